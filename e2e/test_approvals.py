@@ -62,29 +62,29 @@ def decide(app: App, number: int, **body: Any) -> None:
 
 def test_a_yes_runs_a_command_once(page: Page, app: App) -> None:
     page.goto(f"{app.url}/overview")
-    expect(page.get_by_text("The restart of web waits")).to_be_visible(timeout=SLOW_MS)
+    expect(page.get_by_text("Approve restart of web?")).to_be_visible(timeout=SLOW_MS)
     expect(page).to_have_title("(1) Overview · Lamplighter")
     page.goto(f"{app.url}/sessions/1")
-    expect(page.get_by_role("link", name="Waits for your yes: restart of web")).to_be_visible()
+    expect(page.get_by_role("link", name="Approve restart of web?")).to_be_visible()
 
     page.keyboard.press("g")
     page.keyboard.press("a")
     card = page.get_by_role("article", name="restart of web")
-    words = card.get_by_role("list", name="The command, word by word").get_by_role("listitem")
+    words = card.get_by_role("list", name="Command, by argument").get_by_role("listitem")
     expect(words).to_have_count(5)
     expect(words.nth(4)).to_have_text("web·now")
     expect(card).to_contain_text("connection refused at 127.0.0.1:9")
     page.keyboard.press("a")
-    expect(card.get_by_role("button", name="Run it")).to_be_focused()
+    expect(card.get_by_role("button", name="Run")).to_be_focused()
     page.keyboard.press("Escape")
     expect(card.get_by_role("button", name="Approve")).to_be_focused()
     page.keyboard.press("a")
-    expect(card.get_by_role("button", name="Run it")).to_be_focused()
+    expect(card.get_by_role("button", name="Run")).to_be_focused()
     assert ran(app) == ""
 
     page.keyboard.press("Enter")
 
-    expect(card).to_contain_text("run, approved by", timeout=SLOW_MS)
+    expect(card).to_contain_text("approved, ran by", timeout=SLOW_MS)
     expect(card.get_by_role("link", name="restart of web")).to_be_focused()
     expect(page).to_have_title("Approvals · Lamplighter")
     expect(card).to_contain_text("failed", timeout=SLOW_MS)
@@ -128,9 +128,9 @@ def test_a_no_is_told_and_a_changed_command_is_asked_anew(page: Page, app: App) 
     page.goto(f"{app.url}/approvals")
     expect(page.get_by_role("article")).to_be_visible(timeout=SLOW_MS)
     page.keyboard.press("e")
-    expect(page.get_by_role("textbox", name="Word 1")).to_be_focused()
-    page.get_by_role("textbox", name="Word 5").fill("changed")
-    page.get_by_role("button", name="Put it in its place").click()
+    expect(page.get_by_role("textbox", name="Argument 1")).to_be_focused()
+    page.get_by_role("textbox", name="Argument 5").fill("replaced")
+    page.get_by_role("button", name="Replace").click()
 
     changed = page.get_by_role("article").last
     expect(page.get_by_role("article")).to_have_count(2)
@@ -141,7 +141,7 @@ def test_a_no_is_told_and_a_changed_command_is_asked_anew(page: Page, app: App) 
     page.get_by_label("Why not?").fill("Not during the backup")
     page.keyboard.press("Control+Enter")
 
-    expect(changed).to_contain_text("It did not run, and the session was told.")
+    expect(changed).to_contain_text("Nothing was run. The session was informed.")
     expect(changed).to_contain_text("Not during the backup")
     assert ran(app) == ""
 

@@ -17,12 +17,12 @@ def test_a_page_that_cannot_be_loaded_comes_once_the_network_is_back(page: Page,
 
     page.keyboard.press("g")
     page.keyboard.press("h")
-    expect(page.get_by_role("heading", name="This page could not be loaded")).to_be_visible()
-    page.get_by_role("button", name="Load it again").click()
-    expect(page.get_by_role("heading", name="This page could not be loaded")).to_be_visible()
+    expect(page.get_by_role("heading", name="Page could not be loaded")).to_be_visible()
+    page.get_by_role("button", name="Reload").click()
+    expect(page.get_by_role("heading", name="Page could not be loaded")).to_be_visible()
     page.context.set_offline(False)
 
-    expect(page.get_by_role("button", name="Look closer")).to_be_visible()
+    expect(page.get_by_role("button", name="Run full check")).to_be_visible()
     assert page.evaluate("window.ours")
 
 
@@ -59,7 +59,7 @@ def test_the_first_tab_leads_past_the_navigation_on_every_page(page: Page, app: 
 
         page.keyboard.press("Tab")
 
-        assert page.evaluate(FOCUS) == "Skip to the content", path
+        assert page.evaluate(FOCUS) == "Skip to content", path
 
 
 def test_a_browser_without_shared_workers_is_live_too(page: Page, app: App) -> None:

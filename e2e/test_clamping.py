@@ -44,7 +44,7 @@ def test_add_memory_clamps(page: Page, app: App, typed: str, saved: float, note:
     expect(dialog).to_contain_text(note)
     dialog.get_by_role("button", name="Save").click()
 
-    expect(page.get_by_text(f"The memory is written. {note}", exact=True)).to_be_visible()
+    expect(page.get_by_text(f"Memory added. {note}", exact=True)).to_be_visible()
     assert app.get("/api/v1/memories?q=Starts")["items"][0]["confidence"] == saved
 
 
@@ -74,15 +74,15 @@ def test_the_bulk_edit_clamps(page: Page, app: App, typed: str, saved: float, no
     number = add(app)
     page.goto(f"{app.url}/memories")
     page.get_by_role("checkbox", name="Select all shown").check()
-    value = page.get_by_label("By how much, or to what")
+    value = page.get_by_label("Amount")
     value.fill("")
     page.get_by_role("button", name="Apply").click()
-    expect(page.get_by_text("Give a number from 0 to 1.")).to_be_visible()
+    expect(page.get_by_text("Enter a number from 0 to 1.")).to_be_visible()
     value.fill(typed)
     page.get_by_role("button", name="Apply").click()
 
     expect(value).to_have_value(f"{saved:.0f}")
     expect(page.get_by_text(note, exact=True)).to_be_visible()
-    page.get_by_role("dialog").get_by_role("button", name="Change them").click()
+    page.get_by_role("dialog").get_by_role("button", name="Apply changes").click()
     expect(page.get_by_text("set to", exact=False).first).to_be_visible()
     assert app.get(f"/api/v1/memories/{number}")["confidence"] == saved

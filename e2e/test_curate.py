@@ -47,14 +47,14 @@ def test_what_is_held_already_shows_while_a_memory_is_typed(page: Page, app: App
     before = save.bounding_box()
     dialog.get_by_label("Observation").fill("Takes a minute (60 seconds) to start")
 
-    expect(dialog.get_by_role("link", name=f"Memory {other} says otherwise")).to_be_visible()
+    expect(dialog.get_by_role("link", name=f"Memory {other} conflicts")).to_be_visible()
     assert save.bounding_box() == before
-    dialog.get_by_role("link", name=f"Memory {same} says the same").click()
+    dialog.get_by_role("link", name=f"Memory {same} matches").click()
     expect(dialog).to_be_hidden()
     panel = page.get_by_role("complementary").filter(has_text="Takes 60s to start").last
     expect(panel.get_by_role("heading", name="Takes 60s to start")).to_be_visible()
     panel.get_by_label("Observation").fill("Takes 600s to start")
-    link = panel.get_by_role("link", name=f"Memory {other} says the same")
+    link = panel.get_by_role("link", name=f"Memory {other} matches")
     expect(link).to_be_visible()
     expect(panel.get_by_role("link", name=f"Memory {same} ")).to_have_count(0)
 

@@ -30,17 +30,17 @@ def test_a_range_is_chosen_by_keys_and_survives_a_reload(page: Page, eventful: A
     expect(page.get_by_text("4 events, 3 critical, 0 warnings")).to_be_visible()
     expect(page.locator(".when-plot canvas")).to_be_visible()
 
-    page.get_by_role("combobox", name="How far back").select_option("a range of my own")
+    page.get_by_role("combobox", name="Start of the time range").select_option("custom range")
     page.get_by_label("To", exact=True).fill("2020-01-01T00:00:00")
     page.keyboard.press("Tab")
     expect(page).to_have_url(re.compile("to=2020-01-01|to=2019-12-31"))
-    expect(page.get_by_role("heading", name="No event matches")).to_be_visible()
+    expect(page.get_by_role("heading", name="No events match")).to_be_visible()
     page.reload()
-    expect(page.get_by_role("heading", name="No event matches")).to_be_visible()
-    page.get_by_role("button", name="Whole time").click()
+    expect(page.get_by_role("heading", name="No events match")).to_be_visible()
+    page.get_by_role("button", name="All time").click()
 
     expect(page.get_by_role("row", name=re.compile("All is well"))).to_be_visible()
-    page.get_by_role("combobox", name="How far back").select_option("last hour")
+    page.get_by_role("combobox", name="Start of the time range").select_option("last hour")
     expect(page).to_have_url(re.compile("from=20"))
     expect(page.get_by_role("row", name=re.compile("All is well"))).to_be_visible()
     assert looked_at(page, "here") == []
@@ -63,7 +63,7 @@ def test_a_stretch_is_chosen_by_dragging(page: Page, eventful: App) -> None:
 
 def test_what_is_said_again_is_one_row_that_counts_up(page: Page, eventful: App) -> None:
     page.goto(f"{eventful.url}/events")
-    page.get_by_role("button", name="group the same").click()
+    page.get_by_role("button", name="group identical").click()
     row = page.get_by_role("row", name=re.compile(REFUSED))
     expect(row).to_contain_text("×3")
     row.get_by_role("button", name="Show the 3 events").click()
@@ -82,13 +82,13 @@ def test_what_is_said_again_is_one_row_that_counts_up(page: Page, eventful: App)
 def test_a_link_shows_one_event_and_what_happened_around_it(page: Page, eventful: App) -> None:
     one = report(eventful, "The one that is meant", "warning")
     page.goto(f"{eventful.url}/events?event={one}")
-    card = page.get_by_role("complementary", name="The event of the link")
+    card = page.get_by_role("complementary", name="Linked event")
     expect(card).to_contain_text("The one that is meant")
 
-    card.get_by_role("button", name="Show what happened around it").click()
+    card.get_by_role("button", name="Show context").click()
 
     expect(page).to_have_url(re.compile(f"event={one}&from=.*&to="))
     expect(page.get_by_role("row", name=re.compile("The one that is meant"))).to_be_visible()
-    card.get_by_role("button", name="Make a memory from this").click()
+    card.get_by_role("button", name="Create memory").click()
     dialog = page.get_by_role("dialog")
     expect(dialog.get_by_label("Observation")).to_have_value("The one that is meant")

@@ -11,8 +11,8 @@ from app import App
 
 TABS = 4
 PATIENCE_SECONDS = 60.0
-PAUSED = re.compile(r"Live updates paused \d+ s: showing what was known at \d\d:\d\d:\d\d \S+")
-OFFLINE = re.compile(r"This browser is offline, \d+ s so far: showing what was known at \d\d:\d\d")
+PAUSED = re.compile(r"Live updates lost \d+ s ago. Showing data from \d\d:\d\d:\d\d \S+.")
+OFFLINE = re.compile(r"This browser has been offline for \d+ s. Showing data from \d\d:\d\d.")
 
 
 def learn(app: App, *numbers: int) -> None:

@@ -8,10 +8,10 @@ from app import App
 
 
 def stop(page: Page, reason: str) -> None:
-    page.get_by_role("button", name="Stop everything").click()
+    page.get_by_role("button", name="Halt").click()
     dialog = page.get_by_role("dialog")
-    dialog.get_by_label("Why? Everybody sees it.").fill(reason)
-    dialog.get_by_role("button", name="Stop everything").click()
+    dialog.get_by_label("Reason (visible to everyone)").fill(reason)
+    dialog.get_by_role("button", name="Halt").click()
     expect(dialog).to_have_count(0)
 
 
@@ -22,18 +22,18 @@ def test_everything_stops_and_goes_on_by_a_button(page: Page, app: App) -> None:
 
     stop(page, "The array rebuilds")
 
-    banner = page.get_by_role("region", name="Everything is stopped")
+    banner = page.get_by_role("region", name="Halted")
     expect(banner).to_contain_text("The array rebuilds")
-    expect(page.get_by_role("button", name="Stop everything")).to_be_focused()
-    expect(page.get_by_label("State of the feed")).to_contain_text("Everything is stopped")
-    expect(page.get_by_label("How it ended")).to_contain_text("The array rebuilds", timeout=15_000)
+    expect(page.get_by_role("button", name="Halt")).to_be_focused()
+    expect(page.get_by_label("State of the feed")).to_contain_text("Halted")
+    expect(page.get_by_label("Outcome")).to_contain_text("The array rebuilds", timeout=15_000)
     page.goto(f"{app.url}/overview")
-    expect(page.get_by_text("Everything is stopped: nobody looks at the services.")).to_be_visible()
+    expect(page.get_by_text("Halted: services are not being checked.")).to_be_visible()
 
     page.keyboard.press("Control+k")
-    page.keyboard.type("Go on")
+    page.keyboard.type("Resume")
     page.keyboard.press("Enter")
-    page.get_by_role("dialog").get_by_role("button", name="Go on").click()
+    page.get_by_role("dialog").get_by_role("button", name="Resume").click()
     expect(banner).to_have_count(0)
     assert app.get("/api/v1/halt")["halted"] is False
 
@@ -42,10 +42,10 @@ def test_what_a_file_stopped_says_which_file_to_remove(page: Page, app: App) -> 
     page.goto(f"{app.url}/memories")
     (app.home / "HALT").write_text("Nobody touches anything today")
 
-    banner = page.get_by_role("region", name="Everything is stopped")
+    banner = page.get_by_role("region", name="Halted")
     expect(banner).to_contain_text("Nobody touches anything today", timeout=15_000)
     expect(banner).to_contain_text(str(app.home / "HALT"))
-    expect(banner.get_by_role("button", name=re.compile("Go on"))).to_have_count(0)
+    expect(banner.get_by_role("button", name=re.compile("Resume"))).to_have_count(0)
 
     (app.home / "HALT").unlink()
     expect(banner).to_have_count(0, timeout=15_000)

@@ -32,12 +32,12 @@ def test_health_turns_red_when_the_supervisor_is_killed_and_says_what_to_do(
 ) -> None:
     app.says("All is well")
     page.goto(f"{app.url}/health")
-    expect(page.get_by_text("Lamplighter is well.")).to_be_visible()
+    expect(page.get_by_text("Lamplighter is healthy.")).to_be_visible()
 
     app.kill("supervisor")
     with closing(driver.connect(str(app.home / "lamplighter.db"))) as connection:
         connection.execute("UPDATE leases SET heartbeat_at = '2026-01-01T00:00:00.000000Z'")
-    page.get_by_role("button", name="Ask again").click()
+    page.get_by_role("button", name="Refresh").click()
 
     expect(page.get_by_text("Supervisor fails.")).to_be_visible()
     row = page.get_by_role("listitem").filter(has_text="No supervisor is running")
@@ -53,7 +53,7 @@ def test_a_closer_look_is_asked_for_and_kept(page: Page, app: App) -> None:
     )
     expect(integrity).to_contain_text("Not checked since this web process started")
 
-    page.get_by_role("button", name="Look closer").click()
+    page.get_by_role("button", name="Run full check").click()
 
     expect(integrity).to_contain_text("Every page of the database is sound")
     page.reload()
@@ -81,13 +81,13 @@ def test_a_setting_is_changed_by_a_line_that_the_server_has_read(page: Page, set
     page.get_by_role("button", name="Change LAMPLIGHTER_IDLE_TIMEOUT").click()
     page.get_by_label("New value").fill("10m")
 
-    page.get_by_role("button", name="Write the line").click()
+    page.get_by_role("button", name="Create line").click()
 
     expect(page.get_by_text('idle_timeout = "10m"')).to_be_visible()
-    expect(page.get_by_text("It takes effect on the next start.")).to_be_visible()
+    expect(page.get_by_text("It applies on the next start.")).to_be_visible()
     (set_up.home / "lamplighter.toml").write_text('idle_timeout = "10m"\n')
     page.reload()
-    expect(page.get_by_text("10m from the next start on")).to_be_visible()
+    expect(page.get_by_text("10m from the next start")).to_be_visible()
 
 
 def test_a_value_that_a_start_would_refuse_is_told(
@@ -99,7 +99,7 @@ def test_a_value_that_a_start_would_refuse_is_told(
     page.get_by_role("button", name="Change LAMPLIGHTER_IDLE_TIMEOUT").click()
     page.get_by_label("New value").fill("soon")
 
-    page.get_by_role("button", name="Write the line").click()
+    page.get_by_role("button", name="Create line").click()
 
     expect(page.get_by_text("soon is not a duration such as 30, 90s, 5m or 1h.")).to_be_visible()
 
@@ -126,8 +126,8 @@ def test_a_password_is_masked_and_the_web_process_alone_is_no_riddle(
     assert PASSWORD not in page.content()
 
     page.goto(f"{on_postgres.url}/health")
-    expect(page.get_by_text("No supervisor has run here yet")).to_be_visible()
-    expect(page.get_by_role("heading", name="Log of writes")).to_have_count(0)
+    expect(page.get_by_text("No supervisor has run yet")).to_be_visible()
+    expect(page.get_by_role("heading", name="Write-ahead log")).to_have_count(0)
 
 
 def test_a_token_is_made_shown_once_and_revoked(page: Page, app: App) -> None:
@@ -135,13 +135,13 @@ def test_a_token_is_made_shown_once_and_revoked(page: Page, app: App) -> None:
     page.get_by_role("button", name="New token").click()
     page.get_by_label("Name").fill("backup script")
     assert violations(page, RULES) == []
-    page.get_by_role("button", name="Make the token").click()
+    page.get_by_role("button", name="Create token").click()
 
-    words = page.get_by_label("The words of the token")
+    words = page.get_by_label("Token value")
     expect(words).to_have_text(re.compile(r"^lamp_\d+_\S{20,}$"))
     told = words.inner_text()
     assert violations(page, RULES) == []
-    page.get_by_role("button", name="I have kept it").click()
+    page.get_by_role("button", name="Done").click()
     expect(words).to_have_count(0)
     page.reload()
     mine = (
@@ -160,7 +160,7 @@ def test_a_token_is_made_shown_once_and_revoked(page: Page, app: App) -> None:
 
     expect(mine).to_have_count(0)
     assert page.request.get(address, headers=bearer).status == 401
-    page.get_by_role("button", name="Show 1 that has ended").click()
+    page.get_by_role("button", name="Show 1 inactive token").click()
     expect(mine).to_contain_text("revoked just now")
 
 
@@ -178,8 +178,8 @@ def test_the_focus_goes_back_to_where_one_goes_on(page: Page, app: App) -> None:
     new.click()
     page.get_by_role("textbox", name="Name").fill("backup")
     page.keyboard.press("Enter")
-    expect(page.get_by_label("The words of the token")).to_be_focused()
-    page.get_by_role("button", name="I have kept it").click()
+    expect(page.get_by_label("Token value")).to_be_focused()
+    page.get_by_role("button", name="Done").click()
     expect(new).to_be_focused()
     page.get_by_role("button", name="Revoke backup").click()
     page.get_by_role("dialog").get_by_role("button", name="Revoke").click()

@@ -119,7 +119,7 @@ def test_past_the_navigation_to_the_content(keyboard: Page, shared: App) -> None
     at(keyboard, shared, "/memories")
 
     press(keyboard, "Tab")
-    expect(keyboard.get_by_role("link", name="Skip to the content")).to_be_focused()
+    expect(keyboard.get_by_role("link", name="Skip to content")).to_be_focused()
     press(keyboard, "Enter", "Tab")
 
     assert keyboard.evaluate("Boolean(document.activeElement.closest('main'))")
@@ -204,12 +204,12 @@ def test_settle_a_case_and_take_it_back(keyboard: Page, shared: App) -> None:
     expect(keyboard.get_by_role("row").or_(keyboard.get_by_role("listitem")).first).to_be_visible()
 
     press(keyboard, "j", "Enter")
-    expect(keyboard.get_by_role("button", name=re.compile("Keep the new one"))).to_be_visible()
+    expect(keyboard.get_by_role("button", name=re.compile("Keep new"))).to_be_visible()
     press(keyboard, "a")
-    expect(keyboard.get_by_role("button", name="Undo this decision")).to_be_enabled()
+    expect(keyboard.get_by_role("button", name="Undo decision")).to_be_enabled()
     press(keyboard, "z")
 
-    expect(keyboard.get_by_text("It waits for you again.").first).to_be_visible()
+    expect(keyboard.get_by_text("The review is open again.").first).to_be_visible()
     assert shared.get("/api/v1/reviews?state=open")["total"] == 1
 
 
@@ -247,7 +247,7 @@ def test_an_event_becomes_a_memory(keyboard: Page, shared: App) -> None:
     at(keyboard, shared, "/events")
     expect(keyboard.get_by_text("Connection refused on port 8096").first).to_be_visible()
 
-    tab_to(keyboard, "^button Make a memory from this")
+    tab_to(keyboard, "^button Create memory")
     press(keyboard, "Enter")
     dialog = keyboard.get_by_role("dialog")
     expect(dialog).to_be_visible()
@@ -263,7 +263,7 @@ def test_anything_from_the_palette(keyboard: Page, shared: App) -> None:
     press(keyboard, "/", "Control+k")
     field = keyboard.get_by_role("combobox", name=re.compile("Find"))
     expect(field).to_be_focused()
-    found = keyboard.get_by_role("listbox", name="What was found").get_by_role("option")
+    found = keyboard.get_by_role("listbox", name="Results").get_by_role("option")
     expect(found.first).to_have_attribute("aria-selected", "true")
     press(keyboard, "Escape")
     expect(keyboard.get_by_role("searchbox", name="Filter observations")).to_be_focused()
@@ -289,8 +289,8 @@ def test_the_keys_themselves(keyboard: Page, shared: App) -> None:
     at(keyboard, shared, "/memories")
 
     press(keyboard, "?")
-    expect(keyboard.get_by_role("dialog", name="Keys")).to_be_visible()
-    tab_to(keyboard, "^input Single keys are commands")
+    expect(keyboard.get_by_role("dialog", name="Keyboard shortcuts")).to_be_visible()
+    tab_to(keyboard, "^input Single-key shortcuts")
     press(keyboard, "Space", "Escape", "g", "e")
     expect(keyboard.get_by_role("dialog")).to_have_count(0)
     expect(keyboard).to_have_url(re.compile("/memories$"))
@@ -309,9 +309,9 @@ def test_no_key_means_two_things_where_one_is(keyboard: Page, shared: App, path:
     keyboard.wait_for_timeout(300)
 
     press(keyboard, "?")
-    expect(keyboard.get_by_role("dialog", name="Keys")).to_be_visible()
+    expect(keyboard.get_by_role("dialog", name="Keyboard shortcuts")).to_be_visible()
 
-    here = keyboard.get_by_role("region", name="What they do here").get_by_role("term")
+    here = keyboard.get_by_role("region", name="On this page").get_by_role("term")
     keys = [" ".join(each.split()) for each in here.all_inner_texts()]
     assert len(keys) > 10
     assert sorted(keys) == sorted(set(keys))

@@ -64,14 +64,14 @@ def test_a_session_is_followed_live_with_its_markers_and_what_it_was_told(
     app.post("/api/v1/memories", {"category": "maintenance", "observation": "Vacuum on Sundays"})
     app.says("[EVENT:warning:jellyfin] Slow today")
     page.goto(f"{app.url}/sessions/1")
-    expect(page.get_by_role("region", name="Lines of the output")).to_contain_text("Slow today")
+    expect(page.get_by_role("region", name="Output lines")).to_contain_text("Slow today")
 
     app.says(f"Looking around.\n{SLOW_START}\n`[MEMORY:timing:jellyfin] In code`")
 
     expect(page.get_by_text("Looking around.")).to_be_visible()
     expect(page.get_by_text("learned", exact=False).first).to_be_visible()
-    page.get_by_role("button", name="Take it").click()
-    expect(page.get_by_role("button", name="Take it")).to_have_count(0)
+    page.get_by_role("button", name="Ingest").click()
+    expect(page.get_by_role("button", name="Ingest")).to_have_count(0)
     expect(page.get_by_role("link", name=re.compile(r"^memory \d+$")).first).to_be_focused()
     assert app.get("/api/v1/memories?q=In+code")["total"] == 1
     app.ends()

@@ -29,12 +29,12 @@ def test_all_that_match_are_changed_after_one_question_and_put_back_by_one_undo(
 
     page.get_by_label("Select all shown").check()
     page.get_by_role("button", name="Select all 60 memories that match").click()
-    page.get_by_label("What to do with the selected").select_option("Lower confidence by")
-    page.get_by_label("By how much, or to what").fill("0.2")
+    page.get_by_label("Bulk action").select_option("Lower confidence by")
+    page.get_by_label("Amount").fill("0.2")
     page.get_by_role("button", name="Apply").click()
     question = page.get_by_role("dialog")
     expect(question).to_contain_text("Lower 60 memories by 0.20?")
-    question.get_by_role("button", name="Change them").click()
+    question.get_by_role("button", name="Apply changes").click()
 
     expect(page.get_by_text("60 memories lowered by 0.20.")).to_be_visible()
     assert (sure(app, "jellyfin"), sure(app, "caddy")) == ([0.5], [0.7])
@@ -79,9 +79,9 @@ def test_the_next_prompt_without_a_memory_is_shown_before_it_is_gone(page: Page,
     memory = add(app, "Takes 60s")
     page.goto(f"{app.url}/memories/{memory}")
 
-    page.get_by_role("button", name="What if it were not there?").click()
+    page.get_by_role("button", name="Preview without it").click()
 
-    lost = page.get_by_role("list", name="Against the next prompt").get_by_role("deletion")
+    lost = page.get_by_role("list", name="Compared with the next prompt").get_by_role("deletion")
     expect(lost.filter(has_text="Takes 60s")).to_be_visible()
     page.get_by_label("Without this memory").uncheck()
-    expect(page.get_by_text("The prompt stays the same.")).to_be_visible()
+    expect(page.get_by_text("The prompt does not change.")).to_be_visible()

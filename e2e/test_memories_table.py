@@ -68,7 +68,7 @@ def test_what_is_sorted_and_filtered_stays_so_over_reload_and_back(page: Page, a
 
 def test_a_row_is_edited_by_keys_alone(page: Page, app: App) -> None:
     number = add(app, "Takes 60s")
-    add(app, "Surer", confidence=0.9)
+    add(app, "Raise confidence", confidence=0.9)
     page.goto(f"{app.url}/memories")
     expect(page.locator("tr[data-id]")).to_have_count(2)
 
@@ -162,16 +162,16 @@ def test_an_act_on_all_that_match_is_foreseen_and_undone_as_one(page: Page, app:
     expect(page.get_by_text("60 memories", exact=True)).to_be_visible()
     page.get_by_label("Select all shown").check()
     page.get_by_role("button", name="Select all 60 memories that match").click()
-    page.get_by_label("What to do with the selected").select_option("Lower confidence by")
-    page.get_by_label("By how much, or to what").fill("0.2")
+    page.get_by_label("Bulk action").select_option("Lower confidence by")
+    page.get_by_label("Amount").fill("0.2")
 
     page.get_by_role("button", name="Apply").click()
     dialog = page.get_by_role("dialog")
     expect(dialog).to_contain_text("60 memories change.")
-    expect(dialog).to_contain_text("7 turn inactive: no session reads them.")
+    expect(dialog).to_contain_text("7 become inactive.")
     expect(dialog.get_by_role("row", name=re.compile("Fact 0"))).to_contain_text("inactive")
     assert app.get("/api/v1/memories?state=inactive")["total"] == 0
-    dialog.get_by_role("button", name="Change them").click()
+    dialog.get_by_role("button", name="Apply changes").click()
 
     expect(page.get_by_text("60 memories lowered by 0.20.")).to_be_visible()
     expect(page.get_by_text("60 memories", exact=True).locator("..")).to_be_focused()
@@ -253,7 +253,7 @@ def test_what_is_typed_in_a_row_is_kept_and_no_empty_field_is_nought(page: Page,
     form.get_by_label("Confidence", exact=True).fill("")
     page.keyboard.press("Enter")
 
-    expect(form).to_contain_text("Give a number from 0 to 1.")
+    expect(form).to_contain_text("Enter a number from 0 to 1.")
     assert app.get(f"/api/v1/memories/{number}")["version"] == 1
 
 
@@ -268,7 +268,7 @@ def test_many_changed_elsewhere_move_no_row_under_the_focus(page: Page, app: App
     app.post("/api/v1/memories/bulk", act)
 
     expect(row_of(page, "Fact 0")).to_contain_text("0.10")
-    expect(page.get_by_role("button", name="Show what matches now")).to_be_visible()
+    expect(page.get_by_role("button", name="Refresh list")).to_be_visible()
     assert page.evaluate(TOPS) == before
-    page.get_by_role("button", name="Show what matches now").click()
+    page.get_by_role("button", name="Refresh list").click()
     expect(page.locator("tr[data-id]")).to_have_count(5)

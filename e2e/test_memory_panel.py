@@ -59,17 +59,17 @@ def test_the_panel_tells_what_a_memory_rests_on(page: Page, app: App) -> None:
     panel = panel_of(page, app, first)
 
     expect(panel.get_by_role("heading", level=2)).to_have_text(COLD)
-    expect(panel).to_contain_text("seen in 1 session")
+    expect(panel).to_contain_text("reported in 1 session")
     expect(panel).to_contain_text(
         re.compile(r"In the next prompt: line 1 of 2, \d+ tokens\. Told to [12] sessions?\.")
     )
     expect(panel).to_contain_text(re.compile(r"0\.80 Below 0\.30 on .+ unless it is seen again\."))
     expect(panel.get_by_text("Said again by session, 0.70 → 0.80")).to_be_visible()
-    expect(panel.get_by_text("Written by hand")).to_be_visible()
-    panel.get_by_text("In words").click()
+    expect(panel.get_by_text("Written by a person")).to_be_visible()
+    panel.get_by_text("As text").click()
     expect(panel.get_by_text("seen again, 0.80")).to_be_visible()
     expect(panel.locator(".plot canvas")).to_be_visible()
-    panel.get_by_role("list", name="Sessions that were told it").get_by_role("link").first.click()
+    panel.get_by_role("list", name="Sessions with it in the prompt").get_by_role("link").first.click()
     expect(page).to_have_url(f"{app.url}/sessions/2?part=told")
 
 
@@ -83,7 +83,7 @@ def test_what_contradicts_it_stands_beside_it_with_the_way_to_settle_it(
     expect(panel.get_by_role("deletion").filter(has_text="60s")).to_be_visible()
     expect(panel.get_by_role("insertion").filter(has_text="5s")).to_be_visible()
     expect(panel.get_by_role("link", name=f"memory {new}", exact=True)).to_be_visible()
-    panel.get_by_role("link", name="Settle it").click()
+    panel.get_by_role("link", name="Resolve").click()
     expect(page).to_have_url(f"{app.url}/reviews/{review}")
 
 
@@ -161,7 +161,7 @@ def test_who_changed_another_field_is_no_conflict(page: Page, app: App, expected
     expect(page.get_by_role("status").filter(has_text="Meanwhile")).to_contain_text(
         "the category (timing → behavior) and the confidence (0.70 → 0.90)"
     )
-    expect(page.get_by_role("dialog", name="It changed while you were editing")).to_be_hidden()
+    expect(page.get_by_role("dialog", name="Edit conflict")).to_be_hidden()
     kept = app.get(f"/api/v1/memories/{memory}")
     assert (kept["observation"], kept["confidence"]) == ("Takes 90s", 0.9)
 
@@ -176,7 +176,7 @@ def test_who_changed_the_same_field_is_asked_about(
     text.fill("Takes 90s")
     changed(page, memory, {"observation": "Takes 30s", "confidence": 0.9})
     save(panel)
-    dialog = page.get_by_role("dialog", name="It changed while you were editing")
+    dialog = page.get_by_role("dialog", name="Edit conflict")
     expect(dialog.get_by_text(COLD, exact=True)).to_be_visible()
 
     page.keyboard.press("Escape")
@@ -186,9 +186,9 @@ def test_who_changed_the_same_field_is_asked_about(
     expect(panel.get_by_role("button", name="Save")).to_be_focused()
     assert app.get(f"/api/v1/memories/{memory}")["observation"] == "Takes 30s"
     save(panel)
-    dialog.get_by_label("Write it anew from both").check()
+    dialog.get_by_label("Combine both").check()
     dialog.get_by_label("Observation, from both").fill("Takes 30s to 90s")
-    dialog.get_by_role("button", name="Save what stands").click()
+    dialog.get_by_role("button", name="Save choices").click()
     expect(panel.get_by_role("heading", level=2)).to_have_text("Takes 30s to 90s")
     kept = app.get(f"/api/v1/memories/{memory}")
     assert (kept["observation"], kept["confidence"]) == ("Takes 30s to 90s", 0.9)
@@ -233,7 +233,7 @@ def test_unsaved_text_outlives_a_reload(page: Page, app: App) -> None:
         "<img src=x onerror=alert(1)> takes 90s"
     )
     expect(panel.locator("img")).to_have_count(0)
-    panel.get_by_role("button", name="Discard it").click()
+    panel.get_by_role("button", name="Discard").click()
     expect(panel.get_by_label("Observation")).to_have_value(COLD)
     page.get_by_role("button", name="Add Memory").first.click()
     dialog = page.get_by_role("dialog", name="Add Memory")
@@ -243,7 +243,7 @@ def test_unsaved_text_outlives_a_reload(page: Page, app: App) -> None:
     expect(panel.get_by_text("Your unsaved text")).to_be_hidden()
     page.get_by_role("button", name="Add Memory").first.click()
     expect(dialog.get_by_label("Observation")).to_have_value("Half a thought")
-    dialog.get_by_role("button", name="Discard it").click()
+    dialog.get_by_role("button", name="Discard").click()
     expect(dialog.get_by_label("Observation")).to_have_value("")
 
 

@@ -45,9 +45,9 @@ def test_the_end_of_a_session_moves_nothing(page: Page, app: App, width: int, en
     page.set_viewport_size({"width": width, "height": 844})
     page.add_init_script(SHIFTS)
     page.goto(f"{app.url}/sessions/1")
-    tabs = page.get_by_role("navigation", name="Parts of the session")
-    expect(page.get_by_role("region", name="Lines of the output")).to_contain_text("Slow today")
-    expect(page.get_by_role("region", name="Memory in and out")).to_contain_text("Slow today")
+    tabs = page.get_by_role("navigation", name="Session tabs")
+    expect(page.get_by_role("region", name="Output lines")).to_contain_text("Slow today")
+    expect(page.get_by_role("region", name="Memory activity")).to_contain_text("Slow today")
     before = tabs.bounding_box()
     page.evaluate("window.shifts.length = 0")
 
@@ -64,7 +64,7 @@ def test_the_end_of_a_round_leaves_the_overview_where_it_is(
 ) -> None:
     page.set_viewport_size({"width": width, "height": 844})
     page.goto(f"{app.url}/overview")
-    state = page.get_by_role("region", name="State", exact=True)
+    state = page.get_by_role("region", name="Status", exact=True)
     runs = state.get_by_role("link", name="runs now")
     expect(runs).to_be_visible()
     before = runs.bounding_box()

@@ -62,11 +62,11 @@ def test_any_memory_is_found_with_the_reason_why_it_is_in_the_prompt_or_not(
 def test_a_smaller_budget_drops_memories_at_once_and_by_keys(page: Page, knowing: App) -> None:
     page.goto(f"{knowing.url}/preview")
     last = page.get_by_role("listitem").filter(has_text=TEXTS[2])
-    expect(last).to_contain_text("in, place 3")
-    expect(page.get_by_text("2,000 is in force")).to_be_visible()
+    expect(last).to_contain_text("included, #3")
+    expect(page.get_by_text("2,000 is active")).to_be_visible()
 
     page.get_by_role("spinbutton", name="tokens").fill("40")
-    expect(last).to_contain_text("falls out")
+    expect(last).to_contain_text("drops out")
     expect(page).to_have_url(re.compile("budget=40"))
     slider = page.get_by_role("slider", name="Budget in tokens")
     slider.focus()
@@ -74,12 +74,12 @@ def test_a_smaller_budget_drops_memories_at_once_and_by_keys(page: Page, knowing
         page.keyboard.press("ArrowRight")
 
     expect(page).to_have_url(re.compile("budget=100"))
-    expect(last).to_contain_text("in, place 3")
+    expect(last).to_contain_text("included, #3")
     page.reload()
     expect(page.get_by_role("spinbutton", name="tokens")).to_have_value("100")
     page.get_by_role("checkbox").first.uncheck()
     expect(page.get_by_role("listitem").filter(has_text=TEXTS[0])).to_contain_text(
-        "left out by you"
+        "excluded by you"
     )
     assert looked_at(page, "here") == []
 
@@ -89,9 +89,9 @@ def test_a_session_begun_now_is_told_the_same_bytes(page: Page, knowing: App) ->
     shown: dict[str, Any] = {
         name: page.locator(f"pre[aria-label='{label}']")
         for name, label in (
-            ("injected", "What it knows"),
+            ("injected", "Context"),
             ("prompt", "Prompt"),
-            ("system", "Its task"),
+            ("system", "System prompt"),
         )
     }
     expect(shown["injected"]).to_contain_text(TEXTS[2])
@@ -105,14 +105,14 @@ def test_a_session_begun_now_is_told_the_same_bytes(page: Page, knowing: App) ->
     assert timeless(texts["injected"]) == timeless(given["injected"])
     assert (texts["prompt"], texts["system"]) == (given["prompt"], given["system"])
     page.goto(f"{knowing.url}/preview?tier=2&services=jellyfin&against=2")
-    expect(page.get_by_text("Session 2 was told exactly this.")).to_be_visible()
+    expect(page.get_by_text("Session 2 had exactly this prompt.")).to_be_visible()
 
 
 def test_what_a_session_was_told_is_compared_and_changes_wait(page: Page, knowing: App) -> None:
     page.goto(f"{knowing.url}/preview")
     page.get_by_role("combobox", name="Compare with a session").select_option("1")
     expect(page.get_by_text(re.compile("^Session 1 was told"))).to_be_visible()
-    paper = page.locator("pre[aria-label='What it knows']")
+    paper = page.locator("pre[aria-label='Context']")
     expect(paper).to_contain_text(TEXTS[0])
 
     body = {"category": "timing", "service": "jellyfin", "observation": "Sleeps at noon"}

@@ -108,7 +108,7 @@ def test_an_outage_is_seen_mended_and_told_without_a_reload(
         (3, chain[1]["id"]),
     ]
     outcome = re.compile(r"repaired films in \d+ s")
-    expect(page.get_by_role("list", name="Outcomes in 24 h")).to_contain_text(outcome)
+    expect(page.get_by_role("list", name="Outcomes, last 24 hours")).to_contain_text(outcome)
     page.goto(f"{watched.url}/sessions?tier=3")
     expect(page.get_by_role("table").locator("td > .status")).to_have_text(outcome)
     page.goto(f"{watched.url}/sessions/{mended['id']}")
@@ -131,7 +131,7 @@ def test_what_cannot_be_mended_waits_for_a_person_who_may_give_slots_back(
     expect(page.get_by_text("2 of 2 restarts used")).to_be_visible()
     small.start()  # somebody mends it, and says so
     expect(page.get_by_role("list", name="Services")).to_contain_text("well", timeout=15_000)
-    expect(page.get_by_text("Nothing waits for you.")).to_be_visible(timeout=15_000)
+    expect(page.get_by_text("Nothing needs your attention.")).to_be_visible(timeout=15_000)
 
 
 def test_what_a_person_has_seen_to_waits_no_longer(page: Page, watched: App) -> None:
@@ -146,9 +146,9 @@ def test_what_a_person_has_seen_to_waits_no_longer(page: Page, watched: App) -> 
 
     page.set_viewport_size({"width": 320, "height": 700})
     page.get_by_role("main").get_by_role("link", name="#1", exact=True).click(trial=True)
-    page.get_by_role("button", name="elsewhere is seen to").click()
+    page.get_by_role("button", name="Mark elsewhere as handled").click()
 
-    expect(page.get_by_text("Nothing waits for you.")).to_be_visible()
+    expect(page.get_by_text("Nothing needs your attention.")).to_be_visible()
 
 
 def test_a_cooldown_is_reset_by_hand(page: Page, watched: App, small: Small) -> None:

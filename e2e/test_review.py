@@ -29,8 +29,8 @@ def both(page: Page) -> None:
 
 
 def merge(page: Page) -> None:
-    page.get_by_role("button", name="Merge them").click()
-    page.get_by_label("What is true").fill("Takes 10s to 60s to start")
+    page.get_by_role("button", name="Merge").click()
+    page.get_by_label("Observation").fill("Takes 10s to 60s to start")
     page.keyboard.press("Tab")
     page.keyboard.press("Enter")
 
@@ -44,9 +44,9 @@ def standing(app: App, *ids: int) -> list[tuple[str, float, bool]]:
 @pytest.mark.parametrize(
     ("decide", "said", "old", "new"),
     [
-        (by_key("a"), "The new one was kept.", (OLD, 0.6, False), (NEW, 0.7, True)),
-        (by_button("Keep the old"), "The old one was kept.", (OLD, 0.8, True), (NEW, 0.7, False)),
-        (both, "Both are true", (OLD, 0.8, True), (f"{NEW} (a warm start)", 0.7, True)),
+        (by_key("a"), "New memory kept.", (OLD, 0.6, False), (NEW, 0.7, True)),
+        (by_button("Keep the old"), "Old memory kept.", (OLD, 0.8, True), (NEW, 0.7, False)),
+        (both, "Keep both", (OLD, 0.8, True), (f"{NEW} (a warm start)", 0.7, True)),
         (merge, "merged", ("Takes 10s to 60s to start", 0.8, True), (NEW, 0.7, False)),
         (by_key("s"), "It was dismissed", (OLD, 0.6, True), (NEW, 0.7, True)),
     ],
@@ -62,21 +62,21 @@ def test_a_contradiction_is_decided_and_the_decision_taken_back(
 ) -> None:
     first, second, review = contradiction(app, OLD, NEW)
     page.goto(f"{app.url}/reviews/{review}")
-    expect(page.get_by_role("region", name="Settle it")).to_be_visible()
+    expect(page.get_by_role("region", name="Options")).to_be_visible()
 
     decide(page)
 
-    decision = page.get_by_role("region", name="What was decided")
+    decision = page.get_by_role("region", name="Decision")
     expect(decision).to_contain_text(said)
     assert standing(app, first, second) == [old, new]
-    decision.get_by_role("button", name="Undo this decision").click()
-    expect(page.get_by_role("region", name="Settle it")).to_be_visible()
+    decision.get_by_role("button", name="Undo decision").click()
+    expect(page.get_by_role("region", name="Options")).to_be_visible()
     assert standing(app, first, second) == [(OLD, 0.6, True), (NEW, 0.7, True)]
 
 
 def test_cases_come_live_and_are_worked_through_by_keys(page: Page, app: App) -> None:
     page.goto(f"{app.url}/reviews")
-    expect(page.get_by_role("heading", name="Nothing waits for you")).to_be_visible()
+    expect(page.get_by_role("heading", name="No open reviews")).to_be_visible()
     contradiction(app, OLD, NEW)
     contradiction(app, "Answers HTTP 302", "Answers HTTP 200", service="caddy")
     menu = page.get_by_role("navigation", name="Main")
@@ -88,10 +88,10 @@ def test_cases_come_live_and_are_worked_through_by_keys(page: Page, app: App) ->
     page.keyboard.press("a")
     expect(page.get_by_role("insertion")).to_have_text("200")
     page.keyboard.press("d")
-    expect(page.get_by_role("region", name="What was decided")).to_be_visible()
+    expect(page.get_by_role("region", name="Decision")).to_be_visible()
     page.keyboard.press("u")
 
-    expect(page.get_by_role("region", name="Settle it")).to_be_visible()
+    expect(page.get_by_role("region", name="Options")).to_be_visible()
     expect(menu.get_by_text("1 waiting")).to_be_attached()
     states = [each["state"] for each in app.get("/api/v1/reviews?state=all")["items"]]
     assert sorted(states) == ["open", "resolved"]
@@ -103,7 +103,7 @@ def test_what_somebody_else_decided_meanwhile_is_shown(
     expected.update((409, 412))
     *_, review = contradiction(app, OLD, NEW)
     page.goto(f"{app.url}/reviews/{review}")
-    expect(page.get_by_role("region", name="Settle it")).to_be_visible()
+    expect(page.get_by_role("region", name="Options")).to_be_visible()
     page.get_by_role("button", name="Pause live updates").click()
     page.evaluate(
         """async (id) => { await fetch(`/api/v1/reviews/${id}/resolution`, {method: "PUT",
@@ -115,7 +115,7 @@ def test_what_somebody_else_decided_meanwhile_is_shown(
     page.keyboard.press("a")
 
     expect(page.get_by_text(re.compile("Somebody else settled this"))).to_be_visible()
-    expect(page.get_by_text("The old one was kept.").last).to_be_visible()
+    expect(page.get_by_text("Old memory kept.").last).to_be_visible()
 
 
 def test_a_step_of_the_history_is_undone_and_done_again(page: Page, app: App) -> None:
@@ -128,10 +128,10 @@ def test_a_step_of_the_history_is_undone_and_done_again(page: Page, app: App) ->
     panel.get_by_role("button", name="Save").click()
     expect(panel.get_by_role("insertion")).to_have_text("10s")
 
-    panel.get_by_role("button", name=re.compile("Undo: Edited")).click()
+    panel.get_by_role("button", name=re.compile("Revert: Edited")).click()
 
     expect(page.get_by_role("row", name=re.compile(OLD))).to_be_visible()
-    expect(page.get_by_text("Undone.", exact=True)).to_be_visible()
+    expect(page.get_by_text("Change reverted.", exact=True)).to_be_visible()
     page.get_by_role("status").get_by_role("button", name="Undo").last.click()
     expect(page.get_by_role("row", name=re.compile(NEW))).to_be_visible()
     assert app.get(f"/api/v1/memories/{memory}")["observation"] == NEW
@@ -142,16 +142,16 @@ def test_what_one_session_says_against_another_waits_for_a_person(page: Page, ap
     app.ends()
     app.post("/api/v1/sessions", {"tier": 1})
     page.goto(f"{app.url}/reviews")
-    expect(page.get_by_role("heading", name="Nothing waits for you")).to_be_visible()
+    expect(page.get_by_role("heading", name="No open reviews")).to_be_visible()
 
     app.says("[MEMORY:timing:jellyfin] Takes 10s to start after restart")
 
     page.get_by_role("link", name=re.compile("Takes 60s to start")).click()
-    old = page.get_by_role("region", name="It believed")
-    expect(old).to_contain_text("It lost 0.20 for this: 0.70 → 0.50.")
-    expect(old.get_by_role("listitem").filter(has_text="first said by session")).to_be_visible()
+    old = page.get_by_role("region", name="Old memory")
+    expect(old).to_contain_text("Confidence lowered by 0.20: 0.70 → 0.50.")
+    expect(old.get_by_role("listitem").filter(has_text="first reported by session")).to_be_visible()
     page.keyboard.press("d")
-    expect(page.get_by_role("region", name="What was decided")).to_be_visible()
+    expect(page.get_by_role("region", name="Decision")).to_be_visible()
     told = {row["observation"]: row["active"] for row in app.get("/api/v1/memories")["items"]}
     assert told == {
         "Takes 60s to start after restart": True,

@@ -31,18 +31,18 @@ def test_fifty_cases_take_at_most_three_keys_each(page: Page, app: App) -> None:
         page.keyboard.press(key)
 
     page.goto(f"{app.url}/reviews")
-    expect(page.get_by_text(re.compile(r"^50 cases wait, the oldest since .+\.$"))).to_be_visible()
+    expect(page.get_by_text(re.compile(r"^50 open reviews, oldest .+\.$"))).to_be_visible()
     expect(page.locator("main [data-row]")).to_have_count(CASES)  # there is nothing to go to before
     press("j")
     press("Enter")
     for number in numbers:
         page.get_by_text(f"Review {number}", exact=True).wait_for()
-        page.get_by_role("region", name="Settle it").wait_for()
+        page.get_by_role("region", name="Options").wait_for()
         press("ad"[number % 2])
-        expect(page.get_by_role("article", name="The case")).to_be_focused()
+        expect(page.get_by_role("article", name="Review details")).to_be_focused()
 
-    expect(page.get_by_role("region", name="What was decided")).to_be_visible()
-    expect(page.get_by_role("heading", name="Nothing waits for you")).to_be_visible()
+    expect(page.get_by_role("region", name="Decision")).to_be_visible()
+    expect(page.get_by_role("heading", name="No open reviews")).to_be_visible()
     assert pressed <= 3 * CASES
     settled = app.get("/api/v1/reviews?state=resolved&limit=200")["items"]
     assert {each["id"]: each["resolution"] for each in settled} == {

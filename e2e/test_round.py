@@ -145,7 +145,7 @@ def test_approvals_stand_still_whichever_half_comes_late(
 
     page.route("**/api/v1/approvals?**", wait)
     page.goto(f"{filled.url}/approvals")
-    expect(page.get_by_text("Nothing is asked of you")).to_be_visible()
+    expect(page.get_by_text("No approvals waiting")).to_be_visible()
     page.wait_for_timeout(300)
 
     assert page.evaluate("window.shifted") <= 0.01, page.evaluate("window.moved")
@@ -177,7 +177,7 @@ def _open_question(page: Page) -> None:
 
 
 def _open_stop(page: Page) -> None:
-    page.get_by_role("button", name="Stop everything").click()
+    page.get_by_role("button", name="Halt").click()
 
 
 OPENED: Final[tuple[tuple[str, Callable[[Page], None]], ...]] = (

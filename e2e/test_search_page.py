@@ -20,7 +20,7 @@ def test_the_keyboard_leads_from_the_search_to_a_memory_corrected_and_back(
     expect(page.get_by_role("heading", name="Overview", level=1)).to_be_visible()
 
     page.keyboard.press("/")
-    expect(page.get_by_role("searchbox", name="What to look for")).to_be_focused()
+    expect(page.get_by_role("searchbox", name="Search text")).to_be_focused()
     page.keyboard.type("60s starting")
     page.keyboard.press("Enter")
     hits = page.get_by_role("listitem").filter(has=page.locator("[data-row]"))
@@ -43,7 +43,7 @@ def test_the_keyboard_leads_from_the_search_to_a_memory_corrected_and_back(
 
     expect(hits.first).to_contain_text("Takes 90s to start")
     expect(page).to_have_url(re.compile(r"/search/1\?q=60s\+starting$"))
-    page.get_by_role("button", name="Close the panel").press("Enter")
+    page.get_by_role("button", name="Close panel").press("Enter")
     page.wait_for_function(f"() => {FOCUS}.includes('90s')")
     page.keyboard.press("Escape")
     expect(page.get_by_role("searchbox")).to_be_focused()
@@ -55,7 +55,7 @@ def test_the_keyboard_leads_from_the_search_to_a_memory_corrected_and_back(
 def test_a_search_says_where_it_looked_and_what_stands_in_its_way(page: Page, app: App) -> None:
     app.post("/api/v1/events", {"level": "warning", "service": "caddy", "text": "Ran out of room"})
     page.goto(f"{app.url}/search?q=room")
-    expect(page.get_by_role("heading", name="Nothing is known about “room”")).to_be_visible()
+    expect(page.get_by_role("heading", name="No results for “room”")).to_be_visible()
 
     page.get_by_role("button", name="Events").click()
     expect(page.get_by_role("region", name="Events")).to_contain_text("Ran out of room")
@@ -77,11 +77,11 @@ def test_filters_in_the_words_are_chips_and_can_be_taken_off(page: Page, app: Ap
         app.post("/api/v1/events", event)
     page.goto(f"{app.url}/search?q=disk+service:caddy+in:events")
 
-    place = page.get_by_role("group", name="Where to look")
+    place = page.get_by_role("group", name="Search in")
     expect(page.get_by_text("The disk of caddy")).to_be_visible()
     expect(place.get_by_role("button", name="Events")).to_have_attribute("aria-pressed", "true")
     expect(place.get_by_role("button", name="Memories")).to_have_attribute("aria-pressed", "false")
-    page.get_by_role("button", name="Take service:caddy out of the words").click()
+    page.get_by_role("button", name="Remove service:caddy from the search text").click()
 
     expect(page).to_have_url(re.compile(r"q=disk\+in%3Aevents$"))
     expect(page.get_by_role("searchbox")).to_have_value("disk in:events")

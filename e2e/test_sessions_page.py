@@ -54,7 +54,7 @@ def test_a_session_of_fifty_thousand_lines_is_read_searched_and_followed(
     page: Page, long_one: App
 ) -> None:
     page.goto(f"{long_one.url}/sessions/1")
-    output = page.get_by_role("region", name="Lines of the output")
+    output = page.get_by_role("region", name="Output lines")
     expect(output.get_by_text("[MEMORY:timing:caddy] In code")).to_be_visible()
     expect(page.get_by_text(re.compile(r"^50,0\d\d lines$"))).to_be_visible(timeout=20_000)
     assert page.locator(".log *").count() < 600
@@ -96,11 +96,11 @@ def test_an_ignored_marker_is_taken_from_the_rail_and_led_to_by_its_line(
     app.says("[MEMORY:timing:jellyfin] Takes 60s to start")
     app.says(written)
     page.goto(f"{app.url}/sessions/1")
-    rail = page.get_by_role("region", name="Memory in and out")
+    rail = page.get_by_role("region", name="Memory activity")
     expect(rail.get_by_role("button", name="1 ignored")).to_be_visible()
     expect(rail.get_by_text(f"ignored: {reason}")).to_be_visible()
 
-    rail.get_by_role("button", name="Take it").click()
+    rail.get_by_role("button", name="Ingest").click()
 
     expect(rail.get_by_role("button", name="2 learned")).to_be_visible()
     memory = rail.get_by_role("link", name=re.compile(r"memory \d+")).first.get_attribute("href")
@@ -147,6 +147,6 @@ def test_a_session_whose_supervisor_was_killed_says_what_was_recovered(
     app.kill("supervisor")
     app.start("supervisor")
 
-    ended = page.get_by_role("region", name="How it ended")
-    expect(ended).to_contain_text("4 lines were recovered.", timeout=20_000)
+    ended = page.get_by_role("region", name="Outcome")
+    expect(ended).to_contain_text("4 lines recovered.", timeout=20_000)
     expect(ended).to_contain_text("run it again")

@@ -90,9 +90,9 @@ function axis(colour, bare, space) {
   }
 }
 
-const clock = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit" })
-const toTheSecond = new Intl.DateTimeFormat("en-GB", { timeStyle: "medium" })
-const day = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short" })
+const clock = new Intl.DateTimeFormat("en-US", { hour: "2-digit", minute: "2-digit", hourCycle: "h23" })
+const toTheSecond = new Intl.DateTimeFormat("en-US", { timeStyle: "medium", hourCycle: "h23" })
+const day = new Intl.DateTimeFormat("en-US", { day: "numeric", month: "short" })
 
 /** Moments along an axis: the day where one begins, else the time. @param {uPlot} _ @param {number[]} splits @param {number} __ @param {number} ___ @param {number} apart */
 function moments(_, splits, __, ___, apart) {

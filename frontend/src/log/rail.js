@@ -10,13 +10,13 @@ export const SORTS = /** @type {const} */ ([
   "refused",
   "noted",
   "searched",
-  "told",
+  "included",
 ])
 const ICONS = {
   learned: "brain",
   reinforced: "repeat-2",
   contradicted: "scale",
-  told: "eye",
+  included: "eye",
   searched: "search",
   noted: "list",
   ignored: "circle-question-mark",
@@ -109,7 +109,7 @@ function ofReview(review, markers) {
     sort: "contradicted",
     icon: `#icon-${ICONS.contradicted}`,
     head: [t("session.against"), review.category, review.service].filter(Boolean).join(" · "),
-    outcome: t(review.kind === "conflict" ? "session.contradicted" : "session.perhaps"),
+    outcome: t(review.kind === "conflict" ? "session.contradicted" : "session.possibly"),
     text: review.old?.observation ?? "",
     why: whyWords(review),
     memory: review.old?.id ?? null,
@@ -126,7 +126,7 @@ function ofSearch({ id, tool, query, hits }) {
     sort: "searched",
     icon: `#icon-${ICONS.searched}`,
     head: tool,
-    outcome: hits.length ? t("session.found", { n: hits.length }) : t("session.foundNothing"),
+    outcome: hits.length ? t("session.results", { n: hits.length }) : t("session.noResults"),
     text: query,
     why: "",
     memory: null,
@@ -141,12 +141,12 @@ function ofSearch({ id, tool, query, hits }) {
 function ofTold({ memory_id: id, line, why }, markers, contradicted) {
   const again = markers.findLast((each) => each.memory_id === id && each.outcome === "reinforced")
   const against = contradicted.some((review) => review.old?.id === id && review.kind === "conflict")
-  const became = again ? "session.saidAgain" : against ? "session.contradicted" : ""
+  const became = again ? "session.confirmed" : against ? "session.contradicted" : ""
   return {
     key: `told-${id}`,
-    sort: "told",
+    sort: "included",
     icon: `#icon-${ICONS.told}`,
-    head: [t("session.told"), why].filter(Boolean).join(" · "),
+    head: [t("session.included"), why].filter(Boolean).join(" · "),
     outcome: became && t(/** @type {any} */ (became)),
     text: line,
     why: "",

@@ -39,9 +39,9 @@ function areaOf(path) {
 /** @param {string} area */
 function titleOf(area) {
   const titles = {
-    go: t("hands.group_go"),
-    list: t("hands.group_list"),
-    anywhere: t("hands.group_anywhere"),
+    go: t("app.group_go"),
+    list: t("app.group_list"),
+    anywhere: t("app.group_anywhere"),
     memories: t("common.memories_page"),
     memory: t("common.memory_page"),
     reviews: t("common.reviews_page"),

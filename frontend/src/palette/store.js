@@ -105,8 +105,8 @@ export function palette({ api, commands, router, services, runNow, storage, late
 
     get words() {
       const n = this.entries.length - ofSearch(this.query.trim()).length
-      if (this.busy && !n) return t("hands.palette_looking")
-      return n ? t("hands.palette_found", { n }) : t("hands.palette_none")
+      if (this.busy && !n) return t("app.palette_searching")
+      return n ? t("app.palette_results", { n }) : t("app.palette_none")
     },
   }
 
@@ -119,7 +119,7 @@ export function palette({ api, commands, router, services, runNow, storage, late
   function ofSearch(query) {
     if (query.length < FEWEST_LETTERS) return []
     const address = `/search?${new URLSearchParams({ q: query })}`
-    return [place(address, t("hands.search_for", { query }), t("common.search_page"))]
+    return [place(address, t("app.search_for", { query }), t("common.search_page"))]
   }
 
   /** @param {string} service @returns {Entry[]} */
@@ -140,16 +140,16 @@ export function palette({ api, commands, router, services, runNow, storage, late
   /** @param {typeof NUMBERED[number]} name @param {string} digits */
   function numbered(name, digits) {
     const labels = {
-      session: t("hands.session_n", { id: digits }),
-      memory: t("hands.memory_n", { id: digits }),
-      review: t("hands.review_n", { id: digits }),
+      session: t("app.session_n", { id: digits }),
+      memory: t("app.memory_n", { id: digits }),
+      review: t("app.review_n", { id: digits }),
     }
-    return place(`/${PATHS[name]}/${digits}`, labels[name], t("hands.kind_open"))
+    return place(`/${PATHS[name]}/${digits}`, labels[name], t("app.kind_open"))
   }
 
   /** @param {Memory} memory @returns {Entry} */
   function ofMemory({ id, title, observation }) {
-    return place(`/memories/${id}`, title || observation, t("hands.memory_n", { id: String(id) }))
+    return place(`/memories/${id}`, title || observation, t("app.memory_n", { id: String(id) }))
   }
 
   /** @param {string} address @returns {Entry} */
@@ -174,10 +174,10 @@ function serviceAddress(page, service) {
 /** @param {string} service */
 function serviceLabels(service) {
   return {
-    memories: t("hands.memories_of", { service }),
-    events: t("hands.events_of", { service }),
-    cooldowns: t("hands.cooldowns_of", { service }),
-    run: t("hands.run_for", { service }),
+    memories: t("app.memories_of", { service }),
+    events: t("app.events_of", { service }),
+    cooldowns: t("app.cooldowns_of", { service }),
+    run: t("app.run_for", { service }),
   }
 }
 
@@ -188,7 +188,7 @@ function choosable(command) {
 
 /** @param {import("./registry.js").Listed} command @returns {Entry} */
 function ofCommand({ id, group, title, keys = "", label, run }) {
-  return { id, kind: group === "go" ? t("hands.kind_page") : title, label, parts: shownKeys(keys), run }
+  return { id, kind: group === "go" ? t("app.kind_page") : title, label, parts: shownKeys(keys), run }
 }
 
 /** @param {Entry} entry @param {string} query @param {string[]} recent */

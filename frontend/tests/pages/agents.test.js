@@ -17,14 +17,14 @@ test("an agent tells what it may do, what it may not, and what it did", async ()
   await store.load()
 
   assert.deepEqual(store.switches(store.items[0]).map(store.switchWords), [
-    "saves by itself",
-    "not: searches by itself",
-    "sessions summarized",
-    "not: told 0 memories a turn",
-    "2 rules that save",
+    "automatic save",
+    "off: automatic search",
+    "session summaries",
+    "off: 0 memories per turn",
+    "2 save rules",
   ])
-  assert.equal(store.did(CODER), "3 sessions · 1 open · 12 memories saved · last seen 1 h ago")
-  assert.equal(store.did({ ...CODER, last_seen_at: null }), "Not seen yet.")
+  assert.equal(store.did(CODER), "3 sessions · 1 open · 12 memories saved · last connected 1 h ago")
+  assert.equal(store.did({ ...CODER, last_seen_at: null }), "Never connected.")
   assert.deepEqual(store.names, ["coder"])
 })
 

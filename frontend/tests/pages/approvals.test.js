@@ -54,7 +54,7 @@ test("a word hides nothing: neither a space nor what has no shape", () => {
   ])
   assert.deepEqual(
     piecesOf("").map(({ text }) => text),
-    ["empty word"],
+    ["empty argument"],
   )
 })
 
@@ -75,7 +75,7 @@ test("what waits follows the feed, the one whose time is over first on top", asy
 
   assert.deepEqual(
     [waiting.waits, waiting.of(3).length, waiting.words],
-    [2, 2, "Waits for you: restart of db, asked by session 3"],
+    [2, 2, "Waiting for approval: restart of db, requested by session 3"],
   )
 })
 
@@ -205,5 +205,5 @@ test("its last minute is said once", async () => {
   store.tick()
   store.tick()
 
-  assert.deepEqual(said, ["A minute is left to answer: restart of web"])
+  assert.deepEqual(said, ["One minute left to approve: restart of web"])
 })

@@ -56,7 +56,7 @@ test("a reset is made at once and can be undone", async () => {
 
   await store.reset(RESTART)
   assert.deepEqual(api.asked[1].body, { action: "restart" })
-  assert.equal(said[0].text, "courier may be restarted again at once.")
+  assert.equal(said[0].text, "courier can be restarted again now.")
   await said[0].undo()
 
   assert.deepEqual(acts.undone, ["last"])
@@ -67,7 +67,7 @@ test("a reset that is refused is told", async () => {
 
   await refused.store.reset(RESTART)
 
-  assert.deepEqual([refused.said[0].text, refused.said[0].bad], ["Not reset. No such service.", true])
+  assert.deepEqual([refused.said[0].text, refused.said[0].bad], ["Cooldown not reset. No such service.", true])
 })
 
 const USE = {
@@ -80,7 +80,7 @@ const USE = {
 }
 
 test("a use tells how it went, and nothing that goes without saying", () => {
-  assert.equal(useWords("reserved"), "under way")
+  assert.equal(useWords("reserved"), "running")
   assert.equal(useNotes(USE), "")
   assert.equal(
     useNotes({ ...USE, name: "restart-2", attempts: 2, healthy_after: 4.2, cleared_by: "operator" }),

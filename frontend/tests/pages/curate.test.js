@@ -74,7 +74,7 @@ for (const [act, value, body] of SENT) {
 }
 
 test("what an act did is said with what it left", () => {
-  assert.equal(doneWords("activate", 0, 3, 1), "3 memories active again. 1 other is below 0.30 and stays inactive.")
+  assert.equal(doneWords("activate", 0, 3, 1), "3 memories reactivated. 1 other is below 0.30 and stays inactive.")
   for (const [act, value, , words] of SENT) assert.equal(doneWords(act, value, 3), words)
 })
 
@@ -95,8 +95,8 @@ test("all that match are changed after what would become of them was shown", asy
   await store.change([], "lower", 0.2)
   const { title, about, lines, examples } = store.plan
   assert.equal(title, "Lower 312 memories by 0.20?")
-  assert.equal(about, "All that match: jellyfin")
-  assert.deepEqual(lines, ["300 memories change.", "40 turn inactive: no session reads them.", "12 stay as they are."])
+  assert.equal(about, "All matches: jellyfin")
+  assert.deepEqual(lines, ["300 memories change.", "40 become inactive.", "12 do not change."])
   assert.deepEqual([examples[0].before, examples[0].after, examples[0].state], ["0.40", "0.20", "off"])
   assert.equal(await store.carryOut(), true)
 
@@ -118,8 +118,8 @@ test("who leaves what was foreseen changes nothing", async () => {
 
   assert.deepEqual(lines, [
     "Nothing would change.",
-    "1 stays as it is.",
-    "1 is below 0.30: more confidence alone brings it back.",
+    "1 does not change.",
+    "1 is below 0.30. Raise its confidence to reactivate it.",
   ])
   assert.equal(await store.carryOut(), false)
   assert.equal(api.asked.length, 1)
@@ -155,7 +155,7 @@ test("very many are deleted by what they have in common, with one way back", asy
   Object.assign(list, { everything: true, chosenCount: 5_000 })
 
   const done = store.removeMany([])
-  assert.match(asker.note, /go into the trash/)
+  assert.match(asker.note, /move to the trash/)
   asker.answer(true)
   await done
 
@@ -189,7 +189,7 @@ test("a memory that could not be written is kept, over a reload too", async () =
   const { store: reloaded } = writing({}, storage.held)
 
   assert.equal(store.open, true)
-  assert.equal(store.problem, "Not saved. The store is busy. What you typed is still here.")
+  assert.equal(store.problem, "Not saved. The store is busy. Your edit is still here.")
   assert.equal(reloaded.draft.observation, "Logs rotate at noon")
 })
 
@@ -218,7 +218,7 @@ test("nothing to remember is not sent", async () => {
 
   await store.save()
 
-  assert.deepEqual(store.errors, { observation: "Write what is to be remembered." })
+  assert.deepEqual(store.errors, { observation: "Enter the observation to remember." })
 })
 
 test("more than a thousand that are ticked are never taken for all that match", async () => {
@@ -229,7 +229,7 @@ test("more than a thousand that are ticked are never taken for all that match", 
   await store.change(ticked, "deactivate", 0)
 
   assert.deepEqual(api.asked, [])
-  const why = "Nothing was changed. More than 1,000 are ticked: narrow the list and select all that match."
+  const why = "Nothing was changed. More than 1,000 are selected. Narrow the list, then select all matches."
   assert.deepEqual(
     said.items.map(({ text }) => text),
     [why, why],

@@ -30,10 +30,10 @@ test("checks stand with what they look at; an unknown one is not lost", () => {
 })
 
 test("the sentence names what fails before what wants a look", () => {
-  assert.equal(healthSentence([sign("log"), sign("integrity", "unknown")]), "Lamplighter is well.")
+  assert.equal(healthSentence([sign("log"), sign("integrity", "unknown")]), "Lamplighter is healthy.")
   assert.equal(
     healthSentence([sign("log", "warning"), sign("supervisor", "failing"), sign("space", "failing")]),
-    "2 checks fail: Supervisor, Space. Log of writes wants a look.",
+    "2 checks failing: Supervisor, Free space. 1 warning: Write-ahead log.",
   )
 })
 
@@ -69,7 +69,7 @@ test("a closer look that fails keeps what was seen", async () => {
   await store.lookCloser()
 
   assert.deepEqual([store.phase, store.closer, store.checks.length], ["ready", false, 1])
-  assert.equal(said[0], "The closer look failed. The server took too long to answer.")
+  assert.equal(said[0], "Full check failed. The server took too long to answer.")
 })
 
 test("who may not look is told so", async () => {

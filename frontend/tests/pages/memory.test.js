@@ -81,7 +81,7 @@ test("where only different fields changed, the edit goes on top and says what el
     ],
   )
   assert.deepEqual(said, [
-    "Saved. Meanwhile somebody else had changed the category (timing → behavior) and the confidence (0.70 → 0.80); that stays.",
+    "Saved. Someone else changed the category (timing → behavior) and the confidence (0.70 → 0.80) meanwhile. That change is kept.",
   ])
   assert.deepEqual([store.dirty, store.row.version, store.draft.confidence], [false, 3, 0.8])
 })
@@ -215,7 +215,7 @@ test("a failure keeps what was typed and says so", async () => {
   await store.save()
 
   assert.equal(store.draft.observation, "Takes 90s")
-  assert.equal(store.problem, "Not saved. The server cannot be reached. What you typed is still here.")
+  assert.equal(store.problem, "Not saved. The server cannot be reached. Your edit is still here.")
 })
 
 test("what was typed is still there after looking at another memory", async () => {
@@ -250,7 +250,7 @@ test("an empty field of the confidence is not nought", async () => {
 
   assert.equal(await store.save(), false)
 
-  assert.deepEqual([patches(), store.errors], [[], { confidence: "Give a number from 0 to 1." }])
+  assert.deepEqual([patches(), store.errors], [[], { confidence: "Enter a number from 0 to 1." }])
 })
 
 test("what stood there stays until it is read anew", async () => {
@@ -269,7 +269,7 @@ test("what stood there stays until it is read anew", async () => {
   assert.equal(store.line, "- Takes 60s, surer")
   answer = () => Promise.reject(new Problem({ status: 500, detail: "Away." }))
   await store.read()
-  assert.deepEqual([store.line, store.lineNote], ["", "The next prompt could not be read."])
+  assert.deepEqual([store.line, store.lineNote], ["", "The next prompt could not be loaded."])
 })
 
 test("an unknown number is missing, not broken", async () => {

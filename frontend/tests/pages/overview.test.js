@@ -135,8 +135,11 @@ test("where nobody looks, that comes first", async () => {
   const { store } = opened({ away: true })
   await settled()
 
-  assert.deepEqual([store.mood, store.sentence], ["away", "No supervisor is running: nobody looks at the services."])
-  assert.match(store.looked, /^No service has been checked since .*\d\d:\d\d\. Then: b fails\. c has a warning\./)
+  assert.deepEqual([store.mood, store.sentence], ["away", "No supervisor is running: services are not being checked."])
+  assert.match(
+    store.checked,
+    /^No service has been checked since .*\d\d:\d\d\. Last status: b is failing\. c has a warning\./,
+  )
 })
 
 test("a mistake in services.yaml is told with its place", async () => {
@@ -156,9 +159,9 @@ test("the sentence goes with what was seen and what comes", async () => {
   const { store } = opened()
   await settled()
 
-  assert.equal(store.looked, "Looked at 12 s ago.")
+  assert.equal(store.checked, "Last checked 12 s ago.")
   assert.equal(store.next, "Next round in 47 min 12 s")
-  assert.equal(store.heard, "Supervisor heard just now")
+  assert.equal(store.heard, "Supervisor online")
   assert.equal(store.mood, "failing")
 })
 
@@ -199,9 +202,9 @@ test("a tier tells how its sessions ended; what runs has not ended", () => {
   assert.deepEqual([observe.n, observe.share], [10, ""])
   assert.deepEqual(observe.links, [
     { words: "1 failed", address: "/sessions?tier=1&from=2026-01-13&status=failed" },
-    { words: "1 handed on", address: "/sessions?tier=1&from=2026-01-13&status=escalated" },
+    { words: "1 escalated", address: "/sessions?tier=1&from=2026-01-13&status=escalated" },
   ])
-  assert.deepEqual([investigate.share, remediate.share], ["none has ended yet", "none in 30 days"])
+  assert.deepEqual([investigate.share, remediate.share], ["none finished yet", "none in 30 days"])
   assert.deepEqual(observe.bars.series[0].values, [6, 4])
 })
 
@@ -257,7 +260,7 @@ test("each figure leads to its rows; an unknown cost is no zero", () => {
   assert.equal(figures[3].address, `/events?level=critical&from=${STATE.events.since}`)
   assert.deepEqual(
     [costWords(run(null)), turnsWords(run(null, null))],
-    ["No engine reported a cost.", "No engine reported its turns."],
+    ["No engine reported a cost.", "No engine reported turns."],
   )
   assert.deepEqual(
     [costWords(run(0.5)), turnsWords(run(0.5, 1))],

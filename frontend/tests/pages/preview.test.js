@@ -89,8 +89,8 @@ test("what falls out of the prompt stays in its row and says so", async () => {
       [3, "falls"],
     ],
   )
-  assert.equal(store.effect, "At 40 tokens 2 fall out.")
-  assert.equal(whyWords(store.rows[1]), "about jellyfin · needs 20 tokens, 12 were left")
+  assert.equal(store.effect, "At 40 tokens 2 drop out.")
+  assert.equal(whyWords(store.rows[1]), "about jellyfin · needs 20 tokens, 12 left")
 })
 
 test("while the budget slides it is asked for once it rests, and what is in force is not asked for again", async () => {
@@ -155,8 +155,8 @@ test("what a session was told is compared in words", async () => {
   const words = store.comparison
   store.diff = { ...diff, added: [], removed: [], text: "" }
 
-  assert.equal(words, "Session 12 was told 2 lines that this prompt lacks; 1 line here would be new to it.")
-  assert.equal(store.comparison, "Session 12 was told exactly this.")
+  assert.equal(words, "Compared with session 12: 2 lines are only in its prompt; 1 line is only here.")
+  assert.equal(store.comparison, "Session 12 had exactly this prompt.")
 })
 
 test("changes wait until they are asked for", async () => {

@@ -55,12 +55,12 @@ test("what each way will do is said before it is done", () => {
   assert.deepEqual(
     waysOf(review(), loss).map(({ resolution, then }) => [resolution, then]),
     [
-      ["keep_new", "The new one stays at 0.70. The old one becomes inactive: no session reads it."],
-      ["keep_old", "The old one goes back from 0.60 to 0.80. The new one becomes inactive: no session reads it."],
-      ["reword", "The new one says what you write. The old one becomes inactive: no session reads it."],
-      ["both", "Each is told with the scope you name. The old one goes back from 0.60 to 0.80."],
-      ["merge", "The old one says what you write, at 0.80. The new one becomes inactive: no session reads it."],
-      ["dismiss", "The old one stays at 0.60. The new one stays at 0.70."],
+      ["keep_new", "The new memory stays at 0.70. The old memory becomes inactive."],
+      ["keep_old", "The old memory returns from 0.60 to 0.80. The new memory becomes inactive."],
+      ["reword", "The new memory gets your text. The old memory becomes inactive."],
+      ["both", "Both are included, each with the scope you enter. The old memory returns from 0.60 to 0.80."],
+      ["merge", "The old memory gets your text, at 0.80. The new memory becomes inactive."],
+      ["dismiss", "The old memory stays at 0.60. The new memory stays at 0.70."],
     ],
   )
 })
@@ -73,13 +73,13 @@ test("what was given back already is not given back again, unless that was undon
     [[FELL], [undo, FELL], [again, undo, FELL]].map((history) => lossOf(review(), history).back),
     [false, true, false],
   )
-  assert.match(waysOf(review(), lossOf(review(), [undo, FELL]))[1].then, /^The old one stays at 0\.60\./)
+  assert.match(waysOf(review(), lossOf(review(), [undo, FELL]))[1].then, /^The old memory stays at 0\.60\./)
 })
 
 test("why the two do not go together is a sentence", () => {
   assert.equal(
     whyWords({ reason: "says 10s where the other says 60s" }),
-    "The new one says 10s where the other says 60s.",
+    "The new memory says 10s where the other says 60s.",
   )
   assert.equal(whyWords({ reason: "" }), "")
 })
@@ -90,13 +90,13 @@ test("an old one that turned inactive is told again once it has back what it los
 
   const [, keepOld, , , , dismiss] = waysOf(low, loss)
 
-  assert.match(keepOld.then, /^The old one goes back from 0\.20 to 0\.40 and is told again\./)
-  assert.match(dismiss.then, /^The old one stays at 0\.20, inactive\./)
+  assert.match(keepOld.then, /^The old memory returns from 0\.20 to 0\.40 and is active again\./)
+  assert.match(dismiss.then, /^The old memory stays at 0\.20, inactive\./)
 })
 
-test("a possible contradiction took nothing, so nothing goes back", () => {
+test("a possible contradiction took nothing, so nothing returns", () => {
   assert.equal(lossOf(review({ session_id: 43 }), [FELL]), null)
-  assert.match(waysOf(review({ kind: "possible" }), null)[1].then, /^The old one stays at 0\.60\./)
+  assert.match(waysOf(review({ kind: "possible" }), null)[1].then, /^The old memory stays at 0\.60\./)
 })
 
 test("the two claims are told apart word by word", async () => {
@@ -128,7 +128,7 @@ test("a decision is made on the version it was seen in, and the next case comes 
     list.rows.map(({ id }) => id),
     [6],
   )
-  assert.deepEqual([said.items[0].text, said.items[0].undoable], ["The new one was kept.", true])
+  assert.deepEqual([said.items[0].text, said.items[0].undoable], ["New memory kept.", true])
 })
 
 test("the last case stays in sight with what was decided", async () => {

@@ -55,7 +55,7 @@ test("what is saved shows before the server has said so, and only what differs t
   assert.deepEqual([list.seen[0].confidence, list.seen[0].active, list.seen[0].version], [0.2, false, 3])
   assert.equal(await saving, true)
   assert.deepEqual([api.asked[0].body, api.asked[0].version], [{ confidence: 0.2 }, "7-3"])
-  assert.equal(said.items[0].text, "Saved. It is inactive now: no session reads it.")
+  assert.equal(said.items[0].text, "Saved. The memory is now inactive and not in the prompt.")
 })
 
 test("an edit in a row has a way back", async () => {
@@ -159,12 +159,16 @@ test("steps of confidence stay between 0 and 1 and what they do is said", () => 
   store.nudge(-0.05)
 
   assert.deepEqual([most, store.draft.confidence], [1, 0.28])
-  assert.equal(store.outlook, "Below 0.30 it turns inactive: no session reads it.")
+  assert.equal(store.outlook, "Below 0.30 the memory becomes inactive.")
 })
 
 for (const [typed, saved, note] of [
   [1.5, 1, "Saved. Confidence ranges from 0 to 1: 1.5 was changed to 1.00."],
-  [-1, 0, "Saved. It is inactive now: no session reads it. Confidence ranges from 0 to 1: -1 was changed to 0.00."],
+  [
+    -1,
+    0,
+    "Saved. The memory is now inactive and not in the prompt. Confidence ranges from 0 to 1: -1 was changed to 0.00.",
+  ],
 ]) {
   test(`a confidence of ${typed} is saved as ${saved}, and the message says so`, async () => {
     const { store, api, said } = setUp({ ...HELD, version: 4, confidence: saved, active: saved > 0 })
@@ -201,7 +205,7 @@ for (const [typed, what] of [
     assert.equal(await store.save(), false)
 
     assert.deepEqual(api.asked, [])
-    assert.deepEqual([store.id, store.problem], [7, "Give a number from 0 to 1."])
+    assert.deepEqual([store.id, store.problem], [7, "Enter a number from 0 to 1."])
   })
 }
 
@@ -214,7 +218,7 @@ test("what was typed in a row is there again until it is given up", () => {
   store.start(memory({ id: 8 }))
   store.start(HELD)
   assert.equal(store.draft.observation, "Half a thought")
-  assert.match(store.outlook, /^Your unsaved text of .+ is here\.$/)
+  assert.match(store.outlook, /^Your unsaved draft from .+ is here\.$/)
 
   store.giveUp()
   store.start(HELD)

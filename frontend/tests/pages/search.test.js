@@ -181,7 +181,7 @@ test("what is only near in meaning is told as that", async () => {
   const { store, visit } = open(found(hit(memory(), { method: "meaning" })))
   await visit("q=asdf")
 
-  assert.equal(store.summary, "Nothing holds a word of “asdf”: this is nearest in meaning")
+  assert.equal(store.summary, "No keyword match for “asdf”. Closest by meaning:")
 })
 
 test("a partial answer is completed by itself, four times at most, and then left to the reader", async () => {

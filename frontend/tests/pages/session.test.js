@@ -188,17 +188,17 @@ test("the rail says what went in and what came out, each with its line", () => {
       ["reinforced", 7, "6:0:0"],
       ["learned", 9, "5:0:2"],
       ["contradicted", 4, "5:0:2"],
-      ["told", 7, "6:0:0"],
+      ["included", 7, "6:0:0"],
     ],
   )
-  assert.equal(entries[3].outcome, "said again")
+  assert.equal(entries[3].outcome, "reinforced")
   assert.deepEqual(
     tallyOf(entries).map(({ sort, n }) => [sort, n]),
     [
       ["learned", 1],
       ["reinforced", 1],
       ["contradicted", 1],
-      ["told", 1],
+      ["included", 1],
     ],
   )
 })

@@ -62,8 +62,8 @@ test("a value says where it comes from and what one may write", () => {
     sourceWords(setting("memory_budget", { source: "CLAUDEOPS_MEMORY_BUDGET" })),
     "environment, CLAUDEOPS_MEMORY_BUDGET",
   )
-  assert.equal(rangeWords(setting("x")), "It takes 100ms to 366d. The default is 1h.")
-  assert.equal(rangeWords(setting("x", { range: "", default: "" })), "It is not set by default.")
+  assert.equal(rangeWords(setting("x")), "Accepts 100ms to 366d. The default is 1h.")
+  assert.equal(rangeWords(setting("x", { range: "", default: "" })), "No default.")
 })
 
 test("what somebody set stands first, what would stop a start is told first", async () => {
@@ -73,7 +73,7 @@ test("what somebody set stands first, what would stop a start is told first", as
     store.items.map(({ name }) => name),
     ["interval", "port", "host"],
   )
-  assert.equal(store.warnings[0], "The next start would be refused: interval 'soon' is not a duration")
+  assert.equal(store.warnings[0], "The next start would fail: interval 'soon' is not a duration")
 })
 
 test("nothing is changed here: the line is written by the server, for a person to put in", async () => {
@@ -86,8 +86,8 @@ test("nothing is changed here: the line is written by the server, for a person t
 
   assert.deepEqual(api.asked.at(-1).body, { name: "host", value: "box" })
   assert.equal(store.line, 'host = "box"')
-  assert.equal(store.advice(host), "Put this line into /srv/lamplighter.toml. It takes effect on the next start.")
-  assert.match(store.advice(interval), /LAMPLIGHTER_INTERVAL is set in the environment, which wins/)
+  assert.equal(store.advice(host), "Add this line to /srv/lamplighter.toml. It applies on the next start.")
+  assert.match(store.advice(interval), /LAMPLIGHTER_INTERVAL is set in the environment, which overrides the file/)
 })
 
 test("a masked password is never what one begins to edit", async () => {
@@ -116,12 +116,12 @@ test("what lets nobody in is put away, and says since when", async () => {
     "/tokens": { items: [token(1), gone, token(3, { expires_at: "2026-01-13T12:00:00Z" })] },
   })
 
-  assert.deepEqual([keyring.shown.length, keyring.endedWords], [1, "Show 2 that have ended"])
+  assert.deepEqual([keyring.shown.length, keyring.endedWords], [1, "Show 2 inactive tokens"])
   keyring.toggleEnded()
   assert.equal(keyring.shown.length, 3)
   assert.deepEqual(
     [gone, keyring.items[2], token(4)].map((each) => lastsWords(each, NOON)),
-    ["revoked 1 h ago", "expired 1 d ago", "does not expire"],
+    ["revoked 1 h ago", "expired 1 d ago", "never expires"],
   )
 })
 

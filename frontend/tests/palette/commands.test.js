@@ -158,8 +158,8 @@ test("the help shows what applies here before what does elsewhere", () => {
     return store
   }
 
-  assert.ok(labels(board("reviews").here).includes("Both are true"))
-  assert.ok(labels(board("events").elsewhere).includes("Both are true"))
+  assert.ok(labels(board("reviews").here).includes("Keep both"))
+  assert.ok(labels(board("events").elsewhere).includes("Keep both"))
   assert.equal(board("events").here[0].title, "Go to")
   assert.ok(at("events").filter(applies).length < at("events").length)
 })

@@ -7,8 +7,8 @@ import { fakeApi, fakeStorage, fakeTimers, memory } from "../fakes.js"
 const COMMANDS = [
   { id: "go: Go to health", group: "go", title: "Go to", keys: "g h", label: "Go to health" },
   { id: "anywhere: Log out", group: "anywhere", title: "Anywhere", label: "Log out" },
-  { id: "reviews: Merge", group: "reviews", title: "Reviews", keys: "m", label: "Merge them", when: () => false },
-  { id: "list: Open", group: "list", title: "List", keys: "Enter", label: "Open the row", native: true },
+  { id: "reviews: Merge", group: "reviews", title: "Reviews", keys: "m", label: "Merge", when: () => false },
+  { id: "list: Open", group: "list", title: "List", keys: "Enter", label: "Open row", native: true },
 ]
 
 function open({ answers = { "/memories": { items: [] } }, storage = fakeStorage(), names = ["jellyfin"] } = {}) {
@@ -30,16 +30,16 @@ function open({ answers = { "/memories": { items: [] } }, storage = fakeStorage(
 
 /** But for the way to the search, which stands last. */
 function named({ entries }) {
-  return entries.map(({ label }) => label).filter((label) => !label.startsWith("Search all"))
+  return entries.map(({ label }) => label).filter((label) => !label.startsWith("Search everything"))
 }
 
 test("letters fit at the start of words first, anywhere only where nothing else does", () => {
-  const texts = ["Go to health", "Show these keys", "Go to the events"]
+  const texts = ["Go to health", "Show keyboard shortcuts", "Go to events"]
   const found = (typed) => best(texts, (text) => fits(typed, text))
 
   assert.deepEqual(found("he"), ["Go to health"])
-  assert.deepEqual(found("gte"), ["Go to the events"])
-  assert.deepEqual(found("evnts"), ["Go to the events"])
+  assert.deepEqual(found("gte"), ["Go to events"])
+  assert.deepEqual(found("evnts"), ["Go to events"])
   assert.deepEqual(found("HEÁLTH"), ["Go to health"])
   assert.deepEqual(found("xyz"), [])
 })
@@ -48,7 +48,7 @@ test("nothing typed shows what applies, and nothing that would do nothing", () =
   const { labels } = open()
 
   assert.ok(labels().includes("Go to health") && labels().includes("Log out"))
-  assert.ok(!labels().includes("Merge them") && !labels().includes("Open the row"))
+  assert.ok(!labels().includes("Merge") && !labels().includes("Open row"))
 })
 
 test("what was chosen last stands first the next time", async () => {
@@ -120,8 +120,8 @@ test("what is typed can be searched for in all that is known", async () => {
   store.choose(store.entries.at(-1))
   await timers.ring()
 
-  assert.match(words, /Looking/)
-  assert.equal(store.words, "Nothing has this name")
+  assert.match(words, /Searching/)
+  assert.equal(store.words, "No results")
   assert.deepEqual(done, ["/search?q=no+such+%26+thing"])
 })
 

@@ -17,7 +17,7 @@ for (const [ms, words] of [
   [150_000, "2 min"],
   [3 * 3_600_000, "3 h"],
   [9 * DAY, "9 d"],
-  [80 * DAY, "26 Oct 2025"],
+  [80 * DAY, "Oct 26, 2025"],
 ]) {
   test(`${ms} ms ago reads "${words}"`, () => assert.equal(ago(before(ms), NOON), words))
 }
@@ -57,7 +57,7 @@ test("weeks that were already taken are not taken again", () => {
 })
 
 test("what is pinned, inactive or knowledge does not fade", () => {
-  assert.equal(outlook(memory({ pinned: true }), NOON), "Pinned: it does not fade.")
+  assert.equal(outlook(memory({ pinned: true }), NOON), "Pinned: its confidence does not fade.")
   assert.equal(outlook(memory({ category: "decision" }), NOON), "Knowledge does not fade.")
   assert.match(outlook(memory({ active: false }), NOON), /^Inactive/)
 })

@@ -24,7 +24,7 @@ test("everything is stopped with a reason, and let go on when one is sure", asyn
   assert.deepEqual([store.on, store.open, api.asked.at(-1).body], [true, false, { reason: "the array rebuilds" }])
 
   await store.release()
-  assert.deepEqual([store.on, said], [false, ["Everything goes on."]])
+  assert.deepEqual([store.on, said], [false, ["Resumed."]])
 })
 
 test("one who is not sure changes nothing", async () => {
@@ -53,6 +53,6 @@ test("a stop that fails says why and keeps the words", async () => {
 
   assert.deepEqual(
     [store.open, store.reason, store.problem],
-    [true, "why", "Nothing was stopped. The server cannot be reached."],
+    [true, "why", "Not halted. The server cannot be reached."],
   )
 })

@@ -13,15 +13,18 @@ test("a line of history says what, by whom, how far and why", () => {
   assert.equal(historyWords({ ...entry, ...moved }), "Reinforced by session #42, 0.70 → 0.80: said again")
   assert.equal(
     historyWords({ cause: "edited", actor: "operator", reason: "", before: null, after: null }),
-    "Edited by hand",
+    "Edited by a person",
   )
 })
 
 test("an undo says what it took back", () => {
   const undo = { reason: "undoes edited of version 5", actor: "operator", before: null, after: null }
 
-  assert.equal(historyWords({ ...undo, cause: "undone" }), "Took back version 5 (edited) by hand")
-  assert.equal(historyWords({ ...undo, cause: "review" }), "Settled in a review by hand: takes back version 5 (edited)")
+  assert.equal(historyWords({ ...undo, cause: "undone" }), "Reverted version 5 (edited) by a person")
+  assert.equal(
+    historyWords({ ...undo, cause: "review" }),
+    "Resolved in a review by a person: reverts version 5 (edited)",
+  )
 })
 
 test("an undo says what comes of it", () => {
@@ -29,7 +32,7 @@ test("an undo says what comes of it", () => {
 
   assert.equal(
     historyWords({ ...undo, reason: "undoes faded of version 5; it fades again" }),
-    "Took back version 5 (faded) by hand: it fades again",
+    "Reverted version 5 (faded) by a person: it fades again",
   )
 })
 
@@ -41,10 +44,10 @@ const CHANGES = [
   [{ category: "behavior" }, "category timing → behavior"],
   [{ service: null }, "service jellyfin → general"],
   [{ pinned: true }, "pinned"],
-  [{ active: false, inactive_reason: "superseded" }, "turned inactive: superseded"],
+  [{ active: false, inactive_reason: "superseded" }, "became inactive: superseded"],
   [
     { category: "behavior", active: false, inactive_reason: "low" },
-    "category timing → behavior · turned inactive: below 0.30",
+    "category timing → behavior · became inactive: below 0.30",
   ],
 ]
 for (const [changes, words] of CHANGES) {
@@ -58,7 +61,7 @@ test("an entry of long ago says what it holds, and no more", () => {
     ...{ observation, confidence, active },
   }))
 
-  assert.equal(otherChanges({ before, after }), "turned inactive")
+  assert.equal(otherChanges({ before, after }), "became inactive")
 })
 
 test("a text that stayed has no difference to show", () => {
@@ -95,6 +98,6 @@ test("a step that a later one stands on is said at its place", async () => {
 
   await store.undo({ id: 3 })
 
-  assert.deepEqual([store.refused, store.problem], [3, "Not undone. Version 5 changed the same words."])
+  assert.deepEqual([store.refused, store.problem], [3, "Not reverted. Version 5 changed the same words."])
   assert.deepEqual(accepted, [])
 })

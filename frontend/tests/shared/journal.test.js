@@ -71,5 +71,5 @@ test("what changed since is named, and the rest is undone when that is asked for
   await said.undo(said.items[0])
 
   assert.deepEqual([text, bad, verb], [`Not undone. ${refusal.message}`, true, "Undo the rest"])
-  assert.equal(said.items.at(-1).text, "Restored 4 memories. 1 changed since and stays.")
+  assert.equal(said.items.at(-1).text, "Restored 4 memories. 1 changed since and was not reverted.")
 })

@@ -62,7 +62,7 @@ test("a login that could not be ended is told of", async () => {
 
   await store.end()
 
-  assert.deepEqual(said, ["You are still logged in. The server cannot be reached."])
+  assert.deepEqual(said, ["Not logged out. The server cannot be reached."])
   assert.equal(loads.length, 0)
   assert.equal(store.ending, false)
 })

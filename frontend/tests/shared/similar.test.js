@@ -35,8 +35,8 @@ test("what is typed is asked about once, when it has rested", async () => {
 test("it says how each stands, in words and in one sentence", () => {
   const { store } = setUp()
   store.items = [SAME, OTHER]
-  assert.equal(store.words({ ...SAME, label: "new", sure: false }), "Memory 7 may say otherwise")
-  assert.equal(store.sentence, "Memory 7 says the same. Memory 8 says otherwise.")
+  assert.equal(store.words({ ...SAME, label: "new", sure: false }), "Memory 7 may conflict")
+  assert.equal(store.sentence, "Memory 7 matches. Memory 8 conflicts.")
 })
 
 test("what does not matter is not asked about again", async () => {

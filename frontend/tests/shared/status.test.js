@@ -31,19 +31,24 @@ const unseen = service("wireguard", "unknown")
 
 for (const [services, words] of [
   [[], "No service is declared yet."],
-  [[jellyfin], "jellyfin is well."],
-  [[jellyfin, postgres], "Both services are well."],
-  [[jellyfin, postgres, adguard], "All 3 services are well."],
-  [[unseen], "wireguard has not been looked at yet."],
-  [[unseen, service("x", "unknown")], "No service has been looked at yet."],
-  [[courier], "courier fails: connection refused."],
-  [[courier, jellyfin, postgres], "courier fails: connection refused. 2 of 3 are well."],
-  [[courier, jellyfin], "courier fails: connection refused. 1 of 2 is well."],
-  [[caddy, jellyfin, postgres], "caddy has a warning: health: answered in 912 ms. 2 of 3 are well."],
-  [[courier, caddy, jellyfin], "courier fails: connection refused. caddy has a warning. 1 of 3 is well."],
-  [[courier, { ...courier, name: "dns" }], "courier and dns fail."],
-  [[courier, service("b", "failing"), service("c", "failing"), service("d", "failing")], "courier, b and 2 more fail."],
-  [[courier, unseen], "courier fails: connection refused. None of 2 is well, 1 not looked at yet."],
+  [[jellyfin], "jellyfin is healthy."],
+  [[jellyfin, postgres], "Both services are healthy."],
+  [[jellyfin, postgres, adguard], "All 3 services are healthy."],
+  [[unseen], "wireguard has not been checked yet."],
+  [[unseen, service("x", "unknown")], "No service has been checked yet."],
+  [[courier], "courier is failing: connection refused."],
+  [[courier, jellyfin, postgres], "courier is failing: connection refused. 2 of 3 are healthy."],
+  [[courier, jellyfin], "courier is failing: connection refused. 1 of 2 is healthy."],
+  [[caddy, jellyfin, postgres], "caddy has a warning: health: answered in 912 ms. 2 of 3 are healthy."],
+  [[courier, caddy, jellyfin], "courier is failing: connection refused. caddy has a warning. 1 of 3 is healthy."],
+  [[courier, { ...courier, name: "dns" }], "Both services are failing."],
+  [[courier, { ...courier, name: "dns" }, jellyfin], "courier and dns are failing. 1 of 3 is healthy."],
+  [[courier, service("b", "failing"), service("c", "failing"), service("d", "failing")], "All 4 services are failing."],
+  [
+    [courier, service("b", "failing"), service("c", "failing"), service("d", "failing"), jellyfin],
+    "courier, b and 2 more are failing. 1 of 5 is healthy.",
+  ],
+  [[courier, unseen], "courier is failing: connection refused. None of 2 is healthy, 1 not checked yet."],
 ]) {
   test(`${services.map(({ name }) => name).join(", ") || "nothing"} reads "${words}"`, () => {
     assert.equal(sentence(services), words)
@@ -67,15 +72,15 @@ test("checks are summed up in one line", () => {
     { ...HEALTH, ok: null },
   ]
 
-  assert.equal(checksWords({ checks: [HEALTH, REFUSED], actions: [{}] }), "1 of 2 checks fails, 1 action")
+  assert.equal(checksWords({ checks: [HEALTH, REFUSED], actions: [{}] }), "1 of 2 checks failing, 1 action")
   assert.equal(checksWords({ checks: [HEALTH, slow], actions: [] }), "1 of 2 checks with a warning")
-  assert.equal(checksWords({ checks: [unknown], actions: [] }), "1 check, not looked at yet")
+  assert.equal(checksWords({ checks: [unknown], actions: [] }), "1 check, not checked yet")
   assert.equal(checksWords({ checks: [HEALTH], actions: [] }), "1 check")
 })
 
 test("a check tells its status, its time and what it found", () => {
   assert.equal(checkWords(HEALTH), "200 · 3.1 ms")
-  assert.equal(checkWords({ ...HEALTH, ok: null }), "not looked at yet")
+  assert.equal(checkWords({ ...HEALTH, ok: null }), "not checked yet")
 })
 
 test("what nobody complains of is told by what its checks found", () => {
@@ -83,7 +88,7 @@ test("what nobody complains of is told by what its checks found", () => {
   assert.equal(detailWords({ detail: "health: slow", checks: [HEALTH] }), "health: slow")
 })
 
-/** Thirty days to 22 November, none of them looked at but these. */
+/** Thirty days to Nov 22ember, none of them looked at but these. */
 function strip(seen = {}) {
   return Array.from({ length: 30 }, (_, at) => {
     const day = new Date(Date.UTC(2026, 9, 24 + at)).toISOString().slice(0, 10)
@@ -95,14 +100,14 @@ const well = { looks: 24 }
 const always = Object.fromEntries(strip().map(({ day }) => [day, well]))
 
 for (const [days, words] of [
-  [strip(), "30 days: not looked at"],
-  [strip(always), "30 days: no failure"],
-  [strip({ "2026-11-22": well }), "30 days: no failure, looked at on 1"],
+  [strip(), "30 days: not checked"],
+  [strip(always), "30 days: no failures"],
+  [strip({ "2026-11-22": well }), "30 days: no failures, checked on 1"],
   [
     strip({ ...always, "2026-11-02": { looks: 24, failed: 1 }, "2026-11-22": { looks: 9, failed: 9 } }),
-    "30 days: 2 with failures, last 22 Nov",
+    "30 days: 2 with failures, last Nov 22",
   ],
-  [strip({ ...always, "2026-11-20": { looks: 24, warned: 3 } }), "30 days: 1 with warnings, last 20 Nov"],
+  [strip({ ...always, "2026-11-20": { looks: 24, warned: 3 } }), "30 days: 1 with warnings, last Nov 20"],
 ]) {
   test(`a strip reads "${words}"`, () => assert.equal(stripWords(days), words))
 }
@@ -110,10 +115,10 @@ for (const [days, words] of [
 test("a day of a strip tells its looks", () => {
   assert.equal(
     dayWords({ day: "2026-11-22", looks: 24, failed: 1, warned: 2 }),
-    "22 Nov: 24 looks, 1 failed, 2 with a warning",
+    "Nov 22: 24 check results, 1 failed, 2 with a warning",
   )
-  assert.equal(dayWords({ day: "2026-11-22", looks: 1, failed: 0, warned: 0 }), "22 Nov: 1 look, all well")
-  assert.equal(dayWords({ day: "2026-11-22", looks: 0, failed: 0, warned: 0 }), "22 Nov: not looked at")
+  assert.equal(dayWords({ day: "2026-11-22", looks: 1, failed: 0, warned: 0 }), "Nov 22: 1 check result, all healthy")
+  assert.equal(dayWords({ day: "2026-11-22", looks: 0, failed: 0, warned: 0 }), "Nov 22: not checked")
 })
 
 const RESTART = {
@@ -134,11 +139,11 @@ test("slots are told as used ones of all", () => {
 })
 
 test("what is free is told with the clock", () => {
-  assert.equal(freeWords(UNUSED, NOON), "Free.")
-  assert.equal(freeWords(HALF, NOON), "1 free now, one more in 3 h.")
-  assert.equal(freeWords(FULL, NOON), "The next one is free in 1 h 12 min.")
-  assert.equal(freeWords(FULL, NOON + HOUR + 11 * 60_000 + 55_000), "The next one is free in 5 s.")
-  assert.equal(freeWords(FULL, NOON + 2 * HOUR), "The next one is free now.")
+  assert.equal(freeWords(UNUSED, NOON), "Available.")
+  assert.equal(freeWords(HALF, NOON), "1 available, one more in 3 h.")
+  assert.equal(freeWords(FULL, NOON), "Next slot in 1 h 12 min.")
+  assert.equal(freeWords(FULL, NOON + HOUR + 11 * 60_000 + 55_000), "Next slot in 5 s.")
+  assert.equal(freeWords(FULL, NOON + 2 * HOUR), "Next slot available now.")
 })
 
 test("the window runs down and never past its end", () => {

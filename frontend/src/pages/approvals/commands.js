@@ -7,8 +7,8 @@ import { t } from "../../shared/texts/index.js"
 export function approvalsCommands({ router, deciding }) {
   const here = () => router.page === "approvals" && Boolean(deciding?.may()) && !/deny|edit/.test(deciding.form)
   return [
-    { keys: "a", label: t("hands.approval_approve"), when: here, run: () => deciding.ask("approve") },
-    { keys: "d", label: t("hands.approval_deny"), when: here, run: () => deciding.ask("deny") },
-    { keys: "e", label: t("hands.approval_edit"), when: here, run: () => deciding.ask("edit") },
+    { keys: "a", label: t("app.approval_approve"), when: here, run: () => deciding.ask("approve") },
+    { keys: "d", label: t("app.approval_deny"), when: here, run: () => deciding.ask("deny") },
+    { keys: "e", label: t("app.approval_edit"), when: here, run: () => deciding.ask("edit") },
   ]
 }

@@ -21,7 +21,7 @@ export function approvalsPage(store) {
     form: (card) => (chosen(card) && deciding.may(card.row) ? deciding.form : ""),
 
     waitWords: () =>
-      approvals.known ? t(approvals.waits ? "approvals.waits" : "approvals.waitsNone", { n: approvals.waits }) : "",
+      approvals.known ? t(approvals.waits ? "approvals.open" : "approvals.noneOpen", { n: approvals.waits }) : "",
 
     /** @param {Card} card */
     choose: ({ id }) => deciding.choose(id),
@@ -80,7 +80,9 @@ function words(deciding) {
     /** @param {Card} card */
     left(card) {
       const left = deciding.left(card)
-      return left > 0 ? t("approvals.left", { time: duration(Math.round(left / 1_000) * 1_000) }) : t("approvals.over")
+      return left > 0
+        ? t("approvals.left", { time: duration(Math.round(left / 1_000) * 1_000) })
+        : t("approvals.expired")
     },
 
     /** How much of its time is gone, for the bar. @param {Card} card */
@@ -96,7 +98,7 @@ function words(deciding) {
     place: ({ directory }) => directory ?? "/",
 
     /** @param {Approval} row */
-    sessionName: ({ session_id: id }) => t("approvals.askedBy", { id: String(id) }),
+    sessionName: ({ session_id: id }) => t("approvals.session", { id: String(id) }),
 
     /** @param {Card} card */
     by({ row, detail }) {
@@ -117,7 +119,7 @@ function words(deciding) {
     memoriesTitle({ row, detail }) {
       const n = row.memories.length
       if (!detail) return " "
-      return t(n ? "approvals.toldLess" : "approvals.notTold", { n, service: row.service })
+      return t(n ? "approvals.inPrompt" : "approvals.notInPrompt", { n, service: row.service })
     },
 
     /** @param {Card} card */
@@ -127,7 +129,7 @@ function words(deciding) {
     state: ({ state }) => t(/** @type {any} */ (`approvals.state_${state}`)),
 
     /** @param {Approval} row */
-    by_whom: ({ decided_by: by }) => (by ? t("approvals.byWhom", { by }) : ""),
+    by_whom: ({ decided_by: by }) => (by ? t("approvals.by", { by }) : ""),
 
     /** @param {Approval} row */
     then: ({ state }) => (state === "open" ? "" : t(/** @type {any} */ (`approvals.then_${state}`))),
@@ -146,7 +148,7 @@ function words(deciding) {
       const { state, decided_by: by } = row
       const values = {
         state: t(/** @type {any} */ (`approvals.state_${state}`)),
-        by: by ? t("approvals.byWhom", { by }) : "",
+        by: by ? t("approvals.by", { by }) : "",
       }
       return t(by ? "approvals.overtaken" : "approvals.overtakenAlone", values)
     },

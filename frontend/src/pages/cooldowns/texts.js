@@ -1,13 +1,13 @@
-/** What the page says of this area: a key, and its sentence or its plural forms. */
+/** Texts of this page by key; with plural forms where there is a number. */
 export const cooldowns = {
   resetLabel: "Reset {action} of {service}",
   restarted: "restarted",
   redeployed: "redeployed",
-  isReset: "{service} may be {done} again at once.",
-  notReset: "Not reset. {why}",
-  use_reserved: "under way",
+  isReset: "{service} can be {done} again now.",
+  notReset: "Cooldown not reset. {why}",
+  use_reserved: "running",
   use_success: "succeeded",
-  use_unconfirmed: "not confirmed",
+  use_unconfirmed: "unconfirmed",
   use_failure: "failed",
   use_abandoned: "abandoned",
   use_refused: "refused",
@@ -16,6 +16,6 @@ export const cooldowns = {
   healthyAfter: "healthy after {time}",
   clearedByRounds: "cleared by healthy rounds",
   resetByPerson: "reset by a person",
-  newUses: { one: "{n} new line", other: "{n} new lines" },
+  newUses: { one: "{n} new action", other: "{n} new actions" },
   useAttempts: { one: "{n} attempt", other: "{n} attempts" },
 }

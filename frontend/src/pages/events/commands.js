@@ -10,7 +10,7 @@ export function eventsCommands({ events, router }) {
       run: () => router.go(router.with({ group: "1" })),
     },
     {
-      label: t("events.doApart"),
+      label: t("events.doUngroup"),
       when: () => here() && events.grouped,
       run: () => router.go(router.with({ group: "" })),
     },

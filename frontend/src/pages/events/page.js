@@ -60,7 +60,7 @@ export function eventsPage(store) {
     isUnfolded: (/** @type {any} */ group) => Boolean(groups.unfolded[group.id]),
     held: (/** @type {any} */ group) => groups.unfolded[group.id] ?? NOTHING,
     unfoldLabel: (/** @type {any} */ group) =>
-      t(groups.unfolded[group.id] ? "events.fold" : "events.unfold", { n: group.count }),
+      t(groups.unfolded[group.id] ? "events.hide" : "events.show", { n: group.count }),
     others: (/** @type {any} */ group) => `+${(group.sessions - 1).toLocaleString("en")}`,
     othersTitle: (/** @type {any} */ group) => t("events.others", { n: group.sessions - 1 }),
     newer: (/** @type {any} */ group) => t("events.newer", { n: groups.behind(group) }),

@@ -14,9 +14,14 @@ export function rangeOf(key, now) {
   return { from: range ? new Date(now - range.minutes * 60_000).toISOString() : "", to: "" }
 }
 
-const day = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short" })
-const hour = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit" })
-const exact = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit", second: "2-digit" })
+const day = new Intl.DateTimeFormat("en-US", { day: "numeric", month: "short" })
+const hour = new Intl.DateTimeFormat("en-US", { hour: "2-digit", minute: "2-digit", hourCycle: "h23" })
+const exact = new Intl.DateTimeFormat("en-US", {
+  hour: "2-digit",
+  minute: "2-digit",
+  second: "2-digit",
+  hourCycle: "h23",
+})
 
 /** From when to when a stretch of time was, as short as it can be said. @param {number} start @param {number} seconds */
 export function stretchWords(start, seconds) {

@@ -1,4 +1,4 @@
-/** What the page says of this area: a key, and its sentence or its plural forms. */
+/** Texts of this page by key; with plural forms where there is a number. */
 export const events = {
   new: { one: "{n} new event", other: "{n} new events" },
   newKinds: { one: "{n} new kind of event", other: "{n} new kinds of events" },
@@ -12,17 +12,17 @@ export const events = {
   week: "last 7 days",
   month: "last 30 days",
   times: "×{n}",
-  unfold: { one: "Show the {n} event", other: "Show the {n} events" },
-  fold: { one: "Hide the {n} event", other: "Hide the {n} events" },
+  show: { one: "Show the {n} event", other: "Show the {n} events" },
+  hide: { one: "Hide the {n} event", other: "Hide the {n} events" },
   others: { one: "and {n} other session", other: "and {n} other sessions" },
   newer: { one: "{n} newer: show it", other: "{n} newer: show them" },
   linked: "Event {id}",
-  copied: "The link is copied.",
-  notCopied: "The browser did not let us copy. The link is {link}",
-  doGroup: "Group events that say the same",
-  doApart: "Show events one by one",
-  doDay: "Show the events of the last 24 hours",
-  doWhole: "Show the events of the whole time",
-  doClear: "Clear the filters of the events",
+  copied: "Link copied.",
+  notCopied: "The browser blocked the copy. The link is {link}",
+  doGroup: "Group identical events",
+  doUngroup: "Show events one by one",
+  doDay: "Show events of the last 24 hours",
+  doWhole: "Show events of all time",
+  doClear: "Clear event filters",
   dropSession: "Remove the filter for session {id}",
 }

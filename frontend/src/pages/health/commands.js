@@ -4,7 +4,7 @@ import { t } from "../../shared/texts/index.js"
 export function healthCommands({ health, router }) {
   const here = () => router.page === "health" && !health.busy
   return [
-    { label: t("health.doAgain"), when: here, run: () => health.load() },
-    { label: t("health.doCloser"), when: here, run: () => health.lookCloser() },
+    { label: t("health.doRefresh"), when: here, run: () => health.load() },
+    { label: t("health.doFullCheck"), when: here, run: () => health.lookCloser() },
   ]
 }

@@ -27,7 +27,7 @@ export function notices({ api, feed, toasts }) {
         this.put(row, { own: true })
         this.tried = row.id
       } catch (problem) {
-        this.refusal = t("health.notTried", { why: /** @type {Error} */ (problem).message })
+        this.refusal = t("health.testFailed", { why: /** @type {Error} */ (problem).message })
       } finally {
         this.trying = false
       }
@@ -52,7 +52,7 @@ export function notices({ api, feed, toasts }) {
 export function becameWords({ state, attempts, problem }) {
   if (state === "sent") return t("health.sent")
   if (state === "failed") return t("health.gaveUp", { n: attempts, why: problem })
-  return problem ? t("health.triedAgain", { n: attempts, why: problem }) : t("health.underWay")
+  return problem ? t("health.retrying", { n: attempts, why: problem }) : t("health.sending")
 }
 
 /** @param {{api: Api, feed: Feed, path: string, entity: string}} with_ */

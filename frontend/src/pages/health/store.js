@@ -38,7 +38,7 @@ const NAMES = {
   sqlite: "health.sqlite",
   unverified: "health.unverified",
   stale: "health.stale",
-  repeated: "health.repeated",
+  repeated: "health.duplicates",
   index: "health.index",
   vectors: "health.vectors",
   services: "health.services",
@@ -55,7 +55,7 @@ const NAMES = {
 }
 const STATES = /** @type {const} */ ({
   ok: "health.ok",
-  warning: "health.wants",
+  warning: "health.warns",
   failing: "health.fails",
   unknown: "health.notKnown",
 })
@@ -97,7 +97,7 @@ export function healthSentence(checks) {
     failing.length ? t("health.failing", { n: failing.length, name: failing.join(", ") }) : "",
     warning.length ? t("health.warning", { n: warning.length, name: warning.join(", ") }) : "",
   ]
-  return said.filter(Boolean).join(" ") || t("health.well")
+  return said.filter(Boolean).join(" ") || t("health.healthy")
 }
 
 /**
@@ -136,8 +136,8 @@ export function health({ api, toasts, clock, now = Date.now }) {
       this.closer = true
       const problem = await this.ask(() => api.post("/health/looks"))
       this.closer = false
-      if (problem) toasts.say(t("health.notLooked", { why: problem.message }), { bad: true })
-      else toasts.whisper(t("health.closer", { words: this.sentence }))
+      if (problem) toasts.say(t("health.notChecked", { why: problem.message }), { bad: true })
+      else toasts.whisper(t("health.checked", { words: this.sentence }))
     },
 
     /** @param {() => Promise<any>} asking @returns {Promise<any>} what went wrong */
@@ -194,7 +194,7 @@ export function health({ api, toasts, clock, now = Date.now }) {
 
     get asked() {
       return this.at
-        ? t("health.looked", { when: past(new Date(this.at).toISOString(), Math.max(clock.now, this.at)) })
+        ? t("health.lastChecked", { when: past(new Date(this.at).toISOString(), Math.max(clock.now, this.at)) })
         : ""
     },
 

@@ -32,8 +32,8 @@ export function late({ api, router, reload, fetch }) {
     },
 
     get title() {
-      if (router.page === "session") return t("hands.session_n", { id: String(router.id) })
-      if (router.page === "reviews" && router.id !== null) return t("hands.review_n", { id: String(router.id) })
+      if (router.page === "session") return t("app.session_n", { id: String(router.id) })
+      if (router.page === "reviews" && router.id !== null) return t("app.review_n", { id: String(router.id) })
       return TITLES[/** @type {keyof typeof TITLES} */ (router.page)] ?? ""
     },
 

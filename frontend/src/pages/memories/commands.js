@@ -15,13 +15,13 @@ export function memoriesCommands({ router, memory, memories, rowEdit }) {
     { keys: "e", label: t("memories.keyEdit"), when, run: () => edit("observation") },
     {
       keys: "e",
-      label: t("hands.edit_memory"),
+      label: t("app.edit_memory"),
       when: () => router.page === "memories" && !memories.past && memory.open && !row(),
       run: () => panelText()?.focus(),
     },
     {
       keys: "Space",
-      label: t("hands.peek_memory"),
+      label: t("app.peek_memory"),
       when: () => router.page === "memories" && Boolean(row()),
       run: () => router.go(router.keeping(`/memories/${row().id}`)),
     },

@@ -27,17 +27,17 @@ const WORDS = /** @type {const} */ ({
 /** What an act did, in a sentence. @param {Act} act @param {number} value @param {number} changed @param {number} [left] */
 export function doneWords(act, value, changed, left = 0) {
   const done = t(`memories.done${WORDS[act]}`, { n: changed, by: value.toFixed(2) })
-  return left ? `${done} ${t("memories.left", { n: left })}` : done
+  return left ? `${done} ${t("memories.remaining", { n: left })}` : done
 }
 
 /** What an act would do, line by line. @param {{changed: number, left: number, preview: Preview}} answer */
 export function foreseenWords({ changed, left, preview: { matched, turn_inactive: falls, turn_active: rises } }) {
   const lines = [
-    changed ? t("memories.wouldChange", { n: changed }) : t("memories.wouldNot"),
-    falls ? t("memories.wouldFall", { n: falls }) : "",
-    rises ? t("memories.wouldRise", { n: rises }) : "",
+    changed ? t("memories.wouldChange", { n: changed }) : t("memories.wouldNothing"),
+    falls ? t("memories.wouldDeactivate", { n: falls }) : "",
+    rises ? t("memories.wouldActivate", { n: rises }) : "",
     matched > changed ? t("memories.wouldStay", { n: matched - changed }) : "",
-    left ? t("memories.wouldLeave", { n: left }) : "",
+    left ? t("memories.wouldSkip", { n: left }) : "",
   ]
   return lines.filter(Boolean)
 }
@@ -69,7 +69,7 @@ export function curate({ api, memories, confirm, toasts, journal }) {
       const many = n > FEW
       if (many && !memories.everything) return tell(async () => void those(ticked))
       const yes = await confirm.ask({
-        title: t("memories.askDelete", { n }),
+        title: t("memories.confirmDelete", { n }),
         text: memories.everything ? filterWords(memories.wanted) : "",
         note: t("memories.deleteNote"),
         verb: t("memories.deleteVerb"),
@@ -92,7 +92,7 @@ export function curate({ api, memories, confirm, toasts, journal }) {
         const { matched, examples } = answer.preview
         this.plan = {
           ...{ act, value, body, then, changed: answer.changed },
-          title: t(`memories.ask${WORDS[act]}`, { n: matched || n, by: value.toFixed(2) }),
+          title: t(`memories.confirm${WORDS[act]}`, { n: matched || n, by: value.toFixed(2) }),
           about: memories.everything ? filterWords(memories.wanted) : "",
           lines: foreseenWords(answer),
           examples: examples.map(exampleWords),
@@ -169,7 +169,7 @@ function idsOf(rows) {
 function filterWords({ section, q, service, category, state, view }) {
   const named = view ? t(/** @type {import("../../shared/texts/index.js").TextKey} */ (`memories.${view}`)) : ""
   const words = [section, service, category, state, named, q ? `“${q}”` : ""].filter(Boolean)
-  return words.length ? t("memories.allThatMatch", { words: words.join(", ") }) : t("memories.allThereAre")
+  return words.length ? t("memories.allMatches", { words: words.join(", ") }) : t("memories.allMemories")
 }
 
 /** A memory before and after. @param {{before: Memory, after: Memory | null}} example */

@@ -119,7 +119,7 @@ export function memoriesPage(store) {
 
     inNumber,
 
-    turnWords: () => t(memories.order === "asc" ? "memories.rising" : "memories.falling"),
+    turnWords: () => t(memories.order === "asc" ? "memories.ascending" : "memories.descending"),
     editWords: (/** @type {Memory} */ { id }) => t("memories.editOne", { id: String(id) }),
     chosenWords: () => t("memories.selected", { n: memories.chosenCount }),
     toggleWords: () => t(memories.chosenCount > 0 ? "memories.selectNone" : "memories.select"),

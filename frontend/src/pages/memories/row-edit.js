@@ -87,7 +87,7 @@ export function rowEdit({ memories, memory, router, toasts, drafts, journal, tim
       timers.clearTimeout(timer)
       stepped = null
       memories.foresee(base)
-      toasts.say(t("memories.withdrawn", { confidence: confidence(base.confidence) }))
+      toasts.say(t("memories.reverted", { confidence: confidence(base.confidence) }))
       return true
     },
 
@@ -129,12 +129,14 @@ export function rowEdit({ memories, memory, router, toasts, drafts, journal, tim
 
     effect() {
       if (!this.base) return ""
-      if (this.typedAt !== null) return t("memory.kept", { at: momentOf(this.typedAt) })
+      if (this.typedAt !== null) return t("memory.draft_restored", { at: momentOf(this.typedAt) })
       const { active, confidence, inactive_reason: reason } = this.base
       const sure = Number(this.draft.confidence)
-      if (sure < THRESHOLD) return active ? t("memories.turnsOff") : ""
+      if (sure < THRESHOLD) return active ? t("memories.deactivates") : ""
       if (active || sure === confidence) return ""
-      return REVERSIBLE.includes(reason) ? t("memories.turnsOn") : t("memories.staysOff", { why: reason ?? "" })
+      return REVERSIBLE.includes(reason)
+        ? t("memories.reactivates")
+        : t("memories.staysInactive", { why: reason ?? "" })
     },
 
     /** @returns {Promise<boolean>} whether the row is closed */

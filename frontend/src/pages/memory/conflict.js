@@ -73,5 +73,5 @@ export function wordsOf(value) {
   if (typeof value === "boolean") return t(value ? "memory.yes" : "memory.no")
   if (typeof value === "number") return value.toFixed(2)
   const text = Array.isArray(value) ? value.join(", ") : String(value ?? "")
-  return text || t("memory.nothing")
+  return text || t("memory.none")
 }

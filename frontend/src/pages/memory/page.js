@@ -90,10 +90,10 @@ export function memoryPanel(store) {
     seen() {
       const awaited = grounds.phase === "loading" && !memory.past && memory.row.session_id
       const n = awaited ? 2 : grounds.said.sessions
-      return n ? t("memory.seen", { n }) : ""
+      return n ? t("memory.reported_in", { n }) : ""
     },
 
-    told: () => (grounds.told.total ? t("memory.told", { n: grounds.told.total }) : t("memory.told_none")),
+    told: () => (grounds.told.total ? t("memory.included_in", { n: grounds.told.total }) : t("memory.included_none")),
 
     /** Its line; until that is known what is likely to stand there keeps its place. */
     line() {
@@ -106,7 +106,11 @@ export function memoryPanel(store) {
     note: () => (memory.unread ? t("memory.line", { tokens: 20, place: 10, all: 20 }) : memory.lineNote),
     toldNote() {
       if (memory.past) return ""
-      return grounds.phase === "ready" ? this.told() : grounds.phase === "failed" ? "" : t("memory.told", { n: 100 })
+      return grounds.phase === "ready"
+        ? this.told()
+        : grounds.phase === "failed"
+          ? ""
+          : t("memory.included_in", { n: 100 })
     },
 
     earlier: () => grounds.more(memory.id, sameAs(memory, memory.id)),
@@ -122,7 +126,7 @@ export function memoryPanel(store) {
       const words = saidWords(each)
       const what = words[0].toUpperCase() + words.slice(1)
       if (before === null || after === null || before === after) return what
-      return t("memory.said", { what, was: confidence(before), is: confidence(after) })
+      return t("memory.reported", { what, was: confidence(before), is: confidence(after) })
     },
 
     /** What happened; which session it was stands beside it as a link. @param {HistoryEntry} entry */
@@ -139,13 +143,14 @@ export function memoryPanel(store) {
       if (!review) return t("memory.case_none")
       const id = String(review.id)
       if (review.state === "resolved")
-        return t("memory.case_settled", { id, decision: decidedWords(/** @type {any} */ (review)) })
+        return t("memory.case_resolved", { id, decision: decidedWords(/** @type {any} */ (review)) })
       return t(review.kind === "conflict" ? "memory.case_open" : "memory.case_possible", { id })
     },
 
-    caseLink: (/** @type {Partner} */ partner) => t(partner.review?.state === "open" ? "memory.settle" : "memory.see"),
+    caseLink: (/** @type {Partner} */ partner) =>
+      t(partner.review?.state === "open" ? "memory.resolve" : "memory.show"),
     waits: (/** @type {Partner} */ { review }) => review?.state === "open",
-    undoWords: (/** @type {string} */ step) => t("memory.undo_step", { step }),
+    undoWords: (/** @type {string} */ step) => t("memory.revert_step", { step }),
   }
 }
 

@@ -202,7 +202,7 @@ export function memory({
       if (this.row?.id !== row.id || this.row.version !== row.version || this.as_of !== as_of) return
       if (!found) return this.told("", t("memory.line_unread"))
       const { included, line, tokens, position, lines: all, words: why, ways } = found
-      if (!included) return this.told("", t(as_of ? "memory.not_told_then" : "memory.not_told", { why }), ways)
+      if (!included) return this.told("", t(as_of ? "memory.not_included_then" : "memory.not_included", { why }), ways)
       const place = { tokens, place: position + 1, all }
       this.told(line, t(as_of ? "memory.line_place_then" : "memory.line", place))
     },

@@ -17,10 +17,10 @@ export function steps({ api, memory, toasts, journal }) {
       this.clear()
       try {
         await takeBack(id, entry.id)
-        toasts.say(t("memory.undone"), { undo: journal.undoing() })
+        toasts.say(t("memory.reverted_done"), { undo: journal.undoing() })
       } catch (problem) {
         this.refused = entry.id
-        this.problem = t("memory.not_undone", { why: /** @type {Error} */ (problem).message })
+        this.problem = t("memory.not_reverted", { why: /** @type {Error} */ (problem).message })
       } finally {
         this.busy = false
       }

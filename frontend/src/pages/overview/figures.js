@@ -31,7 +31,6 @@ export function learnedGroups(learned) {
   return CAUSES.map((cause) => ({
     cause,
     n: learned[COUNTED[cause]],
-    title: t(`overview.${cause}Title`),
     items: gathered(learned.items.filter((item) => item.cause === cause)),
   })).filter(({ n, items }) => n > 0 || items.length > 0)
 }
@@ -66,7 +65,7 @@ export function costWords({ today, month }) {
 /** What models may still cost within 24 hours; nothing where none worked, or there is no limit. @param {Spending | undefined} spending */
 export function dayWords(spending) {
   const { day = null, day_spent: spent = 0 } = spending ?? {}
-  return day === null || !spent ? "" : t("overview.ofTheDay", { spent: dollars(spent), day: dollars(day) })
+  return day === null || !spent ? "" : t("overview.daily", { spent: dollars(spent), day: dollars(day) })
 }
 
 /** @param {OverviewState["run"]} run */

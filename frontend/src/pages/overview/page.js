@@ -20,27 +20,27 @@ export function overviewPage(store) {
     outcomes: () => overview.state?.outcomes ?? [],
 
     runningWords: () =>
-      t("overview.runs", { id: String(overview.state.running.id), tier: overview.state.running.tier }),
+      t("overview.running", { id: String(overview.state.running.id), tier: overview.state.running.tier }),
 
     askedWords() {
       const [first] = store("approvals").open
       return overview.asked === 1 && first
-        ? t("overview.asks", { wish: store("approvals").wish(first) })
-        : t("overview.ask", { n: overview.asked })
+        ? t("overview.approve", { wish: store("approvals").wish(first) })
+        : t("overview.approvals", { n: overview.asked })
     },
 
     /** How long there is for the first of them. */
     askedLeft() {
       const [first] = store("approvals").open
       const left = first ? Date.parse(first.expires_at) - store("clock").second : 0
-      return left > 0 ? t("overview.askedLeft", { time: duration(Math.ceil(left / 1_000) * 1_000) }) : ""
+      return left > 0 ? t("overview.approvalLeft", { time: duration(Math.ceil(left / 1_000) * 1_000) }) : ""
     },
 
     casesWords: () => t("overview.reviews", { n: overview.cases }),
 
     casesSince() {
       const at = overview.state?.reviews.oldest_at
-      return at ? t("overview.reviewsSince", { when: past(at, store("clock").now) }) : ""
+      return at ? t("overview.oldestReview", { when: past(at, store("clock").now) }) : ""
     },
 
     queued() {
@@ -52,11 +52,11 @@ export function overviewPage(store) {
     runLabel: ({ service }) => t("overview.runFor", { name: service }),
 
     /** @param {Waiting} person */
-    settleLabel: ({ service }) => t("overview.seenTo", { name: service }),
+    settleLabel: ({ service }) => t("overview.handle", { name: service }),
 
-    learnedTitle: () => t(overview.since === null ? "overview.learnedLately" : "overview.learnedSince"),
+    learnedTitle: () => t(overview.since === null ? "overview.recentlyLearned" : "overview.learnedSince"),
 
-    nothingLearned: () => t(overview.since === null ? "overview.nothingLately" : "overview.nothingSince"),
+    nothingLearned: () => t(overview.since === null ? "overview.nothingRecent" : "overview.nothingSince"),
 
     /** @param {any} group */
     all: (group) => attempt(store, () => overview.showAll(group)),
@@ -64,7 +64,7 @@ export function overviewPage(store) {
     further: () => attempt(store, () => overview.further()),
 
     /** Is it no longer told to sessions? @param {Learned} each */
-    fellOut: ({ memory }) => (memory.active ? "" : t("overview.fellOut")),
+    fellOut: ({ memory }) => (memory.active ? "" : t("overview.notIncluded")),
 
     /** @param {Service} service */
     memoriesWords: ({ memories }) => t("overview.memories", { n: memories }),

@@ -120,7 +120,7 @@ export function overview({ api, feed, supervisor, reviews, approvals, halt, cloc
     get sentence() {
       if (!this.state) return ""
       if (halt.on) return t("overview.halted")
-      if (supervisor.away && this.services.length) return t("overview.nobodyLooks")
+      if (supervisor.away && this.services.length) return t("overview.notChecking")
       return sentence(this.services)
     },
 
@@ -130,13 +130,13 @@ export function overview({ api, feed, supervisor, reviews, approvals, halt, cloc
       return supervisor.away || halt.on ? "away" : this.state.state
     },
 
-    get looked() {
+    get checked() {
       const at = this.state?.checked_at
-      if (!at) return t("overview.notLooked")
-      const looked = t("overview.lookedAt", { when: past(at, clock.second) })
-      if (!supervisor.away && !halt.on) return looked
+      if (!at) return t("overview.notChecked")
+      const checked = t("overview.lastChecked", { when: past(at, clock.second) })
+      if (!supervisor.away && !halt.on) return checked
       const unchecked = t("overview.uncheckedSince", { at: momentOf(Date.parse(at)) })
-      return t("overview.then", { looked: unchecked, sentence: sentence(this.services) })
+      return t("overview.lastStatus", { checked: unchecked, sentence: sentence(this.services) })
     },
 
     /** When one will look again, to the second. */
@@ -146,14 +146,14 @@ export function overview({ api, feed, supervisor, reviews, approvals, halt, cloc
       if (state === "running") return t("overview.roundRuns")
       if (!at) return t("overview.noRound")
       const when = until(at, clock.second, { fine: true })
-      return when === "now" ? t("overview.roundDue") : t("overview.nextRound", { when })
+      return when === t("common.now") ? t("overview.roundDue") : t("overview.nextRound", { when })
     },
 
     /** How long ago the supervisor was heard. */
     get heard() {
       const at = supervisor.state?.heartbeat_at
-      if (!at) return t("overview.neverHeard")
-      return t(supervisor.away ? "overview.heardLast" : "overview.heard", { when: past(at, clock.second) })
+      if (!at) return t("overview.neverRan")
+      return supervisor.away ? t("overview.offline", { when: past(at, clock.second) }) : t("overview.online")
     },
 
     /** While somebody looks at it the heartbeat is asked for as often as it beats. @param {number} second */

@@ -34,7 +34,7 @@ export function previewPage(store) {
       own.set({ as_of: momentOf(value) })
     },
 
-    inForceWords: () => t("preview.inForce", { n: own.base.in_force }),
+    inForceWords: () => t("preview.active", { n: own.base.in_force }),
     inForceShare: () => own.base.in_force / own.scale,
     budgetShare: () => own.budget / own.scale,
     step: () => Math.max(1, Math.round(own.scale / 200)),
@@ -46,7 +46,7 @@ export function previewPage(store) {
     /** @param {import("./rows.js").PreviewRow} row */
     tokens: (row) => t("preview.tokens", { n: row.tokens }),
     /** @param {import("./rows.js").PreviewRow} row */
-    withLabel: (row) => t("preview.with", { id: String(row.id) }),
+    withLabel: (row) => t("preview.include", { id: String(row.id) }),
     isTold: (/** @type {number} */ id) => !own.query.without.includes(id),
     moreWords: () => t("preview.more", { n: own.rows.length - own.shown.length }),
     more: () => (own.shownRows += 100),

@@ -45,8 +45,8 @@ function merged(first, second) {
 /** @param {PreviewRow} row */
 export function stateWords({ state, position = 0 }) {
   if (state === "in") return t("preview.stateIn", { n: position + 1 })
-  if (state === "comes") return t("preview.stateComes", { n: position + 1 })
-  if (state === "falls") return t("preview.stateFalls")
+  if (state === "comes") return t("preview.stateEnters", { n: position + 1 })
+  if (state === "falls") return t("preview.stateDrops")
   return state === "without" ? t("preview.stateWithout") : t("preview.stateOut")
 }
 

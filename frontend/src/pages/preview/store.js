@@ -256,12 +256,12 @@ export function preview({ api, router, services, clock, later = setTimeout }) {
 
     /** What the other budget, and what is left out, do to what is told; in one sentence. */
     get effect() {
-      if (!this.changed) return t("preview.asInForce")
+      if (!this.changed) return t("preview.atActive")
       const count = (/** @type {string} */ state) => this.rows.filter((row) => row.state === state).length
       const [n, m, lead] = [count("falls"), count("comes"), this.lead]
       if (n && m) return t("preview.both", { lead, n, m })
-      if (n) return t("preview.falls", { lead, n })
-      return m ? t("preview.comes", { lead, n: m }) : t("preview.neither", { lead })
+      if (n) return t("preview.drops", { lead, n })
+      return m ? t("preview.enters", { lead, n: m }) : t("preview.noChange", { lead })
     },
 
     get lead() {
@@ -281,7 +281,7 @@ export function preview({ api, router, services, clock, later = setTimeout }) {
       if (!this.diff) return ""
       const { against: id, text, added, removed } = this.diff
       if (!text) return t("preview.same", { id })
-      if (!added.length && !removed.length) return t("preview.moved", { id })
+      if (!added.length && !removed.length) return t("preview.reordered", { id })
       const gone = t("preview.lacks", { n: removed.length })
       return t("preview.differs", { id, gone, come: t("preview.newTo", { n: added.length }) })
     },

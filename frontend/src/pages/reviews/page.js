@@ -30,13 +30,13 @@ export function reviewsPage(store, reveal) {
     loss: () => (review.row ? lossWords(review.row, review.loss) : ""),
 
     /** @param {any[]} sessions */
-    toldWords: (sessions) => t(sessions.length ? "reviews.toldTo" : "reviews.toldNone"),
+    toldWords: (sessions) => t(sessions.length ? "reviews.inPrompt" : "reviews.notInPrompt"),
 
     /** @param {number} n */
-    moreWords: (n) => t("reviews.toldMore", { n }),
+    moreWords: (n) => t("reviews.inPromptMore", { n }),
 
     waitWords: () =>
-      reviews.oldest ? t("reviews.waitSince", { n: reviews.waits, since: ago(reviews.oldest, clock.now) }) : "",
+      reviews.oldest ? t("reviews.openSince", { n: reviews.waits, since: ago(reviews.oldest, clock.now) }) : "",
 
     submitWords: () => (review.form ? t(/** @type {any} */ (`reviews.submit_${review.form}`)) : ""),
 

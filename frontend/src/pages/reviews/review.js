@@ -55,8 +55,8 @@ export function review({ api, reviews, toasts, journal, router, later = setTimeo
     get sides() {
       const { old, new: fresh, sources, exposed, exposed_counts: counts } = this.row ?? {}
       const two = [
-        { name: "old", title: t("reviews.itBelieved"), memory: old, parts: oldSide(this.parts) },
-        { name: "new", title: t("reviews.nowSaid"), memory: fresh, parts: newSide(this.parts) },
+        { name: "old", title: t("reviews.oldMemory"), memory: old, parts: oldSide(this.parts) },
+        { name: "new", title: t("reviews.newMemory"), memory: fresh, parts: newSide(this.parts) },
       ]
       return two.map((side) => ({
         ...side,
@@ -220,7 +220,7 @@ export function review({ api, reviews, toasts, journal, router, later = setTimeo
     /** Take a resolution back: all it changed is as it was, and the case waits again. @param {number} id */
     async reopen(id) {
       await this.reopened(await api.remove(`/reviews/${id}/resolution`))
-      toasts.say(t("reviews.waitsAgain"))
+      toasts.say(t("reviews.openAgain"))
     },
 
     /** @param {Review} row */

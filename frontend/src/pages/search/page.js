@@ -6,8 +6,8 @@ import { onControl } from "../../shared/directives/rows.js"
 
 const METHODS = /** @type {Record<string, import("../../shared/texts/index.js").TextKey>} */ ({
   topic_key: "search.topic_key",
-  words: "search.words",
-  meaning: "search.meaning",
+  words: "search.keyword",
+  meaning: "search.semantic",
   recent: "search.recent",
 })
 
@@ -44,14 +44,14 @@ export function searchPage(store) {
     note() {
       if (search.phase !== "ready") return ""
       if (live.offline) return t("search.offline")
-      if (search.problem) return `${search.problem} ${t("search.old")}`
+      if (search.problem) return `${search.problem} ${t("search.stale")}`
       return [leftOut(search), clashing(search)].filter(Boolean).join(" ")
     },
 
     nothing: () => t("search.nothing", { q: search.answered }),
 
     /** @param {string} filter */
-    untypeLabel: (filter) => t("search.untype", { filter }),
+    untypeLabel: (filter) => t("search.remove", { filter }),
 
     /** From the box into what was found; Enter keeps what was looked for. @param {KeyboardEvent} press */
     boxKey(press) {

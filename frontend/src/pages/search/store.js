@@ -287,8 +287,8 @@ export function search({ api, feed, router, storage, now = Date.now, later = set
       const n = this.found.items.length
       if (this.phase !== "ready" || !n) return ""
       if (this.holdsNoWord) return t("search.no_word", { n, q: this.answered })
-      const sum = t(n >= this.limit ? "search.best" : "search.found", { n, q: this.answered })
-      return this.found.missing.includes("vectors") ? t("search.by_words", { sum }) : sum
+      const sum = t(n >= this.limit ? "search.best" : "search.results", { n, q: this.answered })
+      return this.found.missing.includes("vectors") ? t("search.by_keyword", { sum }) : sum
     },
   }
 }

@@ -99,7 +99,7 @@ export function sessionPage(store) {
     asks: () => store("approvals").of(session.id),
 
     /** @param {Approval} row */
-    asksWords: (row) => t("session.asks", { wish: wish(row) }),
+    asksWords: (row) => t("session.approve", { wish: wish(row) }),
 
     /** @param {Approval} row */
     asksLeft(row) {
@@ -119,7 +119,7 @@ export function sessionPage(store) {
     onlyWords: () => (session.only ? sortWords(session.only) : t("session.everything")),
     rawAddress: () => router.with({ part: session.part === "raw" ? "" : "raw" }),
     rawIs: () => (session.part === "raw" ? "true" : null),
-    quietWords: () => t(session.running ? "session.quietRunning" : "session.quiet"),
+    quietWords: () => t(session.running ? "session.noActivityYet" : "session.noActivity"),
   }
 }
 
@@ -135,17 +135,17 @@ function retold({ session }) {
       return made.turns
     },
 
-    retoldWords: () => t("session.retold", { n: session.told.retold?.length ?? 0 }),
-    turnWords: (/** @type {{turn: number}} */ { turn }) => t("session.turn", { n: turn }),
+    retoldWords: () => t("session.updates", { n: session.told.retold?.length ?? 0 }),
+    turnWords: (/** @type {{turn: number}} */ { turn }) => t("session.update", { n: turn }),
 
     /** @param {{gone: string[], come: string[], stayed: number, moved: boolean}} each */
     changeWords({ gone, come, stayed, moved }) {
       if (moved) return t("session.reordered")
       if (!gone.length && !come.length) return t("session.unchanged")
       return [
-        come.length ? t("session.came", { n: come.length }) : "",
-        gone.length ? t("session.went", { n: gone.length }) : "",
-        stayed ? t("session.stayed", { n: stayed }) : "",
+        come.length ? t("session.added", { n: come.length }) : "",
+        gone.length ? t("session.removed", { n: gone.length }) : "",
+        stayed ? t("session.kept", { n: stayed }) : "",
       ]
         .filter(Boolean)
         .join(", ")
@@ -160,8 +160,8 @@ function retold({ session }) {
       session.toldPhase === "failed" ||
       (session.ofClient && session.toldPhase === "ready" && !session.told.retold?.length),
 
-    untold: () => t(session.ofClient ? "session.untoldClient" : "session.untold"),
-    untoldWhy: () => t(session.ofClient ? "session.untoldClientWhy" : "session.untoldWhy"),
+    untold: () => t(session.ofClient ? "session.noContext" : "session.noPrompt"),
+    untoldWhy: () => t(session.ofClient ? "session.noContextWhy" : "session.noPromptWhy"),
   }
 }
 
@@ -201,11 +201,11 @@ function output({ log, toasts }) {
   return {
     logWords() {
       const lines = t("session.folded", { n: log.size })
-      const read = log.whole || log.phase !== "ready" ? lines : t("session.readingBack", { n: log.size })
+      const read = log.whole || log.phase !== "ready" ? lines : t("session.readSoFar", { n: log.size })
       return log.problem && log.size ? `${read}. ${log.problem}` : read
     },
 
-    followWords: () => t(log.following ? "session.follows" : "session.paused"),
+    followWords: () => t(log.following ? "session.following" : "session.paused"),
     newWords: () => t("session.newLines", { n: log.unread }),
     toggleFollow: () => (log.following ? log.pause() : log.follow()),
     toggleWrap: () => (log.wrap = !log.wrap),

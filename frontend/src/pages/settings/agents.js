@@ -37,7 +37,7 @@ export function agents({ api, clock }) {
       ].filter(Boolean)
       return [
         ...on,
-        { key: "limit", on: agent.context_limit > 0, words: t("settings.toldLimit", { n: agent.context_limit }) },
+        { key: "limit", on: agent.context_limit > 0, words: t("settings.promptLimit", { n: agent.context_limit }) },
         ...rules.map((words) => ({ key: words, on: true, words })),
       ]
     },
@@ -47,7 +47,7 @@ export function agents({ api, clock }) {
 
     /** @param {AgentState} agent */
     did({ sessions, running, saved, last_seen_at: seen }) {
-      if (!seen) return t("settings.neverSeen")
+      if (!seen) return t("settings.neverConnected")
       return [
         t("settings.agentSessions", { n: sessions }),
         running ? t("settings.agentRunning", { n: running }) : "",

@@ -5,6 +5,6 @@ export function settingsCommands({ router, tokens }) {
   const here = () => router.page === "settings"
   return [
     { label: t("settings.doToken"), when: here, run: () => tokens.show() },
-    { label: t("settings.doEnded"), when: () => here() && tokens.gone.length > 0, run: () => tokens.toggleEnded() },
+    { label: t("settings.doInactive"), when: () => here() && tokens.gone.length > 0, run: () => tokens.toggleEnded() },
   ]
 }

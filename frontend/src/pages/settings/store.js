@@ -18,7 +18,7 @@ export function sourceWords({ source, variable, line }) {
 /** What one may write, and what holds otherwise. @param {Setting} setting */
 export function rangeWords({ range, default: usual }) {
   const holds = usual ? t("settings.defaultIs", { value: usual }) : t("settings.noDefault")
-  return range ? `${t("settings.takes", { range })} ${holds}` : holds
+  return range ? `${t("settings.accepts", { range })} ${holds}` : holds
 }
 
 /**
@@ -123,7 +123,7 @@ export function settings({ api, tokens, agents }) {
     /** What to do with the line. @param {Setting} setting */
     advice({ variable, source }) {
       const wins = source !== "default" && source !== "lamplighter.toml"
-      return wins ? t("settings.wins", { variable }) : t("settings.putInto", { path: this.path })
+      return wins ? t("settings.overrides", { variable }) : t("settings.addLine", { path: this.path })
     },
 
     /** The server reads the value as a start would. @param {Setting} setting */

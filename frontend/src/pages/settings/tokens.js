@@ -69,7 +69,7 @@ export function tokens({ api, confirm, toasts, now = Date.now }) {
     },
 
     get endedWords() {
-      return this.ended ? t("settings.endedHidden") : t("settings.endedShown", { n: this.gone.length })
+      return this.ended ? t("settings.hideInactive") : t("settings.showInactive", { n: this.gone.length })
     },
 
     toggleEnded() {

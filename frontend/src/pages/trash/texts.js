@@ -1,4 +1,4 @@
-/** What the page says of this area: a key, and its sentence or its plural forms. */
+/** Texts of this page by key; with plural forms where there is a number. */
 export const trash = {
   deleted: "deleted {when} by {who}",
   purged: "removed permanently on {at}",
@@ -9,11 +9,11 @@ export const trash = {
   unreadable: "Memory {id} cannot be read.",
   restore: "Restore memory {id}",
   purge: "Delete permanently: memory {id}",
-  restored: "Memory {id} is restored.",
+  restored: "Memory {id} restored.",
   askPurge: "Delete memory {id} permanently?",
   purgeNote: "Its text and its history are removed. This cannot be undone.",
   purgeVerb: "Delete permanently",
-  purgedOne: "Memory {id} is deleted permanently.",
+  purgedOne: "Memory {id} deleted permanently.",
   notDone: "Nothing was changed. {why}",
   total: { one: "{n} memory", other: "{n} memories" },
 }

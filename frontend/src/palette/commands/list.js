@@ -4,11 +4,11 @@ import { t } from "../../shared/texts/index.js"
 export function listCommands({ router, review, reviews }) {
   const move = (/** @type {number} */ by) => (review?.open ? turn({ router, review, reviews }, by) : step(by))
   return [
-    { keys: "/", label: t("hands.filter"), when: () => Boolean(filterField()), run: focusField },
-    { keys: "j", label: t("hands.next_row"), when: hasRows, repeats: true, run: () => move(1) },
-    { keys: "k", label: t("hands.row_before"), when: hasRows, repeats: true, run: () => move(-1) },
-    { keys: "Enter", label: t("hands.open_row"), when: hasRows, run: () => {}, native: true },
-    { keys: "Escape", label: t("hands.close_panel"), when: () => inPanel(router), run: () => close(router) },
+    { keys: "/", label: t("app.filter"), when: () => Boolean(filterField()), run: focusField },
+    { keys: "j", label: t("app.next_row"), when: hasRows, repeats: true, run: () => move(1) },
+    { keys: "k", label: t("app.previous_row"), when: hasRows, repeats: true, run: () => move(-1) },
+    { keys: "Enter", label: t("app.open_row"), when: hasRows, run: () => {}, native: true },
+    { keys: "Escape", label: t("app.close_panel"), when: () => inPanel(router), run: () => close(router) },
   ]
 }
 

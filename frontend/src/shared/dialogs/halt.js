@@ -68,20 +68,20 @@ export function halt({ api, confirm, toasts, later, now = Date.now }) {
         this.state = await api.put("/halt", { reason: this.reason.trim() })
         this.hide()
       } catch (problem) {
-        this.problem = t("hands.not_halted", { why: /** @type {Error} */ (problem).message })
+        this.problem = t("app.not_halted", { why: /** @type {Error} */ (problem).message })
       } finally {
         this.busy = false
       }
     },
 
     async release() {
-      const sure = { title: t("hands.go_on_title"), note: t("hands.go_on_note"), verb: t("hands.go_on") }
+      const sure = { title: t("app.resume_title"), note: t("app.resume_note"), verb: t("app.resume") }
       if (!(await confirm.ask(sure))) return
       try {
         this.state = await api.remove("/halt")
-        toasts.say(t(this.on ? "hands.still_halted" : "hands.goes_on"))
+        toasts.say(t(this.on ? "app.still_halted" : "app.resumed"))
       } catch (problem) {
-        toasts.say(t("hands.not_going_on", { why: /** @type {Error} */ (problem).message }), { bad: true })
+        toasts.say(t("app.not_resumed", { why: /** @type {Error} */ (problem).message }), { bad: true })
       }
     },
   }

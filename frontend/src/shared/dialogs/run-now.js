@@ -46,7 +46,7 @@ export function runNow({ requests, services, engines, toasts }) {
     /** Who runs it, where nobody else is asked for. */
     get usually() {
       const engine = engines.usual(this.draft.tier)
-      return engine ? t("sessions.usually", { engine }) : t("sessions.usuallyAlone")
+      return engine ? t("sessions.default", { engine }) : t("sessions.defaultAlone")
     },
 
     get means() {
@@ -66,7 +66,7 @@ export function runNow({ requests, services, engines, toasts }) {
         await requests.ask(this.draft)
         this.draft = BLANK()
         this.open = false
-        toasts.say(t("sessions.asked"))
+        toasts.say(t("sessions.requested"))
       } catch (problem) {
         this.refuse(/** @type {any} */ (problem))
       } finally {
@@ -77,7 +77,7 @@ export function runNow({ requests, services, engines, toasts }) {
     /** @param {{message: string, errors?: {field: string, message: string}[]}} problem */
     refuse({ message, errors = [] }) {
       this.errors = Object.fromEntries(errors.map(({ field, message }) => [field, message]))
-      this.problem = this.errors.prompt || this.errors.engine ? "" : t("sessions.notAsked", { why: message })
+      this.problem = this.errors.prompt || this.errors.engine ? "" : t("sessions.notRequested", { why: message })
     },
   }
 }

@@ -10,7 +10,7 @@ const OPERATIONAL = ["timing", "dependency", "behavior", "remediation", "mainten
 const GRACE_DAYS = 30
 const WEEKLY_DECAY = 0.1
 
-const exactly = new Intl.DateTimeFormat("en-GB", {
+const exactly = new Intl.DateTimeFormat("en-US", {
   day: "numeric",
   month: "short",
   year: "numeric",
@@ -18,22 +18,25 @@ const exactly = new Intl.DateTimeFormat("en-GB", {
   minute: "2-digit",
   second: "2-digit",
   timeZoneName: "short",
+  hourCycle: "h23",
 })
-const clockTime = new Intl.DateTimeFormat("en-GB", {
+const clockTime = new Intl.DateTimeFormat("en-US", {
   hour: "2-digit",
   minute: "2-digit",
   second: "2-digit",
   timeZoneName: "short",
+  hourCycle: "h23",
 })
-const hourAndMinute = new Intl.DateTimeFormat("en-GB", { timeStyle: "short" })
-const dayAndHour = new Intl.DateTimeFormat("en-GB", {
+const hourAndMinute = new Intl.DateTimeFormat("en-US", { timeStyle: "short", hourCycle: "h23" })
+const dayAndHour = new Intl.DateTimeFormat("en-US", {
   day: "numeric",
   month: "short",
   hour: "2-digit",
   minute: "2-digit",
+  hourCycle: "h23",
 })
-const dayOfYear = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short" })
-const dayAndYear = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short", year: "numeric" })
+const dayOfYear = new Intl.DateTimeFormat("en-US", { day: "numeric", month: "short" })
+const dayAndYear = new Intl.DateTimeFormat("en-US", { day: "numeric", month: "short", year: "numeric" })
 
 /** When something was typed: the time, and the day unless it was today. @param {number} at */
 export function momentOf(at) {
@@ -144,7 +147,7 @@ export function outlook(memory, now) {
 /** @param {Memory} memory */
 function inactiveWords({ inactive_reason: reason, confidence }) {
   if (confidence < THRESHOLD) return t("common.inactive_low")
-  const words = { operator: t("common.set_so_by_a_person"), deleted: t("common.deleted_by_a_client") }
+  const words = { operator: t("common.set_by_a_person"), deleted: t("common.deleted_by_a_client") }
   const why = words[/** @type {keyof typeof words} */ (reason)] ?? reason ?? ""
   return why ? t("common.inactive_because", { why }) : t("common.inactive")
 }

@@ -25,9 +25,9 @@ const INACTIVE = new Map([
 export function historyWords({ cause, actor, session_id: session, reason, before, after }, { unnamed = false } = {}) {
   const back = backWords(reason)
   const undone = cause === "undone" && Boolean(back)
-  const what = capital(undone ? t("memory.took_back", { step: back }) : causeOf(cause))
+  const what = capital(undone ? t("memory.reverted", { step: back }) : causeOf(cause))
   const [, rest = ""] = /^undoes [^;]+; (.*)$/.exec(reason) ?? []
-  const why = undone ? rest : back ? t("memory.takes_back", { step: back }) : reason
+  const why = undone ? rest : back ? t("memory.reverts", { step: back }) : reason
   const step = unnamed && actor === "session" ? what : t("memory.step", { what, by: byWords(actor, session) })
   const moved = before && after && before.confidence !== after.confidence
   const values = moved ? { step, was: confidence(before.confidence), is: confidence(after.confidence) } : null
@@ -38,7 +38,7 @@ export function historyWords({ cause, actor, session_id: session, reason, before
 /** @param {string} actor @param {number | null | undefined} session */
 function byWords(actor, session) {
   if (session) return t("memory.by_session", { id: String(session) })
-  if (actor === "operator") return t("memory.by_hand")
+  if (actor === "operator") return t("memory.by_person")
   return actor === "supervisor" ? t("memory.by_supervisor") : t("memory.by_actor", { actor })
 }
 
@@ -102,7 +102,7 @@ export function otherChanges({ before, after }) {
 /** What may be empty on either side, but was kept on both. @param {"topic_key" | "tags"} name @param {string | null | undefined} was @param {string | null | undefined} is */
 function otherwise(name, was, is) {
   if (was === undefined || is === undefined || was === is) return ""
-  return t(`memory.moved_${name}`, { was: was || t("memory.nothing"), is: is || t("memory.nothing") })
+  return t(`memory.moved_${name}`, { was: was || t("memory.none"), is: is || t("memory.none") })
 }
 
 /** @param {"title" | "category" | "service" | "project" | "scope" | "trust"} name @param {string | undefined} was @param {string | undefined} is */

@@ -7,12 +7,12 @@ import { t } from "../texts/index.js"
 
 export const KEYS = { keep_old: "d", keep_new: "a", reword: "e", both: "c", merge: "m", dismiss: "s" }
 const VERBS = {
-  keep_old: t("hands.review_keep_old"),
-  keep_new: t("hands.review_keep_new"),
-  reword: t("hands.review_reword"),
-  both: t("hands.review_both"),
-  merge: t("hands.review_merge"),
-  dismiss: t("hands.review_dismiss"),
+  keep_old: t("app.review_keep_old"),
+  keep_new: t("app.review_keep_new"),
+  reword: t("app.review_reword"),
+  both: t("app.review_both"),
+  merge: t("app.review_merge"),
+  dismiss: t("app.review_dismiss"),
 }
 const DECIDED = new Map([
   ["keep_old", t("common.decided_keep_old")],
@@ -47,15 +47,15 @@ export function givenBack(old, loss) {
 /** The five ways to settle a case, each with what it will do. @param {Review} review @param {Loss} loss @returns {Way[]} */
 export function waysOf({ old, new: fresh }, loss) {
   if (!old || !fresh) return []
-  const [older, newer] = [t("common.the_old_one"), t("common.the_new_one")]
+  const [older, newer] = [t("common.the_old_memory"), t("common.the_new_memory")]
   const back = returns(older, old, givenBack(old, loss))
   const top = Math.max(givenBack(old, loss), fresh.confidence)
   return [
     way("keep_new", `${stays(newer, fresh)} ${leaves(older)}`),
     way("keep_old", `${back} ${leaves(newer)}`),
-    way("reword", `${t("common.new_says_what_you_write")} ${leaves(older)}`, true),
-    way("both", `${t("common.told_with_scope")} ${back}`, true),
-    way("merge", `${t("common.says_what_you_write", { at: confidence(top) })} ${leaves(newer)}`, true),
+    way("reword", `${t("common.new_gets_your_text")} ${leaves(older)}`, true),
+    way("both", `${t("common.included_with_scope")} ${back}`, true),
+    way("merge", `${t("common.gets_your_text", { at: confidence(top) })} ${leaves(newer)}`, true),
     way("dismiss", `${stays(older, old)} ${stays(newer, fresh)}`),
   ]
 }
@@ -80,7 +80,7 @@ function returns(who, memory, value) {
   if (value === memory.confidence) return stays(who, memory)
   const again = !memory.active && value >= THRESHOLD
   const values = { who, from: confidence(memory.confidence), to: confidence(value) }
-  return t(again ? "common.goes_back_told" : "common.goes_back", values)
+  return t(again ? "common.returns_active" : "common.returns", values)
 }
 
 /** A text as it will read within a scope. @param {string} text @param {string} scope */
@@ -96,12 +96,12 @@ export function decidedWords({ resolution }) {
 /** Who decided. @param {Review} review */
 export function deciderWords({ resolved_by: by }) {
   if (!by || by === "deletion") return ""
-  return by === "operator" ? t("common.by_a_person") : t("common.by_whom", { by })
+  return by === "operator" ? t("common.by_a_person") : t("common.by_name", { by })
 }
 
 /** Why the two do not go together, as a sentence. @param {Review} review */
 export function whyWords({ reason }) {
-  return /^[a-z]/.test(reason) ? t("common.the_new_one_does", { reason }) : reason
+  return /^[a-z]/.test(reason) ? t("common.the_new_memory_does", { reason }) : reason
 }
 
 /** What kind of case it is. @param {Review} review */
@@ -110,16 +110,16 @@ export function kindWords({ kind }) {
 }
 
 const SAID = new Map([
-  ["learned", t("common.said_first")],
-  ["created", t("common.said_written")],
-  ["reinforced", t("common.said_again")],
-  ["contradicted", t("common.said_contradicted")],
+  ["learned", t("common.reported_first")],
+  ["created", t("common.reported_manually")],
+  ["reinforced", t("common.reported_again")],
+  ["contradicted", t("common.reported_contradiction")],
 ])
 
 /** How somebody came to say it. @param {Said} said */
 export function saidWords({ cause, session_id: session }) {
   const what = SAID.get(cause) ?? cause.replaceAll("_", " ")
-  return session ? t("common.by_session", { what }) : t("common.by_hand", { what })
+  return session ? t("common.by_session", { what }) : t("common.by_person", { what })
 }
 
 /** What it has cost the old one so far. @param {Review} review @param {Loss} loss */
@@ -129,5 +129,5 @@ export function lossWords({ kind, old }, loss) {
   if (!loss) return t("common.lost_some")
   const fell = loss.to < THRESHOLD && !old.active
   const values = { by: confidence(loss.from - loss.to), from: confidence(loss.from), to: confidence(loss.to) }
-  return t(loss.back ? "common.lost_and_back" : fell ? "common.lost_and_fell" : "common.lost", values)
+  return t(loss.back ? "common.lost_and_restored" : fell ? "common.lost_and_fell" : "common.lost", values)
 }

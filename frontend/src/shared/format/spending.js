@@ -31,6 +31,6 @@ export function tokenWords(session) {
   const { input_tokens: given, output_tokens: gave, cache_read_tokens: read, cache_write_tokens: written } = session
   if (given === null) return ""
   const all = given + (read ?? 0) + (written ?? 0)
-  const values = { given: brief.format(all), gave: brief.format(gave ?? 0), read: brief.format(read ?? 0) }
+  const values = { input: brief.format(all), output: brief.format(gave ?? 0), cached: brief.format(read ?? 0) }
   return t(read ? "session.tokensCached" : "session.tokens", values)
 }

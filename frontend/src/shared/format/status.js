@@ -5,7 +5,7 @@ const REASON_CHARS = 140
 const VISIBLE_NAMES = 2
 
 const STATES = new Map([
-  ["ok", t("common.well")],
+  ["ok", t("common.healthy")],
   ["warning", t("common.warning")],
   ["failing", t("common.failing")],
 ])
@@ -15,64 +15,77 @@ export function stateOf(state) {
   return STATES.get(state) ?? t("common.unknown")
 }
 
-/** How the services stand, as a colleague would say it. @param {Service[]} services */
+/** The status of all services in one or two sentences. @param {Service[]} services */
 export function sentence(services) {
-  const in_ = (/** @type {string} */ state) => services.filter((service) => service.state === state)
-  const [well, failing, warning] = [in_("ok"), in_("failing"), in_("warning")]
-  const unseen = services.length - well.length - failing.length - warning.length
+  const inState = (/** @type {string} */ state) => services.filter((service) => service.state === state)
+  const [healthy, failing, warning] = [inState("ok"), inState("failing"), inState("warning")]
+  const unchecked = services.length - healthy.length - failing.length - warning.length
   if (!services.length) return t("common.no_service")
-  if (unseen === services.length) return unseenWords(services)
-  if (well.length === services.length) return wellWords(services)
-  return [fails(failing), warns(warning, failing), rest(well.length, services.length, unseen)].filter(Boolean).join(" ")
+  if (unchecked === services.length) return uncheckedWords(services)
+  if (healthy.length === services.length) return healthyWords(services)
+  if (failing.length === services.length && failing.length > 1) return allFailing(failing.length)
+  return [
+    failingWords(failing),
+    warningWords(warning, failing),
+    healthyCount(healthy.length, services.length, unchecked),
+  ]
+    .filter(Boolean)
+    .join(" ")
 }
 
 /** @param {Service[]} services */
-function unseenWords([first, ...others]) {
-  return others.length ? t("common.none_seen") : t("common.one_unseen", { name: first.name })
+function uncheckedWords([first, ...others]) {
+  return others.length ? t("common.none_checked") : t("common.one_unchecked", { name: first.name })
 }
 
 /** @param {Service[]} services */
-function wellWords(services) {
-  if (services.length === 1) return t("common.one_well", { name: services[0].name })
-  return services.length === 2 ? t("common.both_well") : t("common.all_well", { n: services.length })
+function healthyWords(services) {
+  if (services.length === 1) return t("common.one_healthy", { name: services[0].name })
+  return services.length === 2 ? t("common.both_healthy") : t("common.all_healthy", { n: services.length })
+}
+
+/** @param {number} n */
+function allFailing(n) {
+  return n === 2 ? t("common.both_failing") : t("common.all_failing", { n })
 }
 
 /** @param {Service[]} failing */
-function fails(failing) {
+function failingWords(failing) {
   if (!failing.length) return ""
-  if (failing.length > 1) return t("common.many_fail", { names: named(failing) })
-  return said(t("common.one_fails", { name: failing[0].name }), reason(failing[0]))
+  if (failing.length > 1) return t("common.many_failing", { names: listed(failing) })
+  return withReason(t("common.one_failing", { name: failing[0].name }), reason(failing[0]))
 }
 
 /** @param {Service[]} warning @param {Service[]} failing */
-function warns(warning, failing) {
+function warningWords(warning, failing) {
   if (!warning.length) return ""
-  if (warning.length > 1) return t("common.many_warn", { names: named(warning) })
-  return said(t("common.one_warns", { name: warning[0].name }), failing.length ? "" : reason(warning[0]))
+  if (warning.length > 1) return t("common.many_warn", { names: listed(warning) })
+  return withReason(t("common.one_warns", { name: warning[0].name }), failing.length ? "" : reason(warning[0]))
 }
 
-/** @param {number} well @param {number} total @param {number} unseen */
-function rest(well, total, unseen) {
+/** @param {number} n @param {number} total @param {number} unchecked */
+function healthyCount(n, total, unchecked) {
   if (total === 1) return ""
-  if (!well) return unseen ? t("common.none_well", { total, unseen }) : ""
-  return unseen ? t("common.some_well_unseen", { n: well, total, unseen }) : t("common.some_well", { n: well, total })
+  if (!n) return unchecked ? t("common.none_healthy", { total, unchecked }) : ""
+  return unchecked
+    ? t("common.some_healthy_unchecked", { n, total, unchecked })
+    : t("common.some_healthy", { n, total })
 }
 
 /** @param {Service[]} services */
-function named(services) {
+function listed(services) {
   const names = services.map(({ name }) => name)
   const more = names.length - VISIBLE_NAMES
-  if (names.length === 1) return names[0]
   if (more <= 0) return t("common.two_names", { first: names[0], second: names[1] })
   return t("common.more_names", { names: names.slice(0, VISIBLE_NAMES).join(", "), n: more })
 }
 
 /** @param {string} start @param {string} why */
-function said(start, why) {
+function withReason(start, why) {
   return `${start}${why && `: ${why}`}.`
 }
 
-/** Why a service is not well: what its first bad check says, short enough for a sentence. @param {Service} service */
+/** Why a service is unhealthy: the result of its first bad check, short enough for a sentence. @param {Service} service */
 function reason({ checks, detail, state }) {
   const bad = checks.find((check) => (state === "failing" ? check.ok === false : check.warned))
   const words = (bad?.detail || detail).trim().replace(/\.$/, "")
@@ -93,10 +106,10 @@ export function checksWords({ checks, actions }) {
   const unseen = checks.filter(({ ok }) => ok === null).length
   const all = t("common.checks", { n: checks.length })
   const acts = actions.length ? `, ${t("common.actions", { n: actions.length })}` : ""
-  if (failed) return t("common.checks_fail", { n: failed, all }) + acts
-  if (warned) return t("common.checks_warn", { n: warned, all }) + acts
+  if (failed) return t("common.checks_failing", { n: failed, all }) + acts
+  if (warned) return t("common.checks_warning", { n: warned, all }) + acts
   if (!checks.length) return t("common.no_checks") + acts
-  return (unseen === checks.length ? t("common.checks_unseen", { all }) : all) + acts
+  return (unseen === checks.length ? t("common.checks_unchecked", { all }) : all) + acts
 }
 
 /** @param {Check} check */
@@ -108,7 +121,7 @@ export function checkState({ ok, warned }) {
 
 /** What a check found: its status, how long it took, and what it says. @param {Check} check */
 export function checkWords({ ok, status, latency_ms: latency, detail }) {
-  if (ok === null) return t("common.unseen_yet")
+  if (ok === null) return t("common.unchecked")
   const took =
     latency === null ? "" : t("common.ms", { n: latency < 10 ? latency.toFixed(1) : String(Math.round(latency)) })
   return [status === null ? "" : String(status), took, detail].filter(Boolean).join(" · ")
@@ -134,22 +147,22 @@ export function dayState({ looks, failed, warned }) {
 
 /** One day of a strip in words. @param {StripDay} day */
 export function dayWords({ day, looks, failed, warned }) {
-  if (!looks) return t("common.day_unseen", { day: dayName(day) })
-  const bad = [failed && t("common.looks_failed", { n: failed }), warned && t("common.looks_warned", { n: warned })]
-  const found = bad.filter(Boolean).join(", ") || t("common.looks_well")
-  return t("common.day_looks", { day: dayName(day), n: looks, found })
+  if (!looks) return t("common.day_unchecked", { day: dayName(day) })
+  const bad = [failed && t("common.results_failed", { n: failed }), warned && t("common.results_warned", { n: warned })]
+  const found = bad.filter(Boolean).join(", ") || t("common.results_healthy")
+  return t("common.day_checks", { day: dayName(day), n: looks, found })
 }
 
 /** A whole strip in words: what one should know without seeing it. @param {StripDay[]} strip */
 export function stripWords(strip) {
   const seen = strip.filter(({ looks }) => looks > 0)
-  if (!seen.length) return t("common.days_unseen", { n: strip.length })
+  if (!seen.length) return t("common.days_unchecked", { n: strip.length })
   const failed = seen.filter((day) => day.failed)
   const warned = seen.filter((day) => day.warned)
   if (failed.length) return t("common.days_failed", { n: strip.length, ...badDays(failed) })
   if (warned.length) return t("common.days_warned", { n: strip.length, ...badDays(warned) })
-  if (seen.length === strip.length) return t("common.days_well", { n: strip.length })
-  return t("common.days_well_some", { n: strip.length, seen: seen.length })
+  if (seen.length === strip.length) return t("common.days_healthy", { n: strip.length })
+  return t("common.days_healthy_some", { n: strip.length, checked: seen.length })
 }
 
 /** @param {StripDay[]} days */

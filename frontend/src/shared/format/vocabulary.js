@@ -116,17 +116,17 @@ export function words({ clock, live, router, approvals }) {
     feedState: () => (live.paused ? "paused" : away() ? "lost" : live.known ? "live" : "joining"),
 
     feedWords() {
-      if (live.paused) return live.behind ? t("hands.paused_behind", { n: live.behind }) : t("hands.paused")
-      if (live.offline) return t("hands.offline_short")
-      if (away()) return t("hands.reconnecting")
-      return live.known ? t("hands.live") : t("hands.connecting")
+      if (live.paused) return live.behind ? t("app.paused_behind", { n: live.behind }) : t("app.paused")
+      if (live.offline) return t("app.offline_short")
+      if (away()) return t("app.reconnecting")
+      return live.known ? t("app.live") : t("app.connecting")
     },
 
     /** How long nothing was heard, and what is shown meanwhile. */
     staleWords() {
       const seconds = Math.max(0, Math.round((clock.second - (live.at?.getTime() ?? clock.second)) / 1_000))
       const values = { age: format.span(seconds), time: format.atClock(live.at) }
-      return live.offline ? t("hands.offline", values) : t("hands.stale", values)
+      return live.offline ? t("app.offline", values) : t("app.stale", values)
     },
 
     address: () => router.page && location.pathname,

@@ -14,7 +14,7 @@ export function login({ api, reload, toasts }) {
         await api.remove("/login")
         reload()
       } catch (problem) {
-        toasts.say(t("hands.still_in", { why: /** @type {Error} */ (problem).message }), { bad: true })
+        toasts.say(t("app.not_logged_out", { why: /** @type {Error} */ (problem).message }), { bad: true })
       } finally {
         this.ending = false
       }

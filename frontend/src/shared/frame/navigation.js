@@ -15,7 +15,7 @@ const TITLES = new Map([
   ["health", t("common.health_page")],
   ["settings", t("common.settings_page")],
   ["trash", t("common.trash_page")],
-  ["elsewhere", t("common.elsewhere_page")],
+  ["elsewhere", t("common.not_found_page")],
 ])
 
 const START = "main h1"
@@ -23,9 +23,9 @@ const PLACES = /** @type {Record<string, string>} */ ({ reviews: ".case", approv
 
 /** The name of a page in the browser's tab. @param {{page: string, id: number | null}} place */
 export function titleOf({ page, id }) {
-  if (page === "session") return titled(t("hands.session_n", { id: String(id) }))
-  if ((page === "memories" || page === "search") && id !== null) return titled(t("hands.memory_n", { id: String(id) }))
-  if (page === "reviews" && id !== null) return titled(t("hands.review_n", { id: String(id) }))
+  if (page === "session") return titled(t("app.session_n", { id: String(id) }))
+  if ((page === "memories" || page === "search") && id !== null) return titled(t("app.memory_n", { id: String(id) }))
+  if (page === "reviews" && id !== null) return titled(t("app.review_n", { id: String(id) }))
   return titled(TITLES.get(page) ?? "")
 }
 
@@ -91,7 +91,7 @@ export function visits(with_) {
   Alpine.effect(() => halt.tick(clock.second))
   Alpine.effect(() => (document.title = badge(titleOf(router))))
   Alpine.effect(() => announce("approvals", approvals.waits && approvals.words))
-  Alpine.effect(() => announce("halt", halt.on && t("hands.halted_said", { words: halt.words })))
+  Alpine.effect(() => announce("halt", halt.on && t("app.halted", { words: halt.words })))
   Alpine.effect(() => announce("overview", overview.here && overview.sentence))
   for (const [name, list] of Object.entries({ memories, reviews, sessions }))
     Alpine.effect(() => announce(name, list.waiting.length && list.pill))
@@ -173,8 +173,8 @@ export function visits(with_) {
   /** Once when the feed is lost and once when it is back, however often the banner counts. @param {string} before */
   function feedSaid(before) {
     const { stale, offline } = feed.state
-    const said = offline ? t("hands.offline_said") : stale ? t("hands.stale_said") : ""
-    if (said !== before) announce("feed", said || t("hands.live_again"))
+    const said = offline ? t("app.offline_announced") : stale ? t("app.stale_announced") : ""
+    if (said !== before) announce("feed", said || t("app.live_again"))
     if (said !== before && !said && late.comes) visitLate(router.page, false)
     return said
   }

@@ -37,6 +37,6 @@ export function theme({ root, storage }) {
 
 /** @param {string} choice */
 function labelOf(choice) {
-  const names = { system: t("hands.theme_system"), light: t("hands.theme_light"), dark: t("hands.theme_dark") }
-  return t("hands.theme", { choice: names[/** @type {keyof typeof names} */ (choice)] ?? choice })
+  const names = { system: t("app.theme_system"), light: t("app.theme_light"), dark: t("app.theme_dark") }
+  return t("app.theme", { choice: names[/** @type {keyof typeof names} */ (choice)] ?? choice })
 }

@@ -67,10 +67,10 @@ export function memoryFields(form, name) {
     effect() {
       const { base, draft } = form
       if (base) return changedWords(base, draft.confidence)
-      return draft.confidence < THRESHOLD ? t("memory.not_read") : ""
+      return draft.confidence < THRESHOLD ? t("memory.below_threshold") : ""
     },
 
-    kept: () => (form.typedAt === null ? "" : t("memory.kept", { at: momentOf(form.typedAt) })),
+    kept: () => (form.typedAt === null ? "" : t("memory.draft_restored", { at: momentOf(form.typedAt) })),
   }
 }
 
@@ -79,6 +79,6 @@ function changedWords({ active, inactive_reason: reason, confidence: before }, c
   if (confidence < THRESHOLD) return active ? t("memory.turns_inactive") : ""
   if (active || confidence === before) return ""
   return ["low", "operator"].includes(reason ?? "low")
-    ? t("memory.brings_back")
+    ? t("memory.reactivates")
     : t("memory.stays_inactive", { why: reason ?? "" })
 }

@@ -24,7 +24,7 @@ export function toasts({ timers = globalThis } = {}) {
       const id = ++last
       this.items = [
         ...this.items.slice(-2),
-        { id, text, bad, undoable: Boolean(undo), verb: verb || t("hands.undo"), undo: undo ?? null },
+        { id, text, bad, undoable: Boolean(undo), verb: verb || t("app.undo"), undo: undo ?? null },
       ]
       timers.setTimeout(() => this.dismiss(id), undo || bad ? STAY_MS : GLANCE_MS)
     },
@@ -57,7 +57,7 @@ export function toasts({ timers = globalThis } = {}) {
       try {
         await undo?.()
       } catch (problem) {
-        this.say(t("hands.not_undone", { why: /** @type {Error} */ (problem).message }), { bad: true })
+        this.say(t("app.not_undone", { why: /** @type {Error} */ (problem).message }), { bad: true })
       }
     },
 

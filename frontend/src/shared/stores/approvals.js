@@ -45,7 +45,7 @@ export function approvals({ api, feed }) {
     /** For ears: the newest one by its name. */
     get words() {
       const newest = this.open.reduce((/** @type {Approval | null} */ a, b) => (a && a.id > b.id ? a : b), null)
-      return newest ? t("hands.asks", { wish: wish(newest), session: String(newest.session_id) }) : ""
+      return newest ? t("app.approval_requested", { wish: wish(newest), session: String(newest.session_id) }) : ""
     },
 
     /** @param {number | null} session */
@@ -59,7 +59,7 @@ export function approvals({ api, feed }) {
 
 /** What would be done, in three words. @param {Pick<Approval, "name" | "service">} approval */
 export function wish({ name, service }) {
-  return t("hands.wish", { name, service })
+  return t("app.wish", { name, service })
 }
 
 /** The one whose time is over first. @param {Approval} a @param {Approval} b */

@@ -44,7 +44,7 @@ export function engines({ api }) {
       const model = ["probe", "exec"].includes(name) ? "" : this.models[String(tier)]
       if (["probe", "exec"].includes(name)) return t("sessions.noModel")
       return [
-        model ? t("sessions.byModel", { model }) : t("sessions.byItsModel"),
+        model ? t("sessions.byModel", { model }) : t("sessions.engineModel"),
         this.turns ? t("sessions.mostTurns", { n: this.turns }) : "",
         session === null ? "" : t("sessions.mostCost", { most: dollars(session) }),
         day === null ? "" : t("sessions.dayLeft", { left: dollars(Math.max(0, day - spent)), day: dollars(day) }),

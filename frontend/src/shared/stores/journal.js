@@ -55,10 +55,10 @@ export function journal({ api, toasts }) {
       if (gone) forget(act)
       const again = problem.status === 409 && !partly && problem.message.includes(" since")
       const undo = again ? () => this.undo(act, { partly: true }) : undefined
-      toasts.say(t("hands.not_undone", { why: problem.message }), {
+      toasts.say(t("app.not_undone", { why: problem.message }), {
         bad: true,
         undo,
-        verb: again ? t("hands.undo_rest") : "",
+        verb: again ? t("app.undo_rest") : "",
       })
     },
 
@@ -67,7 +67,7 @@ export function journal({ api, toasts }) {
       if (await withdraw()) return
       await api.settled?.() // a row may be shown by the feed before its answer names the act
       const act = done.at(-1)
-      if (act === undefined) return toasts.say(t("hands.nothing_to_undo"))
+      if (act === undefined) return toasts.say(t("app.nothing_to_undo"))
       toasts.dropUndo()
       await this.undo(act)
     },
@@ -81,18 +81,18 @@ export function journal({ api, toasts }) {
 }
 
 const WORDS = /** @type {Record<string, import("../texts/index.js").TextKey>} */ ({
-  create: "hands.undid_create",
-  edit: "hands.undid_edit",
-  delete: "hands.undid_delete",
-  restore: "hands.undid_restore",
-  revert: "hands.undid_revert",
+  create: "app.undid_create",
+  edit: "app.undid_edit",
+  delete: "app.undid_delete",
+  restore: "app.undid_restore",
+  revert: "app.undid_revert",
 })
 
 /** What an undo did, in a sentence. @param {Undone} undone */
 export function undoneWords({ undoes: { action, memory_id: memory, review_id: review, service }, changed, left }) {
-  if (review !== null) return t("hands.undid_review", { id: String(review) })
-  if (service !== null) return t("hands.undid_reset", { service })
-  if (memory !== null) return t(WORDS[action] ?? "hands.undid_edit", { id: String(memory) })
-  const words = t(action === "delete" ? "hands.undid_deletes" : "hands.undid_edits", { n: changed })
-  return left ? `${words} ${t("hands.undid_left", { n: left })}` : words
+  if (review !== null) return t("app.undid_review", { id: String(review) })
+  if (service !== null) return t("app.undid_reset", { service })
+  if (memory !== null) return t(WORDS[action] ?? "app.undid_edit", { id: String(memory) })
+  const words = t(action === "delete" ? "app.undid_deletes" : "app.undid_edits", { n: changed })
+  return left ? `${words} ${t("app.undid_left", { n: left })}` : words
 }

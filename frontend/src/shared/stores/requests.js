@@ -32,7 +32,7 @@ export function requests({ api, feed }) {
     },
 
     get label() {
-      return t("sessions.waiting_requests", { n: this.queued.length })
+      return t("sessions.requests", { n: this.queued.length })
     },
 
     /** @param {{tier: number, services: string[], prompt: string, dry_run: boolean, engine?: string}} wish */

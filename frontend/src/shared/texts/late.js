@@ -7,5 +7,5 @@ import { session } from "../../pages/session/texts.js"
 import { settings } from "../../pages/settings/texts.js"
 import { trash } from "../../pages/trash/texts.js"
 
-/** The sentences of the pages whose code comes when one of them is opened. */
+/** Texts of the lazily loaded pages, by area. */
 export const late = { approvals, cooldowns, health, preview, search, session, settings, trash }

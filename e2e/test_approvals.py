@@ -138,7 +138,7 @@ def test_a_no_is_told_and_a_changed_command_is_asked_anew(page: Page, app: App) 
     expect(changed).to_contain_text("Before: ")
     assert ran(app) == ""
     page.keyboard.press("d")
-    page.get_by_label("Why not?").fill("Not during the backup")
+    page.get_by_label("Reason for denying").fill("Not during the backup")
     page.keyboard.press("Control+Enter")
 
     expect(changed).to_contain_text("Nothing was run. The session was informed.")
@@ -152,18 +152,18 @@ def test_who_was_first_is_said_and_so_is_that_time_is_over(page: Page, app: App)
     card = page.get_by_role("article", name="restart of web")
     expect(card).to_be_visible(timeout=SLOW_MS)
     page.keyboard.press("d")
-    page.get_by_label("Why not?").fill("No")
+    page.get_by_label("Reason for denying").fill("No")
 
     decide(app, 1, decision="deny", note="I look at it myself")
 
-    expect(card).to_contain_text("While you looked at it: denied")
+    expect(card).to_contain_text("Decided by someone else: denied")
     expect(card).to_contain_text("I look at it myself")
-    expect(page.get_by_label("Why not?")).to_have_count(0)
+    expect(page.get_by_label("Reason for denying")).to_have_count(0)
 
     asks(app)
     late = card.filter(has_text=re.compile(r"\d s left"))
     expect(late).to_be_visible(timeout=SLOW_MS)
-    expect(page.get_by_role("article").filter(has_text="Nobody answered in time")).to_be_visible(
+    expect(page.get_by_role("article").filter(has_text="Approval expired")).to_be_visible(
         timeout=SLOW_MS
     )
     assert ran(app) == ""

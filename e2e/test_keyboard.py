@@ -296,7 +296,7 @@ def test_the_keys_themselves(keyboard: Page, shared: App) -> None:
     expect(keyboard).to_have_url(re.compile("/memories$"))
 
     press(keyboard, "Control+k")
-    keyboard.keyboard.type("single keys on")
+    keyboard.keyboard.type("shortcuts on")
     press(keyboard, "Enter")
     expect(keyboard.get_by_role("dialog")).to_have_count(0)
     press(keyboard, "g", "e")

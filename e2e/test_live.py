@@ -110,7 +110,7 @@ def test_events_appear_and_become_a_memory(page: Page, app: App) -> None:
 
     expect(page.get_by_text("Connection refused on port 8096")).to_be_visible()
     assert read == [], "it comes by the stream, not by reading the list again"
-    page.get_by_role("button", name=re.compile("[Mm]ake a memory")).first.click()
+    page.get_by_role("button", name=re.compile("Create memory")).first.click()
     dialog = page.get_by_role("dialog")
     dialog.get_by_label("Category").select_option("behavior")
     dialog.get_by_role("button", name=re.compile("Save|Add Memory")).click()
@@ -130,14 +130,14 @@ def test_pages_catch_up_after_the_web_process_was_killed(page: Page, app: App) -
 
     app.kill("web")
     app.says("[MEMORY:behavior:caddy] Learned while nobody looked")
-    expect(page.get_by_text(re.compile("Live updates paused"))).to_be_visible()
+    expect(page.get_by_text(re.compile("Live updates lost"))).to_be_visible()
     assert row.bounding_box() == before
     time.sleep(1)
     app.start("web")
 
     row = page.get_by_role("row", name=re.compile("Learned while nobody looked"))
     expect(row).to_be_visible()
-    expect(page.get_by_text(re.compile("Live updates paused"))).to_be_hidden()
+    expect(page.get_by_text(re.compile("Live updates lost"))).to_be_hidden()
 
 
 def test_twelve_tabs_are_all_live(browser: Browser, app: App) -> None:

@@ -249,7 +249,7 @@ def test_what_is_typed_in_a_row_is_kept_and_no_empty_field_is_nought(page: Page,
     page.reload()
     row_of(page, "Takes 60s").get_by_role("link", name="Takes 60s").dblclick()
     expect(form.get_by_label("Observation")).to_have_value("Takes 90s")
-    expect(form).to_contain_text("Your unsaved text of")
+    expect(form).to_contain_text("Your unsaved draft from")
     form.get_by_label("Confidence", exact=True).fill("")
     page.keyboard.press("Enter")
 

@@ -61,15 +61,18 @@ def test_the_panel_tells_what_a_memory_rests_on(page: Page, app: App) -> None:
     expect(panel.get_by_role("heading", level=2)).to_have_text(COLD)
     expect(panel).to_contain_text("reported in 1 session")
     expect(panel).to_contain_text(
-        re.compile(r"In the next prompt: line 1 of 2, \d+ tokens\. Told to [12] sessions?\.")
+        re.compile(
+            r"In the next prompt: line 1 of 2, \d+ tokens\. In the prompt of [12] sessions?\."
+        )
     )
-    expect(panel).to_contain_text(re.compile(r"0\.80 Below 0\.30 on .+ unless it is seen again\."))
+    expect(panel).to_contain_text(re.compile(r"0\.80 Below 0\.30 on .+ unless it is reinforced\."))
     expect(panel.get_by_text("Said again by session, 0.70 → 0.80")).to_be_visible()
     expect(panel.get_by_text("Written by a person")).to_be_visible()
     panel.get_by_text("As text").click()
-    expect(panel.get_by_text("seen again, 0.80")).to_be_visible()
+    expect(panel.get_by_text("reinforced, 0.80")).to_be_visible()
     expect(panel.locator(".plot canvas")).to_be_visible()
-    panel.get_by_role("list", name="Sessions with it in the prompt").get_by_role("link").first.click()
+    sessions = panel.get_by_role("list", name="Sessions with it in the prompt")
+    sessions.get_by_role("link").first.click()
     expect(page).to_have_url(f"{app.url}/sessions/2?part=told")
 
 
@@ -227,7 +230,7 @@ def test_unsaved_text_outlives_a_reload(page: Page, app: App) -> None:
     page.reload()
 
     expect(
-        panel.get_by_text(re.compile(r"Your unsaved text of \d\d:\d\d is here\."))
+        panel.get_by_text(re.compile(r"Your unsaved draft from \d\d:\d\d is here\."))
     ).to_be_visible()
     expect(panel.get_by_label("Observation")).to_have_value(
         "<img src=x onerror=alert(1)> takes 90s"
@@ -240,7 +243,7 @@ def test_unsaved_text_outlives_a_reload(page: Page, app: App) -> None:
     dialog.get_by_label("Observation").fill("Half a thought")
     page.reload()
     expect(panel.get_by_label("Observation")).to_have_value(COLD)
-    expect(panel.get_by_text("Your unsaved text")).to_be_hidden()
+    expect(panel.get_by_text("Your unsaved draft")).to_be_hidden()
     page.get_by_role("button", name="Add Memory").first.click()
     expect(dialog.get_by_label("Observation")).to_have_value("Half a thought")
     dialog.get_by_role("button", name="Discard").click()
@@ -269,7 +272,7 @@ def test_nothing_is_pushed_by_what_comes_late(page: Page, app: App) -> None:
     page.set_viewport_size({"width": 320, "height": 800})
 
     panel = panel_of(page, app, memory)
-    told = panel.get_by_text(re.compile("No session was told it yet|Told to 1 session"))
+    told = panel.get_by_text(re.compile("In no prompt yet|In the prompt of 1 session"))
     expect(told.first).to_be_visible()
     expect(panel.locator(".plot canvas")).to_be_visible()
 

@@ -92,9 +92,9 @@ def test_what_a_model_does_and_costs_is_seen_while_it_works(
     expect(card).to_contain_text("It refuses connections.")
     expect(card).to_contain_text("A restart mends it when caddy does not answer")
     card.get_by_role("button", name="Deny").click()
-    page.get_by_label("Why not?").fill("Not now")
+    page.get_by_label("Reason for denying").fill("Not now")
     page.keyboard.press("Control+Enter")
-    expect(card).to_contain_text("It did not run")
+    expect(card).to_contain_text("Nothing was run")
 
     stage.done.set()
     page.goto(f"{app.url}/sessions/1")

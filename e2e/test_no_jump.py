@@ -65,10 +65,10 @@ def test_the_end_of_a_round_leaves_the_overview_where_it_is(
     page.set_viewport_size({"width": width, "height": 844})
     page.goto(f"{app.url}/overview")
     state = page.get_by_role("region", name="Status", exact=True)
-    runs = state.get_by_role("link", name="runs now")
+    runs = state.get_by_role("link", name="is running")
     expect(runs).to_be_visible()
     before = runs.bounding_box()
-    heard = state.get_by_role("link", name="Supervisor heard")
+    heard = state.get_by_role("link", name="Supervisor online")
     place = heard.bounding_box()
 
     app.ends()

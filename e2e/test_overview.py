@@ -29,7 +29,7 @@ def test_what_is_counted_leads_to_its_rows(page: Page, app: App) -> None:
         page.get_by_role("link", name=link).click()
         expect(page.get_by_role("main")).to_contain_text(rows)
     page.goto(app.url)
-    expect(page.get_by_text("A contradiction waits for you")).to_be_visible()
+    expect(page.get_by_text("1 conflicting memory to review")).to_be_visible()
     page.get_by_role("link", name="Review", exact=True).click()
     expect(page.get_by_text("Answers HTTP 302").first).to_be_visible()
 

@@ -94,12 +94,12 @@ def test_an_outage_is_seen_mended_and_told_without_a_reload(
     page.goto(watched.url)
     expect(page.get_by_role("heading", name="Overview", level=1)).to_be_visible()
     services = page.get_by_role("list", name="Services")
-    expect(services).to_contain_text("well", timeout=15_000)
+    expect(services).to_contain_text("healthy", timeout=15_000)
 
     small.crash()
 
     expect(services).to_contain_text("1 of 2 restarts used", timeout=30_000)
-    expect(services).to_contain_text("well", timeout=15_000)
+    expect(services).to_contain_text("healthy", timeout=15_000)
     mended = next(each for each in watched.get("/api/v1/sessions?tier=3")["items"])
     chain = watched.get(f"/api/v1/sessions/{mended['id']}/chain")["items"]
     assert [(each["tier"], each["parent_id"]) for each in chain] == [
@@ -127,10 +127,10 @@ def test_what_cannot_be_mended_waits_for_a_person_who_may_give_slots_back(
 
     small.crash()
 
-    expect(page.get_by_text(re.compile(r"films waits for you"))).to_be_visible()
+    expect(page.get_by_text(re.compile(r"films needs attention"))).to_be_visible()
     expect(page.get_by_text("2 of 2 restarts used")).to_be_visible()
     small.start()  # somebody mends it, and says so
-    expect(page.get_by_role("list", name="Services")).to_contain_text("well", timeout=15_000)
+    expect(page.get_by_role("list", name="Services")).to_contain_text("healthy", timeout=15_000)
     expect(page.get_by_text("Nothing needs your attention.")).to_be_visible(timeout=15_000)
 
 
@@ -142,7 +142,7 @@ def test_what_a_person_has_seen_to_waits_no_longer(page: Page, watched: App) -> 
         connection.execute(f"{asked} {values}")
     watched.log_in(page)
     page.goto(watched.url)
-    expect(page.get_by_text(re.compile("elsewhere waits for you"))).to_be_visible()
+    expect(page.get_by_text(re.compile("elsewhere needs attention"))).to_be_visible()
 
     page.set_viewport_size({"width": 320, "height": 700})
     page.get_by_role("main").get_by_role("link", name="#1", exact=True).click(trial=True)

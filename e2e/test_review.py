@@ -48,7 +48,7 @@ def standing(app: App, *ids: int) -> list[tuple[str, float, bool]]:
         (by_button("Keep the old"), "Old memory kept.", (OLD, 0.8, True), (NEW, 0.7, False)),
         (both, "Keep both", (OLD, 0.8, True), (f"{NEW} (a warm start)", 0.7, True)),
         (merge, "merged", ("Takes 10s to 60s to start", 0.8, True), (NEW, 0.7, False)),
-        (by_key("s"), "It was dismissed", (OLD, 0.6, True), (NEW, 0.7, True)),
+        (by_key("s"), "Dismissed", (OLD, 0.6, True), (NEW, 0.7, True)),
     ],
     ids=["keep the new", "keep the old", "both", "merge", "dismiss"],
 )
@@ -114,7 +114,7 @@ def test_what_somebody_else_decided_meanwhile_is_shown(
 
     page.keyboard.press("a")
 
-    expect(page.get_by_text(re.compile("Somebody else settled this"))).to_be_visible()
+    expect(page.get_by_text(re.compile("Someone else resolved this"))).to_be_visible()
     expect(page.get_by_text("Old memory kept.").last).to_be_visible()
 
 

@@ -281,7 +281,7 @@ def _listen(page: Page, ours: str, wrong: list[str]) -> None:
 def test_the_head_of_a_phone_cuts_no_word(page: Page, app: App, width: int) -> None:
     page.set_viewport_size({"width": width, "height": 800})
     page.goto(f"{app.url}/events")
-    head = page.get_by_role("region", name="State of the feed")
+    head = page.get_by_role("region", name="Live updates")
 
     def whole(words: str) -> bool:
         line = head.get_by_text(re.compile(f"^{words}"))

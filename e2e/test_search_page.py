@@ -65,7 +65,7 @@ def test_a_search_says_where_it_looked_and_what_stands_in_its_way(page: Page, ap
 
     page.context.set_offline(True)
     page.get_by_role("searchbox").fill("rooms")
-    expect(page.get_by_text("these are the results of before")).to_be_visible()
+    expect(page.get_by_text("these are earlier results")).to_be_visible()
     expect(page.get_by_role("region", name="Events")).to_contain_text("Ran out of room")
     page.context.set_offline(False)
     expect(page.get_by_text("1 found for “rooms”")).to_be_visible()

@@ -108,7 +108,7 @@ test("memories are found by what they say, and the newest answer wins", async ()
     ["60", "60s"],
   )
   assert.deepEqual(labels(), ["Takes 60s to start after restart"])
-  assert.equal(store.words, "1 found")
+  assert.equal(store.words, "1 result")
 })
 
 test("what is typed can be searched for in all that is known", async () => {

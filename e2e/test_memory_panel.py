@@ -66,7 +66,7 @@ def test_the_panel_tells_what_a_memory_rests_on(page: Page, app: App) -> None:
         )
     )
     expect(panel).to_contain_text(re.compile(r"0\.80 Below 0\.30 on .+ unless it is reinforced\."))
-    expect(panel.get_by_text("Said again by session, 0.70 → 0.80")).to_be_visible()
+    expect(panel.get_by_text("Reported again by session, 0.70 → 0.80")).to_be_visible()
     expect(panel.get_by_text("Written by a person")).to_be_visible()
     panel.get_by_text("As text").click()
     expect(panel.get_by_text("reinforced, 0.80")).to_be_visible()
@@ -190,7 +190,7 @@ def test_who_changed_the_same_field_is_asked_about(
     assert app.get(f"/api/v1/memories/{memory}")["observation"] == "Takes 30s"
     save(panel)
     dialog.get_by_label("Combine both").check()
-    dialog.get_by_label("Observation, from both").fill("Takes 30s to 90s")
+    dialog.get_by_label("Observation, combined").fill("Takes 30s to 90s")
     dialog.get_by_role("button", name="Save choices").click()
     expect(panel.get_by_role("heading", level=2)).to_have_text("Takes 30s to 90s")
     kept = app.get(f"/api/v1/memories/{memory}")

@@ -30,7 +30,7 @@ def both(page: Page) -> None:
 
 def merge(page: Page) -> None:
     page.get_by_role("button", name="Merge").click()
-    page.get_by_label("Observation").fill("Takes 10s to 60s to start")
+    page.get_by_label("Memory text").fill("Takes 10s to 60s to start")
     page.keyboard.press("Tab")
     page.keyboard.press("Enter")
 
@@ -45,8 +45,8 @@ def standing(app: App, *ids: int) -> list[tuple[str, float, bool]]:
     ("decide", "said", "old", "new"),
     [
         (by_key("a"), "New memory kept.", (OLD, 0.6, False), (NEW, 0.7, True)),
-        (by_button("Keep the old"), "Old memory kept.", (OLD, 0.8, True), (NEW, 0.7, False)),
-        (both, "Keep both", (OLD, 0.8, True), (f"{NEW} (a warm start)", 0.7, True)),
+        (by_button("Keep old"), "Old memory kept.", (OLD, 0.8, True), (NEW, 0.7, False)),
+        (both, "Both kept", (OLD, 0.8, True), (f"{NEW} (a warm start)", 0.7, True)),
         (merge, "merged", ("Takes 10s to 60s to start", 0.8, True), (NEW, 0.7, False)),
         (by_key("s"), "Dismissed", (OLD, 0.6, True), (NEW, 0.7, True)),
     ],
@@ -124,7 +124,7 @@ def test_a_step_of_the_history_is_undone_and_done_again(page: Page, app: App) ->
     )["id"]
     page.goto(f"{app.url}/memories/{memory}")
     panel = page.get_by_role("complementary", name="Memory")
-    panel.get_by_label("Observation").fill(NEW)
+    panel.get_by_label("Memory text").fill(NEW)
     panel.get_by_role("button", name="Save").click()
     expect(panel.get_by_role("insertion")).to_have_text("10s")
 

@@ -149,4 +149,4 @@ def test_a_session_whose_supervisor_was_killed_says_what_was_recovered(
 
     ended = page.get_by_role("region", name="Outcome")
     expect(ended).to_contain_text("4 lines recovered.", timeout=20_000)
-    expect(ended).to_contain_text("run it again")
+    expect(ended).to_contain_text("run this session again")

@@ -8,7 +8,7 @@ import { createFeed } from "./feed/index.js"
 import { connect } from "./feed/connect.js"
 import { isForPalette, isForUs, keys } from "./palette/keys.js"
 import { lastVisit } from "./pages/overview/last-visit.js"
-import { leaving } from "./shared/browser/reload.js"
+import { reloadOnLogout } from "./shared/browser/reload.js"
 import { createRouter, inner } from "./shared/browser/router.js"
 import { storage, tabStorage } from "./shared/browser/storage.js"
 import { addMemory } from "./shared/memory-form/add-memory.js"
@@ -57,7 +57,7 @@ function add(name, value) {
 }
 
 const reload = () => location.reload()
-const refused = leaving({ reload, storage: tabStorage })
+const refused = reloadOnLogout({ reload, storage: tabStorage })
 /** @type {(act: number, path: string) => void} */
 let note = () => {}
 const api = createApi({ refused, acted: (act, path) => note(act, path) })

@@ -19,7 +19,7 @@ export function createFeed({ changes, refused = () => {}, timers = globalThis, n
   /** @type {any} */ let timer = null
 
   return {
-    state: { known: false, live: true, stale: false, offline: false, at: null, paused: false, behind: 0 },
+    state: { loaded: false, live: true, stale: false, offline: false, at: null, paused: false, behind: 0 },
 
     /** A page that nobody tells where the feed stands is not live: it says so. */
     begin() {
@@ -94,7 +94,7 @@ export function createFeed({ changes, refused = () => {}, timers = globalThis, n
 
   /** @param {Feed} feed @param {number} seq */
   function join(feed, seq) {
-    feed.state.known = true
+    feed.state.loaded = true
     if (joined !== null) return
     joined = seen = seq
     if (firstRead !== null && firstRead < seq) catchUp(feed, firstRead)

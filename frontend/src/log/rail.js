@@ -145,7 +145,7 @@ function ofTold({ memory_id: id, line, why }, markers, contradicted) {
   return {
     key: `told-${id}`,
     sort: "included",
-    icon: `#icon-${ICONS.told}`,
+    icon: `#icon-${ICONS.included}`,
     head: [t("session.included"), why].filter(Boolean).join(" · "),
     outcome: became && t(/** @type {any} */ (became)),
     text: line,

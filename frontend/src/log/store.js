@@ -193,12 +193,12 @@ export function log({ api }) {
         if (wanted) this.following = false
         return false
       }
-      this.reach(at)
+      this.ensure(at)
       return true
     },
 
     /** @param {number} at */
-    reach(at) {
+    ensure(at) {
       this.following = false
       const { fold, head } = lines[at]
       if (fold && !head && !opened.has(fold)) {
@@ -233,7 +233,7 @@ export function log({ api }) {
       const from = this.place || (by > 0 ? 0 : 1)
       this.place = ((from - 1 + by + found.length) % found.length) + 1
       hereKey = lines[found[this.place - 1]].key
-      this.reach(found[this.place - 1])
+      this.ensure(found[this.place - 1])
     },
 
     /** Is this the match that was gone to? @param {number} row */

@@ -24,13 +24,13 @@ export function logView(el, log) {
   let set = 0
   el.addEventListener("scroll", scrolled, { passive: true })
   el.addEventListener("click", clicked)
-  const resized = new ResizeObserver(() => el.clientWidth !== width && soon())
+  const resized = new ResizeObserver(() => el.clientWidth !== width && schedule())
   resized.observe(el)
   return {
     /** Called whenever the rows change; painted once a frame. */
     show() {
       void [log.stamp, log.following, log.goal, log.chosen, log.wrap, log.place, log.whole]
-      soon()
+      schedule()
     },
 
     /** @param {Marker[]} markers */
@@ -47,7 +47,7 @@ export function logView(el, log) {
     },
   }
 
-  function soon() {
+  function schedule() {
     cancelAnimationFrame(frame)
     frame = requestAnimationFrame(paint)
   }
@@ -184,7 +184,7 @@ export function logView(el, log) {
 
   function scrolled() {
     heed()
-    soon()
+    schedule()
   }
 
   /** Where the reader went, if it was not we who moved. */

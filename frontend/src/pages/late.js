@@ -11,7 +11,7 @@ import { trashPage } from "./trash/page.js"
 import { agents } from "./settings/agents.js"
 import { chain } from "./session/chain/store.js"
 import { cooldowns } from "./cooldowns/store.js"
-import { deciding } from "./approvals/store.js"
+import { approvalQueue } from "./approvals/store.js"
 import { health } from "./health/store.js"
 import { log } from "../log/store.js"
 import { alerts, notices } from "./health/deliveries.js"
@@ -90,7 +90,7 @@ function ofHealth({ Alpine, add, api, feed, clock, supervisor, toasts }) {
   feed.on("notice", (/** @type {Change} */ change) => went.follow(change))
   const all = () => (came.load(), went.load())
   return {
-    health: { visit: () => (well.visit(), all()), leave: () => well.leave(), load: () => (well.load(), all()) },
+    health: { visit: () => (well.visit(), all()), exit: () => well.exit(), load: () => (well.load(), all()) },
   }
 }
 
@@ -111,12 +111,12 @@ function ofSearch({ add, api, feed, router, storage }) {
 
 /** @param {any} with_ */
 function ofApprovals({ Alpine, add, api, feed, approvals, clock, live, toasts }) {
-  const desk = add("deciding", deciding({ api, feed, approvals, clock, live, toasts }))
-  feed.on("approval", (/** @type {Change} */ change) => desk.follow(change))
-  feed.on("cooldown", (/** @type {Change} */ change) => desk.followUse(change))
-  Alpine.effect(() => desk.here && desk.gather(approvals.open))
-  Alpine.effect(() => desk.here && desk.tick())
-  return desk
+  const queue = add("approvalQueue", approvalQueue({ api, feed, approvals, clock, live, toasts }))
+  feed.on("approval", (/** @type {Change} */ change) => queue.follow(change))
+  feed.on("cooldown", (/** @type {Change} */ change) => queue.followUse(change))
+  Alpine.effect(() => queue.here && queue.gather(approvals.open))
+  Alpine.effect(() => queue.here && queue.tick())
+  return queue
 }
 
 /** @param {any} with_ */
@@ -132,7 +132,7 @@ function ofReviews({ add, api, feed, router, reviews, toasts, journal }) {
       reviews.visit(params),
       one.visit(id)
     ),
-    leave: () => one.visit(null),
+    exit: () => one.visit(null),
     load: () => router.id !== null && one.load(router.id),
   }
 }
@@ -157,7 +157,7 @@ function ofSession({ add, api, feed, engines }) {
   return {
     /** @param {URLSearchParams} params @param {number} id @param {string} hash */
     visit: (params, id, hash) => one.visit(id, params.get("part") ?? "", hash),
-    leave: () => one.leave(),
+    exit: () => one.exit(),
     load: () => one.reload(),
   }
 }
@@ -169,11 +169,11 @@ function ofUses({ Alpine, add, api, feed, router, clock, toasts, journal }) {
   feed.on("cooldown", (/** @type {Change} */ change) => (done.follow(change), slots.follow()))
   feed.onReset(() => router.page !== "cooldowns" && done.phase !== "loading" && done.load())
   Alpine.effect(() => slots.tick(clock.second))
-  Alpine.effect(() => done.waiting.length && toasts.whisper(done.pill, "uses"))
+  Alpine.effect(() => done.waiting.length && toasts.announce(done.pill, "uses"))
   return {
     cooldowns: {
       visit: (/** @type {URLSearchParams} */ params) => (slots.visit(), done.visit(params)),
-      leave: () => slots.leave(),
+      exit: () => slots.exit(),
       load: () => (slots.load(), done.load()),
     },
   }

@@ -68,7 +68,7 @@ export function createApi({
 
   /** @param {string} method @param {string} path @param {unknown} [body] @param {Record<string, string>} [headers] */
   async function send(method, path, body, headers = {}) {
-    const answer = await reach(base + path, {
+    const answer = await fetchAnswer(base + path, {
       method,
       headers: { accept: "application/json", ...(method === "GET" ? {} : JSON_TYPE), ...headers },
       body: body === undefined ? undefined : JSON.stringify(body),
@@ -83,7 +83,7 @@ export function createApi({
   }
 
   /** @param {string} url @param {RequestInit} init */
-  async function reach(url, init) {
+  async function fetchAnswer(url, init) {
     try {
       return await fetch(url, init)
     } catch (cause) {

@@ -52,7 +52,7 @@ interface Feed {
   pause(): void
   resume(): void
   state: {
-    known: boolean
+    loaded: boolean
     live: boolean
     stale: boolean
     offline: boolean

@@ -61,7 +61,7 @@ interface Saying {
 }
 
 /** What a memory rests on: the newest of each, and how many there are. */
-interface Grounds {
+interface Evidence {
   said: { total: number; sessions: number; items: Saying[] }
   told: { total: number; items: { session_id: number; tier: number; at: Time; position: number }[] }
   partners: Partner[]

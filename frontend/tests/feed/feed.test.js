@@ -135,12 +135,12 @@ test("a browser without a network says so, and reads again what it could not rea
 test("a page that was never told where the feed stands does not call itself live for long", async () => {
   const { feed, timers } = setUp()
   feed.begin()
-  const { known, live } = { ...feed.state }
+  const { loaded, live } = { ...feed.state }
 
   await timers.ring()
   await timers.ring()
 
-  assert.deepEqual([known, live], [false, true])
+  assert.deepEqual([loaded, live], [false, true])
   assert.deepEqual([feed.state.live, feed.state.stale], [false, true])
 })
 
@@ -151,7 +151,7 @@ test("a page that was told in time stays live", async () => {
 
   await timers.ring()
 
-  assert.deepEqual([feed.state.known, feed.state.live], [true, true])
+  assert.deepEqual([feed.state.loaded, feed.state.live], [true, true])
 })
 
 test("a page out of the browser's cache reads again what it was not told of", () => {

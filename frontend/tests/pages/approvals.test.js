@@ -4,7 +4,7 @@ import "../late-texts.js"
 import { Problem } from "../../src/shared/api.js"
 import { piecesOf, quoted } from "../../src/shared/format/argv.js"
 import { approvals } from "../../src/shared/stores/approvals.js"
-import { deciding } from "../../src/pages/approvals/store.js"
+import { approvalQueue } from "../../src/pages/approvals/store.js"
 import { change, fakeApi, fakeFeed, NOON } from "../fakes.js"
 
 const RESTART = {
@@ -27,13 +27,13 @@ async function opened(answers = {}, { open = [RESTART] } = {}) {
     ...answers,
   })
   const said = []
-  const toasts = { say: (text) => said.push(text), whisper: (text) => said.push(text) }
+  const toasts = { show: (text) => said.push(text), announce: (text) => said.push(text) }
   const waiting = approvals({ api, feed: fakeFeed() })
   const clock = { second: NOON }
   const live = { offline: false, stale: false }
   let at = NOON
   const now = () => at
-  const store = deciding({ api, feed: fakeFeed(), approvals: waiting, clock, live, toasts, now, later: () => {} })
+  const store = approvalQueue({ api, feed: fakeFeed(), approvals: waiting, clock, live, toasts, now, later: () => {} })
   store.visit(new URLSearchParams(), null)
   await new Promise(setImmediate)
   store.gather(waiting.open)
@@ -86,7 +86,7 @@ test("what was decided before stands nowhere until it is known what stands above
   store.phase = "loading"
   assert.equal(store.unknown, true)
   store.phase = "ready"
-  waiting.known = false
+  waiting.loaded = false
   assert.equal(store.unknown, true)
 
   const other = await opened()
@@ -125,7 +125,7 @@ test("one press approves nothing, nor do two that come at once", async () => {
     puts().map(({ body, version }) => [body, version]),
     [[{ decision: "approve" }, "12-1"]],
   )
-  assert.equal(store.known[12].state, "approved")
+  assert.equal(store.rowsById[12].state, "approved")
 })
 
 test("a note goes with a no", async () => {
@@ -164,7 +164,7 @@ test("where somebody else was first, it says who and what", async () => {
   store.ask("deny")
   await store.submit()
 
-  assert.deepEqual([store.overtaken[12], store.form, store.known[12].decided_by], [true, "", "bert"])
+  assert.deepEqual([store.overtaken[12], store.form, store.rowsById[12].decided_by], [true, "", "bert"])
 })
 
 test("a card stays where it is when its time is over, and its form closes", async () => {

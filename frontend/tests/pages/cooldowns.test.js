@@ -28,7 +28,7 @@ async function opened({ answers = {} } = {}) {
     api,
     feed: fakeFeed(),
     clock: { second: NOON },
-    toasts: { say: (text, how) => said.push({ text, bad: Boolean(how?.bad), undo: how?.undo }) },
+    toasts: { show: (text, how) => said.push({ text, bad: Boolean(how?.bad), undo: how?.undo }) },
     later: timers.setTimeout,
     now: () => NOON,
   })

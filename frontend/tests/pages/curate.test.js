@@ -114,7 +114,7 @@ test("who leaves what was foreseen changes nothing", async () => {
 
   await store.change([memory()], "activate", 0)
   const { lines } = store.plan
-  store.leave()
+  store.exit()
 
   assert.deepEqual(lines, [
     "Nothing would change.",

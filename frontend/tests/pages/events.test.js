@@ -194,7 +194,7 @@ test("an address can point at one event, and at what happened around it", async 
   const api = fakeApi({ "/events": { items: [], next: null, seq: 1 }, "/events/40": REFUSED })
   const went = []
   const router = { go: (address) => went.push(address), with: () => "" }
-  const still = { visit() {}, leave() {}, load() {}, follow() {}, phase: "loading" }
+  const still = { visit() {}, exit() {}, load() {}, follow() {}, phase: "loading" }
   const store = events({ api, feed: fakeFeed(), router, groups: still, density: still, later: () => {} })
 
   store.visit(new URLSearchParams("event=40"))

@@ -10,7 +10,7 @@ const settled = () => new Promise(setImmediate)
 async function opened(answers) {
   const api = fakeApi(answers)
   const said = []
-  const toasts = { say: (text) => said.push(text), whisper: (text) => said.push(text) }
+  const toasts = { show: (text) => said.push(text), announce: (text) => said.push(text) }
   const store = health({ api, toasts, clock: { now: NOON }, now: () => NOON })
   store.visit()
   await settled()
@@ -55,20 +55,20 @@ test("it is asked again when the supervisor comes or goes, and only then", async
   for (const away of [false, false, true, true]) store.follow(away, true)
   await settled()
   assert.equal(api.asked.length, 2)
-  store.leave()
+  store.exit()
   store.follow(false, true)
   assert.equal(api.asked.length, 2)
 })
 
-test("a closer look that fails keeps what was seen", async () => {
+test("a full check that fails keeps what was seen", async () => {
   const { store, said } = await opened({
     "/health": { state: "ok", checks: [sign("log")] },
     "POST /health/looks": new Error("The server took too long to answer."),
   })
 
-  await store.lookCloser()
+  await store.runFullCheck()
 
-  assert.deepEqual([store.phase, store.closer, store.checks.length], ["ready", false, 1])
+  assert.deepEqual([store.phase, store.fullCheck, store.checks.length], ["ready", false, 1])
   assert.equal(said[0], "Full check failed. The server took too long to answer.")
 })
 

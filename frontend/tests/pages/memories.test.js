@@ -256,7 +256,7 @@ test("a list of the past asks for that moment and takes in no change", async () 
 
   store.follow(change("created", memory()))
 
-  assert.deepEqual([store.past, store.rows, store.filtered], [true, [], false])
+  assert.deepEqual([store.historical, store.rows, store.filtered], [true, [], false])
   assert.equal(api.asked[0].body.as_of, "2026-01-01T00:00:00.000Z")
 })
 

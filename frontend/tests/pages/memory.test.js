@@ -28,7 +28,7 @@ async function opened(answers = {}, storage = fakeStorage()) {
     memories: list,
     drafts: drafts({ storage, now: () => NOON }),
     conflict: asked,
-    toasts: { say: (text) => said.push(text) },
+    toasts: { show: (text) => said.push(text) },
   })
   await store.visit(7)
   return { store, api, put, list, said, asked, patches: () => api.asked.filter(({ method }) => method === "PATCH") }

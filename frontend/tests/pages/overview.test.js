@@ -1,7 +1,7 @@
 import assert from "node:assert/strict"
 import test from "node:test"
 import { lastVisit } from "../../src/pages/overview/last-visit.js"
-import { soon } from "../../src/shared/browser/throttle.js"
+import { throttle } from "../../src/shared/browser/throttle.js"
 import { costWords, dayWords, figuresOf, gathered, tiersOf, turnsWords } from "../../src/pages/overview/figures.js"
 import { inOrder, inPlace, overview } from "../../src/pages/overview/store.js"
 import { NOON, fakeApi, fakeFeed, fakeStorage, fakeTimers } from "../fakes.js"
@@ -45,8 +45,8 @@ function opened({ answer = STATE, away = false, more = {} } = {}) {
   const timers = fakeTimers()
   const supervisor = { state: null, away, beats: 0, load: () => (supervisor.beats += 1) }
   const store = overview({
-    reviews: { known: false },
-    approvals: { known: false, open: [] },
+    reviews: { loaded: false },
+    approvals: { loaded: false, open: [] },
     halt: { on: false },
     api,
     feed: fakeFeed(),
@@ -112,7 +112,7 @@ test("what a person has seen to waits no longer, and is read again", async () =>
 test("who is elsewhere reads nothing", async () => {
   const { store, api, timers } = opened()
   await settled()
-  store.leave()
+  store.exit()
 
   store.follow()
   await timers.ring()
@@ -191,7 +191,7 @@ test("the heartbeat is asked for as often as it beats, while somebody looks", as
 
   for (const second of [0, 1, 4, 5, 6]) store.tick(NOON + second * 1_000)
   assert.equal(supervisor.beats, 2)
-  store.leave()
+  store.exit()
   store.tick(NOON + 60_000)
   assert.equal(supervisor.beats, 2)
 })
@@ -305,7 +305,7 @@ test("at most once a second, and never forgotten", async () => {
   const timers = fakeTimers()
   let at = NOON
   let done = 0
-  const again = soon(() => (done += 1), { later: timers.setTimeout, now: () => at })
+  const again = throttle(() => (done += 1), { later: timers.setTimeout, now: () => at })
 
   again()
   again()

@@ -49,7 +49,7 @@ function setUp(answer = ({ budget }) => (budget === 40 ? LESS : ALL), at = "") {
       return store.visit(this.params)
     },
   }
-  const services = { known: true, names: ["jellyfin", "caddy"] }
+  const services = { loaded: true, names: ["jellyfin", "caddy"] }
   const store = preview({ api, router, services, clock: { now: NOON }, later: timers.setTimeout })
   const asked = () => api.asked.filter(({ path }) => path === "/context").map(({ body }) => body)
   return { store, timers, gone, asked, visit: () => store.visit(router.params), router }
@@ -120,7 +120,7 @@ test("the newest answer wins", async () => {
   waiting[0]()
   await Promise.all([first, second])
 
-  assert.equal(store.told.budget, 200)
+  assert.equal(store.context.budget, 200)
 })
 
 test("what was left out by hand keeps its row, and what comes in for it stands where it is chosen", () => {

@@ -196,7 +196,7 @@ test("what the next prompt would lose and gain is foreseen", async () => {
       ["new", "- 10s"],
     ],
   )
-  assert.deepEqual([store.outlook.known, store.outlook.keep_old], [true, []])
+  assert.deepEqual([store.outlook.loaded, store.outlook.keep_old], [true, []])
 })
 
 test("a case that is put off stands behind the others", async () => {
@@ -308,7 +308,7 @@ test("of the sessions that were told a claim the newest are named, and how many 
   const { store } = await opened({ "GET /reviews/5": row })
 
   assert.deepEqual(
-    store.sides.map(({ told: named, others }) => [named, others]),
+    store.sides.map(({ sessions: named, others }) => [named, others]),
     [
       [[200, 199, 198, 197, 196], 112],
       [[7], 0],

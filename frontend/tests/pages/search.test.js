@@ -202,7 +202,7 @@ test("a partial answer is completed by itself, four times at most, and then left
   assert.deepEqual([store.retrying, store.found.partial, asked().length], [false, true, 7])
 
   await visit("q=port")
-  store.leave()
+  store.exit()
   await timers.ring()
   assert.equal(asked().length, 8)
 })

@@ -216,7 +216,7 @@ async function opened(answers = {}, hash = "") {
   const chosen = []
   const log = { open: () => {}, read: (id) => reads.push(id), choose: (key) => chosen.push(key), complete: false }
   const engines = { load: () => {} }
-  const chain = { open: async () => {}, leave: () => {} }
+  const chain = { open: async () => {}, exit: () => {} }
   const store = session({ api, feed: fakeFeed(), log, chain, engines, timers: fakeTimers() })
   store.visit(42, "", hash)
   await new Promise(setImmediate)

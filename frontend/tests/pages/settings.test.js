@@ -45,7 +45,7 @@ async function opened(answers = {}) {
   const keyring = tokens({
     api,
     confirm: { ask: async () => true },
-    toasts: { say: (text) => said.push(text) },
+    toasts: { show: (text) => said.push(text) },
     now: () => NOON,
   })
   const store = settings({ api, tokens: keyring })
@@ -105,7 +105,7 @@ test("the words of a token are gone when one leaves", async () => {
   await keyring.create()
   assert.deepEqual([keyring.minted?.token, keyring.open], ["lamp_7_words", false])
 
-  store.leave()
+  store.exit()
 
   assert.equal(keyring.minted, null)
 })

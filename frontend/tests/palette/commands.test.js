@@ -28,7 +28,7 @@ function stores({ page = "overview", id = null, review = {}, paused = false, on 
     reviews: {},
     session: { phase: "ready" },
     memory: { open: page === "memories" && id !== null },
-    memories: { past: false, rows: [{ id: 7 }], chosen: {} },
+    memories: { historical: false, rows: [{ id: 7 }], chosen: {} },
     rowEdit: { id: null },
     live: { paused },
     keys: { on },

@@ -20,7 +20,7 @@ function open(row, told = new Error("none")) {
     "/memories": { items: [memory({ id: 7, session_id: row.id })], total: 3, seq: 1 },
   })
   const log = { open() {}, read() {}, choose() {}, complete: true, whole: true }
-  const chain = { open: async () => {}, leave() {} }
+  const chain = { open: async () => {}, exit() {} }
   const timers = fakeTimers()
   const store = session({ api, feed: fakeFeed(), log, chain, engines: { load() {} }, timers })
   return { store, api, timers }

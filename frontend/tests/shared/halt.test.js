@@ -10,7 +10,7 @@ const stopped = (...ways) => ({ halted: true, pulled: ways.map(by), seq: 2 })
 function opened(answers, sure = true) {
   const said = []
   const api = fakeApi({ "GET /halt": FREE, ...answers })
-  const toasts = { say: (text) => said.push(text) }
+  const toasts = { show: (text) => said.push(text) }
   return { api, said, store: halt({ api, toasts, confirm: { ask: async () => sure }, later: () => {} }) }
 }
 
@@ -41,7 +41,7 @@ test("what a file stopped cannot be let go on from here", async () => {
 
   await store.load()
 
-  assert.deepEqual([store.on, store.ours, store.words], [true, false, "Halted by anna."])
+  assert.deepEqual([store.on, store.releasable, store.words], [true, false, "Halted by anna."])
 })
 
 test("a stop that fails says why and keeps the words", async () => {

@@ -1,34 +1,34 @@
 import assert from "node:assert/strict"
 import test from "node:test"
 import { createFeed } from "../../src/feed/index.js"
-import { leaving } from "../../src/shared/browser/reload.js"
+import { reloadOnLogout } from "../../src/shared/browser/reload.js"
 import { login } from "../../src/shared/frame/logout.js"
 import { NOON, fakeApi, fakeStorage, fakeTimers } from "../fakes.js"
 
 function page(storage = fakeStorage(), now = () => NOON) {
   const loads = []
-  return { loads, leave: leaving({ reload: () => loads.push(1), storage, now }) }
+  return { loads, reloadOnce: reloadOnLogout({ reload: () => loads.push(1), storage, now }) }
 }
 
 test("a page that is not known loads anew once, however often it is told", () => {
-  const { loads, leave } = page()
+  const { loads, reloadOnce } = page()
 
-  leave()
-  leave()
+  reloadOnce()
+  reloadOnce()
 
   assert.equal(loads.length, 1)
 })
 
 test("a page that was loaded anew a moment ago stays", () => {
   const storage = fakeStorage()
-  page(storage).leave()
-  const soon = page(storage, () => NOON + 9_999)
+  page(storage).reloadOnce()
+  const early = page(storage, () => NOON + 9_999)
   const later = page(storage, () => NOON + 10_000)
 
-  soon.leave()
-  later.leave()
+  early.reloadOnce()
+  later.reloadOnce()
 
-  assert.equal(soon.loads.length, 0)
+  assert.equal(early.loads.length, 0)
   assert.equal(later.loads.length, 1)
 })
 
@@ -58,7 +58,7 @@ test("a login that could not be ended is told of", async () => {
   const api = fakeApi({ "DELETE /login": new Error("The server cannot be reached.") })
   const loads = []
   const said = []
-  const store = login({ api, reload: () => loads.push(1), toasts: { say: (text) => said.push(text) } })
+  const store = login({ api, reload: () => loads.push(1), toasts: { show: (text) => said.push(text) } })
 
   await store.end()
 

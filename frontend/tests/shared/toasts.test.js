@@ -7,24 +7,24 @@ test("a burst is said in one sentence, and not before the last one was heard", a
   const timers = fakeTimers()
   const store = toasts({ timers })
 
-  store.whisper("1 new memory", "memories")
-  const first = store.said
-  for (let n = 2; n <= 50; n++) store.whisper(`${n} new memories`, "memories")
-  store.whisper("1 new event", "events")
-  const meanwhile = store.said
+  store.announce("1 new memory", "memories")
+  const first = store.announced
+  for (let n = 2; n <= 50; n++) store.announce(`${n} new memories`, "memories")
+  store.announce("1 new event", "events")
+  const meanwhile = store.announced
   const waits = timers.delays
   await timers.ring()
 
   assert.deepEqual([first, meanwhile, waits], ["1 new memory", "1 new memory", [3_000]])
-  assert.equal(store.said, "50 new memories. 1 new event")
+  assert.equal(store.announced, "50 new memories. 1 new event")
 })
 
 test("after a silence it speaks at once", async () => {
   const timers = fakeTimers()
   const store = toasts({ timers })
-  store.whisper("one")
+  store.announce("one")
   await timers.ring()
-  store.whisper("two")
+  store.announce("two")
 
-  assert.equal(store.said, "two")
+  assert.equal(store.announced, "two")
 })

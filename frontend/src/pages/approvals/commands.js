@@ -4,11 +4,12 @@ import { t } from "../../shared/texts/index.js"
  * Answers to what a session asks. A key only begins: nothing runs before a second press.
  * @param {any} stores
  */
-export function approvalsCommands({ router, deciding }) {
-  const here = () => router.page === "approvals" && Boolean(deciding?.may()) && !/deny|edit/.test(deciding.form)
+export function approvalsCommands({ router, approvalQueue }) {
+  const here = () =>
+    router.page === "approvals" && Boolean(approvalQueue?.may()) && !/deny|edit/.test(approvalQueue.form)
   return [
-    { keys: "a", label: t("app.approval_approve"), when: here, run: () => deciding.ask("approve") },
-    { keys: "d", label: t("app.approval_deny"), when: here, run: () => deciding.ask("deny") },
-    { keys: "e", label: t("app.approval_edit"), when: here, run: () => deciding.ask("edit") },
+    { keys: "a", label: t("app.approval_approve"), when: here, run: () => approvalQueue.ask("approve") },
+    { keys: "d", label: t("app.approval_deny"), when: here, run: () => approvalQueue.ask("deny") },
+    { keys: "e", label: t("app.approval_edit"), when: here, run: () => approvalQueue.ask("edit") },
   ]
 }

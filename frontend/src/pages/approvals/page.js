@@ -10,55 +10,55 @@ import { t } from "../../shared/texts/index.js"
 
 /** @param {(name: string) => any} store */
 export function approvalsPage(store) {
-  const [deciding, approvals, toasts] = ["deciding", "approvals", "toasts"].map(store)
-  const chosen = (/** @type {Card} */ { id }) => deciding.at === id
+  const [approvalQueue, approvals, toasts] = ["approvalQueue", "approvals", "toasts"].map(store)
+  const chosen = (/** @type {Card} */ { id }) => approvalQueue.at === id
   let was = false
   return {
-    ...words(deciding),
+    ...words(approvalQueue),
     chosen,
 
     /** The form of a card, where one is open there. @param {Card} card */
-    form: (card) => (chosen(card) && deciding.may(card.row) ? deciding.form : ""),
+    form: (card) => (chosen(card) && approvalQueue.may(card.row) ? approvalQueue.form : ""),
 
     waitWords: () =>
-      approvals.known ? t(approvals.waits ? "approvals.open" : "approvals.noneOpen", { n: approvals.waits }) : "",
+      approvals.loaded ? t(approvals.waits ? "approvals.open" : "approvals.noneOpen", { n: approvals.waits }) : "",
 
     /** @param {Card} card */
-    choose: ({ id }) => deciding.choose(id),
+    choose: ({ id }) => approvalQueue.choose(id),
 
     /** @param {Card} card @param {"approve" | "deny" | "edit"} form */
     ask(card, form) {
-      deciding.choose(card.id)
-      deciding.ask(form)
+      approvalQueue.choose(card.id)
+      approvalQueue.ask(form)
     },
 
     /** A key that is held down is no second press. @param {KeyboardEvent} event */
     once: (event) => event.repeat && event.preventDefault(),
 
     /** A click of a key is meant for this button; one of a pointer may be the second half of a double one. @param {MouseEvent} click */
-    sure: ({ detail }) => (detail === 0 ? deciding.decide("approve", {}) : deciding.confirm()),
+    sure: ({ detail }) => (detail === 0 ? approvalQueue.decide("approve", {}) : approvalQueue.confirm()),
 
     /** Back to the button that opened what is closed now. @param {Card} card */
     cancel(card) {
-      const { form } = deciding
-      deciding.closeForm()
+      const { form } = approvalQueue
+      approvalQueue.closeForm()
       const button = `.ask[data-id="${card.id}"] [data-way="${form}"]`
       focusOn(button)
     },
 
-    /** Once something was decided, what had the focus is gone: on to the one that is chosen now. @param {boolean} deciding_ */
-    settle(deciding_) {
-      if (was && !deciding_) focusOn(`.ask[data-id="${deciding.at}"] h2 a`)
-      was = deciding_
+    /** Once something was decided, what had the focus is gone: on to the one that is chosen now. @param {boolean} saving */
+    settle(saving) {
+      if (was && !saving) focusOn(`.ask[data-id="${approvalQueue.at}"] h2 a`)
+      was = saving
     },
 
     /** @param {Approval} row */
     async copy({ argv }) {
-      toasts.say(t((await copy(quoted(argv))) ? "approvals.copied" : "approvals.notCopied"))
+      toasts.show(t((await copy(quoted(argv))) ? "approvals.copied" : "approvals.notCopied"))
     },
 
     /** @param {Approval} row */
-    rowClass: ({ id }) => ({ "is-fresh": deciding.fresh[id], "is-leaving": deciding.leaving[id] }),
+    rowClass: ({ id }) => ({ "is-fresh": approvalQueue.fresh[id], "is-leaving": approvalQueue.leaving[id] }),
   }
 }
 
@@ -72,14 +72,14 @@ function focusOn(place) {
   requestAnimationFrame(() => setTimeout(give))
 }
 
-/** @param {any} deciding */
-function words(deciding) {
+/** @param {any} approvalQueue */
+function words(approvalQueue) {
   return {
     wish,
 
     /** @param {Card} card */
     left(card) {
-      const left = deciding.left(card)
+      const left = approvalQueue.left(card)
       return left > 0
         ? t("approvals.left", { time: duration(Math.round(left / 1_000) * 1_000) })
         : t("approvals.expired")
@@ -88,11 +88,11 @@ function words(deciding) {
     /** How much of its time is gone, for the bar. @param {Card} card */
     share({ id, row, detail }) {
       const whole = Date.parse(row.expires_at) - Date.parse(row.created_at)
-      return whole > 0 ? deciding.left({ id, row, detail }) / whole : 0
+      return whole > 0 ? approvalQueue.left({ id, row, detail }) / whole : 0
     },
 
     /** @param {Card} card */
-    soon: (card) => String(deciding.left(card) < 60_000),
+    urgent: (card) => String(approvalQueue.left(card) < 60_000),
 
     /** @param {Approval} row */
     place: ({ directory }) => directory ?? "/",

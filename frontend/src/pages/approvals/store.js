@@ -16,7 +16,7 @@ const BLANK = { note: "", words: /** @type {Word[]} */ ([]) }
  * @param {{api: Api, feed: Feed, approvals: any, clock: {second: number}, live: Feed["state"], toasts: any,
  *   now?: () => number, later?: (run: () => void, ms: number) => any}} with_
  */
-export function deciding({ api, feed, approvals, clock, live, toasts, now = Date.now, later = setTimeout }) {
+export function approvalQueue({ api, feed, approvals, clock, live, toasts, now = Date.now, later = setTimeout }) {
   let key = 0
   let armed = 0
   /** @type {Set<number>} whose last minute was said */
@@ -37,21 +37,25 @@ export function deciding({ api, feed, approvals, clock, live, toasts, now = Date
     here: false,
     /** What is asked, in the order in which it stands here. */
     ids: /** @type {number[]} */ ([]),
-    known: /** @type {Record<number, Approval>} */ ({}),
+    rowsById: /** @type {Record<number, Approval>} */ ({}),
     details: /** @type {Record<number, any>} */ ({}),
     /** Decided by somebody else while it stood here. */
     overtaken: /** @type {Record<number, boolean>} */ ({}),
     at: /** @type {number | null} */ (null),
     form: /** @type {Decision | ""} */ (""),
     draft: { ...BLANK },
-    deciding: false,
+    saving: false,
     refusal: "",
 
     /** A card appears when it is complete and so are those above it: no button moves under a finger. */
     get cards() {
-      const partial = this.ids.findIndex((/** @type {number} */ id) => !(id in this.details && this.known[id]))
+      const partial = this.ids.findIndex((/** @type {number} */ id) => !(id in this.details && this.rowsById[id]))
       const complete = partial < 0 ? this.ids : this.ids.slice(0, partial)
-      return complete.map((/** @type {number} */ id) => ({ id, row: this.known[id], detail: this.details[id] ?? null }))
+      return complete.map((/** @type {number} */ id) => ({
+        id,
+        row: this.rowsById[id],
+        detail: this.details[id] ?? null,
+      }))
     },
 
     /** Those decided before, without the ones that stand above. */
@@ -61,12 +65,12 @@ export function deciding({ api, feed, approvals, clock, live, toasts, now = Date
 
     /** It is not known yet what stands first; what would stand below it must not move up then. */
     get unknown() {
-      if (!approvals.known) return true
+      if (!approvals.loaded) return true
       return this.ids.length ? this.cards.length === 0 : this.phase === "loading"
     },
 
     get blank() {
-      return approvals.known && this.phase === "ready" && this.ids.length === 0
+      return approvals.loaded && this.phase === "ready" && this.ids.length === 0
     },
 
     /** Nothing can be decided on what may be long gone. */
@@ -84,8 +88,8 @@ export function deciding({ api, feed, approvals, clock, live, toasts, now = Date
       if (id !== null) this.bring(id)
     },
 
-    leave() {
-      Object.assign(this, { here: false, ids: [], known: {}, details: {}, overtaken: {}, at: null })
+    exit() {
+      Object.assign(this, { here: false, ids: [], rowsById: {}, details: {}, overtaken: {}, at: null })
       this.closeForm()
     },
 
@@ -99,15 +103,15 @@ export function deciding({ api, feed, approvals, clock, live, toasts, now = Date
     /** One that the address names, open or not. @param {number} id */
     async bring(id) {
       this.choose(id)
-      if (this.known[id]) return
+      if (this.rowsById[id]) return
       await this.look(id)
     },
 
     /** @param {Approval} row */
     keep(row) {
-      const held = this.known[row.id]
+      const held = this.rowsById[row.id]
       if (held && held.version >= row.version) return
-      this.known[row.id] = row
+      this.rowsById[row.id] = row
       if (!held) this.ids = [...this.ids, ...(this.ids.includes(row.id) ? [] : [row.id])]
       this.look(row.id)
     },
@@ -116,9 +120,9 @@ export function deciding({ api, feed, approvals, clock, live, toasts, now = Date
     follow({ id, row }) {
       if (!this.here || !row) return
       if (this.phase === "ready") this.put(row)
-      const held = this.known[id]
+      const held = this.rowsById[id]
       if (!held) return
-      if (held.state === "open" && row.state !== "open" && this.at === id && !this.deciding) {
+      if (held.state === "open" && row.state !== "open" && this.at === id && !this.saving) {
         if (this.form) this.overtaken[id] = true
         this.closeForm()
       }
@@ -147,8 +151,8 @@ export function deciding({ api, feed, approvals, clock, live, toasts, now = Date
       if (!this.here) return
       const use = newer(found.use, moved.get(found.use_id))
       this.details[id] = { ...found, use, session, before, until: now() + 1_000 * found.seconds_left }
-      const held = this.known[id]
-      if (!held || held.version < found.version) this.known[id] = found
+      const held = this.rowsById[id]
+      if (!held || held.version < found.version) this.rowsById[id] = found
       if (!this.ids.includes(id)) this.ids = [...this.ids, id]
     },
 
@@ -160,13 +164,13 @@ export function deciding({ api, feed, approvals, clock, live, toasts, now = Date
     },
 
     get current() {
-      return this.at === null ? null : (this.known[this.at] ?? null)
+      return this.at === null ? null : (this.rowsById[this.at] ?? null)
     },
 
     /** May this one still be decided here? @param {Approval | null} [row] the chosen one, where none is named */
     may(row) {
       const one = row === undefined ? this.current : row
-      return one?.state === "open" && !this.cut && !this.deciding
+      return one?.state === "open" && !this.cut && !this.saving
     },
 
     /** How long there is still time to answer. @param {{row: Approval, detail: any}} card */
@@ -223,21 +227,21 @@ export function deciding({ api, feed, approvals, clock, live, toasts, now = Date
     async decide(decision, more) {
       const row = this.current
       if (!row || !this.may(row)) return
-      this.deciding = true
+      this.saving = true
       try {
         const answer = await api.put(`/approvals/${row.id}/decision`, { decision, ...more }, `${row.id}-${row.version}`)
         this.decided(row, decision, answer)
       } catch (problem) {
         await this.refuse(row, /** @type {any} */ (problem))
       } finally {
-        this.deciding = false
+        this.saving = false
       }
     },
 
     /** @param {Approval} row @param {Decision} decision @param {Approval} answer */
     decided(row, decision, answer) {
       this.closeForm()
-      toasts.say(t(/** @type {any} */ (`approvals.did_${decision}`), { wish: wish(row) }))
+      toasts.show(t(/** @type {any} */ (`approvals.did_${decision}`), { wish: wish(row) }))
       approvals.follow({ id: answer.id, row: answer })
       this.keep(answer)
       this.look(row.id)
@@ -246,7 +250,7 @@ export function deciding({ api, feed, approvals, clock, live, toasts, now = Date
 
     /** The next one that still waits. @param {number} id */
     waitsNext(id) {
-      const waiting = this.ids.filter((each) => each === id || this.known[each]?.state === "open")
+      const waiting = this.ids.filter((each) => each === id || this.rowsById[each]?.state === "open")
       const at = waiting.indexOf(id)
       return waiting[at + 1] ?? waiting[at - 1] ?? id
     },
@@ -256,7 +260,7 @@ export function deciding({ api, feed, approvals, clock, live, toasts, now = Date
       this.refusal = t("approvals.refused", { why: message })
       if (status !== 409 && status !== 412) return
       await this.look(id)
-      const now_ = this.known[id]
+      const now_ = this.rowsById[id]
       if (now_) approvals.follow({ id, row: now_ })
       if (now_?.state === "open") return
       this.overtaken[id] = true
@@ -268,7 +272,7 @@ export function deciding({ api, feed, approvals, clock, live, toasts, now = Date
       for (const card of this.cards) {
         if (card.row?.state !== "open" || warned.has(card.id) || this.left(card) > LAST_MS) continue
         warned.add(card.id)
-        if (this.left(card) > 0) toasts.whisper(t("approvals.lastMinute", { wish: wish(card.row) }), "approvals")
+        if (this.left(card) > 0) toasts.announce(t("approvals.lastMinute", { wish: wish(card.row) }), "approvals")
       }
     },
   })

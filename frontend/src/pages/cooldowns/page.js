@@ -7,11 +7,11 @@ export function cooldownsPage(store, reveal) {
     reveal,
 
     /** Every answer is there: one part must not push the other down. */
-    known: () => cooldowns.phase !== "loading" && uses.phase !== "loading" && services.known,
+    loaded: () => cooldowns.phase !== "loading" && uses.phase !== "loading" && services.loaded,
 
     /** Nothing is known of any cooldown, neither a slot nor a use. */
     blank: () =>
-      services.known && cooldowns.phase === "ready" && cooldowns.items.length === 0 && uses.empty && !uses.filtered,
+      services.loaded && cooldowns.phase === "ready" && cooldowns.items.length === 0 && uses.empty && !uses.filtered,
 
     actions: () => ACTIONS,
 

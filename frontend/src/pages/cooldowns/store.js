@@ -1,4 +1,4 @@
-import { soon } from "../../shared/browser/throttle.js"
+import { throttle } from "../../shared/browser/throttle.js"
 import { freeWords, nextSlot, slotWords, windowLeft } from "../../shared/format/status.js"
 import { t } from "../../shared/texts/index.js"
 
@@ -21,11 +21,11 @@ export function cooldowns({ api, feed, clock, toasts, journal, later, now = Date
     visit() {
       if (this.here) return
       this.here = true
-      again = soon(() => this.here && this.load(), { later, now })
+      again = throttle(() => this.here && this.load(), { later, now })
       this.load()
     },
 
-    leave() {
+    exit() {
       this.here = false
     },
 
@@ -92,12 +92,12 @@ export function cooldowns({ api, feed, clock, toasts, journal, later, now = Date
       const path = `/cooldowns/${encodeURIComponent(service)}/resets`
       try {
         await api.post(path, { action })
-        toasts.say(t("cooldowns.isReset", { service, done }), {
+        toasts.show(t("cooldowns.isReset", { service, done }), {
           undo: journal.undoing(),
         })
         await this.load()
       } catch (problem) {
-        toasts.say(t("cooldowns.notReset", { why: /** @type {Error} */ (problem).message }), { bad: true })
+        toasts.show(t("cooldowns.notReset", { why: /** @type {Error} */ (problem).message }), { bad: true })
       }
     },
   }

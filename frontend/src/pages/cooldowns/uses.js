@@ -22,11 +22,11 @@ export function useWords(outcome) {
 
 /** What was done, beyond its kind: the declared name, a second attempt, and how it ended. @param {Use} use */
 export function useNotes({ name, action, text, attempts, healthy_after: healthy, cleared_by: by }) {
-  const told = healthy === null || /^Healthy again after/.test(text ?? "")
+  const isStated = healthy === null || /^Healthy again after/.test(text ?? "")
   return [
     name && name !== action ? name : "",
     attempts > 1 ? t("cooldowns.useAttempts", { n: attempts }) : "",
-    told ? "" : t("cooldowns.healthyAfter", { time: seconds(healthy) }),
+    isStated ? "" : t("cooldowns.healthyAfter", { time: seconds(healthy) }),
     by === "healthy" ? t("cooldowns.clearedByRounds") : by === "operator" ? t("cooldowns.resetByPerson") : "",
   ]
     .filter(Boolean)

@@ -1,5 +1,5 @@
 import { stretchWords } from "./range.js"
-import { soon } from "../../shared/browser/throttle.js"
+import { throttle } from "../../shared/browser/throttle.js"
 import { t } from "../../shared/texts/index.js"
 import { eventMatches } from "./store.js"
 
@@ -35,7 +35,7 @@ export function density({ api, feed, later = setTimeout }) {
       key = asked
     },
 
-    leave() {
+    exit() {
       key = ""
     },
 
@@ -77,7 +77,7 @@ export function density({ api, feed, later = setTimeout }) {
     },
 
     recount() {
-      this.again ??= soon(() => this.count(), { later })
+      this.again ??= throttle(() => this.count(), { later })
       this.again()
     },
 

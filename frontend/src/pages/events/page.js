@@ -72,7 +72,7 @@ export function eventsPage(store) {
     /** @param {number} id */
     async copyLink(id) {
       const link = `${location.origin}/events?event=${id}`
-      store("toasts").say((await copy(link)) ? t("events.copied") : t("events.notCopied", { link }))
+      store("toasts").show((await copy(link)) ? t("events.copied") : t("events.notCopied", { link }))
     },
   }
 }

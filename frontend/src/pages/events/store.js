@@ -87,9 +87,9 @@ export function events({ api, feed, router, groups, density, later = setTimeout 
       this.load()
     },
 
-    leave() {
+    exit() {
       this.here = false
-      density.leave()
+      density.exit()
     },
 
     /** Everything anew: the feed could not say what was missed. */

@@ -5,6 +5,6 @@ export function healthCommands({ health, router }) {
   const here = () => router.page === "health" && !health.busy
   return [
     { label: t("health.doRefresh"), when: here, run: () => health.load() },
-    { label: t("health.doFullCheck"), when: here, run: () => health.lookCloser() },
+    { label: t("health.doFullCheck"), when: here, run: () => health.runFullCheck() },
   ]
 }

@@ -43,7 +43,7 @@ export function notices({ api, feed, toasts }) {
     follow(change) {
       if (this.phase !== "ready") return
       this.apply(change)
-      if (change.id === this.tried && change.row?.sent_at) toasts.whisper(this.result, "notices")
+      if (change.id === this.tried && change.row?.sent_at) toasts.announce(this.result, "notices")
     },
   })
 }

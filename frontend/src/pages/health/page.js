@@ -1,4 +1,4 @@
-import { past } from "../../shared/format/format.js"
+import { timeAgo } from "../../shared/format/format.js"
 import { becameWords } from "./deliveries.js"
 import { t } from "../../shared/texts/index.js"
 
@@ -15,13 +15,13 @@ export function healthPage(store) {
     alertMood: ({ state }) => (state === "firing" ? "warning" : "ok"),
 
     /** @param {Alert} row */
-    toldWords: ({ deliveries: n }) => t("health.deliveries", { n }),
+    deliveryWords: ({ deliveries: n }) => t("health.deliveries", { n }),
 
     /** Where it is looked into. @param {Alert} row */
-    looked: ({ session_id: id }) => (id ? `/sessions/${id}` : "/sessions?trigger=alert"),
+    investigation: ({ session_id: id }) => (id ? `/sessions/${id}` : "/sessions?trigger=alert"),
 
     /** @param {Alert} row */
-    lookedName: ({ session_id: id }) => (id ? t("health.investigation", { id: String(id) }) : ""),
+    investigationName: ({ session_id: id }) => (id ? t("health.investigation", { id: String(id) }) : ""),
 
     /** @param {Notice} row */
     noticeMood: ({ state, problem }) =>
@@ -31,12 +31,12 @@ export function healthPage(store) {
     tryOut: () => store("notices").try(),
 
     again: () => health.load(),
-    closer: () => health.lookCloser(),
+    fullCheck: () => health.runFullCheck(),
 
     /** When a check was looked at, where that is not just now. @param {VitalSign} sign */
     when({ at }) {
       const now = Math.max(store("clock").now, health.at)
-      return now - Date.parse(at) < OLD_MS ? "" : past(at, now)
+      return now - Date.parse(at) < OLD_MS ? "" : timeAgo(at, now)
     },
   }
 }

@@ -1,4 +1,4 @@
-import { past } from "../../shared/format/format.js"
+import { timeAgo } from "../../shared/format/format.js"
 import { t } from "../../shared/texts/index.js"
 
 const GROUPS = /** @type {const} */ ([
@@ -114,7 +114,7 @@ export function health({ api, toasts, clock, now = Date.now }) {
     checks: /** @type {VitalSign[]} */ ([]),
     at: 0,
     busy: false,
-    closer: false,
+    fullCheck: false,
     here: false,
     known: "",
 
@@ -123,7 +123,7 @@ export function health({ api, toasts, clock, now = Date.now }) {
       return this.load()
     },
 
-    leave() {
+    exit() {
       this.here = false
     },
 
@@ -132,12 +132,12 @@ export function health({ api, toasts, clock, now = Date.now }) {
     },
 
     /** Every page of the database and every memory: for when somebody wants to know. */
-    async lookCloser() {
-      this.closer = true
+    async runFullCheck() {
+      this.fullCheck = true
       const problem = await this.ask(() => api.post("/health/looks"))
-      this.closer = false
-      if (problem) toasts.say(t("health.notChecked", { why: problem.message }), { bad: true })
-      else toasts.whisper(t("health.checked", { words: this.sentence }))
+      this.fullCheck = false
+      if (problem) toasts.show(t("health.notChecked", { why: problem.message }), { bad: true })
+      else toasts.announce(t("health.checked", { words: this.sentence }))
     },
 
     /** @param {() => Promise<any>} asking @returns {Promise<any>} what went wrong */
@@ -192,9 +192,9 @@ export function health({ api, toasts, clock, now = Date.now }) {
       return this.state
     },
 
-    get asked() {
+    get lastChecked() {
       return this.at
-        ? t("health.lastChecked", { when: past(new Date(this.at).toISOString(), Math.max(clock.now, this.at)) })
+        ? t("health.lastChecked", { when: timeAgo(new Date(this.at).toISOString(), Math.max(clock.now, this.at)) })
         : ""
     },
 

@@ -5,7 +5,7 @@ const STEP = 0.05
 /** What keys do to the row of the list that has the focus. @param {any} stores */
 export function memoriesCommands({ router, memory, memories, rowEdit }) {
   const row = () => rowOf(memories, document.activeElement)
-  const when = () => router.page === "memories" && !memories.past && Boolean(row())
+  const when = () => router.page === "memories" && !memories.historical && Boolean(row())
   const edit = (/** @type {string} */ field) => {
     rowEdit.start({ ...row() })
     // before the next key is heard, or it would be taken for a command
@@ -16,7 +16,7 @@ export function memoriesCommands({ router, memory, memories, rowEdit }) {
     {
       keys: "e",
       label: t("app.edit_memory"),
-      when: () => router.page === "memories" && !memories.past && memory.open && !row(),
+      when: () => router.page === "memories" && !memories.historical && memory.open && !row(),
       run: () => panelText()?.focus(),
     },
     {

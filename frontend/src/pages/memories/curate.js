@@ -110,7 +110,7 @@ export function curate({ api, memories, confirm, toasts, journal }) {
       return true
     },
 
-    leave() {
+    exit() {
       this.plan = null
     },
   }
@@ -131,7 +131,7 @@ export function curate({ api, memories, confirm, toasts, journal }) {
   async function changed({ act, value, body }) {
     const answer = await api.post("/memories/bulk", body)
     memories.unchoose()
-    toasts.say(doneWords(act, value, answer.changed, answer.left), { undo: journal.undoing() })
+    toasts.show(doneWords(act, value, answer.changed, answer.left), { undo: journal.undoing() })
   }
 
   /** @param {Record<string, unknown>} whom */
@@ -145,7 +145,7 @@ export function curate({ api, memories, confirm, toasts, journal }) {
     rows.forEach(({ id }) => memories.drop(id, { own: true }))
     memories.unchoose()
     memories.tallySoon()
-    toasts.say(t("memories.doneDelete", { n }), { undo: journal.undoing() })
+    toasts.show(t("memories.doneDelete", { n }), { undo: journal.undoing() })
   }
 
   /** @param {() => Promise<unknown>} act */
@@ -154,7 +154,7 @@ export function curate({ api, memories, confirm, toasts, journal }) {
       await act()
       return true
     } catch (problem) {
-      toasts.say(t("memories.nothingChanged", { why: /** @type {Error} */ (problem).message }), { bad: true })
+      toasts.show(t("memories.nothingChanged", { why: /** @type {Error} */ (problem).message }), { bad: true })
       return false
     }
   }

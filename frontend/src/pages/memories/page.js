@@ -63,7 +63,7 @@ export function memoriesPage(store) {
       return {
         check: {
           "aria-label": t("memories.selectOne", { id: String(id) }),
-          disabled: memories.past,
+          disabled: memories.historical,
           checked: memories.everything || Boolean(memories.chosen[id]),
         },
         service: { text: serviceName(row.service), class: row.service ? "c-service" : "c-service is-general" },
@@ -134,7 +134,7 @@ export function memoriesPage(store) {
     editHere(click) {
       const row = rowOf(memories, /** @type {Element} */ (click.target))
       const on = /** @type {Element} */ (click.target)
-      if (!row || memories.past || on.closest("form, button, input")) return
+      if (!row || memories.historical || on.closest("form, button, input")) return
       clearTimeout(opening)
       this.pressed = null
       getSelection()?.removeAllRanges()
@@ -210,7 +210,7 @@ export function memoriesPage(store) {
       router.go(router.with({ as_of: local ? new Date(local).toISOString() : "" }))
     },
 
-    moment: () => (memories.past ? localTime(new Date(memories.filters.as_of)) : ""),
+    moment: () => (memories.historical ? localTime(new Date(memories.filters.as_of)) : ""),
     atMost: () => localTime(new Date(store("clock").now)),
 
     toggleShown: () => memories.chooseAll(memories.chosenCount === 0),

@@ -66,7 +66,7 @@ export function rowEdit({ memories, memory, router, toasts, drafts, journal, tim
       timers.clearTimeout(stepped?.timer)
       stepped = { base, to, timer: timers.setTimeout(() => this.sendSteps(), PAUSE_MS) }
       memories.foresee(foreseen(base, { confidence: to }))
-      toasts.whisper(t("memories.stepped", { confidence: confidence(to) }), "confidence")
+      toasts.announce(t("memories.stepped", { confidence: confidence(to) }), "confidence")
     },
 
     /** Save the steps made so far as one edit. */
@@ -87,7 +87,7 @@ export function rowEdit({ memories, memory, router, toasts, drafts, journal, tim
       timers.clearTimeout(timer)
       stepped = null
       memories.foresee(base)
-      toasts.say(t("memories.reverted", { confidence: confidence(base.confidence) }))
+      toasts.show(t("memories.reverted", { confidence: confidence(base.confidence) }))
       return true
     },
 
@@ -100,7 +100,7 @@ export function rowEdit({ memories, memory, router, toasts, drafts, journal, tim
       else drafts.keep(base.id, { version: base.version, base: draftOf(base), draft: { ...draft } })
     },
 
-    leave() {
+    exit() {
       this.id = null
       this.base = null
     },
@@ -108,7 +108,7 @@ export function rowEdit({ memories, memory, router, toasts, drafts, journal, tim
     /** Leave the row as it is, and forget what was typed. */
     giveUp() {
       if (this.base) drafts.drop(this.base.id, this.base.version)
-      this.leave()
+      this.exit()
     },
 
     /** @param {number} by */
@@ -148,8 +148,8 @@ export function rowEdit({ memories, memory, router, toasts, drafts, journal, tim
       this.refuse(wrongIn(draft))
       if (Object.keys(this.errors).length) return false
       const changes = edits(draft, base)
-      this.leave()
-      if (Object.keys(changes).length === 0 && note) toasts.say(note)
+      this.exit()
+      if (Object.keys(changes).length === 0 && note) toasts.show(note)
       return Object.keys(changes).length === 0 || send({ base, draft: { ...draft }, changes, note }, this)
     },
 
@@ -171,14 +171,14 @@ export function rowEdit({ memories, memory, router, toasts, drafts, journal, tim
       const row = await pushed(base, changes)
       drafts.drop(base.id, base.version)
       await memory.accept(row)
-      toasts.say(`${memory.merged || savedWords(base, row)} ${note}`.trim(), { undo: journal.undoing() })
+      toasts.show(`${memory.merged || savedWords(base, row)} ${note}`.trim(), { undo: journal.undoing() })
       return true
     } catch (error) {
       const problem = /** @type {any} */ (error)
       memories.foresee(base)
       const late = editor.id !== null
       if (problem.status === 412 && problem.current) overtaken(base, draft, changes, problem)
-      else if (late) toasts.say(t("memories.notSavedLate", { why: problem.message }), { bad: true })
+      else if (late) toasts.show(t("memories.notSavedLate", { why: problem.message }), { bad: true })
       if (late || problem.status === 412) return true
       editor.open(base, draft)
       const errors = (problem.errors ?? []).map((/** @type {any} */ each) => [each.field, each.message])

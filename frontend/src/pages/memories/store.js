@@ -142,7 +142,7 @@ export function memories({ api, feed, router, later = setTimeout }) {
     },
     views: /** @type {Record<string, number>} */ ({}),
     active: 0,
-    known: false,
+    loaded: false,
     /** A list that only the server can judge is not what it was. */
     drifted: false,
     /** Were many changed at once, since it was read? Which of them match only the server knows. */
@@ -167,7 +167,7 @@ export function memories({ api, feed, router, later = setTimeout }) {
 
     /** @param {Change} change */
     follow(change) {
-      if (this.phase === "ready" && !this.past) this.apply(change)
+      if (this.phase === "ready" && !this.historical) this.apply(change)
       this.many ||= change.op === "batch"
       if (change.op === "deleted") delete this.chosen[change.id]
       this.tallySoon()
@@ -180,18 +180,19 @@ export function memories({ api, feed, router, later = setTimeout }) {
       try {
         const facets = await api.get("/memories/facets", { ...rest, section: sectionOf(mine) })
         if (mine === filters) this.facets = facets
-        const all = this.filtered || this.past ? await api.get("/memories/facets", { section: "operational" }) : facets
+        const all =
+          this.filtered || this.historical ? await api.get("/memories/facets", { section: "operational" }) : facets
         this.active = all.states.active
-        this.known = true
+        this.loaded = true
         await this.tallyViews(mine)
       } catch {
-        this.known = false
+        this.loaded = false
       }
     },
 
     /** @param {MemoryFilters} mine */
     async tallyViews(mine) {
-      if (this.past || !this.here) return
+      if (this.historical || !this.here) return
       const { views } = await api.get("/memories/views", this.wanted)
       if (mine !== filters) return
       this.views = views
@@ -231,7 +232,7 @@ export function memories({ api, feed, router, later = setTimeout }) {
     },
 
     /** Is it shown as it once was? Nothing can be changed then. */
-    get past() {
+    get historical() {
       return this.filters.as_of !== ""
     },
 

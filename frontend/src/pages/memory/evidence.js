@@ -5,9 +5,9 @@ const NOTHING = { said: { total: 0, sessions: 0, items: [] }, told: { total: 0, 
  * What a memory rests on: who said it, who was told it, what contradicts it.
  * @param {{api: Api}} with_
  */
-export function grounds({ api }) {
+export function evidence({ api }) {
   return {
-    /** @type {Grounds} */
+    /** @type {Evidence} */
     ...structuredClone(NOTHING),
     phase: "closed",
 
@@ -20,7 +20,7 @@ export function grounds({ api }) {
      * @param {number} id @param {() => boolean} still whether it is still asked for @param {number} [limit]
      */
     async load(id, still, limit) {
-      const found = await api.get(`/memories/${id}/grounds`, { limit }).catch(() => null)
+      const found = await api.get(`/memories/${id}/evidence`, { limit }).catch(() => null)
       if (!still()) return
       if (found) Object.assign(this, found)
       this.phase = found ? "ready" : "failed"

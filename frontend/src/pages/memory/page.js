@@ -1,8 +1,8 @@
 import { t } from "../../shared/texts/index.js"
-import { THRESHOLD, confidence, isOperational, past, tierWords } from "../../shared/format/format.js"
+import { THRESHOLD, confidence, isOperational, timeAgo, tierWords } from "../../shared/format/format.js"
 import { newSide, oldSide, wordDiff } from "../../shared/format/diff.js"
 import { clampNote } from "../../shared/memory-form/draft.js"
-import { decidedWords, saidWords } from "../../shared/format/outcomes.js"
+import { decidedWords, reportWords } from "../../shared/format/outcomes.js"
 import { historyWords } from "../../shared/format/history.js"
 import { focusList } from "../../shared/directives/rows.js"
 import { steps, trend } from "./trend.js"
@@ -11,7 +11,7 @@ import { steps, trend } from "./trend.js"
 export function memoryPanel(store) {
   const [memory, curate, router, toasts] = ["memory", "curate", "router", "toasts"].map(store)
   const journal = store("journal")
-  const { grounds } = memory
+  const { evidence } = memory
   return {
     closePanel() {
       const { id } = memory
@@ -26,16 +26,16 @@ export function memoryPanel(store) {
       memory.clamp()
       const note = clampNote(memory)
       if (!(await memory.save())) return
-      toasts.say(`${memory.merged || savedWords(active, memory.row)} ${note}`.trim(), { undo: journal.undoing() })
+      toasts.show(`${memory.merged || savedWords(active, memory.row)} ${note}`.trim(), { undo: journal.undoing() })
     },
 
     /** Could sessions read it again just like that? */
-    mayReturn: () => !memory.past && !memory.row.active && memory.row.confidence >= THRESHOLD,
+    mayReturn: () => !memory.historical && !memory.row.active && memory.row.confidence >= THRESHOLD,
 
     async bringBack() {
       const { id, version } = memory.row
       if (await memory.send(id, version, { active: true }))
-        toasts.say(t("memory.active_again"), { undo: journal.undoing() })
+        toasts.show(t("memory.active_again"), { undo: journal.undoing() })
     },
 
     async deleteOpen() {
@@ -44,9 +44,9 @@ export function memoryPanel(store) {
       focusList()
     },
 
-    missing: () => t(memory.past ? "memory.missing_then" : "memory.missing"),
-    missingWhy: () => t(memory.past ? "memory.missing_then_why" : "memory.missing_why"),
-    lineTitle: () => t(memory.past ? "memory.line_then" : "memory.line_now"),
+    missing: () => t(memory.historical ? "memory.missing_then" : "memory.missing"),
+    missingWhy: () => t(memory.historical ? "memory.missing_then_why" : "memory.missing_why"),
+    lineTitle: () => t(memory.historical ? "memory.line_then" : "memory.line_now"),
     memoryName: (/** @type {number} */ id) => t("memory.name", { id: String(id) }),
     sessionName: (/** @type {number} */ id) => t("memory.session", { id: String(id) }),
     reviewName: (/** @type {number} */ id) => t("memory.review", { id: String(id) }),
@@ -76,24 +76,25 @@ export function memoryPanel(store) {
     saidTimes() {
       const { duplicate_count: n, revision_count: revisions, last_seen_at: seen, created_at: made } = memory.row
       const times = t("memory.times", { n })
-      const last = t("memory.last", { when: past(seen ?? made, store("clock").now) })
+      const last = t("memory.last", { when: timeAgo(seen ?? made, store("clock").now) })
       return [times, revisions > 1 ? t("memory.revised", { n: revisions - 1 }) : "", last].filter(Boolean).join(" · ")
     },
 
     readTimes() {
       const { access_count: n, accessed_at: at } = memory.row
       if (!n) return ""
-      const last = at ? t("memory.last", { when: past(at, store("clock").now) }) : ""
+      const last = at ? t("memory.last", { when: timeAgo(at, store("clock").now) }) : ""
       return [t("memory.times", { n }), last].filter(Boolean).join(" · ")
     },
 
     seen() {
-      const awaited = grounds.phase === "loading" && !memory.past && memory.row.session_id
-      const n = awaited ? 2 : grounds.said.sessions
+      const awaited = evidence.phase === "loading" && !memory.historical && memory.row.session_id
+      const n = awaited ? 2 : evidence.said.sessions
       return n ? t("memory.reported_in", { n }) : ""
     },
 
-    told: () => (grounds.told.total ? t("memory.included_in", { n: grounds.told.total }) : t("memory.included_none")),
+    includedIn: () =>
+      evidence.told.total ? t("memory.included_in", { n: evidence.told.total }) : t("memory.included_none"),
 
     /** Its line; until that is known what is likely to stand there keeps its place. */
     line() {
@@ -104,26 +105,26 @@ export function memoryPanel(store) {
 
     waysTitle: () => t("memory.ways", { n: memory.ways.length }),
     note: () => (memory.unread ? t("memory.line", { tokens: 20, place: 10, all: 20 }) : memory.lineNote),
-    toldNote() {
-      if (memory.past) return ""
-      return grounds.phase === "ready"
-        ? this.told()
-        : grounds.phase === "failed"
+    includedNote() {
+      if (memory.historical) return ""
+      return evidence.phase === "ready"
+        ? this.includedIn()
+        : evidence.phase === "failed"
           ? ""
           : t("memory.included_in", { n: 100 })
     },
 
-    earlier: () => grounds.more(memory.id, sameAs(memory, memory.id)),
-    toldMore: () => more(grounds.told),
-    saidMore: () => more(grounds.said),
+    earlier: () => evidence.more(memory.id, sameAs(memory, memory.id)),
+    includedMore: () => more(evidence.told),
+    reportedMore: () => more(evidence.said),
 
     chart: () => trend(memory.row, memory.history, Date.now()),
     chartWords: () => steps(memory.row, memory.history, store("clock").now),
 
     /** How somebody came to say it, and what that did. @param {Saying} each */
-    saying(each) {
+    reportWords(each) {
       const { before, after } = each
-      const words = saidWords(each)
+      const words = reportWords(each)
       const what = words[0].toUpperCase() + words.slice(1)
       if (before === null || after === null || before === after) return what
       return t("memory.reported", { what, was: confidence(before), is: confidence(after) })

@@ -2,7 +2,7 @@ import { drafts as draftsIn } from "../../shared/memory-form/drafts.js"
 import { rebase } from "./merge.js"
 import { t } from "../../shared/texts/index.js"
 import { conflict as conflictOf, wordsOf } from "./conflict.js"
-import { grounds } from "./evidence.js"
+import { evidence } from "./evidence.js"
 import {
   BLANK,
   UNCLAMPED,
@@ -28,7 +28,7 @@ const NOWHERE = { getItem: () => null, setItem() {}, removeItem() {} }
 /**
  * The memory in the side panel: its fields to edit, its history, how the next session reads it.
  * @param {{api: Api, memories: any, beside?: ReturnType<typeof similar>, drafts?: ReturnType<typeof draftsIn>,
- *   conflict?: ReturnType<typeof conflictOf>, toasts?: {say: (text: string) => void}}} with_
+ *   conflict?: ReturnType<typeof conflictOf>, toasts?: {show: (text: string) => void}}} with_
  */
 export function memory({
   api,
@@ -36,7 +36,7 @@ export function memory({
   beside = similar({ api }),
   drafts = draftsIn({ storage: NOWHERE }),
   conflict = conflictOf(),
-  toasts = { say() {} },
+  toasts = { show() {} },
 }) {
   let asked = 0
   return {
@@ -67,7 +67,7 @@ export function memory({
     /** What we hold already of what is typed. */
     beside,
     /** What it rests on. */
-    grounds: grounds({ api }),
+    evidence: evidence({ api }),
 
     get open() {
       return this.id !== null
@@ -77,7 +77,7 @@ export function memory({
       return this.base !== null && Object.keys(edits(this.draft, this.base)).length > 0
     },
 
-    get past() {
+    get historical() {
       return this.as_of !== ""
     },
 
@@ -96,7 +96,7 @@ export function memory({
       this.errors = {}
       this.typedAt = null
       this.beside.clear()
-      this.grounds.clear()
+      this.evidence.clear()
       this.phase = id === null ? "closed" : "loading"
       if (id !== null) await this.load(id)
     },
@@ -104,7 +104,7 @@ export function memory({
     /** @param {number} id */
     async load(id) {
       const { as_of } = this
-      const listed = !this.past && memories.rows.find((/** @type {Memory} */ row) => row.id === id)
+      const listed = !this.historical && memories.rows.find((/** @type {Memory} */ row) => row.id === id)
       if (listed) this.take(listed)
       try {
         const row = await api.get(`/memories/${id}`, { as_of })
@@ -125,8 +125,8 @@ export function memory({
     take(row) {
       if (this.row?.id === row.id && this.row.version > row.version) return
       this.row = row
-      if (!this.base && !this.past) this.resume(row)
-      else if (this.past || !this.dirty) this.start(row)
+      if (!this.base && !this.historical) this.resume(row)
+      else if (this.historical || !this.dirty) this.start(row)
       this.phase = "ready"
     },
 
@@ -163,7 +163,7 @@ export function memory({
     /** Unsaved text outlives a reload; without any there is nothing to remember. */
     remember() {
       const { base, draft } = this
-      if (!base || this.past) return
+      if (!base || this.historical) return
       if (this.dirty) drafts.keep(base.id, { version: base.version, base: draftOf(base), draft: { ...draft } })
       else drafts.drop(base.id, base.version)
     },
@@ -174,7 +174,7 @@ export function memory({
       const [history] = await Promise.all([
         api.get(`/memories/${id}/history`).catch(() => null),
         this.read(),
-        this.past ? null : this.grounds.load(id, () => this.id === id),
+        this.historical ? null : this.evidence.load(id, () => this.id === id),
       ])
       if (this.id !== id || mine !== asked || !history) return
       this.history = this.until(history.items)
@@ -183,7 +183,7 @@ export function memory({
 
     /** What had happened by then. @param {HistoryEntry[]} entries */
     until(entries) {
-      return this.past ? entries.filter(({ at }) => Date.parse(at) <= Date.parse(this.as_of)) : entries
+      return this.historical ? entries.filter(({ at }) => Date.parse(at) <= Date.parse(this.as_of)) : entries
     },
 
     async moreHistory() {
@@ -200,15 +200,16 @@ export function memory({
       if (!row) return
       const found = await api.get(`/memories/${row.id}/prompt`, { as_of }).catch(() => null)
       if (this.row?.id !== row.id || this.row.version !== row.version || this.as_of !== as_of) return
-      if (!found) return this.told("", t("memory.line_unread"))
+      if (!found) return this.showLine("", t("memory.line_unread"))
       const { included, line, tokens, position, lines: all, words: why, ways } = found
-      if (!included) return this.told("", t(as_of ? "memory.not_included_then" : "memory.not_included", { why }), ways)
+      if (!included)
+        return this.showLine("", t(as_of ? "memory.not_included_then" : "memory.not_included", { why }), ways)
       const place = { tokens, place: position + 1, all }
-      this.told(line, t(as_of ? "memory.line_place_then" : "memory.line", place))
+      this.showLine(line, t(as_of ? "memory.line_place_then" : "memory.line", place))
     },
 
     /** @param {string} line @param {string} note @param {{words: string}[]} [ways] */
-    told(line, note, ways = []) {
+    showLine(line, note, ways = []) {
       this.line = line
       this.lineNote = note
       this.ways = ways.map(({ words }) => words)
@@ -217,7 +218,7 @@ export function memory({
 
     /** @param {Change} change */
     follow({ op, id, row }) {
-      if (this.past) return
+      if (this.historical) return
       if (op === "batch" && this.id !== null && row.ids.includes(this.id)) return this.load(this.id)
       if (id !== this.id) return
       if (op === "deleted") this.phase = "missing"
@@ -269,7 +270,7 @@ export function memory({
       this.problem = this.merged = ""
       try {
         this.settle(await this.push(id, version, body, base), names)
-        if (this.merged) toasts.say(this.merged)
+        if (this.merged) toasts.show(this.merged)
         return true
       } catch (problem) {
         this.refuse(/** @type {any} */ (problem), body, base)

@@ -25,12 +25,12 @@ const ROLES = new Map([
 export function trend(memory, history, now) {
   const points = pointsOf(memory, history, now)
   const next = fading(memory, now)
-  const past = [...points.map(({ value }) => value), memory.confidence]
+  const values = [...points.map(({ value }) => value), memory.confidence]
   const none = (/** @type {unknown[]} */ list) => list.map(() => null)
   return {
     x: [...points.map(({ at }) => at), now, ...next.map(({ at }) => at)].map((at) => at / 1_000),
     series: [
-      { kind: "steps", role: "flame", values: [...past, ...none(next)] },
+      { kind: "steps", role: "flame", values: [...values, ...none(next)] },
       {
         kind: "steps",
         role: "flame",

@@ -17,7 +17,7 @@ export function steps({ api, memory, toasts, journal }) {
       this.clear()
       try {
         await takeBack(id, entry.id)
-        toasts.say(t("memory.reverted_done"), { undo: journal.undoing() })
+        toasts.show(t("memory.reverted_done"), { undo: journal.undoing() })
       } catch (problem) {
         this.refused = entry.id
         this.problem = t("memory.not_reverted", { why: /** @type {Error} */ (problem).message })

@@ -1,4 +1,4 @@
-import { duration, past } from "../../shared/format/format.js"
+import { duration, timeAgo } from "../../shared/format/format.js"
 import { t } from "../../shared/texts/index.js"
 import { attempt } from "../../shared/directives/attempt.js"
 
@@ -40,7 +40,7 @@ export function overviewPage(store) {
 
     casesSince() {
       const at = overview.state?.reviews.oldest_at
-      return at ? t("overview.oldestReview", { when: past(at, store("clock").now) }) : ""
+      return at ? t("overview.oldestReview", { when: timeAgo(at, store("clock").now) }) : ""
     },
 
     queued() {

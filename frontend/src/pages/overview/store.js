@@ -1,5 +1,5 @@
-import { momentOf, past, until } from "../../shared/format/format.js"
-import { soon } from "../../shared/browser/throttle.js"
+import { momentOf, timeAgo, until } from "../../shared/format/format.js"
+import { throttle } from "../../shared/browser/throttle.js"
 import { sentence } from "../../shared/format/status.js"
 import { costWords, dayWords, figuresOf, gathered, learnedGroups, tiersOf, turnsWords } from "./figures.js"
 import { t } from "../../shared/texts/index.js"
@@ -48,11 +48,11 @@ export function overview({ api, feed, supervisor, reviews, approvals, halt, cloc
     visit() {
       this.here = true
       visit.touch()
-      again = soon(() => this.here && this.load(), { later, now })
+      again = throttle(() => this.here && this.load(), { later, now })
       this.load()
     },
 
-    leave() {
+    exit() {
       this.here = false
     },
 
@@ -133,7 +133,7 @@ export function overview({ api, feed, supervisor, reviews, approvals, halt, cloc
     get checked() {
       const at = this.state?.checked_at
       if (!at) return t("overview.notChecked")
-      const checked = t("overview.lastChecked", { when: past(at, clock.second) })
+      const checked = t("overview.lastChecked", { when: timeAgo(at, clock.second) })
       if (!supervisor.away && !halt.on) return checked
       const unchecked = t("overview.uncheckedSince", { at: momentOf(Date.parse(at)) })
       return t("overview.lastStatus", { checked: unchecked, sentence: sentence(this.services) })
@@ -153,7 +153,7 @@ export function overview({ api, feed, supervisor, reviews, approvals, halt, cloc
     get heard() {
       const at = supervisor.state?.heartbeat_at
       if (!at) return t("overview.neverRan")
-      return supervisor.away ? t("overview.offline", { when: past(at, clock.second) }) : t("overview.online")
+      return supervisor.away ? t("overview.offline", { when: timeAgo(at, clock.second) }) : t("overview.online")
     },
 
     /** While somebody looks at it the heartbeat is asked for as often as it beats. @param {number} second */
@@ -181,12 +181,12 @@ export function overview({ api, feed, supervisor, reviews, approvals, halt, cloc
 
     /** How many contradictions wait; the list of them may know better than the last answer. */
     get cases() {
-      return reviews.known ? reviews.waits : (this.state?.reviews.open ?? 0)
+      return reviews.loaded ? reviews.waits : (this.state?.reviews.open ?? 0)
     },
 
     /** How many commands wait for a yes; who follows them may know better than the last answer. */
     get asked() {
-      return approvals.known ? approvals.waits : (this.state?.approvals?.open ?? 0)
+      return approvals.loaded ? approvals.waits : (this.state?.approvals?.open ?? 0)
     },
 
     get waits() {

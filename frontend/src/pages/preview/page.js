@@ -47,7 +47,7 @@ export function previewPage(store) {
     tokens: (row) => t("preview.tokens", { n: row.tokens }),
     /** @param {import("./rows.js").PreviewRow} row */
     withLabel: (row) => t("preview.include", { id: String(row.id) }),
-    isTold: (/** @type {number} */ id) => !own.query.without.includes(id),
+    isIncluded: (/** @type {number} */ id) => !own.query.without.includes(id),
     moreWords: () => t("preview.more", { n: own.rows.length - own.shown.length }),
     more: () => (own.shownRows += 100),
 
@@ -61,7 +61,7 @@ export function previewPage(store) {
 
     /** @param {string} text */
     async copy(text) {
-      store("toasts").say((await copy(text)) ? t("preview.copied") : t("preview.notCopied"))
+      store("toasts").show((await copy(text)) ? t("preview.copied") : t("preview.notCopied"))
     },
   }
 

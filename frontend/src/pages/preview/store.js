@@ -59,7 +59,7 @@ export function preview({ api, router, services, clock, later = setTimeout }) {
     query: previewQuery(new URLSearchParams()),
     /** The prompt in force, and the one that is asked for. */
     base: NOTHING,
-    told: NOTHING,
+    context: NOTHING,
     /** Where the budget is dragged to; the answer follows. */
     budget: 0,
     /** Any memory, by its words. */
@@ -85,7 +85,7 @@ export function preview({ api, router, services, clock, later = setTimeout }) {
       if (!same) return this.read(kept)
     },
 
-    leave() {
+    exit() {
       turn++
       this.here = false
     },
@@ -102,7 +102,7 @@ export function preview({ api, router, services, clock, later = setTimeout }) {
       try {
         const plain = { tier: query.tier, services: query.services.join(","), as_of: query.as_of }
         const base = kept ? this.base : await api.get("/context", plain)
-        const found = otherwise(query) ? await this.ask(plain, query) : { told: base, problem: "" }
+        const found = otherwise(query) ? await this.ask(plain, query) : { context: base, problem: "" }
         if (mine === turn) this.take(base, found, kept)
       } catch (problem) {
         if (mine === turn) this.fail(/** @type {Error} */ (problem))
@@ -114,22 +114,22 @@ export function preview({ api, router, services, clock, later = setTimeout }) {
     async ask(plain, { budget, without, against }) {
       const asked = { ...plain, budget, without: without.join(",") }
       try {
-        return { told: await api.get("/context", { ...asked, against }), problem: "" }
+        return { context: await api.get("/context", { ...asked, against }), problem: "" }
       } catch (problem) {
         const { status, message } = /** @type {any} */ (problem)
         if (!against || status !== 404) throw problem
-        return { told: await api.get("/context", asked), problem: message }
+        return { context: await api.get("/context", asked), problem: message }
       }
     },
 
-    /** @param {Told} base @param {{told: Told, problem: string}} found @param {boolean} kept */
-    take(base, { told, problem }, kept) {
+    /** @param {Told} base @param {{context: Told, problem: string}} found @param {boolean} kept */
+    take(base, { context, problem }, kept) {
       if (!kept) this.since = 0
       this.base = base
-      this.told = told
-      this.diff = told.diff ?? null
+      this.context = context
+      this.diff = context.diff ?? null
       this.compareProblem = problem
-      if (!this.moving) this.budget = told.budget
+      if (!this.moving) this.budget = context.budget
       this.phase = "ready"
       this.problem = ""
       if (this.found.q) this.found.read(this.query)
@@ -212,7 +212,7 @@ export function preview({ api, router, services, clock, later = setTimeout }) {
     },
 
     get rows() {
-      return previewRows(this.base, this.told, this.query.without)
+      return previewRows(this.base, this.context, this.query.without)
     },
 
     get shown() {
@@ -224,14 +224,14 @@ export function preview({ api, router, services, clock, later = setTimeout }) {
     },
 
     get segments() {
-      return segments(this.told, this.scale)
+      return segments(this.context, this.scale)
     },
 
     /** The lines of what is injected, each with the memory it tells of; none where they are too many to mark. */
     get lines() {
-      const lines = this.told.text.split("\n")
+      const lines = this.context.text.split("\n")
       if (lines.length > IN_LINES) return []
-      const ids = new Map(this.told.included.map(({ id, line }) => [line, id]))
+      const ids = new Map(this.context.included.map(({ id, line }) => [line, id]))
       return lines.map((text, at) => ({
         key: at,
         text: at < lines.length - 1 ? `${text}\n` : text,
@@ -245,7 +245,7 @@ export function preview({ api, router, services, clock, later = setTimeout }) {
 
     /** Services that were asked for and that nobody operates. */
     get unknown() {
-      if (!services.known) return []
+      if (!services.loaded) return []
       const names = services.names.map((/** @type {string} */ name) => name.toLowerCase())
       return this.query.services.filter((name) => !names.includes(name.toLowerCase()))
     },
@@ -266,14 +266,14 @@ export function preview({ api, router, services, clock, later = setTimeout }) {
 
     get lead() {
       const { without } = this.query
-      const { budget, in_force: inForce } = this.told
+      const { budget, in_force: inForce } = this.context
       if (!without.length) return t("preview.atBudget", { n: budget })
       if (budget === inForce) return t("preview.without", { n: without.length })
       return t("preview.atWithout", { n: without.length, budget })
     },
 
     get sum() {
-      const { included, total, tokens, budget } = this.told
+      const { included, total, tokens, budget } = this.context
       return budget === 0 ? t("preview.sumOff") : t("preview.sum", { n: included.length, all: total, tokens, budget })
     },
 

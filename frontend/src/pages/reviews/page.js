@@ -30,7 +30,7 @@ export function reviewsPage(store, reveal) {
     loss: () => (review.row ? lossWords(review.row, review.loss) : ""),
 
     /** @param {any[]} sessions */
-    toldWords: (sessions) => t(sessions.length ? "reviews.inPrompt" : "reviews.notInPrompt"),
+    promptWords: (sessions) => t(sessions.length ? "reviews.inPrompt" : "reviews.notInPrompt"),
 
     /** @param {number} n */
     moreWords: (n) => t("reviews.inPromptMore", { n }),

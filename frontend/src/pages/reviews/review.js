@@ -7,7 +7,7 @@ const SOON_MS = 250
 /** So many of the sessions that were told a claim are named; the memory names them all. */
 const NAMED = 5
 const NOTHING = {
-  known: false,
+  loaded: false,
   keep_new: /** @type {PromptLine[]} */ ([]),
   keep_old: /** @type {PromptLine[]} */ ([]),
 }
@@ -61,7 +61,7 @@ export function review({ api, reviews, toasts, journal, router, later = setTimeo
       return two.map((side) => ({
         ...side,
         said: this.phase === "ready" ? (sources?.[/** @type {"old" | "new"} */ (side.name)] ?? []) : [],
-        told: exposed?.[/** @type {"old" | "new"} */ (side.name)]?.slice(0, NAMED) ?? [],
+        sessions: exposed?.[/** @type {"old" | "new"} */ (side.name)]?.slice(0, NAMED) ?? [],
         others: Math.max(0, (counts?.[/** @type {"old" | "new"} */ (side.name)] ?? 0) - NAMED),
       }))
     },
@@ -120,14 +120,14 @@ export function review({ api, reviews, toasts, journal, router, later = setTimeo
       const found = await Promise.all(sides.map((side) => side && without(side)).map((ask) => ask?.catch(() => null)))
       if (this.id !== id) return
       const [keep_old, keep_new] = found.map((each) => (each ? linesOf(each.diff) : []))
-      this.outlook = { known: found.every(Boolean), keep_new, keep_old }
+      this.outlook = { loaded: found.every(Boolean), keep_new, keep_old }
     },
 
     /** Decide on this one when the others are done. */
     later() {
       if (!this.waits || this.busy || this.id === null) return
       const next = reviews.postpone(this.id)
-      if (next === null || next === this.id) return toasts.say(t("reviews.lastOne"))
+      if (next === null || next === this.id) return toasts.show(t("reviews.lastOne"))
       router.go(reviews.address(next))
     },
 
@@ -197,7 +197,7 @@ export function review({ api, reviews, toasts, journal, router, later = setTimeo
       const next = reviews.beside(row.id, 1) ?? reviews.beside(row.id, -1)
       this.closeForm()
       reviews.settle(row)
-      toasts.say(decidedWords(row), { undo: journal.undoing() })
+      toasts.show(decidedWords(row), { undo: journal.undoing() })
       if (this.id !== row.id) return
       this.row = row
       if (next !== null && next !== row.id && reviews.filters.state === "open") router.go(reviews.address(next))
@@ -220,7 +220,7 @@ export function review({ api, reviews, toasts, journal, router, later = setTimeo
     /** Take a resolution back: all it changed is as it was, and the case waits again. @param {number} id */
     async reopen(id) {
       await this.reopened(await api.remove(`/reviews/${id}/resolution`))
-      toasts.say(t("reviews.openAgain"))
+      toasts.show(t("reviews.openAgain"))
     },
 
     /** @param {Review} row */

@@ -38,7 +38,7 @@ export function reviews({ api, feed, router, later = setTimeout }) {
     open: 0,
     /** Since when the one that waits the longest does. */
     oldest: /** @type {Time | null} */ (null),
-    known: false,
+    loaded: false,
 
     /** @param {URLSearchParams} params */
     visit(params) {
@@ -61,9 +61,9 @@ export function reviews({ api, feed, router, later = setTimeout }) {
         const { total, items } = await api.get("/reviews", { state: "open", limit: 1 })
         this.open = total
         this.oldest = items[0]?.created_at ?? null
-        this.known = true
+        this.loaded = true
       } catch {
-        this.known = false
+        this.loaded = false
       }
     },
 
@@ -121,7 +121,7 @@ export function reviews({ api, feed, router, later = setTimeout }) {
     },
 
     get waits() {
-      return this.known ? this.open : 0
+      return this.loaded ? this.open : 0
     },
 
     get pill() {

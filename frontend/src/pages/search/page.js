@@ -15,7 +15,7 @@ const METHODS = /** @type {Record<string, import("../../shared/texts/index.js").
 export function searchPage(store) {
   const [search, memory, router, live] = ["search", "memory", "router", "live"].map(store)
   return {
-    ...told({ search }),
+    ...answerWords({ search }),
 
     /** One comes here to type, unless a memory is open already. */
     init() {
@@ -94,7 +94,7 @@ export function searchPage(store) {
 }
 
 /** What the page says of a hit. @param {{search: any}} with_ */
-function told({ search }) {
+function answerWords({ search }) {
   return {
     key: keyOf,
 

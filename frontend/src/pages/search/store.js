@@ -1,5 +1,5 @@
 import { LAYERS, byLayer, keyOf, rowOf } from "./hits.js"
-import { soon } from "../../shared/browser/throttle.js"
+import { throttle } from "../../shared/browser/throttle.js"
 import { t } from "../../shared/texts/index.js"
 
 const KEY = "lamplighter.searches"
@@ -89,7 +89,7 @@ export function search({ api, feed, router, storage, now = Date.now, later = set
       const query = searchQuery(params)
       const same = this.phase === "ready" && JSON.stringify(query) === JSON.stringify(this.query)
       if (!this.here) {
-        again = soon(() => this.here && this.refresh(), { later })
+        again = throttle(() => this.here && this.refresh(), { later })
         this.count()
       }
       this.here = true
@@ -99,7 +99,7 @@ export function search({ api, feed, router, storage, now = Date.now, later = set
       return this.load()
     },
 
-    leave() {
+    exit() {
       turn++
       this.here = false
       this.busy = false

@@ -21,13 +21,13 @@ export function sessionPage(store) {
     reason: () => (session.row && !badly(session.row) ? session.row.reason : ""),
     ofClient: () => session.ofClient,
     /** Can it be stopped, run again, compared with what would be told? */
-    ours: () => Boolean(session.row) && !session.ofClient,
+    isOwn: () => Boolean(session.row) && !session.ofClient,
     about: () => (session.ofClient ? clientWords(session.row) : serviceNames(session.row.services)),
     noSummary: () => t(session.running ? "session.summaryLater" : "session.noSummary"),
     moreSaved: () =>
       session.savedCount > session.saved.length ? t("session.allSaved", { n: session.savedCount }) : "",
     savedAddress: () => `/memories?${new URLSearchParams({ session: String(session.id), sort: "created" })}`,
-    ...retold({ session }),
+    ...contextUpdates({ session }),
     bad: () => Boolean(session.row && badly(session.row)),
     stopping: () => Boolean(session.row?.stopping),
     stop() {
@@ -78,11 +78,11 @@ export function sessionPage(store) {
     elsewhereWords: () => t("session.elsewhere", { host: log.elsewhere }),
 
     budgetWords() {
-      const { tokens, budget } = session.told
+      const { tokens, budget } = session.context
       return budget ? t("session.budget", { tokens, budget }) : ""
     },
 
-    budgetShare: () => (session.told.budget ? session.told.tokens / session.told.budget : 0),
+    budgetShare: () => (session.context.budget ? session.context.tokens / session.context.budget : 0),
     turnsWords() {
       const n = session.row?.turns
       if (!n) return ""
@@ -124,18 +124,18 @@ export function sessionPage(store) {
 }
 
 /** What it was told anew, in words. @param {{session: any}} with_ */
-function retold({ session }) {
-  /** @type {{told: any, turns: any[]}} what was made of what was read last */
-  let made = { told: null, turns: [] }
+function contextUpdates({ session }) {
+  /** @type {{context: any, turns: any[]}} what was made of what was read last */
+  let made = { context: null, turns: [] }
   return {
     /** Newest first; what it said before stands beside each. */
     turns() {
-      const { told } = session
-      if (made.told !== told) made = { told, turns: retoldOf(told) }
+      const { context } = session
+      if (made.context !== context) made = { context, turns: updatesOf(context) }
       return made.turns
     },
 
-    retoldWords: () => t("session.updates", { n: session.told.retold?.length ?? 0 }),
+    updateCount: () => t("session.updates", { n: session.context.retold?.length ?? 0 }),
     turnWords: (/** @type {{turn: number}} */ { turn }) => t("session.update", { n: turn }),
 
     /** @param {{gone: string[], come: string[], stayed: number, moved: boolean}} each */
@@ -156,17 +156,17 @@ function retold({ session }) {
       t(position === null ? "session.leftOut" : "session.placed", { id: String(id), why }),
 
     /** A client begins with words of its own: it was told what it asked for, or nothing. */
-    isUntold: () =>
-      session.toldPhase === "failed" ||
-      (session.ofClient && session.toldPhase === "ready" && !session.told.retold?.length),
+    hasNoContext: () =>
+      session.contextPhase === "failed" ||
+      (session.ofClient && session.contextPhase === "ready" && !session.context.retold?.length),
 
-    untold: () => t(session.ofClient ? "session.noContext" : "session.noPrompt"),
-    untoldWhy: () => t(session.ofClient ? "session.noContextWhy" : "session.noPromptWhy"),
+    noContextTitle: () => t(session.ofClient ? "session.noContext" : "session.noPrompt"),
+    noContextReason: () => t(session.ofClient ? "session.noContextWhy" : "session.noPromptWhy"),
   }
 }
 
 /** @param {{injected: string, retold?: import("./prompt-changes.js").Retold[]}} told */
-function retoldOf({ injected, retold = [] }) {
+function updatesOf({ injected, retold = [] }) {
   const turns = turnsOf(injected, retold).map((each) => {
     const lines = changedLines(each.before, each.injected)
     return { ...each, ...lines, newest: each.turn === retold.length, lines: paired(lines) }
@@ -238,11 +238,11 @@ function output({ log, toasts }) {
     async copyLine() {
       try {
         await navigator.clipboard.writeText(log.text(log.chosen))
-        toasts.say(t("session.copied"))
+        toasts.show(t("session.copied"))
       } catch {
         const line = document.querySelector(".line[data-chosen] .line-text")
         if (line) getSelection()?.selectAllChildren(line)
-        toasts.say(t("session.selected"))
+        toasts.show(t("session.selected"))
       }
     },
   }

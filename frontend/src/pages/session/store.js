@@ -32,8 +32,8 @@ export function session({ api, feed, log, chain, engines, timers = globalThis })
     savedCount: 0,
     savedKnown: false,
     savedProblem: "",
-    told: /** @type {any} */ (NO_PROMPT),
-    toldPhase: "loading",
+    context: /** @type {any} */ (NO_PROMPT),
+    contextPhase: "loading",
     railed: false,
     /** Did somebody see it run? Then nothing moves when it ends. */
     followed: false,
@@ -97,8 +97,8 @@ export function session({ api, feed, log, chain, engines, timers = globalThis })
         savedCount: 0,
         savedKnown: false,
         savedProblem: "",
-        told: NO_PROMPT,
-        toldPhase: "loading",
+        context: NO_PROMPT,
+        contextPhase: "loading",
         railed: false,
         followed: false,
         phase: "loading",
@@ -110,9 +110,9 @@ export function session({ api, feed, log, chain, engines, timers = globalThis })
       this.keepReading()
     },
 
-    leave() {
+    exit() {
       this.id = null
-      chain.leave()
+      chain.exit()
       timers.clearTimeout(this.timer)
     },
 
@@ -214,10 +214,10 @@ export function session({ api, feed, log, chain, engines, timers = globalThis })
 
     /** @param {number} id */
     async loadPrompt(id) {
-      const told = await api.get(`/sessions/${id}/prompt`).catch(() => null)
+      const context = await api.get(`/sessions/${id}/prompt`).catch(() => null)
       if (this.id !== id) return
-      this.told = told ?? NO_PROMPT
-      this.toldPhase = told ? "ready" : "failed"
+      this.context = context ?? NO_PROMPT
+      this.contextPhase = context ? "ready" : "failed"
     },
 
     /** The output is a file: a look at it each second while the session runs, and at once when something tells of it. */
@@ -286,7 +286,7 @@ export function session({ api, feed, log, chain, engines, timers = globalThis })
       if (!this.railed) return []
       return railOf({
         markers: this.markers,
-        told: this.told.memories,
+        told: this.context.memories,
         contradicted: this.contradicted,
         searches: this.searches,
       })

@@ -139,12 +139,12 @@ export function sessions({ api, feed, router, later = setTimeout }) {
   /** @param {any} page @returns {any} */
   function kept(page) {
     for (const row of [...(page.items ?? []), ...(page.linked ?? [])]) linked.keep(row)
-    if (page.contradicted) told(page.contradicted)
+    if (page.contradicted) showContradicted(page.contradicted)
     return page
   }
 
   /** @param {Record<number, number>} contradicted */
-  function told(contradicted) {
+  function showContradicted(contradicted) {
     const store = /** @type {any} */ (list)
     store.contradicted = { ...store.contradicted, ...contradicted }
   }

@@ -1,4 +1,4 @@
-import { past } from "../../shared/format/format.js"
+import { timeAgo } from "../../shared/format/format.js"
 import { t } from "../../shared/texts/index.js"
 
 const SWITCHES = /** @type {const} */ (["auto_save", "auto_search", "auto_summarize"])
@@ -52,7 +52,7 @@ export function agents({ api, clock }) {
         t("settings.agentSessions", { n: sessions }),
         running ? t("settings.agentRunning", { n: running }) : "",
         t("settings.agentSaved", { n: saved }),
-        t("settings.agentSeen", { when: past(seen, clock.now) }),
+        t("settings.agentSeen", { when: timeAgo(seen, clock.now) }),
       ]
         .filter(Boolean)
         .join(" · ")

@@ -1,7 +1,7 @@
 import { t } from "../../shared/texts/index.js"
 import { NARROW, WIDE } from "./tokens.js"
 
-const TOLD = /** @type {const} */ ({
+const SCOPES = /** @type {const} */ ({
   read: "settings.scopeRead",
   write: "settings.scopeWrite",
   admin: "settings.scopeAdmin",
@@ -13,15 +13,15 @@ export function settingsPage(store) {
   const [settings, tokens] = ["settings", "tokens"].map(store)
   return {
     /** All answers are there: one must not push the other down. */
-    known: () => settings.phase !== "loading" && tokens.phase !== "loading" && store("agents").phase !== "loading",
+    loaded: () => settings.phase !== "loading" && tokens.phase !== "loading" && store("agents").phase !== "loading",
 
     again: () => settings.load(),
     themes: () => THEMES,
     wide: () => WIDE,
     narrow: () => NARROW,
 
-    /** @param {keyof typeof TOLD} scope */
-    told: (scope) => t(TOLD[scope]),
+    /** @param {keyof typeof SCOPES} scope */
+    scopeWords: (scope) => t(SCOPES[scope]),
 
     zone: () => t("settings.zone", { zone: Intl.DateTimeFormat().resolvedOptions().timeZone }),
 
@@ -68,10 +68,10 @@ export function settingsPage(store) {
       const el = /** @type {HTMLElement} */ (document.getElementById(id))
       try {
         await navigator.clipboard.writeText(el.textContent ?? "")
-        store("toasts").say(t("settings.copied"))
+        store("toasts").show(t("settings.copied"))
       } catch {
         getSelection()?.selectAllChildren(el)
-        store("toasts").say(t("settings.notCopied"))
+        store("toasts").show(t("settings.notCopied"))
       }
     },
   }

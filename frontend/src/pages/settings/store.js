@@ -44,7 +44,7 @@ export function settings({ api, tokens, agents }) {
     },
 
     /** What was shown once is not shown again. */
-    leave() {
+    exit() {
       tokens.forget()
       tokens.hide()
       this.close()

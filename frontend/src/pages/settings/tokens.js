@@ -1,4 +1,4 @@
-import { onDay, past } from "../../shared/format/format.js"
+import { onDay, timeAgo } from "../../shared/format/format.js"
 import { t } from "../../shared/texts/index.js"
 
 export const WIDE = ["read", "write", "admin"]
@@ -17,9 +17,9 @@ export function living({ revoked_at: revoked, expires_at: expires }, now) {
 
 /** How long it lasts, or since when it does not. @param {AccessToken} token @param {number} now */
 export function lastsWords({ revoked_at: revoked, expires_at: expires }, now) {
-  if (revoked) return t("settings.revoked", { when: past(revoked, now) })
+  if (revoked) return t("settings.revoked", { when: timeAgo(revoked, now) })
   if (!expires) return t("settings.forever")
-  if (Date.parse(expires) <= now) return t("settings.expired", { when: past(expires, now) })
+  if (Date.parse(expires) <= now) return t("settings.expired", { when: timeAgo(expires, now) })
   return t("settings.expires", { day: onDay(new Date(expires), now) })
 }
 
@@ -89,7 +89,7 @@ export function tokens({ api, confirm, toasts, now = Date.now }) {
     lasts: (token) => lastsWords(token, now()),
 
     /** @param {AccessToken} token */
-    used: ({ used_at: at }) => (at ? t("settings.used", { when: past(at, now()) }) : t("settings.neverUsed")),
+    used: ({ used_at: at }) => (at ? t("settings.used", { when: timeAgo(at, now()) }) : t("settings.neverUsed")),
 
     show() {
       Object.assign(this, { open: true, draft: empty(), errors: {}, refusal: "", minted: null })
@@ -143,11 +143,11 @@ export function tokens({ api, confirm, toasts, now = Date.now }) {
       if (!yes) return
       try {
         await api.remove(`/tokens/${token.id}`)
-        toasts.say(t("settings.isRevoked", { name }))
+        toasts.show(t("settings.isRevoked", { name }))
         if (this.minted?.id === token.id) this.minted = null
         await this.load()
       } catch (problem) {
-        toasts.say(t("settings.notRevoked", { why: /** @type {Error} */ (problem).message }), { bad: true })
+        toasts.show(t("settings.notRevoked", { why: /** @type {Error} */ (problem).message }), { bad: true })
       }
     },
   }

@@ -1,4 +1,4 @@
-import { confidence, exact, past, serviceName } from "../../shared/format/format.js"
+import { confidence, exact, timeAgo, serviceName } from "../../shared/format/format.js"
 import { t } from "../../shared/texts/index.js"
 
 /** @typedef {import("./store.js").Discarded} Discarded */
@@ -24,7 +24,8 @@ export function trashPage(store) {
     sessionAddress: (/** @type {Discarded} */ { memory }) => (memory ? `/sessions/${memory.session_id}` : null),
 
     /** @param {Discarded} row */
-    deleted: ({ deleted_at: at, deleted_by: who }) => t("trash.deleted", { when: past(at, store("clock").now), who }),
+    deleted: ({ deleted_at: at, deleted_by: who }) =>
+      t("trash.deleted", { when: timeAgo(at, store("clock").now), who }),
 
     purged: (/** @type {Discarded} */ { purge_at: at }) =>
       at ? t("trash.purged", { at: exact(at) }) : t("trash.kept"),

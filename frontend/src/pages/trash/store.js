@@ -1,4 +1,4 @@
-import { soon } from "../../shared/browser/throttle.js"
+import { throttle } from "../../shared/browser/throttle.js"
 import { t } from "../../shared/texts/index.js"
 
 /** @typedef {{id: number, memory: Memory | null, deleted_at: Time, deleted_by: string, purge_at: Time | null, changes: number, links: number}} Discarded */
@@ -23,11 +23,11 @@ export function trash({ api, confirm, toasts, journal, later, now = Date.now }) 
 
     visit() {
       this.here = true
-      again = soon(() => this.here && this.load(), { later, now })
+      again = throttle(() => this.here && this.load(), { later, now })
       return this.load()
     },
 
-    leave() {
+    exit() {
       this.here = false
     },
 
@@ -63,7 +63,7 @@ export function trash({ api, confirm, toasts, journal, later, now = Date.now }) 
     /** @param {Discarded} row */
     async restore({ id }) {
       if (!(await this.act(() => api.post(`/trash/${id}/restore`, {})))) return false
-      toasts.say(t("trash.restored", { id: String(id) }), { undo: journal.undoing() })
+      toasts.show(t("trash.restored", { id: String(id) }), { undo: journal.undoing() })
       return true
     },
 
@@ -76,7 +76,7 @@ export function trash({ api, confirm, toasts, journal, later, now = Date.now }) 
         verb: t("trash.purgeVerb"),
       })
       if (!yes || !(await this.act(() => api.remove(`/trash/${id}`)))) return false
-      toasts.say(t("trash.purgedOne", { id: String(id) }))
+      toasts.show(t("trash.purgedOne", { id: String(id) }))
       return true
     },
 
@@ -88,7 +88,7 @@ export function trash({ api, confirm, toasts, journal, later, now = Date.now }) 
         await this.load()
         return true
       } catch (problem) {
-        toasts.say(t("trash.notDone", { why: /** @type {Error} */ (problem).message }), { bad: true })
+        toasts.show(t("trash.notDone", { why: /** @type {Error} */ (problem).message }), { bad: true })
         return false
       } finally {
         this.busy = false

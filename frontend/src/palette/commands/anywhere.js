@@ -23,7 +23,7 @@ export function anywhereCommands({
     { keys: "r", label: t("app.run_session"), run: () => runNow.show() },
     { keys: "z", label: t("app.undo_last"), run: () => (review?.settled ? review.undo() : journal.undoLast()) },
     { label: t("app.halt"), when: () => !halt.on, run: () => halt.show() },
-    { label: t("app.resume"), when: () => halt.ours, run: () => halt.release() },
+    { label: t("app.resume"), when: () => halt.releasable, run: () => halt.release() },
     { label: t("app.pause_live"), when: () => !live.paused, run: () => ui.togglePause() },
     { label: t("app.resume_live"), when: () => live.paused, run: () => ui.togglePause() },
     ...THEMES.map(({ choice, label }) => ({

@@ -6,7 +6,7 @@ const AGAIN_MS = 10_000
  * moment, so that a server that is of two minds cannot make a page load for ever.
  * @param {{reload: () => void, storage: {getItem(key: string): string | null, setItem(key: string, value: string): void}, now?: () => number}} with_
  */
-export function leaving({ reload, storage, now = Date.now }) {
+export function reloadOnLogout({ reload, storage, now = Date.now }) {
   let left = false
   return () => {
     if (left || now() - Number(storage.getItem(KEY) ?? 0) < AGAIN_MS) return

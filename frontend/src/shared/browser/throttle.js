@@ -4,7 +4,7 @@ const APART_MS = 1_000
  * Do something soon, at most once a second however often it is asked for.
  * @param {() => unknown} act @param {{later?: (run: () => void, ms: number) => unknown, now?: () => number}} [with_]
  */
-export function soon(act, { later = setTimeout, now = Date.now } = {}) {
+export function throttle(act, { later = setTimeout, now = Date.now } = {}) {
   let waiting = false
   let last = -Infinity
   return () => {

@@ -1,4 +1,4 @@
-import { soon } from "../browser/throttle.js"
+import { throttle } from "../browser/throttle.js"
 import { t } from "../texts/index.js"
 
 const LOOK_MS = 3_000
@@ -23,7 +23,7 @@ export function halt({ api, confirm, toasts, later, now = Date.now }) {
     },
 
     /** Can it be let go on from here? What a file brought about, only who removes it ends. */
-    get ours() {
+    get releasable() {
       return Boolean(this.state?.pulled.some(({ way }) => way === "row"))
     },
 
@@ -48,7 +48,7 @@ export function halt({ api, confirm, toasts, later, now = Date.now }) {
     },
 
     watch() {
-      again = soon(() => this.load(), { later, now })
+      again = throttle(() => this.load(), { later, now })
       return this.load()
     },
 
@@ -79,9 +79,9 @@ export function halt({ api, confirm, toasts, later, now = Date.now }) {
       if (!(await confirm.ask(sure))) return
       try {
         this.state = await api.remove("/halt")
-        toasts.say(t(this.on ? "app.still_halted" : "app.resumed"))
+        toasts.show(t(this.on ? "app.still_halted" : "app.resumed"))
       } catch (problem) {
-        toasts.say(t("app.not_resumed", { why: /** @type {Error} */ (problem).message }), { bad: true })
+        toasts.show(t("app.not_resumed", { why: /** @type {Error} */ (problem).message }), { bad: true })
       }
     },
   }

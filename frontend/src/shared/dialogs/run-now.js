@@ -66,7 +66,7 @@ export function runNow({ requests, services, engines, toasts }) {
         await requests.ask(this.draft)
         this.draft = BLANK()
         this.open = false
-        toasts.say(t("sessions.requested"))
+        toasts.show(t("sessions.requested"))
       } catch (problem) {
         this.refuse(/** @type {any} */ (problem))
       } finally {

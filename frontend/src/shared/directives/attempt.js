@@ -3,6 +3,6 @@ export async function attempt(store, act) {
   try {
     await act()
   } catch (problem) {
-    store("toasts").say(/** @type {Error} */ (problem).message, { bad: true })
+    store("toasts").show(/** @type {Error} */ (problem).message, { bad: true })
   }
 }

@@ -1,7 +1,7 @@
 import { plot as plotIn } from "../../charts/plot.js"
 import { filler } from "./fill.js"
 import { hold } from "./hold.js"
-import { reach } from "./load-more.js"
+import { loadMore } from "./load-more.js"
 import { stripView } from "./strip.js"
 
 const TYPED_MS = 400
@@ -21,9 +21,9 @@ export function directives(Alpine) {
       hold(el, tools.evaluate(expression), tools.cleanup),
   )
   Alpine.directive(
-    "reach",
+    "load-more",
     (/** @type {HTMLButtonElement} */ el, /** @type {any} */ { expression }, /** @type {any} */ tools) =>
-      reach(el, tools.evaluate(expression), tools.cleanup),
+      loadMore(el, tools.evaluate(expression), tools.cleanup),
   )
   Alpine.directive("log", log)
   Alpine.directive("strip", strip)

@@ -6,7 +6,7 @@ const AGAIN_MS = 200
  * What could not be read waits for a person to press it.
  * @param {HTMLButtonElement} el @param {any} list @param {(end: () => void) => void} cleanup
  */
-export function reach(el, list, cleanup) {
+export function loadMore(el, list, cleanup) {
   const watch = new IntersectionObserver((seen) => seen.some(({ isIntersecting }) => isIntersecting) && press(), {
     rootMargin: AHEAD,
   })

@@ -54,7 +54,7 @@ export function ago(time, now) {
 }
 
 /** How long ago, in the middle of a sentence. @param {Time} time @param {number} now */
-export function past(time, now) {
+export function timeAgo(time, now) {
   const words = ago(time, now)
   if (words === t("common.now")) return t("common.just_now")
   return now - Date.parse(time) >= 60 * DAY_MS ? t("common.on_day", { day: words }) : t("common.ago", { age: words })

@@ -109,7 +109,7 @@ export function kindWords({ kind }) {
   return kind === "conflict" ? t("common.contradiction") : t("common.possible_contradiction")
 }
 
-const SAID = new Map([
+const REPORTS = new Map([
   ["learned", t("common.reported_first")],
   ["created", t("common.reported_manually")],
   ["reinforced", t("common.reported_again")],
@@ -117,8 +117,8 @@ const SAID = new Map([
 ])
 
 /** How somebody came to say it. @param {Said} said */
-export function saidWords({ cause, session_id: session }) {
-  const what = SAID.get(cause) ?? cause.replaceAll("_", " ")
+export function reportWords({ cause, session_id: session }) {
+  const what = REPORTS.get(cause) ?? cause.replaceAll("_", " ")
   return session ? t("common.by_session", { what }) : t("common.by_person", { what })
 }
 

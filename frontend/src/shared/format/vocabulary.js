@@ -1,7 +1,7 @@
 import * as format from "./format.js"
 import * as outcomes from "./outcomes.js"
-import * as past from "./history.js"
-import * as standing from "./status.js"
+import * as history from "./history.js"
+import * as serviceStatus from "./status.js"
 import { t } from "../texts/index.js"
 
 const STATUS_ICONS = new Map([
@@ -43,7 +43,7 @@ export function words({ clock, live, router, approvals }) {
   const away = () => live.stale || !live.live || live.offline
   return {
     ago: (/** @type {Time} */ time) => format.ago(time, clock.now),
-    past: (/** @type {Time | null} */ time) => (time ? format.past(time, clock.now) : ""),
+    timeAgo: (/** @type {Time | null} */ time) => (time ? format.timeAgo(time, clock.now) : ""),
     exact: format.exact,
     confidence: format.confidence,
     service: format.serviceName,
@@ -55,21 +55,21 @@ export function words({ clock, live, router, approvals }) {
         ? t("common.status_waiting")
         : format.statusWords(session),
     tier: format.tierWords,
-    history: past.historyWords,
-    textChange: past.textChange,
-    otherChanges: past.otherChanges,
+    history: history.historyWords,
+    textChange: history.textChange,
+    otherChanges: history.otherChanges,
     outlook: (/** @type {Memory} */ memory) => format.outlook(memory, clock.now),
     statusKind: format.statusKind,
     statusIcon: (/** @type {Session} */ session) => `#icon-${STATUS_ICONS.get(format.statusKind(session)) ?? "info"}`,
     levelIcon: (/** @type {string} */ level) => `#icon-${LEVEL_ICONS.get(level) ?? "info"}`,
-    standing: standing.stateOf,
-    standingFor: (/** @type {Service} */ service) => standing.sinceWords(service, clock.now),
-    standingIcon: (/** @type {string} */ state) => `#icon-${STATE_ICONS.get(state) ?? "circle-question-mark"}`,
-    checks: standing.checksWords,
-    check: standing.checkWords,
-    detail: standing.detailWords,
-    checkState: standing.checkState,
-    slots: standing.slotWords,
+    serviceState: serviceStatus.stateOf,
+    stateSince: (/** @type {Service} */ service) => serviceStatus.sinceWords(service, clock.now),
+    stateIcon: (/** @type {string} */ state) => `#icon-${STATE_ICONS.get(state) ?? "circle-question-mark"}`,
+    checks: serviceStatus.checksWords,
+    check: serviceStatus.checkWords,
+    detail: serviceStatus.detailWords,
+    checkState: serviceStatus.checkState,
+    slots: serviceStatus.slotWords,
     cause: format.causeWords,
     moved: (/** @type {Learned} */ { before, after }) => format.movedWords(before, after),
     case: outcomes.kindWords,
@@ -84,7 +84,7 @@ export function words({ clock, live, router, approvals }) {
       memory ? t("common.memory_name", { id: String(memory.id) }) : "",
     decided: outcomes.decidedWords,
     decider: outcomes.deciderWords,
-    said: (/** @type {Said} */ said) => outcomes.saidWords(said),
+    said: (/** @type {Said} */ said) => outcomes.reportWords(said),
     brief: (/** @type {number} */ n) => brief.format(n),
     command: (/** @type {{argv: string[]}} */ { argv }) => argv.join(" "),
 
@@ -113,13 +113,13 @@ export function words({ clock, live, router, approvals }) {
     /** Is this one of the pages that a phone keeps under "More"? */
     inRest: () => ["cooldowns", "search", "approvals", "preview", "health", "settings"].includes(router.page),
 
-    feedState: () => (live.paused ? "paused" : away() ? "lost" : live.known ? "live" : "joining"),
+    feedState: () => (live.paused ? "paused" : away() ? "lost" : live.loaded ? "live" : "joining"),
 
     feedWords() {
       if (live.paused) return live.behind ? t("app.paused_behind", { n: live.behind }) : t("app.paused")
       if (live.offline) return t("app.offline_short")
       if (away()) return t("app.reconnecting")
-      return live.known ? t("app.live") : t("app.connecting")
+      return live.loaded ? t("app.live") : t("app.connecting")
     },
 
     /** How long nothing was heard, and what is shown meanwhile. */

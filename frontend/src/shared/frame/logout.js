@@ -2,7 +2,7 @@ import { t } from "../texts/index.js"
 
 /**
  * The way out.
- * @param {{api: Api, reload: () => void, toasts: {say(text: string, how: {bad: boolean}): void}}} with_
+ * @param {{api: Api, reload: () => void, toasts: {show(text: string, how: {bad: boolean}): void}}} with_
  */
 export function login({ api, reload, toasts }) {
   return {
@@ -14,7 +14,7 @@ export function login({ api, reload, toasts }) {
         await api.remove("/login")
         reload()
       } catch (problem) {
-        toasts.say(t("app.not_logged_out", { why: /** @type {Error} */ (problem).message }), { bad: true })
+        toasts.show(t("app.not_logged_out", { why: /** @type {Error} */ (problem).message }), { bad: true })
       } finally {
         this.ending = false
       }

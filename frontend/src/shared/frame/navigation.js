@@ -102,13 +102,13 @@ export function visits(with_) {
   /** @param {{page: string, id: number | null, params: URLSearchParams}} now @param {{page: string, id: number | null}} before */
   function arrive({ page, id, params }, before) {
     document.title = badge(titleOf({ page, id }))
-    if (page !== "overview") overview.leave()
+    if (page !== "overview") overview.exit()
     else if (!overview.here) overview.visit()
     if (page === "memories") (memories.visit(params), memory.visit(id, memories.filters.as_of))
     else memory.visit(page === "search" ? id : null)
     if (page === "events") events.visit(params)
-    else events.leave()
-    if (opened && before.page !== page && LATE.includes(before.page)) opened[before.page].leave()
+    else events.exit()
+    if (opened && before.page !== page && LATE.includes(before.page)) opened[before.page].exit()
     if (LATE.includes(page)) visitLate(page, before.page !== "")
     if (page === "sessions") (sessions.visit(params), requests.load())
     if (before.page && (page !== before.page || (page === "session" && id !== before.id))) focusSoon(START)
@@ -167,7 +167,7 @@ export function visits(with_) {
 
   /** One polite sentence for what waits, not one for each row. @param {string} source @param {string | 0 | false} words */
   function announce(source, words) {
-    if (words) toasts.whisper(words, source)
+    if (words) toasts.announce(words, source)
   }
 
   /** Once when the feed is lost and once when it is back, however often the banner counts. @param {string} before */

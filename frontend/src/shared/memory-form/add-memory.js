@@ -92,7 +92,7 @@ export function addMemory({
         memories.put(await api.post("/memories", payload(this.draft)), { own: true })
         this.clear()
         this.open = false
-        toasts.say(`${t("memory.added")} ${note}`.trim(), { undo: journal.undoing() })
+        toasts.show(`${t("memory.added")} ${note}`.trim(), { undo: journal.undoing() })
       } catch (problem) {
         this.refuse(/** @type {any} */ (problem))
       } finally {

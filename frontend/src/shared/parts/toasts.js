@@ -17,10 +17,10 @@ export function toasts({ timers = globalThis } = {}) {
   let speaking = false
   return {
     items: /** @type {Toast[]} */ ([]),
-    said: "",
+    announced: "",
 
     /** `verb` is what the button says in place of Undo. @param {string} text @param {{undo?: () => Promise<void>, bad?: boolean, verb?: string}} [how] */
-    say(text, { undo, bad = false, verb = "" } = {}) {
+    show(text, { undo, bad = false, verb = "" } = {}) {
       const id = ++last
       this.items = [
         ...this.items.slice(-2),
@@ -33,7 +33,7 @@ export function toasts({ timers = globalThis } = {}) {
      * For ears only: what changed on the page. At once after a silence, else folded with what else comes within three
      * seconds; of one source only the newest counts. @param {string} text @param {string} [source]
      */
-    whisper(text, source = "") {
+    announce(text, source = "") {
       pending.set(source, text)
       if (!speaking) this.speak()
     },
@@ -41,7 +41,7 @@ export function toasts({ timers = globalThis } = {}) {
     speak() {
       speaking = pending.size > 0
       if (!speaking) return
-      this.said = [...pending.values()].join(". ").replaceAll("..", ".")
+      this.announced = [...pending.values()].join(". ").replaceAll("..", ".")
       pending.clear()
       timers.setTimeout(() => this.speak(), APART_MS)
     },
@@ -57,7 +57,7 @@ export function toasts({ timers = globalThis } = {}) {
       try {
         await undo?.()
       } catch (problem) {
-        this.say(t("app.not_undone", { why: /** @type {Error} */ (problem).message }), { bad: true })
+        this.show(t("app.not_undone", { why: /** @type {Error} */ (problem).message }), { bad: true })
       }
     },
 

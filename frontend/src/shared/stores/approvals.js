@@ -8,13 +8,13 @@ import { t } from "../texts/index.js"
 export function approvals({ api, feed }) {
   return {
     open: /** @type {Approval[]} */ ([]),
-    known: false,
+    loaded: false,
 
     async load() {
       const page = await api.all("/approvals", { state: "open" }).catch(() => null)
       if (!page) return
       this.open = page.items.sort(soonestFirst)
-      this.known = true
+      this.loaded = true
       feed.replay(page.seq, "approval", this.follow.bind(this))
       feed.read(page.seq)
     },

@@ -46,7 +46,7 @@ export function journal({ api, toasts }) {
       }
       forget(act)
       await Promise.all(listeners.map((listener) => listener(undone.undoes)))
-      toasts.say(undoneWords(undone))
+      toasts.show(undoneWords(undone))
     },
 
     /** What changed since stays unless that is asked for. @param {number} act @param {{status: number, message: string}} problem @param {boolean} partly */
@@ -55,7 +55,7 @@ export function journal({ api, toasts }) {
       if (gone) forget(act)
       const again = problem.status === 409 && !partly && problem.message.includes(" since")
       const undo = again ? () => this.undo(act, { partly: true }) : undefined
-      toasts.say(t("app.not_undone", { why: problem.message }), {
+      toasts.show(t("app.not_undone", { why: problem.message }), {
         bad: true,
         undo,
         verb: again ? t("app.undo_rest") : "",
@@ -67,7 +67,7 @@ export function journal({ api, toasts }) {
       if (await withdraw()) return
       await api.settled?.() // a row may be shown by the feed before its answer names the act
       const act = done.at(-1)
-      if (act === undefined) return toasts.say(t("app.nothing_to_undo"))
+      if (act === undefined) return toasts.show(t("app.nothing_to_undo"))
       toasts.dropUndo()
       await this.undo(act)
     },

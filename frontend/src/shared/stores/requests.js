@@ -6,12 +6,12 @@ import { t } from "../texts/index.js"
  */
 export function requests({ api, feed }) {
   return {
-    known: false,
+    loaded: false,
     queued: /** @type {RunRequest[]} */ ([]),
 
     async load() {
       const page = await api.get("/requests", { state: "queued" }).catch(() => null)
-      this.known = true
+      this.loaded = true
       if (!page) return
       this.queued = page.items
       feed.replay(page.seq, "request", this.follow.bind(this))

@@ -6,12 +6,12 @@ export function services({ api }) {
   return {
     items: /** @type {{name: string, description: string, state: string}[]} */ ([]),
     path: "",
-    known: false,
+    loaded: false,
     problems: /** @type {{path: string, line: number, message: string}[]} */ ([]),
 
     async load() {
       const answer = await api.all("/services").catch(() => null)
-      this.known = true
+      this.loaded = true
       if (!answer) return
       this.items = answer.items
       this.path = answer.path

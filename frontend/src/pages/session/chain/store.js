@@ -1,4 +1,4 @@
-import { soon } from "../../../shared/browser/throttle.js"
+import { throttle } from "../../../shared/browser/throttle.js"
 import { t } from "../../../shared/texts/index.js"
 
 /** A person was asked; `closed` is such a request that was answered or that healthy rounds ended. */
@@ -41,11 +41,11 @@ export function chain({ api, feed, later, now = Date.now }) {
     open(id) {
       if (id !== this.id && !this.items.some((row) => row.id === id)) Object.assign(this, { items: [], handoffs: [] })
       this.id = id
-      again = soon(() => this.id !== null && this.load(this.id), { later, now })
+      again = throttle(() => this.id !== null && this.load(this.id), { later, now })
       return this.load(id)
     },
 
-    leave() {
+    exit() {
       this.id = null
     },
 

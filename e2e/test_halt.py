@@ -25,7 +25,7 @@ def test_everything_stops_and_goes_on_by_a_button(page: Page, app: App) -> None:
     banner = page.get_by_role("region", name="Halted")
     expect(banner).to_contain_text("The array rebuilds")
     expect(page.get_by_role("button", name="Halt")).to_be_focused()
-    expect(page.get_by_label("Live updates")).to_contain_text("Halted")
+    expect(page.get_by_label("Live updates and supervisor")).to_contain_text("Halted")
     expect(page.get_by_label("Outcome")).to_contain_text("The array rebuilds", timeout=15_000)
     page.goto(f"{app.url}/overview")
     expect(page.get_by_text("Halted: services are not being checked.")).to_be_visible()

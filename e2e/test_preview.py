@@ -63,7 +63,7 @@ def test_a_smaller_budget_drops_memories_at_once_and_by_keys(page: Page, knowing
     page.goto(f"{knowing.url}/preview")
     last = page.get_by_role("listitem").filter(has_text=TEXTS[2])
     expect(last).to_contain_text("included, #3")
-    expect(page.get_by_text("2,000 is active")).to_be_visible()
+    expect(page.get_by_text("active: 2,000")).to_be_visible()
 
     page.get_by_role("spinbutton", name="tokens").fill("40")
     expect(last).to_contain_text("drops out")

@@ -124,7 +124,7 @@ def test_a_step_of_the_history_is_undone_and_done_again(page: Page, app: App) ->
     )["id"]
     page.goto(f"{app.url}/memories/{memory}")
     panel = page.get_by_role("complementary", name="Memory")
-    panel.get_by_label("Memory text").fill(NEW)
+    panel.get_by_label("Observation").fill(NEW)
     panel.get_by_role("button", name="Save").click()
     expect(panel.get_by_role("insertion")).to_have_text("10s")
 

@@ -39,6 +39,7 @@ test("the sentence names what fails before what wants a look", () => {
 
 test("words do not repeat the name, and what is typed is told apart", () => {
   assert.equal(signWords(sign("engine", "ok", "Engine exec")), "exec")
+  assert.equal(signWords(sign("space", "ok", "Space 71 GB left")), "71 GB left")
   assert.deepEqual(
     parts("Run `lamplighter up`.").map(({ words, typed }) => [words, typed]),
     [

@@ -67,8 +67,10 @@ export function signName({ name }) {
 
 /** What was seen, without the name that stands beside it. @param {{name: string, words: string}} sign */
 export function signWords(sign) {
-  const name = `${signName(sign)} `
-  return sign.words.startsWith(name) ? sign.words.slice(name.length) : sign.words
+  const own = sign.name.replaceAll("_", " ")
+  const names = [signName(sign), own[0].toUpperCase() + own.slice(1)]
+  const name = names.find((each) => sign.words.startsWith(`${each} `))
+  return name ? sign.words.slice(name.length + 1) : sign.words
 }
 
 /** A sentence in its parts: what stands between back-ticks is typed. @param {string} text */

@@ -3,7 +3,7 @@ export const preview = {
   allServices: "all services",
   another: "add another",
   removeService: "Remove {name}",
-  active: "{n} is active",
+  active: "active: {n}",
   sum: "{n} of {all} memories, {tokens} of {budget} tokens",
   sumOff: "No memories included: the budget is 0.",
   atActive: "This is the active budget.",

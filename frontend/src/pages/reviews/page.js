@@ -1,4 +1,4 @@
-import { ago } from "../../shared/format/format.js"
+import { timeAgo } from "../../shared/format/format.js"
 import { lossWords } from "../../shared/format/outcomes.js"
 import { t } from "../../shared/texts/index.js"
 
@@ -36,7 +36,7 @@ export function reviewsPage(store, reveal) {
     moreWords: (n) => t("reviews.inPromptMore", { n }),
 
     waitWords: () =>
-      reviews.oldest ? t("reviews.openSince", { n: reviews.waits, since: ago(reviews.oldest, clock.now) }) : "",
+      reviews.oldest ? t("reviews.openSince", { n: reviews.waits, since: timeAgo(reviews.oldest, clock.now) }) : "",
 
     submitWords: () => (review.form ? t(/** @type {any} */ (`reviews.submit_${review.form}`)) : ""),
 

@@ -12,6 +12,6 @@ export const reviews = {
   notInPrompt: "not in any prompt yet",
   inPrompt: "in the prompt of",
   unchanged: "Nothing was changed. {why}",
-  openSince: { one: "{n} open review, since {since}.", other: "{n} open reviews, the oldest since {since}." },
+  openSince: { one: "{n} open review, {since}.", other: "{n} open reviews, oldest {since}." },
   openAgain: "The review is open again.",
 }

@@ -67,7 +67,7 @@ def test_the_panel_tells_what_a_memory_rests_on(page: Page, app: App) -> None:
     )
     expect(panel).to_contain_text(re.compile(r"0\.80 Below 0\.30 on .+ unless it is reinforced\."))
     expect(panel.get_by_text("Reported again by session, 0.70 → 0.80")).to_be_visible()
-    expect(panel.get_by_text("Written by a person")).to_be_visible()
+    expect(panel.get_by_text("Added by a person")).to_be_visible()
     panel.get_by_text("As text").click()
     expect(panel.get_by_text("reinforced, 0.80")).to_be_visible()
     expect(panel.locator(".plot canvas")).to_be_visible()

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
 import { byLayer, marked } from "../../src/pages/search/hits.js"
-import { asked, search, searchQuery } from "../../src/pages/search/store.js"
+import { searchParams, search, searchQuery } from "../../src/pages/search/store.js"
 import "../late-texts.js"
 import { change, fakeApi, fakeFeed, fakeStorage, fakeTimers, memory, NOON } from "../fakes.js"
 
@@ -40,7 +40,7 @@ test("the address says what is looked for, and nonsense in it means nothing", ()
     layers: "event",
   })
   assert.equal(searchQuery(new URLSearchParams("layers=nonsense")).layers, "memory,session")
-  assert.equal(asked(searchQuery(new URLSearchParams("since=1d")), NOON).since, "2026-01-13T12:00:00.000Z")
+  assert.equal(searchParams(searchQuery(new URLSearchParams("since=1d")), NOON).since, "2026-01-13T12:00:00.000Z")
 })
 
 test("the words that were found are marked by characters, whatever they are", () => {

@@ -24,9 +24,9 @@ export function overviewPage(store) {
 
     askedWords() {
       const [first] = store("approvals").open
-      return overview.asked === 1 && first
+      return overview.openApprovals === 1 && first
         ? t("overview.approve", { wish: store("approvals").wish(first) })
-        : t("overview.approvals", { n: overview.asked })
+        : t("overview.approvals", { n: overview.openApprovals })
     },
 
     /** How long there is for the first of them. */

@@ -185,12 +185,12 @@ export function overview({ api, feed, supervisor, reviews, approvals, halt, cloc
     },
 
     /** How many commands wait for a yes; who follows them may know better than the last answer. */
-    get asked() {
+    get openApprovals() {
       return approvals.loaded ? approvals.waits : (this.state?.approvals?.open ?? 0)
     },
 
     get waits() {
-      return this.people.length > 0 || this.cases > 0 || this.asked > 0
+      return this.people.length > 0 || this.cases > 0 || this.openApprovals > 0
     },
 
     get learned() {
@@ -217,16 +217,16 @@ export function overview({ api, feed, supervisor, reviews, approvals, halt, cloc
     },
 
     async further() {
-      const asked = this.all
-      const { cause, items, next } = asked
-      if (asked.busy) return
-      asked.busy = true
+      const group = this.all
+      const { cause, items, next } = group
+      if (group.busy) return
+      group.busy = true
       try {
         const since = this.state?.learned.since
         const page = await api.get("/learned", { cause, since, limit: MANY, ...(next ? { cursor: next } : {}) })
-        if (this.all === asked) this.all = { cause, items: [...items, ...page.items], next: page.next, busy: false }
+        if (this.all === group) this.all = { cause, items: [...items, ...page.items], next: page.next, busy: false }
       } finally {
-        asked.busy = false
+        group.busy = false
       }
     },
 

@@ -10,7 +10,7 @@ export function previewPage(store) {
   return {
     retry: () => own.load(),
     tiers: () => [1, 2, 3],
-    serviceChoices: () => store("services").names.filter((/** @type {string} */ name) => !asked(name)),
+    serviceChoices: () => store("services").names.filter((/** @type {string} */ name) => !isRequested(name)),
     serviceLabel: () => t(own.query.services.length ? "preview.another" : "preview.allServices"),
     removeLabel: (/** @type {string} */ name) => t("preview.removeService", { name }),
     unknownWords: () => t("preview.unknown", { names: own.unknown.join(", ") }),
@@ -66,7 +66,7 @@ export function previewPage(store) {
   }
 
   /** @param {string} name */
-  function asked(name) {
+  function isRequested(name) {
     return own.query.services.includes(name)
   }
 }

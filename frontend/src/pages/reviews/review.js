@@ -71,7 +71,7 @@ export function review({ api, reviews, toasts, journal, router, later = setTimeo
     },
 
     /** The way whose form is open. */
-    get asked() {
+    get chosenWay() {
       return this.ways.find(({ resolution }) => resolution === this.form) ?? { verb: "", then: "" }
     },
 

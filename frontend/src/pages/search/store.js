@@ -39,7 +39,7 @@ export function searchQuery(params) {
 /** @typedef {ReturnType<typeof searchQuery>} SearchQuery */
 
 /** The same as the server takes it. @param {SearchQuery} query @param {number} now */
-export function asked({ since, ...query }, now) {
+export function searchParams({ since, ...query }, now) {
   return { ...query, since: since && new Date(now - SINCE[since] * HOUR_MS).toISOString() }
 }
 
@@ -126,7 +126,7 @@ export function search({ api, feed, router, storage, now = Date.now, later = set
 
     /** @returns {Promise<Found>} */
     ask() {
-      return api.get("/search", { ...asked(this.query, now()), limit: this.limit })
+      return api.get("/search", { ...searchParams(this.query, now()), limit: this.limit })
     },
 
     /** Nothing is asked for. */

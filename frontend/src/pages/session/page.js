@@ -15,7 +15,7 @@ export function sessionPage(store) {
   const [session, log, router, runNow, engines, clock] = [
     ...["session", "log", "router", "runNow", "engines", "clock"],
   ].map(store)
-  let asked = false
+  let stopRequested = false
   return {
     ...output({ log, toasts: store("toasts") }),
     reason: () => (session.row && !badly(session.row) ? session.row.reason : ""),
@@ -31,7 +31,7 @@ export function sessionPage(store) {
     bad: () => Boolean(session.row && badly(session.row)),
     stopping: () => Boolean(session.row?.stopping),
     stop() {
-      asked = true
+      stopRequested = true
       return attempt(store, () => session.stop())
     },
 
@@ -50,8 +50,8 @@ export function sessionPage(store) {
 
     /** The session ended: who stood on its stop button stands on its name. */
     ended() {
-      if (session.running || !asked) return
-      asked = false
+      if (session.running || !stopRequested) return
+      stopRequested = false
       settle(() => document.querySelector("main h1"))
     },
 

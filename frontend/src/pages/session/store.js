@@ -40,7 +40,7 @@ export function session({ api, feed, log, chain, engines, timers = globalThis })
     phase: "closed",
     problem: "",
     /** The part that the address asks for. */
-    asked: "output",
+    requestedPart: "output",
     timer: /** @type {any} */ (null),
 
     get running() {
@@ -54,23 +54,23 @@ export function session({ api, feed, log, chain, engines, timers = globalThis })
 
     /** What is shown: of a client's session what it left, or what it was told. */
     get part() {
-      return this.ofClient && this.asked !== "told" ? "saved" : this.asked
+      return this.ofClient && this.requestedPart !== "told" ? "saved" : this.requestedPart
     },
 
     /** @param {number} id @param {string} part @param {string} [hash] */
     visit(id, part, hash = "") {
-      const before = this.asked
-      this.asked = PARTS.includes(part) ? part : "output"
+      const before = this.requestedPart
+      this.requestedPart = PARTS.includes(part) ? part : "output"
       const anew = id !== this.id
-      if (!anew && this.asked === "told" && before !== "told" && this.row) this.loadPrompt(id)
+      if (!anew && this.requestedPart === "told" && before !== "told" && this.row) this.loadPrompt(id)
       if (anew) this.open(id)
-      else if ((before === "raw") !== (this.asked === "raw")) log.open(id, this.form)
+      else if ((before === "raw") !== (this.requestedPart === "raw")) log.open(id, this.form)
       if (anew || hash !== this.hash) this.point(hash)
     },
 
     /** Whether its output is shown as a person reads it, or as it stands in the file. */
     get form() {
-      return this.asked === "raw" ? "raw" : "whole"
+      return this.requestedPart === "raw" ? "raw" : "whole"
     },
 
     /** Go to the line that the address names: by its place, or by the marker or the memory it came to. @param {string} hash */

@@ -39,7 +39,7 @@ def test_health_turns_red_when_the_supervisor_is_killed_and_says_what_to_do(
         connection.execute("UPDATE leases SET heartbeat_at = '2026-01-01T00:00:00.000000Z'")
     page.get_by_role("button", name="Refresh").click()
 
-    expect(page.get_by_text("Supervisor fails.")).to_be_visible()
+    expect(page.get_by_text("1 check failing: Supervisor.")).to_be_visible()
     row = page.get_by_role("listitem").filter(has_text="No supervisor is running")
     expect(row).to_contain_text("failing")
     expect(row).to_contain_text("Start it with lamplighter up")
@@ -126,7 +126,7 @@ def test_a_password_is_masked_and_the_web_process_alone_is_no_riddle(
     assert PASSWORD not in page.content()
 
     page.goto(f"{on_postgres.url}/health")
-    expect(page.get_by_text("No supervisor has run yet")).to_be_visible()
+    expect(page.get_by_text("No supervisor has run here yet")).to_be_visible()
     expect(page.get_by_role("heading", name="Write-ahead log")).to_have_count(0)
 
 

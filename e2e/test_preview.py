@@ -111,7 +111,7 @@ def test_a_session_begun_now_is_told_the_same_bytes(page: Page, knowing: App) ->
 def test_what_a_session_was_told_is_compared_and_changes_wait(page: Page, knowing: App) -> None:
     page.goto(f"{knowing.url}/preview")
     page.get_by_role("combobox", name="Compare with a session").select_option("1")
-    expect(page.get_by_text(re.compile("^Compared with session 1"))).to_be_visible()
+    expect(page.get_by_text(re.compile("^(Compared with session|Session) 1"))).to_be_visible()
     paper = page.locator("pre[aria-label='Context']")
     expect(paper).to_contain_text(TEXTS[0])
 

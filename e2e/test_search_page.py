@@ -29,7 +29,7 @@ def test_the_keyboard_leads_from_the_search_to_a_memory_corrected_and_back(
     page.wait_for_function(f"() => {FOCUS} !== ''")
     assert "60s" in page.evaluate(FOCUS)
     page.keyboard.press("w")
-    expect(page.get_by_text(re.compile("by its words, place 1 of"))).to_be_visible()
+    expect(page.get_by_text(re.compile("keyword search: #1 of"))).to_be_visible()
     page.keyboard.press("j")
     assert "Start <b>order</b>" in page.evaluate(FOCUS)
     page.keyboard.press("k")
@@ -68,7 +68,7 @@ def test_a_search_says_where_it_looked_and_what_stands_in_its_way(page: Page, ap
     expect(page.get_by_text("these are earlier results")).to_be_visible()
     expect(page.get_by_role("region", name="Events")).to_contain_text("Ran out of room")
     page.context.set_offline(False)
-    expect(page.get_by_text("1 found for “rooms”")).to_be_visible()
+    expect(page.get_by_text("1 result for “rooms”")).to_be_visible()
 
 
 def test_filters_in_the_words_are_chips_and_can_be_taken_off(page: Page, app: App) -> None:
@@ -87,5 +87,5 @@ def test_filters_in_the_words_are_chips_and_can_be_taken_off(page: Page, app: Ap
     expect(page.get_by_role("searchbox")).to_have_value("disk in:events")
     expect(page.get_by_text("The disk of plex")).to_be_visible()
     page.goto(f"{app.url}/search?q=disk+service:caddy&service=plex&layers=event")
-    expect(page.get_by_text("“service:caddy” counts as words")).to_be_visible()
+    expect(page.get_by_text("“service:caddy” is searched as text")).to_be_visible()
     expect(page.get_by_text("The disk of plex")).to_be_visible()

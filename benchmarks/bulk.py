@@ -17,11 +17,11 @@ from typing import Any, Final
 from benchmarks.measure import spread, timed
 from benchmarks.memory import MANY, NOW, _filled
 from lamplighter.repository import Database
-from lamplighter.repository.memory.memories import Filter
+from lamplighter.repository.memory.memories import MemoryFilter
 from lamplighter.repository.store import driver
 from lamplighter.repository.store.database import file_of
 from lamplighter.usecases.memory import bulk, journal
-from lamplighter.usecases.memory.bulk import Act
+from lamplighter.usecases.memory.bulk import BulkAction
 from lamplighter.usecases.memory.fade import fade
 
 DUE: Final = NOW + timedelta(days=40)
@@ -78,12 +78,12 @@ async def acts() -> dict[str, Any]:
     with tempfile.TemporaryDirectory(prefix="lamplighter-") as directory:
         url = _filled(Path(directory) / "ours.db", MANY)
         for name, work in (
-            ("adjust", _acting(Act(action="adjust", value=-0.1))),
+            ("adjust", _acting(BulkAction(action="adjust", value=-0.1))),
             ("undo", _undoing),
-            ("deactivate", _acting(Act(action="deactivate"))),
-            ("activate", _acting(Act(action="activate"))),
-            ("confidence", _acting(Act(action="confidence", value=0.8))),
-            ("delete", _acting(Act(action="delete"))),
+            ("deactivate", _acting(BulkAction(action="deactivate"))),
+            ("activate", _acting(BulkAction(action="activate"))),
+            ("confidence", _acting(BulkAction(action="confidence", value=0.8))),
+            ("delete", _acting(BulkAction(action="delete"))),
         ):
             found[name] = await measured(url, work)
         raw = _raw(Path(directory) / "raw.db")
@@ -117,14 +117,14 @@ def _other(url: str) -> subprocess.Popen[str]:
     return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
 
 
-def _acting(act: Act) -> Work:
-    async def work(db: Database) -> bulk.Done:
-        return await bulk.act_on(db, Filter(), act, now=LATER)
+def _acting(act: BulkAction) -> Work:
+    async def work(db: Database) -> bulk.BulkResult:
+        return await bulk.apply_action(db, MemoryFilter(), act, now=LATER)
 
     return work
 
 
-async def _undoing(db: Database) -> journal.Reverted:
+async def _undoing(db: Database) -> journal.RevertResult:
     return await journal.undo(db, 1, now=LATER)
 
 

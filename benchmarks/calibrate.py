@@ -10,8 +10,8 @@ from typing import Any, Final
 
 from benchmarks import fit
 from lamplighter.domain import relate
-from lamplighter.domain.relate import Relation, analyse, by_text
-from lamplighter.domain.relate.judge import Verdict, raw
+from lamplighter.domain.relate import Relation, analyze, judge_text
+from lamplighter.domain.relate.judge import RelationVerdict, judge_raw
 
 TARGET: Final = Path(relate.__file__).with_name("calibration.json")
 SETS: Final = fit.SETS
@@ -25,7 +25,7 @@ def main() -> None:
     """Write for each relation the scores from which on a share of its verdicts is right."""
     scored: dict[str, list[tuple[float, bool]]] = {each.value: [] for each in Relation}
     for pair in (each for name in SETS for each in fit.pairs(name)):
-        if by_text(pair["new"], pair["old"]) is None:
+        if judge_text(pair["new"], pair["old"]) is None:
             found = _raw(pair)
             scored[found.relation.value].append((found.p, found.label == pair["label"]))
     steps = {name: pooled(sorted(given)) for name, given in scored.items()}
@@ -49,10 +49,10 @@ def _share(step: Step) -> float:
     return step[1] / step[2]
 
 
-def _raw(pair: dict[str, Any]) -> Verdict:
-    words = relate.built_in()
-    old, new = (analyse(pair[side], words, service=pair["service"]) for side in ("old", "new"))
-    return raw(new, old)
+def _raw(pair: dict[str, Any]) -> RelationVerdict:
+    words = relate.builtin_lexicon()
+    old, new = (analyze(pair[side], words, service=pair["service"]) for side in ("old", "new"))
+    return judge_raw(new, old)
 
 
 if __name__ == "__main__":

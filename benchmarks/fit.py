@@ -52,9 +52,9 @@ def strangers(found: Sequence[dict[str, Any]], count: int, seed: int) -> list[di
 
 def figures(pair: dict[str, Any]) -> dict[str, float]:
     """Return the figures of a pair, its new text beside its old one."""
-    words = relate.built_in()
+    words = relate.builtin_lexicon()
     old, new = (
-        relate.analyse(pair[side], words, service=pair["service"]) for side in ("old", "new")
+        relate.analyze(pair[side], words, service=pair["service"]) for side in ("old", "new")
     )
     return compare(old, new).figures
 

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from benchmarks.measure import spread
 from lamplighter.domain.memory.memory import Candidate, Category
-from lamplighter.domain.relate import built_in
+from lamplighter.domain.relate import builtin_lexicon
 from lamplighter.domain.secrets.redact import Redactor
 from lamplighter.repository import Database
 from lamplighter.repository.store import driver
@@ -18,14 +18,14 @@ from lamplighter.repository.store.database import sqlite_url
 from lamplighter.repository.upkeep import migrate
 from lamplighter.usecases.memory import recall
 from lamplighter.usecases.memory.analyze import catch_up
-from lamplighter.usecases.memory.remember import Manner, remember
+from lamplighter.usecases.memory.remember import LearningOptions, remember
 
 HELD: Final = 10_000
 MANY: Final = 100_000
 NEW: Final = 300
 NOW: Final = datetime(2026, 1, 1, tzinfo=UTC)
 GROUPS: Final = {"of_200_services": 200, "all_of_one_group": 1}
-MANNER: Final = Manner(redact=Redactor())
+MANNER: Final = LearningOptions(redact=Redactor())
 THINGS: Final = tuple(f"{one}-{two}" for one in "abcdefghij" for two in range(30))
 COLUMNS: Final = "service, category, observation, confidence, created_at, updated_at, content_hash"
 
@@ -43,7 +43,7 @@ async def _beside_others(services: int) -> dict[str, Any]:
     with tempfile.TemporaryDirectory(prefix="lamplighter-") as directory:
         url = _filled(Path(directory) / "ours.db", HELD, services=services)
         async with Database(url) as db:
-            await catch_up(db, built_in(), within=600)
+            await catch_up(db, builtin_lexicon(), within=600)
             await _remembered(db, NEW, services)  # the first one reads the group
             ours = [await _remembered(db, number, services) for number in range(NEW)]
         raw = _raw(Path(directory) / "ours.db", services)

@@ -18,9 +18,9 @@ from benchmarks import fit
 from benchmarks.measure import spread, timed
 from lamplighter.domain import relate
 from lamplighter.domain.relate import Analysis
-from lamplighter.domain.relate.analysis import Clause, Word
+from lamplighter.domain.relate.analysis import Clause, ClauseWord
 from lamplighter.domain.relate.judge import Weights, judge
-from lamplighter.domain.text import same_words
+from lamplighter.domain.text import comparison_key
 
 Pair = dict[str, Any]
 Judge = Callable[[Pair], str]
@@ -51,7 +51,7 @@ def _by(
     """Return how a pair is judged when something of its analyses is blanked."""
 
     def label(pair: Pair) -> str:
-        if same_words(pair["old"]) == same_words(pair["new"]):
+        if comparison_key(pair["old"]) == comparison_key(pair["new"]):
             return "reinforce"
         new, old = (without(_analysed(pair, side)) for side in ("new", "old"))
         return judge(new, old, weights).label
@@ -60,7 +60,7 @@ def _by(
 
 
 def _analysed(pair: Pair, side: str) -> Analysis:
-    return relate.analyse(pair[side], relate.built_in(), service=pair["service"])
+    return relate.analyze(pair[side], relate.builtin_lexicon(), service=pair["service"])
 
 
 def _score(found: Sequence[Pair], by: Judge) -> dict[str, Any]:
@@ -123,15 +123,15 @@ def _no_polarity(each: Analysis) -> Analysis:
     return _with(each, blank)
 
 
-def _one_sided(word: Word) -> Word:
+def _one_sided(word: ClauseWord) -> ClauseWord:
     return replace(word, senses=tuple(replace(each, sign=1, tells=1) for each in word.senses))
 
 
 def _no_lexicon(each: Analysis) -> Analysis:
     """Let every word mean itself only."""
 
-    def bare(word: Word) -> Word:
-        root = relate.built_in().root(word.surface)
+    def bare(word: ClauseWord) -> ClauseWord:
+        root = relate.builtin_lexicon().root(word.surface)
         return replace(word, senses=(replace(word.senses[0], key=root, sign=1, tells=1),))
 
     return _with(each, lambda clause: replace(clause, words=tuple(map(bare, clause.words))))

@@ -18,7 +18,7 @@ from typing import Any, Final
 
 from benchmarks.measure import spread
 from lamplighter.domain.memory.memory import Candidate, Category, Source
-from lamplighter.domain.search.search import Wanted
+from lamplighter.domain.search.search import SearchRequest
 from lamplighter.domain.search.terms import terms
 from lamplighter.domain.secrets.redact import Redactor
 from lamplighter.repository import Database
@@ -117,7 +117,7 @@ async def _searches(db: Database, path: Path) -> dict[str, Any]:
     found = {}
     for name, asked in queries.items():
         texts = [" ".join(each) for each in asked]
-        wanted = [Wanted(query=text, **SCOPED.get(name, {})) for text in texts]
+        wanted = [SearchRequest(query=text, **SCOPED.get(name, {})) for text in texts]
         await find(db, wanted[0], now=NOW)
         ours = await _times([_finding(db, each) for each in wanted])
         raw = spread(_raw(path, texts[:50]))
@@ -129,7 +129,7 @@ async def _searches(db: Database, path: Path) -> dict[str, Any]:
     return found
 
 
-def _finding(db: Database, wanted: Wanted) -> Ask:
+def _finding(db: Database, wanted: SearchRequest) -> Ask:
     return lambda: find(db, wanted, now=NOW)
 
 
@@ -150,7 +150,7 @@ def _keeping(db: Database) -> list[Ask]:
     ]
     redact = Redactor()
     return [
-        lambda each=each: knowledge.keep(db, each, now=NOW, redact=redact)  # type: ignore[misc]
+        lambda each=each: knowledge.save(db, each, now=NOW, redact=redact)  # type: ignore[misc]
         for each in said
     ]
 

@@ -18,16 +18,16 @@ import psutil
 from benchmarks.measure import spread
 from benchmarks.memory import MANY, NOW, _filled
 from benchmarks.quality.sets import sets
-from lamplighter.domain.search.search import Layer, Wanted
+from lamplighter.domain.search.search import SearchLayer, SearchRequest
 from lamplighter.embedding import Vector
-from lamplighter.embedding.codes import Codes, Only, code, packed
+from lamplighter.embedding.codes import VectorCodes, VectorFilter, binary_code, pack_vector
 from lamplighter.embedding.minilm import MiniLM
 from lamplighter.repository import Database
 from lamplighter.repository.search import backlog
 from lamplighter.repository.store import driver
 from lamplighter.usecases.search.embed import Embedder
 from lamplighter.usecases.search.find import find
-from lamplighter.usecases.search.semantic import RESCORED, Nearby
+from lamplighter.usecases.search.semantic import RESCORED, SemanticSearch
 
 REAL: Final = 1_000
 ASKED: Final = 200
@@ -61,7 +61,7 @@ async def _run() -> dict[str, Any]:
             await backlog.catch_up(db, seconds=900)
         _kept(path, vectors, model.name)
         async with Database(url) as db:
-            near = Nearby(db, model, within=60)
+            near = SemanticSearch(db, model, within=60)
             read = await _seconds_to_read(near)
             taken, used = await _timed(db, near, questions)
             words, used_by_words = await _timed(db, None, questions)
@@ -142,7 +142,14 @@ def _kept(path: Path, vectors: Vector, name: str) -> None:
     connection.executemany(
         'INSERT INTO embeddings (memory_id, model, "of", code, vector, at) VALUES (?,?,?,?,?,?)',
         (
-            (number, name, words, code(vector), packed(vector), "2026-01-01T00:00:00.000000Z")
+            (
+                number,
+                name,
+                words,
+                binary_code(vector),
+                pack_vector(vector),
+                "2026-01-01T00:00:00.000000Z",
+            )
             for (number, words), vector in zip(rows, vectors, strict=True)
         ),
     )
@@ -150,19 +157,19 @@ def _kept(path: Path, vectors: Vector, name: str) -> None:
     connection.close()
 
 
-async def _seconds_to_read(near: Nearby) -> float:
+async def _seconds_to_read(near: SemanticSearch) -> float:
     began = time.perf_counter()
     await near.prepare()
     return time.perf_counter() - began
 
 
 async def _timed(
-    db: Database, near: Nearby | None, questions: list[str]
+    db: Database, near: SemanticSearch | None, questions: list[str]
 ) -> tuple[list[float], list[float]]:
     """Return the seconds of each search, and what of a core each took: others may run beside."""
     taken, used = [], []
     for number, question in enumerate(["ready", *questions]):
-        wanted = Wanted(query=question, layers=(Layer.MEMORY,))
+        wanted = SearchRequest(query=question, layers=(SearchLayer.MEMORY,))
         began, core = time.perf_counter(), time.process_time()
         found = await find(db, wanted, now=NOW, near=near, seconds=60)
         assert not found.missing
@@ -172,13 +179,13 @@ async def _timed(
     return taken, used
 
 
-def _recall(near: Nearby, asked: Vector, vectors: Vector) -> float:
+def _recall(near: SemanticSearch, asked: Vector, vectors: Vector) -> float:
     """Return which share of the ten truly nearest is among those that are compared."""
     assert near._ready is not None
-    codes: Codes = near._ready.codes
+    codes: VectorCodes = near._ready.codes
     exact = np.argsort(-(asked @ vectors.T), axis=1)[:, :10] + 1
     held = [
-        len(set(codes.nearest(each, RESCORED, Only())) & {int(number) for number in true})
+        len(set(codes.nearest(each, RESCORED, VectorFilter())) & {int(number) for number in true})
         for each, true in zip(asked, exact, strict=True)
     ]
     return round(sum(held) / (10 * len(held)), 4)

@@ -129,7 +129,7 @@ class App:
         """Log a browser in; it loads nothing yet."""
         settings = read_settings(self.env)
         with ThreadPoolExecutor(1) as aside:  # a browser's own loop runs in this thread
-            link = aside.submit(access.link, settings).result(timeout=30)
+            link = aside.submit(access.create_login_link, settings).result(timeout=30)
         assert page.context.request.get(link).ok
 
     def wait_until_ready(self) -> None:

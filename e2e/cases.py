@@ -63,7 +63,7 @@ async def _open_case(db: Database, old_id: int, new_id: int) -> int:
         assert new is not None
         weak = with_confidence(old, old.confidence - 0.2)
         weak = replace(weak, version=old.version + 1)
-        why = history.Why(
+        why = history.ChangeOrigin(
             cause="contradicted", actor="session", reason=f"contradicted by memory {new.id}"
         )
         await memories.update(db, weak, now=now)

@@ -13,19 +13,19 @@ from typing import Any, Final
 
 from lamplighter.config.services import load
 from lamplighter.domain.memory.memory import Candidate, Category, Source
-from lamplighter.domain.secrets.redact import redactor
-from lamplighter.domain.services.cooldown import Outcome, Use
+from lamplighter.domain.secrets.redact import build_redactor
+from lamplighter.domain.services.cooldown import CooldownUse, UseOutcome
 from lamplighter.domain.services.service import Action, ActionKind, Services
-from lamplighter.domain.sessions.session import Plan, Session, Status, Trigger
+from lamplighter.domain.sessions.session import Session, SessionPlan, Status, Trigger
 from lamplighter.domain.sessions.transcript import Finished, Line
 from lamplighter.repository import Database, writing
 from lamplighter.repository.upkeep import leases, migrate
 from lamplighter.usecases.ingest import session_lines
-from lamplighter.usecases.ingest.context import Ingest
-from lamplighter.usecases.memory.remember import Manner, remember
+from lamplighter.usecases.ingest.context import IngestContext
+from lamplighter.usecases.memory.remember import LearningOptions, remember
 from lamplighter.usecases.services import act
-from lamplighter.usecases.sessions.chain import following
-from lamplighter.usecases.sessions.sessions import Ending, begin, finish
+from lamplighter.usecases.sessions.chain import next_plan
+from lamplighter.usecases.sessions.sessions import SessionEnd, begin, finish
 
 DAYS: Final = 45
 EVERY: Final = timedelta(hours=4)
@@ -66,10 +66,10 @@ class Home:
                 start = taken[-1].end
         self.sizes[session.id] = start
         names = [each.name for each in self.services]
-        ingest = Ingest(self.db, session, redactor([]), names)
+        ingest = IngestContext(self.db, session, build_redactor([]), names)
         await session_lines.ingest(ingest, taken, now=self.now)
 
-    async def begin(self, plan: Plan) -> Session:
+    async def begin(self, plan: SessionPlan) -> Session:
         """Open a session."""
         opened = await begin(self.db, plan, services=self.services, epoch=1, now=self.now)
         await self.say(opened.session, {"type": "system", "subtype": "init"})
@@ -80,8 +80,8 @@ class Home:
         report = {"type": "result", "is_error": False, "num_turns": turns, "result": words}
         await self.say(session, {**report, "total_cost_usd": cost})
         finished = Finished(is_error=False, response=words, turns=turns, cost_usd=cost)
-        ending = Ending(status=Status.COMPLETED, exit_code=0, finished=finished, said=(words,))
-        return await finish(self.db, session, ending, redact=redactor([]), now=self.now)
+        ending = SessionEnd(status=Status.COMPLETED, exit_code=0, finished=finished, said=(words,))
+        return await finish(self.db, session, ending, redact=build_redactor([]), now=self.now)
 
 
 def text(words: str) -> dict[str, Any]:
@@ -113,7 +113,7 @@ def look(service: str, *, ok: bool, n: int) -> list[dict[str, Any]]:
 
 async def _round(home: Home, day: int, n: int) -> None:
     down = MONTH["bad"].get(str(day), "") if n % 6 == 3 else ""
-    session = await home.begin(Plan(engine="probe", trigger=Trigger.SCHEDULED))
+    session = await home.begin(SessionPlan(engine="probe", trigger=Trigger.SCHEDULED))
     lines = [each for name in CHECKS for each in look(name, ok=name != down, n=n)]
     if day == 19 and n % 6 == 1:
         lines.append(text("[EVENT:warning:nextcloud] Answers in 8.2 s"))
@@ -135,7 +135,7 @@ async def _round(home: Home, day: int, n: int) -> None:
 
 async def _chain(home: Home, session: Session, service: str) -> None:
     for tier in (2, 3):
-        session = await home.begin(await following(home.db, session))
+        session = await home.begin(await next_plan(home.db, session))
         home.now += timedelta(seconds=70)
         if tier == 2:
             words = f"The container of {service} has stopped. [ESCALATE:{service}] Restart it"
@@ -149,11 +149,13 @@ async def _chain(home: Home, session: Session, service: str) -> None:
         session = await home.end(session, f"{service} looked into.", cost=0.03, turns=6)
 
 
-async def _mend(home: Home, session: Session, service: str) -> Use:
+async def _mend(home: Home, session: Session, service: str) -> CooldownUse:
     action = Action(name="restart", kind=ActionKind.RESTART, argv=("docker", "restart", service))
     use = await act.reserve(home.db, session, service, action, now=home.now)
     home.now += timedelta(seconds=62)
-    use = await act.settle(home.db, use, Outcome.SUCCESS, text="Healthy after 61 s", now=home.now)
+    use = await act.settle(
+        home.db, use, UseOutcome.SUCCESS, text="Healthy after 61 s", now=home.now
+    )
     await home.say(session, text(f"[EVENT:info:{service}] Restarted; healthy after 61 s"))
     return use
 
@@ -164,7 +166,7 @@ async def _write(path: Path, url: str, now: datetime) -> None:
     try:
         home = Home(path, db, load(path / "services.yaml"), now - timedelta(days=DAYS))
         async with writing(db):
-            await leases.take(
+            await leases.acquire(
                 db,
                 pid=1,
                 engine="exec",
@@ -181,13 +183,17 @@ async def _write(path: Path, url: str, now: datetime) -> None:
                 session_id=None,
                 source=Source.OPERATOR,
             )
-            await remember(db, candidate, now=home.now, manner=Manner(redact=redactor([])))
+            await remember(
+                db, candidate, now=home.now, manner=LearningOptions(redact=build_redactor([]))
+            )
         rounds = int(timedelta(days=DAYS) / EVERY)
         for n in range(rounds):
             home.now = now - timedelta(days=DAYS) + n * EVERY
             await _round(home, DAYS - n * EVERY // timedelta(days=1), n)
         home.now = now - timedelta(minutes=55)
-        session = await home.begin(Plan(tier=3, trigger=Trigger.MANUAL, services=("postgres",)))
+        session = await home.begin(
+            SessionPlan(tier=3, trigger=Trigger.MANUAL, services=("postgres",))
+        )
         await _mend(home, session, "postgres")
         await home.end(session, "postgres is well again.", cost=0.02, turns=4)
     finally:

@@ -14,7 +14,7 @@ from playwright.sync_api import Browser, sync_playwright
 from app import App
 from chromium import ARGUMENTS, executable
 from lamplighter.config.settings import read_settings
-from lamplighter.domain.actions.approval import Wish
+from lamplighter.domain.actions.approval import ActionRequest
 from lamplighter.domain.services.service import ActionKind
 from lamplighter.repository import writing
 from lamplighter.repository.sessions import approvals, sessions
@@ -47,7 +47,7 @@ LIVE = (
 )
 
 
-WISH = Wish(
+WISH = ActionRequest(
     service="nextcloud",
     action=ActionKind.RESTART,
     name="restart",

@@ -241,11 +241,11 @@ def main() -> None:
     """Load what every process needs, and tend the children."""
     for name in LOADED:
         import_module(name)
-    from lamplighter.domain.relate import built_in
-    from lamplighter.domain.secrets.redact import redactor
+    from lamplighter.domain.relate import builtin_lexicon
+    from lamplighter.domain.secrets.redact import build_redactor
 
-    built_in()
-    redactor(())("password=what-is-masked")  # compiles what it looks for
+    builtin_lexicon()
+    build_redactor(())("password=what-is-masked")  # compiles what it looks for
     gc.collect()
     gc.freeze()
     asked = tend(socket.socket(fileno=int(sys.argv[1])))

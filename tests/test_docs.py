@@ -12,14 +12,14 @@ from lamplighter.config.catalog import SETTINGS
 from lamplighter.config.hooks import KNOWLEDGE
 from lamplighter.config.settings import read_settings
 from lamplighter.domain.access.access import SCOPES
-from lamplighter.domain.memory.memory import MEANINGS, OPERATIONAL
-from lamplighter.domain.relate import extended, relate
+from lamplighter.domain.memory.memory import CATEGORY_MEANINGS, OPERATIONAL
+from lamplighter.domain.relate import extend_builtin, relate
 from lamplighter.domain.relate.lexicon import LISTS, TABLES
 from lamplighter.domain.sessions import markers
-from lamplighter.domain.sessions.markers import Reading
+from lamplighter.domain.sessions.markers import MarkerReading
 from lamplighter.domain.sessions.session import TIERS
 from lamplighter.engines import stream
-from lamplighter.formats.session_tools import OFFERS
+from lamplighter.formats.session_tools import SESSION_TOOLS
 from lamplighter.usecases.sessions.sessions import system_prompt
 
 ROOT = Path(__file__).parents[1]
@@ -56,10 +56,10 @@ def test_every_scope_is_in_the_docs() -> None:
 
 def test_every_tool_is_in_the_docs_and_in_the_prompt() -> None:
     text = (DOCS / "reference" / "tools.md").read_text()
-    for offer in OFFERS:
+    for offer in SESSION_TOOLS:
         tiers = ", ".join(map(str, offer.tiers))
         assert f"| `{offer.name}` | {tiers} | {offer.about} |" in text
-    names = [offer.name for offer in OFFERS]
+    names = [offer.name for offer in SESSION_TOOLS]
     assert re.findall(r"^\| `(\w+)` \|", text, re.MULTILINE) == names
     partial = (ROOT / "prompts" / "partials" / "tools.md").read_text()
     assert sorted(re.findall(r"^- (\w+):", partial, re.MULTILINE)) == sorted(names)
@@ -140,7 +140,7 @@ def test_the_pairs_in_the_docs_are_judged_so() -> None:
 
 def test_the_lexicon_example_is_read() -> None:
     [example] = fenced(RELATE, "toml")
-    words = extended(example)
+    words = extend_builtin(example)
     assert words.meanings(words.root("scullery")) == (words.root("kitchen"),)
     for name in LISTS:
         assert f"`{name}`" in RELATE.read_text()
@@ -163,8 +163,8 @@ def test_the_marker_examples_are_taken() -> None:
     )
     assert len(rows) == 5
     for row in rows:
-        [marker] = markers.read(row)
-        assert marker.reading is Reading.TAKEN
+        [marker] = markers.read_markers(row)
+        assert marker.reading is MarkerReading.TAKEN
 
 
 @pytest.mark.parametrize("tier", TIERS)
@@ -173,11 +173,17 @@ def test_the_prompts_say_what_the_parser_takes(tier: int) -> None:
     section = text.partition("## Memory Recording\n")[2]
     named = re.findall(r"^- (\w+): (.*)$", section, re.MULTILINE)
     assert [name for name, _ in named] == list(OPERATIONAL)
-    assert dict(named) == {category.value: meaning for category, meaning in MEANINGS.items()}
+    assert dict(named) == {
+        category.value: meaning for category, meaning in CATEGORY_MEANINGS.items()
+    }
     examples = section.partition("Examples:\n")[2].partition("\n- ")[0]
-    read = [marker for marker in markers.read(examples) if marker.what is markers.What.MEMORY]
+    read = [
+        marker
+        for marker in markers.read_markers(examples)
+        if marker.what is markers.MarkerKind.MEMORY
+    ]
     assert len(read) >= 3
-    assert all(marker.reading is Reading.TAKEN for marker in read)
+    assert all(marker.reading is MarkerReading.TAKEN for marker in read)
 
 
 def test_the_prompts_share_one_section_on_memory() -> None:

@@ -11,7 +11,7 @@ from httpx2 import ASGITransport, AsyncClient
 
 from benchmarks.quality.sets import Entry, Way
 from lamplighter.api.agentops.app import create_app
-from lamplighter.api.agentops.contract import Desk
+from lamplighter.api.agentops.contract import MemoryServiceContext
 from lamplighter.domain.secrets.redact import Redactor
 from lamplighter.repository import Database
 from lamplighter.repository.store.tables import memories
@@ -51,8 +51,10 @@ async def kept(db: Database, entries: Sequence[Entry], *, now: datetime) -> list
 @asynccontextmanager
 async def _service(db: Database, clock: Clock) -> AsyncIterator[AsyncClient]:
     @asynccontextmanager
-    async def opening() -> AsyncIterator[Desk]:
-        yield Desk(db=db, now=clock, redact=Redactor(), window=timedelta(minutes=15))
+    async def opening() -> AsyncIterator[MemoryServiceContext]:
+        yield MemoryServiceContext(
+            db=db, now=clock, redact=Redactor(), window=timedelta(minutes=15)
+        )
 
     app = create_app(opening, strict=False, tokens=False)
     async with app.router.lifespan_context(app):

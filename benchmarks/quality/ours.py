@@ -13,9 +13,9 @@ import sqlalchemy as sa
 from benchmarks.quality.clients import kept
 from benchmarks.quality.sets import BEGAN, NOTES, Entry, Set, Way
 from lamplighter.domain.memory.memory import Candidate, Category
-from lamplighter.domain.search.search import Layer, Wanted
+from lamplighter.domain.search.search import SearchLayer, SearchRequest
 from lamplighter.embedding import Vector
-from lamplighter.embedding.codes import unpacked
+from lamplighter.embedding.codes import unpack_vectors
 from lamplighter.embedding.minilm import MiniLM
 from lamplighter.repository import Database, writing
 from lamplighter.repository.memory import memories
@@ -24,7 +24,7 @@ from lamplighter.repository.store.database import sqlite_url
 from lamplighter.repository.store.tables import sessions
 from lamplighter.repository.upkeep import migrate
 from lamplighter.usecases.search.embed import Embedder
-from lamplighter.usecases.search.semantic import Nearby
+from lamplighter.usecases.search.semantic import SemanticSearch
 from lamplighter.usecases.search.session_search import find
 
 MOST: Final = 30
@@ -37,13 +37,13 @@ class Filled:
     """A database with the entries of a set, and the numbers of their memories in order."""
 
     db: Database
-    near: Nearby
+    near: SemanticSearch
     ids: tuple[int, ...]
 
     async def vectors(self) -> Vector:
         """Return the vectors of the entries, of length 1 and in their order."""
         kept = dict(await embeddings.vectors(self.db, self.near.embedding.name, self.ids))
-        found = unpacked([kept[each] for each in self.ids], self.near.embedding.dimensions)
+        found = unpack_vectors([kept[each] for each in self.ids], self.near.embedding.dimensions)
         lengths: Vector = np.linalg.norm(found, axis=1, keepdims=True)
         return found / lengths
 
@@ -58,7 +58,9 @@ class Filled:
         async def order(number: int) -> list[int]:
             query = found.questions[number].text
             project = found.questions[number].project or found.name
-            wanted = Wanted(query=query, layers=(Layer.MEMORY,), project=project, limit=MOST)
+            wanted = SearchRequest(
+                query=query, layers=(SearchLayer.MEMORY,), project=project, limit=MOST
+            )
             near = self.near if meaning else None
             results = await find(self.db, wanted, now=NOW, near=near)
             return [places[each.id] for each in results.memories if each.id in places]
@@ -77,7 +79,7 @@ async def filled(directory: Path, found: Set, model: MiniLM) -> AsyncIterator[Fi
         await embedder.begin()
         while await embedder.step():
             pass
-        near = Nearby(db, model, within=60)
+        near = SemanticSearch(db, model, within=60)
         await near.prepare()
         yield Filled(db, near, tuple(ids))
 

@@ -6,7 +6,7 @@ from typing import Final
 import numpy as np
 
 from benchmarks.quality.sets import Entry, Question, Set, words_of
-from lamplighter.domain.search.fusion import WEIGHT, fused
+from lamplighter.domain.search.fusion import WEIGHT, fuse_scores
 from lamplighter.embedding import Vector
 from lamplighter.repository.store import driver
 
@@ -88,7 +88,7 @@ def ways(found: Set, vectors: Vector, asked: Vector) -> dict[str, Way]:
         "meaning alone": lambda n: _order(dense(n)),
         "+ meaning, equal ranks": lambda n: _by_ranks(around(n), dense(n)),
         "+ meaning, weighed": lambda n: [
-            each.id for each in fused(around(n), dense(n), weight=WEIGHT)
+            each.id for each in fuse_scores(around(n), dense(n), weight=WEIGHT)
         ],
     }
 

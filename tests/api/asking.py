@@ -13,13 +13,13 @@ from lamplighter.api import common_shapes
 from lamplighter.api.access import shapes as access_shapes
 from lamplighter.api.memory import journal_shapes, review_shapes
 from lamplighter.api.memory import shapes as memory_shapes
-from lamplighter.api.routes import OPS, Op
+from lamplighter.api.routes import OPS, Operation
 from lamplighter.api.services import event_shapes
 from lamplighter.api.services import shapes as services_shapes
 from lamplighter.api.sessions import approval_shapes
 from lamplighter.api.sessions import shapes as sessions_shapes
 from lamplighter.api.system import shapes as system_shapes
-from lamplighter.domain.access.access import Credential, hashed
+from lamplighter.domain.access.access import Credential, hash_secret
 from living import Home
 
 NAMES = [f"{op.method} {op.path}" for op in OPS]
@@ -38,7 +38,7 @@ NUMBERS = itertools.count(1)
 CODE = "`[MEMORY:timing:jellyfin] Takes 60s to start`"
 
 
-def name(op: Op) -> str:
+def name(op: Operation) -> str:
     return f"{op.method} {op.path}"
 
 
@@ -61,7 +61,7 @@ class Asking:
     home: Home
     client: httpx2.Client
 
-    def ask(self, op: Op, **more: Any) -> httpx2.Response:
+    def ask(self, op: Operation, **more: Any) -> httpx2.Response:
         """Ask a route as it wants to be asked, but for what `more` says."""
         address = more.pop("address", None) or self.address(op)
         if not {"json", "content"} & more.keys():
@@ -80,7 +80,7 @@ class Asking:
             self.let_go(op)
         return answer
 
-    def address(self, op: Op) -> str:
+    def address(self, op: Operation) -> str:
         if "{id:int}" not in op.path:
             asked = "?topic=jellyfin" if op.path.endswith("/audit") else ""
             if "{reset}" in op.path:
@@ -116,7 +116,7 @@ class Asking:
             return numbered(op.path, number, self.edited(number))
         return numbered(op.path, number)
 
-    def sent(self, op: Op) -> dict[str, Any]:
+    def sent(self, op: Operation) -> dict[str, Any]:
         """Return what a route is asked with: its body, or the alert of a monitor."""
         if "/webhooks/" in op.path:
             down = {"service": "jellyfin", "title": "is down", "id": f"a{next(NUMBERS)}"}
@@ -125,18 +125,18 @@ class Asking:
             return {"json": {"session_id": f"s{next(NUMBERS)}", "cwd": "/home/ann/lamplighter"}}
         return {"json": self.body(op)} if op.body else {}
 
-    def let_go(self, op: Op) -> None:
+    def let_go(self, op: Operation) -> None:
         """Release what a route may have halted, or no session could begin any more."""
         if (op.method, op.path) == HALT:
             self.client.delete(op.path)
 
-    def body(self, op: Op) -> dict[str, Any]:
+    def body(self, op: Operation) -> dict[str, Any]:
         bodies: dict[type, dict[str, Any]] = {
             memory_shapes.MemoryIn: {"category": "timing", "observation": "Takes 60s to start"},
             memory_shapes.MemoryEdit: {"confidence": 0.9},
             review_shapes.ResolutionIn: {"resolution": "keep_new"},
             approval_shapes.DecisionIn: {"decision": "approve", "note": "Go on"},
-            memory_shapes.Bulk: {"ids": [self.memory()], "action": "deactivate"},
+            memory_shapes.BulkIn: {"ids": [self.memory()], "action": "deactivate"},
             memory_shapes.RelateIn: {"old": "Takes 60s to start", "new": "Starts within a minute"},
             memory_shapes.SimilarIn: {
                 "category": "timing",
@@ -220,7 +220,7 @@ class Asking:
         ended = self.home.rows("SELECT id FROM sessions WHERE status = 'completed'")
         return int(ended[0][0]) if ended else self.home.says(*[CODE] * 20).id
 
-    def session_for(self, op: Op) -> Callable[[], int]:
+    def session_for(self, op: Operation) -> Callable[[], int]:
         """Return what makes the session that a route of sessions needs."""
         if op.path.endswith("/stop"):
             return self.running
@@ -292,7 +292,7 @@ class Asking:
         """Log a browser in and return what it shows then."""
         self.home.write(
             "INSERT INTO logins (secret_hash, created_at, seen_at, expires_at) VALUES (?, ?, ?, ?)",
-            hashed(SECRET),
+            hash_secret(SECRET),
             STAMP,
             STAMP,
             "2999-01-01T00:00:00.000000Z",

@@ -8,7 +8,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from lamplighter.api.agentops.routes import ENTRIES
+from lamplighter.api.agentops.routes import OPERATIONS
 from living import Home
 from memory_service import MemoryService
 
@@ -80,7 +80,7 @@ def quiet(speak: Speak) -> httpx2.Client:
 
 def test_an_agent_that_keeps_its_knowledge_elsewhere_finds_nothing_here(speak: Speak) -> None:
     away = speak("away")
-    for prefix, entry in itertools.product(("", "/agentops"), ENTRIES):
+    for prefix, entry in itertools.product(("", "/agentops"), OPERATIONS):
         if entry.scope not in ("knowledge:read", "knowledge:write"):
             continue
         answer = away.request(entry.method, f"{prefix}{entry.path}".replace("{id:int}", "1"))

@@ -9,26 +9,26 @@ import httpx2
 import msgspec
 import pytest
 
-from lamplighter.api.agentops.contract import Entry
+from lamplighter.api.agentops.contract import AgentOpsOperation
 from lamplighter.api.agentops.openapi import openapi
-from lamplighter.api.agentops.routes import ENTRIES, PREFIX, READ, WRITE
-from lamplighter.api.agentops.shapes import Failure
+from lamplighter.api.agentops.routes import OPERATIONS, PREFIX, READ, WRITE
+from lamplighter.api.agentops.shapes import AgentOpsFailure
 from lamplighter.api.guard import HEADERS
-from lamplighter.domain.access.access import SESSION_SCOPES, Credential, hashed
+from lamplighter.domain.access.access import SESSION_SCOPES, Credential, hash_secret
 from living import Home, Server
 from memory_service import MemoryService
 
 NUMBERS = itertools.count(1)
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
-GUARDED = [each for each in ENTRIES if each.scope]
-WITH_BODY = [each for each in ENTRIES if each.body]
+GUARDED = [each for each in OPERATIONS if each.scope]
+WITH_BODY = [each for each in OPERATIONS if each.body]
 
 
-def name(entry: Entry) -> str:
+def name(entry: AgentOpsOperation) -> str:
     return f"{entry.method} {entry.path}"
 
 
-every = pytest.mark.parametrize("entry", ENTRIES, ids=name)
+every = pytest.mark.parametrize("entry", OPERATIONS, ids=name)
 
 
 @pytest.fixture(scope="module")
@@ -70,7 +70,7 @@ def failure(answer: httpx2.Response, status: int) -> dict[str, Any]:
     assert answer.headers["content-type"] == "application/json"
     body: dict[str, Any] = answer.json()
     assert body["error"]
-    msgspec.convert(body, Failure, strict=True)
+    msgspec.convert(body, AgentOpsFailure, strict=True)
     return body
 
 
@@ -89,7 +89,7 @@ def made(asking: httpx2.Client) -> dict[str, Any]:
     return {**given, "id": saved["id"], "prompt": prompt["id"]}
 
 
-def asked(asking: httpx2.Client, entry: Entry, **more: Any) -> httpx2.Response:
+def asked(asking: httpx2.Client, entry: AgentOpsOperation, **more: Any) -> httpx2.Response:
     """Ask as an existing client does."""
     row = made(asking)
     number = row["prompt"] if "/prompts/" in entry.path else row["id"]
@@ -122,7 +122,7 @@ def asked(asking: httpx2.Client, entry: Entry, **more: Any) -> httpx2.Response:
     return asking.request(entry.method, path, **more)
 
 
-def shaped(asking: httpx2.Client, entry: Entry) -> tuple[int, Any]:
+def shaped(asking: httpx2.Client, entry: AgentOpsOperation) -> tuple[int, Any]:
     """Return the status and the form of a good answer."""
     is_strict = PREFIX in str(asking.base_url)
     gives = entry.gives if is_strict or entry.gives_lenient is None else entry.gives_lenient
@@ -132,7 +132,9 @@ def shaped(asking: httpx2.Client, entry: Entry) -> tuple[int, Any]:
 
 
 @every
-def test_a_good_request_is_answered_in_its_shape(asking: httpx2.Client, entry: Entry) -> None:
+def test_a_good_request_is_answered_in_its_shape(
+    asking: httpx2.Client, entry: AgentOpsOperation
+) -> None:
     status, kind = shaped(asking, entry)
 
     answer = asked(asking, entry)
@@ -157,7 +159,7 @@ def test_a_good_request_is_answered_in_its_shape(asking: httpx2.Client, entry: E
 )
 @every
 def test_another_site_is_refused(
-    asking: httpx2.Client, entry: Entry, headers: dict[str, str]
+    asking: httpx2.Client, entry: AgentOpsOperation, headers: dict[str, str]
 ) -> None:
     path = entry.path.replace("{id:path}", "s").replace("{id}", "1")
 
@@ -167,7 +169,7 @@ def test_another_site_is_refused(
 @pytest.mark.parametrize("site", ["cross-site", "same-site"])
 @every
 def test_a_browser_on_another_site_reads_nothing_here(
-    lenient: httpx2.Client, entry: Entry, site: str
+    lenient: httpx2.Client, entry: AgentOpsOperation, site: str
 ) -> None:
     path = entry.path.replace("{id:path}", "s").replace("{id}", "1")
 
@@ -175,7 +177,9 @@ def test_a_browser_on_another_site_reads_nothing_here(
 
 
 @pytest.mark.parametrize("entry", GUARDED, ids=name)
-def test_who_shows_nothing_is_nobody_in_the_web_process(web: Server, entry: Entry) -> None:
+def test_who_shows_nothing_is_nobody_in_the_web_process(
+    web: Server, entry: AgentOpsOperation
+) -> None:
     path = entry.path.replace("{id:path}", "s").replace("{id}", "1")
 
     answer = httpx2.request(entry.method, f"{web.url}{PREFIX}{path}", timeout=20)
@@ -185,7 +189,7 @@ def test_who_shows_nothing_is_nobody_in_the_web_process(web: Server, entry: Entr
 
 
 @pytest.mark.parametrize("entry", GUARDED, ids=name)
-def test_a_wrong_token_is_nobody_anywhere(asking: httpx2.Client, entry: Entry) -> None:
+def test_a_wrong_token_is_nobody_anywhere(asking: httpx2.Client, entry: AgentOpsOperation) -> None:
     path = entry.path.replace("{id:path}", "s").replace("{id}", "1")
     headers = {"Authorization": "Bearer lamp_1_aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"}
 
@@ -207,7 +211,7 @@ def mint(web: Server) -> Callable[..., dict[str, str]]:
 
 @pytest.mark.parametrize("entry", GUARDED, ids=name)
 def test_a_scope_is_what_is_asked_for(
-    asking: httpx2.Client, entry: Entry, mint: Callable[..., dict[str, str]]
+    asking: httpx2.Client, entry: AgentOpsOperation, mint: Callable[..., dict[str, str]]
 ) -> None:
     reader, stranger = mint(READ), mint("events:write")
     status, _ = shaped(asking, entry)
@@ -231,7 +235,7 @@ def ours(home: Home, web: Server) -> dict[str, str]:
         "INSERT INTO tokens (id, name, scopes, secret_hash, session_id, created_at)"
         " VALUES (777, 'session 777', ?, ?, 777, '2026-01-01T00:00:00.000000Z')",
         json.dumps(SESSION_SCOPES),
-        hashed(secret),
+        hash_secret(secret),
     )
     way_in = {"Authorization": f"Bearer {Credential(777, secret)}"}
     assert httpx2.get(f"{web.url}/api/v1/memories", headers=way_in).status_code == 200
@@ -240,7 +244,7 @@ def ours(home: Home, web: Server) -> dict[str, str]:
 
 @pytest.mark.parametrize("entry", GUARDED, ids=name)
 def test_a_session_of_ours_has_no_business_here(
-    asking: httpx2.Client, entry: Entry, ours: dict[str, str]
+    asking: httpx2.Client, entry: AgentOpsOperation, ours: dict[str, str]
 ) -> None:
     """Its walls are those of its project: here nothing would hold them."""
     path = entry.path.replace("{id:path}", "s").replace("{id}", "1")
@@ -284,7 +288,7 @@ def test_a_secret_in_a_directory_is_kept_nowhere(
 )
 @pytest.mark.parametrize("entry", WITH_BODY, ids=name)
 def test_a_body_that_is_no_object_is_refused(
-    asking: httpx2.Client, entry: Entry, content: bytes, kind: str, status: int
+    asking: httpx2.Client, entry: AgentOpsOperation, content: bytes, kind: str, status: int
 ) -> None:
     if entry.path == "/import" and len(content) > 1_000_000:
         content *= 17
@@ -294,7 +298,9 @@ def test_a_body_that_is_no_object_is_refused(
 
 
 @pytest.mark.parametrize("entry", WITH_BODY, ids=name)
-def test_a_page_has_to_say_that_it_sends_json(asking: httpx2.Client, entry: Entry) -> None:
+def test_a_page_has_to_say_that_it_sends_json(
+    asking: httpx2.Client, entry: AgentOpsOperation
+) -> None:
     """A page may send the other kinds without asking for leave first."""
     here = f"http://{asking.base_url.netloc.decode()}"
     headers = {"Origin": here, "Content-Type": "text/plain"}
@@ -303,7 +309,9 @@ def test_a_page_has_to_say_that_it_sends_json(asking: httpx2.Client, entry: Entr
 
 
 @pytest.mark.parametrize("entry", WITH_BODY, ids=name)
-def test_every_wrong_field_is_named_at_once(asking: httpx2.Client, entry: Entry) -> None:
+def test_every_wrong_field_is_named_at_once(
+    asking: httpx2.Client, entry: AgentOpsOperation
+) -> None:
     assert entry.body
     known = [field.encode_name for field in msgspec.structs.fields(entry.body)]
     given = {each: {"x": 1} for each in known}
@@ -313,17 +321,17 @@ def test_every_wrong_field_is_named_at_once(asking: httpx2.Client, entry: Entry)
     assert {each["field"] for each in body["errors"]} == set(known)
 
 
-@pytest.mark.parametrize("entry", [each for each in ENTRIES if each.needs], ids=name)
-def test_what_is_missing_is_named_at_once(strict: httpx2.Client, entry: Entry) -> None:
+@pytest.mark.parametrize("entry", [each for each in OPERATIONS if each.needs], ids=name)
+def test_what_is_missing_is_named_at_once(strict: httpx2.Client, entry: AgentOpsOperation) -> None:
     for given in ({}, dict.fromkeys(entry.needs, "  "), dict.fromkeys(entry.needs)):
         body = failure(asked(strict, entry, json=given), 400)
 
         assert [each["field"] for each in body["errors"]] == list(entry.needs)
 
 
-@pytest.mark.parametrize("path", sorted({each.path for each in ENTRIES}))
+@pytest.mark.parametrize("path", sorted({each.path for each in OPERATIONS}))
 def test_a_wrong_method_is_told_the_right_ones(asking: httpx2.Client, path: str) -> None:
-    known = {each.method for each in ENTRIES if each.path == path}
+    known = {each.method for each in OPERATIONS if each.path == path}
     right = known | ({"HEAD"} if "GET" in known else set())
     for method in sorted({*METHODS} - known):
         address = path.replace("{id:path}", "s").replace("{id}", "1")
@@ -341,10 +349,10 @@ def test_what_is_not_there_is_told_in_their_form(asking: httpx2.Client, path: st
     ("number", "status"), [("abc", 400), ("1.5", 400), ("²", 400), ("-1", 404), ("9" * 30, 404)]
 )
 @pytest.mark.parametrize(
-    "entry", [each for each in ENTRIES if each.path.endswith("{id}")], ids=name
+    "entry", [each for each in OPERATIONS if each.path.endswith("{id}")], ids=name
 )
 def test_a_number_that_nothing_has_is_not_found(
-    asking: httpx2.Client, entry: Entry, number: str, status: int
+    asking: httpx2.Client, entry: AgentOpsOperation, number: str, status: int
 ) -> None:
     more: dict[str, Any] = {"json": {"title": "x"}} if entry.body else {}
 
@@ -359,7 +367,7 @@ def test_the_description_is_told_and_says_what_is_needed(asking: httpx2.Client) 
 
     assert told == openapi(prefix=prefix, strict=is_strict, tokens=is_strict)
     assert {(method.upper(), path) for path, item in told["paths"].items() for method in item} == {
-        (each.method, prefix + each.path.replace(":path", "")) for each in ENTRIES
+        (each.method, prefix + each.path.replace(":path", "")) for each in OPERATIONS
     }
     needed = told["components"]["schemas"]["ObservationIn"].get("required", [])
     assert sorted(needed) == (

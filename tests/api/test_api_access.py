@@ -17,9 +17,9 @@ from starlette.routing import Mount, Route
 from lamplighter.api.agentops import openapi as agentops
 from lamplighter.api.agentops.routes import PATHS, PREFIX
 from lamplighter.api.app import create_app
-from lamplighter.api.routes import ANY, DOCS, DOCUMENT, LOGIN, OPS, Op
-from lamplighter.domain.access.access import READS, SCOPES, SESSION_SCOPES, granted
-from lamplighter.domain.relate import built_in
+from lamplighter.api.routes import ANY, DOCS, DOCUMENT, LOGIN, OPS, Operation
+from lamplighter.domain.access.access import READS, SCOPES, SESSION_SCOPES, expand_scopes
+from lamplighter.domain.relate import builtin_lexicon
 from living import Home, Server
 
 # a body too large for an address
@@ -61,7 +61,7 @@ def mint(client: httpx2.Client) -> Mint:
     return minted
 
 
-def as_(asking: Asking, anybody: httpx2.Client, op: Op, headers: dict[str, str]) -> int:
+def as_(asking: Asking, anybody: httpx2.Client, op: Operation, headers: dict[str, str]) -> int:
     """Ask a route as somebody; what its address needs is made by who may do all."""
     address = asking.address(op)
     with anybody.stream(op.method, address, headers=headers, **asking.sent(op)) as answer:
@@ -76,7 +76,7 @@ def ours(server: Server) -> dict[str, str]:
 
 @pytest.mark.parametrize("op", CLOSED, ids=name)
 def test_who_shows_nothing_is_asked_to_log_in(
-    asking: Asking, anybody: httpx2.Client, op: Op
+    asking: Asking, anybody: httpx2.Client, op: Operation
 ) -> None:
     address = numbered(op.path, "1")
 
@@ -89,7 +89,7 @@ def test_who_shows_nothing_is_asked_to_log_in(
 
 
 @pytest.mark.parametrize("op", [op for op in OPS if op.scope is None], ids=name)
-def test_whether_it_lives_everybody_may_ask(anybody: httpx2.Client, op: Op) -> None:
+def test_whether_it_lives_everybody_may_ask(anybody: httpx2.Client, op: Operation) -> None:
     assert anybody.request(op.method, op.path).status_code == 200
 
 
@@ -116,7 +116,7 @@ def test_the_app_and_the_docs_need_a_caller_too(anybody: httpx2.Client, path: st
 )
 @pytest.mark.parametrize("op", CLOSED, ids=name)
 def test_a_wrong_token_is_nobody_even_beside_a_good_login(
-    asking: Asking, anybody: httpx2.Client, server: Server, op: Op, shown: str
+    asking: Asking, anybody: httpx2.Client, server: Server, op: Operation, shown: str
 ) -> None:
     cookie = asking.cookie()
     address = numbered(op.path, "1")
@@ -131,7 +131,7 @@ def test_a_wrong_token_is_nobody_even_beside_a_good_login(
 @pytest.mark.parametrize("how", ["revoked_at", "expires_at"])
 @pytest.mark.parametrize("op", CLOSED, ids=name)
 def test_a_token_that_has_ended_is_nobody(
-    asking: Asking, anybody: httpx2.Client, op: Op, how: str
+    asking: Asking, anybody: httpx2.Client, op: Operation, how: str
 ) -> None:
     made = asking.made("/api/v1/tokens", {"scopes": ["admin"]})
     headers = {"Authorization": f"Bearer {made['token']}"}
@@ -149,9 +149,9 @@ def test_a_token_that_has_ended_is_nobody(
 
 @pytest.mark.parametrize("op", SCOPED, ids=name)
 def test_every_scope_but_the_one_it_needs_is_not_enough(
-    asking: Asking, anybody: httpx2.Client, mint: Mint, op: Op
+    asking: Asking, anybody: httpx2.Client, mint: Mint, op: Operation
 ) -> None:
-    enough = [scope for scope in ALONE if op.scope in granted([scope])]
+    enough = [scope for scope in ALONE if op.scope in expand_scopes([scope])]
     headers = mint(*[scope for scope in ALONE if scope not in enough])
 
     address = numbered(op.path, "1")
@@ -163,7 +163,7 @@ def test_every_scope_but_the_one_it_needs_is_not_enough(
 
 @pytest.mark.parametrize("op", [op for op in SCOPED if name(op) != GIVES], ids=name)
 def test_the_one_scope_it_needs_is_enough(
-    asking: Asking, anybody: httpx2.Client, mint: Mint, op: Op
+    asking: Asking, anybody: httpx2.Client, mint: Mint, op: Operation
 ) -> None:
     assert op.scope
     assert as_(asking, anybody, op, mint(op.scope)) == op.status
@@ -189,7 +189,7 @@ def test_nobody_gives_away_what_they_do_not_hold(
 
 @pytest.mark.parametrize("op", SCOPED, ids=name)
 def test_read_reads_all_and_changes_nothing(
-    asking: Asking, anybody: httpx2.Client, mint: Mint, op: Op
+    asking: Asking, anybody: httpx2.Client, mint: Mint, op: Operation
 ) -> None:
     reads = op.scope in READS
 
@@ -198,7 +198,7 @@ def test_read_reads_all_and_changes_nothing(
 
 
 def test_no_route_lets_a_session_do_more_than_tell_events_and_what_it_learned() -> None:
-    given = [op for op in SCOPED if op.scope in granted(SESSION_SCOPES)]
+    given = [op for op in SCOPED if op.scope in expand_scopes(SESSION_SCOPES)]
     changing = [op for op in given if op.method != "GET" and op.path not in ONLY_ASKS]
 
     assert {(op.method, op.path) for op in changing} == {
@@ -222,7 +222,7 @@ def test_no_route_lets_a_session_do_more_than_tell_events_and_what_it_learned() 
     ids=str,
 )
 def test_a_login_changes_things_from_our_pages_only(
-    asking: Asking, anybody: httpx2.Client, op: Op, headers: dict[str, str]
+    asking: Asking, anybody: httpx2.Client, op: Operation, headers: dict[str, str]
 ) -> None:
     shown = asking.cookie()
     assert anybody.get("/api/v1/login", headers=shown).status_code == 200
@@ -237,7 +237,7 @@ def test_a_login_changes_things_from_our_pages_only(
 @pytest.mark.parametrize("op", CLOSED, ids=name)
 @pytest.mark.parametrize("host", ["evil.example", "127.0.0.1.evil.example"])
 def test_a_login_is_not_taken_by_another_name(
-    asking: Asking, anybody: httpx2.Client, op: Op, host: str
+    asking: Asking, anybody: httpx2.Client, op: Operation, host: str
 ) -> None:
     address = numbered(op.path, "1")
     # all else is as from a page of ours: it is the name alone that is refused
@@ -252,7 +252,7 @@ def test_a_login_is_not_taken_by_another_name(
 @pytest.mark.parametrize("op", CHANGING, ids=name)
 @pytest.mark.parametrize("site", ["cross-site", "same-site"])
 def test_a_page_of_another_site_is_told_so_whatever_else_it_shows(
-    asking: Asking, anybody: httpx2.Client, server: Server, op: Op, site: str
+    asking: Asking, anybody: httpx2.Client, server: Server, op: Operation, site: str
 ) -> None:
     address = numbered(op.path, "1")
     headers = {**asking.cookie(), "Origin": server.url, "Sec-Fetch-Site": site}
@@ -266,7 +266,7 @@ def test_a_page_of_another_site_is_told_so_whatever_else_it_shows(
 @pytest.mark.parametrize("way", [{"Sec-Fetch-Site": "same-origin"}, "origin"], ids=str)
 @pytest.mark.parametrize("op", CLOSED, ids=name)
 def test_a_login_may_do_all_from_our_pages(
-    asking: Asking, anybody: httpx2.Client, server: Server, op: Op, way: Any
+    asking: Asking, anybody: httpx2.Client, server: Server, op: Operation, way: Any
 ) -> None:
     from_ours = {"Origin": server.url} if way == "origin" else way
 
@@ -318,7 +318,9 @@ async def test_a_route_that_nobody_declared_is_refused_to_all(tmp_path: Path) ->
     from lamplighter.serve import web
 
     settings = read_settings({"LAMPLIGHTER_HOME": str(home.path)})
-    app = create_app(lambda: web._door(settings, built_in(), Endpoint()), web_directory=tmp_path)
+    app = create_app(
+        lambda: web._open_context(settings, builtin_lexicon(), Endpoint()), web_directory=tmp_path
+    )
     for path in ("/api/v1/newcomer", "/newcomer"):
         app.routes.insert(0, Route(path, newcomer, methods=["GET", "POST"]))
 

@@ -70,7 +70,8 @@ def told(client: httpx2.Client, **wanted: Any) -> dict[str, Any]:
     assert answer.status_code == 200, answer.text
     body: dict[str, Any] = answer.json()
     assert (
-        msgspec.to_builtins(msgspec.convert(body, clients_shapes.AgentContext, strict=True)) == body
+        msgspec.to_builtins(msgspec.convert(body, clients_shapes.AgentContextOut, strict=True))
+        == body
     )
     return body
 

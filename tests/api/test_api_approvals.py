@@ -5,7 +5,7 @@ import pytest
 from asking import Asking, name
 
 from lamplighter.api.routes import OPS
-from lamplighter.domain.access.access import SCOPES, SESSION_SCOPES, granted
+from lamplighter.domain.access.access import SCOPES, SESSION_SCOPES, expand_scopes
 
 RESTART = ["docker", "restart", "jellyfin"]
 HERE = "/api/v1/approvals"
@@ -171,14 +171,14 @@ def test_only_who_may_approve_decides(asking: Asking, scope: str) -> None:
 
     assert answer.status_code == (200 if scope in ("admin", "approvals:write") else 403)
     read = asking.client.get(f"{HERE}/{number}", headers=headers).status_code
-    assert read == (200 if "approvals:read" in granted([scope]) else 403)
+    assert read == (200 if "approvals:read" in expand_scopes([scope]) else 403)
 
 
 def test_no_scope_of_a_session_has_to_do_with_approvals() -> None:
     mine = {name(op) for op in OPS if "/approvals" in op.path}
 
     assert len(mine) == 3
-    assert not {each for each in granted(SESSION_SCOPES) if each.startswith("approvals")}
+    assert not {each for each in expand_scopes(SESSION_SCOPES) if each.startswith("approvals")}
 
 
 def test_the_overview_counts_what_waits(asking: Asking) -> None:

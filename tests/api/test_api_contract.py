@@ -24,7 +24,7 @@ from asking import (
 from lamplighter.api.common_shapes import Problem
 from lamplighter.api.guard import HEADERS, MAX_BODY_BYTES
 from lamplighter.api.responses import PROBLEM
-from lamplighter.api.routes import OPS, Op
+from lamplighter.api.routes import OPS, Operation
 
 every = pytest.mark.parametrize("op", OPS, ids=name)
 MUCH = b" " * (MAX_BODY_BYTES + 1)
@@ -50,7 +50,7 @@ def fields(body: dict[str, Any]) -> list[str]:
 
 
 @every
-def test_a_good_request_is_answered_in_its_shape(asking: Asking, op: Op) -> None:
+def test_a_good_request_is_answered_in_its_shape(asking: Asking, op: Operation) -> None:
     answer = asking.ask(op)
 
     assert answer.status_code == op.status
@@ -62,7 +62,7 @@ def test_a_good_request_is_answered_in_its_shape(asking: Asking, op: Op) -> None
 
 
 @every
-def test_each_answer_carries_the_headers_that_protect_it(asking: Asking, op: Op) -> None:
+def test_each_answer_carries_the_headers_that_protect_it(asking: Asking, op: Operation) -> None:
     wanted = {each.lower(): value for each, value in HEADERS.items()}
     if op.path.startswith("/api/"):
         wanted["cache-control"] = "no-store"
@@ -87,7 +87,7 @@ def test_each_answer_carries_the_headers_that_protect_it(asking: Asking, op: Op)
     ids=lambda headers: "{0[0]}: {0[1]}".format(*headers.items()),
 )
 @every
-def test_another_site_is_refused(asking: Asking, op: Op, headers: dict[str, str]) -> None:
+def test_another_site_is_refused(asking: Asking, op: Operation, headers: dict[str, str]) -> None:
     address = numbered(op.path, "1")
 
     problem(asking.ask(op, address=address, headers=headers), 403)
@@ -95,14 +95,16 @@ def test_another_site_is_refused(asking: Asking, op: Op, headers: dict[str, str]
 
 @pytest.mark.parametrize("site", ["cross-site", "same-site"])
 @pytest.mark.parametrize("op", [op for op in OPS if op.method != "GET"], ids=name)
-def test_a_browser_on_another_site_changes_nothing(asking: Asking, op: Op, site: str) -> None:
+def test_a_browser_on_another_site_changes_nothing(
+    asking: Asking, op: Operation, site: str
+) -> None:
     address = numbered(op.path, "1")
 
     problem(asking.ask(op, address=address, headers={"Sec-Fetch-Site": site}), 403)
 
 
 @every
-def test_our_own_page_may_ask(asking: Asking, op: Op) -> None:
+def test_our_own_page_may_ask(asking: Asking, op: Operation) -> None:
     here = str(asking.client.base_url).rstrip("/")
 
     answer = asking.ask(op, headers={"Origin": here, "Sec-Fetch-Site": "same-origin"})
@@ -117,7 +119,7 @@ def repeats(kind: Any) -> bool:
 
 
 @pytest.mark.parametrize("op", WITH_QUERY, ids=name)
-def test_every_wrong_parameter_is_named_at_once(asking: Asking, op: Op) -> None:
+def test_every_wrong_parameter_is_named_at_once(asking: Asking, op: Operation) -> None:
     assert op.query
     known = {field.encode_name: field.type for field in msgspec.structs.fields(op.query)}
     once = [each for each, kind in known.items() if not repeats(kind)]
@@ -130,12 +132,12 @@ def test_every_wrong_parameter_is_named_at_once(asking: Asking, op: Op) -> None:
 
 @pytest.mark.parametrize("number", ["0", str(2**63 - 1), str(2**63), "9" * 5_000])
 @pytest.mark.parametrize("op", WITH_ID, ids=name)
-def test_a_number_that_nothing_has_is_not_found(asking: Asking, op: Op, number: str) -> None:
+def test_a_number_that_nothing_has_is_not_found(asking: Asking, op: Operation, number: str) -> None:
     problem(asking.ask(op, address=numbered(op.path, number)), 404)
 
 
 @pytest.mark.parametrize("op", WITH_BODY, ids=name)
-def test_every_wrong_field_is_named_at_once(asking: Asking, op: Op) -> None:
+def test_every_wrong_field_is_named_at_once(asking: Asking, op: Operation) -> None:
     assert op.body
     known = [field.encode_name for field in msgspec.structs.fields(op.body)]
 
@@ -145,7 +147,7 @@ def test_every_wrong_field_is_named_at_once(asking: Asking, op: Op) -> None:
 
 
 @pytest.mark.parametrize("op", WITH_BODY, ids=name)
-def test_every_missing_field_is_named_at_once(asking: Asking, op: Op) -> None:
+def test_every_missing_field_is_named_at_once(asking: Asking, op: Operation) -> None:
     assert op.body
     needed = [field.encode_name for field in msgspec.structs.fields(op.body) if field.required]
 
@@ -177,7 +179,7 @@ def test_every_missing_field_is_named_at_once(asking: Asking, op: Op) -> None:
 )
 @pytest.mark.parametrize("op", WITH_BODY, ids=name)
 def test_a_body_that_is_no_object_is_refused(
-    asking: Asking, op: Op, content: bytes, status: int
+    asking: Asking, op: Operation, content: bytes, status: int
 ) -> None:
     address, headers = numbered(op.path, "1"), {"Content-Type": "application/json"}
 
@@ -185,7 +187,7 @@ def test_a_body_that_is_no_object_is_refused(
 
 
 @pytest.mark.parametrize("op", WITH_BODY, ids=name)
-def test_a_body_of_unknown_length_is_not_read_for_ever(asking: Asking, op: Op) -> None:
+def test_a_body_of_unknown_length_is_not_read_for_ever(asking: Asking, op: Operation) -> None:
     def parts() -> Iterator[bytes]:
         for _ in range(12):
             yield MUCH[:100_000]
@@ -208,7 +210,7 @@ LISTS = [
 
 
 @pytest.mark.parametrize("op", LISTS, ids=name)
-def test_every_list_is_asked_for_in_pages(op: Op) -> None:
+def test_every_list_is_asked_for_in_pages(op: Operation) -> None:
     assert {"items", "seq"} < names_in(op.gives)
     if op.path.endswith("/chain"):  # of one outage, and never more than three
         return
@@ -220,7 +222,7 @@ def test_every_list_is_asked_for_in_pages(op: Op) -> None:
 
 
 @pytest.mark.parametrize("op", OPS, ids=name)
-def test_a_query_is_not_of_any_length(asking: Asking, op: Op) -> None:
+def test_a_query_is_not_of_any_length(asking: Asking, op: Operation) -> None:
     long = {"q": "x" * 9_000}
 
     problem(asking.ask(op, params=long), 414)
@@ -228,7 +230,9 @@ def test_a_query_is_not_of_any_length(asking: Asking, op: Op) -> None:
 
 @pytest.mark.parametrize("kind", [None, "", "text/plain", "application/x-www-form-urlencoded"])
 @pytest.mark.parametrize("op", WITH_BODY, ids=name)
-def test_a_body_is_json_by_its_content_type(asking: Asking, op: Op, kind: str | None) -> None:
+def test_a_body_is_json_by_its_content_type(
+    asking: Asking, op: Operation, kind: str | None
+) -> None:
     headers = {} if kind is None else {"Content-Type": kind}
 
     problem(asking.ask(op, content=b"{}", headers=headers), 415)
@@ -247,7 +251,7 @@ def test_a_wrong_method_is_told_all_the_right_ones(asking: Asking, path: str) ->
 
 
 @pytest.mark.parametrize("op", [op for op in OPS if op.method == "GET"], ids=name)
-def test_head_answers_as_get_does_without_the_body(asking: Asking, op: Op) -> None:
+def test_head_answers_as_get_does_without_the_body(asking: Asking, op: Operation) -> None:
     host, address = f"127.0.0.1:{asking.client.base_url.port}", asking.address(op)
     way_in = asking.client.headers["authorization"]
     heads = f"HEAD {address} HTTP/1.1\r\nHost: {host}\r\nAuthorization: {way_in}\r\n\r\n"
@@ -265,7 +269,9 @@ def test_head_answers_as_get_does_without_the_body(asking: Asking, op: Op) -> No
 
 @pytest.mark.parametrize("match", ['"0-0"', '"nonsense"', "", "7", '"1-2", "3-4"'])
 @pytest.mark.parametrize("op", WITH_VERSION, ids=name)
-def test_a_stale_change_is_refused_with_the_current_row(asking: Asking, op: Op, match: str) -> None:
+def test_a_stale_change_is_refused_with_the_current_row(
+    asking: Asking, op: Operation, match: str
+) -> None:
     address = asking.address(op)
     row = asking.client.get(row_of(address))
 
@@ -277,7 +283,7 @@ def test_a_stale_change_is_refused_with_the_current_row(asking: Asking, op: Op, 
 
 
 @pytest.mark.parametrize("op", WITH_VERSION, ids=name)
-def test_a_change_that_is_not_stale_is_made(asking: Asking, op: Op) -> None:
+def test_a_change_that_is_not_stale_is_made(asking: Asking, op: Operation) -> None:
     address = asking.address(op)
     tag = asking.client.get(row_of(address)).headers["etag"]
 

@@ -9,7 +9,7 @@ import httpx2
 import pytest
 
 from lamplighter.repository.store import driver
-from lamplighter.usecases.sessions.halt import Brake
+from lamplighter.usecases.sessions.halt import HaltControl
 from living import Home, Server
 
 HALT = "/api/v1/halt"
@@ -80,7 +80,7 @@ def test_the_button_halts_everything_while_another_program_holds_the_database(
 def test_a_button_that_was_not_recorded_yet_is_released_by_the_button(
     own_server: Server, own_client: httpx2.Client
 ) -> None:
-    brake = Brake(own_server.home.path / "HALT")
+    brake = HaltControl(own_server.home.path / "HALT")
     brake.write("a flood", by="anna", now=datetime(2026, 1, 1, tzinfo=UTC))
     assert own_client.get(HALT).json()["halted"]
 

@@ -8,8 +8,8 @@ from concurrent.futures import ThreadPoolExecutor
 import httpx2
 import pytest
 
-from lamplighter.api.access.callers import CHECK_SECONDS, FAILURES
-from lamplighter.api.access.login import WRONG
+from lamplighter.api.access.callers import CHECK_SECONDS, MAX_FAILURES
+from lamplighter.api.access.login import INVALID_CODE
 from lamplighter.api.access.login_page import CSP
 from living import Server
 
@@ -116,7 +116,7 @@ def test_a_wrong_code_is_told_kindly_and_tied_to_its_field(browser: httpx2.Clien
     for answer in (browser.get("/login?code=x"), browser.post("/login", data={"code": ""})):
         assert answer.status_code == 401
         assert answer.headers["content-type"] == "text/html; charset=utf-8"
-        assert f'<p class="error" id="error" role="alert">{WRONG}</p>' in answer.text
+        assert f'<p class="error" id="error" role="alert">{INVALID_CODE}</p>' in answer.text
         assert 'aria-invalid="true" aria-describedby="error hint"' in answer.text
         assert "lamplighter login" in answer.text
     assert not logged_in(browser)
@@ -169,7 +169,7 @@ def test_of_many_who_open_a_link_at_once_one_is_logged_in(own_server: Server) ->
 def test_many_wrong_codes_lock_out_neither_the_operator_nor_another_address(
     own_server: Server, browser: httpx2.Client
 ) -> None:
-    wrong = [browser.get(f"/login?code={number}").status_code for number in range(FAILURES)]
+    wrong = [browser.get(f"/login?code={number}").status_code for number in range(MAX_FAILURES)]
 
     over = browser.get("/login", params={"code": "another"})
     script = browser.get("/login", params={"code": "another"}, headers={"Accept": "*/*"})
@@ -178,7 +178,7 @@ def test_many_wrong_codes_lock_out_neither_the_operator_nor_another_address(
         beside = elsewhere.get("/login", params={"code": "another"})
     right = browser.get("/login", params={"code": own_server.home.code()})
 
-    assert wrong == [401] * FAILURES
+    assert wrong == [401] * MAX_FAILURES
     assert (over.status_code, script.status_code, beside.status_code) == (429, 429, 401)
     assert 1 <= int(over.headers["retry-after"]) <= 61
     assert script.json()["title"] == "Too many tries"
@@ -186,7 +186,7 @@ def test_many_wrong_codes_lock_out_neither_the_operator_nor_another_address(
 
 
 def test_the_same_wrong_code_counts_once(browser: httpx2.Client) -> None:
-    found = {browser.get("/login?code=x").status_code for _ in range(2 * FAILURES)}
+    found = {browser.get("/login?code=x").status_code for _ in range(2 * MAX_FAILURES)}
 
     assert found == {401}
 

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from lamplighter.api.openapi import openapi
-from lamplighter.api.routes import OPS, Op
+from lamplighter.api.routes import OPS, Operation
 
 EACH = 8
 ids = st.sampled_from(["0", "1", "2", "7", "007", str(2**63 - 1), str(2**64)])
@@ -39,13 +39,13 @@ def names_of(form: type[msgspec.Struct] | None) -> list[str]:
     return [*known, "nonsense"]
 
 
-def allowed(op: Op) -> set[int]:
+def allowed(op: Operation) -> set[int]:
     path = openapi()["paths"][op.path.replace(":int", "")]
     return {int(status) for status in path[op.method.lower()]["responses"]}
 
 
 @pytest.mark.parametrize("op", OPS, ids=name)
-def test_no_request_breaks_a_route(asking: Asking, op: Op) -> None:
+def test_no_request_breaks_a_route(asking: Asking, op: Operation) -> None:
     told = allowed(op)
 
     @settings(

@@ -10,8 +10,8 @@ import httpx2
 import pytest
 from asking import Asking, name
 
-from lamplighter.api.routes import OPS, Op
-from lamplighter.domain.access.access import SESSION_SCOPES, granted
+from lamplighter.api.routes import OPS, Operation
+from lamplighter.domain.access.access import SESSION_SCOPES, expand_scopes
 from living import Ran, Server
 
 # a question that is too long for an address; it changes nothing
@@ -20,12 +20,12 @@ ENGINE = Path(__file__).parents[1] / "fakes" / "tries_all.py"
 NEVER = ("tokens", "settings", "approvals")
 
 
-def allowed(op: Op) -> bool:
+def allowed(op: Operation) -> bool:
     if "/hooks/" in op.path:  # for interactive agents: a session of ours is none
         return False
     if op.across:  # what is of every project is not for who is bound to one
         return False
-    return op.scope in (None, "any") or op.scope in granted(SESSION_SCOPES)
+    return op.scope in (None, "any") or op.scope in expand_scopes(SESSION_SCOPES)
 
 
 def tried(server: Server, client: httpx2.Client, path: Path, *words: str) -> tuple[Ran, Any]:

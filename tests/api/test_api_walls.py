@@ -7,7 +7,7 @@ import httpx2
 import pytest
 
 from lamplighter.api.routes import OPS
-from lamplighter.domain.access.access import Credential, hashed
+from lamplighter.domain.access.access import Credential, hash_secret
 from living import Home, Server
 
 CANARY = "Canary of the other project"
@@ -56,7 +56,9 @@ def bound(there: Server, request: pytest.FixtureRequest) -> Iterator[httpx2.Clie
     own = session_of(there, "ops")
     column = f"session_id = {own}" if request.param == "session" else "agent = 'hermes'"
     there.home.write(
-        f"UPDATE tokens SET {column}, secret_hash = ? WHERE id = ?", hashed(SECRET), token["id"]
+        f"UPDATE tokens SET {column}, secret_hash = ? WHERE id = ?",
+        hash_secret(SECRET),
+        token["id"],
     )
     headers = {"Authorization": f"Bearer {Credential(token['id'], SECRET)}"}
     with httpx2.Client(base_url=there.url, headers=headers, timeout=20) as client:

@@ -12,9 +12,9 @@ import httpx2
 import pytest
 import uvicorn
 
-from lamplighter.api.app import MISSING, create_app
+from lamplighter.api.app import APP_MISSING, create_app
 from lamplighter.config.settings import read_settings
-from lamplighter.domain.relate import built_in
+from lamplighter.domain.relate import builtin_lexicon
 from lamplighter.mcp.endpoint import Endpoint
 from lamplighter.serve import web as process
 from lamplighter.serve.commands import access
@@ -31,7 +31,8 @@ def serving(tmp_path: Path) -> Iterator[httpx2.Client]:
     access.prepare(settings)
     listening = process.bind("127.0.0.1", 0)
     app = create_app(
-        lambda: process._door(settings, built_in(), Endpoint()), web_directory=tmp_path / "web"
+        lambda: process._open_context(settings, builtin_lexicon(), Endpoint()),
+        web_directory=tmp_path / "web",
     )
     config = uvicorn.Config(app, log_config=None, access_log=False, timeout_graceful_shutdown=1)
     server = uvicorn.Server(config)
@@ -76,7 +77,7 @@ def test_every_address_of_the_app_is_its_page(
 def test_an_app_that_was_not_built_is_told_in_words(serving: httpx2.Client, path: str) -> None:
     answer = serving.get(path)
 
-    assert (answer.status_code, answer.text) == (503, MISSING)
+    assert (answer.status_code, answer.text) == (503, APP_MISSING)
     assert serving.get("/api/v1/memories").status_code == 200
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from lamplighter.api.agentops.routes import ENTRIES
+from lamplighter.api.agentops.routes import OPERATIONS
 from living import Home, Server
 from memory_service import MemoryService
 
@@ -32,7 +32,7 @@ def test_every_route_is_on_the_page() -> None:
     rows = [
         f"| `{each.method}` | `{each.path.replace(':path', '')}` | {each.about} | "
         + ("everybody |" if each.scope is None else f"`{each.scope}` |")
-        for each in ENTRIES
+        for each in OPERATIONS
     ]
 
     assert re.findall(r"^\| `[A-Z]+` \|.*$", PAGE.read_text(), re.MULTILINE) == rows

@@ -8,15 +8,15 @@ from lamplighter.domain.clients.agent import Agent
 from lamplighter.domain.memory.memory import Candidate, Category, Memory, Source
 from lamplighter.domain.secrets.redact import Redactor
 from lamplighter.domain.services.service import Service, Services
-from lamplighter.domain.sessions.session import Plan, Session
-from lamplighter.mcp.client_context import Desk
+from lamplighter.domain.sessions.session import Session, SessionPlan
+from lamplighter.mcp.client_context import ClientContext
 from lamplighter.mcp.tools import tools_of
 from lamplighter.repository import Database, writing
 from lamplighter.repository.sessions import sessions
 from lamplighter.repository.upkeep import leases
 from lamplighter.usecases.memory import knowledge
-from lamplighter.usecases.memory.remember import Manner, remember
-from lamplighter.usecases.sessions.toolbox import Answer, Tools
+from lamplighter.usecases.memory.remember import LearningOptions, remember
+from lamplighter.usecases.sessions.toolbox import OfferedTools, ToolOutput
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 SERVICES = Services((Service(name="Web", depends_on=("db",)), Service(name="db")))
@@ -28,9 +28,9 @@ WAL = {
 }
 
 
-def desk(db: Database, *agents: Agent, **more: Any) -> Desk:
+def desk(db: Database, *agents: Agent, **more: Any) -> ClientContext:
     given = {"redact": SECRETIVE, "now": lambda: NOON, "services": lambda: SERVICES} | more
-    return Desk(db=db, agents=agents, **given)
+    return ClientContext(db=db, agents=agents, **given)
 
 
 def person(*scopes: str, number: int = 1) -> Caller:
@@ -49,23 +49,23 @@ def session_caller(session: Session, number: int = 3) -> Caller:
 async def opened(db: Database, *, tier: int = 2, **more: Any) -> Session:
     """Open a session as the supervisor does."""
     async with writing(db):
-        leader = await leases.get(db) or await leases.take(
+        leader = await leases.get(db) or await leases.acquire(
             db, pid=1, engine="exec", interval_seconds=60, dry_run=False, now=NOON
         )
-        plan = Plan(tier=tier, engine="exec", **more)
+        plan = SessionPlan(tier=tier, engine="exec", **more)
         return await sessions.insert(db, plan, model=None, epoch=leader.epoch, now=NOON)
 
 
-async def box(here: Desk, caller: Caller, *, project: str = "") -> Tools:
+async def box(here: ClientContext, caller: Caller, *, project: str = "") -> OfferedTools:
     """Return the tools of a caller."""
     return tools_of(here, await here.speaker(caller, project=project))
 
 
-async def names(here: Desk, caller: Caller) -> set[str]:
+async def names(here: ClientContext, caller: Caller) -> set[str]:
     return {each.name for each in (await box(here, caller)).tools}
 
 
-async def used(tools: Tools, name: str, **given: Any) -> dict[str, Any]:
+async def used(tools: OfferedTools, name: str, **given: Any) -> dict[str, Any]:
     """Use a tool that does what it is asked, and return its values."""
     answer = await tools.use(name, given)
     assert not answer.is_error, answer.text
@@ -73,16 +73,16 @@ async def used(tools: Tools, name: str, **given: Any) -> dict[str, Any]:
     return dict(answer.found)
 
 
-async def said(tools: Tools, name: str, **given: Any) -> str:
+async def said(tools: OfferedTools, name: str, **given: Any) -> str:
     """Use a tool that does what it is asked, and return its words."""
     answer = await tools.use(name, given)
     assert not answer.is_error, answer.text
     return answer.text
 
 
-async def refused(tools: Tools, name: str, **given: Any) -> str:
+async def refused(tools: OfferedTools, name: str, **given: Any) -> str:
     """Use a tool that does not do what it is asked, and return why."""
-    answer: Answer = await tools.use(name, given)
+    answer: ToolOutput = await tools.use(name, given)
     assert answer.is_error, answer.text
     return answer.text
 
@@ -92,7 +92,7 @@ async def kept(db: Database, text: str, *, project: str, **more: Any) -> Memory:
     given = {"category": Category.DISCOVERY, "service": None, "tier": 0, "session_id": None} | more
     candidate = Candidate(observation=text, project=project, source=Source.CLIENT, **given)
     now, window = NOON, timedelta(0)
-    return (await knowledge.keep(db, candidate, now=now, redact=SECRETIVE, window=window)).memory
+    return (await knowledge.save(db, candidate, now=now, redact=SECRETIVE, window=window)).memory
 
 
 async def learned(db: Database, text: str, *, service: str | None = None) -> Memory:
@@ -100,4 +100,6 @@ async def learned(db: Database, text: str, *, service: str | None = None) -> Mem
     candidate = Candidate(
         category=Category.BEHAVIOR, service=service, observation=text, tier=0, session_id=None
     )
-    return (await remember(db, candidate, now=NOON, manner=Manner(redact=SECRETIVE))).memory
+    return (
+        await remember(db, candidate, now=NOON, manner=LearningOptions(redact=SECRETIVE))
+    ).memory

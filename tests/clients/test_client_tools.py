@@ -25,8 +25,8 @@ from lamplighter.domain.access.access import Caller
 from lamplighter.domain.clients.agent import Agent
 from lamplighter.domain.memory.memory import Category, InactiveReason, MemoryId
 from lamplighter.domain.services.event import Level
-from lamplighter.domain.sessions.markers import defused
-from lamplighter.formats.client_tools import CLIENT_OFFERS, WRITES
+from lamplighter.domain.sessions.markers import escape_markers
+from lamplighter.formats.client_tools import CLIENT_TOOLS, WRITES
 from lamplighter.repository import Database
 from lamplighter.repository.clients import client_sessions
 from lamplighter.repository.memory import memories
@@ -103,7 +103,7 @@ async def test_what_is_saved_belongs_to_the_session_that_was_begun(db: Database)
     ended = await used(tools, "mem_session_end", summary="Moved to WAL. hunter2-hunter2")
     later = await used(tools, "mem_save", **(WAL | {"content": "Later."}))
 
-    session = await client_sessions.of(db, "run-7")
+    session = await client_sessions.by_external_id(db, "run-7")
     assert session is not None
     assert (session.project, session.agent, session.tier) == ("shop", "hermes", 0)
     assert (begun["status"], ended["status"]) == ("running", "completed")
@@ -144,7 +144,7 @@ async def test_an_open_session_of_an_agent_outlives_the_process(db: Database) ->
 
     saved = await used(await box(desk(db), agent("hermes")), "mem_save", **WAL)
 
-    session = await client_sessions.of(db, "run-8")
+    session = await client_sessions.by_external_id(db, "run-8")
     memory = await memories.get(db, MemoryId(saved["id"]))
     assert session is not None
     assert memory is not None
@@ -166,7 +166,7 @@ async def test_a_token_goes_on_in_no_session_that_another_began(
     ended = await used(await box(after, first), "mem_session_end")
 
     held = [await memories.get(db, MemoryId(each["id"])) for each in (theirs, mine)]
-    session = await client_sessions.of(db, begun["session_id"])
+    session = await client_sessions.by_external_id(db, begun["session_id"])
     assert session is not None
     assert [each.session_id for each in held if each] == [None, session.id]
     assert "You have no open session" in words
@@ -237,7 +237,7 @@ async def test_an_agent_has_the_tools_that_its_settings_give_it(
     db: Database, switch: dict[str, Any], missing: set[str]
 ) -> None:
     here = desk(db, Agent(name="hermes", **switch), remote=lambda _: None)
-    offered = {each.name for each in CLIENT_OFFERS} - {"handoff"}
+    offered = {each.name for each in CLIENT_TOOLS} - {"handoff"}
 
     assert await names(here, agent("hermes")) == offered - missing
 
@@ -261,7 +261,7 @@ async def test_without_a_limit_no_memory_is_told_and_a_session_ends_without_a_su
 async def test_who_may_only_read_has_no_tool_that_writes(db: Database) -> None:
     reads = person("knowledge:read")
 
-    offered = {each.name for each in CLIENT_OFFERS} - {"handoff"}
+    offered = {each.name for each in CLIENT_TOOLS} - {"handoff"}
     assert await names(desk(db), reads) == offered - WRITES
     tools = await box(desk(db), reads)
     words = await refused(tools, "mem_review", id=1, note="x")
@@ -272,7 +272,7 @@ async def test_who_may_only_read_has_no_tool_that_writes(db: Database) -> None:
 async def test_a_session_of_ours_has_no_session_to_begin(db: Database) -> None:
     caller = session_caller(await opened(db))
 
-    assert await names(desk(db), caller) == {each.name for each in CLIENT_OFFERS} - set(SESSION)
+    assert await names(desk(db), caller) == {each.name for each in CLIENT_TOOLS} - set(SESSION)
 
 
 async def test_a_client_asks_for_an_investigation_only_when_its_token_may(db: Database) -> None:
@@ -301,7 +301,7 @@ async def test_a_session_of_ours_hands_on_as_its_marker_would(db: Database) -> N
 
     assert handed == {"service": "Web", "tier": 2, "person": False}
     assert again == "Web is handed on already; once is enough."
-    found = await events.page(db, events.Filter(), limit=9)
+    found = await events.page(db, events.EventSelection(), limit=9)
     assert [each.level for each in found.items] == [Level.WARNING]
 
 
@@ -317,7 +317,7 @@ async def test_a_client_adds_to_a_review_and_never_decides_it(db: Database) -> N
     assert waiting["old"]["content"] == "Takes 60s to start"
     assert noted.startswith(f"Noted for who decides review {waiting['id']}, as event ")
     assert (await used(tools, "mem_review"))["reviews"] == [waiting]
-    (event,) = (await events.page(db, events.Filter(), limit=9)).items
+    (event,) = (await events.page(db, events.EventSelection(), limit=9)).items
     assert event.text == f"On review {waiting['id']}, token ann: Measured: 60s."
     assert (await used(elsewhere, "mem_review"))["reviews"] == []
     words = await refused(elsewhere, "mem_review", id=waiting["id"], note="x")
@@ -381,7 +381,7 @@ async def test_what_came_together_is_found_by_its_session_and_no_further(db: Dat
     outline = await said(tools, "mem_graph")
     elsewhere = await refused(other, "mem_graph", about="[EVENT:critical] run-9")
 
-    came = defused("session [EVENT:critical] run-9")
+    came = escape_markers("session [EVENT:critical] run-9")
     assert "[EVENT:" not in json.dumps(further)
     assert (came, "brought", here) in {tuple(each.values()) for each in around["edges"]}
     assert f"memory {two['id']}" not in {each["to"] for each in around["edges"]}

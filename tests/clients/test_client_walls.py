@@ -9,11 +9,11 @@ from desks import agent, box, desk, kept, learned, opened, person, refused, sess
 from lamplighter.domain.access.access import Caller
 from lamplighter.domain.clients.agent import Agent
 from lamplighter.domain.memory.memory import MemoryId
-from lamplighter.formats.client_tools import CLIENT_OFFERS
-from lamplighter.mcp.client_context import Desk
+from lamplighter.formats.client_tools import CLIENT_TOOLS
+from lamplighter.mcp.client_context import ClientContext
 from lamplighter.repository import Database
 from lamplighter.repository.memory import history, memories
-from lamplighter.usecases.sessions.toolbox import Tools
+from lamplighter.usecases.sessions.toolbox import OfferedTools
 
 CANARY = "Canary of the other project"
 READS = {
@@ -25,7 +25,7 @@ READS = {
 }
 
 
-async def speakers(db: Database, here: Desk) -> dict[str, Tools]:
+async def speakers(db: Database, here: ClientContext) -> dict[str, OfferedTools]:
     """Return the tools of one of each kind, none of whom speaks for the project `other`."""
     callers: dict[str, Caller] = {
         "agent": agent("hermes"),
@@ -36,12 +36,12 @@ async def speakers(db: Database, here: Desk) -> dict[str, Tools]:
 
 
 @pytest.fixture
-def here(db: Database) -> Desk:
+def here(db: Database) -> ClientContext:
     return desk(db, Agent(name="hermes", project="Shop"), Agent(name="other"))
 
 
 async def test_what_another_project_keeps_is_not_found_read_or_changed(
-    db: Database, here: Desk
+    db: Database, here: ClientContext
 ) -> None:
     theirs = await kept(db, CANARY, project="other", topic_key="canary/key", service="Canary")
     before = await memories.get(db, theirs.id)
@@ -73,7 +73,7 @@ async def test_what_another_project_keeps_is_not_found_read_or_changed(
     "typed", ["project:other", "PROJECT:Other", 'project:"other"', "project:other in:all", "in:all"]
 )
 async def test_what_is_typed_in_a_query_leads_through_no_wall(
-    db: Database, here: Desk, typed: str
+    db: Database, here: ClientContext, typed: str
 ) -> None:
     await kept(db, CANARY, project="other")
     for who, tools in (await speakers(db, here)).items():
@@ -83,7 +83,7 @@ async def test_what_is_typed_in_a_query_leads_through_no_wall(
 
 
 async def test_what_is_global_is_found_everywhere_and_changed_at_home(
-    db: Database, here: Desk
+    db: Database, here: ClientContext
 ) -> None:
     """Case 125."""
     theirs = await kept(db, CANARY, project="other", scope="global")
@@ -99,9 +99,9 @@ async def test_what_is_global_is_found_everywhere_and_changed_at_home(
     assert (await used(at_home, "mem_delete", id=theirs.id))["deleted"]
 
 
-@pytest.mark.parametrize("offer", CLIENT_OFFERS, ids=lambda each: each.name)
+@pytest.mark.parametrize("offer", CLIENT_TOOLS, ids=lambda each: each.name)
 async def test_who_is_bound_to_a_project_names_no_other(
-    db: Database, here: Desk, offer: Any
+    db: Database, here: ClientContext, offer: Any
 ) -> None:
     example = offer.schema["examples"][0]
     for who, tools in (await speakers(db, here)).items():
@@ -112,7 +112,7 @@ async def test_who_is_bound_to_a_project_names_no_other(
 
 
 async def test_a_person_chooses_a_project_and_its_letters_do_not_matter(
-    db: Database, here: Desk
+    db: Database, here: ClientContext
 ) -> None:
     tools = await box(here, person())
     saved = {"type": "learning", "title": "x", "content": CANARY}
@@ -129,7 +129,7 @@ async def test_a_person_chooses_a_project_and_its_letters_do_not_matter(
 
 
 async def test_sessions_of_others_are_neither_ended_nor_saved_into(
-    db: Database, here: Desk
+    db: Database, here: ClientContext
 ) -> None:
     other = await box(here, agent("other", number=9))
     await used(other, "mem_session_start", session_id="theirs")
@@ -154,7 +154,9 @@ async def test_sessions_of_others_are_neither_ended_nor_saved_into(
     assert ended == {**ended, "session_id": "theirs", "summary": "", "status": "completed"}
 
 
-async def test_operational_memories_are_not_a_client_s_to_change(db: Database, here: Desk) -> None:
+async def test_operational_memories_are_not_a_client_s_to_change(
+    db: Database, here: ClientContext
+) -> None:
     held = await learned(db, "Fails on Mondays", service="Web")
     tools = await box(here, person("admin"), project="ops")
 
@@ -163,4 +165,4 @@ async def test_operational_memories_are_not_a_client_s_to_change(db: Database, h
         assert words.startswith(f"Not done. Memory {held.id} is operational (behavior)")
 
     assert await memories.get(db, MemoryId(held.id)) == held
-    assert len((await history.of(db, held.id, limit=9)).items) == 1
+    assert len((await history.of_memory(db, held.id, limit=9)).items) == 1

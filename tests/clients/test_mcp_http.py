@@ -16,13 +16,13 @@ from hypothesis import strategies as st
 from mcp.client.client import Client
 from mcp.client.streamable_http import streamable_http_client
 
-from lamplighter.formats.client_tools import CLIENT_OFFERS, HANDOFF
+from lamplighter.formats.client_tools import CLIENT_TOOLS, HANDOFF
 from living import Server
 
 LIST = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}
 HEADERS = {"Accept": "application/json, text/event-stream", "Content-Type": "application/json"}
 HTTP = httpx2.Client(trust_env=False, follow_redirects=False, timeout=30)
-NAMES = [each.name for each in CLIENT_OFFERS if each is not HANDOFF]
+NAMES = [each.name for each in CLIENT_TOOLS if each is not HANDOFF]
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -202,7 +202,7 @@ ANYTHING = st.recursive(
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=8), inner),
     max_leaves=6,
 )
-FIELDS = sorted({name for each in CLIENT_OFFERS for name in each.schema["properties"]})
+FIELDS = sorted({name for each in CLIENT_TOOLS for name in each.schema["properties"]})
 
 
 @settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))

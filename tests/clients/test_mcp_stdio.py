@@ -12,11 +12,11 @@ from desks import WAL
 from mcp.client.client import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 
-from lamplighter.formats.client_tools import CLIENT_OFFERS, HANDOFF
+from lamplighter.formats.client_tools import CLIENT_TOOLS, HANDOFF
 from living import Home
 
 ARGV = ["-m", "lamplighter", "mcp"]
-NAMES = [each.name for each in CLIENT_OFFERS if each is not HANDOFF]
+NAMES = [each.name for each in CLIENT_TOOLS if each is not HANDOFF]
 BEGIN = {
     "jsonrpc": "2.0",
     "id": 0,

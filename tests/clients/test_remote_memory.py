@@ -14,17 +14,17 @@ import pytest
 from lamplighter.domain.access.access import Caller
 from lamplighter.domain.clients.agent import Agent
 from lamplighter.domain.errors import Conflict, Invalid, LamplighterError, NotFound, Unavailable
-from lamplighter.domain.memory.knowledge import Outcome
+from lamplighter.domain.memory.knowledge import SaveOutcome
 from lamplighter.domain.memory.memory import Candidate, Category, Source
-from lamplighter.domain.search.search import Method, Wanted
+from lamplighter.domain.search.search import SearchMethod, SearchRequest
 from lamplighter.domain.secrets.redact import Redactor
 from lamplighter.domain.services.service import Services
 from lamplighter.domain.sessions.session import Status
-from lamplighter.mcp.client_context import Desk
+from lamplighter.mcp.client_context import ClientContext
 from lamplighter.mcp.tools import tools_of
 from lamplighter.repository import Database
 from lamplighter.usecases.clients import remote_http
-from lamplighter.usecases.clients.remote import Remote, Remotes
+from lamplighter.usecases.clients.remote import RemoteStore, RemoteStores
 from living import Home, free_port
 from memory_service import MemoryService
 
@@ -50,20 +50,20 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MemoryService]
 
 
 @pytest.fixture(params=["", "/agentops"])
-def there(service: MemoryService, request: pytest.FixtureRequest) -> Remote:
+def there(service: MemoryService, request: pytest.FixtureRequest) -> RemoteStore:
     """Speak to the service at its root, and where it is strict; in a project of its own."""
     name = f"coder{next(NAMES)}"
-    return Remote(Agent(name=name, memory_url=f"{service.url}{request.param}"), REDACT)
+    return RemoteStore(Agent(name=name, memory_url=f"{service.url}{request.param}"), REDACT)
 
 
 NAMES = iter(range(1_000))
 
 
-def wal(there: Remote, **more: Any) -> Candidate:
+def wal(there: RemoteStore, **more: Any) -> Candidate:
     return replace(WAL, project=there.agent.reads, **more)
 
 
-async def test_the_three_tiers_are_those_of_the_service(there: Remote) -> None:
+async def test_the_three_tiers_are_those_of_the_service(there: RemoteStore) -> None:
     first = await there.save(wal(there, topic_key="db/wal"), session_id=None)
     again = await there.save(
         wal(there, topic_key="db/wal", observation="It is on by default now."), session_id=None
@@ -71,13 +71,13 @@ async def test_the_three_tiers_are_those_of_the_service(there: Remote) -> None:
     same = await there.save(wal(there, observation="IT is on  by default now."), session_id=None)
 
     outcomes = [each.outcome for each in (first, again, same)]
-    assert outcomes == [Outcome.CREATED, Outcome.UPDATED, Outcome.DEDUPLICATED]
+    assert outcomes == [SaveOutcome.CREATED, SaveOutcome.UPDATED, SaveOutcome.DEDUPLICATED]
     assert {each.memory.id for each in (first, again, same)} == {first.memory.id}
     assert (again.memory.revision_count, same.memory.duplicate_count) == (2, 2)
 
 
 async def test_what_is_saved_there_is_found_told_and_read(
-    there: Remote, service: MemoryService
+    there: RemoteStore, service: MemoryService
 ) -> None:
     project = there.agent.reads
     kept = await there.save(wal(there, tags=("sqlite",)), session_id=None)
@@ -86,12 +86,16 @@ async def test_what_is_saved_there_is_found_told_and_read(
         session_id=None,
     )
 
-    results = await there.search(Wanted(query="wal mode", project=project, limit=5))
+    results = await there.search(SearchRequest(query="wal mode", project=project, limit=5))
     told = await there.context(project, "wal mode", limit=5)
     read = await there.read(project, kept.memory.id)
 
     found = results.found[0]  # the other one is near it: of the same session
-    assert (found.rank, found.method, results.memories[0].title) == (1, Method.WORDS, WAL.title)
+    assert (found.rank, found.method, results.memories[0].title) == (
+        1,
+        SearchMethod.WORDS,
+        WAL.title,
+    )
     assert found.score > 0
     answer = httpx2.get(f"{service.url}/context", params={"project": project, "query": "wal mode"})
     assert told.text == answer.json()["context"]
@@ -104,21 +108,21 @@ async def test_what_is_saved_there_is_found_told_and_read(
     assert read.created_at.year >= 2026
 
 
-async def test_only_the_type_that_is_wanted_is_found(there: Remote) -> None:
+async def test_only_the_type_that_is_wanted_is_found(there: RemoteStore) -> None:
     await there.save(wal(there), session_id=None)
-    wanted = Wanted(query="wal", project=there.agent.reads, categories=(Category.BUGFIX,))
+    wanted = SearchRequest(query="wal", project=there.agent.reads, categories=(Category.BUGFIX,))
 
     assert (await there.search(wanted)).found == ()
 
 
-async def test_context_limit_0_tells_no_observation(there: Remote) -> None:
+async def test_context_limit_0_tells_no_observation(there: RemoteStore) -> None:
     await there.save(wal(there), session_id=None)
 
     assert (await there.context(there.agent.reads, "wal", limit=0)).text == ""
 
 
 async def test_a_session_there_holds_what_is_saved_in_it(
-    there: Remote, service: MemoryService
+    there: RemoteStore, service: MemoryService
 ) -> None:
     project = there.agent.reads
     begun = await there.start(project, f"{project}-one", "/srv/hunter2-hunter2")
@@ -137,8 +141,8 @@ async def test_a_session_there_holds_what_is_saved_in_it(
         await there.end(project, None, "")
 
 
-async def test_without_auto_summarize_no_summary_is_sent(there: Remote) -> None:
-    quiet = Remote(replace(there.agent, auto_summarize=False), REDACT)
+async def test_without_auto_summarize_no_summary_is_sent(there: RemoteStore) -> None:
+    quiet = RemoteStore(replace(there.agent, auto_summarize=False), REDACT)
     project = quiet.agent.reads
     await quiet.start(project, f"{project}-quiet", None)
 
@@ -147,7 +151,7 @@ async def test_without_auto_summarize_no_summary_is_sent(there: Remote) -> None:
     assert ended.summary == ""
 
 
-async def test_what_is_of_another_project_is_not_read(there: Remote) -> None:
+async def test_what_is_of_another_project_is_not_read(there: RemoteStore) -> None:
     other = await there.save(replace(WAL, project="elsewhere"), session_id=None)
 
     with pytest.raises(NotFound):
@@ -156,7 +160,7 @@ async def test_what_is_of_another_project_is_not_read(there: Remote) -> None:
         await there.read(there.agent.reads, 999_999)
 
 
-async def test_what_may_not_enter_is_not_even_sent(there: Remote) -> None:
+async def test_what_may_not_enter_is_not_even_sent(there: RemoteStore) -> None:
     with pytest.raises(Invalid):
         await there.save(wal(there, observation="  "), session_id=None)
     kept = await there.save(
@@ -172,13 +176,13 @@ async def test_tools_of_such_an_agent_keep_nothing_here(
     db: Database, service: MemoryService
 ) -> None:
     agent = Agent(name="away", memory_url=service.url)
-    desk = Desk(
+    desk = ClientContext(
         db=db,
         now=lambda: NOON,
         redact=REDACT,
         services=Services,
         agents=(agent,),
-        remote=Remotes(REDACT).of,
+        remote=RemoteStores(REDACT).of,
     )
     caller = Caller(kind="token", id=0, name="", scopes=("knowledge:write",), agent="away")
     box = tools_of(desk, await desk.speaker(caller))
@@ -198,7 +202,7 @@ async def test_tools_of_such_an_agent_keep_nothing_here(
         assert await db.fetch_val(f"SELECT count(*) FROM {table}") == 0
 
 
-async def test_a_budget_holds_for_a_service_elsewhere(there: Remote) -> None:
+async def test_a_budget_holds_for_a_service_elsewhere(there: RemoteStore) -> None:
     long = " ".join(f"The copy of step {at} lands on the second disk." for at in range(20))
     await there.save(wal(there, observation=long), session_id=None)
 
@@ -212,16 +216,16 @@ async def test_a_budget_holds_for_a_service_elsewhere(there: Remote) -> None:
 
 
 async def test_one_that_is_not_there_is_told_in_words() -> None:
-    gone = Remote(Agent(name="a", memory_url=f"http://127.0.0.1:{free_port()}"), REDACT)
+    gone = RemoteStore(Agent(name="a", memory_url=f"http://127.0.0.1:{free_port()}"), REDACT)
 
     with pytest.raises(Unavailable) as raised:
-        await gone.search(Wanted(query="x"))
+        await gone.search(SearchRequest(query="x"))
 
     assert str(raised.value).startswith("The memory service of the agent a at http://127.0.0.1:")
 
 
 @asynccontextmanager
-async def answering(*parts: bytes, pause: float = 0.0) -> AsyncIterator[Remote]:
+async def answering(*parts: bytes, pause: float = 0.0) -> AsyncIterator[RemoteStore]:
     """Stand in for a service that answers whatever it is asked with some bytes."""
 
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -241,7 +245,7 @@ async def answering(*parts: bytes, pause: float = 0.0) -> AsyncIterator[Remote]:
     server = await asyncio.start_server(answer, "127.0.0.1", 0)
     port = server.sockets[0].getsockname()[1]
     url = f"http://127.0.0.1:{port}"
-    there = Remote(Agent(name="a", memory_url=url, memory_token="lamp_1_token"), REDACT)
+    there = RemoteStore(Agent(name="a", memory_url=url, memory_token="lamp_1_token"), REDACT)
     try:
         yield there
     finally:
@@ -279,7 +283,7 @@ async def test_what_a_service_answers_wrongly_is_told_in_words(
 ) -> None:
     async with answering(answer) as there:
         with pytest.raises(kind) as raised:
-            await there.search(Wanted(query="x"))
+            await there.search(SearchRequest(query="x"))
 
     assert words in str(raised.value)
     assert "hunter2" not in str(raised.value)
@@ -292,7 +296,7 @@ BUG = {**OURS, "id": 4, "type": "bugfix"}
 
 
 async def test_what_a_service_tells_of_other_projects_goes_no_further() -> None:
-    wanted = Wanted(query="x", project="p", categories=(Category.DECISION,), limit=3)
+    wanted = SearchRequest(query="x", project="p", categories=(Category.DECISION,), limit=3)
     async with answering(said("200 OK", [THEIRS, BUG, OURS, THEIRS, SHARED])) as there:
         found = await there.search(wanted)
     ended = [{"id": name, "summary": f"Of {name}", "project": name} for name in ("other", "p")]
@@ -331,7 +335,7 @@ async def test_what_a_service_tells_of_other_projects_goes_no_further() -> None:
 async def test_a_redirect_leads_to_no_other_place(place: str, words: str) -> None:
     async with answering(said("302 Found", b"", Location=place)) as there:
         with pytest.raises(Unavailable) as raised:
-            await there.search(Wanted(query="x"))
+            await there.search(SearchRequest(query="x"))
 
     assert words in str(raised.value)
 
@@ -340,18 +344,18 @@ async def test_an_endless_answer_is_cut_off() -> None:
     head = b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n["
     async with answering(head, *[b" " * 2**20] * 6) as there:
         with pytest.raises(Unavailable) as raised:
-            await there.search(Wanted(query="x"))
+            await there.search(SearchRequest(query="x"))
 
     assert "it answers with more than 4 MB" in str(raised.value)
 
 
 async def test_one_that_hangs_or_trickles_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(remote_http, "SECONDS", 0.3)
+    monkeypatch.setattr(remote_http, "TIMEOUT_SECONDS", 0.3)
     head = b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n["
     for parts in ((b"",), (head, *[b" "] * 50)):
         async with answering(*parts, pause=0.1) as there:
             with pytest.raises(Unavailable) as raised:
-                await there.search(Wanted(query="x"))
+                await there.search(SearchRequest(query="x"))
 
         assert "it did not answer within 0.3 s" in str(raised.value) or not parts[0]
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from lamplighter.config.settings import read_settings
-from lamplighter.domain.clients.agent import Agent, agent_of
+from lamplighter.domain.clients.agent import Agent, find_agent
 from lamplighter.domain.clients.tool_hooks import Hooks, InjectRule, SaveRule
 from lamplighter.domain.errors import Invalid
 from lamplighter.domain.memory.memory import Category
@@ -72,9 +72,9 @@ def test_agents_are_read_and_settings_beside_them_stay(tmp_path: Path) -> None:
 def test_an_agent_that_no_table_tells_of_has_every_default(tmp_path: Path) -> None:
     found = read(tmp_path, GOOD)
 
-    assert agent_of(found, " CODER ").project == "media shelf"
-    assert agent_of(found, "other") == Agent(name="other")
-    assert agent_of(found, "other").reads == "other"
+    assert find_agent(found, " CODER ").project == "media shelf"
+    assert find_agent(found, "other") == Agent(name="other")
+    assert find_agent(found, "other").reads == "other"
     assert (Agent(name="a").context_limit, Agent(name="a").auto_save) == (5, True)
 
 

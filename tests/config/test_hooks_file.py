@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from lamplighter.config.active import in_force
-from lamplighter.config.settings import describe, read_settings
+from lamplighter.config.active import describe_active
+from lamplighter.config.settings import describe_settings, read_settings
 from lamplighter.domain.clients.tool_hooks import Hooks, InjectRule, SaveRule
 from lamplighter.domain.errors import Invalid
 from lamplighter.domain.memory.memory import Category
@@ -55,8 +55,8 @@ def test_rules_are_read_and_settings_beside_them_stay(tmp_path: Path) -> None:
     )
     settings = read_settings({"LAMPLIGHTER_HOME": str(tmp_path)})
     assert settings.interval == 300
-    assert len(describe(settings)) == len(settings.found)
-    shown = in_force(settings, {"LAMPLIGHTER_HOME": str(tmp_path)})
+    assert len(describe_settings(settings)) == len(settings.found)
+    shown = describe_active(settings, {"LAMPLIGHTER_HOME": str(tmp_path)})
     assert shown["refused"] == []
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from lamplighter.config.active import in_force, line_of
+from lamplighter.config.active import describe_active, toml_line
 from lamplighter.config.catalog import SETTINGS
 from lamplighter.config.settings import read_settings
 from lamplighter.domain.errors import Invalid
@@ -16,7 +16,7 @@ PASSWORD = "hunter2-hunter2"
 
 def found(home: Path, **environ: str) -> dict[str, Any]:
     given = {"LAMPLIGHTER_HOME": str(home), **environ}
-    return in_force(read_settings(given), given)
+    return describe_active(read_settings(given), given)
 
 
 def setting(told: dict[str, Any], name: str) -> dict[str, Any]:
@@ -80,14 +80,14 @@ def test_a_file_that_was_changed_since_is_for_the_next_start(tmp_path: Path) -> 
     settings = read_settings(given)
     (tmp_path / "lamplighter.toml").write_text('interval = "15m"\n')
 
-    told = in_force(settings, given)
+    told = describe_active(settings, given)
 
     assert (setting(told, "interval")["value"], setting(told, "interval")["next"]) == ("1h", "15m")
     assert setting(told, "interval")["line"] is None
     assert setting(told, "engine")["next"] is None
 
     (tmp_path / "lamplighter.toml").write_text('interval = "soon"\n')
-    assert "interval" in in_force(settings, given)["refused"][0]
+    assert "interval" in describe_active(settings, given)["refused"][0]
 
 
 @pytest.mark.parametrize(
@@ -100,7 +100,7 @@ def test_a_file_that_was_changed_since_is_for_the_next_start(tmp_path: Path) -> 
     ],
 )
 def test_the_line_to_write_is_read_back_as_what_was_meant(name: str, value: str, line: str) -> None:
-    assert line_of(name, value) == line
+    assert toml_line(name, value) == line
 
     [(key, written)] = tomllib.loads(line).items()
     [known] = [each for each in SETTINGS if each.name == key]
@@ -121,7 +121,7 @@ def test_a_line_that_would_be_refused_is_not_given(
     name: str, value: str, field: str, words: str
 ) -> None:
     with pytest.raises(Invalid) as raised:
-        line_of(name, value)
+        toml_line(name, value)
 
     [wrong] = raised.value.wrong
     assert wrong.field == field
@@ -132,14 +132,14 @@ def test_agents_and_rules_that_wait_for_a_restart_are_named(tmp_path: Path) -> N
     file, environ = tmp_path / "lamplighter.toml", {"LAMPLIGHTER_HOME": str(tmp_path)}
     file.write_text("[agents.same]\n[agents.coder]\nauto_save = true\n[agents.gone]\n")
     settings = read_settings(environ)
-    assert in_force(settings, environ)["warnings"] == []
+    assert describe_active(settings, environ)["warnings"] == []
 
     file.write_text(
         "[agents.same]\n[agents.coder]\nauto_save = false\nmemory_token = 'lamp_1_x'\n"
         "[[save_rules]]\ntool = 'bash'\ntype = 'bugfix'\n"
     )
 
-    assert in_force(settings, environ)["warnings"] == [
+    assert describe_active(settings, environ)["warnings"] == [
         "lamplighter.toml has changed: [agents.coder], [agents.gone], the tool hooks. "
         "Restart to apply it."
     ]

@@ -7,8 +7,8 @@ import pytest
 from lamplighter.config import lexicon
 from lamplighter.config.lexicon import LexiconError
 from lamplighter.config.settings import Settings, read_settings
-from lamplighter.domain.relate import Relation, built_in, relate
-from lamplighter.domain.relate.lexicon import read, source
+from lamplighter.domain.relate import Relation, builtin_lexicon, relate
+from lamplighter.domain.relate.lexicon import builtin_source, parse_lexicon
 
 OWN = """
 [synonyms]
@@ -24,15 +24,15 @@ def settings(home: Path, **more: str) -> Settings:
 
 
 def test_without_a_file_there_are_our_words(tmp_path: Path) -> None:
-    assert lexicon.in_force(settings(tmp_path)) == built_in()
+    assert lexicon.active_lexicon(settings(tmp_path)) == builtin_lexicon()
 
 
 def test_a_file_in_the_home_adds_to_them(tmp_path: Path) -> None:
     (tmp_path / "lexicon.toml").write_text(OWN)
 
-    words = lexicon.in_force(settings(tmp_path))
+    words = lexicon.active_lexicon(settings(tmp_path))
 
-    assert words.version.startswith(f"{built_in().version}+")
+    assert words.version.startswith(f"{builtin_lexicon().version}+")
     held, said = "Fails with a full kitchen", "Fails with a full galley"
     assert relate(said, held).relation is not Relation.SAME
     assert relate(said, held, lexicon=words).relation is Relation.SAME
@@ -43,18 +43,18 @@ def test_one_that_is_asked_for_by_name_is_to_be_there(tmp_path: Path) -> None:
     asked = settings(tmp_path, LAMPLIGHTER_LEXICON=str(elsewhere))
 
     with pytest.raises(LexiconError, match=r"words\.toml: cannot be read: No such file"):
-        lexicon.in_force(asked)
+        lexicon.active_lexicon(asked)
     elsewhere.write_text(OWN)
-    assert lexicon.in_force(asked) != built_in()
+    assert lexicon.active_lexicon(asked) != builtin_lexicon()
 
 
 def test_what_it_adds_to_our_words_takes_none_of_them_away() -> None:
-    more = read(
-        source(),
+    more = parse_lexicon(
+        builtin_source(),
         'fillers = "erm"\n[synonyms]\nstart = "Zwirn"\n[forms]\nkeep = "kepted"\n'
         '[opposites]\nspeed = ["zip", "zap"]\n',
     )
-    ours = built_in()
+    ours = builtin_lexicon()
     assert ours.heads.items() <= more.heads.items()
     assert ours.forms.items() <= more.forms.items()
     assert {word: poles for word, poles in more.poles.items() if word in ours.poles} == ours.poles
@@ -91,10 +91,10 @@ def test_what_is_wrong_is_said_with_the_file_and_the_place(
     path = tmp_path / "lexicon.toml"
     path.write_bytes(raw)
     with pytest.raises(LexiconError, match=said) as refused:
-        lexicon.load(path)
+        lexicon.load_lexicon(path)
     assert str(refused.value).startswith(str(path))
 
 
 def test_a_directory_is_no_lexicon(tmp_path: Path) -> None:
     with pytest.raises(LexiconError, match="cannot be read: Is a directory"):
-        lexicon.load(tmp_path)
+        lexicon.load_lexicon(tmp_path)

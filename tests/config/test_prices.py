@@ -23,7 +23,7 @@ def test_a_price_is_read_and_caches_cost_what_is_given_unless_it_is_said(path: P
         '["claude-haiku-4-5"]\ninput = 1\noutput = 5\ncache_read = 0.1\ncache_write = 1.25\n'
     )
 
-    assert prices.load(path) == {
+    assert prices.load_prices(path) == {
         "qwen3-coder": Price(given=0.2, gave=1.0, cache_read=0.2, cache_write=0.2),
         "claude-haiku-4-5": Price(given=1.0, gave=5.0, cache_read=0.1, cache_write=1.25),
     }
@@ -46,7 +46,7 @@ def test_a_mistake_is_named_with_the_file(path: Path, words: str, said: str) -> 
     path.write_text(words)
 
     with pytest.raises(PricesError) as found:
-        prices.load(path)
+        prices.load_prices(path)
 
     assert str(found.value).startswith(f"{path}: ")
     assert said in str(found.value)
@@ -56,7 +56,7 @@ def test_the_example_in_the_docs_is_read(path: Path) -> None:
     (example,) = re.findall(r"```toml\n(.*?)```", DOCS.read_text(), re.DOTALL)
     path.write_text(example)
 
-    assert prices.load(path) == {
+    assert prices.load_prices(path) == {
         "qwen3-coder": Price(given=0.2, gave=0.8, cache_read=0.02, cache_write=0.25)
     }
 
@@ -64,6 +64,6 @@ def test_the_example_in_the_docs_is_read(path: Path) -> None:
 def test_a_file_that_cannot_be_read_is_said_so(path: Path) -> None:
     path.write_bytes(b"\xff")
     with pytest.raises(PricesError, match="not UTF-8"):
-        prices.load(path)
+        prices.load_prices(path)
     with pytest.raises(PricesError, match="cannot be read"):
-        prices.load(path.parent)
+        prices.load_prices(path.parent)

@@ -8,13 +8,13 @@ from lamplighter.config.services import ServicesError, load
 from lamplighter.domain.services.check import (
     CommandCheck,
     DiskCheck,
+    DiskSpace,
     DnsCheck,
     ProcessCheck,
-    Room,
     TcpCheck,
     TlsCheck,
 )
-from lamplighter.domain.services.service import Action, ActionKind, Approve
+from lamplighter.domain.services.service import Action, ActionKind, ApprovalPolicy
 
 LISTED = "a list: a program and its arguments"
 NO_NAME = "a name has 1 to 64 letters, digits, _ or -, and nothing else"
@@ -118,8 +118,8 @@ def with_action(*lines: str) -> str:
             DiskCheck(
                 name="disk",
                 path="/srv",
-                free=Room(size=2_000_000_000),
-                warn=Room(percent=12.5),
+                free=DiskSpace(size=2_000_000_000),
+                warn=DiskSpace(percent=12.5),
                 timeout=1.0,
             ),
         ),
@@ -301,15 +301,15 @@ services:
 @pytest.mark.parametrize(
     ("service", "action", "rule"),
     [
-        ("", "", Approve.NEVER),
-        ("approve: always", "", Approve.ALWAYS),
-        ("approve: first", "approve: always", Approve.ALWAYS),
-        ("approve: always", "approve: never", Approve.NEVER),
-        ("", "approve: first", Approve.FIRST),
+        ("", "", ApprovalPolicy.NEVER),
+        ("approve: always", "", ApprovalPolicy.ALWAYS),
+        ("approve: first", "approve: always", ApprovalPolicy.ALWAYS),
+        ("approve: always", "approve: never", ApprovalPolicy.NEVER),
+        ("", "approve: first", ApprovalPolicy.FIRST),
     ],
 )
 def test_a_rule_of_approval_is_the_action_s_else_its_service_s(
-    tmp_path: Path, service: str, action: str, rule: Approve
+    tmp_path: Path, service: str, action: str, rule: ApprovalPolicy
 ) -> None:
     text = f"""
 services:

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from lamplighter.config.settings import SETTINGS, Settings, describe, read_settings
-from lamplighter.config.sheet import edits
-from lamplighter.domain.errors import Invalid, Wrong
+from lamplighter.config.settings import SETTINGS, Settings, describe_settings, read_settings
+from lamplighter.config.sheet import edit_distance
+from lamplighter.domain.errors import Invalid, InvalidField
 
 NO_HOST = "is not an address or a name, such as 127.0.0.1, 0.0.0.0 or box.lan"
 
@@ -149,14 +149,14 @@ def test_the_file_sets_what_the_environment_does_not(tmp_path: Path) -> None:
         True,
         10,
     )
-    sources = {each["name"]: each["source"] for each in describe(found)}
+    sources = {each["name"]: each["source"] for each in describe_settings(found)}
     assert sources["LAMPLIGHTER_PORT"] == "environment"
     assert sources["LAMPLIGHTER_INTERVAL"] == "lamplighter.toml"
     assert sources["LAMPLIGHTER_HOST"] == "default"
 
 
 def test_every_setting_is_described_with_its_value_and_its_words(tmp_path: Path) -> None:
-    described = describe(read(tmp_path))
+    described = describe_settings(read(tmp_path))
 
     assert [each["name"] for each in described] == [each.variable for each in SETTINGS]
     assert all(each["about"].endswith(".") for each in described)
@@ -287,7 +287,9 @@ def test_a_home_that_cannot_be_is_told_in_words() -> None:
         read_settings({"LAMPLIGHTER_HOME": "~nosuchuser/x"})
 
     assert caught.value.wrong == (
-        Wrong("LAMPLIGHTER_HOME", "'~nosuchuser/x' names the home of a user that is not there"),
+        InvalidField(
+            "LAMPLIGHTER_HOME", "'~nosuchuser/x' names the home of a user that is not there"
+        ),
     )
 
 
@@ -356,7 +358,7 @@ def test_the_default_database_is_in_the_home_whatever_it_is_called(
 def test_the_distance_of_two_words_counts_letters_and_a_swap_as_one(
     left: str, right: str, distance: int
 ) -> None:
-    assert edits(left, right) == edits(right, left) == distance
+    assert edit_distance(left, right) == edit_distance(right, left) == distance
 
 
 @pytest.mark.parametrize("value", ["", "  ", "tcp://10.0.0.7:8080"])

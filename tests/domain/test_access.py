@@ -12,13 +12,13 @@ from lamplighter.domain.access.access import (
     SESSION_SCOPES,
     Caller,
     Credential,
-    checked_name,
-    checked_scopes,
-    code_of,
     covers,
-    credential,
-    granted,
-    hashed,
+    expand_scopes,
+    hash_secret,
+    normalize_code,
+    parse_credential,
+    validate_scopes,
+    validate_token_name,
 )
 from lamplighter.domain.errors import Invalid
 
@@ -56,15 +56,15 @@ def test_what_a_scope_stands_for(held: str, needed: str, may: bool) -> None:
 
 @given(scopes)
 def test_who_may_write_may_read_it(held: list[str]) -> None:
-    for scope in granted(held):
+    for scope in expand_scopes(held):
         noun, _, verb = scope.partition(":")
         if verb == "write":
-            assert f"{noun}:read" in granted(held)
+            assert f"{noun}:read" in expand_scopes(held)
 
 
 @given(scopes, scopes)
 def test_what_is_given_away_was_held(held: list[str], wanted: list[str]) -> None:
-    assert covers(held, wanted) is (granted(wanted) <= granted(held))
+    assert covers(held, wanted) is (expand_scopes(wanted) <= expand_scopes(held))
     assert covers([ADMIN], wanted)
     assert covers(held, held)
     assert ADMIN in held or not covers(held, [ADMIN])
@@ -72,24 +72,24 @@ def test_what_is_given_away_was_held(held: list[str], wanted: list[str]) -> None
 
 @pytest.mark.parametrize("noun", RESERVED)
 def test_a_session_reaches_nothing_that_decides_what_sessions_may_do(noun: str) -> None:
-    assert not {f"{noun}:read", f"{noun}:write", ADMIN} & granted(SESSION_SCOPES)
+    assert not {f"{noun}:read", f"{noun}:write", ADMIN} & expand_scopes(SESSION_SCOPES)
 
 
 def test_a_session_tells_events_and_knowledge_and_writes_nothing_else() -> None:
-    writes = {scope for scope in granted(SESSION_SCOPES) if scope.endswith(":write")}
+    writes = {scope for scope in expand_scopes(SESSION_SCOPES) if scope.endswith(":write")}
 
     assert writes == {"events:write", "knowledge:write"}
-    assert {f"{noun}:read" for noun in DAILY} < granted(SESSION_SCOPES)
+    assert {f"{noun}:read" for noun in DAILY} < expand_scopes(SESSION_SCOPES)
 
 
 def test_scopes_are_kept_once_each_as_they_are_spelled() -> None:
-    assert checked_scopes([" Read", "read", "tokens:write "]) == ("read", "tokens:write")
+    assert validate_scopes([" Read", "read", "tokens:write "]) == ("read", "tokens:write")
 
 
 @pytest.mark.parametrize("given", [["memory:read"], ["read", "all"], ["memories"], ["*"], [], [""]])
 def test_an_unknown_scope_is_told_all_that_there_are(given: list[str]) -> None:
     with pytest.raises(Invalid) as raised:
-        checked_scopes(given)
+        validate_scopes(given)
 
     [wrong] = raised.value.wrong
     assert wrong.field == "scopes"
@@ -99,9 +99,9 @@ def test_an_unknown_scope_is_told_all_that_there_are(given: list[str]) -> None:
 def test_a_credential_is_read_as_it_is_written() -> None:
     shown = Credential(7, SECRET)
 
-    assert credential(str(shown)) == shown
-    assert shown.fits(hashed(SECRET))
-    assert not shown.fits(hashed(SECRET + "x"))
+    assert parse_credential(str(shown)) == shown
+    assert shown.fits(hash_secret(SECRET))
+    assert not shown.fits(hash_secret(SECRET + "x"))
 
 
 @pytest.mark.parametrize(
@@ -122,24 +122,24 @@ def test_a_credential_is_read_as_it_is_written() -> None:
     ],
 )
 def test_what_is_no_credential_is_not_read(word: str) -> None:
-    assert credential(word) is None
+    assert parse_credential(word) is None
 
 
 @given(st.text())
 def test_no_text_breaks_the_reading(word: str) -> None:
-    assert credential(word) is None or word.startswith("lamp_")
-    assert not Credential(1, word).fits(hashed(SECRET))
+    assert parse_credential(word) is None or word.startswith("lamp_")
+    assert not Credential(1, word).fits(hash_secret(SECRET))
 
 
 def test_a_code_may_be_typed_in_any_way() -> None:
-    assert code_of(" ABCD-efgh jkmn  pqrs\n") == code_of("abcdefghjkmnpqrs")
+    assert normalize_code(" ABCD-efgh jkmn  pqrs\n") == normalize_code("abcdefghjkmnpqrs")
 
 
 @pytest.mark.parametrize("name", ["this machine", "a" * 101])
 def test_a_name_that_cannot_be_is_refused(name: str) -> None:
     with pytest.raises(Invalid):
-        checked_name(name)
+        validate_token_name(name)
 
 
 def test_a_name_is_one_line() -> None:
-    assert checked_name(" backup\u202e\n script ") == "backup script"
+    assert validate_token_name(" backup\u202e\n script ") == "backup script"

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from lamplighter.domain.errors import Invalid, NotFound
-from lamplighter.formats.alerts import Alert, State, parse, source_of
+from lamplighter.formats.alerts import Alert, AlertState, parse, parse_source
 from lamplighter.formats.alerts.payload import READ_CHARS
 
 BEGAN = datetime(2023, 2, 6, 13, 8, 45, 828000, tzinfo=UTC)
@@ -79,7 +79,7 @@ def test_an_alert_of_alertmanager() -> None:
     assert alert == Alert(
         fingerprint="1a30ba71cca2921f",
         incident=BEGAN.isoformat(),
-        state=State.FIRING,
+        state=AlertState.FIRING,
         at=BEGAN,
         title="Probe failure: jellyfin",
         names=("http_checks", "jellyfin.example.org", "jellyfin"),
@@ -101,7 +101,7 @@ def test_the_end_of_an_alert_is_of_the_same_incident() -> None:
 
     [alert] = parse("alertmanager", {"status": "resolved", "alerts": [over]})
 
-    assert alert.state is State.RESOLVED
+    assert alert.state is AlertState.RESOLVED
     assert (alert.fingerprint, alert.incident) == ("1a30ba71cca2921f", BEGAN.isoformat())
     assert alert.at == datetime(2023, 2, 6, 13, 20, tzinfo=UTC)
 
@@ -126,7 +126,7 @@ def test_a_heartbeat_of_uptime_kuma() -> None:
 
     assert alert == Alert(
         fingerprint="7",
-        state=State.FIRING,
+        state=AlertState.FIRING,
         at=datetime(2024, 5, 1, 12, 0, 0, 123000, tzinfo=UTC),
         title="[Jellyfin] [🔴 Down] connect ECONNREFUSED",
         names=("Jellyfin", "media.lan", "media", "jellyfin-web", "service"),
@@ -163,7 +163,7 @@ def test_a_check_of_healthchecks() -> None:
 
     assert alert == Alert(
         fingerprint="f618072a-7bde-4eee-af63-71a77c5723bc",
-        state=State.FIRING,
+        state=AlertState.FIRING,
         at=datetime(2024, 5, 1, 3, 5, tzinfo=UTC),
         title="Nightly backup is down",
         names=("Nightly backup", "nightly-backup", "postgres", "prod"),
@@ -182,7 +182,7 @@ def test_the_states_of_healthchecks(status: str) -> None:
 
     found = [alert.state for alert in parse("healthchecks", flat)]
 
-    assert found == ([State.RESOLVED] if status == "up" else [])
+    assert found == ([AlertState.RESOLVED] if status == "up" else [])
 
 
 def test_anything_else_is_read_by_the_names_most_senders_use() -> None:
@@ -204,7 +204,7 @@ def test_anything_else_is_read_by_the_names_most_senders_use() -> None:
     assert alert == Alert(
         fingerprint="12",
         incident="2024-17",
-        state=State.FIRING,
+        state=AlertState.FIRING,
         at=datetime(2024, 5, 1, 12, tzinfo=UTC),
         title="Disk 3 is failing",
         names=("nas",),
@@ -216,7 +216,7 @@ def test_anything_else_is_read_by_the_names_most_senders_use() -> None:
 
 @pytest.mark.parametrize("word", ["resolved", "OK", "up", "Recovered", "closed"])
 def test_the_words_that_say_it_is_over(word: str) -> None:
-    assert parse("x", {"title": "t", "state": word})[0].state is State.RESOLVED
+    assert parse("x", {"title": "t", "state": word})[0].state is AlertState.RESOLVED
 
 
 @pytest.mark.parametrize(
@@ -242,7 +242,7 @@ def test_what_is_missing_is_named(source: str, payload: dict[str, Any], field: s
 @pytest.mark.parametrize("word", ["", "A", "a/b", "-a", "a" * 41, "a\n", "ä"])
 def test_a_source_is_named_plainly(word: str) -> None:
     with pytest.raises(NotFound):
-        source_of(word)
+        parse_source(word)
 
 
 def test_nothing_is_read_at_any_length() -> None:

@@ -9,18 +9,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lamplighter.domain.actions.approval import (
-    LIVING,
-    NEXT,
-    Answer,
+    OPEN_STATES,
+    TRANSITIONS,
     Approval,
+    ApprovalAnswer,
+    ApprovalChoice,
     ApprovalState,
-    Choice,
-    agreed,
-    becomes,
-    told,
-    unfit,
-    unmasked,
-    wrong_words,
+    can_become,
+    describe_agreement,
+    describe_result,
+    refusal_reason,
+    restore_masked,
+    validate_answer,
 )
 from lamplighter.domain.errors import Invalid
 from lamplighter.domain.services.service import Action, ActionKind
@@ -52,7 +52,7 @@ argvs = st.lists(words, min_size=1, max_size=4).map(tuple)
 
 
 def fit(each: Approval = YES, **more: Any) -> str:
-    return unfit(each, **{"session_id": 3, "declared": RESTART, "now": NOON, **more})
+    return refusal_reason(each, **{"session_id": 3, "declared": RESTART, "now": NOON, **more})
 
 
 def test_a_yes_permits_its_command_once() -> None:
@@ -115,12 +115,12 @@ def test_no_yes_permits_what_nobody_declared_or_wrote(
 
 
 def test_what_may_become_of_an_approval() -> None:
-    final = set(ApprovalState) - set(LIVING)
+    final = set(ApprovalState) - set(OPEN_STATES)
 
     assert final == {"denied", "expired", "used", "replaced", "withdrawn"}
-    assert "used" not in NEXT[ApprovalState.OPEN], "only after a yes"
+    assert "used" not in TRANSITIONS[ApprovalState.OPEN], "only after a yes"
     reached = {
-        state for before in ApprovalState for state in ApprovalState if becomes(before, state)
+        state for before in ApprovalState for state in ApprovalState if can_become(before, state)
     }
     assert reached == set(ApprovalState) - {"open"}, "nothing is opened again"
 
@@ -128,24 +128,27 @@ def test_what_may_become_of_an_approval() -> None:
 @pytest.mark.parametrize(
     ("answer", "wrong"),
     [
-        (Answer(choice=Choice.APPROVE), []),
-        (Answer(choice=Choice.DENY, note="Not now"), []),
-        (Answer(choice=Choice.EDIT, argv=("a", "")), []),
-        (Answer(choice=Choice.EDIT, note="Only in the evening"), []),
-        (Answer(choice=Choice.APPROVE, argv=("a",)), ["argv"]),
-        (Answer(choice=Choice.EDIT), ["argv"]),
-        (Answer(choice=Choice.EDIT, argv=()), ["argv"]),
-        (Answer(choice=Choice.EDIT, argv=(" ", "a")), ["argv"]),
-        (Answer(choice=Choice.EDIT, argv=("a", "b\0c")), ["argv"]),
-        (Answer(choice=Choice.EDIT, argv=("a", "\ud800")), ["argv"]),
-        (Answer(choice=Choice.EDIT, argv=("a",) * 101), ["argv"]),
-        (Answer(choice=Choice.EDIT, argv=("a" * 4_097,)), ["argv"]),
-        (Answer(choice=Choice.DENY, note="x" * 1_001), ["note"]),
-        (Answer(choice=Choice.DENY, argv=("a",), note="x" * 1_001), ["argv", "note"]),
+        (ApprovalAnswer(choice=ApprovalChoice.APPROVE), []),
+        (ApprovalAnswer(choice=ApprovalChoice.DENY, note="Not now"), []),
+        (ApprovalAnswer(choice=ApprovalChoice.EDIT, argv=("a", "")), []),
+        (ApprovalAnswer(choice=ApprovalChoice.EDIT, note="Only in the evening"), []),
+        (ApprovalAnswer(choice=ApprovalChoice.APPROVE, argv=("a",)), ["argv"]),
+        (ApprovalAnswer(choice=ApprovalChoice.EDIT), ["argv"]),
+        (ApprovalAnswer(choice=ApprovalChoice.EDIT, argv=()), ["argv"]),
+        (ApprovalAnswer(choice=ApprovalChoice.EDIT, argv=(" ", "a")), ["argv"]),
+        (ApprovalAnswer(choice=ApprovalChoice.EDIT, argv=("a", "b\0c")), ["argv"]),
+        (ApprovalAnswer(choice=ApprovalChoice.EDIT, argv=("a", "\ud800")), ["argv"]),
+        (ApprovalAnswer(choice=ApprovalChoice.EDIT, argv=("a",) * 101), ["argv"]),
+        (ApprovalAnswer(choice=ApprovalChoice.EDIT, argv=("a" * 4_097,)), ["argv"]),
+        (ApprovalAnswer(choice=ApprovalChoice.DENY, note="x" * 1_001), ["note"]),
+        (
+            ApprovalAnswer(choice=ApprovalChoice.DENY, argv=("a",), note="x" * 1_001),
+            ["argv", "note"],
+        ),
     ],
 )
-def test_what_a_person_may_say(answer: Answer, wrong: list[str]) -> None:
-    assert [each.field for each in wrong_words(answer)] == wrong
+def test_what_a_person_may_say(answer: ApprovalAnswer, wrong: list[str]) -> None:
+    assert [each.field for each in validate_answer(answer)] == wrong
 
 
 @pytest.mark.parametrize(
@@ -162,13 +165,16 @@ def test_what_a_person_may_say(answer: Answer, wrong: list[str]) -> None:
     ],
 )
 def test_what_a_session_is_told(each: Approval, said: str) -> None:
-    assert told(each) == said
+    assert describe_result(each) == said
 
 
 def test_what_a_session_is_told_of_a_yes() -> None:
-    assert agreed(YES) == "a person agreed"
+    assert describe_agreement(YES) == "a person agreed"
     edited = replace(YES, shown=("docker", "restart", "a b"), edited=True, note="The other one")
-    assert agreed(edited) == "a person agreed to docker restart 'a b' instead (The other one)"
+    assert (
+        describe_agreement(edited)
+        == "a person agreed to docker restart 'a b' instead (The other one)"
+    )
 
 
 @pytest.mark.parametrize(
@@ -185,7 +191,7 @@ def test_what_was_masked_stays_what_it_is_when_a_person_writes_the_rest_anew(
 ) -> None:
     held = replace(YES, argv=("run", "s3cret", "-f"), shown=("run", "***", "-f"))
 
-    assert unmasked(written, held) == meant
+    assert restore_masked(written, held) == meant
 
 
 TWO = replace(
@@ -194,7 +200,7 @@ TWO = replace(
 
 
 def test_of_two_masked_words_that_look_the_same_the_place_tells_which_is_meant() -> None:
-    kept = unmasked(("go", "***", "-X", "***", "end"), TWO)
+    kept = restore_masked(("go", "***", "-X", "***", "end"), TWO)
 
     assert kept == ("go", "one", "-X", "two", "end")
 
@@ -204,7 +210,7 @@ def test_of_two_masked_words_that_look_the_same_the_place_tells_which_is_meant()
 )
 def test_where_words_moved_a_masked_one_is_never_another_secret(written: tuple[str, ...]) -> None:
     with pytest.raises(Invalid, match="stands for two secrets"):
-        unmasked(written, TWO)
+        restore_masked(written, TWO)
 
 
 def test_it_waits_only_while_it_is_open() -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from lamplighter.domain.access.browser import SHOWN_CHARS, browser
+from lamplighter.domain.access.browser import BROWSER_CHARS, describe_browser
 
 WEBKIT = "AppleWebKit/537.36 (KHTML, like Gecko)"
 
@@ -42,8 +42,8 @@ WEBKIT = "AppleWebKit/537.36 (KHTML, like Gecko)"
         ),
         ("curl/8.5.0", "curl/8.5.0"),
         ("", ""),
-        ("w3m\x1b[31m\n" + "x" * 300, "w3m[31m " + "x" * (SHOWN_CHARS - 9) + "…"),
+        ("w3m\x1b[31m\n" + "x" * 300, "w3m[31m " + "x" * (BROWSER_CHARS - 9) + "…"),
     ],
 )
 def test_a_browser_is_named_in_words(agent: str, words: str) -> None:
-    assert browser(agent) == words
+    assert describe_browser(agent) == words

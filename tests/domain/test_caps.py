@@ -10,17 +10,17 @@ from lamplighter.domain.sessions.cost import (
     DAY,
     LEAST_USD,
     Allowance,
-    Caps,
     Charge,
-    allowance,
-    free_at,
-    overspent,
+    SpendingCaps,
+    compute_allowance,
+    next_free_at,
+    overspend_reason,
 )
-from lamplighter.domain.sessions.transcript import Spent, Usage
+from lamplighter.domain.sessions.transcript import Usage, UsageReport
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 HOUR = timedelta(hours=1)
-USUAL = Caps(session=1, chain=3, day=10)
+USUAL = SpendingCaps(session=1, chain=3, day=10)
 MORNING = tuple(Charge(NOON - each * HOUR, 2.5) for each in (5, 4, 3, 2))
 
 
@@ -31,14 +31,14 @@ def charge(dollars: float, *, hours: int = 1) -> Charge:
 @pytest.mark.parametrize(
     ("caps", "chain", "day", "left"),
     [
-        (Caps(), 99.0, MORNING, Allowance()),
+        (SpendingCaps(), 99.0, MORNING, Allowance()),
         (USUAL, 0.0, (), Allowance(1)),
         (USUAL, 2.25, (), Allowance(0.75)),
         (USUAL, 0.0, (charge(9.9),), Allowance(0.1)),
-        (Caps(day=10), 5.0, (charge(4),), Allowance(6)),
-        (Caps(chain=3), 1.0, MORNING, Allowance(2)),
+        (SpendingCaps(day=10), 5.0, (charge(4),), Allowance(6)),
+        (SpendingCaps(chain=3), 1.0, MORNING, Allowance(2)),
         (
-            Caps(session=0),
+            SpendingCaps(session=0),
             0.0,
             (),
             Allowance(0, "No dollar may be spent on a session: LAMPLIGHTER_SESSION_DOLLARS is 0."),
@@ -56,18 +56,18 @@ def charge(dollars: float, *, hours: int = 1) -> Charge:
             Allowance(0, "Today's 10 dollars are spent; free again at 02 Jan 07:00 UTC."),
         ),
         (
-            Caps(day=1),
+            SpendingCaps(day=1),
             0.0,
             (charge(0.2, hours=23), charge(1.5, hours=1)),
             Allowance(0, "Today's 1 dollar is spent; free again at 02 Jan 11:00 UTC."),
         ),
-        (Caps(day=0), 0.0, (), Allowance(0, "Today's 0 dollars are spent.")),
+        (SpendingCaps(day=0), 0.0, (), Allowance(0, "Today's 0 dollars are spent.")),
     ],
 )
 def test_what_is_left_is_the_least_of_the_caps(
-    caps: Caps, chain: float, day: tuple[Charge, ...], left: Allowance
+    caps: SpendingCaps, chain: float, day: tuple[Charge, ...], left: Allowance
 ) -> None:
-    assert allowance(caps, chain=chain, day=day, now=NOON) == left
+    assert compute_allowance(caps, chain=chain, day=day, now=NOON) == left
 
 
 amounts = st.one_of(st.none(), st.floats(0, 50))
@@ -83,12 +83,12 @@ def test_no_session_is_given_more_than_any_cap_leaves(
     charges: list[Charge],
 ) -> None:
     charges.sort(key=lambda each: each.at)
-    caps = Caps(session=session, chain=chain, day=day)
+    caps = SpendingCaps(session=session, chain=chain, day=day)
 
-    found = allowance(caps, chain=spent, day=charges, now=NOON)
+    found = compute_allowance(caps, chain=spent, day=charges, now=NOON)
 
     if found.budget_usd is None:
-        assert caps == Caps()
+        assert caps == SpendingCaps()
         return
     assert (found.why_not is None) == (found.budget_usd >= LEAST_USD)
     today = sum(each.dollars for each in charges)
@@ -99,11 +99,11 @@ def test_no_session_is_given_more_than_any_cap_leaves(
 @given(day=st.floats(0.01, 20), charges=days)
 def test_what_is_spent_is_free_again_when_it_says(day: float, charges: list[Charge]) -> None:
     charges.sort(key=lambda each: each.at)
-    free = free_at(day, charges)
+    free = next_free_at(day, charges)
     if free is None:
         return
     held = [each for each in charges if each.at > free - DAY]
-    assert allowance(Caps(day=day), chain=0, day=held, now=free).why_not is None
+    assert compute_allowance(SpendingCaps(day=day), chain=0, day=held, now=free).why_not is None
 
 
 @pytest.mark.parametrize(
@@ -120,9 +120,9 @@ def test_what_is_spent_is_free_again_when_it_says(day: float, charges: list[Char
 def test_a_session_may_take_its_turns_and_dollars(
     turns: int, cost: float | None, why: str | None
 ) -> None:
-    assert overspent(Spent(turns, Usage(), cost), turns=50, dollars=1) == why
-    assert overspent(Spent(3, Usage(), cost), turns=50, dollars=None) is None
+    assert overspend_reason(UsageReport(turns, Usage(), cost), turns=50, dollars=1) == why
+    assert overspend_reason(UsageReport(3, Usage(), cost), turns=50, dollars=None) is None
 
 
 def test_what_costs_nothing_is_stopped_by_no_budget() -> None:
-    assert overspent(Spent(3, Usage(), 0.0), turns=50, dollars=0.0) is None
+    assert overspend_reason(UsageReport(3, Usage(), 0.0), turns=50, dollars=0.0) is None

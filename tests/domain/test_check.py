@@ -8,8 +8,8 @@ from lamplighter.domain.services.check import (
     ProcessCheck,
     TcpCheck,
     TlsCheck,
-    out_of_bounds,
-    spans,
+    address_problem,
+    format_ranges,
     url_problem,
 )
 
@@ -46,7 +46,7 @@ def test_the_name_that_a_certificate_is_held_against() -> None:
 
 
 def test_ranges_are_written_as_one_writes_them() -> None:
-    assert spans((range(1), range(2, 4), range(9, 10))) == "0 or 2-3 or 9"
+    assert format_ranges((range(1), range(2, 4), range(9, 10))) == "0 or 2-3 or 9"
 
 
 @pytest.mark.parametrize(
@@ -102,4 +102,4 @@ def test_a_url_that_can_be_asked(url: str, problem: str | None) -> None:
     ],
 )
 def test_addresses_no_check_connects_to(ip: str, why: str | None) -> None:
-    assert out_of_bounds(ip) == why
+    assert address_problem(ip) == why

@@ -6,16 +6,16 @@ from datetime import UTC, datetime, timedelta
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lamplighter.domain.memory.decay import faded
+from lamplighter.domain.memory.decay import apply_decay
 from lamplighter.domain.memory.memory import (
     Category,
     Edit,
     InactiveReason,
     Memory,
     MemoryId,
-    contradicted,
-    edited,
-    reinforced,
+    apply_edit,
+    contradict,
+    reinforce,
 )
 from thorough import examples
 
@@ -74,13 +74,13 @@ class Told:
 
 
 def stepped(memory: Memory, what: str, number: int, *, now: datetime) -> Memory:
-    memory = faded(memory, now=now)
+    memory = apply_decay(memory, now=now)
     if what == "said again" and memory.active:
-        return reinforced(memory, now=now)
+        return reinforce(memory, now=now)
     if what == "contradicted" and memory.active:
-        return contradicted(memory)
+        return contradict(memory)
     if what == "set":
-        return edited(memory, Edit(confidence=number / 100), now=now)
+        return apply_edit(memory, Edit(confidence=number / 100), now=now)
     return memory
 
 
@@ -106,7 +106,7 @@ def test_in_any_order_it_is_what_whole_numbers_say(
 
 @given(cents=st.integers(0, 100))
 def test_thirty_hundredths_and_more_stay_active_and_less_does_not(cents: int) -> None:
-    memory = edited(replace(HELD, confidence=0.99), Edit(confidence=cents / 100), now=NOON)
+    memory = apply_edit(replace(HELD, confidence=0.99), Edit(confidence=cents / 100), now=NOON)
 
     assert (memory.confidence, memory.active) == (cents / 100, cents >= 30)
     assert f"{memory.confidence:.2f}" == f"{cents // 100}.{cents % 100:02}"

@@ -9,14 +9,20 @@ from math import ceil
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lamplighter.domain.memory.decay import GRACE, WEEK, faded, falls_inactive
+from lamplighter.domain.memory.decay import GRACE_PERIOD, WEEK, apply_decay, inactive_from
 from lamplighter.domain.memory.memory import OPERATIONAL, Category, Memory, MemoryId, Trust
-from lamplighter.domain.services.service import Action, ActionKind, Approve, Service
+from lamplighter.domain.services.service import Action, ActionKind, ApprovalPolicy, Service
 from lamplighter.domain.sessions import markers
-from lamplighter.domain.sessions.context import Block, Packing, block_in, bullet, difference
+from lamplighter.domain.sessions.context import (
+    BlockPacker,
+    MemoryBlock,
+    compare_blocks,
+    extract_block,
+    render_bullet,
+)
 from lamplighter.domain.sessions.environment import build_env_context
-from lamplighter.domain.sessions.session import Plan
-from lamplighter.usecases.memory.recall import injected
+from lamplighter.domain.sessions.session import SessionPlan
+from lamplighter.usecases.memory.recall import system_prompt_suffix
 from thorough import examples
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
@@ -67,8 +73,8 @@ BUDGETS = st.integers(0, 5_000) | st.integers(0, 300)
 TOTALS = st.sampled_from([0, 1, 7, 972, 999, 10**6])
 
 
-def packed(memories: Sequence[Memory], budget: int, more: int = 0) -> Block:
-    packing = Packing(budget, total=len(memories) + more)
+def packed(memories: Sequence[Memory], budget: int, more: int = 0) -> MemoryBlock:
+    packing = BlockPacker(budget, total=len(memories) + more)
     for each in memories:
         packing.offer(each)
     return packing.block()
@@ -136,7 +142,7 @@ def test_an_observation_forges_nothing(observation: str, category: Category) -> 
         updated_at=NOON,
     )
 
-    line, text = bullet(memory), packed([memory], 10**6).text
+    line, text = render_bullet(memory), packed([memory], 10**6).text
 
     assert text.splitlines()[1:] == ["", "### jellyfin", line]
     assert text.count("\n") == 4
@@ -145,7 +151,7 @@ def test_an_observation_forges_nothing(observation: str, category: Category) -> 
     hidden = {unicodedata.category(each) for each in line} & {"Cc", "Cs", "Co", "Cn", "Zl", "Zp"}
     assert not hidden
     assert {each for each in line if unicodedata.category(each) == "Cf"} <= {"\u200c", "\u200d"}
-    assert not list(markers.read(text))
+    assert not list(markers.read_markers(text))
 
 
 @THOROUGHLY
@@ -176,22 +182,22 @@ def test_the_header_tells_the_smallest_number_that_agrees_with_itself(
 def test_the_block_is_found_again_in_what_was_injected(memories: list[Memory], words: str) -> None:
     block = packed(memories, 10**6)
     environment = build_env_context(
-        Plan(), [Service(name="jellyfin", description=words, depends_on=("nas",))], now=NOON
+        SessionPlan(), [Service(name="jellyfin", description=words, depends_on=("nas",))], now=NOON
     )
 
-    assert block_in(injected(environment, block)) == block.text
+    assert extract_block(system_prompt_suffix(environment, block)) == block.text
 
 
 def test_a_session_is_told_which_actions_wait_for_a_person() -> None:
     restart = Action(name="restart", kind=ActionKind.RESTART, argv=("a",))
     actions = (
         restart,
-        replace(restart, name="again", approve=Approve.FIRST),
-        replace(restart, name="quick", approve=Approve.NEVER),
+        replace(restart, name="again", approve=ApprovalPolicy.FIRST),
+        replace(restart, name="quick", approve=ApprovalPolicy.NEVER),
     )
-    service = Service(name="jellyfin", actions=actions, approve=Approve.ALWAYS)
+    service = Service(name="jellyfin", actions=actions, approve=ApprovalPolicy.ALWAYS)
 
-    [line] = build_env_context(Plan(tier=3), [service], now=NOON).splitlines()[6:]
+    [line] = build_env_context(SessionPlan(tier=3), [service], now=NOON).splitlines()[6:]
 
     names = "restart (a person is asked), again (restart; a person is asked), quick (restart)"
     assert line == f"  - jellyfin: no checks; actions: {names}"
@@ -204,9 +210,9 @@ def test_a_difference_tells_what_came_and_what_went(
 ) -> None:
     old, new = packed(before, 10**6).text, packed(after, 10**6).text
 
-    found = difference(old, new, against="now")
+    found = compare_blocks(old, new, against="now")
 
-    mine, theirs = map(bullet, after), map(bullet, before)
+    mine, theirs = map(render_bullet, after), map(render_bullet, before)
     assert sorted([*found.added, *theirs]) == sorted([*found.removed, *mine])
     assert not set(found.added) & set(found.removed)
     assert (found.text == "") == (old == new)
@@ -235,11 +241,13 @@ def test_it_is_told_beforehand_when_a_memory_fades_out(
         decayed_weeks=taken,
     )
 
-    falls = falls_inactive(memory)
+    falls = inactive_from(memory)
 
     assert falls is not None
-    assert falls > NOON + GRACE + WEEK * taken
-    between = faded(memory, now=min(NOON + timedelta(days=days), falls - timedelta(microseconds=1)))
+    assert falls > NOON + GRACE_PERIOD + WEEK * taken
+    between = apply_decay(
+        memory, now=min(NOON + timedelta(days=days), falls - timedelta(microseconds=1))
+    )
     assert between.active
-    assert falls_inactive(between) == falls
-    assert not faded(between, now=falls).active
+    assert inactive_from(between) == falls
+    assert not apply_decay(between, now=falls).active

@@ -9,14 +9,14 @@ from hypothesis import strategies as st
 
 from lamplighter.domain.services.cooldown import (
     LIMITS,
+    CooldownUse,
     Limit,
-    Outcome,
-    Use,
-    fails_first,
-    in_words,
-    refusal,
-    says_first_fails,
-    standing,
+    UseOutcome,
+    claims_first_fails,
+    cooldown_refusal,
+    cooldown_status,
+    describe_slots,
+    first_attempt_fails,
 )
 from lamplighter.domain.services.service import ActionKind
 
@@ -24,10 +24,10 @@ NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 HOUR = timedelta(hours=1)
 TICK = timedelta(microseconds=1)
 RESTART, REDEPLOYMENT = ActionKind.RESTART, ActionKind.REDEPLOYMENT
-DONE = Use(id=1, service="web", action=RESTART, outcome=Outcome.SUCCESS, created_at=NOON)
+DONE = CooldownUse(id=1, service="web", action=RESTART, outcome=UseOutcome.SUCCESS, created_at=NOON)
 
 
-def used(*ages: timedelta, action: ActionKind = RESTART, **more) -> list[Use]:
+def used(*ages: timedelta, action: ActionKind = RESTART, **more) -> list[CooldownUse]:
     """Return uses that were made so long ago."""
     return [replace(DONE, created_at=NOON - age, action=action, **more) for age in ages]
 
@@ -58,7 +58,7 @@ def test_the_limits_are_two_restarts_in_four_hours_and_one_redeployment_in_a_day
 def test_what_lies_in_the_window_counts(
     action: ActionKind, ages: list[timedelta], count: int, frees_in: timedelta | None
 ) -> None:
-    found = standing("web", action, used(*ages, action=action), now=NOON)
+    found = cooldown_status("web", action, used(*ages, action=action), now=NOON)
 
     assert found.used == count
     assert found.free == (count < LIMITS[action].uses)
@@ -69,27 +69,27 @@ def test_what_lies_in_the_window_counts(
 @pytest.mark.parametrize(
     ("outcome", "counts"),
     [
-        (Outcome.RESERVED, True),
-        (Outcome.SUCCESS, True),
-        (Outcome.FAILURE, True),
-        (Outcome.ABANDONED, True),
-        (Outcome.REFUSED, False),
-        (Outcome.WOULD, False),
+        (UseOutcome.RESERVED, True),
+        (UseOutcome.SUCCESS, True),
+        (UseOutcome.FAILURE, True),
+        (UseOutcome.ABANDONED, True),
+        (UseOutcome.REFUSED, False),
+        (UseOutcome.WOULD, False),
     ],
 )
 def test_what_was_reserved_counts_and_what_was_refused_does_not(
-    outcome: Outcome, counts: bool
+    outcome: UseOutcome, counts: bool
 ) -> None:
     uses = used(HOUR, outcome=outcome)
 
-    assert standing("web", RESTART, uses, now=NOON).used == counts
+    assert cooldown_status("web", RESTART, uses, now=NOON).used == counts
 
 
 @pytest.mark.parametrize("by", ["healthy", "operator"])
 def test_what_was_cleared_counts_no_more(by: str) -> None:
     uses = used(HOUR, HOUR, cleared_at=NOON, cleared_by=by)
 
-    found = standing("web", RESTART, uses, now=NOON)
+    found = cooldown_status("web", RESTART, uses, now=NOON)
 
     assert (found.used, found.frees_at, found.last_at) == (0, None, None)
 
@@ -97,7 +97,7 @@ def test_what_was_cleared_counts_no_more(by: str) -> None:
 def test_each_kind_of_action_is_counted_by_itself() -> None:
     uses = used(HOUR, HOUR) + used(HOUR, action=REDEPLOYMENT)
 
-    assert [standing("web", each, uses, now=NOON).used for each in ActionKind] == [2, 1]
+    assert [cooldown_status("web", each, uses, now=NOON).used for each in ActionKind] == [2, 1]
 
 
 @given(
@@ -109,12 +109,12 @@ def test_what_is_full_is_free_again_exactly_when_it_says(
 ) -> None:
     uses = used(*ages, action=action)
 
-    found = standing("web", action, uses, now=NOON)
+    found = cooldown_status("web", action, uses, now=NOON)
 
     assert found.free == (found.frees_at is None)
     if found.frees_at is not None:
-        assert not standing("web", action, uses, now=found.frees_at - TICK).free
-        assert standing("web", action, uses, now=found.frees_at).free
+        assert not cooldown_status("web", action, uses, now=found.frees_at - TICK).free
+        assert cooldown_status("web", action, uses, now=found.frees_at).free
 
 
 @pytest.mark.parametrize(
@@ -145,12 +145,12 @@ def test_what_is_full_is_free_again_exactly_when_it_says(
 def test_how_it_stands_is_said_in_words(
     action: ActionKind, ages: list[timedelta], words: str, refused: str
 ) -> None:
-    found = standing("web", action, used(*ages, action=action), now=NOON)
+    found = cooldown_status("web", action, used(*ages, action=action), now=NOON)
 
-    assert (in_words(found, now=NOON), refusal(found, now=NOON)) == (words, refused)
+    assert (describe_slots(found, now=NOON), cooldown_refusal(found, now=NOON)) == (words, refused)
 
 
-OK, NO = Outcome.SUCCESS, Outcome.FAILURE
+OK, NO = UseOutcome.SUCCESS, UseOutcome.FAILURE
 
 
 @pytest.mark.parametrize(
@@ -169,17 +169,17 @@ OK, NO = Outcome.SUCCESS, Outcome.FAILURE
         ([(NO, 1), (OK, 2), (OK, 2)], False),
         ([(NO, 2), (OK, 2), (OK, 2)], False),
         ([(OK, 2), (NO, 2), (OK, 2)], False),
-        ([(Outcome.REFUSED, 0), (OK, 2), (Outcome.WOULD, 0), (OK, 2)], True),
-        ([(Outcome.ABANDONED, 1), (OK, 2), (OK, 2)], True),
+        ([(UseOutcome.REFUSED, 0), (OK, 2), (UseOutcome.WOULD, 0), (OK, 2)], True),
+        ([(UseOutcome.ABANDONED, 1), (OK, 2), (OK, 2)], True),
     ],
 )
 def test_a_first_attempt_fails_when_the_last_two_times_only_a_second_helped(
-    uses: list[tuple[Outcome, int]], known: bool
+    uses: list[tuple[UseOutcome, int]], known: bool
 ) -> None:
     """`uses` come newest first, as (outcome, attempts)."""
     found = [replace(DONE, outcome=outcome, attempts=attempts) for outcome, attempts in uses]
 
-    assert fails_first(found) is known
+    assert first_attempt_fails(found) is known
 
 
 @pytest.mark.parametrize(
@@ -210,7 +210,7 @@ def test_a_first_attempt_fails_when_the_last_two_times_only_a_second_helped(
     ],
 )
 def test_a_memory_says_that_a_first_attempt_fails(observation: str, says: bool) -> None:
-    assert says_first_fails(observation) is says
+    assert claims_first_fails(observation) is says
 
 
 @pytest.mark.parametrize(("apart", "known"), [(timedelta(hours=4), True), (5 * HOUR, False)])
@@ -220,4 +220,4 @@ def test_a_failure_long_before_a_success_tells_nothing(apart: timedelta, known: 
         for outcome, age in [(OK, 0 * HOUR), (NO, apart), (OK, 30 * HOUR), (NO, 30 * HOUR + apart)]
     ]
 
-    assert fails_first(uses) is known
+    assert first_attempt_fails(uses) is known

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from lamplighter.domain.memory.corrections import MOST, Tone, said
+from lamplighter.domain.memory.corrections import MAX_CORRECTIONS, CorrectionTone, find_corrections
 from lamplighter.domain.memory.memory import Category
 
 TABLE = Path(__file__).parents[1] / "data" / "prompts.jsonl"
@@ -16,7 +16,7 @@ ROWS: list[dict[str, Any]] = [json.loads(line) for line in TABLE.read_text().spl
 def measured(part: str) -> tuple[float, float]:
     """Return precision and recall over one part of the table."""
     rows = [row for row in ROWS if row["part"] == part]
-    found = [bool(said(row["prompt"])) for row in rows]
+    found = [bool(find_corrections(row["prompt"])) for row in rows]
     right = sum(bool(row["tone"]) for row, each in zip(rows, found, strict=True) if each)
     return right / sum(found), right / sum(bool(row["tone"]) for row in rows)
 
@@ -43,7 +43,7 @@ def test_the_table_is_large_and_mostly_of_what_says_nothing() -> None:
 
 @pytest.mark.parametrize("row", [row for row in ROWS if row["part"] == "dev" and row["tone"]])
 def test_how_it_is_said_is_told_apart(row: dict[str, Any]) -> None:
-    assert [each.tone for each in said(row["prompt"])] == [row["tone"]]
+    assert [each.tone for each in find_corrections(row["prompt"])] == [row["tone"]]
 
 
 @pytest.mark.parametrize(
@@ -56,17 +56,19 @@ def test_how_it_is_said_is_told_apart(row: dict[str, Any]) -> None:
     ],
 )
 def test_each_has_a_category_of_knowledge(prompt: str, category: Category) -> None:
-    assert [each.category for each in said(prompt)] == [category]
+    assert [each.category for each in find_corrections(prompt)] == [category]
 
 
 def test_only_the_sentence_that_says_so_is_taken() -> None:
     prompt = "Fix the login page. Never store the password in the session! Then run the tests."
 
-    assert [each.text for each in said(prompt)] == ["Never store the password in the session!"]
+    assert [each.text for each in find_corrections(prompt)] == [
+        "Never store the password in the session!"
+    ]
 
 
 def test_a_no_of_its_own_belongs_to_the_next_sentence() -> None:
-    assert [each.text for each in said("No. We keep the changelog by hand.")] == [
+    assert [each.text for each in find_corrections("No. We keep the changelog by hand.")] == [
         "No, We keep the changelog by hand."
     ]
 
@@ -85,16 +87,18 @@ def test_a_no_of_its_own_belongs_to_the_next_sentence() -> None:
     ],
 )
 def test_what_is_quoted_asked_or_endless_is_not_taken(prompt: str) -> None:
-    assert said(prompt) == []
+    assert find_corrections(prompt) == []
 
 
 def test_the_same_is_taken_once_and_never_more_than_a_few() -> None:
     many = "\n".join(f"never call service {number % 9} directly" for number in range(50))
 
-    assert len(said(many)) == MOST
-    assert [each.tone for each in said("never do that twice\n" * 9)] == [Tone.PREFERENCE]
+    assert len(find_corrections(many)) == MAX_CORRECTIONS
+    assert [each.tone for each in find_corrections("never do that twice\n" * 9)] == [
+        CorrectionTone.PREFERENCE
+    ]
 
 
 def test_a_long_prompt_takes_no_longer_than_its_beginning() -> None:
     for prompt in ("no, " * 100_000, "a " * 400_000, "`" * 200_000, "we use " * 50_000):
-        assert len(said(prompt)) <= MOST
+        assert len(find_corrections(prompt)) <= MAX_CORRECTIONS

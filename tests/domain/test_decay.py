@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from lamplighter.domain.memory.decay import faded, falls_inactive
+from lamplighter.domain.memory.decay import apply_decay, inactive_from
 from lamplighter.domain.memory.memory import Category, InactiveReason, Memory, MemoryId
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
@@ -31,13 +31,13 @@ SLOW_START = Memory(
     [(0, 0.7), (15, 0.7), (30, 0.7), (36, 0.7), (37, 0.6), (44, 0.5), (51, 0.4), (58, 0.3)],
 )
 def test_each_whole_week_past_thirty_days_costs_a_tenth(days: int, confidence: float) -> None:
-    memory = faded(SLOW_START, now=NOON + days * DAY)
+    memory = apply_decay(SLOW_START, now=NOON + days * DAY)
 
     assert (memory.confidence, memory.active, memory.updated_at) == (confidence, True, NOON)
 
 
 def test_below_thirty_hundredths_it_turns_inactive() -> None:
-    memory = faded(replace(SLOW_START, confidence=0.4), now=NOON + 44 * DAY)
+    memory = apply_decay(replace(SLOW_START, confidence=0.4), now=NOON + 44 * DAY)
 
     assert (memory.confidence, memory.active) == (0.2, False)
     assert memory.inactive_reason is InactiveReason.LOW
@@ -46,14 +46,14 @@ def test_below_thirty_hundredths_it_turns_inactive() -> None:
 def test_asked_ten_times_a_day_or_once_a_week_it_is_the_same() -> None:
     often = SLOW_START
     for hours in range(0, 51 * 24, 2):
-        often = faded(often, now=NOON + timedelta(hours=hours))
-    once = faded(SLOW_START, now=NOON + 51 * DAY - timedelta(hours=2))
+        often = apply_decay(often, now=NOON + timedelta(hours=hours))
+    once = apply_decay(SLOW_START, now=NOON + 51 * DAY - timedelta(hours=2))
 
     assert (often.confidence, often.decayed_weeks) == (once.confidence, once.decayed_weeks)
 
 
 def test_it_never_falls_below_nothing() -> None:
-    assert faded(SLOW_START, now=NOON + 4000 * DAY).confidence == 0.0
+    assert apply_decay(SLOW_START, now=NOON + 4000 * DAY).confidence == 0.0
 
 
 @pytest.mark.parametrize(
@@ -65,20 +65,20 @@ def test_it_never_falls_below_nothing() -> None:
     ids=["pinned", "knowledge"],
 )
 def test_what_is_pinned_or_knowledge_does_not_fade(memory: Memory) -> None:
-    assert faded(memory, now=NOON + 400 * DAY) is memory
+    assert apply_decay(memory, now=NOON + 400 * DAY) is memory
 
 
 def test_an_inactive_memory_fades_too_and_stays_inactive() -> None:
     aside = replace(SLOW_START, active=False, inactive_reason=InactiveReason.OPERATOR)
 
-    memory = faded(aside, now=NOON + 44 * DAY)
+    memory = apply_decay(aside, now=NOON + 44 * DAY)
 
     assert (memory.confidence, memory.active) == (0.5, False)
     assert memory.inactive_reason is InactiveReason.OPERATOR
 
 
 def test_a_clock_that_went_back_costs_nothing() -> None:
-    assert faded(SLOW_START, now=NOON - 400 * DAY) is SLOW_START
+    assert apply_decay(SLOW_START, now=NOON - 400 * DAY) is SLOW_START
 
 
 @pytest.mark.parametrize(
@@ -96,28 +96,28 @@ def test_a_clock_that_went_back_costs_nothing() -> None:
 def test_from_when_on_fading_leaves_it_inactive(change: dict[str, Any], days: int | None) -> None:
     expected = None if days is None else NOON + days * DAY
 
-    assert falls_inactive(replace(SLOW_START, **change)) == expected
+    assert inactive_from(replace(SLOW_START, **change)) == expected
 
 
 @pytest.mark.parametrize("confidence", [math.inf, 1e300, 9.0])
 def test_a_confidence_beyond_all_falls_as_the_surest_does(confidence: float) -> None:
-    surest = falls_inactive(replace(SLOW_START, confidence=1.0))
+    surest = inactive_from(replace(SLOW_START, confidence=1.0))
 
-    assert falls_inactive(replace(SLOW_START, confidence=confidence)) == surest
+    assert inactive_from(replace(SLOW_START, confidence=confidence)) == surest
 
 
 @pytest.mark.parametrize("confidence", [number / 100 for number in range(30, 101)])
 def test_when_it_falls_is_when_fading_makes_it_inactive(confidence: float) -> None:
     memory = replace(SLOW_START, confidence=confidence)
-    falls = falls_inactive(memory)
+    falls = inactive_from(memory)
 
     assert falls is not None
-    assert not faded(memory, now=falls).active
-    assert faded(memory, now=falls - timedelta(seconds=1)).active
+    assert not apply_decay(memory, now=falls).active
+    assert apply_decay(memory, now=falls - timedelta(seconds=1)).active
 
 
 def test_what_would_fall_after_all_time_never_falls() -> None:
     last = replace(SLOW_START, updated_at=datetime(9999, 12, 31, tzinfo=UTC))
 
-    assert falls_inactive(last) is None
-    assert falls_inactive(replace(SLOW_START, decayed_weeks=10**15)) is None
+    assert inactive_from(last) is None
+    assert inactive_from(replace(SLOW_START, decayed_weeks=10**15)) is None

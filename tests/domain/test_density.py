@@ -6,7 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lamplighter.domain.services.density import MONDAY, Axis, Count, axis, spread
+from lamplighter.domain.services.density import (
+    MONDAY,
+    EventCount,
+    TimeAxis,
+    choose_axis,
+    count_by_level,
+)
 from lamplighter.domain.services.event import Level
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
@@ -26,7 +32,7 @@ MOMENTS = SECONDS.map(lambda each: MONDAY + timedelta(seconds=each))
     ],
 )
 def test_stretches_are_as_narrow_as_so_many_allow(span: timedelta, seconds: int, unit: int) -> None:
-    along = axis(NOON, NOON + span, most=60)
+    along = choose_axis(NOON, NOON + span, most=60)
 
     assert (along.seconds, along.unit) == (seconds, unit)
 
@@ -37,7 +43,7 @@ def test_stretches_hold_the_whole_range_and_are_never_too_many(
 ) -> None:
     since, until = sorted((one, other))
 
-    along = axis(since, until, most=most)
+    along = choose_axis(since, until, most=most)
 
     width = timedelta(seconds=along.seconds)
     assert 1 <= along.count <= most
@@ -47,19 +53,19 @@ def test_stretches_hold_the_whole_range_and_are_never_too_many(
 
 
 def test_a_week_begins_on_a_monday() -> None:
-    along = axis(NOON, NOON + timedelta(days=400), most=60)
+    along = choose_axis(NOON, NOON + timedelta(days=400), most=60)
 
     assert (along.seconds, along.start) == (7 * 86_400, datetime(2025, 12, 29, tzinfo=UTC))
 
 
 def test_counts_of_one_stretch_are_added_and_the_empty_ones_stay() -> None:
-    along = Axis(NOON, 60, 3)
+    along = TimeAxis(NOON, 60, 3)
     counts = [
-        Count(at=NOON, level=Level.INFO, count=2),
-        Count(at=NOON + timedelta(seconds=50), level=Level.INFO, count=3),
-        Count(at=NOON + timedelta(seconds=125), level=Level.CRITICAL, count=1),
+        EventCount(at=NOON, level=Level.INFO, count=2),
+        EventCount(at=NOON + timedelta(seconds=50), level=Level.INFO, count=3),
+        EventCount(at=NOON + timedelta(seconds=125), level=Level.CRITICAL, count=1),
     ]
 
-    found = spread(counts, along)
+    found = count_by_level(counts, along)
 
     assert [list(each.values()) for each in found] == [[5, 0, 0], [0, 0, 0], [0, 0, 1]]

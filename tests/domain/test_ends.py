@@ -2,7 +2,7 @@
 
 import pytest
 
-from lamplighter.domain.sessions.exit_reasons import End, cut_off, reason
+from lamplighter.domain.sessions.exit_reasons import EngineFailure, explain_failure, is_cut_off
 
 LATER = "Nothing here is wrong; the next round tries again."
 KEY = "The API did not accept the key: check ANTHROPIC_API_KEY or ANTHROPIC_AUTH_TOKEN."
@@ -11,70 +11,81 @@ KEY = "The API did not accept the key: check ANTHROPIC_API_KEY or ANTHROPIC_AUTH
 @pytest.mark.parametrize(
     ("end", "words"),
     [
-        (End(status=401, words="Invalid API key", kinds=("api_error",)), KEY),
+        (EngineFailure(status=401, words="Invalid API key", kinds=("api_error",)), KEY),
         (
-            End(status=403, words="API Error: 403 no access"),
+            EngineFailure(status=403, words="API Error: 403 no access"),
             "The API accepts the key, but does not let it do this: API Error: 403 no access.",
         ),
         (
-            End(status=404),
+            EngineFailure(status=404),
             "The API does not have the model, or the key may not use it: check "
             "LAMPLIGHTER_MODEL_TIER1 to LAMPLIGHTER_MODEL_TIER3 and ANTHROPIC_BASE_URL.",
         ),
-        (End(status=429), f"The API took no more requests for the time being (429). {LATER}"),
-        (End(status=529), f"The API was overloaded (529). {LATER}"),
-        (End(status=500), f"The API failed (500). {LATER}"),
-        (End(status=503), f"The API failed (503). {LATER}"),
         (
-            End(status=400, words="API Error: 400\nmessages: bad", kinds=("api_error",)),
+            EngineFailure(status=429),
+            f"The API took no more requests for the time being (429). {LATER}",
+        ),
+        (EngineFailure(status=529), f"The API was overloaded (529). {LATER}"),
+        (EngineFailure(status=500), f"The API failed (500). {LATER}"),
+        (EngineFailure(status=503), f"The API failed (503). {LATER}"),
+        (
+            EngineFailure(status=400, words="API Error: 400\nmessages: bad", kinds=("api_error",)),
             "The API did not take the request (400): API Error: 400 messages: bad.",
         ),
-        (End(status=422), "The API did not take the request (422)."),
+        (EngineFailure(status=422), "The API did not take the request (422)."),
         (
-            End(status=400, words="Credit balance is too low"),
+            EngineFailure(status=400, words="Credit balance is too low"),
             "The account of the key has no credit left: Credit balance is too low.",
         ),
         (
-            End(words="Not logged in · Please run /login", kinds=("api_error",)),
+            EngineFailure(words="Not logged in · Please run /login", kinds=("api_error",)),
             "There is no key for the model: set ANTHROPIC_API_KEY or ANTHROPIC_AUTH_TOKEN where "
             "Lamplighter is started.",
         ),
         (
-            End(status=400, words="Too long", kinds=("prompt_too_long",)),
+            EngineFailure(status=400, words="Too long", kinds=("prompt_too_long",)),
             "More was said than the model can take in. A lower LAMPLIGHTER_MEMORY_BUDGET or fewer "
             "turns keep it short: Too long.",
         ),
         (
-            End(words="Reached maximum number of turns (5)", kinds=("max_turns", "tool_use")),
+            EngineFailure(
+                words="Reached maximum number of turns (5)", kinds=("max_turns", "tool_use")
+            ),
             "It used all the turns it may take (LAMPLIGHTER_MAX_TURNS): "
             "Reached maximum number of turns (5).",
         ),
         (
-            End(words="Reached maximum budget ($0.05)", kinds=("budget_exhausted",)),
+            EngineFailure(words="Reached maximum budget ($0.05)", kinds=("budget_exhausted",)),
             "It cost all that it may: Reached maximum budget ($0.05).",
         ),
         (
-            End(words="Connection refused", kinds=("connection_failed", "api_error")),
+            EngineFailure(words="Connection refused", kinds=("connection_failed", "api_error")),
             "The API cannot be reached: check the network, the proxy and ANTHROPIC_BASE_URL. "
             "Connection refused.",
         ),
-        (End(kinds=("aborted_streaming",)), "It was interrupted while the model answered."),
-        (End(words="no", kinds=("api_error", "refusal")), "The model refused to answer: no."),
-        (End(words="something new", kinds=("brand_new",)), ""),
-        (End(), ""),
+        (
+            EngineFailure(kinds=("aborted_streaming",)),
+            "It was interrupted while the model answered.",
+        ),
+        (
+            EngineFailure(words="no", kinds=("api_error", "refusal")),
+            "The model refused to answer: no.",
+        ),
+        (EngineFailure(words="something new", kinds=("brand_new",)), ""),
+        (EngineFailure(), ""),
     ],
     ids=lambda value: (
-        f"{value.status} {value.words} {value.kinds}" if isinstance(value, End) else ""
+        f"{value.status} {value.words} {value.kinds}" if isinstance(value, EngineFailure) else ""
     ),
 )
-def test_a_failure_says_what_to_do(end: End, words: str) -> None:
-    assert reason(end) == words
+def test_a_failure_says_what_to_do(end: EngineFailure, words: str) -> None:
+    assert explain_failure(end) == words
 
 
 def test_a_long_word_of_the_api_is_shortened() -> None:
-    assert len(reason(End(status=400, words="x" * 5_000))) < 400
+    assert len(explain_failure(EngineFailure(status=400, words="x" * 5_000))) < 400
 
 
 def test_an_answer_that_was_cut_off_is_known_by_the_words() -> None:
-    assert cut_off("Output token limit hit. Resume directly.")
-    assert not cut_off("[Your previous response had no visible output.]")
+    assert is_cut_off("Output token limit hit. Resume directly.")
+    assert not is_cut_off("[Your previous response had no visible output.]")

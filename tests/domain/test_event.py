@@ -2,7 +2,7 @@
 
 import pytest
 
-from lamplighter.domain.services.event import Level, level_of
+from lamplighter.domain.services.event import Level, parse_level
 
 
 @pytest.mark.parametrize(
@@ -18,4 +18,4 @@ from lamplighter.domain.services.event import Level, level_of
     ],
 )
 def test_a_word_for_a_level_is_folded(words: list[str], level: Level) -> None:
-    assert [level_of(word) for word in words] == [level] * len(words)
+    assert [parse_level(word) for word in words] == [level] * len(words)

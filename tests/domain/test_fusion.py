@@ -2,11 +2,11 @@
 
 import pytest
 
-from lamplighter.domain.search.fusion import FLOOR, WEIGHT, fused
+from lamplighter.domain.search.fusion import FLOOR, WEIGHT, fuse_scores
 
 
 def order(words: dict[int, float], meaning: dict[int, float]) -> list[int]:
-    return [each.id for each in fused(words, meaning)]
+    return [each.id for each in fuse_scores(words, meaning)]
 
 
 @pytest.mark.parametrize(
@@ -27,7 +27,7 @@ def test_the_order(words: dict[int, float], meaning: dict[int, float], expected:
 
 
 def test_a_score_says_what_it_is_made_of() -> None:
-    best, second = fused({1: 8.0, 2: 4.0}, {1: FLOOR + 0.5, 3: -0.2})[:2]
+    best, second = fuse_scores({1: 8.0, 2: 4.0}, {1: FLOOR + 0.5, 3: -0.2})[:2]
 
     assert best.score == pytest.approx(1.0)
     assert (best.words, best.meaning) == pytest.approx((1 - WEIGHT, WEIGHT))
@@ -35,7 +35,7 @@ def test_a_score_says_what_it_is_made_of() -> None:
 
 
 def test_scores_stay_within_0_and_1_whatever_is_given() -> None:
-    found = fused({1: 1e9, 2: 0.0}, {3: -1.0, 4: 1.0, 5: FLOOR})
+    found = fuse_scores({1: 1e9, 2: 0.0}, {3: -1.0, 4: 1.0, 5: FLOOR})
 
     assert all(0 <= each.score <= 1 for each in found)
     assert {each.id for each in found} == {1, 2, 3, 4, 5}
@@ -44,14 +44,14 @@ def test_scores_stay_within_0_and_1_whatever_is_given() -> None:
 def test_a_chance_word_among_many_does_not_stand_before_what_is_meant() -> None:
     words, meaning = {1: 3.0}, {2: 0.7, 1: 0.2}
 
-    assert [each.id for each in fused(words, meaning)] == [1, 2]
-    assert [each.id for each in fused(words, meaning, full=20.0)] == [2, 1]
-    assert [each.id for each in fused({1: 19.0}, meaning, full=20.0)] == [1, 2]
+    assert [each.id for each in fuse_scores(words, meaning)] == [1, 2]
+    assert [each.id for each in fuse_scores(words, meaning, full=20.0)] == [2, 1]
+    assert [each.id for each in fuse_scores({1: 19.0}, meaning, full=20.0)] == [1, 2]
 
 
 def test_where_meaning_is_of_a_part_the_words_speak_for_the_rest() -> None:
     words, meaning = {1: 8.0, 2: 6.0}, {1: 0.2, 2: 0.6}
 
-    assert [each.id for each in fused(words, meaning)] == [2, 1]
-    assert [each.id for each in fused(words, meaning, read={1: 0.3})] == [1, 2]
-    assert fused({1: 8.0}, {1: 0.9}, read={1: 0.3}) == fused({1: 8.0}, {1: 0.9})
+    assert [each.id for each in fuse_scores(words, meaning)] == [2, 1]
+    assert [each.id for each in fuse_scores(words, meaning, read={1: 0.3})] == [1, 2]
+    assert fuse_scores({1: 8.0}, {1: 0.9}, read={1: 0.3}) == fuse_scores({1: 8.0}, {1: 0.9})

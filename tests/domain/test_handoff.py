@@ -8,7 +8,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lamplighter.domain.sessions.handoff import Escalation, EscalationState, Step, named, step
+from lamplighter.domain.sessions.handoff import (
+    ChainStep,
+    Escalation,
+    EscalationState,
+    join_names,
+    next_step,
+)
 from lamplighter.domain.sessions.session import MAX_TIER, Session, Status, Trigger
 from thorough import examples
 
@@ -40,15 +46,17 @@ def asks(service: str, *, by: Session = ROUND, state: EscalationState = OPEN) ->
 @pytest.mark.parametrize(
     ("tier", "max_tier", "dry", "handed", "status", "ends"),
     [
-        (1, 3, False, [], Status.COMPLETED, Step(Status.COMPLETED, "said")),
-        (3, 3, True, [], Status.COMPLETED, Step(Status.COMPLETED, "said")),
+        (1, 3, False, [], Status.COMPLETED, ChainStep(Status.COMPLETED, "said")),
+        (3, 3, True, [], Status.COMPLETED, ChainStep(Status.COMPLETED, "said")),
         (
             1,
             3,
             False,
             [asks("web"), asks("db"), asks("caddy")],
             Status.COMPLETED,
-            Step(Status.ESCALATED, "Handed web, db and caddy to tier 2.", EscalationState.ACCEPTED),
+            ChainStep(
+                Status.ESCALATED, "Handed web, db and caddy to tier 2.", EscalationState.ACCEPTED
+            ),
         ),
         (
             2,
@@ -56,7 +64,7 @@ def asks(service: str, *, by: Session = ROUND, state: EscalationState = OPEN) ->
             False,
             [asks("web")],
             Status.COMPLETED,
-            Step(Status.ESCALATED, "Handed web to tier 3.", EscalationState.ACCEPTED),
+            ChainStep(Status.ESCALATED, "Handed web to tier 3.", EscalationState.ACCEPTED),
         ),
         (
             1,
@@ -64,7 +72,7 @@ def asks(service: str, *, by: Session = ROUND, state: EscalationState = OPEN) ->
             True,
             [asks("web")],
             Status.COMPLETED,
-            Step(Status.COMPLETED, "Dry run: tier 2 would take web.", EscalationState.DRY),
+            ChainStep(Status.COMPLETED, "Dry run: tier 2 would take web.", EscalationState.DRY),
         ),
         (
             3,
@@ -72,7 +80,7 @@ def asks(service: str, *, by: Session = ROUND, state: EscalationState = OPEN) ->
             False,
             [asks("web", state=PERSON)],
             Status.COMPLETED,
-            Step(Status.COMPLETED, "Needs a person: web."),
+            ChainStep(Status.COMPLETED, "Needs a person: web."),
         ),
         (
             2,
@@ -80,7 +88,7 @@ def asks(service: str, *, by: Session = ROUND, state: EscalationState = OPEN) ->
             False,
             [asks("web"), asks("db", state=PERSON)],
             Status.COMPLETED,
-            Step(Status.COMPLETED, "Needs a person: db and web.", PERSON),
+            ChainStep(Status.COMPLETED, "Needs a person: db and web.", PERSON),
         ),
         (
             1,
@@ -88,7 +96,7 @@ def asks(service: str, *, by: Session = ROUND, state: EscalationState = OPEN) ->
             True,
             [asks("web")],
             Status.COMPLETED,
-            Step(
+            ChainStep(
                 Status.COMPLETED,
                 "Dry run: a person would be asked for web.",
                 EscalationState.DRY,
@@ -100,32 +108,34 @@ def asks(service: str, *, by: Session = ROUND, state: EscalationState = OPEN) ->
             False,
             [asks("web")],
             Status.COMPLETED,
-            Step(Status.COMPLETED, "Needs a person: web.", PERSON),
+            ChainStep(Status.COMPLETED, "Needs a person: web.", PERSON),
         ),
         *(
-            (1, 3, dry, [asks("web")], status, Step(status, "said", EscalationState.DROPPED))
+            (1, 3, dry, [asks("web")], status, ChainStep(status, "said", EscalationState.DROPPED))
             for status in sorted(FINAL - {Status.COMPLETED})
             for dry in (False, True)
         ),
-        (3, 3, False, [asks("web", state=PERSON)], Status.FAILED, Step(Status.FAILED, "said")),
-        (1, 3, False, [], Status.TIMED_OUT, Step(Status.TIMED_OUT, "said")),
+        (3, 3, False, [asks("web", state=PERSON)], Status.FAILED, ChainStep(Status.FAILED, "said")),
+        (1, 3, False, [], Status.TIMED_OUT, ChainStep(Status.TIMED_OUT, "said")),
     ],
 )
 def test_how_a_chain_goes_on(
-    tier: int, max_tier: int, dry: bool, handed: list[Escalation], status: Status, ends: Step
+    tier: int, max_tier: int, dry: bool, handed: list[Escalation], status: Status, ends: ChainStep
 ) -> None:
     session = replace(ROUND, tier=tier, dry_run=dry)
 
-    assert step(session, handed, status=status, reason="said", max_tier=max_tier) == ends
+    assert next_step(session, handed, status=status, reason="said", max_tier=max_tier) == ends
 
 
 @pytest.mark.parametrize(
     "state", [each for each in EscalationState if each not in (OPEN, EscalationState.PERSON)]
 )
 def test_what_was_settled_before_is_not_handed_on_again(state: EscalationState) -> None:
-    ends = step(ROUND, [asks("web", state=state)], status=Status.COMPLETED, reason="", max_tier=3)
+    ends = next_step(
+        ROUND, [asks("web", state=state)], status=Status.COMPLETED, reason="", max_tier=3
+    )
 
-    assert ends == Step(Status.COMPLETED, "")
+    assert ends == ChainStep(Status.COMPLETED, "")
 
 
 @pytest.mark.parametrize(
@@ -139,7 +149,7 @@ def test_what_was_settled_before_is_not_handed_on_again(state: EscalationState) 
     ],
 )
 def test_names_are_said_as_one_says_them(names: list[str], words: str) -> None:
-    assert named(names) == words
+    assert join_names(names) == words
 
 
 @dataclass(frozen=True)
@@ -168,7 +178,7 @@ def chained(turns: Sequence[Turn], *, first: int, max_tier: int, dry: bool) -> C
         wishes = [
             asks(service, by=session, state=PERSON if last else OPEN) for service in turn.services
         ]
-        ends = step(session, wishes, status=turn.status, reason="", max_tier=max_tier)
+        ends = next_step(session, wishes, status=turn.status, reason="", max_tier=max_tier)
         chain.sessions.append(replace(session, status=ends.status, reason=ends.reason))
         moved = [
             replace(each, state=ends.state) if ends.state and each.state is OPEN else each

@@ -11,14 +11,14 @@ from lamplighter.domain.clients.tool_hooks import (
     Hooks,
     InjectRule,
     SaveRule,
-    Used,
-    candidate,
-    folded,
-    hits,
-    in_text,
-    query,
+    ToolCall,
+    arguments_text,
+    build_candidate,
+    build_query,
+    match_rules,
+    normalize_tool_name,
 )
-from lamplighter.domain.memory.memory import Category, Kind, Source, Trust
+from lamplighter.domain.memory.memory import Category, MemoryKind, Source, Trust
 from lamplighter.domain.sessions.session import Session, Status, Trigger
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
@@ -30,7 +30,7 @@ DEPLOYS = SaveRule(tool="kubectl_apply", category=Category.DECISION)
 PINGS = SaveRule(tool="bash", category=Category.DISCOVERY, match_args="ping", match_output="loss")
 LOOKS = SaveRule(tool="look", category=Category.LEARNING)
 RULES = (ERRORS, DEPLOYS, PINGS, LOOKS)
-PING = Used("Bash", '{"command": "ping -c1 db"}')
+PING = ToolCall("Bash", '{"command": "ping -c1 db"}')
 
 
 @pytest.mark.parametrize(
@@ -44,55 +44,59 @@ PING = Used("Bash", '{"command": "ping -c1 db"}')
             "error\n1 packet, 100% loss",
             [(Category.BUGFIX, "error"), (Category.DISCOVERY, "1 packet, 100% loss")],
         ),
-        (Used("BASH", "df"), "1% loss", []),
-        (Used("Read", "a"), "fatal", []),
+        (ToolCall("BASH", "df"), "1% loss", []),
+        (ToolCall("Read", "a"), "fatal", []),
         (
-            Used("kubectl_apply", "f: a.yaml"),
+            ToolCall("kubectl_apply", "f: a.yaml"),
             "\n\ndeployment/a configured\n",
             [(Category.DECISION, "deployment/a configured")],
         ),
-        (Used("kubectl_apply", "f: a.yaml"), " \n", [(Category.DECISION, "f: a.yaml")]),
-        (Used("mcp__lamplighter__look", "web"), "up", [(Category.LEARNING, "up")]),
-        (Used("mcp__other__look", "web"), "up", []),
+        (ToolCall("kubectl_apply", "f: a.yaml"), " \n", [(Category.DECISION, "f: a.yaml")]),
+        (ToolCall("mcp__lamplighter__look", "web"), "up", [(Category.LEARNING, "up")]),
+        (ToolCall("mcp__other__look", "web"), "up", []),
         (PING, "ä€𝄞 fatal: é", [(Category.BUGFIX, "ä€𝄞 fatal: é")]),
     ],
 )
 def test_every_rule_that_matches_is_a_hit(
-    used: Used, output: str, found: list[tuple[Category, str]]
+    used: ToolCall, output: str, found: list[tuple[Category, str]]
 ) -> None:
-    assert [(hit.rule.category, hit.line) for hit in hits(RULES, used, output)] == found
+    assert [(hit.rule.category, hit.line) for hit in match_rules(RULES, used, output)] == found
 
 
 def test_two_rules_of_one_kind_are_one_hit() -> None:
     twice = (ERRORS, SaveRule(tool="bash", category=Category.BUGFIX, match_output="route"))
 
-    assert len(hits(twice, PING, "fatal: no route")) == 1
+    assert len(match_rules(twice, PING, "fatal: no route")) == 1
 
 
 def test_what_is_kept_is_an_unverified_episode_with_its_place() -> None:
     output = "fatal: no route\n" + "x" * 3_000
-    [hit] = hits((ERRORS,), PING, output)
+    [hit] = match_rules((ERRORS,), PING, output)
 
-    found = candidate(hit, PING, output, SESSION, at=345)
+    found = build_candidate(hit, PING, output, SESSION, at=345)
 
     assert found.title == "bash: fatal: no route"
     assert found.observation == f"{PING.arguments}\n{output}"[:1_999] + "…"
-    assert (found.kind, found.trust, found.confidence) == (Kind.EPISODIC, Trust.UNVERIFIED, 0.6)
+    assert (found.kind, found.trust, found.confidence) == (
+        MemoryKind.EPISODIC,
+        Trust.UNVERIFIED,
+        0.6,
+    )
     assert (found.source, found.source_ref) == (Source.CAPTURED, "session 7, byte 345")
     assert (found.session_id, found.tier, found.scope, found.project) == (7, 2, "project", "ops")
 
 
 def test_a_title_has_eighty_characters_of_its_line() -> None:
-    [hit] = hits((ERRORS,), PING, "fatal " + "é" * 200)
+    [hit] = match_rules((ERRORS,), PING, "fatal " + "é" * 200)
 
-    title = candidate(hit, PING, "", SESSION, at=0).title
+    title = build_candidate(hit, PING, "", SESSION, at=0).title
 
     assert title == "bash: fatal " + "é" * 74
 
 
 def test_an_answer_is_looked_at_up_to_its_bound() -> None:
-    assert hits((ERRORS,), PING, "x" * (OUTPUT_BYTES - 5) + "fatal")
-    assert not hits((ERRORS,), PING, "x" * (OUTPUT_BYTES - 4) + "fatal")
+    assert match_rules((ERRORS,), PING, "x" * (OUTPUT_BYTES - 5) + "fatal")
+    assert not match_rules((ERRORS,), PING, "x" * (OUTPUT_BYTES - 4) + "fatal")
 
 
 EVIL = ("(a+)+$", "(a|a)*b", "(.*a){20}", "(a?){30}a{30}", "^(([a-z])+.)+[A-Z]([a-z])+$")
@@ -104,15 +108,15 @@ def test_evil_patterns_are_tried_in_time_that_grows_with_the_text_alone() -> Non
         for n in range(500)
     )
 
-    assert hits(rules, PING, "a" * 100_000 + "!") == []
+    assert match_rules(rules, PING, "a" * 100_000 + "!") == []
 
 
 @settings(max_examples=40)
 @given(st.text(max_size=300), st.text(max_size=100), st.sampled_from(RULES))
 def test_nothing_a_tool_answers_stops_a_rule(output: str, arguments: str, rule: SaveRule) -> None:
-    used = Used(rule.tool, arguments)
-    for hit in hits(RULES, used, output):
-        found = candidate(hit, used, output, SESSION, at=0)
+    used = ToolCall(rule.tool, arguments)
+    for hit in match_rules(RULES, used, output):
+        found = build_candidate(hit, used, output, SESSION, at=0)
         assert len(found.observation) <= 2_000
         assert "\n" not in found.title
 
@@ -143,11 +147,14 @@ def test_a_rule_asks_for_memories_of_a_tool_and_its_arguments() -> None:
     ],
 )
 def test_what_a_tool_is_asked_for_is_the_query(given: dict[str, object], asked: str) -> None:
-    assert query(given) == asked
+    assert build_query(given) == asked
 
 
 def test_arguments_are_text_and_names_are_folded() -> None:
-    assert in_text({"a": "ü", "b": [1]}) == '{"a": "ü", "b": [1]}'
-    assert in_text("plain") == "plain"
-    assert len(in_text({"a": "x" * 10**6})) == 64 * 1024
-    assert [folded(name) for name in (" Bash ", "mcp__lamplighter__Look")] == ["bash", "look"]
+    assert arguments_text({"a": "ü", "b": [1]}) == '{"a": "ü", "b": [1]}'
+    assert arguments_text("plain") == "plain"
+    assert len(arguments_text({"a": "x" * 10**6})) == 64 * 1024
+    assert [normalize_tool_name(name) for name in (" Bash ", "mcp__lamplighter__Look")] == [
+        "bash",
+        "look",
+    ]

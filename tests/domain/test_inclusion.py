@@ -8,9 +8,14 @@ from itertools import takewhile
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from lamplighter.domain.memory.memory import Category, Edit, Memory, MemoryId, Trust, edited
-from lamplighter.domain.sessions.context import Block, Lines, Packing, budget_for
-from lamplighter.domain.sessions.inclusion import Prospect
+from lamplighter.domain.memory.memory import Category, Edit, Memory, MemoryId, Trust, apply_edit
+from lamplighter.domain.sessions.context import (
+    BlockPacker,
+    MemoryBlock,
+    ServiceLines,
+    required_budget,
+)
+from lamplighter.domain.sessions.inclusion import InclusionProbe
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 LATER = NOON + timedelta(days=1)
@@ -39,9 +44,11 @@ def chosen(memories: Sequence[Memory]) -> list[Memory]:
     )
 
 
-def packed(memories: Sequence[Memory], budget: int, prospect: Prospect | None = None) -> Block:
+def packed(
+    memories: Sequence[Memory], budget: int, prospect: InclusionProbe | None = None
+) -> MemoryBlock:
     extra = prospect is not None and not prospect.eligible
-    packing = Packing(budget, total=len(memories) + extra)
+    packing = BlockPacker(budget, total=len(memories) + extra)
     for each in chosen(memories):
         if prospect is not None:
             prospect.before(packing, each)
@@ -51,7 +58,7 @@ def packed(memories: Sequence[Memory], budget: int, prospect: Prospect | None = 
     return packing.block()
 
 
-def includes(block: Block, memory: Memory) -> bool:
+def includes(block: MemoryBlock, memory: Memory) -> bool:
     return any(each.included and each.memory.id == memory.id for each in block.placements)
 
 
@@ -70,12 +77,12 @@ def test_a_prospect_finds_what_packing_again_would_do(
 ) -> None:
     *others, held = [memory(number, *row) for number, row in enumerate(rows, 1)]
     held = replace(held, active=active)
-    prospect = Prospect(held, LATER)
+    prospect = InclusionProbe(held, LATER)
     packed([*others, held] if active else others, budget, prospect)
 
     def again(confidence: float | None) -> bool:
         edit = Edit(active=None if active else True, confidence=confidence)
-        changed = edited(held, edit, now=LATER)
+        changed = apply_edit(held, edit, now=LATER)
         return includes(packed([*others, changed], budget), held)
 
     higher = [cents / 100 for cents in range(100, round(held.confidence * 100), -1)]
@@ -91,7 +98,7 @@ def test_the_budget_it_takes_has_room_for_all_before_it(
     memories = [memory(number, *row) for number, row in enumerate(rows, 1)]
     *ahead, last = chosen(memories)
     lines = [
-        Lines(
+        ServiceLines(
             service,
             len(own := [each for each in ahead if each.service == service]),
             sum(len(each.observation) + len(each.category) for each in own),
@@ -100,7 +107,7 @@ def test_the_budget_it_takes_has_room_for_all_before_it(
         for service in {each.service for each in ahead}
     ]
 
-    budget = budget_for(lines, last, len(memories))
+    budget = required_budget(lines, last, len(memories))
 
     assert all(includes(packed(memories, each), last) for each in (budget, budget + 1, 10 * budget))
     block = packed(memories, budget)

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from lamplighter.formats.json_items import MAX_ITEM_CHARS, Item, Items, NotJson
+from lamplighter.formats.json_items import MAX_ITEM_CHARS, JsonItem, JsonItemError, JsonItemReader
 
 DOCUMENT: dict[str, Any] = {
     "version": "0.1.0",
@@ -18,17 +18,17 @@ DOCUMENT: dict[str, Any] = {
     "observations": [{"content": "ö, \n ] } [ {"}, "text", None],
 }
 FOUND = [
-    *(Item(name, None, DOCUMENT[name]) for name in ("version", "count", "none")),
-    *(Item("sessions", at, value) for at, value in enumerate(DOCUMENT["sessions"], 1)),
-    Item("more", None, {"a": [1, 2]}),
-    *(Item("numbers", at, value) for at, value in enumerate(DOCUMENT["numbers"], 1)),
-    *(Item("observations", at, value) for at, value in enumerate(DOCUMENT["observations"], 1)),
+    *(JsonItem(name, None, DOCUMENT[name]) for name in ("version", "count", "none")),
+    *(JsonItem("sessions", at, value) for at, value in enumerate(DOCUMENT["sessions"], 1)),
+    JsonItem("more", None, {"a": [1, 2]}),
+    *(JsonItem("numbers", at, value) for at, value in enumerate(DOCUMENT["numbers"], 1)),
+    *(JsonItem("observations", at, value) for at, value in enumerate(DOCUMENT["observations"], 1)),
 ]
 
 
-def read(text: str, size: int) -> list[Item]:
-    items = Items()
-    found: list[Item] = []
+def read(text: str, size: int) -> list[JsonItem]:
+    items = JsonItemReader()
+    found: list[JsonItem] = []
     for at in range(0, len(text), size):
         found += items.feed(text[at : at + size])
     return [*found, *items.close()]
@@ -46,20 +46,20 @@ def test_the_values_are_the_same_wherever_it_is_cut(size: int, indent: int | Non
     ["", "[]", "7", '{"a": [1, 2', '{"a": [1 x]}', "{", '{"a" 1', "{} {}", '{"a": [' + "[" * 9_000],
 )
 def test_what_is_no_document_is_said_so_with_its_place(text: str, size: int) -> None:
-    with pytest.raises(NotJson, match=r"character [0-9,]+: "):
+    with pytest.raises(JsonItemError, match=r"character [0-9,]+: "):
         read(text, size)
 
 
 def test_what_stands_before_a_mistake_is_given() -> None:
-    items = Items()
+    items = JsonItemReader()
     found = list(items.feed('{"a": [1, {"b": 2}, nothing'))
-    with pytest.raises(NotJson):
+    with pytest.raises(JsonItemError):
         list(items.close())
     assert [each.value for each in found] == [1, {"b": 2}]
 
 
 def test_one_value_may_not_fill_the_memory() -> None:
-    items = Items()
+    items = JsonItemReader()
     assert list(items.feed('{"a": ["' + "x" * (MAX_ITEM_CHARS - 100))) == []
-    with pytest.raises(NotJson, match="larger"):
+    with pytest.raises(JsonItemError, match="larger"):
         list(items.feed("x" * 200))

@@ -5,12 +5,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lamplighter.domain.sessions import markers
-from lamplighter.domain.sessions.markers import IN_CODE, QUOTED, Marker, Reading, What
+from lamplighter.domain.sessions.markers import IN_CODE, QUOTED, Marker, MarkerKind, MarkerReading
 
 
 def one(text: str) -> Marker:
     """Return the only marker of a text."""
-    (found,) = markers.read(text)
+    (found,) = markers.read_markers(text)
     return found
 
 
@@ -18,8 +18,8 @@ def taken(text: str) -> list[tuple[str, str | None, str | None, str]]:
     """Return what was taken from a text: kind, category, service and words of each."""
     return [
         (found.what.value, found.category, found.service, found.body)
-        for found in markers.read(text)
-        if found.reading is Reading.TAKEN
+        for found in markers.read_markers(text)
+        if found.reading is MarkerReading.TAKEN
     ]
 
 
@@ -83,8 +83,8 @@ def test_emphasis_around_a_marker_is_not_part_of_what_it_says(text: str, body: s
 
 def test_every_field_of_a_marker_is_kept() -> None:
     assert one("said:\n[COOLDOWN:restart:svc] success — came back") == Marker(
-        what=What.COOLDOWN,
-        reading=Reading.TAKEN,
+        what=MarkerKind.COOLDOWN,
+        reading=MarkerReading.TAKEN,
         line=1,
         text="[COOLDOWN:restart:svc] success — came back",
         category="restart",
@@ -139,7 +139,7 @@ def test_an_escalation_names_its_service_and_its_reason() -> None:
     ],
 )
 def test_words_that_only_look_like_a_marker_are_none(text: str) -> None:
-    assert list(markers.read(text)) == []
+    assert list(markers.read_markers(text)) == []
 
 
 @pytest.mark.parametrize(
@@ -175,7 +175,7 @@ def test_words_that_only_look_like_a_marker_are_none(text: str) -> None:
 def test_a_marker_in_the_wrong_form_is_refused_with_the_reason(text: str, reason: str) -> None:
     found = one(text)
 
-    assert (found.reading, found.body) == (Reading.REFUSED, "")
+    assert (found.reading, found.body) == (MarkerReading.REFUSED, "")
     assert found.reason.startswith(reason)
 
 
@@ -187,7 +187,7 @@ def test_a_refusal_never_repeats_a_page_of_text() -> None:
 def test_markers_come_in_reading_order_with_their_lines() -> None:
     text = "one\n[MEMORY:timing:a] first\nthree\r\n[MEMORY:behavior:b] second\nfive"
 
-    assert [(found.line, found.body) for found in markers.read(text)] == [
+    assert [(found.line, found.body) for found in markers.read_markers(text)] == [
         (1, "first"),
         (3, "second"),
     ]
@@ -231,9 +231,9 @@ def test_several_markers_on_one_line_do_not_swallow_each_other() -> None:
     ],
 )
 def test_a_marker_in_code_is_ignored_and_says_so(text: str) -> None:
-    (found,) = markers.read(text)
+    (found,) = markers.read_markers(text)
 
-    assert (found.reading, found.reason, found.body) == (Reading.IGNORED, IN_CODE, "x")
+    assert (found.reading, found.reason, found.body) == (MarkerReading.IGNORED, IN_CODE, "x")
 
 
 @pytest.mark.parametrize(
@@ -271,10 +271,10 @@ def test_code_that_has_ended_does_not_hide_what_follows(text: str) -> None:
     ],
 )
 def test_a_quoted_marker_is_ignored_and_says_so(text: str) -> None:
-    (found,) = markers.read(text)
+    (found,) = markers.read_markers(text)
 
-    assert (found.reading, found.reason, found.body.strip()) == (Reading.IGNORED, QUOTED, "x")
-    assert markers.again(found.text) == one("[MEMORY:timing:a] x")
+    assert (found.reading, found.reason, found.body.strip()) == (MarkerReading.IGNORED, QUOTED, "x")
+    assert markers.reread_marker(found.text) == one("[MEMORY:timing:a] x")
 
 
 @pytest.mark.parametrize(
@@ -295,23 +295,23 @@ def test_what_only_stands_beside_a_quotation_is_taken(text: str, body: str) -> N
 
 
 def test_two_markers_in_one_piece_of_code_are_two() -> None:
-    found = list(markers.read("`[MEMORY:timing:a] x [EVENT:info] y` [MEMORY:behavior:b] z"))
+    found = list(markers.read_markers("`[MEMORY:timing:a] x [EVENT:info] y` [MEMORY:behavior:b] z"))
 
     assert [(each.reading, each.text) for each in found] == [
-        (Reading.IGNORED, "[MEMORY:timing:a] x"),
-        (Reading.IGNORED, "[EVENT:info] y"),
-        (Reading.TAKEN, "[MEMORY:behavior:b] z"),
+        (MarkerReading.IGNORED, "[MEMORY:timing:a] x"),
+        (MarkerReading.IGNORED, "[EVENT:info] y"),
+        (MarkerReading.TAKEN, "[MEMORY:behavior:b] z"),
     ]
 
 
 @pytest.mark.parametrize("text", ["[MEMORY:timing:a] x", "`[MEMORY:timing:a] x`"])
 def test_an_ignored_marker_can_be_read_again(text: str) -> None:
-    assert markers.again(text) == one("[MEMORY:timing:a] x")
+    assert markers.reread_marker(text) == one("[MEMORY:timing:a] x")
 
 
 def test_what_is_no_marker_cannot_be_read_again() -> None:
-    assert markers.again("[MEMORY:nothing] x") is None
-    assert markers.again("plain") is None
+    assert markers.reread_marker("[MEMORY:nothing] x") is None
+    assert markers.reread_marker("plain") is None
 
 
 PIECES = st.sampled_from(
@@ -343,9 +343,9 @@ TEXTS = st.one_of(st.text(), st.lists(PIECES, max_size=40).map("".join))
 
 @given(TEXTS)
 def test_reading_never_fails_on_any_text(text: str) -> None:
-    for found in markers.read(text):
-        assert found.body or found.reading is not Reading.TAKEN
-        assert found.text in text.replace("\r\n", "\n") or found.reading is Reading.IGNORED
+    for found in markers.read_markers(text):
+        assert found.body or found.reading is not MarkerReading.TAKEN
+        assert found.text in text.replace("\r\n", "\n") or found.reading is MarkerReading.IGNORED
 
 
 @given(
@@ -356,9 +356,9 @@ def test_reading_never_fails_on_any_text(text: str) -> None:
 def test_no_line_of_a_fence_is_ever_taken(mark: str, title: str, pieces: list[str]) -> None:
     body = "\n".join(pieces)
 
-    found = list(markers.read(f"{mark}{title}\n{body}\n{mark}\n[MEMORY:timing:after] seen"))
+    found = list(markers.read_markers(f"{mark}{title}\n{body}\n{mark}\n[MEMORY:timing:after] seen"))
 
-    assert [each.service for each in found if each.reading is Reading.TAKEN] == ["after"]
+    assert [each.service for each in found if each.reading is MarkerReading.TAKEN] == ["after"]
 
 
 @pytest.mark.timeout(20)
@@ -377,4 +377,4 @@ def test_no_line_of_a_fence_is_ever_taken(mark: str, title: str, pieces: list[st
     ids=["many", "many in code", "ticks", "brackets", "open", "list marks", "quotes", "spaces"],
 )
 def test_no_line_keeps_the_reader_busy(text: str) -> None:
-    assert sum(1 for _ in markers.read(text)) <= 100_000
+    assert sum(1 for _ in markers.read_markers(text)) <= 100_000

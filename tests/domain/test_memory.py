@@ -13,13 +13,13 @@ from lamplighter.domain.memory.memory import (
     Category,
     Edit,
     InactiveReason,
-    Kind,
     Memory,
     MemoryId,
+    MemoryKind,
+    apply_edit,
     clamp,
-    edited,
     kind_of,
-    reinforced,
+    reinforce,
     with_confidence,
 )
 
@@ -114,7 +114,7 @@ def test_confidence_brings_back_only_what_confidence_or_an_operator_put_aside(
 def test_reinforcement_adds_a_tenth_and_never_passes_one(held: float, raised: float) -> None:
     memory = replace(SLOW, confidence=held)
 
-    assert reinforced(memory, now=LATER) == replace(
+    assert reinforce(memory, now=LATER) == replace(
         memory, confidence=raised, updated_at=LATER, decayed_weeks=0, version=2
     )
 
@@ -149,7 +149,7 @@ TOUCHED = {"updated_at": LATER, "decayed_weeks": 0, "version": 2}
         ),
         (
             Edit(category=Category.REMEDIATION),
-            {"category": Category.REMEDIATION, "kind": Kind.PROCEDURAL, **TOUCHED},
+            {"category": Category.REMEDIATION, "kind": MemoryKind.PROCEDURAL, **TOUCHED},
         ),
         (Edit(service="plex"), {"service": "plex", **TOUCHED}),
         (Edit(service=GENERAL), {"service": None, **TOUCHED}),
@@ -166,11 +166,11 @@ TOUCHED = {"updated_at": LATER, "decayed_weeks": 0, "version": 2}
 def test_an_edit_changes_what_it_names_and_only_content_refreshes_it(
     change: Edit, what: dict[str, object]
 ) -> None:
-    assert edited(SLOW, change, now=LATER) == replace(SLOW, **what)  # type: ignore[arg-type]
+    assert apply_edit(SLOW, change, now=LATER) == replace(SLOW, **what)  # type: ignore[arg-type]
 
 
 def test_new_words_do_not_bring_an_inactive_memory_back() -> None:
-    changed = edited(FADED, Edit(observation="Takes 90s"), now=LATER)
+    changed = apply_edit(FADED, Edit(observation="Takes 90s"), now=LATER)
 
     assert changed == replace(
         FADED, observation="Takes 90s", updated_at=LATER, decayed_weeks=0, version=2
@@ -178,13 +178,13 @@ def test_new_words_do_not_bring_an_inactive_memory_back() -> None:
 
 
 def test_confidence_brings_an_inactive_memory_back() -> None:
-    changed = edited(FADED, Edit(confidence=0.3), now=LATER)
+    changed = apply_edit(FADED, Edit(confidence=0.3), now=LATER)
 
     assert changed == replace(SLOW, confidence=0.3, updated_at=LATER, decayed_weeks=0, version=2)
 
 
 def test_an_operator_may_put_aside_what_is_sure() -> None:
-    changed = edited(SLOW, Edit(confidence=0.9, active=False), now=LATER)
+    changed = apply_edit(SLOW, Edit(confidence=0.9, active=False), now=LATER)
 
     assert (changed.confidence, changed.active, changed.inactive_reason) == (
         0.9,
@@ -194,26 +194,32 @@ def test_an_operator_may_put_aside_what_is_sure() -> None:
 
 
 def test_switching_on_does_not_make_a_doubtful_memory_believed() -> None:
-    assert edited(FADED, Edit(active=True), now=LATER) == FADED
+    assert apply_edit(FADED, Edit(active=True), now=LATER) == FADED
 
 
 def test_an_operator_may_switch_a_memory_back_on() -> None:
-    aside = edited(SLOW, Edit(active=False), now=LATER)
+    aside = apply_edit(SLOW, Edit(active=False), now=LATER)
 
-    assert edited(aside, Edit(active=True), now=LATER) == replace(SLOW, version=3)
+    assert apply_edit(aside, Edit(active=True), now=LATER) == replace(SLOW, version=3)
 
 
 @pytest.mark.parametrize(
     ("kind", "categories"),
     [
-        (Kind.PROCEDURAL, {"remediation", "maintenance", "preference", "pattern", "learning"}),
-        (Kind.PROJECT, {"architecture", "config"}),
-        (Kind.SEMANTIC, {"timing", "dependency", "behavior", "decision", "discovery", "bugfix"}),
-        (Kind.EPISODIC, set()),
+        (
+            MemoryKind.PROCEDURAL,
+            {"remediation", "maintenance", "preference", "pattern", "learning"},
+        ),
+        (MemoryKind.PROJECT, {"architecture", "config"}),
+        (
+            MemoryKind.SEMANTIC,
+            {"timing", "dependency", "behavior", "decision", "discovery", "bugfix"},
+        ),
+        (MemoryKind.EPISODIC, set()),
     ],
 )
 def test_how_a_memory_is_kept_follows_from_what_it_is_about(
-    kind: Kind, categories: set[str]
+    kind: MemoryKind, categories: set[str]
 ) -> None:
     assert {each for each in Category if kind_of(each) is kind} == categories
 

@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from lamplighter.domain.memory.memory import Category, Kind, Source, Trust
-from lamplighter.formats.import_records import Record
-from lamplighter.formats.markdown_notes import records
+from lamplighter.domain.memory.memory import Category, MemoryKind, Source, Trust
+from lamplighter.formats.import_records import MemoryRecord
+from lamplighter.formats.markdown_notes import parse_note
 
 NOTE = """---
 title: "The pool"
@@ -35,8 +35,8 @@ Another one.
 """
 
 
-def read(text: str, **more: Any) -> list[Record]:
-    return records(text, "db/pool.md", place="/n/db/pool.md", project="ops", **more)
+def read(text: str, **more: Any) -> list[MemoryRecord]:
+    return parse_note(text, "db/pool.md", place="/n/db/pool.md", project="ops", **more)
 
 
 def test_a_note_is_one_memory() -> None:
@@ -53,7 +53,7 @@ def test_a_note_is_one_memory() -> None:
     assert (said.source, said.trust, said.kind, said.distilled) == (
         Source.IMPORTED,
         Trust.UNVERIFIED,
-        Kind.EPISODIC,
+        MemoryKind.EPISODIC,
         False,
     )
     assert said.source_ref == "db/pool.md#9"

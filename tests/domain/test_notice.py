@@ -7,19 +7,19 @@ import pytest
 from lamplighter.domain.services.event import Level
 from lamplighter.domain.services.notice import (
     SETTLE,
-    Kind,
     Notice,
+    NoticeKind,
+    NoticePolicy,
     NoticeState,
-    Telling,
-    again_after,
-    message,
+    compose_message,
+    retry_delay,
 )
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 
 
 def notice(number: int, title: str, level: Level = Level.CRITICAL, **more: object) -> Notice:
-    given = {"kind": Kind.EVENT, "body": "", "service": None} | more
+    given = {"kind": NoticeKind.EVENT, "body": "", "service": None} | more
     return Notice(
         id=number,
         level=level,
@@ -36,14 +36,14 @@ def notice(number: int, title: str, level: Level = Level.CRITICAL, **more: objec
 
 
 def test_one_notice_is_its_own_message() -> None:
-    found = message([notice(1, "Web is down", body="It refuses.")], url="http://here")
+    found = compose_message([notice(1, "Web is down", body="It refuses.")], url="http://here")
 
     assert found == ("Lamplighter: Web is down", "It refuses.\n\nhttp://here")
 
 
 def test_many_are_one_message_the_worst_first() -> None:
     many = [notice(n, f"n{n}", Level.WARNING, service="web") for n in range(1, 1001)]
-    title, body = message([*many, notice(1001, "halted", kind=Kind.HALT)])
+    title, body = compose_message([*many, notice(1001, "halted", kind=NoticeKind.HALT)])
 
     assert title == "Lamplighter: halted (and 1,000 more)"
     lines = body.split("\n")
@@ -55,9 +55,9 @@ def test_many_are_one_message_the_worst_first() -> None:
 def test_what_waits_for_a_person_stands_first_and_in_full_among_many() -> None:
     many = [notice(n, f"n{n}", Level.CRITICAL, service="web") for n in range(1, 31)]
     body = "Session 3 wants to run, in /:\n/bin/true"
-    asked = notice(31, "restart", Level.WARNING, kind=Kind.APPROVAL, service="nas", body=body)
+    asked = notice(31, "restart", Level.WARNING, kind=NoticeKind.APPROVAL, service="nas", body=body)
 
-    lines = message([*many, asked])[1].split("\n")
+    lines = compose_message([*many, asked])[1].split("\n")
 
     assert lines[0] == "- WARNING nas: restart"
     assert lines[1:3] == ["  Session 3 wants to run, in /:", "  /bin/true"]
@@ -69,21 +69,21 @@ def test_what_waits_for_a_person_stands_first_and_in_full_among_many() -> None:
     [("critical", ["critical"]), ("warning", ["warning", "critical"]), ("info", list(Level))],
 )
 def test_events_are_told_from_a_level_on(level: str, told: list[str]) -> None:
-    telling = Telling(Level(level))
+    telling = NoticePolicy(Level(level))
 
     assert [each.value for each in Level if telling.tells(each)] == told
 
 
 def test_events_wait_for_others_and_what_waits_for_a_person_does_not() -> None:
-    gathers = Telling(gather=timedelta(minutes=10))
+    gathers = NoticePolicy(gather=timedelta(minutes=10))
 
-    assert Telling().due(Kind.EVENT, now=NOON) == NOON + SETTLE
-    assert gathers.due(Kind.EVENT, now=NOON) == NOON + timedelta(minutes=10)
-    assert gathers.due(Kind.APPROVAL, now=NOON) == NOON
+    assert NoticePolicy().due(NoticeKind.EVENT, now=NOON) == NOON + SETTLE
+    assert gathers.due(NoticeKind.EVENT, now=NOON) == NOON + timedelta(minutes=10)
+    assert gathers.due(NoticeKind.APPROVAL, now=NOON) == NOON
 
 
 def test_what_is_not_taken_is_tried_less_and_less_often() -> None:
-    assert [again_after(n).total_seconds() for n in (1, 2, 3, 9, 10_000)] == [
+    assert [retry_delay(n).total_seconds() for n in (1, 2, 3, 9, 10_000)] == [
         15,
         30,
         60,

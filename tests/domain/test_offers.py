@@ -10,11 +10,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from lamplighter.domain.errors import Invalid
-from lamplighter.formats.session_tools import OFFERS, RUN_ACTION, offered
-from lamplighter.formats.tool_arguments import taken
+from lamplighter.formats.session_tools import RUN_ACTION, SESSION_TOOLS, tools_for_tier
+from lamplighter.formats.tool_arguments import parse_arguments
 
-READ = next(each for each in OFFERS if each.name == "read_file")
-SAVE = next(each for each in OFFERS if each.name == "mem_save")
+READ = next(each for each in SESSION_TOOLS if each.name == "read_file")
+SAVE = next(each for each in SESSION_TOOLS if each.name == "mem_save")
 ANYTHING = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st.binary(),
     lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
@@ -24,27 +24,27 @@ ANYTHING = st.recursive(
 
 def wrong(offer: Any, **fields: Any) -> str:
     with pytest.raises(Invalid) as caught:
-        taken(offer.schema, fields)
+        parse_arguments(offer.schema, fields)
     return str(caught.value)
 
 
-@pytest.mark.parametrize("offer", OFFERS, ids=lambda each: each.name)
+@pytest.mark.parametrize("offer", SESSION_TOOLS, ids=lambda each: each.name)
 def test_every_schema_is_one_and_its_example_is_taken(offer: Any) -> None:
     jsonschema.Draft202012Validator.check_schema(dict(offer.schema))
     for example in offer.schema["examples"]:
         jsonschema.validate(example, dict(offer.schema))
-        assert taken(offer.schema, example) == example
+        assert parse_arguments(offer.schema, example) == example
     assert len(json.dumps(offer.schema)) < 1_500
 
 
-@pytest.mark.parametrize("offer", OFFERS, ids=lambda each: each.name)
+@pytest.mark.parametrize("offer", SESSION_TOOLS, ids=lambda each: each.name)
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(fields=st.dictionaries(st.sampled_from(["service", "path", "id", "limit"]), ANYTHING))
 def test_whatever_is_given_it_is_taken_as_the_schema_says_or_refused(
     offer: Any, fields: dict[str, Any]
 ) -> None:
     try:
-        found = taken(offer.schema, fields)
+        found = parse_arguments(offer.schema, fields)
     except Invalid as error:
         refused = str(error)
         found = None
@@ -103,16 +103,16 @@ def test_a_word_that_is_none_of_those_is_shown_those() -> None:
 def test_what_cannot_harm_is_forgiven() -> None:
     fields = {"path": "/a", "offset": "-40", "limit": 30.0}
 
-    assert taken(READ.schema, fields) == {"path": "/a", "offset": -40, "limit": 30}
-    assert taken(READ.schema, {"path": "/a", "offset": None}) == {"path": "/a"}
+    assert parse_arguments(READ.schema, fields) == {"path": "/a", "offset": -40, "limit": 30}
+    assert parse_arguments(READ.schema, {"path": "/a", "offset": None}) == {"path": "/a"}
 
 
 @pytest.mark.parametrize("tier", [1, 2, 3])
 def test_only_the_highest_tier_acts_and_files_are_read_where_there_are_roots(tier: int) -> None:
-    with_files = {each.name for each in offered(tier, reads=True)}
-    without = {each.name for each in offered(tier, reads=False)}
+    with_files = {each.name for each in tools_for_tier(tier, reads=True)}
+    without = {each.name for each in tools_for_tier(tier, reads=False)}
 
-    with_commands = {each.name for each in offered(tier, reads=False, commands=True)}
+    with_commands = {each.name for each in tools_for_tier(tier, reads=False, commands=True)}
 
     assert with_files - without == {"read_file"}
     assert with_commands - without == {"run_command"}

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lamplighter.domain.clients.packing import LEAST_CHARS, origin, shares
+from lamplighter.domain.clients.packing import LEAST_CHARS, allocate_chars, origin
 from lamplighter.domain.memory.memory import Category, Memory, MemoryId
 
 SIZES = st.lists(st.integers(1, 50_000), max_size=60)
@@ -25,12 +25,12 @@ SIZES = st.lists(st.integers(1, 50_000), max_size=60)
     ],
 )
 def test_a_text_is_whole_while_there_is_room(sizes: list[int], room: int, got: list[int]) -> None:
-    assert shares(sizes, room) == got
+    assert allocate_chars(sizes, room) == got
 
 
 @given(SIZES, st.integers(0, 200_000))
 def test_no_room_is_overdrawn_and_none_is_wasted(sizes: list[int], room: int) -> None:
-    got = shares(sizes, room)
+    got = allocate_chars(sizes, room)
 
     assert sum(got) <= room
     assert all(share <= size for share, size in zip(got, sizes, strict=True))

@@ -6,10 +6,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lamplighter.domain.clients.agent_block import CONTENT_CHARS, CUT, Told, cut, line
+from lamplighter.domain.clients.agent_block import (
+    CONTENT_CHARS,
+    CUT,
+    IncludedMemory,
+    render_line,
+    shorten_content,
+)
 from lamplighter.domain.memory.memory import Category, Memory, MemoryId
-from lamplighter.domain.search.passage import excerpt, shown
-from lamplighter.domain.search.search import Method
+from lamplighter.domain.search.passage import find_excerpt, render_excerpt
+from lamplighter.domain.search.search import SearchMethod
 from lamplighter.domain.search.terms import terms
 
 NOON = datetime(2026, 1, 1, tzinfo=UTC)
@@ -20,22 +26,22 @@ WORDS = st.lists(
 
 
 def test_a_short_text_is_told_whole() -> None:
-    assert excerpt("Disks fill", terms("disk"), 300) == (0, 10)
-    assert cut("a" * CONTENT_CHARS, terms("b")) == "a" * CONTENT_CHARS
+    assert find_excerpt("Disks fill", terms("disk"), 300) == (0, 10)
+    assert shorten_content("a" * CONTENT_CHARS, terms("b")) == "a" * CONTENT_CHARS
 
 
 def test_the_beginning_is_told_unless_another_part_holds_more_words_123() -> None:
     told = f"Memory {FILL}"
 
-    assert cut(told, terms("memory")) == told[:CONTENT_CHARS] + CUT
-    assert cut(told, terms("nothing")) == told[:CONTENT_CHARS] + CUT
-    assert cut(f"{told} memory", terms("memory")) == told[:CONTENT_CHARS] + CUT
+    assert shorten_content(told, terms("memory")) == told[:CONTENT_CHARS] + CUT
+    assert shorten_content(told, terms("nothing")) == told[:CONTENT_CHARS] + CUT
+    assert shorten_content(f"{told} memory", terms("memory")) == told[:CONTENT_CHARS] + CUT
 
 
 def test_the_part_that_holds_more_different_words_is_told() -> None:
     text = f"The disk, the disk and the disk. {FILL} Restart it when the disk is full. {FILL}"
 
-    told = cut(text, terms("restart disk full"))
+    told = shorten_content(text, terms("restart disk full"))
 
     assert told.startswith(CUT)
     assert told.endswith(CUT)
@@ -46,20 +52,20 @@ def test_the_part_that_holds_more_different_words_is_told() -> None:
 def test_the_end_of_a_text_is_told_in_full_length() -> None:
     text = f"{FILL} ends with thumbnails"
 
-    assert cut(text, terms("thumbnails")) == CUT + text[-CONTENT_CHARS:]
+    assert shorten_content(text, terms("thumbnails")) == CUT + text[-CONTENT_CHARS:]
 
 
 @given(WORDS, st.lists(st.sampled_from(["disk", "slow", "日本"]), max_size=3), st.integers(5, 120))
 def test_no_other_part_holds_more(words: list[str], asked: list[str], chars: int) -> None:
     text, looked_for = " ".join(words), terms(" ".join(asked))
 
-    start, end = excerpt(text, looked_for, chars)
+    start, end = find_excerpt(text, looked_for, chars)
 
     assert 0 <= start <= end <= len(text)
     assert end - start == min(chars, len(text))
     told = len(held(text[start:end], looked_for))
     assert told >= len(held(text[:chars], looked_for))
-    assert len(shown(text, looked_for, chars)) == min(chars, len(text))
+    assert len(render_excerpt(text, looked_for, chars)) == min(chars, len(text))
 
 
 def held(text: str, looked_for: list[str]) -> set[str]:
@@ -69,7 +75,7 @@ def held(text: str, looked_for: list[str]) -> set[str]:
 @pytest.mark.parametrize("text", ["disk " * 12_000, "disk" * 15_000, "日本" * 30_000])
 def test_a_text_full_of_the_word_is_soon_done(text: str) -> None:
     """Looking from each place at all that follow would never end here."""
-    assert len(shown(text, terms("disk 日本"), 300)) == 300
+    assert len(render_excerpt(text, terms("disk 日本"), 300)) == 300
 
 
 @pytest.mark.parametrize(
@@ -97,4 +103,4 @@ def test_a_title_that_the_words_begin_with_is_not_said_twice(title: str, expecte
         updated_at=NOON,
     )
 
-    assert line(Told(memory, Method.WORDS, 1.0, words)) == expected
+    assert render_line(IncludedMemory(memory, SearchMethod.WORDS, 1.0, words)) == expected

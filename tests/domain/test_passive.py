@@ -2,7 +2,7 @@
 
 import pytest
 
-from lamplighter.domain.memory.corrections import TITLE_CHARS, learnings, titled
+from lamplighter.domain.memory.corrections import TITLE_CHARS, extract_learnings, learning_title
 
 POOL = "The pool holds 20 connections at most"
 WAL = "WAL mode lets readers go on while one writes"
@@ -24,7 +24,7 @@ NUMBERED = f"Done.\n\n## Key Learnings:\n\n1. {POOL}\n2) **{WAL}**\n3. {PORT}\n"
     ids=["numbered", "spanish", "spanish short", "bullets", "last wins", "short", "next heading"],
 )
 def test_learnings_are_found_132(text: str, found: list[str]) -> None:
-    assert learnings(text) == found
+    assert extract_learnings(text) == found
 
 
 @pytest.mark.parametrize(
@@ -48,10 +48,10 @@ def test_learnings_are_found_132(text: str, found: list[str]) -> None:
     ],
 )  # fmt: skip
 def test_what_is_no_learning_is_left(text: str, found: list[str]) -> None:
-    assert learnings(text) == found
+    assert extract_learnings(text) == found
 
 
 def test_a_learning_is_titled_by_its_beginning() -> None:
-    assert titled(POOL) == POOL
-    assert titled(f"{WAL} and never waits for them") == f"{WAL} and never…"
-    assert len(titled("x" * 200)) == TITLE_CHARS
+    assert learning_title(POOL) == POOL
+    assert learning_title(f"{WAL} and never waits for them") == f"{WAL} and never…"
+    assert len(learning_title("x" * 200)) == TITLE_CHARS

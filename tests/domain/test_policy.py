@@ -12,34 +12,49 @@ from hypothesis import strategies as st
 from lamplighter.domain.actions import policy
 from lamplighter.domain.actions.policy import (
     Allowed,
-    Ask,
-    Chosen,
-    Facts,
-    Reach,
-    Refused,
-    choose,
+    NeedsApproval,
+    PolicyFacts,
+    Refusal,
+    RequestedAction,
+    SessionPermissions,
     decide,
+    resolve_action,
 )
-from lamplighter.domain.services.cooldown import LIMITS, Limit, Outcome, Standing, Use, standing
-from lamplighter.domain.services.service import Action, ActionKind, Approve, Service, Services
+from lamplighter.domain.services.cooldown import (
+    LIMITS,
+    CooldownStatus,
+    CooldownUse,
+    Limit,
+    UseOutcome,
+    cooldown_status,
+)
+from lamplighter.domain.services.service import (
+    Action,
+    ActionKind,
+    ApprovalPolicy,
+    Service,
+    Services,
+)
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 RESTART = Action(name="restart", kind=ActionKind.RESTART, argv=("/bin/true",))
 WEB = Service(name="Web", actions=(RESTART,))
 OTHER = Service(name="other")
-REACH = Reach(tier=3, services=Services((WEB, OTHER)), scope=None)
-FREE = Standing(service="Web", action=ActionKind.RESTART, used=0, limit=LIMITS[ActionKind.RESTART])
+REACH = SessionPermissions(tier=3, services=Services((WEB, OTHER)), scope=None)
+FREE = CooldownStatus(
+    service="Web", action=ActionKind.RESTART, used=0, limit=LIMITS[ActionKind.RESTART]
+)
 FULL = replace(FREE, used=2, frees_at=NOON + timedelta(hours=1))
-WELL = Facts(alive=True, halted=False, solvent=True, under_way=False, standing=FREE)
+WELL = PolicyFacts(alive=True, halted=False, solvent=True, under_way=False, standing=FREE)
 
 
-def asking(rule: Approve, own: Approve | None = None) -> Chosen:
+def asking(rule: ApprovalPolicy, own: ApprovalPolicy | None = None) -> RequestedAction:
     """Return the restart of a service with a rule of approval."""
     action = replace(RESTART, approve=own)
-    return Chosen(replace(WEB, actions=(action,), approve=rule), action)
+    return RequestedAction(replace(WEB, actions=(action,), approve=rule), action)
 
 
-NEVER = asking(Approve.NEVER)
+NEVER = asking(ApprovalPolicy.NEVER)
 
 
 @pytest.mark.parametrize(
@@ -61,46 +76,50 @@ NEVER = asking(Approve.NEVER)
 def test_what_a_session_may_not_wish_for_is_refused_in_words(
     more: dict[str, Any], service: str, action: str, why: str
 ) -> None:
-    assert choose(service, action, replace(REACH, **more)) == Refused(why)
+    assert resolve_action(service, action, replace(REACH, **more)) == Refusal(why)
 
 
 def test_nobody_reaches_anything_before_somebody_says_so() -> None:
-    assert choose("web", "restart", Reach()) == Refused("tier 0 changes nothing")
-    assert choose("web", "restart", replace(Reach(), tier=3)) == Refused(
+    assert resolve_action("web", "restart", SessionPermissions()) == Refusal(
+        "tier 0 changes nothing"
+    )
+    assert resolve_action("web", "restart", replace(SessionPermissions(), tier=3)) == Refusal(
         "'web' is not in services.yaml"
     )
-    assert choose("web", "restart", replace(REACH, scope=Reach().scope)) == Refused(
-        "Web was not handed to this session"
-    )
+    assert resolve_action(
+        "web", "restart", replace(REACH, scope=SessionPermissions().scope)
+    ) == Refusal("Web was not handed to this session")
 
 
 def test_what_is_declared_is_found_in_whatever_spelling() -> None:
-    found = choose("WEB", "restart", REACH)
+    found = resolve_action("WEB", "restart", REACH)
 
-    assert found == Chosen(WEB, replace(RESTART, approve=Approve.NEVER))
+    assert found == RequestedAction(WEB, replace(RESTART, approve=ApprovalPolicy.NEVER))
 
 
 @pytest.mark.parametrize(
     ("rule", "own", "asked"),
     [
-        (Approve.NEVER, None, False),
-        (Approve.ALWAYS, None, True),
-        (Approve.FIRST, None, True),
-        (Approve.ALWAYS, Approve.NEVER, False),
-        (Approve.NEVER, Approve.ALWAYS, True),
-        (Approve.NEVER, Approve.FIRST, True),
+        (ApprovalPolicy.NEVER, None, False),
+        (ApprovalPolicy.ALWAYS, None, True),
+        (ApprovalPolicy.FIRST, None, True),
+        (ApprovalPolicy.ALWAYS, ApprovalPolicy.NEVER, False),
+        (ApprovalPolicy.NEVER, ApprovalPolicy.ALWAYS, True),
+        (ApprovalPolicy.NEVER, ApprovalPolicy.FIRST, True),
     ],
 )
 def test_the_rule_of_an_action_wins_over_that_of_its_service(
-    rule: Approve, own: Approve | None, asked: bool
+    rule: ApprovalPolicy, own: ApprovalPolicy | None, asked: bool
 ) -> None:
     chosen = asking(rule, own)
 
-    assert decide(chosen, WELL, now=NOON) == (Ask() if asked else Allowed())
+    assert decide(chosen, WELL, now=NOON) == (NeedsApproval() if asked else Allowed())
     assert decide(chosen, replace(WELL, agreed=True), now=NOON) == Allowed()
-    found = choose("web", "restart", replace(REACH, services=Services((chosen.service,))))
-    assert isinstance(found, Chosen)
-    assert decide(replace(found, service=WEB), WELL, now=NOON) == (Ask() if asked else Allowed())
+    found = resolve_action("web", "restart", replace(REACH, services=Services((chosen.service,))))
+    assert isinstance(found, RequestedAction)
+    assert decide(replace(found, service=WEB), WELL, now=NOON) == (
+        NeedsApproval() if asked else Allowed()
+    )
 
 
 @pytest.mark.parametrize(
@@ -112,33 +131,33 @@ def test_the_rule_of_an_action_wins_over_that_of_its_service(
         ({"under_way": True}, "another action on it is under way"),
         ({"standing": FULL}, "2 of 2 in 4 h are used; free again at 13:00 UTC"),
         ({"standing": replace(FULL, used=9)}, "9 of 2 in 4 h are used; free again at 13:00 UTC"),
-        ({"standing": None}, policy.UNKNOWN),
-        ({"standing": replace(FREE, service="other")}, policy.UNKNOWN),
-        ({"standing": replace(FREE, action=ActionKind.REDEPLOYMENT)}, policy.UNKNOWN),
-        ({"standing": replace(FREE, limit=Limit(99, timedelta(hours=4)))}, policy.UNKNOWN),
+        ({"standing": None}, policy.USAGE_UNKNOWN),
+        ({"standing": replace(FREE, service="other")}, policy.USAGE_UNKNOWN),
+        ({"standing": replace(FREE, action=ActionKind.REDEPLOYMENT)}, policy.USAGE_UNKNOWN),
+        ({"standing": replace(FREE, limit=Limit(99, timedelta(hours=4)))}, policy.USAGE_UNKNOWN),
     ],
 )
 def test_each_fact_can_refuse(more: dict[str, Any], why: str) -> None:
-    for rule, agreed in product(Approve, (False, True)):
+    for rule, agreed in product(ApprovalPolicy, (False, True)):
         facts = replace(WELL, agreed=agreed, **more)
-        assert decide(asking(rule), facts, now=NOON) == Refused(why)
+        assert decide(asking(rule), facts, now=NOON) == Refusal(why)
 
 
 def test_a_second_attempt_needs_no_slot_but_all_else() -> None:
     second = replace(WELL, standing=FULL, second=True)
 
     assert decide(NEVER, second, now=NOON) == Allowed()
-    assert decide(asking(Approve.ALWAYS), second, now=NOON) == Ask()
+    assert decide(asking(ApprovalPolicy.ALWAYS), second, now=NOON) == NeedsApproval()
     for more in ({"alive": False}, {"halted": True}, {"solvent": False}, {"under_way": True}):
-        assert isinstance(decide(NEVER, replace(second, **more), now=NOON), Refused)
+        assert isinstance(decide(NEVER, replace(second, **more), now=NOON), Refusal)
 
 
 def test_what_nobody_established_counts_against_the_wish() -> None:
     established = ("alive", "halted", "solvent", "under_way", "standing")
 
     for name in established:
-        unknown = replace(WELL, **{name: getattr(Facts(), name)})
-        assert isinstance(decide(NEVER, unknown, now=NOON), Refused), name
+        unknown = replace(WELL, **{name: getattr(PolicyFacts(), name)})
+        assert isinstance(decide(NEVER, unknown, now=NOON), Refusal), name
 
 
 texts = st.text(max_size=60) | st.sampled_from(
@@ -146,16 +165,16 @@ texts = st.text(max_size=60) | st.sampled_from(
 )
 flags = st.booleans()
 kinds = st.sampled_from(ActionKind)
-rules = st.sampled_from(Approve)
+rules = st.sampled_from(ApprovalPolicy)
 
 
 @st.composite
-def situations(draw: st.DrawFn) -> tuple[Chosen, Facts]:
+def situations(draw: st.DrawFn) -> tuple[RequestedAction, PolicyFacts]:
     action = replace(RESTART, kind=draw(kinds), approve=draw(st.none() | rules))
     service = replace(WEB, actions=(action,), approve=draw(rules))
     used = draw(st.integers(0, 4))
-    found = Standing(service="Web", action=draw(kinds), used=used, limit=LIMITS[action.kind])
-    facts = Facts(
+    found = CooldownStatus(service="Web", action=draw(kinds), used=used, limit=LIMITS[action.kind])
+    facts = PolicyFacts(
         alive=draw(flags),
         halted=draw(flags),
         solvent=draw(flags),
@@ -164,11 +183,13 @@ def situations(draw: st.DrawFn) -> tuple[Chosen, Facts]:
         second=draw(flags),
         agreed=draw(flags),
     )
-    return Chosen(service, action), facts
+    return RequestedAction(service, action), facts
 
 
 @given(situations())
-def test_only_what_is_well_in_every_way_is_allowed(situation: tuple[Chosen, Facts]) -> None:
+def test_only_what_is_well_in_every_way_is_allowed(
+    situation: tuple[RequestedAction, PolicyFacts],
+) -> None:
     chosen, facts = situation
 
     found = decide(chosen, facts, now=NOON)
@@ -179,30 +200,36 @@ def test_only_what_is_well_in_every_way_is_allowed(situation: tuple[Chosen, Fact
     )
     well = facts.alive and not facts.halted and facts.solvent and not facts.under_way and slot
     rule = chosen.action.approve or chosen.service.approve
-    assert isinstance(found, Refused) is not well
-    assert isinstance(found, Allowed) is (well and (facts.agreed or rule is Approve.NEVER))
+    assert isinstance(found, Refusal) is not well
+    assert isinstance(found, Allowed) is (well and (facts.agreed or rule is ApprovalPolicy.NEVER))
 
 
 @given(situations(), texts, texts)
-def test_no_text_changes_a_ruling(situation: tuple[Chosen, Facts], one: str, two: str) -> None:
+def test_no_text_changes_a_ruling(
+    situation: tuple[RequestedAction, PolicyFacts], one: str, two: str
+) -> None:
     chosen, facts = situation
 
     action = replace(chosen.action, name=one, argv=(one, two), directory=two)
     service = replace(chosen.service, description=one, depends_on=(two,), actions=(action,))
 
-    assert decide(Chosen(service, action), facts, now=NOON) == decide(chosen, facts, now=NOON)
+    assert decide(RequestedAction(service, action), facts, now=NOON) == decide(
+        chosen, facts, now=NOON
+    )
 
 
-@given(texts, texts, st.integers(0, 3), st.sampled_from(Outcome))
-def test_no_text_of_a_use_frees_a_slot(one: str, two: str, count: int, outcome: Outcome) -> None:
+@given(texts, texts, st.integers(0, 3), st.sampled_from(UseOutcome))
+def test_no_text_of_a_use_frees_a_slot(one: str, two: str, count: int, outcome: UseOutcome) -> None:
     uses = [
-        Use(id=at, service="Web", action=ActionKind.RESTART, outcome=outcome, created_at=NOON)
+        CooldownUse(
+            id=at, service="Web", action=ActionKind.RESTART, outcome=outcome, created_at=NOON
+        )
         for at in range(count)
     ]
     worded = [replace(use, text=one, name=two, marked=True) for use in uses]
 
-    def ruled(told: list[Use]) -> object:
-        found = standing("Web", ActionKind.RESTART, told, now=NOON)
+    def ruled(told: list[CooldownUse]) -> object:
+        found = cooldown_status("Web", ActionKind.RESTART, told, now=NOON)
         return decide(NEVER, replace(WELL, standing=found), now=NOON)
 
     assert ruled(worded) == ruled(uses)
@@ -212,9 +239,9 @@ def test_no_text_of_a_use_frees_a_slot(one: str, two: str, count: int, outcome: 
 def test_no_name_reaches_what_was_not_declared(
     service: str, action: str, tier: int, scope: tuple[str, ...] | None
 ) -> None:
-    found = choose(service, action, replace(REACH, tier=tier, scope=scope))
+    found = resolve_action(service, action, replace(REACH, tier=tier, scope=scope))
 
-    if isinstance(found, Chosen):
+    if isinstance(found, RequestedAction):
         assert found.service is WEB
         assert found.action.argv == RESTART.argv
         assert tier == 3

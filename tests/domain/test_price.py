@@ -2,7 +2,7 @@
 
 import pytest
 
-from lamplighter.domain.sessions.cost import LIST, Price, cost, price_of
+from lamplighter.domain.sessions.cost import PRICE_LIST, Price, find_price, request_cost
 from lamplighter.domain.sessions.transcript import Usage
 
 MILLION = 1_000_000
@@ -22,31 +22,31 @@ EACH = Usage(given=MILLION, gave=MILLION, cache_read=MILLION, cache_write=MILLIO
     ],
 )
 def test_a_million_tokens_of_each_kind_cost_what_the_list_says(model: str, dollars: float) -> None:
-    assert cost(model, EACH) == pytest.approx(dollars)
+    assert request_cost(model, EACH) == pytest.approx(dollars)
 
 
 @pytest.mark.parametrize(
     "model", ["", "qwen3-coder", "claude", "claude-opus-4-9", "claude-opus-4-5-fast", "xclaude"]
 )
 def test_what_an_unknown_model_costs_is_not_known(model: str) -> None:
-    assert cost(model, EACH) is None
-    assert cost(model, Usage()) is None
+    assert request_cost(model, EACH) is None
+    assert request_cost(model, Usage()) is None
 
 
 def test_a_long_prompt_has_its_own_price() -> None:
     short = Usage(given=50_000, cache_read=50_000)
     long = Usage(given=50_000, cache_read=50_001)
 
-    assert cost("claude-haiku-5-5", short) == pytest.approx(0.0055)
-    assert cost("claude-haiku-5-5", long) == pytest.approx(0.0275, rel=1e-3)
+    assert request_cost("claude-haiku-5-5", short) == pytest.approx(0.0055)
+    assert request_cost("claude-haiku-5-5", long) == pytest.approx(0.0275, rel=1e-3)
 
 
 def test_the_prices_of_an_operator_go_before_the_list() -> None:
     mine = Price(given=1.0, gave=2.0, cache_read=0.0, cache_write=0.0)
 
-    assert price_of("qwen3-coder", {"qwen3-coder": mine}) == mine
-    assert price_of("claude-haiku-4-5-20251001", {"claude-haiku-4-5": mine}) == mine
+    assert find_price("qwen3-coder", {"qwen3-coder": mine}) == mine
+    assert find_price("claude-haiku-4-5-20251001", {"claude-haiku-4-5": mine}) == mine
     assert (
-        price_of("claude-haiku-4-5", {"claude-haiku-4-5-20251001": mine})
-        == LIST["claude-haiku-4-5"]
+        find_price("claude-haiku-4-5", {"claude-haiku-4-5-20251001": mine})
+        == PRICE_LIST["claude-haiku-4-5"]
     )

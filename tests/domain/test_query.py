@@ -7,18 +7,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lamplighter.domain.memory.memory import Category, Kind
-from lamplighter.domain.search.passage import PASSAGE_CHARS, passage, spans_of
-from lamplighter.domain.search.period import begins_at, period
-from lamplighter.domain.search.query import TERMS, Asked, asked, sanitised
-from lamplighter.domain.search.search import Layer, Wanted
+from lamplighter.domain.memory.memory import Category, MemoryKind
+from lamplighter.domain.search.passage import PASSAGE_CHARS, best_passage, find_spans
+from lamplighter.domain.search.period import find_period, leading_date
+from lamplighter.domain.search.query import TERMS, ParsedQuery, parse_query, sanitize_query
+from lamplighter.domain.search.search import SearchLayer, SearchRequest
 from lamplighter.domain.search.terms import terms
 
 NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)
 
 
-def ask(query: str, **more: object) -> Asked:
-    return asked(Wanted(query=query, **more), now=NOW)  # type: ignore[arg-type]
+def ask(query: str, **more: object) -> ParsedQuery:
+    return parse_query(SearchRequest(query=query, **more), now=NOW)  # type: ignore[arg-type]
 
 
 def test_common_words_are_left_out_unless_nothing_else_is_said() -> None:
@@ -53,8 +53,8 @@ def test_filters_narrow_and_are_no_words() -> None:
 
     assert ask(query).terms == ("slow",)
     assert (wanted.service, wanted.project, wanted.tags) == ("jellyfin", "web", ("a b",))
-    assert (wanted.categories, wanted.kind) == ((Category.DECISION,), Kind.SEMANTIC)
-    assert wanted.layers == (Layer.EVENT,)
+    assert (wanted.categories, wanted.kind) == ((Category.DECISION,), MemoryKind.SEMANTIC)
+    assert wanted.layers == (SearchLayer.EVENT,)
     assert ask("x since:7d").wanted.since == NOW - timedelta(days=7)
     assert ask("x since:2026-01-02").wanted.since == datetime(2026, 1, 2, tzinfo=UTC)
 
@@ -63,7 +63,7 @@ def test_filters_narrow_and_are_no_words() -> None:
     "query", ["service:", "type:nonsense", "in:nowhere", "since:ever", "http://host/x", "fix: it"]
 )
 def test_what_is_no_filter_is_text(query: str) -> None:
-    assert ask(query).wanted == Wanted(query=query)
+    assert ask(query).wanted == SearchRequest(query=query)
     assert ask(query).terms
 
 
@@ -83,7 +83,7 @@ def test_a_filter_that_is_typed_never_replaces_what_is_asked_for_beside_the_word
     assert ask("service:Plex x", service="plex").wanted.service == "Plex"
     assert ask("service:jellyfin x", service="plex").wanted.service == "plex"
     assert "jellyfin" in ask("service:jellyfin x", service="plex").terms
-    assert ask("kind:project x", kind=Kind.SEMANTIC).wanted.kind == Kind.SEMANTIC
+    assert ask("kind:project x", kind=MemoryKind.SEMANTIC).wanted.kind == MemoryKind.SEMANTIC
     assert kinds == (decision,)
     assert ask("type:decision x", categories=(timing,)).wanted.categories == (timing,)
     assert ask("type:decision type:timing x").wanted.categories == (decision, timing)
@@ -130,7 +130,7 @@ def test_no_text_is_refused(query: str) -> None:
     found = ask(query)
 
     assert len(found.terms) <= TERMS
-    assert found.empty == (not found.terms and found.wanted == Wanted(query=query)) or not (
+    assert found.empty == (not found.terms and found.wanted == SearchRequest(query=query)) or not (
         found.empty
     )
 
@@ -160,7 +160,7 @@ def test_a_megabyte_is_bounded() -> None:
     ],
 )
 def test_a_time_that_is_named(text: str, start: str, end: str) -> None:
-    found = period(text, now=NOW)
+    found = find_period(text, now=NOW)
 
     assert found is not None
     assert (f"{found.start:%Y-%m-%d}", f"{found.end:%Y-%m-%d}") == (start, end)
@@ -171,7 +171,7 @@ def test_a_time_that_is_named(text: str, start: str, end: str) -> None:
     ["", "may I", "may 5 of us", "2026-13-45", "99999 weeks ago", "yesterdays"],
 )
 def test_what_is_no_time(text: str) -> None:
-    assert period(text, now=NOW) is None
+    assert find_period(text, now=NOW) is None
 
 
 @pytest.mark.parametrize(
@@ -189,20 +189,20 @@ def test_what_is_no_time(text: str) -> None:
     ],
 )
 def test_a_day_that_a_text_begins_with(text: str, day: str | None) -> None:
-    found = begins_at(text)
+    found = leading_date(text)
 
     assert (found and f"{found:%Y-%m-%d}") == day
 
 
 @given(st.text())
 def test_any_text_may_be_asked_for_its_time(text: str) -> None:
-    period(f"{text} 3 days ago {text}", now=NOW)
+    find_period(f"{text} 3 days ago {text}", now=NOW)
 
 
 def test_the_passage_is_where_the_words_are() -> None:
     text = "word " * 200 + "The service starts slowly after a restart. " + "more " * 100
 
-    said, spans = passage(text, set(terms("restarting slowly")))
+    said, spans = best_passage(text, set(terms("restarting slowly")))
 
     assert len(said) <= PASSAGE_CHARS + 2
     assert [said[start:end] for start, end in spans] == ["slowly", "restart"]
@@ -210,12 +210,12 @@ def test_the_passage_is_where_the_words_are() -> None:
 
 @given(st.text(), st.text(min_size=1, max_size=20))
 def test_spans_are_in_the_text_and_apart(text: str, query: str) -> None:
-    said, spans = passage(f"{text} {query}", set(terms(query)))
+    said, spans = best_passage(f"{text} {query}", set(terms(query)))
 
     assert all(0 <= start < end <= len(said) for start, end in spans)
     assert list(spans) == sorted(spans)
     assert all(one[1] < other[0] for one, other in pairwise(spans))
-    assert bool(spans_of(query, set(terms(query)))) == bool(terms(query))
+    assert bool(find_spans(query, set(terms(query)))) == bool(terms(query))
 
 
 @pytest.mark.parametrize(
@@ -229,4 +229,4 @@ def test_spans_are_in_the_text_and_apart(text: str, query: str) -> None:
     ],
 )
 def test_the_sanitised_form_that_clients_know_118(text: str, expected: str) -> None:
-    assert sanitised(text) == expected
+    assert sanitize_query(text) == expected

@@ -11,16 +11,16 @@ from hypothesis import strategies as st
 
 from lamplighter.domain.memory.memory import Candidate, Category, InactiveReason, Memory, MemoryId
 from lamplighter.domain.memory.review import ReviewKind
-from lamplighter.domain.relate import Relation, Verdict, relate
+from lamplighter.domain.relate import Relation, RelationVerdict, relate
 from lamplighter.domain.relate.reconcile import (
     ECHO,
+    IN_PROMPT,
     REFUSED,
-    TOLD,
+    CandidateHistory,
     Decision,
-    Echo,
+    EchoPolicy,
     Effect,
-    Outcome,
-    Standing,
+    ReconcileOutcome,
     reconcile,
 )
 from thorough import examples
@@ -52,11 +52,11 @@ FADED = replace(HELD, active=False, confidence=0.2, inactive_reason=InactiveReas
 def decide(
     candidate: Candidate, held: Sequence[Memory], moved: Sequence[MemoryId] = ()
 ) -> Decision:
-    standing = Standing(up=moved)
+    standing = CandidateHistory(up=moved)
     return reconcile(candidate, held, says(candidate), now=LATER, standing=standing)
 
 
-def says(candidate: Candidate) -> Callable[[Memory], Verdict]:
+def says(candidate: Candidate) -> Callable[[Memory], RelationVerdict]:
     """Relate a candidate's own words to those of each held memory."""
     return lambda held: relate(candidate.observation, held.observation, service=candidate.service)
 
@@ -64,8 +64,8 @@ def says(candidate: Candidate) -> Callable[[Memory], Verdict]:
 def test_what_is_not_known_is_learned() -> None:
     other = replace(HELD, observation="Library scan takes 20 minutes")
 
-    assert decide(SAYS, [other]) == Decision(Outcome.LEARNED, reason="not known before")
-    assert decide(SAYS, []) == Decision(Outcome.LEARNED, reason="not known before")
+    assert decide(SAYS, [other]) == Decision(ReconcileOutcome.LEARNED, reason="not known before")
+    assert decide(SAYS, []) == Decision(ReconcileOutcome.LEARNED, reason="not known before")
 
 
 @pytest.mark.parametrize(("held", "raised"), [(0.7, 0.8), (0.95, 1.0), (1.0, 1.0)])
@@ -73,7 +73,7 @@ def test_what_another_session_says_again_grows_stronger(held: float, raised: flo
     memory = replace(HELD, confidence=held)
 
     assert decide(SAYS, [memory]) == Decision(
-        Outcome.REINFORCED,
+        ReconcileOutcome.REINFORCED,
         replace(memory, confidence=raised, updated_at=LATER, version=2),
         reason="said again in the same words",
     )
@@ -81,7 +81,7 @@ def test_what_another_session_says_again_grows_stronger(held: float, raised: flo
 
 def test_a_session_reinforces_a_memory_once() -> None:
     assert decide(SAYS, [HELD], moved=[HELD.id]) == Decision(
-        Outcome.UNCHANGED, HELD, reason="this session has reinforced it already"
+        ReconcileOutcome.UNCHANGED, HELD, reason="this session has reinforced it already"
     )
 
 
@@ -89,22 +89,22 @@ def test_a_session_does_not_reinforce_its_own_memory() -> None:
     own = replace(HELD, session_id=SAYS.session_id)
 
     assert decide(SAYS, [own]) == Decision(
-        Outcome.UNCHANGED, own, reason="the session that learned it says it again"
+        ReconcileOutcome.UNCHANGED, own, reason="the session that learned it says it again"
     )
 
 
 def test_what_a_person_wrote_is_reinforced_by_a_session() -> None:
     typed = replace(HELD, session_id=None)
 
-    assert decide(SAYS, [typed]).outcome is Outcome.REINFORCED
-    assert decide(replace(SAYS, session_id=None), [typed]).outcome is Outcome.REINFORCED
+    assert decide(SAYS, [typed]).outcome is ReconcileOutcome.REINFORCED
+    assert decide(replace(SAYS, session_id=None), [typed]).outcome is ReconcileOutcome.REINFORCED
 
 
 def test_an_inactive_twin_is_revived_by_a_new_memory_not_raised() -> None:
     newer = replace(FADED, id=MemoryId(9))
 
     assert decide(SAYS, [FADED, newer]) == Decision(
-        Outcome.LEARNED,
+        ReconcileOutcome.LEARNED,
         revives=MemoryId(9),
         reason="says again what memory 9 held before it turned inactive",
     )
@@ -113,7 +113,7 @@ def test_an_inactive_twin_is_revived_by_a_new_memory_not_raised() -> None:
 def test_an_active_twin_is_raised_rather_than_an_inactive_one_revived() -> None:
     decision = decide(SAYS, [replace(FADED, id=MemoryId(9), confidence=0.9), HELD])
 
-    assert (decision.outcome, decision.revives) == (Outcome.REINFORCED, None)
+    assert (decision.outcome, decision.revives) == (ReconcileOutcome.REINFORCED, None)
     assert decision.target is not None
     assert decision.target.id == HELD.id
 
@@ -128,9 +128,9 @@ def test_of_several_that_say_the_same_the_surest_and_then_the_oldest_is_raised()
     assert decision.target.id == sure.id
 
 
-def as_if(*relations: Relation) -> Callable[[Memory], Verdict]:
+def as_if(*relations: Relation) -> Callable[[Memory], RelationVerdict]:
     """Relate the memories 1, 2, 3 … as they are told here."""
-    return lambda held: Verdict(relations[held.id - 1], f"reason {held.id}")
+    return lambda held: RelationVerdict(relations[held.id - 1], f"reason {held.id}")
 
 
 def row(number: int, confidence: float = 0.7, **more: Any) -> Memory:
@@ -152,7 +152,7 @@ def test_what_is_contradicted_loses_a_fifth_and_the_new_one_is_learned(
 
     decision = reconcile(SAYS, [old], as_if(CONFLICTING), now=LATER)
 
-    assert (decision.outcome, decision.target) == (Outcome.LEARNED, None)
+    assert (decision.outcome, decision.target) == (ReconcileOutcome.LEARNED, None)
     [effect] = decision.effects
     reason = None if active else InactiveReason.LOW
     weaker = replace(old, confidence=left, active=active, inactive_reason=reason, version=2)
@@ -166,7 +166,7 @@ def test_what_is_not_sure_takes_nothing_and_asks() -> None:
 
     decision = reconcile(SAYS, [old], as_if(UNSURE), now=LATER)
 
-    assert decision.outcome is Outcome.LEARNED
+    assert decision.outcome is ReconcileOutcome.LEARNED
     assert decision.effects == (Effect(old, old, ReviewKind.POSSIBLE, "reason 1"),)
 
 
@@ -176,7 +176,7 @@ def test_one_is_reinforced_while_others_are_contradicted_and_the_rest_is_left_al
 
     decision = reconcile(SAYS, held, relations, now=LATER)
 
-    assert decision.outcome is Outcome.REINFORCED
+    assert decision.outcome is ReconcileOutcome.REINFORCED
     assert decision.target == replace(held[1], confidence=1.0, updated_at=LATER, version=2)
     assert [effect.before.id for effect in decision.effects] == [3, 5]
 
@@ -185,7 +185,7 @@ def test_a_session_weakens_a_memory_once() -> None:
     old = row(1)
 
     decision = reconcile(
-        SAYS, [old], as_if(CONFLICTING), now=LATER, standing=Standing(down=[old.id])
+        SAYS, [old], as_if(CONFLICTING), now=LATER, standing=CandidateHistory(down=[old.id])
     )
 
     assert [(each.after, each.weakens) for each in decision.effects] == [(old, False)]
@@ -195,31 +195,31 @@ def test_an_inactive_memory_is_neither_raised_nor_weakened() -> None:
     for relation in Relation:
         decision = reconcile(SAYS, [row(1, 0.2, active=False)], as_if(relation), now=LATER)
 
-        assert (decision.outcome, decision.effects) == (Outcome.LEARNED, ())
+        assert (decision.outcome, decision.effects) == (ReconcileOutcome.LEARNED, ())
 
 
 def test_of_what_a_person_said_both_stand_nothing_is_taken_again() -> None:
     held = [row(1), row(2)]
-    standing = Standing(settled=[frozenset((MemoryId(1), MemoryId(2)))])
+    standing = CandidateHistory(settled=[frozenset((MemoryId(1), MemoryId(2)))])
 
     decision = reconcile(SAYS, held, as_if(SAME, CONFLICTING), now=LATER, standing=standing)
 
-    assert (decision.outcome, decision.effects) == (Outcome.REINFORCED, ())
+    assert (decision.outcome, decision.effects) == (ReconcileOutcome.REINFORCED, ())
 
 
 @pytest.mark.parametrize(
     ("echo", "looked", "outcome", "reason"),
     [
-        (Echo.COUNT, False, Outcome.REINFORCED, TOLD),
-        (Echo.COUNT, True, Outcome.REINFORCED, TOLD),
-        (Echo.IGNORE, True, Outcome.REINFORCED, TOLD),
-        (Echo.IGNORE, False, Outcome.UNCHANGED, ECHO),
+        (EchoPolicy.COUNT, False, ReconcileOutcome.REINFORCED, IN_PROMPT),
+        (EchoPolicy.COUNT, True, ReconcileOutcome.REINFORCED, IN_PROMPT),
+        (EchoPolicy.IGNORE, True, ReconcileOutcome.REINFORCED, IN_PROMPT),
+        (EchoPolicy.IGNORE, False, ReconcileOutcome.UNCHANGED, ECHO),
     ],
 )
 def test_an_echo_of_what_was_told_is_named_so(
-    echo: Echo, looked: bool, outcome: Outcome, reason: str
+    echo: EchoPolicy, looked: bool, outcome: ReconcileOutcome, reason: str
 ) -> None:
-    standing = Standing(told=[HELD.id], echo=echo, looked=looked)
+    standing = CandidateHistory(told=[HELD.id], echo=echo, looked=looked)
 
     decision = reconcile(SAYS, [HELD], says(SAYS), now=LATER, standing=standing)
 
@@ -228,11 +228,11 @@ def test_an_echo_of_what_was_told_is_named_so(
 
 def test_in_other_words_it_is_no_echo() -> None:
     other = replace(HELD, observation="It needs about a minute to start")
-    standing = Standing(told=[HELD.id], echo=Echo.IGNORE, looked=False)
+    standing = CandidateHistory(told=[HELD.id], echo=EchoPolicy.IGNORE, looked=False)
 
     decision = reconcile(SAYS, [other], says(SAYS), now=LATER, standing=standing)
 
-    assert decision.outcome is Outcome.REINFORCED
+    assert decision.outcome is ReconcileOutcome.REINFORCED
 
 
 @settings(max_examples=examples(1_000))
@@ -258,7 +258,7 @@ def test_whatever_is_held_at_most_one_is_raised_and_only_what_conflicts_loses(
     again = reconcile(SAYS, held, as_if(*relations), now=LATER)
     assert decision == again
     same = [each for each in held if each.active and relations[each.id - 1] is SAME]
-    assert (decision.target is None) == (not same) == (decision.outcome is Outcome.LEARNED)
+    assert (decision.target is None) == (not same) == (decision.outcome is ReconcileOutcome.LEARNED)
     assert decision.target is None or decision.target.id in {each.id for each in same}
     told = {each.before.id: each for each in decision.effects}
     for each in held:
@@ -277,13 +277,13 @@ def test_what_a_person_decided_against_does_nothing_unless_it_is_believed_again(
     aside = replace(HELD, active=False, inactive_reason=InactiveReason.SUPERSEDED)
     kept = replace(HELD, id=MemoryId(1), observation="Takes 5s to start")
     again = replace(HELD, id=MemoryId(9))
-    standing = Standing(refused=[aside.id])
+    standing = CandidateHistory(refused=[aside.id])
 
     found = reconcile(SAYS, [kept, aside], says(SAYS), now=LATER, standing=standing)
     believed = reconcile(SAYS, [aside, again], says(SAYS), now=LATER, standing=standing)
 
-    assert found == Decision(Outcome.UNCHANGED, aside, reason=REFUSED)
-    assert believed.outcome is Outcome.REINFORCED
+    assert found == Decision(ReconcileOutcome.UNCHANGED, aside, reason=REFUSED)
+    assert believed.outcome is ReconcileOutcome.REINFORCED
 
 
 def test_two_claims_of_one_session_are_not_weighed_against_each_other() -> None:

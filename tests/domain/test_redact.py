@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lamplighter.domain.secrets.redact import Redactor, redactor
+from lamplighter.domain.secrets.redact import Redactor, build_redactor
 
 OPEN = Redactor()
 
@@ -111,7 +111,7 @@ def test_words_of_everyday_operations_are_left_alone(line: str) -> None:
 
 
 def test_a_secret_we_know_is_masked_however_it_is_written() -> None:
-    known = redactor([("BROWSER_CRED_SONARR_PASS", "p@ssw0rd")])
+    known = build_redactor([("BROWSER_CRED_SONARR_PASS", "p@ssw0rd")])
     encoded = base64.b64encode(b"p@ssw0rd").decode()
 
     assert known("pass=p%40ssw0rd") == "pass=[REDACTED:BROWSER_CRED_SONARR_PASS:urlencoded]"
@@ -123,18 +123,18 @@ def test_a_secret_we_know_is_masked_however_it_is_written() -> None:
 @pytest.mark.parametrize("ascii_only", [True, False])
 def test_a_secret_within_json_is_masked(secret: str, ascii_only: bool) -> None:
     line = json.dumps({"text": f"<{secret}>"}, ensure_ascii=ascii_only)
-    known = redactor([("DB_PASSWORD", secret)])
+    known = build_redactor([("DB_PASSWORD", secret)])
 
     assert json.loads(known(line)) == {"text": "<[REDACTED:DB_PASSWORD:json]>"}
     assert set(json.loads(known.masked(line.encode()))["text"][1:-1]) == {"*"}
 
 
 def test_a_plain_secret_goes_by_its_plain_name() -> None:
-    assert redactor([("API_KEY", "abcdefgh1")])("abcdefgh1") == "[REDACTED:API_KEY]"
+    assert build_redactor([("API_KEY", "abcdefgh1")])("abcdefgh1") == "[REDACTED:API_KEY]"
 
 
 def test_the_longest_secret_is_masked_first() -> None:
-    known = redactor([("A_TOKEN", "abcdefgh"), ("B_TOKEN", "abcdefghijkl")])
+    known = build_redactor([("A_TOKEN", "abcdefgh"), ("B_TOKEN", "abcdefghijkl")])
 
     assert known("abcdefghijkl abcdefgh") == "[REDACTED:B_TOKEN] [REDACTED:A_TOKEN]"
     assert known.masked(b"abcdefghijkl abcdefgh!") == b"************ ********!"
@@ -144,17 +144,17 @@ def test_the_longest_secret_is_masked_first() -> None:
     ("name", "value"), [("HOME", "/home/operator"), ("TOKEN", "short"), ("PASSAGE", "abcdefghij")]
 )
 def test_only_long_values_under_the_name_of_a_secret_are_known(name: str, value: str) -> None:
-    assert redactor([(name, value)]) == Redactor({})
+    assert build_redactor([(name, value)]) == Redactor({})
 
 
 def test_a_secret_that_is_no_text_stops_nothing() -> None:
-    assert redactor([("A_PASS", "caf\udce9-passw")])("nothing of it") == "nothing of it"
+    assert build_redactor([("A_PASS", "caf\udce9-passw")])("nothing of it") == "nothing of it"
 
 
 @given(st.text(), st.sampled_from([*(secret for secret, _ in SECRETS), "kéy-of-öurs", ""]))
 def test_a_masked_line_keeps_its_length_and_stays_text(around: str, secret: str) -> None:
     line = f"{around} {secret} {around}".encode("utf-8", "replace")
-    known = redactor([("OUR_TOKEN", "kéy-of-öurs")])
+    known = build_redactor([("OUR_TOKEN", "kéy-of-öurs")])
 
     masked = known.masked(line)
 

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import pytest
 
 from lamplighter.domain.memory.memory import Category, Memory, MemoryId
-from lamplighter.domain.search.relevance import near
+from lamplighter.domain.search.relevance import is_relevant
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 POOL = Memory(
@@ -34,7 +34,7 @@ POOL = Memory(
     ],
 )
 def test_what_is_about_the_same_is_near(prompt: str) -> None:
-    assert near(prompt, POOL)
+    assert is_relevant(prompt, POOL)
 
 
 @pytest.mark.parametrize(
@@ -50,9 +50,9 @@ def test_what_is_about_the_same_is_near(prompt: str) -> None:
     ],
 )
 def test_what_only_shares_everyday_words_is_not(prompt: str) -> None:
-    assert not near(prompt, POOL)
+    assert not is_relevant(prompt, POOL)
 
 
 def test_an_ending_makes_no_other_word_and_another_word_does() -> None:
-    assert near("postgres connection refused", POOL)
-    assert not near("the postman collects", POOL)
+    assert is_relevant("postgres connection refused", POOL)
+    assert not is_relevant("the postman collects", POOL)

@@ -2,16 +2,23 @@
 
 import pytest
 
-from lamplighter.domain.actions.repairs import HEALTHY_AGAIN, answers, repairable, why_not
+from lamplighter.domain.actions.repairs import (
+    HEALTHY_AGAIN,
+    is_answering,
+    no_repair_reason,
+    repairable_checks,
+)
 from lamplighter.domain.services.check import HttpCheck
 from lamplighter.domain.services.service import Action, ActionKind, Service
-from lamplighter.domain.sessions.marker_results import Look
+from lamplighter.domain.sessions.marker_results import CheckResult
 
 WEB = Service(name="web", checks=(HttpCheck(name="http", url="http://127.0.0.1/"),))
 
 
-def result(name: str, *, ok: bool, answered: bool | None = None, kind: str = "") -> Look:
-    return Look(service="web", name=name, kind=kind or name, ok=ok, answered=answered, detail="why")
+def result(name: str, *, ok: bool, answered: bool | None = None, kind: str = "") -> CheckResult:
+    return CheckResult(
+        service="web", name=name, kind=kind or name, ok=ok, answered=answered, detail="why"
+    )
 
 
 UP = result("http", ok=True, answered=True)
@@ -48,7 +55,7 @@ def restart(*repairs: str) -> Action:
 def test_http_decides_whether_a_service_answers_and_without_it_any_handshake(
     results, whether
 ) -> None:
-    assert answers(results) is whether
+    assert is_answering(results) is whether
 
 
 @pytest.mark.parametrize(
@@ -72,18 +79,18 @@ def test_http_decides_whether_a_service_answers_and_without_it_any_handshake(
     ],
 )
 def test_an_action_repairs_what_it_is_declared_for(repairs, results, names) -> None:
-    assert [each.name for each in repairable(restart(*repairs), results)] == names
+    assert [each.name for each in repairable_checks(restart(*repairs), results)] == names
 
 
 def test_the_refusal_begins_with_the_cause() -> None:
-    said = why_not(WEB, restart(), [UP, CONFIG])
+    said = no_repair_reason(WEB, restart(), [UP, CONFIG])
 
     assert said == "config: why; web answers, and restart is declared for no-answer only"
 
 
 def test_a_service_that_is_healthy_needs_no_action() -> None:
-    assert why_not(WEB, restart(), [UP, OPEN]) == HEALTHY_AGAIN
+    assert no_repair_reason(WEB, restart(), [UP, OPEN]) == HEALTHY_AGAIN
 
 
 def test_a_failure_that_may_be_repaired_is_no_reason_against_it() -> None:
-    assert why_not(WEB, restart(), [SERVER_ERROR]) == ""
+    assert no_repair_reason(WEB, restart(), [SERVER_ERROR]) == ""

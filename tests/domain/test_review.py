@@ -15,13 +15,13 @@ from lamplighter.domain.memory.memory import (
     with_confidence,
 )
 from lamplighter.domain.memory.review import (
-    Answer,
     Resolution,
     Review,
+    ReviewAnswer,
     ReviewKind,
     ReviewState,
-    judged,
-    wrong_words,
+    resolve_review,
+    validate_review_answer,
 )
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
@@ -64,14 +64,17 @@ ANSWERS = {
     Resolution.MERGE: {"observation": "Takes 5s to 60s"},
     Resolution.DISMISS: {},
 }
-answers = st.sampled_from([Answer(resolution=each, **more) for each, more in ANSWERS.items()])
+answers = st.sampled_from([ReviewAnswer(resolution=each, **more) for each, more in ANSWERS.items()])
 
 
 def answered(resolution: Resolution, **more: str) -> list[tuple[Memory, str]]:
     """Return what becomes of the two memories, and why."""
-    answer = Answer(resolution=resolution, **(more or ANSWERS[resolution]))
-    assert wrong_words(answer) == []
-    return [(move.after, move.reason) for move in judged(CASE, answer, OLD, NEW, now=LATER).moves]
+    answer = ReviewAnswer(resolution=resolution, **(more or ANSWERS[resolution]))
+    assert validate_review_answer(answer) == []
+    return [
+        (move.after, move.reason)
+        for move in resolve_review(CASE, answer, OLD, NEW, now=LATER).moves
+    ]
 
 
 def test_the_claim_that_is_not_kept_is_superseded() -> None:
@@ -107,9 +110,9 @@ def test_merged_they_are_one_as_sure_as_the_surer_of_them() -> None:
 
 def test_merged_into_what_was_superseded_it_is_told_again() -> None:
     aside = replace(OLD, active=False, inactive_reason=ASIDE)
-    answer = Answer(resolution=Resolution.MERGE, observation="Takes a while")
+    answer = ReviewAnswer(resolution=Resolution.MERGE, observation="Takes a while")
 
-    merged = judged(CASE, answer, aside, NEW, now=LATER).moves[0].after
+    merged = resolve_review(CASE, answer, aside, NEW, now=LATER).moves[0].after
 
     assert (merged.active, merged.inactive_reason) == (True, None)
 
@@ -120,9 +123,9 @@ def test_what_is_kept_is_told_again_unless_it_ended_for_another_reason(
     reason: InactiveReason, confidence: float, then: float
 ) -> None:
     off = replace(NEW, active=False, inactive_reason=reason, confidence=confidence)
-    answer = Answer(resolution=Resolution.KEEP_NEW)
+    answer = ReviewAnswer(resolution=Resolution.KEEP_NEW)
 
-    moves = judged(CASE, answer, OLD, off, now=LATER).moves
+    moves = resolve_review(CASE, answer, OLD, off, now=LATER).moves
 
     ended = reason in (InactiveReason.ARCHIVED, InactiveReason.EXPIRED, InactiveReason.DELETED)
     assert [each.before for each in moves] == ([OLD] if ended else [off, OLD])
@@ -134,9 +137,9 @@ def test_what_is_kept_is_told_again_unless_it_ended_for_another_reason(
 
 def test_merged_of_two_that_are_hardly_believed_it_is_told_again() -> None:
     low = {"confidence": 0.1, "active": False, "inactive_reason": InactiveReason.LOW}
-    answer = Answer(resolution=Resolution.MERGE, observation="Takes a while")
+    answer = ReviewAnswer(resolution=Resolution.MERGE, observation="Takes a while")
 
-    found = judged(CASE, answer, replace(OLD, **low), replace(NEW, **low), now=LATER)
+    found = resolve_review(CASE, answer, replace(OLD, **low), replace(NEW, **low), now=LATER)
 
     assert (found.moves[0].after.active, found.moves[0].after.confidence) == (True, 0.3)
 
@@ -151,19 +154,19 @@ def test_what_contradiction_took_is_given_back_where_the_old_claim_stays(
 ) -> None:
     stays = (Resolution.KEEP_OLD, Resolution.BOTH, Resolution.MERGE)
 
-    assert Answer(resolution=resolution).gives_back is (resolution in stays)
+    assert ReviewAnswer(resolution=resolution).gives_back is (resolution in stays)
 
 
 @given(answers, st.integers(0, 100), st.integers(0, 100), st.sampled_from([None, ASIDE]))
 def test_whatever_is_decided_memories_keep_to_the_rules(
-    answer: Answer, old: int, new: int, reason: InactiveReason | None
+    answer: ReviewAnswer, old: int, new: int, reason: InactiveReason | None
 ) -> None:
     first = with_confidence(OLD, old / 100)
     other = with_confidence(NEW, new / 100)
     if reason is not None:
         other = replace(other, active=False, inactive_reason=reason)
 
-    verdict = judged(CASE, answer, first, other, now=LATER)
+    verdict = resolve_review(CASE, answer, first, other, now=LATER)
 
     for move in verdict.moves:
         after = move.after

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lamplighter.domain.secrets.names import secret_kind
-from lamplighter.domain.secrets.redact import Redactor, redactor
+from lamplighter.domain.secrets.redact import Redactor, build_redactor
 
 OPEN = Redactor()
 VALUE = "sw0rd" + "Fish-77"
@@ -152,7 +152,7 @@ PASSWORD=[REDACTED:DB_PASSWORD]
 @pytest.mark.parametrize("name", NAMES)
 def test_a_name_of_a_secret_is_one_in_the_environment_and_in_text(name: str) -> None:
     assert secret_kind(name)
-    assert redactor([(name, VALUE)]).known[VALUE] == name
+    assert build_redactor([(name, VALUE)]).known[VALUE] == name
     for form in FORMS:
         text = form.format(name=name, value=VALUE)
         masked = OPEN(text)
@@ -174,7 +174,7 @@ def test_options_headers_and_commands_hide_their_secret(form: str) -> None:
 
 @pytest.mark.parametrize("name", HARMLESS_NAMES)
 def test_a_name_that_only_tells_about_a_secret_hides_nothing(name: str) -> None:
-    assert redactor([(name, VALUE)]) == Redactor({})
+    assert build_redactor([(name, VALUE)]) == Redactor({})
     assert OPEN(f"{name}={VALUE}") == f"{name}={VALUE}"
 
 
@@ -184,7 +184,9 @@ def test_a_value_that_is_no_secret_stays(line: str) -> None:
 
 
 def test_a_path_in_the_environment_is_no_secret() -> None:
-    assert redactor([("GOOGLE_APPLICATION_CREDENTIALS", "/etc/keys/app.json")]) == Redactor({})
+    assert build_redactor([("GOOGLE_APPLICATION_CREDENTIALS", "/etc/keys/app.json")]) == Redactor(
+        {}
+    )
 
 
 @pytest.mark.parametrize("depth", [0, 1, 2, 3])

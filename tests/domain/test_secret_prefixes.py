@@ -6,7 +6,7 @@ import re
 import pytest
 
 from lamplighter.domain.secrets import scan as secret_search
-from lamplighter.domain.secrets.prefixes import Prefix, prefix
+from lamplighter.domain.secrets.prefixes import Prefix, find_prefix
 from lamplighter.domain.secrets.redact import Redactor
 from lamplighter.domain.secrets.shapes import SHAPES
 from secret_patterns import Maker
@@ -32,12 +32,12 @@ from secret_patterns import Maker
     ],
 )
 def test_a_prefix_ends_before_what_is_long(pattern: str, expected: Prefix) -> None:
-    assert prefix(pattern) == expected
+    assert find_prefix(pattern) == expected
 
 
 @pytest.mark.parametrize(("kind", "pattern"), SHAPES)
 def test_what_has_a_shape_has_its_prefix_behind_its_lead(kind: str, pattern: str) -> None:
-    short = prefix(pattern)
+    short = find_prefix(pattern)
     for seed in range(20):
         made = Maker(random.Random(seed)).made(pattern).text
         ends = range(short.lead_length + 1) if short.lead else (0,)
@@ -64,13 +64,13 @@ def test_a_name_does_not_hide_the_shape_that_its_sign_begins() -> None:
 def test_the_search_backwards_fits_in_its_memory_with_room() -> None:
     """RE2 has a third of it for this, and falls back to a search a hundred times as slow."""
     options = secret_search._options(capture=False)
-    options.max_mem = secret_search.MEMORY * 3 // 4
+    options.max_mem = secret_search.MAX_MEMORY_BYTES * 3 // 4
 
-    scan = secret_search.re2.compile(secret_search._scan().pattern, options)
+    scan = secret_search.re2.compile(secret_search._scan_pattern().pattern, options)
 
     assert scan.reverseprogramsize > 0
 
 
 def test_the_search_is_a_small_program() -> None:
     """With whole patterns it has 60,000 instructions, and states that fill any memory."""
-    assert secret_search._scan().programsize < 20_000
+    assert secret_search._scan_pattern().programsize < 20_000

@@ -1,7 +1,12 @@
 import pytest
 
 from lamplighter.domain.services.check import TcpCheck
-from lamplighter.domain.services.service import Service, Services, fold, undeclared
+from lamplighter.domain.services.service import (
+    Service,
+    Services,
+    normalize_service_name,
+    undeclared_error,
+)
 
 PORT = TcpCheck(name="tcp", host="::1", port=5432)
 JELLYFIN = Service(name="Jellyfin", description="Films", checks=(PORT,), depends_on=("postgres",))
@@ -20,7 +25,7 @@ JELLYFIN = Service(name="Jellyfin", description="Films", checks=(PORT,), depends
     ],
 )
 def test_a_name_is_folded(name: str, folded: str) -> None:
-    assert fold(name) == folded
+    assert normalize_service_name(name) == folded
 
 
 def test_a_service_is_found_in_any_spelling() -> None:
@@ -51,4 +56,4 @@ def test_a_service_is_found_in_any_spelling() -> None:
 def test_an_undeclared_service_is_named_with_the_nearest(
     name: str, declared: tuple[str, ...], problem: str
 ) -> None:
-    assert undeclared(name, declared) == problem
+    assert undeclared_error(name, declared) == problem

@@ -7,23 +7,23 @@ import pytest
 
 from lamplighter.domain.actions.approval import Approval, ApprovalState
 from lamplighter.domain.actions.outcome import SessionRecords, session_outcome
-from lamplighter.domain.services.cooldown import Outcome, Use
+from lamplighter.domain.services.cooldown import CooldownUse, UseOutcome
 from lamplighter.domain.services.event import Event, Level
 from lamplighter.domain.services.service import ActionKind
 from lamplighter.domain.sessions.handoff import Escalation, EscalationState
-from lamplighter.domain.sessions.marker_results import Look
+from lamplighter.domain.sessions.marker_results import CheckResult
 from lamplighter.domain.sessions.session import Status
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 UP, DOWN = True, False
 
 
-def result(service: str, ok: bool, name: str = "http", **more: Any) -> Look:
-    return Look(service=service, name=name, kind="http", ok=ok, **more)
+def result(service: str, ok: bool, name: str = "http", **more: Any) -> CheckResult:
+    return CheckResult(service=service, name=name, kind="http", ok=ok, **more)
 
 
-def use(service: str, outcome: Outcome, seconds: float | None = None) -> Use:
-    return Use(
+def use(service: str, outcome: UseOutcome, seconds: float | None = None) -> CooldownUse:
+    return CooldownUse(
         id=1,
         service=service,
         action=ActionKind.RESTART,
@@ -99,60 +99,60 @@ TABLE: list[tuple[dict[str, Any], str, str]] = [
     (
         {
             "results": [result("blog", DOWN), result("blog", UP)],
-            "uses": [use("blog", Outcome.SUCCESS, 3.6)],
+            "uses": [use("blog", UseOutcome.SUCCESS, 3.6)],
         },
         "repaired",
         "repaired blog in 4 s",
     ),
-    ({"uses": [use("blog", Outcome.SUCCESS, 0.2)]}, "repaired", "repaired blog in 1 s"),
-    ({"uses": [use("blog", Outcome.SUCCESS, 240)]}, "repaired", "repaired blog in 4 min"),
-    ({"uses": [use("blog", Outcome.SUCCESS)]}, "repaired", "repaired blog"),
+    ({"uses": [use("blog", UseOutcome.SUCCESS, 0.2)]}, "repaired", "repaired blog in 1 s"),
+    ({"uses": [use("blog", UseOutcome.SUCCESS, 240)]}, "repaired", "repaired blog in 4 min"),
+    ({"uses": [use("blog", UseOutcome.SUCCESS)]}, "repaired", "repaired blog"),
     (
-        {"uses": [use("blog", Outcome.SUCCESS), use("media", Outcome.SUCCESS)]},
+        {"uses": [use("blog", UseOutcome.SUCCESS), use("media", UseOutcome.SUCCESS)]},
         "repaired",
         "repaired 2 services",
     ),
     (
-        {"uses": [use("blog", Outcome.SUCCESS, 4)], "results": [result("media", DOWN)]},
+        {"uses": [use("blog", UseOutcome.SUCCESS, 4)], "results": [result("media", DOWN)]},
         "repaired",
         "repaired blog in 4 s, media failing",
     ),
     (
-        {"uses": [use("blog", Outcome.SUCCESS, 4)], "results": [result("blog", DOWN)]},
+        {"uses": [use("blog", UseOutcome.SUCCESS, 4)], "results": [result("blog", DOWN)]},
         "failing",
         "blog failing",
     ),
     (
-        {"uses": [use("blog", Outcome.FAILURE)], "results": [result("blog", DOWN)]},
+        {"uses": [use("blog", UseOutcome.FAILURE)], "results": [result("blog", DOWN)]},
         "failing",
         "blog failing",
     ),
     (
-        {"uses": [use("blog", Outcome.REFUSED)], "results": [result("blog", DOWN)]},
+        {"uses": [use("blog", UseOutcome.REFUSED)], "results": [result("blog", DOWN)]},
         "refused",
         "restart of blog refused",
     ),
     (
-        {"uses": [use("blog", Outcome.WOULD)], "results": [result("blog", DOWN)]},
+        {"uses": [use("blog", UseOutcome.WOULD)], "results": [result("blog", DOWN)]},
         "planned",
         "restart of blog planned",
     ),
     (
-        {"uses": [use("blog", Outcome.UNNEEDED)], "results": [result("blog", UP)]},
+        {"uses": [use("blog", UseOutcome.UNNEEDED)], "results": [result("blog", UP)]},
         "healthy",
         "blog healthy",
     ),
     (
         {
             "approvals": [denied("blog")],
-            "uses": [use("blog", Outcome.REFUSED)],
+            "uses": [use("blog", UseOutcome.REFUSED)],
             "results": [result("blog", DOWN)],
         },
         "denied",
         "restart of blog denied",
     ),
     (
-        {"escalations": [handed("blog", PERSON)], "uses": [use("blog", Outcome.FAILURE)]},
+        {"escalations": [handed("blog", PERSON)], "uses": [use("blog", UseOutcome.FAILURE)]},
         "needs_you",
         "needs you for blog",
     ),

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 import pytest
 
 from lamplighter.domain.sessions.session import Session, Status, Trigger
-from lamplighter.domain.sessions.summary import of_session
+from lamplighter.domain.sessions.summary import summarize_session
 
 ROUND = Session(
     id=7,
@@ -68,6 +68,6 @@ def test_a_summary_tells_goal_outcome_and_open_ends(
     reason: str,
     summary: str | None,
 ) -> None:
-    found = of_session(session, said, uses, status, reason)
+    found = summarize_session(session, said, uses, status, reason)
     assert found == (summary or 'Session with 1 message. Started: "tier 1, scheduled" — Completed')
     assert "[MEMORY" not in found

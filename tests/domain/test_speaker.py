@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from lamplighter.domain.memory.memory import Candidate, Category
-from lamplighter.domain.search.query import asked
-from lamplighter.domain.search.ranking import by_name
-from lamplighter.domain.search.search import Wanted
-from lamplighter.domain.search.utterance import called, said_by, speaker
+from lamplighter.domain.search.query import parse_query
+from lamplighter.domain.search.ranking import name_reasons
+from lamplighter.domain.search.search import SearchRequest
+from lamplighter.domain.search.utterance import find_speaker, speaker_terms, utterance_speaker
 
 
 @pytest.mark.parametrize(
@@ -34,7 +34,7 @@ from lamplighter.domain.search.utterance import called, said_by, speaker
     ],
 )
 def test_a_text_that_begins_with_a_name_is_said_by_it(text: str, name: str | None) -> None:
-    assert speaker(text) == name
+    assert find_speaker(text) == name
 
 
 @pytest.mark.parametrize(
@@ -52,7 +52,7 @@ def test_a_text_that_begins_with_a_name_is_said_by_it(text: str, name: str | Non
     ],
 )
 def test_dates_places_and_marks_may_stand_around_a_name(text: str, name: str) -> None:
-    assert speaker(text) == name
+    assert find_speaker(text) == name
 
 
 def test_a_name_that_is_all_of_a_title_in_a_session_is_who_speaks() -> None:
@@ -65,14 +65,14 @@ def test_a_name_that_is_all_of_a_title_in_a_session_is_who_speaks() -> None:
         session_id=1,
     )
 
-    assert said_by(said) == "Ada Lund"
-    assert said_by(replace(said, title="Rain in spring")) is None
-    assert said_by(replace(said, session_id=None)) is None
+    assert utterance_speaker(said) == "Ada Lund"
+    assert utterance_speaker(replace(said, title="Rain in spring")) is None
+    assert utterance_speaker(replace(said, session_id=None)) is None
 
 
 def test_somebody_is_called_by_the_first_name_and_a_thing_by_all_of_it() -> None:
-    assert called("Ada Lund") == ["ada"]
-    assert called("fix auth") == ["fix", "auth"]
+    assert speaker_terms("Ada Lund") == ["ada"]
+    assert speaker_terms("fix auth") == ["fix", "auth"]
 
 
 @pytest.mark.parametrize(
@@ -91,6 +91,6 @@ def test_a_thing_is_named_by_all_its_words_and_somebody_by_the_first(
 ) -> None:
     row = {"category": Category.LEARNING, "observation": "x", "tier": 0, "session_id": None}
     said = Candidate(**{"service": None, **row, **given})
-    question = asked(Wanted(query=query), now=datetime(2026, 1, 1, tzinfo=UTC))
+    question = parse_query(SearchRequest(query=query), now=datetime(2026, 1, 1, tzinfo=UTC))
 
-    assert [each.what for each in by_name(said, question, 1.0)] == named
+    assert [each.what for each in name_reasons(said, question, 1.0)] == named

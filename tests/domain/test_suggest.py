@@ -3,7 +3,7 @@
 import pytest
 
 from lamplighter.domain.memory.admit import MAX_KEY_CHARS
-from lamplighter.domain.memory.knowledge import topic_key
+from lamplighter.domain.memory.knowledge import suggest_topic_key
 
 
 @pytest.mark.parametrize(
@@ -20,7 +20,7 @@ from lamplighter.domain.memory.knowledge import topic_key
     ],
 )
 def test_keys_are_suggested_133(kind: str, title: str, content: str, key: str) -> None:
-    assert topic_key(kind, title, content) == key
+    assert suggest_topic_key(kind, title, content) == key
 
 
 @pytest.mark.parametrize(
@@ -45,12 +45,12 @@ def test_keys_are_suggested_133(kind: str, title: str, content: str, key: str) -
     ],
 )
 def test_what_a_key_is_made_of(kind: str, title: str, content: str, key: str) -> None:
-    assert topic_key(kind, title, content) == key
+    assert suggest_topic_key(kind, title, content) == key
 
 
 @pytest.mark.parametrize("title", ["word " * 60, "x" * 400])
 def test_a_key_is_never_longer_than_one_may_be(title: str) -> None:
-    key = topic_key("t" * 300, title, "")
+    key = suggest_topic_key("t" * 300, title, "")
 
     assert len(key) <= MAX_KEY_CHARS
     assert not key.endswith("-")

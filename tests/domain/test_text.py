@@ -5,14 +5,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lamplighter.domain.text import (
-    abridged,
+    abridge,
+    clean_lines,
+    comparison_key,
     content_hash,
+    escape_terminal,
     head_and_tail,
     one_line,
-    same_words,
-    several_lines,
-    shortened,
-    terminal,
+    shorten,
     without_private,
 )
 
@@ -49,11 +49,11 @@ def test_one_line_is_one_line_and_stays_as_it_is(text: str) -> None:
 
 @given(ANY)
 def test_several_lines_can_always_be_stored(text: str) -> None:
-    assert isinstance(several_lines(text).encode(), bytes)
+    assert isinstance(clean_lines(text).encode(), bytes)
 
 
 def test_knowledge_keeps_its_lines() -> None:
-    assert several_lines("\n# Title  \r\n\ttwo\u200b\n\nthree\n") == "# Title\n two\n\nthree"
+    assert clean_lines("\n# Title  \r\n\ttwo\u200b\n\nthree\n") == "# Title\n two\n\nthree"
 
 
 @pytest.mark.parametrize(
@@ -66,7 +66,7 @@ def test_knowledge_keeps_its_lines() -> None:
     ],
 )
 def test_case_quotes_dashes_and_a_full_stop_make_no_other_text(left: str, right: str) -> None:
-    assert same_words(left) == same_words(right)
+    assert comparison_key(left) == comparison_key(right)
 
 
 @pytest.mark.parametrize(
@@ -78,7 +78,7 @@ def test_case_quotes_dashes_and_a_full_stop_make_no_other_text(left: str, right:
     ],
 )
 def test_other_numbers_and_words_are_another_text(left: str, right: str) -> None:
-    assert same_words(left) != same_words(right)
+    assert comparison_key(left) != comparison_key(right)
 
 
 def test_the_content_hash_ignores_case_and_spacing_only() -> None:
@@ -106,11 +106,11 @@ def test_private_parts_are_taken_out(text: str, kept: str) -> None:
     ("text", "limit", "cut"), [("abcd", 4, "abcd"), ("abcde", 4, "abc…"), ("", 4, "")]
 )
 def test_a_shortened_text_is_never_longer_than_its_limit(text: str, limit: int, cut: str) -> None:
-    assert shortened(text, limit) == cut
+    assert shorten(text, limit) == cut
 
 
 def test_a_terminal_is_given_no_orders() -> None:
-    assert terminal("a\x1b[31mb\n日") == "a\\x1b[31mb\\n日"
+    assert escape_terminal("a\x1b[31mb\n日") == "a\\x1b[31mb\\n日"
 
 
 @pytest.mark.parametrize(
@@ -135,5 +135,5 @@ def test_however_many_lines_there_are_they_stay_within_the_limit(lines, limit) -
 
 
 def test_a_text_is_cut_in_its_middle() -> None:
-    assert abridged("0123456789", 10) == "0123456789"
-    assert abridged("0123456789abc", 9) == "012 … abc"
+    assert abridge("0123456789", 10) == "0123456789"
+    assert abridge("0123456789abc", 9) == "012 … abc"

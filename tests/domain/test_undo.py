@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lamplighter.domain.errors import Conflict
-from lamplighter.domain.memory.decay import faded
+from lamplighter.domain.memory.decay import apply_decay
 from lamplighter.domain.memory.memory import (
     ACTIVE_THRESHOLD,
     Category,
@@ -18,11 +18,20 @@ from lamplighter.domain.memory.memory import (
     InactiveReason,
     Memory,
     MemoryId,
-    edited,
-    reinforced,
+    apply_edit,
     with_confidence,
 )
-from lamplighter.domain.memory.undo import UNDONE, in_force, in_the_way, possible, undo, undoes
+from lamplighter.domain.memory.memory import (
+    reinforce as reinforced,
+)
+from lamplighter.domain.memory.undo import (
+    UNDONE,
+    can_undo,
+    step_to_undo,
+    undo,
+    undo_obstacle,
+    undo_reason,
+)
 from lamplighter.domain.text import content_hash
 from lamplighter.formats import serialize
 from thorough import examples
@@ -80,7 +89,7 @@ class Life:
 
     def edit(self, **more: Any) -> Kept:
         self.now += HOUR
-        return self.then("edited", edited(self.memory, Edit(**more), now=self.now))
+        return self.then("edited", apply_edit(self.memory, Edit(**more), now=self.now))
 
     def reinforce(self) -> Kept:
         self.now += HOUR
@@ -92,7 +101,7 @@ class Life:
 
     def fade(self, *, days: int = 37) -> Kept:
         self.now += days * DAY
-        return self.then("faded", faded(self.memory, now=self.now))
+        return self.then("faded", apply_decay(self.memory, now=self.now))
 
     def supersede(self) -> Kept:
         return self.then("review", replace(self.memory, active=False, inactive_reason=SUPERSEDED))
@@ -100,13 +109,13 @@ class Life:
     def undo(self, step: Kept) -> Kept:
         found = undo(self.memory, step, self.later(step))
         assert found.memory.version == self.memory.version + 1
-        return self.then(UNDONE, found.memory, undoes(step))
+        return self.then(UNDONE, found.memory, undo_reason(step))
 
     def later(self, step: Kept) -> Sequence[Kept]:
         return [each for each in self.steps if each.id > step.id]
 
     def may_undo(self, step: Kept) -> bool:
-        return possible(self.memory, step, self.later(step))
+        return can_undo(self.memory, step, self.later(step))
 
 
 def kept(
@@ -130,7 +139,7 @@ def state(memory: Memory | None) -> dict[str, Any] | None:
     if memory is None:
         return None
     kept = {name: getattr(memory, name) for name in (*names, *more)}
-    return {**kept, "updated_at": serialize.at(memory.updated_at)}
+    return {**kept, "updated_at": serialize.format_moment(memory.updated_at)}
 
 
 STEPS: dict[str, Callable[[Life], Kept]] = {
@@ -218,10 +227,10 @@ def test_the_step_in_the_way_is_named() -> None:
     found = undo(life.memory, step, life.later(step))
 
     assert (found.memory, found.left) == (life.memory, ("observation",))
-    words = in_the_way(found.left, life.later(step))
+    words = undo_obstacle(found.left, life.later(step))
     assert words == f"The text it gave was changed again later: edited, version {again.version}."
-    assert "again since" in in_the_way(found.left, [])
-    assert "Nothing" in in_the_way([], life.later(step))
+    assert "again since" in undo_obstacle(found.left, [])
+    assert "Nothing" in undo_obstacle([], life.later(step))
 
 
 def test_without_its_beginning_a_memory_is_set_aside() -> None:
@@ -239,25 +248,25 @@ def test_without_its_beginning_a_memory_is_set_aside() -> None:
 def test_a_step_is_undone_once_and_its_undo_in_its_turn() -> None:
     life = Life()
     step = STEPS["contradicted"](life)
-    assert in_force(step, life.later(step)) is step
+    assert step_to_undo(step, life.later(step)) is step
 
     first = life.undo(step)
     with pytest.raises(Conflict, match="undone already, in version 3"):
         life.undo(step)
-    assert in_force(step, life.later(step)) is None
+    assert step_to_undo(step, life.later(step)) is None
     again = life.undo(first)
-    assert in_force(step, life.later(step)) is again
+    assert step_to_undo(step, life.later(step)) is again
     second = life.undo(again)
 
     assert life.memory.confidence == 0.7
     assert [life.may_undo(each) for each in (step, first, again, second)] == [False] * 3 + [True]
-    assert in_force(step, life.later(step)) is None
+    assert step_to_undo(step, life.later(step)) is None
 
 
 def test_only_an_undo_takes_a_step_back_whatever_others_say() -> None:
     life = Life()
     step = STEPS["contradicted"](life)
-    life.then("edited", replace(life.memory, pinned=True), undoes(step))
+    life.then("edited", replace(life.memory, pinned=True), undo_reason(step))
 
     assert life.may_undo(step)
 
@@ -288,7 +297,7 @@ def test_what_was_deleted_or_is_gone_is_not_undone() -> None:
 
     with pytest.raises(Conflict, match="from the trash"):
         undo(life.memory, deleted, [])
-    assert not possible(None, life.steps[0], [])
+    assert not can_undo(None, life.steps[0], [])
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import pytest
 
 from lamplighter.domain.services import vitals
 from lamplighter.domain.services.leader import Leader
-from lamplighter.domain.services.vitals import Beliefs, Condition, Sign
+from lamplighter.domain.services.vitals import MemoryCounts, VitalSign, VitalStatus
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 SECOND = timedelta(seconds=1)
@@ -27,7 +27,7 @@ def leader(**more: object) -> Leader:
     return Leader(**{**fields, **more})  # type: ignore[arg-type]
 
 
-def told(sign: Sign) -> tuple[str, str]:
+def told(sign: VitalSign) -> tuple[str, str]:
     assert bool(sign.advice) is (sign.condition in ("warning", "failing"))
     return sign.condition.value, sign.words
 
@@ -37,25 +37,25 @@ def told(sign: Sign) -> tuple[str, str]:
     [(10 * MB, "failing"), (64 * MB, "warning"), (1023 * MB, "warning"), (1024 * MB, "ok")],
 )
 def test_space_is_told_before_there_is_none(free: int, condition: str) -> None:
-    assert told(vitals.space(free))[0] == condition
+    assert told(vitals.judge_space(free))[0] == condition
 
 
 @pytest.mark.parametrize(
     ("size", "condition"), [(0, "ok"), (64 * MB, "warning"), (1024 * MB, "failing")]
 )
 def test_a_log_that_grows_is_told(size: int, condition: str) -> None:
-    assert told(vitals.log_size(size))[0] == condition
+    assert told(vitals.judge_log_size(size))[0] == condition
 
 
 @pytest.mark.parametrize(
     ("ahead", "condition"), [(-9, "ok"), (0, "ok"), (300, "ok"), (301, "failing")]
 )
 def test_a_newest_row_of_tomorrow_means_the_clock_is_wrong(ahead: int, condition: str) -> None:
-    assert told(vitals.clock(NOON + ahead * SECOND, now=NOON))[0] == condition
+    assert told(vitals.judge_clock(NOON + ahead * SECOND, now=NOON))[0] == condition
 
 
 def test_a_clock_is_held_against_nothing_in_an_empty_database() -> None:
-    assert told(vitals.clock(None, now=NOON))[0] == "unknown"
+    assert told(vitals.judge_clock(None, now=NOON))[0] == "unknown"
 
 
 @pytest.mark.parametrize(
@@ -76,7 +76,7 @@ def test_a_clock_is_held_against_nothing_in_an_empty_database() -> None:
 def test_a_supervisor_is_there_as_long_as_it_is_heard(
     found: Leader | None, expected: tuple[str, str]
 ) -> None:
-    assert told(vitals.heartbeat(found, now=NOON + 20 * SECOND)) == expected
+    assert told(vitals.judge_heartbeat(found, now=NOON + 20 * SECOND)) == expected
 
 
 @pytest.mark.parametrize(
@@ -94,13 +94,13 @@ def test_a_round_that_does_not_begin_is_late(
 ) -> None:
     found = leader(next_round_at=NOON - late * SECOND, session_id=session)
 
-    assert told(vitals.timer(found, now=NOON))[0] == condition
+    assert told(vitals.judge_timer(found, now=NOON))[0] == condition
 
 
 def test_without_a_supervisor_no_round_is_late() -> None:
     gone = leader(pid=0, next_round_at=NOON - 9 * timedelta(hours=1))
 
-    assert told(vitals.timer(gone, now=NOON)) == ("unknown", "No supervisor plans rounds now")
+    assert told(vitals.judge_timer(gone, now=NOON)) == ("unknown", "No supervisor plans rounds now")
 
 
 @pytest.mark.parametrize(
@@ -110,7 +110,7 @@ def test_without_a_supervisor_no_round_is_late() -> None:
 def test_a_request_that_waits_long_is_told(count: int, minutes: int | None, condition: str) -> None:
     oldest = None if minutes is None else NOON - timedelta(minutes=minutes)
 
-    assert told(vitals.requests(count, oldest, now=NOON))[0] == condition
+    assert told(vitals.judge_requests(count, oldest, now=NOON))[0] == condition
 
 
 @pytest.mark.parametrize(
@@ -118,7 +118,7 @@ def test_a_request_that_waits_long_is_told(count: int, minutes: int | None, cond
     [(0, 0, "ok"), (1, 500, "ok"), (2, 501, "warning")],
 )
 def test_a_client_that_reads_no_more_is_told(clients: int, behind: int, condition: str) -> None:
-    assert told(vitals.feed(clients, behind))[0] == condition
+    assert told(vitals.judge_feed(clients, behind))[0] == condition
 
 
 @pytest.mark.parametrize(
@@ -126,12 +126,12 @@ def test_a_client_that_reads_no_more_is_told(clients: int, behind: int, conditio
     [("0022", "ok"), ("0023", "failing"), ("0021", "failing"), (None, "failing")],
 )
 def test_the_revision_is_to_be_the_newest(at: str | None, condition: str) -> None:
-    assert told(vitals.schema(at, "0022"))[0] == condition
+    assert told(vitals.judge_schema(at, "0022"))[0] == condition
 
 
 def test_a_row_that_cannot_be_read_fails() -> None:
-    assert told(vitals.unreadable(0))[0] == "ok"
-    assert told(vitals.unreadable(1)) == (
+    assert told(vitals.judge_unreadable(0))[0] == "ok"
+    assert told(vitals.judge_unreadable(1)) == (
         "failing",
         "1 memory cannot be read and had to be passed over",
     )
@@ -140,19 +140,19 @@ def test_a_row_that_cannot_be_read_fails() -> None:
 @pytest.mark.parametrize(
     ("found", "conditions"),
     [
-        (Beliefs(), ["ok", "ok", "ok"]),
-        (Beliefs(active=4000, unverified=999, stale=1000, repeated=199), ["ok", "ok", "ok"]),
+        (MemoryCounts(), ["ok", "ok", "ok"]),
+        (MemoryCounts(active=4000, unverified=999, stale=1000, repeated=199), ["ok", "ok", "ok"]),
         (
-            Beliefs(active=4000, unverified=1000, stale=1001, repeated=200),
+            MemoryCounts(active=4000, unverified=1000, stale=1001, repeated=200),
             ["warning", "warning", "warning"],
         ),
     ],
 )
 def test_memories_that_want_a_second_look_are_counted_against_their_limits(
-    found: Beliefs, conditions: list[str]
+    found: MemoryCounts, conditions: list[str]
 ) -> None:
-    assert [told(sign)[0] for sign in vitals.beliefs(found)] == conditions
+    assert [told(sign)[0] for sign in vitals.judge_memories(found)] == conditions
 
 
 def test_only_what_fails_keeps_the_doctor_from_ending_well() -> None:
-    assert [Sign("x", each, "").ok for each in Condition] == [True, True, False, True]
+    assert [VitalSign("x", each, "").ok for each in VitalStatus] == [True, True, False, True]

@@ -15,8 +15,8 @@ import pytest
 from mcp.client.client import Client
 from mcp.client.streamable_http import streamable_http_client
 
-from lamplighter.engines import ToolDoor
-from lamplighter.mcp.session_server import Doors
+from lamplighter.engines import ToolEndpoint
+from lamplighter.mcp.session_server import SessionServer
 
 LIST = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}
 HEADERS = {"Accept": "application/json, text/event-stream", "Content-Type": "application/json"}
@@ -59,13 +59,13 @@ class Box:
 
 
 @pytest.fixture
-async def doors() -> AsyncIterator[Doors]:
-    async with Doors() as opened:
+async def doors() -> AsyncIterator[SessionServer]:
+    async with SessionServer() as opened:
         yield opened
 
 
 @asynccontextmanager
-async def client(door: ToolDoor) -> AsyncIterator[Client]:
+async def client(door: ToolEndpoint) -> AsyncIterator[Client]:
     shown = {"Authorization": f"Bearer {door.token}"}
     async with (
         httpx2.AsyncClient(headers=shown, trust_env=False) as http,
@@ -75,7 +75,7 @@ async def client(door: ToolDoor) -> AsyncIterator[Client]:
 
 
 async def ask(
-    door: ToolDoor, body: Any = LIST, method: str = "POST", **headers: str
+    door: ToolEndpoint, body: Any = LIST, method: str = "POST", **headers: str
 ) -> httpx2.Response:
     given = {**HEADERS, "Authorization": f"Bearer {door.token}", **headers}
     shown = {name: value.encode() for name, value in given.items() if value}
@@ -84,7 +84,7 @@ async def ask(
         return await http.request(method, door.url, content=content, headers=shown)
 
 
-async def test_each_session_is_offered_and_uses_its_own_tools(doors: Doors) -> None:
+async def test_each_session_is_offered_and_uses_its_own_tools(doors: SessionServer) -> None:
     async with doors.open(Box("one")) as first, doors.open(Box("two")) as second:
         assert (first.url, first.token == second.token) == (second.url, False)
         for door, word in ((first, "one"), (second, "two")):
@@ -102,7 +102,9 @@ async def test_each_session_is_offered_and_uses_its_own_tools(doors: Doors) -> N
             assert good.content[0].text == f'{word}: {{"text": "h\\u00e9llo"}}'
 
 
-async def test_without_the_token_of_a_session_that_runs_nothing_is_answered(doors: Doors) -> None:
+async def test_without_the_token_of_a_session_that_runs_nothing_is_answered(
+    doors: SessionServer,
+) -> None:
     box = Box("one")
     async with doors.open(box) as door:
         wrong = ["", "Bearer", "Bearer x", "Bearer é", f"Basic {door.token}", door.token]
@@ -115,7 +117,7 @@ async def test_without_the_token_of_a_session_that_runs_nothing_is_answered(door
         assert (await ask(door)).status_code == 401
 
 
-async def test_a_page_in_a_browser_does_not_reach_it(doors: Doors) -> None:
+async def test_a_page_in_a_browser_does_not_reach_it(doors: SessionServer) -> None:
     hosts = [None, "localhost", "evil.example", "127.0.0.1", "127.0.0.1:1", "127.0.0.1:evil"]
     origins = [None, "null", "https://evil.example", "http://127.0.0.1", "own"]
     async with doors.open(Box("one")) as door:
@@ -138,7 +140,7 @@ async def test_a_page_in_a_browser_does_not_reach_it(doors: Doors) -> None:
     ],
 )
 async def test_what_is_no_question_is_no_fault(
-    doors: Doors, method: str, body: bytes, status: int
+    doors: SessionServer, method: str, body: bytes, status: int
 ) -> None:
     async with doors.open(Box("one")) as door:
         answer = await ask(door, body, method)
@@ -148,7 +150,7 @@ async def test_what_is_no_question_is_no_fault(
     assert "Traceback" not in answer.text
 
 
-async def test_a_question_of_any_size_is_not_read(doors: Doors) -> None:
+async def test_a_question_of_any_size_is_not_read(doors: SessionServer) -> None:
     async with doors.open(Box("one")) as door:
         place = httpx2.URL(door.url)
         reader, writer = await asyncio.open_connection(place.host, place.port)
@@ -162,14 +164,14 @@ async def test_a_question_of_any_size_is_not_read(doors: Doors) -> None:
     assert status.startswith(b"HTTP/1.1 413 ")
 
 
-async def test_other_paths_hold_nothing(doors: Doors) -> None:
+async def test_other_paths_hold_nothing(doors: SessionServer) -> None:
     async with doors.open(Box("one")) as door:
-        answer = await ask(ToolDoor(door.url.replace("/mcp", "/other"), door.token))
+        answer = await ask(ToolEndpoint(door.url.replace("/mcp", "/other"), door.token))
 
     assert answer.status_code == 404
 
 
-async def test_what_a_session_still_uses_ends_with_it(doors: Doors) -> None:
+async def test_what_a_session_still_uses_ends_with_it(doors: SessionServer) -> None:
     box = Box("one")
     call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call"}
     async with doors.open(box) as door:
@@ -182,8 +184,10 @@ async def test_what_a_session_still_uses_ends_with_it(doors: Doors) -> None:
     assert (answer["isError"], answer["content"][0]["text"]) == (True, "The session has ended.")
 
 
-async def test_the_server_ends_with_the_supervisor_and_is_not_there_before(doors: Doors) -> None:
-    async with Doors() as own, own.open(Box("one")) as door:
+async def test_the_server_ends_with_the_supervisor_and_is_not_there_before(
+    doors: SessionServer,
+) -> None:
+    async with SessionServer() as own, own.open(Box("one")) as door:
         assert (await ask(door)).status_code == 200
     with pytest.raises(httpx2.ConnectError):
         await ask(door)

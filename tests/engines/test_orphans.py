@@ -12,7 +12,7 @@ import psutil
 import pytest
 
 from lamplighter.engines import Command
-from lamplighter.engines.bounded import bounded
+from lamplighter.engines.bounded import run_bounded
 from lamplighter.engines.process import start
 
 CHILDREN = 20
@@ -99,7 +99,7 @@ async def others(tmp_path: Path) -> None:
 async def program_of(seconds: str) -> None:
     program = PROGRAM.format(children=CHILDREN, seconds=seconds)
     argv = [sys.executable, "-c", program]
-    await bounded(argv, timeout=300, output_bytes=100, env=dict(os.environ))
+    await run_bounded(argv, timeout=300, output_bytes=100, env=dict(os.environ))
 
 
 if __name__ == "__main__":

@@ -9,19 +9,19 @@ from hypothesis import strategies as st
 
 from lamplighter.domain.sessions.transcript import (
     Denied,
+    EngineStarted,
     Finished,
-    Item,
-    Odd,
-    Raw,
+    RawLine,
     Retry,
-    Shown,
-    Spent,
-    Started,
     Text,
     ToolResult,
     ToolUse,
+    TranscriptEntry,
+    TranscriptItem,
+    UnreadableLine,
     Usage,
-    shown,
+    UsageReport,
+    transcript_entry,
 )
 from lamplighter.engines.stream import MAX_LEVELS, parse
 
@@ -36,7 +36,7 @@ def assistant(*blocks: Any, **more: Any) -> bytes:
 
 def told(content: bytes) -> list[str]:
     """Return what an operator reads of a line."""
-    return [entry.text for entry in map(shown, parse(content)) if entry is not None]
+    return [entry.text for entry in map(transcript_entry, parse(content)) if entry is not None]
 
 
 SAYS = {"type": "text", "text": "hello"}
@@ -156,7 +156,7 @@ def test_a_line_is_read_as_an_operator_would(content: bytes, lines: list[str]) -
 @pytest.mark.parametrize(
     ("content", "items"),
     [
-        (line(type="system", subtype="init", model="m"), [Started("m")]),
+        (line(type="system", subtype="init", model="m"), [EngineStarted("m")]),
         (
             line(type="system", subtype="permission_denied", tool_name="Bash", message="no"),
             [Denied("Bash", "no")],
@@ -248,7 +248,7 @@ def test_a_line_is_read_as_an_operator_would(content: bytes, lines: list[str]) -
         ),
     ],
 )
-def test_a_line_becomes_these_items(content: bytes, items: list[Item]) -> None:
+def test_a_line_becomes_these_items(content: bytes, items: list[TranscriptItem]) -> None:
     assert parse(content) == items
 
 
@@ -258,9 +258,9 @@ def test_a_line_becomes_these_items(content: bytes, items: list[Item]) -> None:
         (b"\xef\xbb\xbf" + assistant(SAYS), [Text("hello")]),
         (assistant(SAYS) + b"\r", [Text("hello")]),
         (b"  " + assistant(SAYS) + b"  ", [Text("hello")]),
-        (assistant(SAYS)[:-1], [Raw(assistant(SAYS)[:-1].decode())]),
-        (assistant(SAYS) + b"{}", [Raw((assistant(SAYS) + b"{}").decode())]),
-        (b"\xff\xfe\x00", [Raw("\ufffd\ufffd\x00")]),
+        (assistant(SAYS)[:-1], [RawLine(assistant(SAYS)[:-1].decode())]),
+        (assistant(SAYS) + b"{}", [RawLine((assistant(SAYS) + b"{}").decode())]),
+        (b"\xff\xfe\x00", [RawLine("\ufffd\ufffd\x00")]),
         (b'{"type":' + b"[" * 100_000 + b"]" * 100_000 + b"}", "odd"),
         (b'{"a":' * 100_000 + b"1" + b"}" * 100_000, "odd"),
         (
@@ -282,7 +282,7 @@ def test_a_line_becomes_these_items(content: bytes, items: list[Item]) -> None:
         (
             b'{"type":"system","subtype":"spent","num_turns":-3,"total_cost_usd":-1e9,'
             b'"usage":{"input_tokens":-7,"output_tokens":1e300}}',
-            [Spent(0, Usage(), None)],
+            [UsageReport(0, Usage(), None)],
         ),
         (
             b'{"type":"result","is_error":false,"modelUsage":{'
@@ -330,16 +330,18 @@ def test_a_line_becomes_these_items(content: bytes, items: list[Item]) -> None:
         "NaN in input",
     ],
 )
-def test_odd_input_becomes_what_can_be_made_of_it(content: bytes, items: list[Item] | str) -> None:
+def test_odd_input_becomes_what_can_be_made_of_it(
+    content: bytes, items: list[TranscriptItem] | str
+) -> None:
     if items == "odd":
-        items = [Odd("A line is nested too deeply to be read; it was left out.")]
+        items = [UnreadableLine("A line is nested too deeply to be read; it was left out.")]
     assert parse(content) == items
 
 
 def test_a_number_too_long_to_be_read_passes_through_raw() -> None:
     content = b'{"type":"result","num_turns":' + b"9" * 5_000 + b"}"
 
-    assert parse(content) == [Raw(content.decode())]
+    assert parse(content) == [RawLine(content.decode())]
 
 
 @pytest.mark.timeout(30)
@@ -356,8 +358,8 @@ def test_what_is_kept_of_a_deep_input_can_be_shown_from_anywhere(levels: int) ->
         deep = [deep]
     content = assistant({"type": "tool_use", "name": "x", "input": deep})
 
-    def from_deep_down(frames: int) -> Shown | None:
-        return from_deep_down(frames - 1) if frames else shown(item)
+    def from_deep_down(frames: int) -> TranscriptEntry | None:
+        return from_deep_down(frames - 1) if frames else transcript_entry(item)
 
     (item,) = parse(content)
 
@@ -440,9 +442,9 @@ JSON: st.SearchStrategy[Any] = st.recursive(
 )
 
 
-def storable(items: list[Item]) -> None:
+def storable(items: list[TranscriptItem]) -> None:
     for item in items:
-        entry = shown(item)
+        entry = transcript_entry(item)
         if entry is not None:
             entry.text.encode()
         if isinstance(item, Finished):

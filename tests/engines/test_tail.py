@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from lamplighter.domain.sessions.transcript import Line
-from lamplighter.engines.tail import CHUNK_BYTES, Tail, growing
+from lamplighter.engines.tail import CHUNK_BYTES, Tail, watch_growth
 
 CONTENT = 'one\n\ntwo ü 日本\r\n{"a": 1}\nrest'.encode()
 LINES = [
@@ -128,7 +128,7 @@ def test_what_stands_behind_the_last_line_end_is_read_at_the_end(
 
 
 async def test_a_file_that_grows_is_noticed(path: Path) -> None:
-    async with growing(path) as grown:
+    async with watch_growth(path) as grown:
         await asyncio.sleep(0.1)
         assert not grown.is_set()
         with open(path, "ab") as file:  # noqa: ASYNC230
@@ -138,7 +138,7 @@ async def test_a_file_that_grows_is_noticed(path: Path) -> None:
 
 
 async def test_a_file_that_cannot_be_watched_stops_nobody(tmp_path: Path) -> None:
-    async with growing(tmp_path / "nowhere") as grown:
+    async with watch_growth(tmp_path / "nowhere") as grown:
         await asyncio.sleep(0.05)
 
         assert not grown.is_set()

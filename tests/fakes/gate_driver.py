@@ -17,16 +17,16 @@ from typing import Any
 from lamplighter import clock
 from lamplighter.domain.secrets.redact import Redactor
 from lamplighter.domain.services.service import Action, ActionKind, Service, Services
-from lamplighter.domain.sessions.session import Plan, Session
-from lamplighter.engines.bounded import Ended, bounded
+from lamplighter.domain.sessions.session import Session, SessionPlan
+from lamplighter.engines.bounded import ProgramResult, run_bounded
 from lamplighter.repository import Database
 from lamplighter.repository.sessions import sessions
 from lamplighter.repository.store.database import is_postgres
 from lamplighter.repository.upkeep.lease_postgres import PostgresLock
 from lamplighter.supervisor.actions.gate import Execute, Gate
-from lamplighter.supervisor.daemon import Rounds, Supervisor
+from lamplighter.supervisor.daemon import RoundSettings, Supervisor
 from lamplighter.supervisor.lease import Lock
-from lamplighter.supervisor.run.context import Workshop
+from lamplighter.supervisor.run.context import SessionContext
 from lamplighter.supervisor.run.files import SessionFiles
 from lamplighter.usecases.sessions import sessions as lifecycle
 
@@ -64,10 +64,10 @@ class Dying:
 
     point: str
 
-    async def __call__(self, *argv: Any, **more: Any) -> Ended:
+    async def __call__(self, *argv: Any, **more: Any) -> ProgramResult:
         if self.point == "before":
             os.kill(os.getpid(), signal.SIGKILL)
-        await bounded(*argv, **more)
+        await run_bounded(*argv, **more)
         os.kill(os.getpid(), signal.SIGKILL)
         raise AssertionError("killed")
 
@@ -75,7 +75,7 @@ class Dying:
 async def race(home: Path, url: str, numbers: list[int]) -> None:
     async with Database(url) as db:
         found = [await sessions.get(db, number) for number in numbers]
-        gates = [_gate(db, home, session, bounded) for session in found if session]
+        gates = [_gate(db, home, session, run_bounded) for session in found if session]
         say("ready")
         sys.stdin.readline()
         verdicts = await asyncio.gather(*(gate.run_action("svc0", "restart") for gate in gates))
@@ -84,7 +84,7 @@ async def race(home: Path, url: str, numbers: list[int]) -> None:
 
 async def ask(home: Path, url: str, point: str, service: str, action: str) -> None:
     async with Database(url) as db:
-        shop = Workshop(
+        shop = SessionContext(
             db=db,
             files=SessionFiles(home / "sessions"),
             engines={},
@@ -93,12 +93,12 @@ async def ask(home: Path, url: str, point: str, service: str, action: str) -> No
             sockets=home,
         )
         lock = PostgresLock(url) if is_postgres(url) else Lock(home / "lock")
-        supervisor = Supervisor(shop, Rounds(), lambda: declared(home), lock)
+        supervisor = Supervisor(shop, RoundSettings(), lambda: declared(home), lock)
         while not await supervisor.lead():  # noqa: ASYNC110 - nobody tells that a killed one is gone
             await asyncio.sleep(0.01)
         begun = await lifecycle.begin(
             db,
-            Plan(tier=3, engine="exec", services=(service,)),
+            SessionPlan(tier=3, engine="exec", services=(service,)),
             services=declared(home),
             epoch=supervisor.shop.epoch,
             now=clock.now(),

@@ -13,17 +13,17 @@ import pytest
 
 from lamplighter.domain.memory.memory import Candidate, Category
 from lamplighter.domain.secrets.redact import Redactor
-from lamplighter.domain.services.cooldown import Outcome, Use, standing
+from lamplighter.domain.services.cooldown import CooldownUse, UseOutcome, cooldown_status
 from lamplighter.domain.services.service import ActionKind, Service, Services
-from lamplighter.domain.sessions.session import Plan, Status
+from lamplighter.domain.sessions.session import SessionPlan, Status
 from lamplighter.engines.exec import ExecEngine
 from lamplighter.repository import Database, writing
 from lamplighter.repository.memory import memories
 from lamplighter.repository.store import tables
-from lamplighter.supervisor.clock_watch import Timepiece
-from lamplighter.supervisor.daemon import Rounds, Supervisor
+from lamplighter.supervisor.clock_watch import ClockWatch
+from lamplighter.supervisor.daemon import RoundSettings, Supervisor
 from lamplighter.supervisor.lease import Lock
-from lamplighter.supervisor.run.context import Workshop
+from lamplighter.supervisor.run.context import SessionContext
 from lamplighter.supervisor.run.files import SessionFiles
 from living import result, text
 
@@ -88,19 +88,21 @@ class Leading:
 async def leading(db: Database, tmp_path: Path) -> AsyncIterator[Leading]:
     clocks, script = Clocks(), tmp_path / "script.jsonl"
     command = shlex.join([sys.executable, "-S", str(SAID), str(script)])
-    shop = Workshop(
+    shop = SessionContext(
         db=db,
         files=SessionFiles(tmp_path / "sessions"),
         engines={"exec": ExecEngine(command)},
         redactor=Redactor(),
         now=clocks.read,
         sockets=tmp_path,
-        timepiece=Timepiece(lambda: clocks.passed.total_seconds()),
+        timepiece=ClockWatch(lambda: clocks.passed.total_seconds()),
     )
     async with writing(db):
         for number in range(3):
             await memories.insert(db, replace(SLOW_START, observation=f"Fact {number}"), now=NOON)
-    supervisor = Supervisor(shop, Rounds(engine="exec"), lambda: KNOWN, Lock(tmp_path / "lock"))
+    supervisor = Supervisor(
+        shop, RoundSettings(engine="exec"), lambda: KNOWN, Lock(tmp_path / "lock")
+    )
     assert await supervisor.lead()
     yield Leading(supervisor, clocks, script)
     await supervisor.step_down()
@@ -191,18 +193,18 @@ async def test_rounds_go_by_the_time_that_passes(leading: Leading, by: timedelta
 def test_a_cooldown_under_a_wrong_clock() -> None:
     """Set ahead, a clock frees slots early; set back again, what was used then still counts."""
     used = [
-        Use(
+        CooldownUse(
             id=number,
             service="web",
             action=ActionKind.RESTART,
-            outcome=Outcome.SUCCESS,
+            outcome=UseOutcome.SUCCESS,
             created_at=NOON,
         )
         for number in (1, 2)
     ]
 
-    def free(uses: list[Use], now: datetime) -> bool:
-        return standing("web", ActionKind.RESTART, uses, now=now).free
+    def free(uses: list[CooldownUse], now: datetime) -> bool:
+        return cooldown_status("web", ActionKind.RESTART, uses, now=now).free
 
     assert not free(used, NOON + HOUR)
     assert free(used, NOON + 40 * DAY), "set ahead by 40 days"
@@ -218,7 +220,7 @@ async def test_a_request_is_run_once_under_a_clock_that_is_set(leading: Leading)
     leading.script.write_text(json.dumps(result()) + "\n")
     async with writing(leading.supervisor.db):
         await requests.insert(
-            leading.supervisor.db, Plan(tier=1), engine="exec", now=leading.clocks.now
+            leading.supervisor.db, SessionPlan(tier=1), engine="exec", now=leading.clocks.now
         )
     leading.clocks.set(-40 * DAY)
     worked = [await leading.supervisor.step() for _ in range(4)]

@@ -8,11 +8,11 @@ import psutil
 import pytest
 from workbench import ModelEngine, Workbench, command, leading
 
-from lamplighter.domain.sessions.session import Plan, Session, Status
+from lamplighter.domain.sessions.session import Session, SessionPlan, Status
 from lamplighter.repository import Database
 from lamplighter.supervisor.run import runner
 from lamplighter.supervisor.run.follow import STOP_POLL_SECONDS
-from lamplighter.supervisor.run.limits import Limits, Watch
+from lamplighter.supervisor.run.limits import Limits, LimitWatch
 from lamplighter.supervisor.run.runner import LINGERED, MARGIN_BYTES
 
 DEADLINE_SECONDS = 2.0
@@ -57,7 +57,7 @@ async def run(bench: Workbench, mode: str, mark: str) -> Session:
     shop = type(shop)(
         **{name: getattr(shop, name) for name in shop.__slots__} | {"engines": {mode: engine}}
     )
-    plan = Plan(engine=mode)
+    plan = SessionPlan(engine=mode)
     async with asyncio.timeout(DEADLINE_SECONDS + ENDED_WITHIN_SECONDS):
         return await runner.run(shop, plan, bench.supervisor.load())
 
@@ -120,8 +120,8 @@ async def test_a_flood_is_ended_and_does_not_fill_the_disk(
 
 
 def test_of_a_flood_that_was_stopped_no_more_is_read_than_the_rest() -> None:
-    running = Watch(Limits(rest=1_000), asyncio.Event())
-    stopped = Watch(Limits(rest=1_000), asyncio.Event(), status=Status.TIMED_OUT)
+    running = LimitWatch(Limits(rest=1_000), asyncio.Event())
+    stopped = LimitWatch(Limits(rest=1_000), asyncio.Event(), status=Status.TIMED_OUT)
 
     assert not running.enough(5_000)
     assert [stopped.enough(at) for at in (5_000, 5_999, 6_000)] == [False, False, True]

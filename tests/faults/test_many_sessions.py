@@ -13,7 +13,7 @@ from pathlib import Path
 import psutil
 from workbench import ModelEngine, leading
 
-from lamplighter.engines import ToolDoor, Trait
+from lamplighter.engines import ToolEndpoint, Trait
 from lamplighter.engines.process import MARK
 from lamplighter.repository import Database
 from lamplighter.supervisor.tools.toolbox import Toolbox
@@ -83,7 +83,7 @@ async def test_many_sessions_leave_nothing_behind(db: Database, tmp_path: Path) 
     @asynccontextmanager
     async def doors(box: Toolbox):  # type: ignore[no-untyped-def]
         open_doors.add(id(box))
-        yield ToolDoor("http://127.0.0.1:9/mcp", "token")
+        yield ToolEndpoint("http://127.0.0.1:9/mcp", "token")
         open_doors.remove(id(box))
 
     printed = "".join(f"{json.dumps(each)}\n" for each in (SAID, DONE))

@@ -14,17 +14,22 @@ from gates import gate, opened
 from homes import Home
 
 from lamplighter.config.services import load
-from lamplighter.domain.actions.policy import REFUSALS, Chosen, Reach, choose
+from lamplighter.domain.actions.policy import (
+    REFUSALS,
+    RequestedAction,
+    SessionPermissions,
+    resolve_action,
+)
 from lamplighter.domain.services.cooldown import LIMITS
 from lamplighter.domain.services.service import ActionKind
-from lamplighter.domain.shell import Refused, Rules, judged
+from lamplighter.domain.shell import CommandPolicy, RefusedCommand, judge_line
 from lamplighter.repository import Database
 from lamplighter.repository.store import driver
 from lamplighter.supervisor import tools
-from lamplighter.supervisor.tools.context import Bench
+from lamplighter.supervisor.tools.context import ToolContext
 from lamplighter.supervisor.tools.shell import Shell
 from lamplighter.supervisor.tools.toolbox import Toolbox
-from lamplighter.usecases.sessions.toolbox import Answer
+from lamplighter.usecases.sessions.toolbox import ToolOutput
 from messages_api import Asked, MessagesApi, Turn, says, uses
 from poison import ALLOWED, COUNT, KINDS, canary, memories, obeyed, services_yaml
 
@@ -141,16 +146,20 @@ def test_nothing_that_a_memory_asks_for_is_more_than_what_is_declared(tmp_path: 
     program, _ = canary(tmp_path)
     (tmp_path / "services.yaml").write_text(services_yaml(program))
     services = load(tmp_path / "services.yaml")
-    rules = Rules(services, roots=(str(tmp_path),), hidden=(str(tmp_path / "home"),))
-    reach = Reach(tier=3, services=services, scope=("web", "cache"))
+    rules = CommandPolicy(services, roots=(str(tmp_path),), hidden=(str(tmp_path / "home"),))
+    reach = SessionPermissions(tier=3, services=services, scope=("web", "cache"))
     asks = [ask for text in memories(program, tmp_path / "home") for ask in obeyed(text)]
     commands = [ask["input"]["command"] for ask in asks if ask.get("tool") == "run_command"]
     wishes = [ask.get("input", ask) for ask in asks if ask.get("tool") != "run_command"]
 
     assert len(commands) > COUNT
-    assert not [each for each in commands if not isinstance(judged(each, rules), Refused)]
-    chosen = [choose(str(wish.get("service")), str(wish.get("action")), reach) for wish in wishes]
-    assert {each.action.argv[1:] for each in chosen if isinstance(each, Chosen)} == {
+    assert not [
+        each for each in commands if not isinstance(judge_line(each, rules), RefusedCommand)
+    ]
+    chosen = [
+        resolve_action(str(wish.get("service")), str(wish.get("action")), reach) for wish in wishes
+    ]
+    assert {each.action.argv[1:] for each in chosen if isinstance(each, RequestedAction)} == {
         ("restart", "web"),
         ("redeploy", "cache"),
     }
@@ -166,8 +175,8 @@ async def test_no_kind_of_memory_moves_a_gate_that_has_refused_nothing_yet(
     for text in memories(program, tmp_path)[:KINDS]:
         by = gate(db, session, services=services, approval_timeout=0.0)
         shell = Shell(tiers=TIERS, roots=(tmp_path,))
-        bench = Bench(gate=by, taking=lambda: pytest.fail("nothing is taken in"), shell=shell)
-        box = Toolbox(gate=by, tools=tools.made(bench))
+        bench = ToolContext(gate=by, taking=lambda: pytest.fail("nothing is taken in"), shell=shell)
+        box = Toolbox(gate=by, tools=tools.build_tools(bench))
         for ask in obeyed(text):
             if "input" in ask:
                 await box.use(ask["tool"], ask["input"])
@@ -192,11 +201,11 @@ async def asked(sqlite: str, tmp_path: Path) -> AsyncIterator[Toolbox]:
     async with Database(sqlite) as db:
         by = gate(db, await opened(db), services=load(tmp_path / "services.yaml"))
         shell = Shell(tiers=TIERS, roots=(tmp_path,))
-        bench = Bench(gate=by, taking=lambda: pytest.fail("nothing is taken in"), shell=shell)
-        yield Toolbox(gate=by, tools=tools.made(bench))
+        bench = ToolContext(gate=by, taking=lambda: pytest.fail("nothing is taken in"), shell=shell)
+        yield Toolbox(gate=by, tools=tools.build_tools(bench))
 
 
-async def wished(box: Toolbox, root: Path, wish: tuple[str, dict[str, str]]) -> Answer:
+async def wished(box: Toolbox, root: Path, wish: tuple[str, dict[str, str]]) -> ToolOutput:
     name, given = wish
     words = {"CANARY": str(root / "canary"), "ROOT": str(root)}
     for word, meaning in words.items():

@@ -11,14 +11,14 @@ from typing import Any
 import pytest
 
 from lamplighter.domain.secrets.redact import Redactor
-from lamplighter.domain.sessions.session import Plan
+from lamplighter.domain.sessions.session import SessionPlan
 from lamplighter.domain.sessions.transcript import Line
 from lamplighter.engines.tail import Tail
 from lamplighter.repository import Database, writing
 from lamplighter.repository.sessions import sessions
 from lamplighter.repository.store import tables
 from lamplighter.usecases.ingest import session_lines
-from lamplighter.usecases.ingest.context import Ingest
+from lamplighter.usecases.ingest.context import IngestContext
 from thorough import ALL, PART, examples
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
@@ -79,9 +79,9 @@ async def rows(db: Database, path: Path, pieces: list[bytes]) -> dict[str, list[
     """Take the pieces in, return every row that came of them, and undo it all."""
     async with undone(db):
         async with writing(db):
-            plan = Plan(tier=1, engine="exec")
+            plan = SessionPlan(tier=1, engine="exec")
             session = await sessions.insert(db, plan, model=None, epoch=1, now=NOON)
-        taking = Ingest(db, session, Redactor(), ["Jellyfin", "caddy"])
+        taking = IngestContext(db, session, Redactor(), ["Jellyfin", "caddy"])
         for lines in lines_of(path, pieces):
             await session_lines.ingest(taking, lines, now=NOON)
         found = {}

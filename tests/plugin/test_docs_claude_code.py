@@ -8,7 +8,7 @@ from desk import PLUGIN, ROOT, Desk
 
 from lamplighter.api.clients import hooks
 from lamplighter.domain.clients.interactive_text import TEXT_CHARS
-from lamplighter.domain.memory.corrections import MOST, said
+from lamplighter.domain.memory.corrections import MAX_CORRECTIONS, find_corrections
 from lamplighter.hook import EVENTS
 from lamplighter.usecases.clients import interactive, project_context
 from lamplighter.usecases.clients import tool_hooks as captured
@@ -34,8 +34,8 @@ def test_each_example_of_what_is_kept_is_kept_so() -> None:
     examples = rows("Captured prompts")
     assert len(examples) == 6
     for prompt, category in examples:
-        assert [each.category for each in said(prompt)] == [category], prompt
-    assert MOST < captured.CAPTURES
+        assert [each.category for each in find_corrections(prompt)] == [category], prompt
+    assert MAX_CORRECTIONS < captured.CAPTURES
 
 
 def test_the_figures_are_those_in_force() -> None:
@@ -45,7 +45,7 @@ def test_the_figures_are_those_in_force() -> None:
         f"up to {told.PROCEDURAL} memories",
         f"{told.PROJECT} of the project",
         f"last {told.RECENT.days} days ({told.DECISIONS})",
-        f"up to {interactive.TOLD} memories",
+        f"up to {interactive.MAX_INCLUDED} memories",
         f"{captured.CAPTURES} such memories",
         f"confidence {interactive.CONFIDENCE}",
     ):

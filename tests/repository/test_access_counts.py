@@ -23,25 +23,25 @@ async def made(db: Database, much: int) -> list[Memory]:
 
 async def test_each_is_counted_once_a_reading_and_nothing_else_changes(db: Database) -> None:
     first, second, third = await made(db, 3)
-    seq = await changes.last(db)
+    seq = await changes.last_seq(db)
 
-    await exposures.count(db, [second.id, first.id, second.id, 4711], LATER)
-    await exposures.count(db, [second.id], LATER + timedelta(hours=1))
-    await exposures.count(db, [], LATER)
+    await exposures.record_access(db, [second.id, first.id, second.id, 4711], LATER)
+    await exposures.record_access(db, [second.id], LATER + timedelta(hours=1))
+    await exposures.record_access(db, [], LATER)
 
-    found = await memories.several(db, [first.id, second.id, third.id])
+    found = await memories.by_ids(db, [first.id, second.id, third.id])
     assert found[first.id] == replace(first, access_count=1, accessed_at=LATER)
     assert found[second.id] == replace(
         second, access_count=2, accessed_at=LATER + timedelta(hours=1)
     )
     assert found[third.id] == third
-    assert await changes.last(db) == seq
+    assert await changes.last_seq(db) == seq
 
 
 async def test_many_are_counted_at_once(db: Database) -> None:
-    made_ids = [each.id for each in await made(db, exposures.AT_ONCE + 20)]
+    made_ids = [each.id for each in await made(db, exposures.BATCH_SIZE + 20)]
 
-    await exposures.count(db, made_ids, LATER)
+    await exposures.record_access(db, made_ids, LATER)
 
-    counted = [each.access_count for each in await memories.some(db, made_ids)]
+    counted = [each.access_count for each in await memories.list_by_ids(db, made_ids)]
     assert counted == [1] * len(made_ids)

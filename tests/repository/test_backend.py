@@ -16,7 +16,7 @@ from sqlalchemy.dialects.sqlite import pysqlite
 from lamplighter.repository import Database, reading, writing
 from lamplighter.repository.store import driver
 from lamplighter.repository.store.backend import READERS, PooledBackend
-from lamplighter.repository.store.connection import to_the_end
+from lamplighter.repository.store.connection import run_to_completion
 from lamplighter.repository.store.database import file_of, sqlite_url
 from lamplighter.repository.upkeep import migrate
 
@@ -173,23 +173,23 @@ async def test_the_same_statement_with_other_values_is_compiled_once(plain: Data
 
 
 async def test_each_commit_that_changed_something_is_announced_once(url: str) -> None:
-    from lamplighter.domain.change import Op
+    from lamplighter.domain.change import ChangeOp
     from lamplighter.repository.feed import changes
 
     told: list[int] = []
     noon = datetime(2026, 1, 1, 12, tzinfo=UTC)
     async with Database(url, announce=lambda: told.append(1)) as db:
         async with writing(db):
-            await changes.append(db, "memory", 1, Op.CREATED, now=noon)
+            await changes.append(db, "memory", 1, ChangeOp.CREATED, now=noon)
             async with writing(db):
-                await changes.append(db, "memory", 2, Op.CREATED, now=noon)
+                await changes.append(db, "memory", 2, ChangeOp.CREATED, now=noon)
             assert told == []
         assert told == [1]
 
         async with writing(db):
             pass
         async with reading(db):
-            await changes.last(db)
+            await changes.last_seq(db)
 
     assert told == [1]
 
@@ -236,7 +236,7 @@ async def test_what_must_end_ends_before_its_cancellation_is_heard() -> None:
             await asyncio.sleep(0.005)
             steps.append(step)
 
-    task = asyncio.create_task(to_the_end(work()))
+    task = asyncio.create_task(run_to_completion(work()))
     await asyncio.sleep(0)
     for _ in range(3):
         task.cancel()
@@ -253,7 +253,7 @@ async def test_what_must_end_tells_of_its_failure() -> None:
         raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
-        await to_the_end(work())
+        await run_to_completion(work())
 
 
 def test_the_private_parts_of_sqlalchemy_are_as_we_use_them() -> None:

@@ -7,7 +7,7 @@ import sqlalchemy as sa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lamplighter.domain.change import Change, Op
+from lamplighter.domain.change import Change, ChangeOp
 from lamplighter.repository import Database, writing
 from lamplighter.repository.feed import changes
 from lamplighter.repository.store.dialect import moment, stamp
@@ -20,30 +20,30 @@ async def append(db: Database, count: int = 1, *, now: datetime = NOON) -> None:
     async with writing(db):
         for number in range(count):
             await changes.append(
-                db, "event", number, Op.CREATED, now=now, version=1, row={"text": "ü\n"}
+                db, "event", number, ChangeOp.CREATED, now=now, version=1, row={"text": "ü\n"}
             )
 
 
 async def test_a_change_reads_back_as_it_was_told(db: Database) -> None:
     await append(db)
 
-    assert await changes.since(db, 0) == [
-        Change(1, "event", 0, Op.CREATED, 1, {"text": "ü\n"}, NOON)
+    assert await changes.list_after(db, 0) == [
+        Change(1, "event", 0, ChangeOp.CREATED, 1, {"text": "ü\n"}, NOON)
     ]
 
 
 async def test_changes_come_in_order_from_a_number_on(db: Database) -> None:
     await append(db, 5)
 
-    assert [each.seq for each in await changes.since(db, 2)] == [3, 4, 5]
-    assert [each.seq for each in await changes.since(db, 2, limit=2)] == [3, 4]
-    assert await changes.since(db, 5) == []
-    assert (await changes.first(db), await changes.last(db)) == (1, 5)
+    assert [each.seq for each in await changes.list_after(db, 2)] == [3, 4, 5]
+    assert [each.seq for each in await changes.list_after(db, 2, limit=2)] == [3, 4]
+    assert await changes.list_after(db, 5) == []
+    assert (await changes.first_seq(db), await changes.last_seq(db)) == (1, 5)
 
 
 async def test_an_empty_feed_begins_at_nought(db: Database) -> None:
-    assert (await changes.first(db), await changes.last(db)) == (0, 0)
-    assert not await changes.missed(db, 0)
+    assert (await changes.first_seq(db), await changes.last_seq(db)) == (0, 0)
+    assert not await changes.has_missed(db, 0)
 
 
 async def test_old_changes_go_but_the_newest_always_stays(db: Database) -> None:
@@ -52,10 +52,10 @@ async def test_old_changes_go_but_the_newest_always_stays(db: Database) -> None:
     async with writing(db):
         assert await changes.prune(db, before=NOON + timedelta(days=1)) == 2
         assert await changes.prune(db, before=NOON + timedelta(days=1)) == 0
-    assert [each.seq for each in await changes.since(db, 0)] == [3]
+    assert [each.seq for each in await changes.list_after(db, 0)] == [3]
 
     await append(db)
-    assert await changes.last(db) == 4
+    assert await changes.last_seq(db) == 4
 
 
 async def test_what_is_not_older_stays(db: Database) -> None:
@@ -65,7 +65,7 @@ async def test_what_is_not_older_stays(db: Database) -> None:
     async with writing(db):
         assert await changes.prune(db, before=NOON + timedelta(seconds=1)) == 1
 
-    assert [each.seq for each in await changes.since(db, 0)] == [2, 3]
+    assert [each.seq for each in await changes.list_after(db, 0)] == [2, 3]
 
 
 @pytest.mark.parametrize(
@@ -79,16 +79,16 @@ async def test_whoever_missed_what_is_gone_is_told_so(
     async with writing(db):
         await changes.prune(db, before=NOON + timedelta(hours=1))
 
-    assert await changes.missed(db, seen) is missed
+    assert await changes.has_missed(db, seen) is missed
 
 
 async def test_the_payloads_of_one_row_can_be_blanked(db: Database) -> None:
     await append(db, 2)
     async with writing(db):
-        await changes.forget_row(db, "event", 1)
-        await changes.forget_row(db, "memory", 0)
+        await changes.blank_row(db, "event", 1)
+        await changes.blank_row(db, "memory", 0)
 
-    assert [each.row for each in await changes.since(db, 0)] == [{"text": "ü\n"}, None]
+    assert [each.row for each in await changes.list_after(db, 0)] == [{"text": "ü\n"}, None]
 
 
 MOMENTS = st.datetimes(timezones=st.just(UTC))

@@ -5,13 +5,13 @@ from typing import Any
 
 import pytest
 
-from lamplighter.domain.services.cooldown import SPENT, Outcome, Use
+from lamplighter.domain.services.cooldown import SPENDING_OUTCOMES, CooldownUse, UseOutcome
 from lamplighter.domain.services.service import ActionKind
-from lamplighter.domain.sessions.session import Plan, Session
+from lamplighter.domain.sessions.session import Session, SessionPlan
 from lamplighter.repository import Database, writing
 from lamplighter.repository.feed import changes
 from lamplighter.repository.services import cooldowns
-from lamplighter.repository.services.cooldowns import Filter
+from lamplighter.repository.services.cooldowns import CooldownFilter
 from lamplighter.repository.sessions import sessions
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
@@ -21,7 +21,7 @@ RESTART, REDEPLOYMENT = ActionKind.RESTART, ActionKind.REDEPLOYMENT
 
 async def opened(db: Database) -> Session:
     async with writing(db):
-        return await sessions.insert(db, Plan(tier=3), model=None, epoch=1, now=NOON)
+        return await sessions.insert(db, SessionPlan(tier=3), model=None, epoch=1, now=NOON)
 
 
 async def kept(
@@ -29,10 +29,10 @@ async def kept(
     service: str = "web",
     *,
     action: ActionKind = RESTART,
-    outcome: Outcome = Outcome.SUCCESS,
+    outcome: UseOutcome = UseOutcome.SUCCESS,
     at: datetime = NOON,
     **more: Any,
-) -> Use:
+) -> CooldownUse:
     more = {"session_id": None, "tier": 3} | more
     async with writing(db):
         return await cooldowns.insert(db, service, action, outcome, now=at, **more)
@@ -43,11 +43,11 @@ async def test_a_use_comes_back_as_it_was_kept(db: Database) -> None:
 
     use = await kept(db, session_id=by.id, name="pause", text="done", attempts=1)
 
-    expected = Use(
+    expected = CooldownUse(
         id=1,
         service="web",
         action=RESTART,
-        outcome=Outcome.SUCCESS,
+        outcome=UseOutcome.SUCCESS,
         created_at=NOON,
         name="pause",
         text="done",
@@ -56,16 +56,16 @@ async def test_a_use_comes_back_as_it_was_kept(db: Database) -> None:
         tier=3,
     )
     assert use == expected
-    assert await cooldowns.since(db, NOON) == [expected]
+    assert await cooldowns.uses_since(db, NOON) == [expected]
 
 
 async def test_each_change_of_a_use_is_told_of(db: Database) -> None:
-    use = await kept(db, outcome=Outcome.RESERVED)
+    use = await kept(db, outcome=UseOutcome.RESERVED)
     async with writing(db):
-        await cooldowns.change(db, use.id, outcome=Outcome.FAILURE, settled_at=NOON, now=NOON)
+        await cooldowns.change(db, use.id, outcome=UseOutcome.FAILURE, settled_at=NOON, now=NOON)
         await cooldowns.clear(db, "web", None, by="operator", now=NOON)
 
-    told = await changes.since(db, 0, limit=100)
+    told = await changes.list_after(db, 0, limit=100)
 
     assert [(each.entity, each.entity_id, each.op, each.version) for each in told] == [
         ("cooldown", 1, "created", 1),
@@ -77,31 +77,31 @@ async def test_each_change_of_a_use_is_told_of(db: Database) -> None:
 async def test_uses_since_a_moment_come_oldest_first(db: Database) -> None:
     made = [await kept(db, at=NOON + hours * HOUR) for hours in (0, 2, 1)]
 
-    assert await cooldowns.since(db, NOON + HOUR) == [made[1], made[2]]
+    assert await cooldowns.uses_since(db, NOON + HOUR) == [made[1], made[2]]
 
 
 async def test_recent_uses_are_those_that_ran_newest_first(db: Database) -> None:
-    made = [await kept(db, outcome=outcome) for outcome in Outcome]
+    made = [await kept(db, outcome=outcome) for outcome in UseOutcome]
     await kept(db, "other")
 
     found = await cooldowns.recent(db, "web", limit=3)
 
-    ran = [use for use in made if use.outcome in SPENT]
+    ran = [use for use in made if use.outcome in SPENDING_OUTCOMES]
     assert found == ran[::-1][:3]
 
 
 async def test_the_uses_of_some_sessions(db: Database) -> None:
     one, two, three = [await opened(db) for _ in range(3)]
     made = [
-        await kept(db, session_id=each.id, outcome=Outcome.REFUSED) for each in (one, two, three)
+        await kept(db, session_id=each.id, outcome=UseOutcome.REFUSED) for each in (one, two, three)
     ]
 
-    assert await cooldowns.of(db, [one.id, three.id]) == [made[0], made[2]]
-    assert await cooldowns.of(db, []) == []
+    assert await cooldowns.of_sessions(db, [one.id, three.id]) == [made[0], made[2]]
+    assert await cooldowns.of_sessions(db, []) == []
 
 
 async def test_only_what_counts_and_runs_no_more_is_cleared_and_only_once(db: Database) -> None:
-    made = [await kept(db, outcome=outcome) for outcome in Outcome]
+    made = [await kept(db, outcome=outcome) for outcome in UseOutcome]
     await kept(db, action=REDEPLOYMENT)
     await kept(db, "other")
 
@@ -109,7 +109,7 @@ async def test_only_what_counts_and_runs_no_more_is_cleared_and_only_once(db: Da
         cleared = await cooldowns.clear(db, "web", RESTART, by="operator", now=NOON)
         again = await cooldowns.clear(db, "web", RESTART, by="healthy", now=NOON)
 
-    spent = (Outcome.SUCCESS, Outcome.UNCONFIRMED, Outcome.FAILURE, Outcome.ABANDONED)
+    spent = (UseOutcome.SUCCESS, UseOutcome.UNCONFIRMED, UseOutcome.FAILURE, UseOutcome.ABANDONED)
     assert [use.id for use in cleared] == [use.id for use in made if use.outcome in spent]
     assert {(use.cleared_at, use.cleared_by) for use in cleared} == {(NOON, "operator")}
     assert again == []
@@ -128,14 +128,14 @@ async def test_clearing_holds_for_a_service_however_it_was_spelled(db: Database)
 async def test_what_a_session_left_reserved_is_abandoned(db: Database) -> None:
     one, two = await opened(db), await opened(db)
     for by in (one, two):
-        await kept(db, outcome=Outcome.RESERVED, session_id=by.id)
-        await kept(db, outcome=Outcome.SUCCESS, session_id=by.id)
+        await kept(db, outcome=UseOutcome.RESERVED, session_id=by.id)
+        await kept(db, outcome=UseOutcome.SUCCESS, session_id=by.id)
 
     async with writing(db):
         [left] = await cooldowns.abandon(db, one.id, "why", now=NOON)
 
     assert (left.id, left.outcome, left.text, left.settled_at) == (1, "abandoned", "why", NOON)
-    found = await cooldowns.since(db, NOON)
+    found = await cooldowns.uses_since(db, NOON)
     assert [use.outcome for use in found] == ["abandoned", "success", "reserved", "success"]
 
 
@@ -145,8 +145,8 @@ async def test_the_newest_use_that_no_marker_told_of(db: Database) -> None:
     await kept(db, **told)
     wanted = await kept(db, **told)
     await kept(db, marked=True, **told)
-    await kept(db, outcome=Outcome.REFUSED, **told)
-    await kept(db, outcome=Outcome.WOULD, **told)
+    await kept(db, outcome=UseOutcome.REFUSED, **told)
+    await kept(db, outcome=UseOutcome.WOULD, **told)
     await kept(db, action=REDEPLOYMENT, **told)
     await kept(db, "other", **told)
     await kept(db, session_id=two.id)
@@ -164,9 +164,9 @@ async def test_how_long_it_took_is_kept_of_the_sessions_own_use_only(
 
     async with writing(db):
         by = one if theirs else two
-        await cooldowns.measured(db, use.id, 12.5, session_id=by.id, now=NOON)
+        await cooldowns.record_recovery(db, use.id, 12.5, session_id=by.id, now=NOON)
 
-    [found] = await cooldowns.since(db, NOON)
+    [found] = await cooldowns.uses_since(db, NOON)
     assert found.healthy_after == seconds
 
 
@@ -188,9 +188,11 @@ async def test_pages_of_uses_come_newest_first_and_miss_none(db: Database) -> No
         await kept(db, action=REDEPLOYMENT if number % 2 else RESTART)
     await kept(db, "other")
 
-    first = await cooldowns.page(db, Filter(service="web"), limit=2)
-    second = await cooldowns.page(db, Filter(service="web"), limit=9, position=first.position)
-    restarts = await cooldowns.page(db, Filter(action=RESTART), limit=9)
+    first = await cooldowns.page(db, CooldownFilter(service="web"), limit=2)
+    second = await cooldowns.page(
+        db, CooldownFilter(service="web"), limit=9, position=first.position
+    )
+    restarts = await cooldowns.page(db, CooldownFilter(action=RESTART), limit=9)
 
     assert [[use.id for use in each.items] for each in (first, second)] == [[5, 4], [3, 2, 1]]
     assert second.position is None

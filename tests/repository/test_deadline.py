@@ -3,7 +3,7 @@
 import pytest
 
 from lamplighter.repository import Database
-from lamplighter.repository.search.deadline import Deadline, Late, by
+from lamplighter.repository.search.deadline import Deadline, DeadlineExceeded, time_limit
 from lamplighter.repository.store.driver import OperationalError
 
 ENDLESS = (
@@ -15,8 +15,8 @@ ENDLESS = (
 async def test_a_statement_that_takes_too_long_is_late_and_the_next_is_answered(
     db: Database,
 ) -> None:
-    with pytest.raises(Late):
-        async with by(db, Deadline(0.05)):
+    with pytest.raises(DeadlineExceeded):
+        async with time_limit(db, Deadline(0.05)):
             await db.fetch_one(ENDLESS)
 
     found = await db.fetch_one("SELECT 1 AS one")
@@ -26,5 +26,5 @@ async def test_a_statement_that_takes_too_long_is_late_and_the_next_is_answered(
 
 async def test_what_is_wrong_otherwise_is_no_lateness(db: Database) -> None:
     with pytest.raises(OperationalError):
-        async with by(db, Deadline(5.0)):
+        async with time_limit(db, Deadline(5.0)):
             await db.fetch_one("SELECT no_such_column FROM memories")

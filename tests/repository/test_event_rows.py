@@ -5,10 +5,10 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from lamplighter.domain.services.event import Level
-from lamplighter.domain.sessions.session import Plan
+from lamplighter.domain.sessions.session import SessionPlan
 from lamplighter.repository import Database, writing
 from lamplighter.repository.services import events
-from lamplighter.repository.services.events import Filter
+from lamplighter.repository.services.events import EventSelection
 from lamplighter.repository.sessions import sessions
 from lamplighter.usecases.services.events import density
 
@@ -44,7 +44,7 @@ async def filled(db: Database) -> Database:
     """Give two sessions that say the same, and others that say something else."""
     async with writing(db):
         for _ in range(2):
-            await sessions.insert(db, Plan(), model=None, epoch=1, now=NOON)
+            await sessions.insert(db, SessionPlan(), model=None, epoch=1, now=NOON)
     await happened(db, session_id=1)
     await happened(db, service="caddy", at=NOON + MINUTE)
     await happened(db, session_id=1, at=NOON + 2 * MINUTE)
@@ -54,24 +54,24 @@ async def filled(db: Database) -> Database:
     return db
 
 
-async def ids(db: Database, wanted: Filter) -> list[int]:
+async def ids(db: Database, wanted: EventSelection) -> list[int]:
     return [each.id for each in (await events.page(db, wanted, limit=50)).items]
 
 
 async def test_a_range_holds_its_first_moment_and_not_its_last(filled: Database) -> None:
-    wanted = Filter(since=NOON + MINUTE, until=NOON + 4 * MINUTE)
+    wanted = EventSelection(since=NOON + MINUTE, until=NOON + 4 * MINUTE)
 
     assert await ids(filled, wanted) == [4, 3, 2]
 
 
 async def test_the_same_is_of_one_level_one_service_and_one_text(filled: Database) -> None:
-    assert await ids(filled, Filter(same=3)) == [5, 3, 1]
-    assert await ids(filled, Filter(same=6)) == [6]
-    assert await ids(filled, Filter(same=99)) == []
+    assert await ids(filled, EventSelection(same=3)) == [5, 3, 1]
+    assert await ids(filled, EventSelection(same=6)) == [6]
+    assert await ids(filled, EventSelection(same=99)) == []
 
 
 async def test_what_says_the_same_is_one_group(filled: Database) -> None:
-    found = (await events.groups(filled, Filter(), limit=50)).items
+    found = (await events.page_groups(filled, EventSelection(), limit=50)).items
 
     assert [(each.count, each.service, each.level, each.last_id) for each in found] == [
         (1, None, "info", 6),
@@ -85,8 +85,8 @@ async def test_what_says_the_same_is_one_group(filled: Database) -> None:
 
 
 async def test_groups_go_on_where_a_page_ended(filled: Database) -> None:
-    first = await events.groups(filled, Filter(), limit=2)
-    rest = await events.groups(filled, Filter(), limit=2, position=first.position)
+    first = await events.page_groups(filled, EventSelection(), limit=2)
+    rest = await events.page_groups(filled, EventSelection(), limit=2, position=first.position)
 
     assert [each.last_id for each in (*first.items, *rest.items)] == [6, 5, 4, 2]
     assert (first.position, rest.position) == ([5], None)
@@ -95,9 +95,9 @@ async def test_groups_go_on_where_a_page_ended(filled: Database) -> None:
 async def test_events_are_counted_along_time_under_the_same_filters(filled: Database) -> None:
     now = NOON + 6 * MINUTE
 
-    found = (await density(filled, Filter(), most=10, now=now)).as_json()
-    few = (await density(filled, Filter(service="jellyfin"), most=2, now=now)).as_json()
-    chosen = Filter(since=NOON + MINUTE, until=NOON + 3 * MINUTE)
+    found = (await density(filled, EventSelection(), most=10, now=now)).as_json()
+    few = (await density(filled, EventSelection(service="jellyfin"), most=2, now=now)).as_json()
+    chosen = EventSelection(since=NOON + MINUTE, until=NOON + 3 * MINUTE)
     some = (await density(filled, chosen, most=10, now=now)).as_json()
 
     assert (found["seconds"], found["total"]) == (60, 6)
@@ -118,13 +118,13 @@ async def test_each_unit_is_read_back_as_the_moment_it_begins(db: Database, seco
     at = datetime(2026, 1, 1, 12, 34, 56, 789_000, tzinfo=UTC)
     await happened(db, at=at)
 
-    (found,) = await events.density(db, Filter(), seconds)
+    (found,) = await events.count_by_time(db, EventSelection(), seconds)
 
     assert found.at <= at < found.at + timedelta(seconds=seconds)
     assert found.at.timestamp() % seconds == 0
 
 
 async def test_where_nothing_happened_there_is_nothing_to_count(db: Database) -> None:
-    found = await density(db, Filter(), most=10, now=NOON)
+    found = await density(db, EventSelection(), most=10, now=NOON)
 
     assert found.as_json() == {"seconds": 0, "total": 0, "stretches": []}

@@ -11,7 +11,7 @@ import pytest
 
 from lamplighter.domain.errors import Unavailable
 from lamplighter.repository import Database, writing
-from lamplighter.repository.feed.signals import Announcer, Listener, run_directory
+from lamplighter.repository.feed.signals import ChangeNotifier, Listener, run_directory
 from lamplighter.repository.store.database import sqlite_url
 
 COMMIT = """
@@ -114,7 +114,7 @@ async def test_a_wake_that_came_before_the_wait_is_not_lost(sqlite: str, sockets
 
 async def test_every_listener_of_a_home_is_told(sqlite: str, sockets: Path) -> None:
     async with Listener(sqlite, sockets) as one, Listener(sqlite, sockets) as two:
-        announcer = Announcer(sockets)
+        announcer = ChangeNotifier(sockets)
         announcer()
         announcer.close()
 
@@ -132,7 +132,7 @@ def test_the_socket_of_a_dead_listener_is_removed(sockets: Path) -> None:
     dead = sockets / "feed-1-dead.sock"
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as listener:
         listener.bind(str(dead))
-    announcer = Announcer(sockets)
+    announcer = ChangeNotifier(sockets)
 
     announcer()
 
@@ -143,7 +143,7 @@ def test_the_socket_of_a_dead_listener_is_removed(sockets: Path) -> None:
 def test_a_listener_that_never_reads_does_not_hold_a_writer_up(sockets: Path) -> None:
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as deaf:
         deaf.bind(str(sockets / "feed-1-deaf.sock"))
-        announcer = Announcer(sockets)
+        announcer = ChangeNotifier(sockets)
         for _ in range(5_000):
             announcer()
         announcer.close()
@@ -156,7 +156,7 @@ def test_a_commit_is_not_failed_by_a_directory_that_is_gone(tmp_path: Path, spoi
     directory = tmp_path / "run"
     if spoiled == "a file":
         directory.write_text("")
-    announcer = Announcer(directory)
+    announcer = ChangeNotifier(directory)
 
     announcer()
 

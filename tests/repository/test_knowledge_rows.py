@@ -11,7 +11,7 @@ import pytest
 import sqlalchemy as sa
 
 from lamplighter.domain.errors import NotFound
-from lamplighter.domain.memory.knowledge import Stats, Timeline
+from lamplighter.domain.memory.knowledge import KnowledgeStats, MemoryTimeline
 from lamplighter.domain.memory.memory import Candidate, Category, Memory, Source
 from lamplighter.domain.sessions.session import Session
 from lamplighter.repository import Database, writing
@@ -55,11 +55,11 @@ async def test_around_a_memory_are_those_before_and_after_by_number_130(db: Data
 
     found = await knowledge.timeline(db, focus.id, before=2, after=2)
 
-    assert found == Timeline((one, two), focus, (four, five))
+    assert found == MemoryTimeline((one, two), focus, (four, five))
     near = await knowledge.timeline(db, focus.id, before=1, after=0)
-    assert near == Timeline((two,), focus, ())
+    assert near == MemoryTimeline((two,), focus, ())
     first = await knowledge.timeline(db, one.id, before=5, after=1)
-    assert first == Timeline((), one, (two,))
+    assert first == MemoryTimeline((), one, (two,))
 
 
 async def test_around_a_memory_of_a_session_is_what_that_session_kept(db: Database) -> None:
@@ -68,13 +68,13 @@ async def test_around_a_memory_of_a_session_is_what_that_session_kept(db: Databa
     await insert(db, session_id=other.id)
     await insert(db)
     gone = await insert(db, session_id=mine.id)
-    await knowledge.forget(db, gone.id, now=NOON)
+    await knowledge.withdraw_memory(db, gone.id, now=NOON)
     await insert(db, by=SLOW, session_id=mine.id)
     last = await insert(db, session_id=mine.id, project="another")
 
     found = await knowledge.timeline(db, first.id, before=9, after=9)
 
-    assert found == Timeline((), first, (last,))
+    assert found == MemoryTimeline((), first, (last,))
     with pytest.raises(NotFound):
         await knowledge.timeline(db, gone.id, before=1, after=1)
 
@@ -88,7 +88,7 @@ async def test_without_a_session_it_is_its_project(db: Database) -> None:
 
 
 async def test_what_agents_know_is_counted_128(db: Database) -> None:
-    assert await projects.stats(db) == Stats(
+    assert await projects.stats(db) == KnowledgeStats(
         sessions=0, observations=0, by_category={}, by_project={}, projects=()
     )
     for name, project in (("a", "shop"), ("b", "desk")):
@@ -105,7 +105,7 @@ async def test_what_agents_know_is_counted_128(db: Database) -> None:
 async def test_neither_what_is_told_no_more_nor_what_is_operational_counts(db: Database) -> None:
     await insert(db, by=SLOW)
     gone = await insert(db)
-    await knowledge.forget(db, gone.id, now=NOON)
+    await knowledge.withdraw_memory(db, gone.id, now=NOON)
     await opened(db, "a", "empty")
 
     found = await projects.stats(db)
@@ -120,7 +120,7 @@ async def test_the_newest_of_a_project_and_of_all(db: Database) -> None:
     await insert(db, project="desk", at=NOON + timedelta(hours=3))
     await insert(db, by=SLOW, at=NOON + timedelta(hours=3))
     gone = await insert(db, at=NOON + timedelta(hours=4))
-    await knowledge.forget(db, gone.id, now=NOON)
+    await knowledge.withdraw_memory(db, gone.id, now=NOON)
 
     assert await recency.newest_in_project(db, "shop", limit=9) == [new, middle, old]
     assert await recency.newest_in_project(db, "shop", limit=2) == [new, middle]

@@ -6,33 +6,33 @@ from typing import Any
 
 import pytest
 
-from lamplighter.domain.change import Change, Op
+from lamplighter.domain.change import Change, ChangeOp
 from lamplighter.domain.memory.memory import (
     Candidate,
     Category,
     Edit,
     InactiveReason,
-    Kind,
     Memory,
     MemoryId,
+    MemoryKind,
     Source,
     Trust,
-    edited,
+    apply_edit,
 )
-from lamplighter.domain.relate import built_in
-from lamplighter.domain.sessions.session import Plan
+from lamplighter.domain.relate import builtin_lexicon
+from lamplighter.domain.sessions.session import SessionPlan
 from lamplighter.domain.text import content_hash
 from lamplighter.formats import serialize
 from lamplighter.repository import Database, writing
 from lamplighter.repository.feed import changes
 from lamplighter.repository.memory import facets, history, links, memories, trash
-from lamplighter.repository.memory.history import Why
-from lamplighter.repository.memory.memories import Filter, Order, Sort, Tellable
+from lamplighter.repository.memory.history import ChangeOrigin
+from lamplighter.repository.memory.memories import MemoryFilter, Order, PromptFilter, Sort
 from lamplighter.repository.search import analyses
 from lamplighter.repository.sessions import sessions
 from lamplighter.repository.store.dialect import stamp
 
-GONE = Why(cause="deleted", actor="operator")
+GONE = ChangeOrigin(cause="deleted", actor="operator")
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 SLOW = Candidate(
@@ -70,7 +70,7 @@ async def several(db: Database) -> list[Memory]:
 
 
 async def listed(
-    db: Database, wanted: Filter, sort: Sort | Order, *, limit: int
+    db: Database, wanted: MemoryFilter, sort: Sort | Order, *, limit: int
 ) -> list[list[int]]:
     """Return the ids of every page."""
     pages: list[list[int]] = []
@@ -85,7 +85,7 @@ async def listed(
 
 async def test_a_candidate_is_kept_as_it_is(db: Database) -> None:
     async with writing(db):
-        session = await sessions.insert(db, Plan(), model=None, epoch=1, now=NOON)
+        session = await sessions.insert(db, SessionPlan(), model=None, epoch=1, now=NOON)
     candidate = replace(
         SLOW,
         session_id=session.id,
@@ -112,7 +112,7 @@ async def test_a_candidate_is_kept_as_it_is(db: Database) -> None:
         session_id=session.id,
         created_at=NOON,
         updated_at=NOON,
-        kind=Kind.PROCEDURAL,
+        kind=MemoryKind.PROCEDURAL,
         trust=Trust.TRUSTED,
         title="Slow",
         tags=("a", "ü"),
@@ -141,7 +141,7 @@ async def test_an_updated_memory_reads_back_as_it_now_is(db: Database) -> None:
         service="plex",
         pinned=True,
     )
-    changed = edited(kept, change, now=NOON + timedelta(hours=1))
+    changed = apply_edit(kept, change, now=NOON + timedelta(hours=1))
 
     async with writing(db):
         await memories.update(db, changed, now=NOON)
@@ -156,9 +156,9 @@ async def test_every_change_of_a_memory_is_told_in_order(db: Database) -> None:
     async with writing(db):
         await memories.update(db, raised, now=NOON)
 
-    assert await changes.since(db, 0) == [
-        Change(1, "memory", kept.id, Op.CREATED, 1, serialize.memory(kept), NOON),
-        Change(2, "memory", kept.id, Op.UPDATED, 2, serialize.memory(raised), NOON),
+    assert await changes.list_after(db, 0) == [
+        Change(1, "memory", kept.id, ChangeOp.CREATED, 1, serialize.memory(kept), NOON),
+        Change(2, "memory", kept.id, ChangeOp.UPDATED, 2, serialize.memory(raised), NOON),
     ]
 
 
@@ -170,10 +170,10 @@ async def test_a_deleted_memory_leaves_its_number_and_no_words(db: Database) -> 
         await trash.move(db, [kept.id], GONE, now=NOON, alone=True)
 
     assert await memories.get(db, kept.id) is None
-    assert [(each.entity_id, each.op, each.row) for each in await changes.since(db, 0)] == [
-        (kept.id, Op.CREATED, None),
-        (other.id, Op.CREATED, serialize.memory(other)),
-        (kept.id, Op.DELETED, None),
+    assert [(each.entity_id, each.op, each.row) for each in await changes.list_after(db, 0)] == [
+        (kept.id, ChangeOp.CREATED, None),
+        (other.id, ChangeOp.CREATED, serialize.memory(other)),
+        (kept.id, ChangeOp.DELETED, None),
     ]
     assert (await keep(db)).id == other.id + 1
 
@@ -187,11 +187,13 @@ async def test_nothing_is_told_of_what_was_rolled_back(db: Database) -> None:
     with pytest.raises(ZeroDivisionError):
         await fail()
 
-    assert (await changes.since(db, 0), await memories.count(db, Filter())) == ([], 0)
+    assert (await changes.list_after(db, 0), await memories.count(db, MemoryFilter())) == ([], 0)
 
 
 async def twins(db: Database, candidate: Candidate) -> list[Memory]:
-    return [memory for memory, _ in await analyses.beside(db, [], candidate, built_in())]
+    return [
+        memory for memory, _ in await analyses.fetch_related(db, [], candidate, builtin_lexicon())
+    ]
 
 
 async def test_twins_say_the_same_of_the_same_whether_active_or_not(db: Database) -> None:
@@ -242,14 +244,14 @@ async def test_pages_of_every_order_show_each_memory_once(
 ) -> None:
     await several(db)
 
-    pages = await listed(db, Filter(), sort, limit=limit)
+    pages = await listed(db, MemoryFilter(), sort, limit=limit)
 
     assert pages == [order[at : at + limit] for at in range(0, 6, limit)]
 
 
 async def test_a_page_goes_on_where_it_stopped_whatever_came_or_went(db: Database) -> None:
     kept = await several(db)
-    first = await memories.page(db, Filter(), sort=Sort.CONFIDENCE, limit=3)
+    first = await memories.page(db, MemoryFilter(), sort=Sort.CONFIDENCE, limit=3)
     assert [each.id for each in first.items] == [2, 5, 3]
 
     async with writing(db):
@@ -257,7 +259,7 @@ async def test_a_page_goes_on_where_it_stopped_whatever_came_or_went(db: Databas
     await keep(db, replace(SLOW, confidence=1.0))
 
     second = await memories.page(
-        db, Filter(), sort=Sort.CONFIDENCE, limit=3, position=first.position
+        db, MemoryFilter(), sort=Sort.CONFIDENCE, limit=3, position=first.position
     )
     assert ([each.id for each in second.items], second.position) == ([1, 4, 6], None)
 
@@ -265,26 +267,26 @@ async def test_a_page_goes_on_where_it_stopped_whatever_came_or_went(db: Databas
 @pytest.mark.parametrize(
     ("wanted", "ids"),
     [
-        (Filter(), [2, 5, 3, 1, 4, 6]),
-        (Filter(service="jellyfin"), [2, 1]),
-        (Filter(service="general"), [3]),
-        (Filter(service="nowhere"), []),
-        (Filter(category=Category.TIMING), [1, 6]),
-        (Filter(kind=Kind.PROCEDURAL), [3]),
-        (Filter(active=True), [2, 5, 3, 1, 4]),
-        (Filter(active=False), [6]),
-        (Filter(q="%"), [2]),
-        (Filter(q="_"), [4]),
-        (Filter(q="TAKES"), [1]),
-        (Filter(q="/"), []),
-        (Filter(q=""), [2, 5, 3, 1, 4, 6]),
-        (Filter(project="ops"), [2, 5, 3, 1, 4, 6]),
-        (Filter(scope="global"), []),
-        (Filter(service="caddy", category=Category.DEPENDENCY, q="wire", active=True), [4]),
+        (MemoryFilter(), [2, 5, 3, 1, 4, 6]),
+        (MemoryFilter(service="jellyfin"), [2, 1]),
+        (MemoryFilter(service="general"), [3]),
+        (MemoryFilter(service="nowhere"), []),
+        (MemoryFilter(category=Category.TIMING), [1, 6]),
+        (MemoryFilter(kind=MemoryKind.PROCEDURAL), [3]),
+        (MemoryFilter(active=True), [2, 5, 3, 1, 4]),
+        (MemoryFilter(active=False), [6]),
+        (MemoryFilter(q="%"), [2]),
+        (MemoryFilter(q="_"), [4]),
+        (MemoryFilter(q="TAKES"), [1]),
+        (MemoryFilter(q="/"), []),
+        (MemoryFilter(q=""), [2, 5, 3, 1, 4, 6]),
+        (MemoryFilter(project="ops"), [2, 5, 3, 1, 4, 6]),
+        (MemoryFilter(scope="global"), []),
+        (MemoryFilter(service="caddy", category=Category.DEPENDENCY, q="wire", active=True), [4]),
     ],
 )
 async def test_a_filter_takes_exactly_what_it_names(
-    db: Database, wanted: Filter, ids: list[int]
+    db: Database, wanted: MemoryFilter, ids: list[int]
 ) -> None:
     await several(db)
 
@@ -295,26 +297,26 @@ async def test_a_filter_takes_exactly_what_it_names(
 async def test_counts_leave_out_their_own_filter(db: Database) -> None:
     await several(db)
 
-    assert await facets.services(db, Filter(service="caddy")) == [
+    assert await facets.services(db, MemoryFilter(service="caddy")) == [
         ("adguard", 1),
         ("caddy", 2),
         ("jellyfin", 2),
         (None, 1),
     ]
-    assert await facets.categories(db, Filter(service="caddy", category=Category.TIMING)) == [
+    assert await facets.categories(db, MemoryFilter(service="caddy", category=Category.TIMING)) == [
         ("decision", 1),
         ("dependency", 1),
     ]
-    assert await facets.projects(db, Filter(service="caddy", project="other")) == [("ops", 2)]
+    assert await facets.projects(db, MemoryFilter(service="caddy", project="other")) == [("ops", 2)]
 
 
 async def test_what_a_session_saved_is_found_by_its_number(db: Database) -> None:
     async with writing(db):
-        session = await sessions.insert(db, Plan(), model=None, epoch=1, now=NOON)
+        session = await sessions.insert(db, SessionPlan(), model=None, epoch=1, now=NOON)
     await keep(db)
     mine = await keep(db, replace(SLOW, session_id=session.id))
 
-    wanted = Filter(session_id=session.id)
+    wanted = MemoryFilter(session_id=session.id)
 
     assert await listed(db, wanted, Sort.CONFIDENCE, limit=50) == [[mine.id]]
     assert await memories.count(db, wanted) == 1
@@ -324,15 +326,15 @@ async def test_a_title_is_looked_through_like_the_text(db: Database) -> None:
     said = replace(SLOW, category=Category.DECISION, title="The pool of connections")
     memory = await keep(db, said)
 
-    assert await listed(db, Filter(q="POOL of"), Sort.CONFIDENCE, limit=50) == [[memory.id]]
+    assert await listed(db, MemoryFilter(q="POOL of"), Sort.CONFIDENCE, limit=50) == [[memory.id]]
 
 
 async def told(db: Database, services: list[str] | None, *, inside: bool = True) -> list[int]:
     found: list[int] = []
     position: Any = None
     while True:
-        wanted = Tellable(services=services, inside=inside)
-        page = await memories.tellable(db, wanted, limit=2, position=position)
+        wanted = PromptFilter(services=services, inside=inside)
+        page = await memories.list_eligible(db, wanted, limit=2, position=position)
         found += [each.id for each in page.items]
         if page.position is None:
             return found
@@ -349,7 +351,7 @@ async def test_sessions_are_told_active_operational_memories_the_surest_first(
     assert await told(db, ["caddy", "adguard"], inside=False) == [2, 3, 1]
     assert await told(db, []) == []
     assert await told(db, [], inside=False) == [2, 3, 1, 4]
-    assert await memories.count_tellable(db, Tellable()) == 4
+    assert await memories.count_eligible(db, PromptFilter()) == 4
 
 
 @pytest.mark.parametrize(
@@ -392,22 +394,22 @@ async def test_the_history_tells_each_change_with_what_it_was_before(db: Databas
         "distilled": True,
         "revision_count": 1,
     }
-    said_again = history.Why(
+    said_again = history.ChangeOrigin(
         cause=history.REINFORCED, actor="session 2", reason="said again", session_id=2
     )
     async with writing(db):
-        learned = history.Why(cause="learned", actor="session 1")
+        learned = history.ChangeOrigin(cause="learned", actor="session 1")
         await history.append(db, None, kept, learned, now=NOON)
         await history.append(db, kept, raised, said_again, now=NOON)
-        deleted = history.Why(cause="deleted", actor="operator", review_id=4)
+        deleted = history.ChangeOrigin(cause="deleted", actor="operator", review_id=4)
         await history.append(db, raised, None, deleted, now=NOON)
 
-    page = await history.of(db, kept.id, limit=10)
+    page = await history.of_memory(db, kept.id, limit=10)
 
     common = {"at": NOON, "session_id": None, "reason": "", "memory_id": kept.id}
     after = {**state, "confidence": 0.8}
     assert page.items == [
-        history.Entry(
+        history.HistoryRecord(
             id=3,
             version=3,
             actor="operator",
@@ -417,7 +419,7 @@ async def test_the_history_tells_each_change_with_what_it_was_before(db: Databas
             review_id=4,
             **common,
         ),
-        history.Entry(
+        history.HistoryRecord(
             id=2,
             memory_id=kept.id,
             version=2,
@@ -429,7 +431,7 @@ async def test_the_history_tells_each_change_with_what_it_was_before(db: Databas
             before=state,
             after=after,
         ),
-        history.Entry(
+        history.HistoryRecord(
             id=1,
             version=1,
             actor="session 1",
@@ -439,13 +441,13 @@ async def test_the_history_tells_each_change_with_what_it_was_before(db: Databas
             **common,
         ),
     ]
-    assert await history.moved_by(db, 2) == ({kept.id}, set())
-    assert await history.moved_by(db, 1) == (set(), set())
+    assert await history.changed_by_session(db, 2) == ({kept.id}, set())
+    assert await history.changed_by_session(db, 1) == (set(), set())
 
     async with writing(db):
         await trash.move(db, [kept.id], GONE, now=NOON)
         await trash.purge(db, [kept.id], GONE, now=NOON)
-    _, _, *forgotten = (await history.of(db, kept.id, limit=10)).items
+    _, _, *forgotten = (await history.of_memory(db, kept.id, limit=10)).items
     assert forgotten == [replace(entry, before=None, after=None, reason="") for entry in page.items]
 
 
@@ -453,11 +455,11 @@ async def test_the_history_comes_in_pages_newest_first(db: Database) -> None:
     kept = await keep(db)
     async with writing(db):
         for number in range(5):
-            why = history.Why(cause=str(number), actor="x")
+            why = history.ChangeOrigin(cause=str(number), actor="x")
             await history.append(db, kept, kept, why, now=NOON)
 
-    first = await history.of(db, kept.id, limit=2)
-    second = await history.of(db, kept.id, limit=3, position=first.position)
+    first = await history.of_memory(db, kept.id, limit=2)
+    second = await history.of_memory(db, kept.id, limit=3, position=first.position)
 
     assert [[each.cause for each in page.items] for page in (first, second)] == [
         ["4", "3"],
@@ -471,5 +473,5 @@ async def test_links_come_in_the_order_they_were_made(db: Database) -> None:
         for target, what in ((5, links.REVIVES), (3, "contradicts")):
             await links.insert(db, MemoryId(9), MemoryId(target), what, session_id=None, now=NOON)
 
-    assert await links.of(db, MemoryId(9)) == [(5, "revives"), (3, "contradicts")]
-    assert await links.of(db, MemoryId(5)) == []
+    assert await links.of_memory(db, MemoryId(9)) == [(5, "revives"), (3, "contradicts")]
+    assert await links.of_memory(db, MemoryId(5)) == []

@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from lamplighter.domain.memory.decay import falls_inactive
+from lamplighter.domain.memory.decay import inactive_from
 from lamplighter.domain.memory.memory import Candidate, Category, Memory, with_confidence
-from lamplighter.domain.sessions.session import Plan
+from lamplighter.domain.sessions.session import SessionPlan
 from lamplighter.repository import Database, writing
 from lamplighter.repository.memory import facets, history, memories
-from lamplighter.repository.memory.memories import Filter, Sort, View
+from lamplighter.repository.memory.memories import MemoryFilter, Sort, View
 from lamplighter.repository.sessions import sessions
 from lamplighter.repository.store.tables import exposures, reviews
 
@@ -35,16 +35,16 @@ async def kept(db: Database, **more: Any) -> Memory:
 
 async def session(db: Database) -> int:
     async with writing(db):
-        return (await sessions.insert(db, Plan(), model=None, epoch=1, now=NOON)).id
+        return (await sessions.insert(db, SessionPlan(), model=None, epoch=1, now=NOON)).id
 
 
 async def happened(db: Database, memory: Memory, cause: str, actor: str, by: int | None) -> None:
     async with writing(db):
-        why = history.Why(cause=cause, actor=actor, session_id=by)
+        why = history.ChangeOrigin(cause=cause, actor=actor, session_id=by)
         await history.append(db, memory, memory, why, now=NOON)
 
 
-async def listed(db: Database, wanted: Filter) -> list[int]:
+async def listed(db: Database, wanted: MemoryFilter) -> list[int]:
     page = await memories.page(db, wanted, sort=Sort.CREATED, limit=200)
     assert await memories.count(db, wanted) == len(page.items)
     return [each.id for each in page.items][::-1]
@@ -53,11 +53,11 @@ async def listed(db: Database, wanted: Filter) -> list[int]:
 async def test_some_are_asked_for_by_their_numbers(db: Database) -> None:
     first, second, third = [await kept(db, service=name) for name in ("caddy", "dns", "caddy")]
 
-    found = await listed(db, Filter(ids=(first.id, second.id, 10**9)))
+    found = await listed(db, MemoryFilter(ids=(first.id, second.id, 10**9)))
 
     assert found == [first.id, second.id]
-    assert await listed(db, Filter(service="caddy", ids=(second.id, third.id))) == [third.id]
-    assert not Filter(ids=(first.id,)).everything
+    assert await listed(db, MemoryFilter(service="caddy", ids=(second.id, third.id))) == [third.id]
+    assert not MemoryFilter(ids=(first.id,)).everything
 
 
 @pytest.mark.parametrize("days", [0, 30, 36, 37, 44, 51, 65, 80])
@@ -77,10 +77,10 @@ async def test_those_that_fade_soon_are_those_that_the_rule_says(db: Database, d
             await memories.update(db, then, now=NOON)
     by = NOON + days * DAY
 
-    found = await listed(db, Filter(view=View.FADING, by=by))
+    found = await listed(db, MemoryFilter(view=View.FADING, by=by))
 
-    held = (await memories.page(db, Filter(), sort=Sort.CREATED, limit=200)).items[::-1]
-    falls = [(each.id, falls_inactive(each)) for each in held]
+    held = (await memories.page(db, MemoryFilter(), sort=Sort.CREATED, limit=200)).items[::-1]
+    falls = [(each.id, inactive_from(each)) for each in held]
     assert found == [number for number, at in falls if at is not None and at <= by]
 
 
@@ -96,7 +96,7 @@ async def test_those_that_no_session_was_told_are_unused(db: Database) -> None:
         await db.execute(sa.insert(exposures).values(memory_id=told, position=1, **row))
         await db.execute(sa.insert(exposures).values(memory_id=left_out, position=None, **row))
 
-    assert await listed(db, Filter(view=View.UNUSED)) == [left_out, unheard]
+    assert await listed(db, MemoryFilter(view=View.UNUSED)) == [left_out, unheard]
 
 
 async def test_those_that_one_session_alone_has_said_have_one_source(db: Database) -> None:
@@ -108,7 +108,7 @@ async def test_those_that_one_session_alone_has_said_have_one_source(db: Databas
     await happened(db, by_hand, "reinforced", "session", one)
     await happened(db, alone, "faded", "supervisor", None)
 
-    assert await listed(db, Filter(view=View.SINGLE)) == [alone.id, twice_by_one.id]
+    assert await listed(db, MemoryFilter(view=View.SINGLE)) == [alone.id, twice_by_one.id]
 
 
 async def test_those_that_a_person_changed_are_edited(db: Database) -> None:
@@ -117,7 +117,7 @@ async def test_those_that_a_person_changed_are_edited(db: Database) -> None:
     await happened(db, created, "created", "operator", None)
     await happened(db, said_again, "reinforced", "session", None)
 
-    assert await listed(db, Filter(view=View.EDITED)) == [changed.id]
+    assert await listed(db, MemoryFilter(view=View.EDITED)) == [changed.id]
 
 
 async def test_both_sides_of_an_open_review_are_in_review(db: Database) -> None:
@@ -128,15 +128,15 @@ async def test_both_sides_of_an_open_review_are_in_review(db: Database) -> None:
             values = {**case, "state": state, "old_id": first, "new_id": second, "version": 1}
             await db.execute(sa.insert(reviews).values(values))
 
-    assert await listed(db, Filter(in_review=True)) == [old, new]
-    asked = Filter(active=True, in_review=True)
+    assert await listed(db, MemoryFilter(in_review=True)) == [old, new]
+    asked = MemoryFilter(active=True, in_review=True)
     assert await facets.states(db, asked) == {"active": 4, "inactive": 0, "review": 2}
 
 
 async def test_each_view_is_counted_under_the_other_filters(db: Database) -> None:
     await kept(db)
     await happened(db, await kept(db, service="caddy"), "edited", "operator", None)
-    wanted = Filter(service="caddy", view=View.FADING, by=NOON + 65 * DAY)
+    wanted = MemoryFilter(service="caddy", view=View.FADING, by=NOON + 65 * DAY)
 
     found = await facets.views(db, wanted)
 

@@ -21,7 +21,7 @@ from lamplighter.repository.upkeep import migrate
 from thorough import ALL, PART
 
 DRIVER = Path(__file__).parents[1] / "fakes" / "migration_driver.py"
-REVISIONS = sorted(migrate._known())
+REVISIONS = sorted(migrate._known_revisions())
 STEPS = REVISIONS if ALL else [*REVISIONS[:-PART:PART], *REVISIONS[-PART:]]
 EACH = 1 if ALL else PART
 ONE_OF = re.compile(r"\b(\w+) IN \('(\w+)'")

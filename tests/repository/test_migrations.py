@@ -17,7 +17,7 @@ import sqlalchemy as sa
 
 import by_hand
 from lamplighter.domain.errors import Unavailable
-from lamplighter.domain.memory.memory import Category, Kind, Memory, MemoryId, Source, Trust
+from lamplighter.domain.memory.memory import Category, Memory, MemoryId, MemoryKind, Source, Trust
 from lamplighter.repository import Database
 from lamplighter.repository.memory import memories
 from lamplighter.repository.store import driver
@@ -66,7 +66,7 @@ HAND = Memory(
     session_id=None,
     created_at=datetime(2026, 1, 1, 12, tzinfo=UTC),
     updated_at=datetime(2026, 1, 1, 12, tzinfo=UTC),
-    kind=Kind.SEMANTIC,
+    kind=MemoryKind.SEMANTIC,
     trust=Trust.OBSERVED,
     source=Source.MARKER,
 )
@@ -241,7 +241,9 @@ async def test_a_row_of_the_ten_columns_written_at_the_newest_revision_reads_bac
 
     async with Database(url) as db:
         assert await memories.get(db, 41) == HAND
-        page = await memories.page(db, memories.Filter(), sort=memories.Sort.CONFIDENCE, limit=10)
+        page = await memories.page(
+            db, memories.MemoryFilter(), sort=memories.Sort.CONFIDENCE, limit=10
+        )
     assert page.items == [HAND]
 
 

@@ -14,12 +14,12 @@ import sqlalchemy as sa
 from counting import COUNTER, THINGS, add, count, make, whole
 
 import by_hand
-from lamplighter.domain.change import Op
+from lamplighter.domain.change import ChangeOp
 from lamplighter.repository import Database, reading, writing
 from lamplighter.repository.feed import changes
 from lamplighter.repository.store import driver
-from lamplighter.repository.store.database import password_of, shown
-from lamplighter.repository.store.postgres import READERS, SETTINGS, WRITE, address
+from lamplighter.repository.store.database import display_address, password_of
+from lamplighter.repository.store.postgres import BEGIN_WRITE, READERS, SETTINGS, address
 from postgres_server import PostgresServer
 
 PATIENCE_SECONDS = 60
@@ -172,24 +172,24 @@ async def test_the_numbers_of_changes_are_in_the_order_of_their_commits(db_pair)
 
     async def late() -> None:
         async with writing(one):
-            await changes.append(one, "memory", 1, Op.CREATED, now=NOW)
+            await changes.append(one, "memory", 1, ChangeOp.CREATED, now=NOW)
             inside.set()
             await go_on.wait()
 
     async def quick() -> None:
         async with writing(two):
-            await changes.append(two, "memory", 2, Op.CREATED, now=NOW)
+            await changes.append(two, "memory", 2, ChangeOp.CREATED, now=NOW)
 
     first = asyncio.create_task(late())
     await inside.wait()
     second = asyncio.create_task(quick())
     for _ in range(20):
-        seen += [each.seq for each in await changes.since(two, max(seen, default=0))]
+        seen += [each.seq for each in await changes.list_after(two, max(seen, default=0))]
         await asyncio.sleep(0.005)
     assert seen == [], "nothing is committed yet"
     go_on.set()
     await asyncio.gather(first, second)
-    found = await changes.since(two, 0)
+    found = await changes.list_after(two, 0)
 
     assert [each.entity_id for each in found] == [1, 2]
     assert [each.seq for each in found] == sorted(each.seq for each in found)
@@ -207,14 +207,14 @@ async def test_who_follows_the_changes_of_eight_writers_misses_none(
         async def write(db: Database) -> None:
             for number in range(100):
                 async with writing(db):
-                    await changes.append(db, "memory", number, Op.CREATED, now=NOW)
+                    await changes.append(db, "memory", number, ChangeOp.CREATED, now=NOW)
                     await asyncio.sleep(0)
 
         working = asyncio.gather(*map(write, writers))
         while not working.done():
-            seen += [each.seq for each in await changes.since(reader, max(seen, default=0))]
-        seen += [each.seq for each in await changes.since(reader, max(seen, default=0))]
-        held = [each.seq for each in await changes.since(reader, 0, limit=10_000)]
+            seen += [each.seq for each in await changes.list_after(reader, max(seen, default=0))]
+        seen += [each.seq for each in await changes.list_after(reader, max(seen, default=0))]
+        held = [each.seq for each in await changes.list_after(reader, 0, limit=10_000)]
         for writer in writers:
             await writer.disconnect()
 
@@ -349,7 +349,7 @@ async def test_a_value_of_the_wrong_kind_is_a_mistake_of_ours(plain: Database) -
 def test_an_address_is_shown_without_its_password(
     url: str, to_read: str, password: str | None
 ) -> None:
-    assert shown(url) == to_read
+    assert display_address(url) == to_read
     assert password_of(url) == password
     assert address(url).partition(":")[0] in ("postgresql", "sqlite")
 
@@ -359,7 +359,7 @@ async def test_a_writer_that_stops_half_way_lets_others_go_on(
     plain: Database, postgres_url: str, where: str
 ) -> None:
     stopped = await asyncpg.connect(address(postgres_url), server_settings=SETTINGS)
-    await stopped.execute(WRITE)
+    await stopped.execute(BEGIN_WRITE)
     reading: asyncio.Task[str] | None = None
     if where == "between messages":  # the server waits for the rest of the statement
         await stopped.prepare("UPDATE things SET text = 'never'")

@@ -11,13 +11,13 @@ import asyncpg
 import pytest
 
 import by_hand
-from lamplighter.domain.change import Op
-from lamplighter.domain.errors import Deposed
+from lamplighter.domain.change import ChangeOp
+from lamplighter.domain.errors import LeadershipLost
 from lamplighter.repository import Database, writing
 from lamplighter.repository.feed import changes
 from lamplighter.repository.feed.postgres_signals import PostgresListener
-from lamplighter.repository.feed.signals import Listener, listening
-from lamplighter.repository.store.postgres import WRITE, connect
+from lamplighter.repository.feed.signals import Listener, create_listener
+from lamplighter.repository.store.postgres import BEGIN_WRITE, connect
 from lamplighter.repository.upkeep import leases, migrate
 from lamplighter.repository.upkeep.lease_postgres import PostgresLock
 from postgres_server import PostgresServer
@@ -54,12 +54,12 @@ def server() -> Iterator[PostgresServer]:
 
 async def commit(db: Database) -> None:
     async with writing(db):
-        await changes.append(db, "memory", 1, Op.CREATED, now=NOW)
+        await changes.append(db, "memory", 1, ChangeOp.CREATED, now=NOW)
 
 
 async def fail(db: Database) -> None:
     async with writing(db):
-        await changes.append(db, "memory", 1, Op.CREATED, now=NOW)
+        await changes.append(db, "memory", 1, ChangeOp.CREATED, now=NOW)
         raise ZeroDivisionError
 
 
@@ -74,8 +74,8 @@ async def until(true: Callable[[], bool | Awaitable[bool]]) -> None:
 
 
 def test_each_database_has_its_own_listener(tmp_path: Path) -> None:
-    assert isinstance(listening("postgresql://a@b/c", tmp_path), PostgresListener)
-    assert isinstance(listening("sqlite:////x.db", tmp_path), Listener)
+    assert isinstance(create_listener("postgresql://a@b/c", tmp_path), PostgresListener)
+    assert isinstance(create_listener("sqlite:////x.db", tmp_path), Listener)
 
 
 async def test_a_commit_of_another_process_wakes(postgres_url: str, spawn) -> None:  # type: ignore[no-untyped-def]
@@ -174,7 +174,7 @@ async def test_a_leader_that_sent_a_heartbeat_meanwhile_keeps_its_lock(postgres_
     async with Database(postgres_url) as db:
         assert await lock.take()
         async with writing(db):
-            read = await leases.take(
+            read = await leases.acquire(
                 db, pid=1, engine="probe", interval_seconds=60, dry_run=False, now=NOW
             )
         await lock.beat(db, read.epoch, now=NOW + timedelta(seconds=5))
@@ -196,13 +196,13 @@ async def test_a_lock_is_freed_together_with_the_right_to_write(postgres_url: st
     async with Database(postgres_url) as db:
         assert await lock.take()
         async with writing(db):
-            read = await leases.take(
+            read = await leases.acquire(
                 db, pid=1, engine="probe", interval_seconds=60, dry_run=False, now=NOW
             )
         stuck, waiting = await connect(postgres_url), await connect(postgres_url)
-        await stuck.execute(WRITE)
+        await stuck.execute(BEGIN_WRITE)
         await stuck.prepare("UPDATE leases SET pid = 7")  # the server waits for the next message
-        behind = asyncio.create_task(waiting.execute(WRITE))
+        behind = asyncio.create_task(waiting.execute(BEGIN_WRITE))
         await until(lambda: bool(by_hand.run(postgres_url, WAITING)))
 
         assert await other.free_from(read)
@@ -225,11 +225,11 @@ async def test_a_lock_is_freed_without_the_writer_of_another_process(postgres_ur
     async with Database(postgres_url) as db:
         assert await lock.take()
         async with writing(db):
-            read = await leases.take(
+            read = await leases.acquire(
                 db, pid=1, engine="probe", interval_seconds=60, dry_run=False, now=NOW
             )
     writer = await connect(postgres_url, application_name="lamplighter 2 another process")
-    await writer.execute(WRITE)
+    await writer.execute(BEGIN_WRITE)
 
     assert await other.free_from(read)
 
@@ -244,11 +244,11 @@ async def test_the_heartbeat_of_a_former_epoch_is_refused(postgres_url: str) -> 
         assert await lock.take()
         for _ in range(2):
             async with writing(db):
-                await leases.take(
+                await leases.acquire(
                     db, pid=1, engine="probe", interval_seconds=60, dry_run=False, now=NOW
                 )
 
-        with pytest.raises(Deposed):
+        with pytest.raises(LeadershipLost):
             await lock.beat(db, 1, now=NOW)
         await lock.beat(db, 2, now=NOW)
     await lock.release()
@@ -259,16 +259,16 @@ async def test_a_supervisor_of_a_former_epoch_may_write_nothing(db: Database, ur
         epochs = []
         for each in (former, db):
             async with writing(each):
-                leader = await leases.take(
+                leader = await leases.acquire(
                     each, pid=1, engine="probe", interval_seconds=60, dry_run=False, now=NOW
                 )
-            each.fence = partial(leases.hold, each, leader.epoch)
+            each.fence = partial(leases.ensure_leader, each, leader.epoch)
             epochs.append(leader.epoch)
-        before = await changes.last(db)
+        before = await changes.last_seq(db)
 
-        with pytest.raises(Deposed, match=r"Another supervisor leads \(epoch 2\)"):
+        with pytest.raises(LeadershipLost, match=r"Another supervisor leads \(epoch 2\)"):
             await commit(former)
         await commit(db)
 
     assert epochs == [1, 2]
-    assert await changes.last(db) == before + 1
+    assert await changes.last_seq(db) == before + 1

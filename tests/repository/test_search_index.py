@@ -11,14 +11,14 @@ import pytest
 import by_hand
 from lamplighter.domain.errors import Unavailable
 from lamplighter.domain.memory.memory import Candidate, Category
-from lamplighter.domain.search.search import Wanted
+from lamplighter.domain.search.search import SearchRequest
 from lamplighter.repository import Database, writing
 from lamplighter.repository.memory import memories
 from lamplighter.repository.search import backlog, index_state
 from lamplighter.repository.store import driver
 from lamplighter.repository.store.database import file_of
 from lamplighter.repository.store.index_schema import TRIGGERS
-from lamplighter.repository.upkeep.database_state import condition
+from lamplighter.repository.upkeep.database_state import inspect_file
 from lamplighter.usecases.search.session_search import find
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
@@ -62,7 +62,8 @@ async def filled(url: str, several: list[str]) -> None:
 async def answers(url: str, queries: list[str]) -> list[list[tuple[int, float]]]:
     async with Database(url) as db:
         found = [
-            await find(db, Wanted(query=query, limit=50), now=NOON, seconds=10) for query in queries
+            await find(db, SearchRequest(query=query, limit=50), now=NOON, seconds=10)
+            for query in queries
         ]
     return [[(each.row.id, round(each.score, 9)) for each in every.found] for every in found]
 
@@ -94,9 +95,9 @@ def test_what_a_bulk_statement_wrote_waits_and_is_taken_in(url: str) -> None:
 
     async def taken() -> tuple[bool, int, bool]:
         async with Database(url) as db:
-            before = await backlog.waits(db)
+            before = await backlog.has_pending(db)
             count = await backlog.catch_up(db, seconds=30)
-            return before, count, await backlog.waits(db)
+            return before, count, await backlog.has_pending(db)
 
     assert asyncio.run(taken()) == (True, 120, False)
     assert len(asyncio.run(answers(url, ["zebra"]))[0]) == 50
@@ -119,18 +120,18 @@ def test_counting_writes_nothing_into_the_index(url: str) -> None:
 def test_a_damaged_index_is_named_and_mended(sqlite: str) -> None:
     asyncio.run(filled(sqlite, texts(60)))
     path: Path = file_of(sqlite)
-    assert condition(path).index == ""
+    assert inspect_file(path).index == ""
     with closing(driver.connect(str(path))) as connection:
         connection.execute("UPDATE terms_index_data SET block = zeroblob(40) WHERE id > 10")
 
-    found = condition(path)
+    found = inspect_file(path)
     assert (found.check, "fts5" in found.index) == ("ok", True)
     with pytest.raises(Unavailable, match="lamplighter migrate"):
         asyncio.run(answers(sqlite, ["disk"]))
 
-    assert "fts5" in index_state.mend(sqlite)
-    assert condition(path).index == ""
-    assert index_state.mend(sqlite) == ""
+    assert "fts5" in index_state.repair(sqlite)
+    assert inspect_file(path).index == ""
+    assert index_state.repair(sqlite) == ""
     assert asyncio.run(answers(sqlite, ["disk fails"]))[0]
 
 
@@ -144,6 +145,6 @@ def test_lost_triggers_are_named_and_what_was_written_meanwhile_is_found(url: st
     )
     assert asyncio.run(answers(url, ["okapi"])) == [[]]
 
-    assert index_state.mend(url) == "its triggers are missing: memories_changed"
+    assert index_state.repair(url) == "its triggers are missing: memories_changed"
     assert len(asyncio.run(answers(url, ["okapi"]))[0]) == 1
     assert asyncio.run(answers(url, ["zebra"])) == [[]]

@@ -6,13 +6,13 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from lamplighter.domain.change import Op
+from lamplighter.domain.change import ChangeOp
 from lamplighter.domain.services.leader import Leader
 from lamplighter.domain.sessions.session import (
-    Plan,
-    Request,
     RequestState,
     Session,
+    SessionPlan,
+    SessionRequest,
     Status,
     Trigger,
 )
@@ -24,7 +24,7 @@ from lamplighter.repository.upkeep import leases
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 LATER = NOON + timedelta(minutes=5)
-PLAN = Plan(
+PLAN = SessionPlan(
     tier=2,
     engine="exec",
     trigger=Trigger.API,
@@ -34,12 +34,12 @@ PLAN = Plan(
 )
 
 
-async def open_one(db: Database, plan: Plan = PLAN) -> Session:
+async def open_one(db: Database, plan: SessionPlan = PLAN) -> Session:
     async with writing(db):
         return await sessions.insert(db, plan, model="m", epoch=3, now=NOON)
 
 
-async def file_one(db: Database, plan: Plan = PLAN) -> Request:
+async def file_one(db: Database, plan: SessionPlan = PLAN) -> SessionRequest:
     async with writing(db):
         return await requests.insert(db, plan, engine="exec", now=NOON)
 
@@ -65,8 +65,8 @@ async def test_a_session_is_kept_as_it_was_planned(db: Database) -> None:
 
 
 async def test_a_session_of_all_services_names_none(db: Database) -> None:
-    assert (await open_one(db, Plan())).services is None
-    assert (await open_one(db, Plan(services=()))).services == ()
+    assert (await open_one(db, SessionPlan())).services is None
+    assert (await open_one(db, SessionPlan(services=()))).services == ()
 
 
 async def test_progress_adds_up_and_moves_the_offset(db: Database) -> None:
@@ -124,20 +124,20 @@ async def test_the_running_sessions_come_oldest_first(db: Database) -> None:
 @pytest.mark.parametrize(
     ("wanted", "ids"),
     [
-        (sessions.Filter(), [4, 3, 2, 1]),
-        (sessions.Filter(status=Status.FAILED), [2]),
-        (sessions.Filter(status=Status.RUNNING), [4, 3, 1]),
-        (sessions.Filter(tier=2), [4, 2]),
-        (sessions.Filter(trigger=Trigger.API), [4, 2]),
-        (sessions.Filter(tier=2, status=Status.RUNNING), [4]),
-        (sessions.Filter(since=NOON), [4, 3, 2, 1]),
-        (sessions.Filter(since=LATER), []),
+        (sessions.SessionFilter(), [4, 3, 2, 1]),
+        (sessions.SessionFilter(status=Status.FAILED), [2]),
+        (sessions.SessionFilter(status=Status.RUNNING), [4, 3, 1]),
+        (sessions.SessionFilter(tier=2), [4, 2]),
+        (sessions.SessionFilter(trigger=Trigger.API), [4, 2]),
+        (sessions.SessionFilter(tier=2, status=Status.RUNNING), [4]),
+        (sessions.SessionFilter(since=NOON), [4, 3, 2, 1]),
+        (sessions.SessionFilter(since=LATER), []),
     ],
 )
 async def test_sessions_are_listed_newest_first(
-    db: Database, wanted: sessions.Filter, ids: list[int]
+    db: Database, wanted: sessions.SessionFilter, ids: list[int]
 ) -> None:
-    for plan in (Plan(), PLAN, Plan(), PLAN):
+    for plan in (SessionPlan(), PLAN, SessionPlan(), PLAN):
         await open_one(db, plan)
     async with writing(db):
         await sessions.end(db, 2, Status.FAILED, now=LATER)
@@ -161,17 +161,17 @@ async def test_every_change_of_a_session_is_told(db: Database) -> None:
         ended = await sessions.end(db, 1, Status.COMPLETED, now=LATER)
 
     assert ended is not None
-    assert [(each.op, each.version, each.row) for each in await changes.since(db, 0)] == [
-        (Op.CREATED, 1, serialize.session(opened)),
-        (Op.UPDATED, 2, serialize.session(moved)),
-        (Op.UPDATED, 3, serialize.session(ended)),
+    assert [(each.op, each.version, each.row) for each in await changes.list_after(db, 0)] == [
+        (ChangeOp.CREATED, 1, serialize.session(opened)),
+        (ChangeOp.UPDATED, 2, serialize.session(moved)),
+        (ChangeOp.UPDATED, 3, serialize.session(ended)),
     ]
 
 
 async def test_requests_wait_in_a_queue_and_know_their_place(db: Database) -> None:
     one, two, three = [await file_one(db) for _ in range(3)]
 
-    assert one == Request(
+    assert one == SessionRequest(
         id=1,
         state=RequestState.QUEUED,
         tier=2,
@@ -198,7 +198,7 @@ async def test_a_request_is_claimed_once(url: str, db: Database) -> None:
     filed = await file_one(db)
     session = await open_one(db)
 
-    async def claim() -> Request | None:
+    async def claim() -> SessionRequest | None:
         async with Database(url) as other, writing(other):
             return await requests.claim(other, filed.id, session.id, now=LATER)
 
@@ -225,11 +225,11 @@ async def test_a_request_is_done_when_its_session_is(db: Database) -> None:
     done = await requests.get(db, filed.id)
     assert done is not None
     assert (done.state, done.version) == (RequestState.DONE, 3)
-    told = [each for each in await changes.since(db, 0) if each.entity == "request"]
+    told = [each for each in await changes.list_after(db, 0) if each.entity == "request"]
     assert [(each.op, each.version) for each in told] == [
-        (Op.CREATED, 1),
-        (Op.UPDATED, 2),
-        (Op.UPDATED, 3),
+        (ChangeOp.CREATED, 1),
+        (ChangeOp.UPDATED, 2),
+        (ChangeOp.UPDATED, 3),
     ]
 
 
@@ -253,7 +253,7 @@ async def test_requests_are_listed_newest_first(db: Database) -> None:
 
 async def take(db: Database, pid: int = 100) -> Leader:
     async with writing(db):
-        return await leases.take(
+        return await leases.acquire(
             db, pid=pid, engine="probe", interval_seconds=60, dry_run=False, now=NOON
         )
 
@@ -281,27 +281,27 @@ async def test_each_supervisor_leads_in_an_epoch_of_its_own(db: Database) -> Non
 
 async def test_only_the_leader_s_own_heartbeat_counts(db: Database) -> None:
     leader = await take(db)
-    before = await changes.last(db)
+    before = await changes.last_seq(db)
     async with writing(db):
-        await leases.beat(db, leader.epoch + 1, now=LATER)
+        await leases.record_heartbeat(db, leader.epoch + 1, now=LATER)
     assert await leases.get(db) == leader
 
     async with writing(db):
-        await leases.beat(db, leader.epoch, now=LATER)
+        await leases.record_heartbeat(db, leader.epoch, now=LATER)
 
     assert await leases.get(db) == replace(leader, heartbeat_at=LATER)
-    assert await changes.last(db) == before
+    assert await changes.last_seq(db) == before
 
 
 async def test_what_the_supervisor_does_is_told_to_everyone(db: Database) -> None:
     leader = await take(db)
     async with writing(db):
-        told = await leases.tell(db, now=LATER, session_id=None, next_round_at=LATER)
+        told = await leases.update_status(db, now=LATER, session_id=None, next_round_at=LATER)
 
     assert told == replace(
         leader, heartbeat_at=LATER, next_round_at=LATER, version=leader.version + 1
     )
-    newest = (await changes.since(db, 0))[-1]
+    newest = (await changes.list_after(db, 0))[-1]
     assert (newest.entity, newest.row) == ("supervisor", serialize.leader(told, now=LATER))
 
 

@@ -5,8 +5,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from lamplighter.domain.sessions.cost import Charge
-from lamplighter.domain.sessions.session import Plan, Session, Status
-from lamplighter.domain.sessions.transcript import Spent, Usage
+from lamplighter.domain.sessions.session import Session, SessionPlan, Status
+from lamplighter.domain.sessions.transcript import Usage, UsageReport
 from lamplighter.repository import Database, writing
 from lamplighter.repository.sessions import sessions
 
@@ -18,7 +18,7 @@ async def cost(
     db: Database, dollars: float | None, *, budget: float | None = None, at: datetime = NOON
 ) -> int:
     async with writing(db):
-        plan = Plan(budget_usd=budget)
+        plan = SessionPlan(budget_usd=budget)
         opened = await sessions.insert(db, plan, model=None, epoch=1, now=at)
         await sessions.end(db, opened.id, Status.FAILED, cost_usd=dollars, now=at)
         return opened.id
@@ -40,8 +40,8 @@ async def test_a_cost_that_is_not_known_counts_as_its_budget(
 ) -> None:
     one = await cost(db, dollars, budget=budget)
 
-    assert await sessions.of(db, [one]) == counted
-    since = await sessions.since(db, NOON - HOUR)
+    assert await sessions.total_charged(db, [one]) == counted
+    since = await sessions.charges_since(db, NOON - HOUR)
     assert since == ([Charge(NOON, counted)] if counted else [])
 
 
@@ -49,31 +49,31 @@ async def test_what_was_spent_is_told_from_a_moment_on_oldest_first(db: Database
     for hours, dollars in ((0, 0.5), (-3, 0.25), (-1, 2.0), (-2, None)):
         await cost(db, dollars, at=NOON + hours * HOUR)
 
-    found = await sessions.since(db, NOON - 3 * HOUR)
+    found = await sessions.charges_since(db, NOON - 3 * HOUR)
 
     assert found == [Charge(NOON - HOUR, 2.0), Charge(NOON, 0.5)]
-    assert await sessions.of(db, [1, 2, 4]) == 0.75
-    assert await sessions.of(db, []) == 0.0
+    assert await sessions.total_charged(db, [1, 2, 4]) == 0.75
+    assert await sessions.total_charged(db, []) == 0.0
 
 
 async def test_what_a_running_session_has_spent_is_kept_as_it_is_told(db: Database) -> None:
     async with writing(db):
         opened: Session = await sessions.insert(
-            db, Plan(budget_usd=1.0), model=None, epoch=1, now=NOON
+            db, SessionPlan(budget_usd=1.0), model=None, epoch=1, now=NOON
         )
-    assert await sessions.of(db, [opened.id]) == 1.0
+    assert await sessions.total_charged(db, [opened.id]) == 1.0
 
     usage = Usage(given=1, gave=2, cache_read=3, cache_write=4)
     async with writing(db):
-        await sessions.spend(db, opened.id, Spent(7, usage, 0.125))
+        await sessions.set_spent(db, opened.id, UsageReport(7, usage, 0.125))
         held = await sessions.progress(db, opened.id, log_offset=10, now=NOON)
 
     assert (held.turns, held.cost_usd, held.budget_usd, held.version) == (7, 0.125, 1.0, 2)
     assert (held.input_tokens, held.output_tokens) == (1, 2)
     assert (held.cache_read_tokens, held.cache_write_tokens) == (3, 4)
-    assert await sessions.of(db, [opened.id]) == 0.125
+    assert await sessions.total_charged(db, [opened.id]) == 0.125
 
     async with writing(db):
-        await sessions.spend(db, opened.id, Spent(8, usage, None))
+        await sessions.set_spent(db, opened.id, UsageReport(8, usage, None))
 
-    assert await sessions.of(db, [opened.id]) == 1.0
+    assert await sessions.total_charged(db, [opened.id]) == 1.0

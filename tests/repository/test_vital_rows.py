@@ -5,8 +5,8 @@ from datetime import UTC, datetime, timedelta
 import sqlalchemy as sa
 
 from lamplighter.domain.memory.memory import Candidate, Category, Memory, Trust
-from lamplighter.domain.services.vitals import Beliefs
-from lamplighter.domain.sessions.session import Plan
+from lamplighter.domain.services.vitals import MemoryCounts
+from lamplighter.domain.sessions.session import SessionPlan
 from lamplighter.repository import Database, writing
 from lamplighter.repository.memory import memories
 from lamplighter.repository.sessions import requests
@@ -76,9 +76,9 @@ async def test_beliefs_are_counted_by_what_they_want(db: Database) -> None:
     await kept(db, "Takes  61s")
     await kept(db, "takes 61s", trust=Trust.UNVERIFIED)
 
-    found = await vitals.beliefs(db, stale_before=NOON - 30 * DAY)
+    found = await vitals.count_memories(db, stale_before=NOON - 30 * DAY)
 
-    assert found == Beliefs(active=6, unverified=1, stale=2, repeated=2)
+    assert found == MemoryCounts(active=6, unverified=1, stale=2, repeated=2)
 
 
 async def test_what_is_inactive_counts_for_nothing(db: Database) -> None:
@@ -86,21 +86,21 @@ async def test_what_is_inactive_counts_for_nothing(db: Database) -> None:
     async with writing(db):
         await db.execute(sa.update(rows).where(rows.c.id == memory.id).values(active=False))
 
-    assert await vitals.beliefs(db, stale_before=NOON) == Beliefs()
+    assert await vitals.count_memories(db, stale_before=NOON) == MemoryCounts()
 
 
 async def test_the_database_tells_of_itself(db: Database) -> None:
     assert await vitals.size(db) > 100_000
     assert await vitals.revision(db) == migrate.head()
-    assert await vitals.newest(db) is None
-    assert await vitals.waiting(db) == (0, None)
+    assert await vitals.last_change_at(db) is None
+    assert await vitals.queue_length(db) == (0, None)
 
     await kept(db, "takes 60s")
     async with writing(db):
         for number in range(2):
-            await requests.insert(db, Plan(tier=1), now=NOON + number * DAY)
+            await requests.insert(db, SessionPlan(tier=1), now=NOON + number * DAY)
 
-    assert await vitals.waiting(db) == (2, NOON)
-    assert await vitals.newest(db) == NOON + DAY
+    assert await vitals.queue_length(db) == (2, NOON)
+    assert await vitals.last_change_at(db) == NOON + DAY
     if db.notifies:
         assert (await vitals.server_version(db))[0].isdigit()

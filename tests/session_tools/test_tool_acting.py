@@ -7,13 +7,13 @@ from gates import NOON, SERVICES, opened, told, uses, with_action
 from toolboxes import box, refused, used
 
 from lamplighter.domain.secrets.redact import Redactor
-from lamplighter.domain.services.cooldown import Outcome
+from lamplighter.domain.services.cooldown import UseOutcome
 from lamplighter.domain.sessions.handoff import EscalationState
 from lamplighter.domain.sessions.transcript import Line
 from lamplighter.repository import Database, writing
 from lamplighter.repository.sessions import escalations
 from lamplighter.usecases.ingest import session_lines
-from lamplighter.usecases.ingest.context import Ingest
+from lamplighter.usecases.ingest.context import IngestContext
 
 RESTART = {"service": "web", "action": "restart", "reason": "Refuses connections"}
 
@@ -32,7 +32,7 @@ async def test_a_declared_action_runs_and_its_use_is_told(db: Database) -> None:
         "attempts": 1,
         "exit_code": 0,
     }
-    assert [use.outcome for use in await uses(db)] == [Outcome.UNCONFIRMED]
+    assert [use.outcome for use in await uses(db)] == [UseOutcome.UNCONFIRMED]
 
 
 async def test_an_action_that_fails_says_how(db: Database) -> None:
@@ -81,9 +81,9 @@ async def by_marker(db: Database, tier: int, max_tier: int) -> object:
     session = await opened(db, tier=tier)
     text = b'{"type":"text","text":"[ESCALATE:web] Refuses connections"}'
     line = b'{"type":"assistant","message":{"content":[' + text + b"]}}"
-    taking = Ingest(db, session, Redactor(), ["Web", "other"], max_tier=max_tier)
+    taking = IngestContext(db, session, Redactor(), ["Web", "other"], max_tier=max_tier)
     await session_lines.ingest(taking, [Line(start=0, end=len(line), content=line)], now=NOON)
-    (handed,) = await escalations.of(db, [session.id])
+    (handed,) = await escalations.of_sessions(db, [session.id])
     return replace(handed, id=0, session_id=0)
 
 
@@ -106,7 +106,7 @@ async def test_a_handoff_is_the_row_that_a_marker_makes(
 
     assert answer.text == words
     assert again.text == "Web is handed on already; once is enough."
-    (handed,) = await escalations.of(db, [session.id])
+    (handed,) = await escalations.of_sessions(db, [session.id])
     assert (handed.state, handed.tier) == (state, tier + 1)
     events = await told(db)
     async with writing(db):  # else the marker is held back: one request to a person is enough

@@ -15,7 +15,7 @@ import pytest
 from homes import NO_SERVICES, Home
 
 import by_hand
-from lamplighter.repository.store.postgres import OURS, WRITER
+from lamplighter.repository.store.postgres import LOCK_NAMESPACE, WRITER
 
 HANGS = 20
 PROMISED_SECONDS = 20
@@ -23,7 +23,7 @@ WRITING_SECONDS = 120
 BUSY_SECONDS = 180
 HOLDS_WRITER = (
     "SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND granted"
-    f" AND classid = {OURS} AND objid = {WRITER}"
+    f" AND classid = {LOCK_NAMESPACE} AND objid = {WRITER}"
 )
 LOOPS_PER_CORE = 3
 

@@ -14,7 +14,7 @@ from homes import NO_SERVICES, Home
 
 import by_hand
 from lamplighter.repository.store.database import sqlite_url
-from lamplighter.supervisor.run.limits import MOST_BYTES
+from lamplighter.supervisor.run.limits import MAX_OUTPUT_BYTES
 from living import KEPT, free_port
 
 SIZES = {120: "", 300: "It printed more than 128 MB."}
@@ -117,7 +117,7 @@ def test_a_flood_of_standard_error_delays_nothing(
     )
     assert home.value("SELECT reason FROM sessions WHERE id = 4") == reason
     assert still_masking, "the next session started while the output was masked"
-    assert errors.stat().st_size >= min(megabytes * 1_000_000, MOST_BYTES)
+    assert errors.stat().st_size >= min(megabytes * 1_000_000, MAX_OUTPUT_BYTES)
     assert SECRET.encode() not in errors.read_bytes()
     assert b"DB_PASSWORD=***" in errors.read_bytes()
     assert rss.peak - before < ALLOWED_RSS_GROWTH

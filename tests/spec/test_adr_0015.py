@@ -10,7 +10,7 @@ from pathlib import Path
 import httpx2
 import pytest
 
-from lamplighter.domain.sessions.context import tokens
+from lamplighter.domain.sessions.context import estimate_tokens
 from living import Home, Server, lately
 
 E2E = Path(__file__).parents[2] / "e2e"
@@ -109,7 +109,7 @@ def test_the_total_memory_payload_stays_within_the_budget(home: Home, characters
     found = block(home)
 
     # a line more would not fit, or there is none that fits at all
-    whole = tokens("## Operational Memory" + found) if found else 0
+    whole = estimate_tokens("## Operational Memory" + found) if found else 0
     assert whole <= 2_000
     assert (whole > 1_800 - characters // 4) or characters > 7_900
 
@@ -151,4 +151,4 @@ def test_a_memory_of_a_service_appears_when_that_service_is_being_checked(home: 
 
     assert SAID not in round_
     assert f"\n### jellyfin\n- [timing] {long} (confidence: 0.3)\n" in checked
-    assert tokens("## Operational Memory" + checked) <= 2_000
+    assert estimate_tokens("## Operational Memory" + checked) <= 2_000

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from lamplighter.config.settings import read_settings
-from lamplighter.domain.clients.tool_hooks import Hooks, Used, candidate, hits
+from lamplighter.domain.clients.tool_hooks import Hooks, ToolCall, build_candidate, match_rules
 from lamplighter.domain.errors import Invalid
 from lamplighter.domain.memory.memory import Category, Trust
 from lamplighter.domain.sessions.session import Session, Status, Trigger
@@ -29,7 +29,7 @@ SESSION = Session(
     status=Status.RUNNING,
     started_at=datetime(2026, 1, 1, tzinfo=UTC),
 )
-USED = Used("Bash", '{"command": "ping db"}')
+USED = ToolCall("Bash", '{"command": "ping db"}')
 
 
 def rules(home: Path, text: str) -> Hooks:
@@ -40,9 +40,9 @@ def rules(home: Path, text: str) -> Hooks:
 def test_what_matches_is_saved_as_a_bugfix_136(tmp_path: Path) -> None:
     output = "PING db\nfatal: no route " + "x" * 5_000
 
-    [hit] = hits(rules(tmp_path, RULE).save, USED, output)
+    [hit] = match_rules(rules(tmp_path, RULE).save, USED, output)
 
-    kept = candidate(hit, USED, output, SESSION, at=0)
+    kept = build_candidate(hit, USED, output, SESSION, at=0)
     assert (kept.category, kept.trust, kept.scope) == (
         Category.BUGFIX,
         Trust.UNVERIFIED,
@@ -54,13 +54,13 @@ def test_what_matches_is_saved_as_a_bugfix_136(tmp_path: Path) -> None:
 
 
 def test_what_does_not_match_is_nothing_136(tmp_path: Path) -> None:
-    assert hits(rules(tmp_path, RULE).save, USED, "ok") == []
+    assert match_rules(rules(tmp_path, RULE).save, USED, "ok") == []
 
 
 def test_all_rules_that_match_run_136(tmp_path: Path) -> None:
     second = RULE.replace("bugfix", "discovery").replace("error|panic|fatal", "route")
 
-    found = hits(rules(tmp_path, RULE + second).save, USED, "fatal: no route")
+    found = match_rules(rules(tmp_path, RULE + second).save, USED, "fatal: no route")
 
     assert [hit.rule.category for hit in found] == [Category.BUGFIX, Category.DISCOVERY]
 

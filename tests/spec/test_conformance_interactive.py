@@ -8,23 +8,23 @@ from datetime import UTC, datetime, timedelta
 
 from lamplighter.domain.clients.agent import Agent
 from lamplighter.domain.clients.interactive_text import OUTPUT_CHARS
-from lamplighter.domain.memory.memory import Candidate, Category, Kind, Memory, Source, Trust
+from lamplighter.domain.memory.memory import Candidate, Category, Memory, MemoryKind, Source, Trust
 from lamplighter.domain.secrets.redact import Redactor
 from lamplighter.domain.sessions.session import Session
 from lamplighter.repository import Database
 from lamplighter.repository.clients import client_sessions
 from lamplighter.repository.memory import memories
-from lamplighter.repository.memory.memories import Filter, Sort
+from lamplighter.repository.memory.memories import MemoryFilter, Sort
 from lamplighter.usecases.clients import client_sessions as clients
 from lamplighter.usecases.clients import interactive
-from lamplighter.usecases.clients.client_sessions import Opening
-from lamplighter.usecases.clients.interactive import Rules
+from lamplighter.usecases.clients.client_sessions import NewSession
+from lamplighter.usecases.clients.interactive import InteractiveRules
 from lamplighter.usecases.clients.project_context import project_context
-from lamplighter.usecases.memory.knowledge import keep
+from lamplighter.usecases.memory.knowledge import save
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 OPEN = Redactor()
-BY = Rules(agent=Agent(name="claude-code"), redact=OPEN)
+BY = InteractiveRules(agent=Agent(name="claude-code"), redact=OPEN)
 RULE = Candidate(
     category=Category.PATTERN,
     service=None,
@@ -39,14 +39,14 @@ RULE = Candidate(
 async def known(db: Database, category: Category, number: int, at: datetime = NOON) -> Memory:
     words = f"{category.value} number {number}"
     wanted = replace(RULE, category=category, observation=words, topic_key=words)
-    return (await keep(db, wanted, now=at, redact=OPEN)).memory
+    return (await save(db, wanted, now=at, redact=OPEN)).memory
 
 
 async def opened(db: Database, name: str = "one") -> Session:
-    opening = Opening(
+    opening = NewSession(
         external_id=name, project="O'Brien", agent="claude-code", directory="/home/o'brien"
     )
-    return await interactive.joined(db, opening, now=NOON)
+    return await interactive.join(db, opening, now=NOON)
 
 
 async def test_twenty_procedural_fifteen_project_and_ten_decisions_145_146(db: Database) -> None:
@@ -55,7 +55,7 @@ async def test_twenty_procedural_fifteen_project_and_ten_decisions_145_146(db: D
             await known(db, category, number)
     await known(db, Category.DECISION, 99, NOON - timedelta(days=8))
     raw = replace(RULE, observation="raw: nobody thought it over")
-    await keep(db, raw, now=NOON, redact=OPEN)
+    await save(db, raw, now=NOON, redact=OPEN)
 
     block = await project_context(db, "o'brien", now=NOON)
 
@@ -72,9 +72,9 @@ async def test_a_session_is_told_to_verify_before_it_acts_175(db: Database) -> N
     await known(db, Category.PATTERN, 1)
     session = await opened(db)
 
-    start = await interactive.told_at_start(db, session, BY, now=NOON)
+    start = await interactive.start_context(db, session, BY, now=NOON)
     await known(db, Category.DISCOVERY, 44)
-    beside = await interactive.told_beside(db, session, "is there a discovery 44?", BY, now=NOON)
+    beside = await interactive.prompt_context(db, session, "is there a discovery 44?", BY, now=NOON)
 
     for text in (start, beside):
         assert "Verify a memory against the present state" in text
@@ -83,13 +83,13 @@ async def test_a_session_is_told_to_verify_before_it_acts_175(db: Database) -> N
 
 async def test_a_session_that_ends_leaves_a_summary_for_the_next_171(db: Database) -> None:
     session = await opened(db)
-    await interactive.told_beside(db, session, "Deploy to staging", BY, now=NOON)
-    await interactive.answered(db, session, "Done.", BY, now=NOON)
+    await interactive.prompt_context(db, session, "Deploy to staging", BY, now=NOON)
+    await interactive.record_response(db, session, "Done.", BY, now=NOON)
 
-    held = await client_sessions.of(db, "one")
+    held = await client_sessions.by_external_id(db, "one")
     assert held is not None
     assert held.summary.startswith("Session with 2 messages."), "it may never say that it ends"
-    await interactive.ended(db, held, BY, now=NOON)
+    await interactive.end(db, held, BY, now=NOON)
     assert [each.summary for each in await clients.recent(db, "o'brien", limit=3)] == [
         'Session with 2 messages. Started: "Deploy to staging" — Ended: "Deploy to staging"'
     ]
@@ -99,13 +99,13 @@ async def test_decisions_corrections_and_preferences_are_raw_episodes_177(db: Da
     session = await opened(db)
     prompt = "No, use pnpm here. Always sign commits. We decided to drop Python 3.9."
 
-    await interactive.told_beside(db, session, prompt, BY, now=NOON)
+    await interactive.prompt_context(db, session, prompt, BY, now=NOON)
 
-    page = await memories.page(db, Filter(), sort=Sort.UPDATED, limit=10)
+    page = await memories.page(db, MemoryFilter(), sort=Sort.UPDATED, limit=10)
     found = {each.category: each for each in page.items}
     assert set(found) == {Category.LEARNING, Category.PREFERENCE, Category.DECISION}
     for each in found.values():
-        assert (each.kind, each.distilled) == (Kind.EPISODIC, False)
+        assert (each.kind, each.distilled) == (MemoryKind.EPISODIC, False)
         assert (each.trust, each.source) == (Trust.UNVERIFIED, Source.CAPTURED)
     assert (await project_context(db, "o'brien", now=NOON)).text.count("- [") == 0
 
@@ -117,9 +117,9 @@ async def test_the_start_of_a_session_stays_within_its_bytes_178(db: Database) -
             wanted = replace(
                 RULE, category=category, observation=words, topic_key=f"{category}/{number}"
             )
-            await keep(db, wanted, now=NOON, redact=OPEN)
+            await save(db, wanted, now=NOON, redact=OPEN)
     session = await opened(db)
 
-    text = await interactive.told_at_start(db, session, BY, now=NOON)
+    text = await interactive.start_context(db, session, BY, now=NOON)
 
     assert 5_000 < len(text) < OUTPUT_CHARS

@@ -13,7 +13,7 @@ import pytest
 from test_conformance_lifecycle import DAYS, NUMBERS, SAID, TOLD, Row
 
 import by_hand
-from lamplighter.domain.sessions.context import tokens
+from lamplighter.domain.sessions.context import estimate_tokens
 from lamplighter.repository.upkeep import migrate
 from living import Home, Server, lately
 from postgres_server import PostgresServer
@@ -119,7 +119,7 @@ def test_said_again_revived_and_told_within_the_budget_40_46_70(kept: Kept) -> N
     block = injected[injected.index("## Operational Memory") :]
     shown = sorted(re.findall(r"\[timing\] (\d\d)x", block))
     assert shown == [f"{n:02}" for n in range(len(shown))]
-    assert 1_890 < tokens(block) <= 2_000
+    assert 1_890 < estimate_tokens(block) <= 2_000
     assert re.match(r"## Operational Memory \(\d+ of 51 memories, ~[\d,]+ tokens\)\n", block)
 
 

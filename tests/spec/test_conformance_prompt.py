@@ -17,8 +17,8 @@ import httpx2
 import pytest
 
 import nursery
-from lamplighter.domain.memory.memory import MEANINGS, OPERATIONAL
-from lamplighter.domain.sessions.context import tokens
+from lamplighter.domain.memory.memory import CATEGORY_MEANINGS, OPERATIONAL
+from lamplighter.domain.sessions.context import estimate_tokens
 from lamplighter.domain.sessions.markers import MEMORY
 from lamplighter.repository.store.database import sqlite_url
 from lamplighter.repository.upkeep import migrate
@@ -75,7 +75,9 @@ def test_all_that_fit_are_told_and_counted_65_67_71(home: Home) -> None:
         "caddy",
         "general",
     ]
-    assert block.startswith(f"## Operational Memory (5 memories, ~{tokens(block)} tokens)\n")
+    assert block.startswith(
+        f"## Operational Memory (5 memories, ~{estimate_tokens(block)} tokens)\n"
+    )
     assert block.endswith(")\n")
     assert not block.endswith("\n\n")
 
@@ -109,8 +111,8 @@ def test_the_whole_block_keeps_within_the_budget_70(home: Home) -> None:
 
     count = len(bullets(block))
     assert [each[:2] for each in sorted(bullets(block))] == [f"{n:02}" for n in range(count)]
-    assert 1_890 < tokens(block) <= 2_000
-    assert f"({count} of 50 memories, ~{tokens(block):,} tokens)\n" in block
+    assert 1_890 < estimate_tokens(block) <= 2_000
+    assert f"({count} of 50 memories, ~{estimate_tokens(block):,} tokens)\n" in block
 
 
 def test_what_does_not_fit_is_skipped_72(home: Home) -> None:
@@ -140,7 +142,7 @@ def test_the_budget_is_set(home: Home, given: dict[str, str], least: int, most: 
     knows(home, *((f"s{n % 9}", f"{n:02} ".ljust(400, "x"), 1 - n / 100) for n in range(50)))
     home.more |= given
 
-    assert least < tokens(told(home)) <= most
+    assert least < estimate_tokens(told(home)) <= most
 
 
 @pytest.mark.parametrize(
@@ -210,7 +212,7 @@ def test_the_surroundings_come_first_and_cost_no_memory_161(home: Home) -> None:
 
     environment, _, block = ran.told["injected"].partition("\n## Operational Memory")
     assert environment.startswith("## Environment\n")
-    assert tokens(environment) > 200
+    assert estimate_tokens(environment) > 200
     assert len(bullets(block)) == 2
 
 
@@ -220,10 +222,10 @@ def test_each_tier_is_told_how_to_record_163_165(home: Home, tier: int) -> None:
 
     section = system[system.index("## Memory Recording") :]
     for category in OPERATIONAL:
-        assert f"{category}: {MEANINGS[category]}" in section
+        assert f"{category}: {CATEGORY_MEANINGS[category]}" in section
     assert "record what is true now" in section
     assert "contradicts the old one" in section
-    assert MEANINGS == {
+    assert CATEGORY_MEANINGS == {
         "timing": "start-up delays, timeout patterns",
         "dependency": "ordering, prerequisites",
         "behavior": "quirks, workarounds, known issues",
@@ -432,7 +434,7 @@ def test_the_preview_is_what_the_next_session_is_told(
     block = ran.told["injected"][ran.told["injected"].find("\n## Operational") + 1 :]
     assert preview["text"] == (block if preview["text"] else "")
     assert (budget == 0) == (preview["text"] == "")
-    assert preview["tokens"] == given["tokens"] == tokens(preview["text"])
+    assert preview["tokens"] == given["tokens"] == estimate_tokens(preview["text"])
     assert [(each["id"], each["position"], each["line"]) for each in preview["included"]] == [
         (each["memory_id"], each["position"], each["line"])
         for each in given["memories"]

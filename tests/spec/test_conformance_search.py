@@ -6,12 +6,12 @@ from typing import Any
 import pytest
 
 from lamplighter.domain.memory.memory import Candidate, Category
-from lamplighter.domain.search.query import sanitised
-from lamplighter.domain.search.search import Method, Wanted
+from lamplighter.domain.search.query import sanitize_query
+from lamplighter.domain.search.search import SearchMethod, SearchRequest
 from lamplighter.repository import Database, writing
 from lamplighter.repository.memory import memories
 from lamplighter.usecases.clients import client_sessions
-from lamplighter.usecases.clients.client_sessions import Opening
+from lamplighter.usecases.clients.client_sessions import NewSession
 from lamplighter.usecases.search.find import READ_LEAST
 from lamplighter.usecases.search.session_search import find
 
@@ -26,7 +26,7 @@ async def keep(db: Database, observation: str, **more: Any) -> int:
 
 
 async def ask(db: Database, query: str, limit: int = 10) -> list[int]:
-    found = await find(db, Wanted(query=query, limit=limit), now=NOON, seconds=10)
+    found = await find(db, SearchRequest(query=query, limit=limit), now=NOON, seconds=10)
     assert not found.partial
     return [each.row.id for each in found.found]
 
@@ -46,10 +46,10 @@ async def test_the_memory_of_a_topic_key_comes_first_116(db: Database) -> None:
     key = await keep(db, "Ten connections", topic_key="config/db")
     below = await keep(db, "Twenty connections", topic_key="config/db/pool")
 
-    found = await find(db, Wanted(query="config/db"), now=NOON, seconds=10)
+    found = await find(db, SearchRequest(query="config/db"), now=NOON, seconds=10)
 
     assert [each.row.id for each in found.found[:2]] == [key, below]
-    assert {each.method for each in found.found[:2]} == {Method.TOPIC_KEY}
+    assert {each.method for each in found.found[:2]} == {SearchMethod.TOPIC_KEY}
 
 
 async def test_however_many_say_the_words_of_a_topic_key_it_comes_first_116(db: Database) -> None:
@@ -60,10 +60,10 @@ async def test_however_many_say_the_words_of_a_topic_key_it_comes_first_116(db: 
     for number in range(READ_LEAST):
         await keep(db, f"config/db {number}", title="config/db")
 
-    found = await find(db, Wanted(query="config/db", limit=3), now=NOON, seconds=10)
+    found = await find(db, SearchRequest(query="config/db", limit=3), now=NOON, seconds=10)
 
     assert found.found[0].row.id == exact
-    assert {each.method for each in found.found} == {Method.TOPIC_KEY}
+    assert {each.method for each in found.found} == {SearchMethod.TOPIC_KEY}
     assert (await ask(db, "config/db/pool", limit=1)) == [below]
 
 
@@ -72,12 +72,12 @@ async def test_one_of_the_words_is_enough_117(db: Database) -> None:
     await keep(db, "Something else")
 
     assert await ask(db, "auth database migration") == [auth]
-    assert sanitised("auth database migration") == '"auth" OR "database" OR "migration"'
+    assert sanitize_query("auth database migration") == '"auth" OR "database" OR "migration"'
 
 
 def test_the_sanitised_form_118() -> None:
     given = ['""', "   ", '"fix" auth', "a   b"]
-    assert [sanitised(each) for each in given] == ["", "", '"fix" OR "auth"', '"a" OR "b"']
+    assert [sanitize_query(each) for each in given] == ["", "", '"fix" OR "auth"', '"a" OR "b"']
 
 
 async def test_a_question_finds_what_it_is_about_119(db: Database) -> None:
@@ -120,14 +120,14 @@ async def test_names_versions_and_parts_of_cjk_are_found_121(
 async def test_one_character_finds_where_it_stands_before_what_stands_beside_121(
     db: Database,
 ) -> None:
-    session, _ = await client_sessions.start(db, Opening(external_id="a", project="x"), now=NOON)
+    session, _ = await client_sessions.start(db, NewSession(external_id="a", project="x"), now=NOON)
     held = await keep(db, "データベースの接続池は二十", session_id=session.id)
     await keep(db, "Something else", session_id=session.id)
 
-    found = await find(db, Wanted(query="池"), now=NOON, seconds=10)
+    found = await find(db, SearchRequest(query="池"), now=NOON, seconds=10)
 
     assert found.found[0].row.id == held
-    assert found.found[0].method is Method.WORDS
+    assert found.found[0].method is SearchMethod.WORDS
 
 
 async def test_the_limit_is_never_exceeded_122(db: Database) -> None:

@@ -10,8 +10,8 @@ from typing import Any
 import httpx2
 from scenario_titles import name_of, titles
 
-from lamplighter.domain.memory.memory import MEANINGS, OPERATIONAL
-from lamplighter.domain.sessions.context import tokens
+from lamplighter.domain.memory.memory import CATEGORY_MEANINGS, OPERATIONAL
+from lamplighter.domain.sessions.context import estimate_tokens
 from lamplighter.domain.sessions.markers import MEMORY
 from lamplighter.repository.store import driver
 from lamplighter.repository.store.database import sqlite_url
@@ -362,9 +362,9 @@ def test_budget_enforced_with_many_memories(home: Home) -> None:
     told = sorted(re.findall(r"\[timing\] (\d\d) ", found))
     assert 15 < len(told) < 20
     assert told == [f"{number:02}" for number in range(len(told))]
-    assert tokens(found) <= 2_000 < tokens(found) + 110
+    assert estimate_tokens(found) <= 2_000 < estimate_tokens(found) + 110
     assert found.startswith(
-        f"## Operational Memory ({len(told)} of 50 memories, ~{tokens(found):,} tokens)\n"
+        f"## Operational Memory ({len(told)} of 50 memories, ~{estimate_tokens(found):,} tokens)\n"
     )
 
 
@@ -375,7 +375,7 @@ def test_budget_is_configurable(home: Home) -> None:
     knows(home, *many())
     home.more["CLAUDEOPS_MEMORY_BUDGET"] = "4000"
 
-    assert 3_890 < tokens(block(home.says("x").told["injected"])) <= 4_000
+    assert 3_890 < estimate_tokens(block(home.says("x").told["injected"])) <= 4_000
 
 
 def test_all_memories_fit_within_budget(home: Home) -> None:
@@ -387,7 +387,9 @@ def test_all_memories_fit_within_budget(home: Home) -> None:
     found = block(home.says("x").told["injected"])
 
     assert found.count("\n- ") == 3
-    assert found.startswith(f"## Operational Memory (3 memories, ~{tokens(found)} tokens)\n")
+    assert found.startswith(
+        f"## Operational Memory (3 memories, ~{estimate_tokens(found)} tokens)\n"
+    )
 
 
 def test_default_confidence_on_creation(home: Home) -> None:
@@ -600,7 +602,7 @@ def test_tier_1_prompt_includes_memory_instructions(home: Home) -> None:
     assert "[MEMORY:category] " in section
     assert "[MEMORY:category:service] " in section
     for category in OPERATIONAL:
-        assert f"- {category}: {MEANINGS[category]}\n" in section
+        assert f"- {category}: {CATEGORY_MEANINGS[category]}\n" in section
     examples = [found.groups() for found in MEMORY.finditer(section)]
     assert len(examples) >= 3
     assert {service is None for _, service, _ in examples} == {True, False}

@@ -11,12 +11,12 @@ import psutil
 
 from lamplighter.domain.memory.memory import Candidate, Category, Trust
 from lamplighter.domain.secrets.redact import Redactor
-from lamplighter.domain.services.cooldown import Use
+from lamplighter.domain.services.cooldown import CooldownUse
 from lamplighter.domain.services.service import Action, ActionKind, Service, Services
-from lamplighter.domain.sessions.session import Plan, Session
+from lamplighter.domain.sessions.session import Session, SessionPlan
 from lamplighter.repository import Database, writing
 from lamplighter.repository.services import cooldowns, events
-from lamplighter.repository.services.events import Filter
+from lamplighter.repository.services.events import EventSelection
 from lamplighter.repository.sessions import sessions
 from lamplighter.repository.upkeep import leases
 from lamplighter.supervisor.actions.gate import Gate
@@ -39,10 +39,10 @@ async def opened(
 ) -> Session:
     """Open a session as the supervisor does, by the leader unless of another epoch."""
     async with writing(db):
-        leader = await leases.get(db) or await leases.take(
+        leader = await leases.get(db) or await leases.acquire(
             db, pid=1, engine="exec", interval_seconds=60, dry_run=False, now=NOON
         )
-        plan = Plan(tier=tier, engine=engine, **more)
+        plan = SessionPlan(tier=tier, engine=engine, **more)
         return await sessions.insert(db, plan, model=None, epoch=epoch or leader.epoch, now=NOON)
 
 
@@ -56,12 +56,12 @@ def with_action(*argv: str, **more: Any) -> Services:
     return Services((Service(name="Web", actions=(action,)),))
 
 
-async def uses(db: Database) -> list[Use]:
-    return await cooldowns.since(db, NOON - timedelta(days=9))
+async def uses(db: Database) -> list[CooldownUse]:
+    return await cooldowns.uses_since(db, NOON - timedelta(days=9))
 
 
 async def told(db: Database) -> list[tuple[str, str]]:
-    found = await events.page(db, Filter(), limit=100)
+    found = await events.page(db, EventSelection(), limit=100)
     return [(each.level, each.text) for each in reversed(found.items)]
 
 

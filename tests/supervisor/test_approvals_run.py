@@ -14,7 +14,7 @@ from typing import TypeVar
 import pytest
 from homes import Home
 
-from lamplighter.domain.actions.approval import Answer, Approval, Choice
+from lamplighter.domain.actions.approval import Approval, ApprovalAnswer, ApprovalChoice
 from lamplighter.domain.errors import Conflict
 from lamplighter.domain.secrets.redact import Redactor
 from lamplighter.repository import Database
@@ -25,7 +25,7 @@ from lamplighter.usecases.sessions.sessions import stop
 T = TypeVar("T")
 
 ASKS = Path(__file__).parents[1] / "fakes" / "asks.py"
-YES = Answer(choice=Choice.APPROVE)
+YES = ApprovalAnswer(choice=ApprovalChoice.APPROVE)
 ACTS = 'echo "$2" >> "$1"'
 STATES = "SELECT state FROM approvals ORDER BY id"
 WAITING = "SELECT count(*) FROM approvals WHERE state = 'open'"
@@ -67,7 +67,7 @@ def asks(home: Home, *names: str) -> subprocess.Popen[bytes]:
     return started
 
 
-def says(home: Home, number: int, answer: Answer) -> Approval:
+def says(home: Home, number: int, answer: ApprovalAnswer) -> Approval:
     """Let a person answer, as the app does."""
     return within(
         home,
@@ -131,7 +131,7 @@ def test_the_probe_waits_for_a_person_and_understands_the_words(home: Home) -> N
     declare(home, "web")
     session = home.start("run", "--tier", "3")
     waits(home)
-    says(home, 1, Answer(choice=Choice.DENY, note="I look at it myself"))
+    says(home, 1, ApprovalAnswer(choice=ApprovalChoice.DENY, note="I look at it myself"))
 
     assert session.wait(20) == 1, "a person is needed"
     [(text,)] = home.rows("SELECT reason FROM escalations")

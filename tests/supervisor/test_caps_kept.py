@@ -8,14 +8,14 @@ import pytest
 from workbench import leading
 
 from lamplighter import clock
-from lamplighter.domain.sessions.cost import Caps
-from lamplighter.domain.sessions.session import Plan, Session, Status
+from lamplighter.domain.sessions.cost import SpendingCaps
+from lamplighter.domain.sessions.session import Session, SessionPlan, Status
 from lamplighter.repository import Database, writing
 from lamplighter.repository.sessions import sessions
 from lamplighter.supervisor.run import recovery, runner
 from lamplighter.supervisor.run.limits import Limits
 
-USUAL = Caps(session=1, chain=3, day=10)
+USUAL = SpendingCaps(session=1, chain=3, day=10)
 SLOW = "0.3"  # longer than the supervisor looks away
 
 
@@ -25,7 +25,7 @@ async def cost(
     """Keep a session that cost so much, some hours ago."""
     async with writing(db):
         at = clock.now() - timedelta(hours=hours)
-        plan = Plan(budget_usd=budget, **more)
+        plan = SessionPlan(budget_usd=budget, **more)
         held = await sessions.insert(db, plan, model=None, epoch=1, now=at)
         found = {"cost_usd": dollars}
         ended = await sessions.end(db, held.id, Status.FAILED, now=at, **found)
@@ -79,9 +79,13 @@ async def test_a_chain_has_what_its_sessions_left(db: Database, tmp_path: Path) 
         second = await cost(db, 1.75, parent_id=first.id)
         await cost(db, 1.0)  # of another chain
         engine = bench.engine
-        left = await runner.remaining_budget(db, USUAL, Plan(parent_id=second.id), engine, now=clock.now())
+        left = await runner.remaining_budget(
+            db, USUAL, SessionPlan(parent_id=second.id), engine, now=clock.now()
+        )
         third = await cost(db, None, parent_id=second.id, budget=0.25)
-        none = await runner.remaining_budget(db, USUAL, Plan(parent_id=third.id), engine, now=clock.now())
+        none = await runner.remaining_budget(
+            db, USUAL, SessionPlan(parent_id=third.id), engine, now=clock.now()
+        )
 
     assert (left.budget_usd, left.why_not) == (0.25, None)
     assert none.why_not == "This chain's 3 dollars are spent; the next round begins another."
@@ -140,7 +144,9 @@ async def test_what_a_killed_session_had_spent_counts(
     words = ("spends", "2", dollars, "0", "hangs")
     async with leading(db, tmp_path, *words, caps=USUAL, limits=limits) as bench:
         session = await bench.make()
-        left = await runner.remaining_budget(db, Caps(day=10), Plan(), bench.engine, now=clock.now())
+        left = await runner.remaining_budget(
+            db, SpendingCaps(day=10), SessionPlan(), bench.engine, now=clock.now()
+        )
 
     assert session.status is Status.TIMED_OUT
     assert session.turns == 2
@@ -150,11 +156,13 @@ async def test_what_a_killed_session_had_spent_counts(
 async def test_the_open_session_of_a_dead_supervisor_counts(db: Database, tmp_path: Path) -> None:
     async with leading(db, tmp_path, "lines", "hm", caps=USUAL) as bench:
         async with writing(db):
-            plan = Plan(engine="model", budget_usd=0.75)
+            plan = SessionPlan(engine="model", budget_usd=0.75)
             await sessions.insert(db, plan, model=None, epoch=1, now=clock.now())
 
         found = await recovery.recover(bench.supervisor.shop, bench.supervisor.load())
-        left = await runner.remaining_budget(db, Caps(day=10), Plan(), bench.engine, now=clock.now())
+        left = await runner.remaining_budget(
+            db, SpendingCaps(day=10), SessionPlan(), bench.engine, now=clock.now()
+        )
 
     assert [each.status for each in found.ended] == [Status.INTERRUPTED]
     assert left.budget_usd == 9.25

@@ -18,15 +18,15 @@ import by_hand
 from lamplighter import clock
 from lamplighter.domain.secrets.redact import Redactor
 from lamplighter.domain.services.service import Service, Services
-from lamplighter.domain.sessions.session import Plan, Status, Trigger
+from lamplighter.domain.sessions.session import SessionPlan, Status, Trigger
 from lamplighter.engines.exec import ExecEngine
 from lamplighter.repository import Database, writing
 from lamplighter.repository.sessions import requests
 from lamplighter.repository.store import tables
-from lamplighter.supervisor.daemon import Rounds, Supervisor
+from lamplighter.supervisor.daemon import RoundSettings, Supervisor
 from lamplighter.supervisor.lease import Lock
 from lamplighter.supervisor.run import runner
-from lamplighter.supervisor.run.context import Workshop
+from lamplighter.supervisor.run.context import SessionContext
 from lamplighter.supervisor.run.files import SessionFiles
 
 ENGINE = Path(__file__).parents[1] / "fakes" / "chain_engine.py"
@@ -56,7 +56,7 @@ class Leading:
         """Let the supervisor answer a request for a chain, which goes as planned."""
         self.script.write_text(json.dumps(plan))
         async with writing(self.db):
-            asked = Plan(trigger=Trigger.MANUAL, **more)
+            asked = SessionPlan(trigger=Trigger.MANUAL, **more)
             await requests.insert(self.db, asked, engine="exec", now=clock.now())
         assert await self.supervisor.step()
 
@@ -87,7 +87,7 @@ class Leading:
 async def leading(db: Database, tmp_path: Path) -> AsyncIterator[Leading]:
     script = tmp_path / "plan.json"
     command = shlex.join([sys.executable, "-S", str(ENGINE), str(script)])
-    shop = Workshop(
+    shop = SessionContext(
         db=db,
         files=SessionFiles(tmp_path / "sessions"),
         engines={"exec": ExecEngine(command)},
@@ -96,7 +96,7 @@ async def leading(db: Database, tmp_path: Path) -> AsyncIterator[Leading]:
         sockets=tmp_path,
     )
     lock = Lock(tmp_path / "lock")
-    supervisor = Supervisor(shop, Rounds(engine="exec"), lambda: SERVICES, lock)
+    supervisor = Supervisor(shop, RoundSettings(engine="exec"), lambda: SERVICES, lock)
     assert await supervisor.lead()
     yield Leading(supervisor, script)
     await supervisor.step_down()
@@ -244,7 +244,7 @@ async def test_a_supervisor_that_died_before_the_next_session_drops_what_was_han
 ) -> None:
     leading.script.write_text(json.dumps({1: refused("web")}))
     dead = leading.supervisor
-    parent = await runner.run(dead.shop, Plan(engine="exec"), SERVICES)
+    parent = await runner.run(dead.shop, SessionPlan(engine="exec"), SERVICES)
     before = await leading.states()
     await dead.lock.release()
 
@@ -291,7 +291,7 @@ async def test_a_session_whose_task_cannot_be_read_at_first_is_made_all_the_same
     by_hand.run(url, "ALTER TABLE findings RENAME TO away")
 
     running = asyncio.create_task(
-        runner.run(leading.supervisor.shop, Plan(engine="exec"), SERVICES)
+        runner.run(leading.supervisor.shop, SessionPlan(engine="exec"), SERVICES)
     )
     async with asyncio.timeout(30):
         while "trying again" not in caplog.text:  # noqa: ASYNC110 - it logs, and tells nobody
@@ -309,7 +309,7 @@ async def test_one_that_is_deposed_while_it_takes_over_waits_its_turn(
 ) -> None:
     """Another one may take the lead between our lock and our first write."""
     first = leading.supervisor
-    await runner.run(first.shop, Plan(engine="exec"), SERVICES)
+    await runner.run(first.shop, SessionPlan(engine="exec"), SERVICES)
     await first.lock.release()
     by_hand.run(url, "UPDATE sessions SET status = 'running', ended_at = NULL")
     by_hand.run(

@@ -13,30 +13,35 @@ import pytest
 from gates import NOON, RESTART, gate, opened, told, uses
 
 from lamplighter import clock
-from lamplighter.domain.actions.approval import Answer, Approval, ApprovalState, Choice
+from lamplighter.domain.actions.approval import (
+    Approval,
+    ApprovalAnswer,
+    ApprovalChoice,
+    ApprovalState,
+)
 from lamplighter.domain.errors import LamplighterError
 from lamplighter.domain.memory.memory import Candidate, Category
-from lamplighter.domain.secrets.redact import Redactor, redactor
-from lamplighter.domain.services.cooldown import Outcome
-from lamplighter.domain.services.service import Action, Approve, Service, Services
-from lamplighter.domain.sessions.session import Plan, Status
+from lamplighter.domain.secrets.redact import Redactor, build_redactor
+from lamplighter.domain.services.cooldown import UseOutcome
+from lamplighter.domain.services.service import Action, ApprovalPolicy, Service, Services
+from lamplighter.domain.sessions.session import SessionPlan, Status
 from lamplighter.repository import Database
 from lamplighter.repository.sessions import approvals
-from lamplighter.repository.sessions.approvals import Filter
-from lamplighter.supervisor.actions.gate import OTHERWISE, Gate, Verdict
+from lamplighter.repository.sessions.approvals import ApprovalFilter
+from lamplighter.supervisor.actions.gate import DECLARATION_CHANGED, Gate, GateVerdict
 from lamplighter.usecases.memory import curate
 from lamplighter.usecases.services import act
 from lamplighter.usecases.sessions import approvals as asking
 from lamplighter.usecases.sessions import sessions
 
-YES, NO = Answer(choice=Choice.APPROVE), Answer(choice=Choice.DENY)
-NOT_NOW = Answer(choice=Choice.DENY, note="Not now")
+YES, NO = ApprovalAnswer(choice=ApprovalChoice.APPROVE), ApprovalAnswer(choice=ApprovalChoice.DENY)
+NOT_NOW = ApprovalAnswer(choice=ApprovalChoice.DENY, note="Not now")
 SECONDS = 20
 TRIES = 60
 
 
 def declared(
-    path: Path, approve: Approve = Approve.ALWAYS, *names: str, say: str = "ran"
+    path: Path, approve: ApprovalPolicy = ApprovalPolicy.ALWAYS, *names: str, say: str = "ran"
 ) -> Services:
     """Return services whose restart adds a line to a file of theirs; a person is asked."""
     return Services(
@@ -74,11 +79,11 @@ class Asked:
     def __init__(self, db: Database, gate: Gate) -> None:
         self.db, self.gate = db, gate
 
-    def wish(self, service: str = "web", **more: Any) -> "asyncio.Task[Verdict]":
+    def wish(self, service: str = "web", **more: Any) -> "asyncio.Task[GateVerdict]":
         return asyncio.create_task(self.gate.run_action(service, "restart", **more))
 
     async def cases(self) -> list[Approval]:
-        found = await approvals.page(self.db, Filter(), limit=100)
+        found = await approvals.page(self.db, ApprovalFilter(), limit=100)
         return list(reversed(found.items))
 
     async def waits(self, count: int = 1) -> list[Approval]:
@@ -90,7 +95,7 @@ class Asked:
                     return found
                 await asyncio.sleep(0.01)
 
-    async def says(self, number: int, answer: Answer, by: str = "anna") -> Approval:
+    async def says(self, number: int, answer: ApprovalAnswer, by: str = "anna") -> Approval:
         now = self.gate.now()
         return await asking.decide(self.db, number, answer, by=by, redact=Redactor(), now=now)
 
@@ -114,8 +119,8 @@ async def test_what_a_person_approves_runs_once(db: Database, tmp_path: Path) ->
     verdict = await asyncio.wait_for(wish, SECONDS)
 
     assert ran(tmp_path) == "ran\n"
-    assert verdict == Verdict(
-        outcome=Outcome.UNCONFIRMED,
+    assert verdict == GateVerdict(
+        outcome=UseOutcome.UNCONFIRMED,
         words="a person agreed; done; not confirmed: Web has no checks",
         use_id=1,
         attempts=1,
@@ -140,7 +145,7 @@ async def test_what_a_person_approves_runs_once(db: Database, tmp_path: Path) ->
     ("answer", "words"), [(NO, "denied by a person"), (NOT_NOW, "denied by a person: Not now")]
 )
 async def test_what_a_person_denies_does_not_run_and_is_not_asked_again(
-    db: Database, tmp_path: Path, answer: Answer, words: str
+    db: Database, tmp_path: Path, answer: ApprovalAnswer, words: str
 ) -> None:
     person = await asked(db, declared(tmp_path))
     wish = person.wish()
@@ -150,8 +155,8 @@ async def test_what_a_person_denies_does_not_run_and_is_not_asked_again(
     first = await asyncio.wait_for(wish, SECONDS)
     again = await asyncio.wait_for(person.wish(reason="But it is urgent"), SECONDS)
 
-    assert (first.outcome, first.words, first.asked) == (Outcome.REFUSED, words, "denied")
-    assert (again.outcome, again.words) == (Outcome.REFUSED, words)
+    assert (first.outcome, first.words, first.asked) == (UseOutcome.REFUSED, words, "denied")
+    assert (again.outcome, again.words) == (UseOutcome.REFUSED, words)
     assert await person.states() == ["denied"]
     assert ran(tmp_path) == ""
     assert [(use.outcome, use.text, use.spent) for use in await uses(db)] == [
@@ -164,7 +169,7 @@ async def test_what_nobody_answers_does_not_run(db: Database, tmp_path: Path) ->
 
     verdict = await asyncio.wait_for(person.wish(), SECONDS)
 
-    assert (verdict.outcome, verdict.asked) == (Outcome.REFUSED, "expired")
+    assert (verdict.outcome, verdict.asked) == (UseOutcome.REFUSED, "expired")
     assert verdict.words == "nobody answered within 0.1 s"
     assert await person.states() == ["expired"]
     assert ran(tmp_path) == ""
@@ -195,7 +200,7 @@ async def test_what_a_person_writes_instead_runs_when_a_person_approves_it(
     [case] = await person.waits()
 
     argv = telling(tmp_path / "Web", "another").argv
-    edit = Answer(choice=Choice.EDIT, argv=argv, note="The other one")
+    edit = ApprovalAnswer(choice=ApprovalChoice.EDIT, argv=argv, note="The other one")
     edited = await person.says(case.id, edit, by="anna")
     [waits] = await person.waits()
     assert waits == edited
@@ -221,7 +226,7 @@ async def test_what_a_person_wrote_and_another_denied_is_denied(
     person = await asked(db, declared(tmp_path))
     wish = person.wish()
     [case] = await person.waits()
-    edited = await person.says(case.id, Answer(choice=Choice.EDIT, note="Careful"))
+    edited = await person.says(case.id, ApprovalAnswer(choice=ApprovalChoice.EDIT, note="Careful"))
     await person.says(edited.id, NO)
 
     first = await asyncio.wait_for(wish, SECONDS)
@@ -275,7 +280,7 @@ async def test_a_session_that_ends_leaves_nothing_to_approve(db: Database, tmp_p
     wish = person.wish()
     await person.waits()
 
-    ending = sessions.Ending(status=Status.STOPPED, reason="An operator stopped it.")
+    ending = sessions.SessionEnd(status=Status.STOPPED, reason="An operator stopped it.")
     await sessions.finish(db, person.gate.session, ending, redact=Redactor(), now=NOON)
     verdict = await asyncio.wait_for(wish, SECONDS)
 
@@ -288,7 +293,7 @@ def broken() -> Services:
 
 
 def otherwise(path: Path) -> Callable[[], Services]:
-    return lambda: declared(path, Approve.ALWAYS, say="changed")
+    return lambda: declared(path, ApprovalPolicy.ALWAYS, say="changed")
 
 
 @pytest.mark.parametrize(
@@ -312,42 +317,42 @@ async def test_what_services_yaml_declares_otherwise_after_the_yes_does_not_run(
     await person.says(case.id, YES)
     verdict = await asyncio.wait_for(wish, SECONDS)
 
-    assert (verdict.outcome, verdict.words) == (Outcome.REFUSED, words)
+    assert (verdict.outcome, verdict.words) == (UseOutcome.REFUSED, words)
     assert await person.states() == ["withdrawn"]
     assert ran(tmp_path) == ""
 
 
-@pytest.mark.parametrize("approve", [Approve.NEVER, Approve.ALWAYS])
+@pytest.mark.parametrize("approve", [ApprovalPolicy.NEVER, ApprovalPolicy.ALWAYS])
 @pytest.mark.parametrize("current", [otherwise, lambda _: lambda: Services(), lambda _: broken])
 async def test_what_services_yaml_declares_no_more_is_neither_run_nor_asked_for(
     db: Database,
     tmp_path: Path,
-    approve: Approve,
+    approve: ApprovalPolicy,
     current: Callable[[Path], Callable[[], Services]],
 ) -> None:
     person = await asked(db, declared(tmp_path, approve), current=current(tmp_path))
 
     verdict = await person.gate.run_action("web", "restart")
 
-    assert (verdict.outcome, verdict.words) == (Outcome.REFUSED, OTHERWISE)
+    assert (verdict.outcome, verdict.words) == (UseOutcome.REFUSED, DECLARATION_CHANGED)
     assert (await person.cases(), await uses(db), ran(tmp_path)) == ([], [], "")
 
 
 async def test_two_wishes_wait_at_once_and_each_has_its_own_answer(
     db: Database, tmp_path: Path
 ) -> None:
-    person = await asked(db, declared(tmp_path, Approve.ALWAYS, "one", "two"))
+    person = await asked(db, declared(tmp_path, ApprovalPolicy.ALWAYS, "one", "two"))
     one = person.wish("one")
     await person.waits(1)
     two = person.wish("two")
     cases = {each.service: each.id for each in await person.waits(2)}
 
     await person.says(cases["two"], YES)
-    assert (await asyncio.wait_for(two, SECONDS)).outcome is Outcome.UNCONFIRMED
+    assert (await asyncio.wait_for(two, SECONDS)).outcome is UseOutcome.UNCONFIRMED
     assert not one.done()
     await person.says(cases["one"], NO)
 
-    assert (await asyncio.wait_for(one, SECONDS)).outcome is Outcome.REFUSED
+    assert (await asyncio.wait_for(one, SECONDS)).outcome is UseOutcome.REFUSED
     assert (ran(tmp_path, "one"), ran(tmp_path, "two")) == ("", "ran\n")
 
 
@@ -379,7 +384,7 @@ async def test_who_joined_a_wish_is_told_when_the_first_one_goes(
     first.cancel()
     verdict = await asyncio.wait_for(second, SECONDS)
 
-    assert (verdict.outcome, verdict.ran) == (Outcome.REFUSED, False)
+    assert (verdict.outcome, verdict.ran) == (UseOutcome.REFUSED, False)
     assert await person.states() == ["withdrawn"]
 
 
@@ -411,7 +416,7 @@ async def test_a_cooldown_that_is_used_up_while_a_person_thinks_holds(
     [case] = await person.waits()
     for _ in range(2):
         use = await act.reserve(db, await opened(db), "Web", RESTART, now=NOON)
-        await act.settle(db, use, Outcome.SUCCESS, text="done", now=NOON)
+        await act.settle(db, use, UseOutcome.SUCCESS, text="done", now=NOON)
 
     await person.says(case.id, YES)
     verdict = await asyncio.wait_for(wish, SECONDS)
@@ -427,22 +432,22 @@ async def test_a_cooldown_that_is_used_up_while_a_person_thinks_holds(
 async def test_first_asks_until_a_person_agreed_to_exactly_this(
     db: Database, tmp_path: Path
 ) -> None:
-    person = await asked(db, declared(tmp_path, Approve.FIRST))
+    person = await asked(db, declared(tmp_path, ApprovalPolicy.FIRST))
     wish = person.wish()
     [case] = await person.waits()
     await person.says(case.id, YES)
     await asyncio.wait_for(wish, SECONDS)
 
-    later = await asked(db, declared(tmp_path, Approve.FIRST))
+    later = await asked(db, declared(tmp_path, ApprovalPolicy.FIRST))
     again = await asyncio.wait_for(later.wish(), SECONDS)
     assert (again.outcome, again.words) == (
-        Outcome.UNCONFIRMED,
+        UseOutcome.UNCONFIRMED,
         "done; not confirmed: Web has no checks",
     )
     assert ran(tmp_path) == "ran\n" * 2
 
     at = NOON + timedelta(hours=5)
-    other = await asked(db, declared(tmp_path, Approve.FIRST, say="other"), now=lambda: at)
+    other = await asked(db, declared(tmp_path, ApprovalPolicy.FIRST, say="other"), now=lambda: at)
     asks = other.wish()
     [case] = await other.waits()
     await other.says(case.id, NO)
@@ -452,10 +457,10 @@ async def test_first_asks_until_a_person_agreed_to_exactly_this(
 async def test_a_command_that_a_person_wrote_is_no_yes_to_the_declared_one(
     db: Database, tmp_path: Path
 ) -> None:
-    person = await asked(db, declared(tmp_path, Approve.FIRST))
+    person = await asked(db, declared(tmp_path, ApprovalPolicy.FIRST))
     wish = person.wish()
     [case] = await person.waits()
-    edit = Answer(choice=Choice.EDIT, argv=("/bin/true",))
+    edit = ApprovalAnswer(choice=ApprovalChoice.EDIT, argv=("/bin/true",))
     await person.says((await person.says(case.id, edit)).id, YES)
     await asyncio.wait_for(wish, SECONDS)
 
@@ -482,7 +487,7 @@ async def test_a_dry_run_asks_nobody(db: Database, tmp_path: Path) -> None:
 
     verdict = await asyncio.wait_for(person.wish(), SECONDS)
 
-    assert verdict.outcome is Outcome.WOULD
+    assert verdict.outcome is UseOutcome.WOULD
     assert verdict.words.startswith("would ask a person, then run restart of Web: /bin/sh")
     assert await person.cases() == []
 
@@ -502,7 +507,7 @@ async def test_a_person_sees_which_memories_a_session_was_told_of_the_service(
     leader = await opened(db)
     begun = await sessions.begin(
         db,
-        Plan(tier=3, engine="exec"),
+        SessionPlan(tier=3, engine="exec"),
         services=declared(tmp_path),
         epoch=leader.leader_epoch,
         now=NOON,
@@ -520,7 +525,7 @@ async def test_a_person_sees_which_memories_a_session_was_told_of_the_service(
 async def test_what_is_secret_in_a_command_is_shown_to_nobody_and_still_run(
     db: Database, tmp_path: Path
 ) -> None:
-    masks = redactor([("WEB_TOKEN", "correct-horse-battery")])
+    masks = build_redactor([("WEB_TOKEN", "correct-horse-battery")])
     services = declared(tmp_path, say="correct-horse-battery")
     person = await asked(db, services, redact=masks)
     wish = person.wish(reason="The token is correct-horse-battery")
@@ -530,7 +535,9 @@ async def test_what_is_secret_in_a_command_is_shown_to_nobody_and_still_run(
     assert case.reason == "The token is [REDACTED:WEB_TOKEN]"
     shown = await db.fetch_all("SELECT row FROM changes WHERE entity = 'approval'")
     assert "correct-horse" not in str([row["row"] for row in shown])
-    edit = Answer(choice=Choice.EDIT, argv=(*case.shown[:-1], "[REDACTED:WEB_TOKEN]", "more"))
+    edit = ApprovalAnswer(
+        choice=ApprovalChoice.EDIT, argv=(*case.shown[:-1], "[REDACTED:WEB_TOKEN]", "more")
+    )
     edited = await person.says(case.id, edit)
     await person.says(edited.id, YES)
     await asyncio.wait_for(wish, SECONDS)

@@ -12,14 +12,19 @@ import pytest
 from workbench import ModelEngine, Workbench, leading
 
 from lamplighter.domain.services.service import Action, ActionKind, Service, Services
-from lamplighter.domain.sessions.cost import Caps, Charge, allowance, overspent
-from lamplighter.domain.sessions.exit_reasons import in_words
+from lamplighter.domain.sessions.cost import (
+    Charge,
+    SpendingCaps,
+    compute_allowance,
+    overspend_reason,
+)
+from lamplighter.domain.sessions.exit_reasons import describe_exit
 from lamplighter.domain.sessions.session import Status
-from lamplighter.domain.sessions.transcript import Spent, Usage
+from lamplighter.domain.sessions.transcript import Usage, UsageReport
 from lamplighter.repository import Database
 from lamplighter.repository.sessions import sessions
 from lamplighter.supervisor.run.follow import DRAINED, STOPPED
-from lamplighter.supervisor.run.limits import Limits, Watch
+from lamplighter.supervisor.run.limits import Limits, LimitWatch
 from lamplighter.supervisor.run.recovery import INTERRUPTED
 from lamplighter.supervisor.run.runner import LINGERED
 from lamplighter.usecases.sessions import sessions as lifecycle
@@ -126,16 +131,16 @@ async def test_a_session_whose_time_is_over_begins_no_action_before_it_ends(
 
 def test_every_reason_in_the_docs_is_one_that_is_given() -> None:
     told = set(promised())
-    watch = Watch(Limits(), asyncio.Event())
+    watch = LimitWatch(Limits(), asyncio.Event())
     day = [Charge(NOON - timedelta(hours=each), 2.5) for each in (5, 4, 3, 2)]
-    usual = Caps(session=1, chain=3, day=10)
+    usual = SpendingCaps(session=1, chain=3, day=10)
     full = replace(watch, began=watch.began - 1_000)
     mute = replace(watch, heard=watch.heard - 400)
     given = {
-        (FAILED, overspent(Spent(51, Usage(), None), turns=50, dollars=1)),
-        (FAILED, overspent(Spent(3, Usage(), 1.2345), turns=50, dollars=1)),
-        (FAILED, allowance(usual, chain=0, day=day, now=NOON).why_not),
-        (FAILED, allowance(usual, chain=3, day=[], now=NOON).why_not),
+        (FAILED, overspend_reason(UsageReport(51, Usage(), None), turns=50, dollars=1)),
+        (FAILED, overspend_reason(UsageReport(3, Usage(), 1.2345), turns=50, dollars=1)),
+        (FAILED, compute_allowance(usual, chain=0, day=day, now=NOON).why_not),
+        (FAILED, compute_allowance(usual, chain=3, day=[], now=NOON).why_not),
         watch.due(unfinished=2**27),
         full.due(),
         mute.due(),
@@ -164,4 +169,4 @@ def test_every_reason_in_the_docs_is_one_that_is_given() -> None:
     ],
 )
 def test_an_exit_is_told_in_words(status: int | None, words: str) -> None:
-    assert in_words(status) == words
+    assert describe_exit(status) == words

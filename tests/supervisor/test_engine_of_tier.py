@@ -6,11 +6,11 @@ import pytest
 from workbench import leading
 
 from lamplighter import clock
-from lamplighter.domain.sessions.session import Plan, Trigger
+from lamplighter.domain.sessions.session import SessionPlan, Trigger
 from lamplighter.engines.exec import ExecEngine
 from lamplighter.repository import Database, writing
 from lamplighter.repository.sessions import requests
-from lamplighter.supervisor.daemon import Rounds
+from lamplighter.supervisor.daemon import RoundSettings
 
 HANDS_ON = ("lines", "[ESCALATE:web] it does not answer")
 TIERS = {2: "second", 3: "third"}
@@ -35,9 +35,9 @@ async def test_each_tier_has_its_engine_and_a_chain_keeps_the_one_asked_for(
         engine = bench.supervisor.shop.engines["exec"]
         assert isinstance(engine, ExecEngine)
         bench.change(engines=dict.fromkeys(["exec", *TIERS.values()], engine))
-        bench.supervisor.rounds = Rounds(engine="exec", engines=TIERS)
+        bench.supervisor.rounds = RoundSettings(engine="exec", engines=TIERS)
         async with writing(db):
-            plan = Plan(trigger=Trigger.MANUAL, tier=int(str(asked["tier"])))
+            plan = SessionPlan(trigger=Trigger.MANUAL, tier=int(str(asked["tier"])))
             named = asked.get("engine")
             await requests.insert(db, plan, engine=str(named) if named else None, now=clock.now())
 
@@ -50,7 +50,7 @@ async def test_rounds_are_made_by_the_engine_of_tier_1(db: Database, tmp_path: P
     async with leading(db, tmp_path, *HANDS_ON) as bench:
         engine = bench.supervisor.shop.engines["exec"]
         bench.change(engines=dict.fromkeys(["exec", *TIERS.values()], engine))
-        bench.supervisor.rounds = Rounds(engine="exec", engines=TIERS)
+        bench.supervisor.rounds = RoundSettings(engine="exec", engines=TIERS)
 
         assert await bench.supervisor.step()
 

@@ -25,15 +25,15 @@ from gates import (
 
 from lamplighter.domain.actions.policy import REFUSALS
 from lamplighter.domain.secrets.redact import Redactor
-from lamplighter.domain.services.cooldown import Outcome, Use
+from lamplighter.domain.services.cooldown import CooldownUse, UseOutcome
 from lamplighter.domain.services.service import ActionKind, Services
 from lamplighter.domain.sessions.session import Status
-from lamplighter.engines.bounded import Ended
+from lamplighter.engines.bounded import ProgramResult
 from lamplighter.repository import Database, writing
 from lamplighter.repository.sessions import sessions
 from lamplighter.repository.store.driver import OperationalError
 from lamplighter.repository.upkeep import leases
-from lamplighter.supervisor.actions.gate import SHOWN_CHARS, UNKEPT, Verdict
+from lamplighter.supervisor.actions.gate import NOT_RECORDED, SHOWN_CHARS, GateVerdict
 
 
 async def test_what_ran_is_a_use_with_what_it_said(db: Database) -> None:
@@ -43,15 +43,15 @@ async def test_what_ran_is_a_use_with_what_it_said(db: Database) -> None:
     verdict = await gate(db, session, services=services).run_action("WEB", "restart")
 
     words = "done: one two; not confirmed: Web has no checks"
-    assert verdict == Verdict(
-        outcome=Outcome.UNCONFIRMED, words=words, use_id=1, attempts=1, exit_code=0
+    assert verdict == GateVerdict(
+        outcome=UseOutcome.UNCONFIRMED, words=words, use_id=1, attempts=1, exit_code=0
     )
     assert await uses(db) == [
-        Use(
+        CooldownUse(
             id=1,
             service="Web",
             action=ActionKind.RESTART,
-            outcome=Outcome.UNCONFIRMED,
+            outcome=UseOutcome.UNCONFIRMED,
             created_at=NOON,
             name="restart",
             text=words,
@@ -85,7 +85,7 @@ async def test_what_is_not_declared_or_not_of_this_session_is_refused_in_words(
 
     verdict = await gate(db, session).run_action(service, action)
 
-    assert verdict == Verdict(outcome=Outcome.REFUSED, words=words)
+    assert verdict == GateVerdict(outcome=UseOutcome.REFUSED, words=words)
     assert not [use for use in await uses(db) if use.spent]
 
 
@@ -107,7 +107,7 @@ async def test_a_session_that_is_over_acts_no_more(db: Database) -> None:
 
     verdict = await asked.run_action("web", "restart")
 
-    assert (verdict.outcome, verdict.words) == (Outcome.REFUSED, "its session is over")
+    assert (verdict.outcome, verdict.words) == (UseOutcome.REFUSED, "its session is over")
 
 
 async def test_a_session_that_is_asked_to_stop_begins_nothing_more(db: Database) -> None:
@@ -118,7 +118,7 @@ async def test_a_session_that_is_asked_to_stop_begins_nothing_more(db: Database)
 
     verdict = await asked.run_action("web", "restart")
 
-    assert (verdict.outcome, verdict.words) == (Outcome.REFUSED, "its session is over")
+    assert (verdict.outcome, verdict.words) == (UseOutcome.REFUSED, "its session is over")
     assert not verdict.ran
 
 
@@ -128,7 +128,7 @@ async def test_a_session_that_is_brought_to_its_end_begins_nothing_more(db: Data
 
     verdict = await asked.run_action("web", "restart")
 
-    assert (verdict.outcome, verdict.words) == (Outcome.REFUSED, "its session is over")
+    assert (verdict.outcome, verdict.words) == (UseOutcome.REFUSED, "its session is over")
     assert await asked.stopped() == "its session is over"
     assert await uses(db) == []
 
@@ -138,25 +138,25 @@ async def test_a_session_of_another_leader_acts_no_more(db: Database, epoch: int
     session = await opened(db, epoch=epoch or 0)
     if epoch is None:  # it was the leader's, until another one took over
         async with writing(db):
-            await leases.take(
+            await leases.acquire(
                 db, pid=2, engine="exec", interval_seconds=60, dry_run=False, now=NOON
             )
 
     verdict = await gate(db, session).run_action("web", "restart")
 
-    assert (verdict.outcome, verdict.words) == (Outcome.REFUSED, "its session is over")
+    assert (verdict.outcome, verdict.words) == (UseOutcome.REFUSED, "its session is over")
     assert not verdict.ran
 
 
 async def test_a_refusal_is_kept_and_said_but_does_not_count(db: Database) -> None:
     asked = gate(db, await opened(db))
     for _ in range(2):
-        assert (await asked.run_action("web", "restart")).outcome is Outcome.UNCONFIRMED
+        assert (await asked.run_action("web", "restart")).outcome is UseOutcome.UNCONFIRMED
 
     third, fourth = [await asked.run_action("web", "restart") for _ in range(2)]
 
     words = "2 of 2 in 4 h are used; free again at 16:00 UTC"
-    assert third == Verdict(outcome=Outcome.REFUSED, words=words, use_id=3)
+    assert third == GateVerdict(outcome=UseOutcome.REFUSED, words=words, use_id=3)
     assert (fourth.words, fourth.use_id) == (words, 4)
     assert [(use.outcome, use.attempts) for use in await uses(db)] == [
         ("unconfirmed", 1),
@@ -166,7 +166,7 @@ async def test_a_refusal_is_kept_and_said_but_does_not_count(db: Database) -> No
     ]
     assert await told(db) == [("warning", f"Restart refused: {words}.")] * 2
     later = gate(db, asked.session, now=lambda: NOON + timedelta(hours=4))
-    assert (await later.run_action("web", "restart")).outcome is Outcome.UNCONFIRMED
+    assert (await later.run_action("web", "restart")).outcome is UseOutcome.UNCONFIRMED
 
 
 async def test_each_service_and_each_kind_has_a_cooldown_of_its_own(db: Database) -> None:
@@ -175,7 +175,7 @@ async def test_each_service_and_each_kind_has_a_cooldown_of_its_own(db: Database
     wishes = [("web", "restart")] * 3 + [("web", "redeployment")] * 2 + [("other", "restart")] * 3
     outcomes = [(await asked.run_action(*wish)).outcome for wish in wishes]
 
-    ok, no = Outcome.UNCONFIRMED, Outcome.REFUSED
+    ok, no = UseOutcome.UNCONFIRMED, UseOutcome.REFUSED
     assert outcomes == [ok, ok, no, ok, no, ok, ok, no]
 
 
@@ -186,7 +186,7 @@ async def test_a_dry_run_says_what_it_would_do_and_uses_nothing(db: Database) ->
 
     words = "would run restart of Web: /bin/true"
     assert [(each.outcome, each.words, each.ran) for each in verdicts] == [
-        (Outcome.WOULD, words, False)
+        (UseOutcome.WOULD, words, False)
     ] * 3
     assert [(use.outcome, use.text, use.spent) for use in await uses(db)] == [
         ("would", words, False)
@@ -213,7 +213,7 @@ async def test_twenty_wishes_of_one_session_at_once_are_one_action_after_the_oth
     count = 0
     for _ in range(3):
         verdicts = await asyncio.gather(*(asked.run_action("web", "restart") for _ in range(20)))
-        count += Counter(each.outcome for each in verdicts)[Outcome.UNCONFIRMED]
+        count += Counter(each.outcome for each in verdicts)[UseOutcome.UNCONFIRMED]
 
     assert count == 2
     assert acted.read_text() == "begins\nends\n" * 2, "one had not ended when the other began"
@@ -229,8 +229,8 @@ async def test_while_one_action_on_a_service_runs_another_is_refused(db: Databas
     first.cancel()
     await asyncio.gather(first, return_exceptions=True)
 
-    assert [(each.outcome, each.words) for each in others] == [(Outcome.REFUSED, UNDER_WAY)] * 2
-    assert elsewhere.outcome is Outcome.UNCONFIRMED
+    assert [(each.outcome, each.words) for each in others] == [(UseOutcome.REFUSED, UNDER_WAY)] * 2
+    assert elsewhere.outcome is UseOutcome.UNCONFIRMED
 
 
 async def test_a_second_attempt_is_part_of_the_same_use_where_a_first_is_known_to_fail(
@@ -283,11 +283,11 @@ async def test_a_second_attempt_waits_for_what_else_is_under_way_on_the_service(
     other.cancel()
     await asyncio.gather(other, return_exceptions=True)
 
-    assert (second.outcome, second.words) == (Outcome.REFUSED, UNDER_WAY)
+    assert (second.outcome, second.words) == (UseOutcome.REFUSED, UNDER_WAY)
 
 
 async def test_what_is_killed_while_it_settles_stays_reserved_and_counts(db: Database) -> None:
-    async def broken(*_: object, **__: object) -> Ended:
+    async def broken(*_: object, **__: object) -> ProgramResult:
         raise MemoryError
 
     asked = gate(db, await opened(db), execute=broken)
@@ -306,7 +306,7 @@ async def test_what_has_run_is_never_called_not_done_where_it_cannot_be_written_
     asked = gate(db, await opened(db))
     ran = asked.execute
 
-    async def then_nobody_writes(*given: Any, **more: Any) -> Ended:
+    async def then_nobody_writes(*given: Any, **more: Any) -> ProgramResult:
         ended = await ran(*given, **more)
         db.fence = gone
         return ended
@@ -318,9 +318,9 @@ async def test_what_has_run_is_never_called_not_done_where_it_cannot_be_written_
     verdict = await asked.run_action("web", "restart")
     db.fence = None
 
-    assert (verdict.outcome, verdict.words) == (Outcome.UNCONFIRMED, f"done; {UNKEPT}")
+    assert (verdict.outcome, verdict.words) == (UseOutcome.UNCONFIRMED, f"done; {NOT_RECORDED}")
     [use] = await uses(db)
-    assert use.outcome is Outcome.RESERVED, "it counts, and is settled when its session ends"
+    assert use.outcome is UseOutcome.RESERVED, "it counts, and is settled when its session ends"
 
 
 async def test_a_secret_is_masked_before_what_an_action_said_is_cut(db: Database) -> None:
@@ -345,7 +345,7 @@ async def test_a_second_attempt_is_only_of_the_same_session_and_action(db: Datab
     unknown = await one.run_action("other", "restart", again=99)
 
     assert (elsewhere.use_id, elsewhere.attempts) == (2, 1)
-    assert another.outcome is Outcome.REFUSED
+    assert another.outcome is UseOutcome.REFUSED
     assert (unknown.use_id, unknown.attempts) == (4, 1)
 
 
@@ -358,4 +358,4 @@ async def test_no_second_attempt_is_made_by_a_session_that_is_over(db: Database)
 
     second = await asked.run_action("web", "fails", again=first.use_id)
 
-    assert (second.outcome, second.words) == (Outcome.REFUSED, "its session is over")
+    assert (second.outcome, second.words) == (UseOutcome.REFUSED, "its session is over")

@@ -14,8 +14,8 @@ from homes import Home
 
 import by_hand
 from lamplighter import clock
-from lamplighter.domain.services.cooldown import Outcome
-from lamplighter.domain.sessions.session import Plan
+from lamplighter.domain.services.cooldown import UseOutcome
+from lamplighter.domain.sessions.session import SessionPlan
 from lamplighter.repository import Database, writing
 from lamplighter.repository.services import cooldowns
 from lamplighter.repository.sessions import sessions
@@ -73,10 +73,10 @@ async def opened(db: Database, count: int) -> list[int]:
     """Open sessions that may all act."""
     now = clock.now()
     async with writing(db):
-        leader = await leases.take(
+        leader = await leases.acquire(
             db, pid=1, engine="exec", interval_seconds=60, dry_run=False, now=now
         )
-        plan = Plan(tier=3, engine="exec")
+        plan = SessionPlan(tier=3, engine="exec")
         made = [
             await sessions.insert(db, plan, model=None, epoch=leader.epoch, now=now)
             for _ in range(count)
@@ -144,7 +144,7 @@ async def test_killed_again_and_again_while_it_acts_the_gate_never_acts_too_ofte
         for (point, service, action), ended in zip(wishes, came, strict=True)
         if (point, ended) == ("after", "killed")
     )
-    used = await act.standings(db, SERVICES, now=clock.now())
+    used = await act.usage_by_service(db, SERVICES, now=clock.now())
     for service in SERVICES:
         for found in used[service]:
             acted = runs(tmp_path, service, found.action)
@@ -161,9 +161,9 @@ async def test_what_a_kill_leaves_reserved_is_kept_as_used(
     came = asked(tmp_path, url, [*kills, ("before", "svc1", "restart")])
 
     assert came == ["killed", "killed", "refused"]
-    uses = await cooldowns.of(db, [1, 2, 3])
+    uses = await cooldowns.of_sessions(db, [1, 2, 3])
     abandoned = "its session ended before it was settled"
-    assert [(use.outcome, use.text) for use in uses[:2]] == [(Outcome.ABANDONED, abandoned)] * 2
+    assert [(use.outcome, use.text) for use in uses[:2]] == [(UseOutcome.ABANDONED, abandoned)] * 2
     assert [use.spent for use in uses] == [True, True, False]
     assert uses[2].text.startswith("2 of 2 in 4 h are used; free again at ")
     ended = [await sessions.get(db, number) for number in (1, 2)]

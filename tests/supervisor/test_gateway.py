@@ -20,10 +20,10 @@ from gates import (
 )
 
 from lamplighter.domain.secrets.redact import Redactor
-from lamplighter.domain.services.cooldown import Outcome
+from lamplighter.domain.services.cooldown import UseOutcome
 from lamplighter.engines.probe import gate_client
 from lamplighter.repository import Database
-from lamplighter.supervisor.actions.gate import Verdict
+from lamplighter.supervisor.actions.gate import GateVerdict
 from lamplighter.supervisor.tools import gateway
 from lamplighter.supervisor.tools.toolbox import Toolbox
 
@@ -50,12 +50,12 @@ async def test_how_an_action_failed_is_told_in_words_and_is_a_use(
 
     verdict = await asked.run_action("web", "restart")
 
-    expected = Verdict(
-        outcome=Outcome.FAILURE, words=words, use_id=1, attempts=1, exit_code=exit_code
+    expected = GateVerdict(
+        outcome=UseOutcome.FAILURE, words=words, use_id=1, attempts=1, exit_code=exit_code
     )
     assert verdict == expected
     [use] = await uses(db)
-    assert (use.outcome, use.text, use.spent) == (Outcome.FAILURE, words, True)
+    assert (use.outcome, use.text, use.spent) == (UseOutcome.FAILURE, words, True)
     assert not asked.busy
 
 
@@ -79,10 +79,10 @@ if sys.argv[2] == "stays":
 
 @pytest.mark.parametrize(
     ("mode", "seconds", "outcome"),
-    [("leaves", 30.0, Outcome.UNCONFIRMED), ("stays", 2.0, Outcome.FAILURE)],
+    [("leaves", 30.0, UseOutcome.UNCONFIRMED), ("stays", 2.0, UseOutcome.FAILURE)],
 )
 async def test_a_daemon_that_an_action_leaves_and_that_hears_nothing_ends_with_it(
-    db: Database, tmp_path: Path, mode: str, seconds: float, outcome: Outcome
+    db: Database, tmp_path: Path, mode: str, seconds: float, outcome: UseOutcome
 ) -> None:
     argv = (sys.executable, "-c", DAEMON, str(tmp_path / "up"), mode)
     asked = gate(db, await opened(db), services=with_action(*argv, timeout=seconds))
@@ -101,7 +101,7 @@ async def test_a_gigabyte_of_output_is_read_and_dropped(db: Database) -> None:
 
     verdict = await asked.run_action("web", "restart")
 
-    assert verdict.outcome is Outcome.UNCONFIRMED
+    assert verdict.outcome is UseOutcome.UNCONFIRMED
     assert verdict.words.startswith("done: xxxx")
     assert len(verdict.words) < 450
     assert psutil.Process().memory_info().rss - before < 50_000_000
@@ -139,26 +139,26 @@ async def test_whoever_is_cancelled_leaves_nothing_running_and_a_failure(
 
     assert running(str(tmp_path / "up")) == []
     [use] = await uses(db)
-    assert (use.outcome, use.text) == (Outcome.FAILURE, "ended with its session")
+    assert (use.outcome, use.text) == (UseOutcome.FAILURE, "ended with its session")
     assert not asked.busy
 
 
 async def test_the_socket_answers_each_question_in_a_line(db: Database, tmp_path: Path) -> None:
     asked = gate(db, await opened(db))
-    async with gateway.opened(Toolbox(gate=asked), tmp_path / "gate.sock") as door:
+    async with gateway.serve_gate(Toolbox(gate=asked), tmp_path / "gate.sock") as door:
         ran = await gate_client.run_action(str(door), "web", "restart")
         refused = await gate_client.run_action(str(door), "plex", "restart")
     over = await gate_client.run_action(str(door), "web", "restart")
 
-    assert ran == gate_client.Verdict(
-        Outcome.UNCONFIRMED,
+    assert ran == gate_client.GateAnswer(
+        UseOutcome.UNCONFIRMED,
         "done; not confirmed: Web has no checks",
         use=1,
         attempts=1,
         exit_code=0,
     )
-    assert refused == gate_client.Verdict(Outcome.REFUSED, "'plex' is not in services.yaml")
-    assert over.outcome is Outcome.REFUSED
+    assert refused == gate_client.GateAnswer(UseOutcome.REFUSED, "'plex' is not in services.yaml")
+    assert over.outcome is UseOutcome.REFUSED
     assert over.words.startswith("the gate does not answer: ")
     assert not door.exists()
 
@@ -187,7 +187,7 @@ async def test_a_question_that_is_none_is_refused_and_the_next_one_is_answered(
     db: Database, tmp_path: Path, question: bytes, words: str
 ) -> None:
     asked = gate(db, await opened(db))
-    async with gateway.opened(Toolbox(gate=asked), tmp_path / "gate.sock") as door:
+    async with gateway.serve_gate(Toolbox(gate=asked), tmp_path / "gate.sock") as door:
         reader, writer = await asyncio.open_unix_connection(door)
         writer.write(question + b"\n" + b'{"service": "web", "action": "restart", "again": "x"}\n')
         answers = [json.loads(await reader.readline()) for _ in range(2)]
@@ -201,7 +201,7 @@ async def test_a_question_that_is_none_is_refused_and_the_next_one_is_answered(
 
 
 async def test_a_question_without_end_is_not_listened_to(db: Database, tmp_path: Path) -> None:
-    async with gateway.opened(
+    async with gateway.serve_gate(
         Toolbox(gate=gate(db, await opened(db))), tmp_path / "gate.sock"
     ) as door:
         reader, writer = await asyncio.open_unix_connection(door)
@@ -215,13 +215,13 @@ async def test_a_question_without_end_is_not_listened_to(db: Database, tmp_path:
 async def test_an_action_ends_when_its_session_does(db: Database, tmp_path: Path) -> None:
     argv = (sys.executable, "-c", DAEMON, str(tmp_path / "up"), "stays")
     asked = gate(db, await opened(db), services=with_action(*argv))
-    async with gateway.opened(Toolbox(gate=asked), tmp_path / "gate.sock") as door:
+    async with gateway.serve_gate(Toolbox(gate=asked), tmp_path / "gate.sock") as door:
         waiting = asyncio.create_task(gate_client.run_action(str(door), "web", "restart"))
         await until((tmp_path / "up").exists)
 
-    assert (await waiting).outcome is Outcome.REFUSED
+    assert (await waiting).outcome is UseOutcome.REFUSED
     [use] = await uses(db)
-    assert (use.outcome, use.text) == (Outcome.FAILURE, "ended with its session")
+    assert (use.outcome, use.text) == (UseOutcome.FAILURE, "ended with its session")
     assert running(str(tmp_path / "up")) == []
     assert os.listdir(tmp_path).count("gate.sock") == 0
 
@@ -230,6 +230,6 @@ def test_what_a_dead_supervisor_left_is_removed_and_nothing_else(tmp_path: Path)
     for name in ("gate-1.sock", "gate-27.sock", "feed-12.sock", "gate.txt"):
         (tmp_path / name).touch()
 
-    gateway.forget(tmp_path)
+    gateway.remove_sockets(tmp_path)
 
     assert sorted(path.name for path in tmp_path.iterdir()) == ["feed-12.sock", "gate.txt"]

@@ -10,12 +10,12 @@ import pytest
 from gates import PAUSE, gate, opened, until, uses
 from homes import Home
 
-from lamplighter.domain.actions.halt import Way
-from lamplighter.domain.services.cooldown import Outcome
+from lamplighter.domain.actions.halt import HaltSource
+from lamplighter.domain.services.cooldown import UseOutcome
 from lamplighter.repository import Database, writing
 from lamplighter.repository.sessions import halts
 from lamplighter.repository.store import driver
-from lamplighter.usecases.sessions.halt import Brake
+from lamplighter.usecases.sessions.halt import HaltControl
 
 NOTHING_BEGINS_SECONDS = 1
 NOTHING_LIVES_SECONDS = 10
@@ -139,7 +139,7 @@ async def test_an_action_that_runs_is_ended_and_the_next_one_is_refused(
     db: Database, tmp_path: Path
 ) -> None:
     session = await opened(db)
-    brake = Brake(tmp_path / "HALT")
+    brake = HaltControl(tmp_path / "HALT")
     asked = gate(db, session, brake=brake)
     acting = asyncio.create_task(asked.run_action("web", PAUSE.name))
     await until(lambda: asked.busy and asked._work)
@@ -148,7 +148,7 @@ async def test_an_action_that_runs_is_ended_and_the_next_one_is_refused(
 
     verdict = await acting
     assert (verdict.outcome, verdict.words) == (
-        Outcome.FAILURE,
+        UseOutcome.FAILURE,
         "ended because everything was halted",
     )
     refused = await asked.run_action("web", "restart")
@@ -160,12 +160,12 @@ async def test_a_halt_counts_in_the_transaction_that_reserves(db: Database) -> N
     session = await opened(db)
     asked = gate(db, session)
     async with writing(db):
-        await halts.insert(db, Way.ROW, reason="", by="me", now=session.started_at)
+        await halts.insert(db, HaltSource.ROW, reason="", by="me", now=session.started_at)
     object.__setattr__(asked, "brake", type("Never", (), {"pulled": staticmethod(_never)})())
 
     refused = await asked.run_action("web", "restart")
 
-    assert (refused.outcome, refused.words) == (Outcome.REFUSED, "everything is halted")
+    assert (refused.outcome, refused.words) == (UseOutcome.REFUSED, "everything is halted")
 
 
 async def _never(db: Database) -> None:

@@ -14,14 +14,14 @@ import pytest
 from lamplighter import clock
 from lamplighter.domain.secrets.redact import Redactor
 from lamplighter.domain.services.service import Action, ActionKind, Service, Services
-from lamplighter.domain.sessions.session import Plan, Status, Trigger
+from lamplighter.domain.sessions.session import SessionPlan, Status, Trigger
 from lamplighter.engines.exec import ExecEngine
 from lamplighter.repository import Database, writing
 from lamplighter.repository.sessions import requests
 from lamplighter.repository.store import tables
-from lamplighter.supervisor.daemon import Rounds, Supervisor
+from lamplighter.supervisor.daemon import RoundSettings, Supervisor
 from lamplighter.supervisor.lease import Lock
-from lamplighter.supervisor.run.context import Workshop
+from lamplighter.supervisor.run.context import SessionContext
 from lamplighter.supervisor.run.files import SessionFiles
 from lamplighter.usecases.sessions import chain
 
@@ -63,7 +63,7 @@ class Leading:
         before = len(await self.rows("sessions"))
         self.script.write_text(json.dumps(plan))
         async with writing(self.db):
-            asked = Plan(trigger=Trigger.MANUAL, **more)
+            asked = SessionPlan(trigger=Trigger.MANUAL, **more)
             await requests.insert(self.db, asked, engine="exec", now=self.now())
         assert await self.supervisor.step()
         return [row["tier"] for row in (await self.rows("sessions"))[before:]]
@@ -91,7 +91,7 @@ def url(request: pytest.FixtureRequest) -> str:
 async def leading(db: Database, tmp_path: Path) -> AsyncIterator[Leading]:
     script = tmp_path / "plan.json"
     command = shlex.join([sys.executable, "-S", str(ENGINE), str(script)])
-    shop = Workshop(
+    shop = SessionContext(
         db=db,
         files=SessionFiles(tmp_path / "sessions"),
         engines={"exec": ExecEngine(command)},
@@ -100,7 +100,7 @@ async def leading(db: Database, tmp_path: Path) -> AsyncIterator[Leading]:
         sockets=tmp_path,
     )
     lock = Lock(tmp_path / "lock")
-    supervisor = Supervisor(shop, Rounds(engine="exec"), lambda: SERVICES, lock)
+    supervisor = Supervisor(shop, RoundSettings(engine="exec"), lambda: SERVICES, lock)
     found = Leading(supervisor, script)
     supervisor.shop = replace(shop, now=found.now)
     assert await supervisor.lead()
@@ -172,7 +172,7 @@ async def test_when_a_person_handled_it_the_next_failure_is_escalated(leading: L
     [asked] = [row for row in await leading.rows("escalations") if row["state"] == "person"]
     assert await leading.make_round({1: escalates("disk")}) == [1]
 
-    await chain.settle(leading.db, asked["id"], now=leading.now())
+    await chain.mark_handled(leading.db, asked["id"], now=leading.now())
 
     assert await leading.make_round({1: escalates("disk")}) == [1, 2]
 

@@ -25,7 +25,7 @@ from lamplighter.supervisor.tools.toolbox import Toolbox
 from lamplighter.usecases.clients import tool_hooks
 from lamplighter.usecases.ingest import session_lines
 from lamplighter.usecases.memory import curate
-from lamplighter.usecases.sessions.toolbox import Answer, Tool
+from lamplighter.usecases.sessions.toolbox import Tool, ToolOutput
 
 ERRORS = Hooks(save=(SaveRule(tool="bash", category=Category.BUGFIX, match_output="error|fatal"),))
 LOOKS = Hooks(inject=(InjectRule(tool="look"),))
@@ -65,7 +65,7 @@ async def test_an_answer_after_a_supervisors_death_finds_its_use(
         [lines] = shop.files.lines(session)
         half = replace(session, log_offset=lines[0].end)
 
-        ingest = follow.taking(shop, half, [])
+        ingest = follow.ingest_context(shop, half, [])
         await session_lines.ingest(ingest, lines[1:], now=clock.now())
 
         [again] = await bench.rows("memories")
@@ -92,20 +92,20 @@ async def test_what_we_know_is_told_beside_the_answer_of_our_tool(
     await curate.create(db, known, now=clock.now(), redact=Redactor())
     searched: list[int] = []
 
-    async def look(given: Mapping[str, Any]) -> Answer:
+    async def look(given: Mapping[str, Any]) -> ToolOutput:
         rows = await db.fetch_all(session_tables.searches.select())
         searched.append(len(rows))
-        return Answer(text=f"{given['service']} is up")
+        return ToolOutput(text=f"{given['service']} is up")
 
     async def recall(tool: str, given: Mapping[str, Any]) -> str:
         now = clock.now()
-        return await tool_hooks.recalled(
+        return await tool_hooks.tool_context(
             db, rules, session, tool, given, redact=Redactor(), now=now
         )
 
     tool = Tool(name="look", about="Looks.", schema={}, use=look)
     box = Toolbox(gate=gate(db, session), tools=(tool,), recall=recall)
-    async with gateway.opened(box, tmp_path / "gate.sock") as path:
+    async with gateway.serve_gate(box, tmp_path / "gate.sock") as path:
         answer = await ask(path, "look", service="web")
 
     assert answer["text"].startswith("web is up")
@@ -114,8 +114,8 @@ async def test_what_we_know_is_told_beside_the_answer_of_our_tool(
 
 
 async def test_a_tool_waits_for_no_database(db: Database, tmp_path: Path) -> None:
-    async def use(given: Mapping[str, Any]) -> Answer:
-        return Answer(text="up")
+    async def use(given: Mapping[str, Any]) -> ToolOutput:
+        return ToolOutput(text="up")
 
     async def recall(tool: str, given: Mapping[str, Any]) -> str:
         raise driver.OperationalError("database is locked")
@@ -123,5 +123,5 @@ async def test_a_tool_waits_for_no_database(db: Database, tmp_path: Path) -> Non
     tool = Tool(name="look", about="Looks.", schema={}, use=use)
     box = Toolbox(gate=gate(db, await opened(db)), tools=(tool,), recall=recall)
 
-    assert await box.use("look", {}) == Answer(text="up")
+    assert await box.use("look", {}) == ToolOutput(text="up")
     assert await sessions.running(db)

@@ -12,7 +12,7 @@ from homes import Home, rows, there
 
 from lamplighter.domain.services.leader import HEARTBEAT, HUNG, Leader
 from lamplighter.repository import Database, writing
-from lamplighter.repository.store.postgres import OURS, WRITER
+from lamplighter.repository.store.postgres import LOCK_NAMESPACE, WRITER
 from lamplighter.repository.upkeep import leases
 from lamplighter.repository.upkeep.lease_postgres import PostgresLock
 from lamplighter.supervisor.heartbeat import Heartbeat, HeartbeatWatch
@@ -21,7 +21,7 @@ PROMISED_SECONDS = 20
 SLOW_SECONDS = 9  # with the 5 s between two heartbeats it is less than the 15 s of a hang
 WRITER_IN_STATE = (
     "SELECT 1 FROM pg_locks l JOIN pg_stat_activity a USING (pid) WHERE l.granted"
-    f" AND l.classid = {OURS} AND l.objid = {WRITER} AND a.datname = current_database()"
+    f" AND l.classid = {LOCK_NAMESPACE} AND l.objid = {WRITER} AND a.datname = current_database()"
 )
 
 
@@ -121,7 +121,9 @@ async def test_a_leader_whose_database_is_busy_sends_its_heartbeat(kept: Home) -
     before = rows(kept, "SELECT heartbeat_at FROM leases")
 
     other = await asyncpg.connect(kept.env["LAMPLIGHTER_DATABASE_URL"])
-    await other.execute(f"SELECT pg_advisory_lock({OURS}, {WRITER})")  # nobody else can write now
+    await other.execute(
+        f"SELECT pg_advisory_lock({LOCK_NAMESPACE}, {WRITER})"
+    )  # nobody else can write now
     kept.until(lambda: rows(kept, "SELECT heartbeat_at FROM leases") != before)
     await other.close()
 
@@ -133,7 +135,7 @@ async def test_a_heartbeat_that_could_not_be_written_is_sent_again_soon(postgres
     async with Database(postgres_url) as db:
         assert await lock.take()
         async with writing(db):
-            led = await leases.take(
+            led = await leases.acquire(
                 db, pid=1, engine="probe", interval_seconds=60, dry_run=False, now=datetime.now(UTC)
             )
         other = await asyncpg.connect(postgres_url)

@@ -12,9 +12,9 @@ import pytest
 from homes import Home
 
 from lamplighter.config.settings import read_settings
-from lamplighter.domain.services.notice import Kind
+from lamplighter.domain.services.notice import NoticeKind
 from lamplighter.serve import home as homes
-from lamplighter.serve.outbox import ApprisePost, secrets_in, understood
+from lamplighter.serve.outbox import AppriseTransport, address_problems, secrets_in
 
 # what Apprise imports imports it
 pytestmark = pytest.mark.filterwarnings("ignore:'imghdr' is deprecated:DeprecationWarning")
@@ -61,7 +61,7 @@ def inbox() -> Iterator[Inbox]:
 async def test_a_message_arrives_as_it_was_written(inbox: Inbox) -> None:
     text = "<b>&amp; *not* markdown*\nline two"
 
-    assert await ApprisePost([inbox.url]).send(0, "A title", text) == ""
+    assert await AppriseTransport([inbox.url]).send(0, "A title", text) == ""
 
     [got] = inbox.got
     assert (got["title"], got["message"]) == ("A title", text)
@@ -81,7 +81,7 @@ async def test_no_word_of_an_address_is_told_or_logged(
     }[how]
     caplog.set_level(logging.DEBUG)
 
-    why_not = await ApprisePost([url]).send(0, "t", "b")
+    why_not = await AppriseTransport([url]).send(0, "t", "b")
 
     scheme = {"refused": "json", "closed": "json", "nonsense": "?", "unknown": "nosuch"}[how]
     what = "did not take it" if scheme == "json" else "is not understood"
@@ -89,7 +89,7 @@ async def test_no_word_of_an_address_is_told_or_logged(
     told = caplog.text + "".join(capfd.readouterr()) + why_not
     assert CANARY not in told
     assert PASSWORD not in told
-    assert understood([url]) == ([] if scheme == "json" else [why_not])
+    assert address_problems([url]) == ([] if scheme == "json" else [why_not])
 
 
 def test_what_of_an_address_is_masked_everywhere(home: Home) -> None:
@@ -138,7 +138,7 @@ def test_the_supervisor_tells_of_what_matters(home: Home, inbox: Inbox) -> None:
     assert "x [REDACTED:NOTIFY_SECRET]" in got["message"]
     home.until(lambda: home.rows("SELECT DISTINCT state FROM notices") == [("sent",)])
     kinds = {row[0] for row in home.rows("SELECT kind FROM notices")}
-    assert kinds == {Kind.EVENT.value}
+    assert kinds == {NoticeKind.EVENT.value}
     log = (home.path / "log").read_text()
     assert CANARY not in log
     assert PASSWORD not in log

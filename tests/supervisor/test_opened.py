@@ -16,7 +16,7 @@ from lamplighter.domain.secrets.redact import Redactor
 from lamplighter.domain.services.service import Services
 from lamplighter.repository import Database
 from lamplighter.supervisor.tools.shell import Shell, run_command
-from lamplighter.usecases.sessions.toolbox import Answer
+from lamplighter.usecases.sessions.toolbox import ToolOutput
 
 SECRET = "do not tell"
 TRIES = 40
@@ -30,7 +30,7 @@ class Giving:
         self.db, self.services = db, Services(SERVICES.items, shell=declared)
         self.shell = Shell(tiers=(1, 2, 3), roots=(root,), private=(root.parent / "home",))
 
-    async def says(self, command: str) -> Answer:
+    async def says(self, command: str) -> ToolOutput:
         by = await opened(self.db)
         return await run_command(
             gate(self.db, by, services=self.services, redact=Redactor()), self.shell, command

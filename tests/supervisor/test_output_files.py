@@ -13,7 +13,7 @@ from homes import Home
 import by_hand
 from lamplighter import clock
 from lamplighter.domain.sessions.home import Home as Identity
-from lamplighter.domain.sessions.session import Plan
+from lamplighter.domain.sessions.session import SessionPlan
 from lamplighter.repository import Database, writing
 from lamplighter.repository.sessions import sessions
 from lamplighter.repository.store import driver
@@ -136,7 +136,7 @@ async def test_a_file_that_is_there_is_never_opened_for_another_session(
 ) -> None:
     db.home = Identity("a1b2", "nas:/srv/lamplighter")
     async with writing(db):
-        opened = await sessions.insert(db, Plan(), model=None, epoch=1, now=clock.now())
+        opened = await sessions.insert(db, SessionPlan(), model=None, epoch=1, now=clock.now())
     files = SessionFiles(tmp_path / "sessions")
 
     path = files.create(opened)

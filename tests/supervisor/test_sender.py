@@ -7,13 +7,13 @@ import pytest
 
 from lamplighter.domain.services.event import Level
 from lamplighter.domain.services.notice import (
+    DEDUPLICATE_FOR,
     GAP,
-    SAME_FOR,
     SETTLE,
-    Kind,
     Notice,
+    NoticeKind,
+    NoticePolicy,
     NoticeState,
-    Telling,
 )
 from lamplighter.repository import Database, writing
 from lamplighter.repository.feed import changes
@@ -21,7 +21,7 @@ from lamplighter.repository.services import events, notices
 from lamplighter.supervisor.sender import Sender
 from lamplighter.usecases.services import notify
 from lamplighter.usecases.sessions import halt
-from lamplighter.usecases.sessions.halt import Brake
+from lamplighter.usecases.sessions.halt import HaltControl
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 
@@ -58,7 +58,7 @@ def url(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture
 def clock(db: Database) -> Watch:
-    db.telling = Telling()
+    db.telling = NoticePolicy()
     return Watch()
 
 
@@ -75,19 +75,21 @@ async def test_an_event_that_matters_is_told_once_an_hour(db: Database, clock: W
     await happened(db, "Web is down")
     await happened(db, "Web is down")
     await happened(db, "Not so bad", level="warning")
-    await happened(db, "Web is down", NOON + SAME_FOR)
+    await happened(db, "Web is down", NOON + DEDUPLICATE_FOR)
 
     assert [each.title for each in await all_of(db)] == ["Web is down", "Web is down"]
-    feed = [each.entity for each in await changes.since(db, 0)]
+    feed = [each.entity for each in await changes.list_after(db, 0)]
     assert feed.count("notice") == 2
 
 
 async def test_nobody_is_told_where_nobody_is_named(db: Database) -> None:
     await happened(db, "Web is down")
 
-    assert await notify.tell(db, Kind.APPROVAL, Level.CRITICAL, "May it?", now=NOON) is None
+    assert (
+        await notify.enqueue(db, NoticeKind.APPROVAL, Level.CRITICAL, "May it?", now=NOON) is None
+    )
     assert await all_of(db) == []
-    assert (await notify.test(db, now=NOON)).state is NoticeState.FAILED
+    assert (await notify.enqueue_test(db, now=NOON)).state is NoticeState.FAILED
 
 
 async def test_what_is_taken_back_is_not_told(db: Database, clock: Watch) -> None:
@@ -143,7 +145,7 @@ async def test_what_waits_for_a_person_waits_for_no_other(db: Database, clock: W
     clock.at += SETTLE
     await sender.step()
     await happened(db, "Disk is full", clock.at)
-    await notify.tell(db, Kind.APPROVAL, Level.CRITICAL, "May it restart?", now=clock.at)
+    await notify.enqueue(db, NoticeKind.APPROVAL, Level.CRITICAL, "May it restart?", now=clock.at)
 
     assert await sender.step()
 
@@ -152,7 +154,7 @@ async def test_what_waits_for_a_person_waits_for_no_other(db: Database, clock: W
 
 async def test_a_halt_is_told_at_once_and_once(db: Database, clock: Watch) -> None:
     people = People()
-    await halt.pull(db, Brake(), "a flood", by="me", now=NOON)
+    await halt.halt_all(db, HaltControl(), "a flood", by="me", now=NOON)
 
     assert await Sender(db, people, clock.now).step()
 
@@ -166,7 +168,7 @@ async def test_what_is_not_taken_is_tried_again_and_given_up_after_a_day(
 ) -> None:
     people = People(away={0})
     sender = Sender(db, people, clock.now)
-    await notify.test(db, now=NOON)
+    await notify.enqueue_test(db, now=NOON)
 
     assert await sender.step()
     [held] = await all_of(db)
@@ -186,7 +188,7 @@ async def test_what_is_not_taken_is_tried_again_and_given_up_after_a_day(
 async def test_who_has_taken_it_is_not_told_again(db: Database, clock: Watch) -> None:
     people = People(addresses=3, away={1})
     sender = Sender(db, people, clock.now)
-    await notify.test(db, now=NOON)
+    await notify.enqueue_test(db, now=NOON)
     await sender.step()
     people.away.clear()
     clock.at += timedelta(seconds=15)
@@ -199,11 +201,11 @@ async def test_who_has_taken_it_is_not_told_again(db: Database, clock: Watch) ->
 async def test_only_what_was_under_way_is_sent_again_after_a_kill(
     db: Database, clock: Watch
 ) -> None:
-    await notify.test(db, now=NOON)
+    await notify.enqueue_test(db, now=NOON)
     await Sender(db, People(), clock.now).step()
-    await notify.test(db, now=NOON)
+    await notify.enqueue_test(db, now=NOON)
     async with writing(db):
-        [under_way] = await notices.take(db, limit=9, now=NOON)  # and here its sender is killed
+        [under_way] = await notices.claim(db, limit=9, now=NOON)  # and here its sender is killed
     people = People()
     sender = Sender(db, people, clock.now)
     assert not await sender.step()
@@ -220,7 +222,7 @@ async def test_only_what_was_under_way_is_sent_again_after_a_kill(
 async def test_what_waits_when_nobody_is_named_any_more_is_given_up(
     db: Database, clock: Watch
 ) -> None:
-    await notify.test(db, now=NOON)
+    await notify.enqueue_test(db, now=NOON)
 
     await Sender(db, People(addresses=0), clock.now).step()
 

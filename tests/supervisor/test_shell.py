@@ -10,17 +10,17 @@ from typing import Any
 import pytest
 from gates import NOON, SERVICES, gate, opened, told, uses, with_action
 
-from lamplighter.domain.actions.halt import Way
+from lamplighter.domain.actions.halt import HaltSource
 from lamplighter.domain.actions.policy import REFUSALS
 from lamplighter.domain.secrets.redact import Redactor
-from lamplighter.domain.services.cooldown import Outcome
+from lamplighter.domain.services.cooldown import UseOutcome
 from lamplighter.domain.services.service import Services
 from lamplighter.domain.sessions.session import Status
 from lamplighter.repository import Database, writing
 from lamplighter.repository.sessions import halts, sessions
 from lamplighter.supervisor.actions.gate import Gate
 from lamplighter.supervisor.tools.shell import Shell, run_command
-from lamplighter.usecases.sessions.toolbox import Answer
+from lamplighter.usecases.sessions.toolbox import ToolOutput
 
 TIERS = (1, 2, 3)
 SECRET = "hunter2-hunter2"
@@ -33,7 +33,7 @@ class Giving:
         self.gate = gate
         self.shell = Shell(tiers=TIERS, roots=(root,), private=(root / "home",), **more)
 
-    async def says(self, command: str, reason: str = "") -> Answer:
+    async def says(self, command: str, reason: str = "") -> ToolOutput:
         return await run_command(self.gate, self.shell, command, reason)
 
 
@@ -260,7 +260,7 @@ async def test_nothing_is_run_for_a_session_that_is_over_or_while_all_is_halted(
 ) -> None:
     by = await giving(db, tmp_path)
     async with writing(db):
-        halt = await halts.insert(db, Way.ROW, reason="Maintenance", by="Ada", now=NOON)
+        halt = await halts.insert(db, HaltSource.ROW, reason="Maintenance", by="Ada", now=NOON)
     halted = await by.says("uptime")
     async with writing(db):
         await halts.release(db, halt.id, by="Ada", now=NOON)
@@ -355,4 +355,4 @@ async def test_what_is_not_on_this_machine_is_said(db: Database, tmp_path: Path)
     assert (await by.says("no-such-program")).text == (
         "Not run: no-such-program is not on this machine."
     )
-    assert [use for use in await uses(db) if use.outcome is not Outcome.REFUSED] == []
+    assert [use for use in await uses(db) if use.outcome is not UseOutcome.REFUSED] == []

@@ -14,14 +14,14 @@ from mcp.client.client import Client
 from mcp.client.streamable_http import streamable_http_client
 from toolboxes import box
 
-from lamplighter.formats.session_tools import OFFERS
-from lamplighter.mcp.session_server import Doors
+from lamplighter.formats.session_tools import SESSION_TOOLS
+from lamplighter.mcp.session_server import SessionServer
 from lamplighter.repository import Database
 from lamplighter.repository.memory import memories
-from lamplighter.repository.memory.memories import Filter, Sort
+from lamplighter.repository.memory.memories import MemoryFilter, Sort
 from lamplighter.supervisor.tools import gateway
 from lamplighter.supervisor.tools.toolbox import Toolbox
-from lamplighter.usecases.sessions.toolbox import ANSWER_CHARS, Answer, Tool
+from lamplighter.usecases.sessions.toolbox import ANSWER_CHARS, Tool, ToolOutput
 
 SOUND: dict[str, dict[str, Any]] = {
     "run_action": {"service": "web", "action": "restart", "reason": "Refuses connections"},
@@ -58,7 +58,7 @@ class Socket:
 
 @asynccontextmanager
 async def by_socket(tools: Toolbox, path: Path) -> AsyncIterator[Socket]:
-    async with gateway.opened(tools, path / "gate.sock") as door:
+    async with gateway.serve_gate(tools, path / "gate.sock") as door:
         reader, writer = await asyncio.open_unix_connection(door)
         yield Socket(reader, writer)
         writer.close()
@@ -67,7 +67,7 @@ async def by_socket(tools: Toolbox, path: Path) -> AsyncIterator[Socket]:
 
 @asynccontextmanager
 async def by_mcp(tools: Toolbox) -> AsyncIterator[Client]:
-    async with Doors() as doors, doors.open(tools) as door:
+    async with SessionServer() as doors, doors.open(tools) as door:
         shown = {"Authorization": f"Bearer {door.token}"}
         async with (
             httpx2.AsyncClient(headers=shown, trust_env=False) as http,
@@ -91,7 +91,7 @@ async def test_both_doors_offer_the_same_tools(db: Database, tmp_path: Path) -> 
     async with by_mcp(tools) as client:
         listed = (await client.list_tools()).tools
 
-    named = [each.name for each in OFFERS if not each.commands]
+    named = [each.name for each in SESSION_TOOLS if not each.commands]
     assert [each["name"] for each in told] == named
     assert [(each.name, each.description, each.input_schema) for each in listed] == [
         (each["name"], each["about"], each["schema"]) for each in told
@@ -116,7 +116,7 @@ async def test_both_doors_answer_alike_and_for_their_session(db: Database, tmp_p
         assert found.keys() == rest[1].keys()
     assert [each["run_action"][1] for each in answers] == [False, False]
     assert [use.session_id for use in await uses(db)] == [first.id, second.id]
-    (held,) = (await memories.page(db, Filter(), sort=Sort.CREATED, limit=9)).items
+    (held,) = (await memories.page(db, MemoryFilter(), sort=Sort.CREATED, limit=9)).items
     assert (held.session_id, held.tier, held.confidence) == (first.id, 3, 0.8)
 
 
@@ -127,7 +127,7 @@ async def test_whatever_a_model_gives_is_answered_in_words(
     tools = box(db, await opened(db, tier=3, services=()), roots=(tmp_path,))
     given = [
         (offer.name, {name: odd})
-        for offer in OFFERS
+        for offer in SESSION_TOOLS
         if not offer.commands
         for name in (*offer.schema["properties"], "else")
         for odd in ODD
@@ -150,17 +150,17 @@ async def test_whatever_a_model_gives_is_answered_in_words(
 async def test_a_tool_that_hangs_fails_or_says_too_much_is_bounded(
     db: Database, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    async def hangs(given: object) -> Answer:
+    async def hangs(given: object) -> ToolOutput:
         assert tools.gate.busy, "it is not idle that waits for a tool"
         await asyncio.sleep(600)
         raise AssertionError
 
-    async def breaks(given: object) -> Answer:
+    async def breaks(given: object) -> ToolOutput:
         raise RuntimeError("hunter2-hunter2")
 
-    async def floods(given: object) -> Answer:
+    async def floods(given: object) -> ToolOutput:
         text = "\x1b[31mred\u202e hunter2-hunter2 " + "x" * 10**6
-        return Answer(text=text, found={"a": {"b": [text, float("inf")]}, "object": object()})
+        return ToolOutput(text=text, found={"a": {"b": [text, float("inf")]}, "object": object()})
 
     uses = {"hangs": hangs, "breaks": breaks, "floods": floods}
     made = [

@@ -13,7 +13,7 @@ from toolboxes import box, refused, used
 
 from lamplighter.domain.errors import LamplighterError
 from lamplighter.repository import Database
-from lamplighter.supervisor.tools.readable import Names, Part, Readable
+from lamplighter.supervisor.tools.readable import DirectoryListing, FilePart, Readable
 from lamplighter.supervisor.tools.toolbox import Toolbox
 
 SECRET = "the crown jewels"
@@ -260,7 +260,7 @@ def read_there(place: Path) -> bytes:
         part = Readable(roots=(place / "logs",)).read(str(path), offset=0, limit=100)
     except LamplighterError:
         return b""
-    assert isinstance(part, Part)
+    assert isinstance(part, FilePart)
     return part.around
 
 
@@ -301,5 +301,5 @@ def test_a_file_that_shrinks_or_is_not_there_is_no_fault(place: Path) -> None:
     found = Readable(roots=(place / "logs",)).read(str(path), offset=2, limit=1)
     names = Readable(roots=(place,)).read(str(place / "logs" / "sub"), offset=0, limit=1)
 
-    assert found == Part(around=b"deep\n", skipped=2, start=2, end=3, size=5)
-    assert names == Names(("deep.log",), more=False)
+    assert found == FilePart(around=b"deep\n", skipped=2, start=2, end=3, size=5)
+    assert names == DirectoryListing(("deep.log",), more=False)

@@ -12,7 +12,7 @@ from toolboxes import box, refused, used
 
 from lamplighter.domain.services.check import Check, CommandCheck, HttpCheck, TcpCheck
 from lamplighter.domain.services.service import Service, Services
-from lamplighter.domain.sessions.marker_results import Look
+from lamplighter.domain.sessions.marker_results import CheckResult
 from lamplighter.repository import Database, writing
 from lamplighter.repository.services import checks
 from lamplighter.supervisor.actions import checking
@@ -82,7 +82,7 @@ async def test_every_check_is_made_told_and_kept(db: Database) -> None:
         well = HttpCheck(name="page", url=f"http://127.0.0.1:{port}/", **QUICK)
         bad = HttpCheck(name="api", url=f"http://u:hunter2-hunter2@127.0.0.1:{ill}/", **QUICK)
         session = await opened(db, tier=2)
-        before = Look(service="Web", name="page", kind="http", ok=False, detail="refused")
+        before = CheckResult(service="Web", name="page", kind="http", ok=False, detail="refused")
         async with writing(db):
             await checks.insert(db, session.id, before, now=NOON)
 
@@ -98,7 +98,7 @@ async def test_every_check_is_made_told_and_kept(db: Database) -> None:
         ("page", True),
         ("api", False),
     ]
-    kept = await checks.of(db, session.id)
+    kept = await checks.of_session(db, session.id)
     assert [(each.name, each.ok, each.status) for each in kept] == [
         ("page", False, None),
         ("page", True, 200),
@@ -122,14 +122,14 @@ async def test_what_hangs_is_ended_and_is_a_finding(db: Database) -> None:
 async def test_a_probe_that_does_not_end_is_ended_with_all_it_started(
     db: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(checking, "LONGEST_SECONDS", 1.5)
+    monkeypatch.setattr(checking, "MAX_CHECK_SECONDS", 1.5)
     hangs = CommandCheck(name="hangs", argv=("/bin/sleep", "611.375"), timeout=60.0, retries=0)
     session = await opened(db)
 
     words = await refused(box(db, session, services=services(hangs)), "look", service="web")
 
     assert words == "Not done. Web could not be checked: it took longer than 1.5 s."
-    assert await checks.of(db, session.id) == []
+    assert await checks.of_session(db, session.id) == []
     assert running("611.375") == []
 
 
@@ -173,7 +173,7 @@ async def test_what_cannot_be_looked_at_is_said(
     session = await opened(db, tier=2, services=("Web",))
 
     assert (await refused(box(db, session, services=ALL), "look", **given)).startswith(words)
-    assert await checks.of(db, session.id) == []
+    assert await checks.of_session(db, session.id) == []
 
 
 async def test_what_a_service_in_scope_depends_on_may_be_looked_at(db: Database) -> None:
@@ -187,7 +187,7 @@ async def test_what_a_service_in_scope_depends_on_may_be_looked_at(db: Database)
 async def test_a_service_without_checks_and_a_session_that_looks_without_end(
     db: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(looking, "LOOKS", 0)
+    monkeypatch.setattr(looking, "MAX_CHECKS", 0)
     tools = box(db, await opened(db), services=ALL)
 
     assert await refused(tools, "look", service="bare") == "Not done. bare declares no checks."

@@ -13,14 +13,14 @@ from workbench import leading
 from lamplighter.config.settings import read_settings
 from lamplighter.domain.errors import LamplighterError
 from lamplighter.domain.services.service import Service, Services
-from lamplighter.domain.sessions.context import Block
-from lamplighter.domain.sessions.session import Plan
-from lamplighter.engines import Command, Task, ToolDoor, Trait
+from lamplighter.domain.sessions.context import MemoryBlock
+from lamplighter.domain.sessions.session import SessionPlan
+from lamplighter.engines import Command, Task, ToolEndpoint, Trait
 from lamplighter.engines.exec import ExecEngine
-from lamplighter.mcp.session_server import Doors
+from lamplighter.mcp.session_server import SessionServer
 from lamplighter.repository import Database
 from lamplighter.repository.memory import exposures, memories
-from lamplighter.repository.memory.memories import Filter, Sort
+from lamplighter.repository.memory.memories import MemoryFilter, Sort
 from lamplighter.repository.sessions import escalations
 from lamplighter.serve import home, session_context
 from lamplighter.supervisor.tools.readable import Readable
@@ -35,7 +35,7 @@ class ToolEngine(ExecEngine):
 
     name = "model"
     traits = frozenset({Trait.TOOLS, Trait.DOOR})
-    door: ToolDoor | None = None
+    door: ToolEndpoint | None = None
 
     def command(self, task: Task) -> Command:
         command, self.door = super().command(task), task.door
@@ -49,7 +49,7 @@ async def test_a_session_uses_its_tools_while_it_runs_and_not_after(
 ) -> None:
     engine = ToolEngine(shlex.join([sys.executable, "-S", str(USER)]))
     async with (
-        Doors() as doors,
+        SessionServer() as doors,
         leading(db, tmp_path, services=SERVICES, doors=doors.open) as bench,
     ):
         bench.change(engines={"model": engine}, readable=Readable(roots=(tmp_path,)), max_tier=2)
@@ -64,10 +64,10 @@ async def test_a_session_uses_its_tools_while_it_runs_and_not_after(
     names = ["look", "read_file", "mem_search", "read_memory", "mem_save", "handoff"]
     assert prompt.system == system_prompt(2, names)
     assert "run_action" not in prompt.system.partition("## Tools")[2]
-    (held,) = (await memories.page(db, Filter(), sort=Sort.CREATED, limit=9)).items
+    (held,) = (await memories.page(db, MemoryFilter(), sort=Sort.CREATED, limit=9)).items
     source = f"session {session.id}, mem_save"
     assert (held.session_id, held.tier, held.source_ref) == (session.id, 2, source)
-    (handed,) = await escalations.of(db, [session.id])
+    (handed,) = await escalations.of_sessions(db, [session.id])
     assert (handed.service, handed.tier) == ("Web", 3)
     assert late.status_code == 401
     said = json.loads((tmp_path / "sessions" / f"{session.id}.jsonl").read_text().splitlines()[1])
@@ -103,7 +103,7 @@ def test_a_preview_tells_of_the_tools_that_the_usual_engine_of_a_tier_has(tmp_pa
         2: ("look", *common),
         3: ("look", "run_action", "run_command", *common),
     }
-    asked = prompt_of(Plan(tier=2, tools=found[2]), Block(), "", budget=0)
+    asked = prompt_of(SessionPlan(tier=2, tools=found[2]), MemoryBlock(), "", budget=0)
     assert asked.system == system_prompt(2, found[2])
 
 

@@ -4,13 +4,13 @@ import asyncio
 
 import pytest
 
-from lamplighter.supervisor.actions.consent import Waiting
-from lamplighter.supervisor.run.limits import Limits, Watch
+from lamplighter.supervisor.actions.consent import ApprovalWait
+from lamplighter.supervisor.run.limits import Limits, LimitWatch
 
 
 @pytest.mark.parametrize(("waited", "over"), [(0.0, True), (40.0, True), (90.0, False)])
 def test_waiting_for_a_person_is_no_working_time(waited: float, over: bool) -> None:
-    watch = Watch(Limits(total=60, idle=1_000), asyncio.Event(), waited=waited)
+    watch = LimitWatch(Limits(total=60, idle=1_000), asyncio.Event(), waited=waited)
 
     watch.began -= 120
 
@@ -18,7 +18,7 @@ def test_waiting_for_a_person_is_no_working_time(waited: float, over: bool) -> N
 
 
 async def test_several_waits_at_once_count_once_and_park_once() -> None:
-    waiting = Waiting()
+    waiting = ApprovalWait()
     assert (waiting.now, waiting.parked.is_set(), waiting.seconds) == (False, False, 0.0)
 
     with waiting.counted():

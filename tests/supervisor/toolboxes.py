@@ -9,11 +9,11 @@ from lamplighter.domain.secrets.redact import Redactor
 from lamplighter.domain.sessions.session import Session
 from lamplighter.repository import Database
 from lamplighter.supervisor import tools
-from lamplighter.supervisor.tools.context import Bench
+from lamplighter.supervisor.tools.context import ToolContext
 from lamplighter.supervisor.tools.readable import Readable
 from lamplighter.supervisor.tools.toolbox import Toolbox
-from lamplighter.usecases.ingest.context import Ingest
-from lamplighter.usecases.sessions.toolbox import Answer
+from lamplighter.usecases.ingest.context import IngestContext
+from lamplighter.usecases.sessions.toolbox import ToolOutput
 
 SECRETIVE = Redactor({"hunter2-hunter2": "DB_PASSWORD"})
 
@@ -30,15 +30,15 @@ def box(
     """Return the tools of a session."""
     asked = gate(db, session, **({"redact": SECRETIVE} | more))
     known = [each.name for each in asked.services]
-    bench = Bench(
+    bench = ToolContext(
         gate=asked,
-        taking=lambda: Ingest(db, session, asked.redact, known, most),
+        taking=lambda: IngestContext(db, session, asked.redact, known, most),
         readable=Readable(roots=roots, private=private),
     )
-    return Toolbox(gate=asked, tools=tools.made(bench))
+    return Toolbox(gate=asked, tools=tools.build_tools(bench))
 
 
-async def used(box: Toolbox, name: str, **given: Any) -> Answer:
+async def used(box: Toolbox, name: str, **given: Any) -> ToolOutput:
     """Use a tool that does what it is asked."""
     answer = await box.use(name, given)
     assert not answer.is_error, answer.text

@@ -11,15 +11,15 @@ from typing import Any
 from lamplighter import clock
 from lamplighter.domain.secrets.redact import Redactor
 from lamplighter.domain.services.service import Services
-from lamplighter.domain.sessions.session import Plan, Session, Trigger
+from lamplighter.domain.sessions.session import Session, SessionPlan, Trigger
 from lamplighter.engines import Command, Task, Trait
 from lamplighter.engines.exec import ExecEngine
 from lamplighter.repository import Database, writing
 from lamplighter.repository.sessions import requests, sessions
 from lamplighter.repository.store import tables
-from lamplighter.supervisor.daemon import Rounds, Supervisor
+from lamplighter.supervisor.daemon import RoundSettings, Supervisor
 from lamplighter.supervisor.lease import Lock
-from lamplighter.supervisor.run.context import Workshop
+from lamplighter.supervisor.run.context import SessionContext
 from lamplighter.supervisor.run.files import SessionFiles
 
 ENGINE = Path(__file__).parents[1] / "fakes" / "engine.py"
@@ -68,7 +68,7 @@ class Workbench:
     async def make(self, *, engine: str = "model", **more: Any) -> Session:
         """Answer a request for a session and return the last one."""
         async with writing(self.db):
-            asked = Plan(trigger=Trigger.MANUAL, **more)
+            asked = SessionPlan(trigger=Trigger.MANUAL, **more)
             await requests.insert(self.db, asked, engine=engine, now=clock.now())
         assert await self.supervisor.step()
         return await self.last()
@@ -97,9 +97,9 @@ async def leading(
         "engines": {},
         **more,
     }
-    shop = Workshop(db=db, **given)
+    shop = SessionContext(db=db, **given)
     declared = services or Services(path="here")
-    rounds = Rounds(engine="model")
+    rounds = RoundSettings(engine="model")
     supervisor = Supervisor(shop, rounds, lambda: declared, Lock(path / "lock"))
     assert await supervisor.lead()
     bench = Workbench(supervisor, ModelEngine(""))

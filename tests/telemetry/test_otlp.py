@@ -13,9 +13,9 @@ import pytest
 from collected import Collected
 from collector import Collector, collecting
 
-from lamplighter.domain.sessions.session import Plan, Session, Status, Trigger
-from lamplighter.domain.sessions.transcript import Spent, Usage
-from lamplighter.supervisor.run.tracing import Turns, told
+from lamplighter.domain.sessions.session import Session, SessionPlan, Status, Trigger
+from lamplighter.domain.sessions.transcript import Usage, UsageReport
+from lamplighter.supervisor.run.tracing import TurnSpans, trace_session
 from living import ENGINE, Home, Server, free_port, lately, result, text
 
 TRACE = "0af7651916cd43dd8448eb211c80319c"
@@ -219,14 +219,14 @@ async def test_each_turn_of_a_model_tells_what_it_used(collected: Collected) -> 
     )
 
     async def work() -> Session:
-        turns = Turns(session())
-        turns.take(Spent(1, Usage(given=10, gave=4)))
-        turns.take(Spent(1, Usage(given=10, gave=4)))
-        turns.take(Spent(2, Usage(given=30, gave=9, cache_read=400)))
+        turns = TurnSpans(session())
+        turns.take(UsageReport(1, Usage(given=10, gave=4)))
+        turns.take(UsageReport(1, Usage(given=10, gave=4)))
+        turns.take(UsageReport(2, Usage(given=30, gave=9, cache_read=400)))
         return ended
 
     with collected:
-        assert await told(Plan(tier=2, engine="messages"), work()) is ended
+        assert await trace_session(SessionPlan(tier=2, engine="messages"), work()) is ended
 
     first, second = [each for each in collected.exporter.spans if each.name.startswith("chat ")]
     agent = collected.named("invoke_agent tier2")

@@ -5,13 +5,13 @@ from typing import Any
 
 from examples import NOON, OPEN, rows, stream
 
-from lamplighter.domain.services.cooldown import Outcome, Use
+from lamplighter.domain.services.cooldown import CooldownUse, UseOutcome
 from lamplighter.domain.services.service import Action, ActionKind, Service, Services
 from lamplighter.domain.sessions.session import Session
 from lamplighter.repository import Database
 from lamplighter.repository.services import cooldowns
 from lamplighter.usecases.ingest import session_lines
-from lamplighter.usecases.ingest.context import Ingest
+from lamplighter.usecases.ingest.context import IngestContext
 from lamplighter.usecases.services import act
 
 HOUR = timedelta(hours=1)
@@ -23,18 +23,18 @@ SUCCESS = "[COOLDOWN:restart:web] success - Healthy again"
 FAILURE = "[COOLDOWN:restart:web] failure - Still down"
 
 
-async def uses(db: Database) -> list[Use]:
-    return await cooldowns.since(db, NOON - timedelta(days=9))
+async def uses(db: Database) -> list[CooldownUse]:
+    return await cooldowns.uses_since(db, NOON - timedelta(days=9))
 
 
 async def used(db: Database, *, now: datetime = NOON, service: str = "Web") -> list[int]:
     """Return how many restarts and redeployments count now."""
-    return [each.used for each in (await act.standings(db, [service], now=now))[service]]
+    return [each.used for each in (await act.usage_by_service(db, [service], now=now))[service]]
 
 
 async def marked(db: Database, by: Session, *words: str, now: datetime = NOON, **more: Any) -> None:
     """Let a session say some lines."""
-    taking = Ingest(db, by, more.pop("redact", OPEN), more.pop("known", ["Web"]))
+    taking = IngestContext(db, by, more.pop("redact", OPEN), more.pop("known", ["Web"]))
     await session_lines.ingest(taking, stream(*words), now=now)
 
 
@@ -43,14 +43,14 @@ async def acted(
     by: Session,
     *,
     ok: bool = True,
-    outcome: Outcome | None = None,
+    outcome: UseOutcome | None = None,
     service: str = "Web",
     action: Action = RESTART,
     now: datetime = NOON,
-) -> Use:
+) -> CooldownUse:
     """Let a session act through the gate."""
     use = await act.reserve(db, by, service, action, now=now)
-    outcome = outcome or (Outcome.SUCCESS if ok else Outcome.FAILURE)
+    outcome = outcome or (UseOutcome.SUCCESS if ok else UseOutcome.FAILURE)
     return await act.settle(db, use, outcome, text="done", now=now)
 
 

@@ -5,17 +5,17 @@ from typing import Any
 
 from examples import NOON, OPEN, rows, session, stream
 
-from lamplighter.domain.services.cooldown import Outcome
+from lamplighter.domain.services.cooldown import UseOutcome
 from lamplighter.domain.services.service import Action, ActionKind, Service, Services
-from lamplighter.domain.sessions.marker_results import Look
+from lamplighter.domain.sessions.marker_results import CheckResult
 from lamplighter.domain.sessions.session import Session, Status
 from lamplighter.repository import Database, writing
 from lamplighter.repository.services import checks
 from lamplighter.usecases.ingest import session_lines
-from lamplighter.usecases.ingest.context import Ingest
+from lamplighter.usecases.ingest.context import IngestContext
 from lamplighter.usecases.services import act
 from lamplighter.usecases.sessions import sessions
-from lamplighter.usecases.sessions.sessions import Ending
+from lamplighter.usecases.sessions.sessions import SessionEnd
 
 HOUR = timedelta(hours=1)
 MINUTE = timedelta(minutes=1)
@@ -31,7 +31,7 @@ NAMES = [each.name for each in SERVICES]
 async def said(
     db: Database, by: Session, *words: str, max_tier: int = 3, redact: Any = OPEN
 ) -> None:
-    taking = Ingest(db, by, redact, NAMES, max_tier=max_tier)
+    taking = IngestContext(db, by, redact, NAMES, max_tier=max_tier)
     await session_lines.ingest(taking, stream(*words), now=NOON)
 
 
@@ -44,7 +44,7 @@ async def finished(
     now: datetime = NOON,
 ) -> Session:
     return await sessions.finish(
-        db, by, Ending(status=status), redact=OPEN, max_tier=max_tier, now=now
+        db, by, SessionEnd(status=status), redact=OPEN, max_tier=max_tier, now=now
     )
 
 
@@ -53,7 +53,9 @@ async def states(db: Database) -> list[tuple[str, str, str]]:
 
 
 async def seen(db: Database, by: Session, service: str, *, ok: bool, now: datetime = NOON) -> None:
-    look = Look(service=service, name="tcp", kind="tcp", ok=ok, detail="" if ok else "refused")
+    look = CheckResult(
+        service=service, name="tcp", kind="tcp", ok=ok, detail="" if ok else "refused"
+    )
     async with writing(db):
         await checks.insert(db, by.id, look, now=now)
 
@@ -62,5 +64,5 @@ async def used_up(db: Database, service: str = "Web") -> None:
     by = await session(db, tier=3)
     for _ in range(2):
         use = await act.reserve(db, by, service, RESTART, now=NOON)
-        await act.settle(db, use, Outcome.FAILURE, text="exit 1", now=NOON)
+        await act.settle(db, use, UseOutcome.FAILURE, text="exit 1", now=NOON)
     await finished(db, by)

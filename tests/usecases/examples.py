@@ -7,15 +7,15 @@ from typing import Any
 
 from lamplighter.domain.memory.memory import Candidate, Category, Memory
 from lamplighter.domain.secrets.redact import Redactor
-from lamplighter.domain.sessions.session import Plan, Session, Trigger
+from lamplighter.domain.sessions.session import Session, SessionPlan, Trigger
 from lamplighter.domain.sessions.transcript import Line
 from lamplighter.repository import Database, writing
 from lamplighter.repository.memory import history, memories
-from lamplighter.repository.memory.memories import Filter, Sort
+from lamplighter.repository.memory.memories import MemoryFilter, Sort
 from lamplighter.repository.sessions import sessions
 from lamplighter.repository.store import tables
 from lamplighter.repository.upkeep import leases
-from lamplighter.usecases.memory.remember import Manner, Remembered, remember
+from lamplighter.usecases.memory.remember import LearningOptions, LearningResult, remember
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 LATER = NOON + timedelta(hours=1)
@@ -41,19 +41,19 @@ async def session(
     """Open a session as the supervisor does, but for what it is told."""
     async with writing(db):
         if await leases.get(db) is None:
-            await leases.take(
+            await leases.acquire(
                 db, pid=1, engine=engine, interval_seconds=60, dry_run=False, now=NOON
             )
-        plan = Plan(tier=tier, engine=engine, trigger=trigger, parent_id=parent_id)
+        plan = SessionPlan(tier=tier, engine=engine, trigger=trigger, parent_id=parent_id)
         return await sessions.insert(db, plan, model=None, epoch=1, now=NOON)
 
 
 async def said(
     db: Database, by: Session | None, *, now: datetime = NOON, **more: Any
-) -> Remembered:
+) -> LearningResult:
     """Let a session (None: a person) say what SLOW_START says, but for what `more` changes."""
     candidate = replace(SLOW_START, session_id=by.id if by else None, **more)
-    return await remember(db, candidate, now=now, manner=Manner(redact=OPEN))
+    return await remember(db, candidate, now=now, manner=LearningOptions(redact=OPEN))
 
 
 async def believed(db: Database, by: Session, **more: Any) -> Memory:
@@ -61,14 +61,14 @@ async def believed(db: Database, by: Session, **more: Any) -> Memory:
     candidate = replace(SLOW_START, session_id=by.id, **more)
     async with writing(db):
         memory = await memories.insert(db, candidate, now=NOON)
-        why = history.Why(cause="learned", actor="session", session_id=by.id)
+        why = history.ChangeOrigin(cause="learned", actor="session", session_id=by.id)
         await history.append(db, None, memory, why, now=NOON)
     return memory
 
 
 async def held(db: Database) -> list[Memory]:
     """Return all memories, oldest first."""
-    found = await memories.page(db, Filter(), sort=Sort.CREATED, limit=1_000)
+    found = await memories.page(db, MemoryFilter(), sort=Sort.CREATED, limit=1_000)
     return found.items[::-1]
 
 

@@ -7,7 +7,7 @@ import pytest
 import by_hand
 from lamplighter.domain.errors import Unavailable
 from lamplighter.domain.memory.memory import Candidate, Category, Memory, Source
-from lamplighter.domain.search.search import Wanted
+from lamplighter.domain.search.search import SearchRequest
 from lamplighter.domain.secrets.redact import Redactor
 from lamplighter.domain.sessions.summary import Message
 from lamplighter.repository import Database
@@ -31,11 +31,11 @@ async def keep(db: Database, words: str) -> Memory:
         source=Source.CLIENT,
         project="shop",
     )
-    return (await knowledge.keep(db, candidate, now=NOON, redact=Redactor())).memory
+    return (await knowledge.save(db, candidate, now=NOON, redact=Redactor())).memory
 
 
 async def end_session(db: Database, words: str) -> int:
-    opening = client_sessions.Opening(external_id="talk", project="shop")
+    opening = client_sessions.NewSession(external_id="talk", project="shop")
     session, _ = await client_sessions.start(db, opening, now=NOON)
     said = [Message("user", words), Message("assistant", "Done.")]
     await client_sessions.end(db, "talk", said, redact=Redactor(), now=NOON)
@@ -45,7 +45,7 @@ async def end_session(db: Database, words: str) -> int:
 async def test_a_small_store_is_searched_completely_when_the_time_is_over(db: Database) -> None:
     kept = [await keep(db, f"Fact {number} about the WAL mode") for number in range(26)]
     session = await end_session(db, "Turn the WAL mode on")
-    wanted = Wanted(query="WAL mode", project="shop", limit=50)
+    wanted = SearchRequest(query="WAL mode", project="shop", limit=50)
 
     found = await find(db, wanted, now=NOON, seconds=OUT_OF_TIME)
 
@@ -61,7 +61,7 @@ async def test_of_a_large_store_the_memories_are_searched_and_the_rest_is_named(
     await end_session(db, "Turn the WAL mode on")
     monkeypatch.setattr(finding, "SMALL_STORE", 0)
 
-    found = await find(db, Wanted(query="WAL mode"), now=NOON, seconds=OUT_OF_TIME)
+    found = await find(db, SearchRequest(query="WAL mode"), now=NOON, seconds=OUT_OF_TIME)
 
     assert (found.memories, found.partial, found.missing) == ([kept], True, ("session",))
     assert found.left_out == (
@@ -76,7 +76,7 @@ async def test_what_was_not_searched_is_an_error_and_no_empty_list(
     monkeypatch.setattr(finding, "PATIENCE_SECONDS", OUT_OF_TIME)
 
     with pytest.raises(Unavailable, match="overloaded"):
-        await find(db, Wanted(query="WAL mode"), now=NOON)
+        await find(db, SearchRequest(query="WAL mode"), now=NOON)
 
 
 async def test_within_a_transaction_rows_that_wait_to_be_indexed_are_named(
@@ -86,8 +86,8 @@ async def test_within_a_transaction_rows_that_wait_to_be_indexed_are_named(
     by_hand.run(url, "UPDATE memories SET title = 'Journal'")
 
     async with db.transaction(readonly=True):
-        within = await find(db, Wanted(query="WAL journal"), now=NOON)
-    after = await find(db, Wanted(query="journal"), now=NOON)
+        within = await find(db, SearchRequest(query="WAL journal"), now=NOON)
+    after = await find(db, SearchRequest(query="journal"), now=NOON)
 
     assert ([each.id for each in within.memories], within.missing) == ([kept.id], ("unindexed",))
     assert ([each.id for each in after.memories], after.partial) == ([kept.id], False)

@@ -20,7 +20,7 @@ SECOND = timedelta(seconds=1)
 async def test_a_token_lets_in_who_shows_it(db: Database) -> None:
     token, words = await access.mint(db, "backup", ["read"], now=NOON)
 
-    caller = await access.bearer(db, words, now=NOON)
+    caller = await access.authenticate_token(db, words, now=NOON)
 
     assert caller == token.caller()
     assert (caller.kind, caller.name, caller.scopes) == ("token", "backup", ("read",))
@@ -32,15 +32,15 @@ async def test_neither_half_of_another_token_lets_anybody_in(db: Database) -> No
     secret = one.split("_", 2)[2]
 
     for words in (f"lamp_{two.id}_{secret}", f"lamp_99_{secret}", one[:-1], one + "x", ""):
-        assert await access.bearer(db, words, now=NOON) is None
+        assert await access.authenticate_token(db, words, now=NOON) is None
 
 
 async def test_a_token_ends_at_its_time(db: Database) -> None:
     token, words = await access.mint(db, "", ["read"], days=2, now=NOON)
 
-    assert await access.bearer(db, words, now=NOON + 2 * DAY - SECOND)
-    assert await access.bearer(db, words, now=NOON + 2 * DAY) is None
-    assert not await access.still(db, token.caller(), now=NOON + 2 * DAY)
+    assert await access.authenticate_token(db, words, now=NOON + 2 * DAY - SECOND)
+    assert await access.authenticate_token(db, words, now=NOON + 2 * DAY) is None
+    assert not await access.is_still_valid(db, token.caller(), now=NOON + 2 * DAY)
 
 
 async def test_a_revoked_token_lets_nobody_in_and_is_not_revoked_twice(db: Database) -> None:
@@ -48,8 +48,8 @@ async def test_a_revoked_token_lets_nobody_in_and_is_not_revoked_twice(db: Datab
 
     await access.revoke(db, token.id, now=NOON)
 
-    assert await access.bearer(db, words, now=NOON) is None
-    assert not await access.still(db, token.caller(), now=NOON)
+    assert await access.authenticate_token(db, words, now=NOON) is None
+    assert not await access.is_still_valid(db, token.caller(), now=NOON)
     for number in (token.id, 99):
         with pytest.raises(NotFound):
             await access.revoke(db, number, now=NOON)
@@ -67,8 +67,8 @@ async def test_the_machine_has_one_token(db: Database) -> None:
     _, old = await access.mint_for_machine(db, "/home/a on box", now=NOON)
     _, new = await access.mint_for_machine(db, "/home/a on box", now=NOON)
 
-    assert await access.bearer(db, old, now=NOON) is None
-    caller = await access.bearer(db, new, now=NOON)
+    assert await access.authenticate_token(db, old, now=NOON) is None
+    caller = await access.authenticate_token(db, new, now=NOON)
     assert caller
     assert caller.scopes == (ADMIN,)
 
@@ -78,35 +78,35 @@ async def test_each_home_on_one_database_has_a_token_of_its_own(db: Database) ->
     _, two = await access.mint_for_machine(db, "/home/a on other", now=NOON)
 
     for words in (one, two):
-        assert await access.bearer(db, words, now=NOON)
+        assert await access.authenticate_token(db, words, now=NOON)
 
 
 async def test_a_session_has_a_token_of_its_own_that_is_not_listed(db: Database) -> None:
     its = await session(db)
     words = await access.mint_for_session(db, its, expires_at=NOON + HOUR, now=NOON)
 
-    caller = await access.bearer(db, words, now=NOON)
+    caller = await access.authenticate_token(db, words, now=NOON)
 
     assert caller
     assert (caller.kind, caller.scopes) == ("session", SESSION_SCOPES)
     assert (await tokens.page(db, limit=9)).items == []
-    assert await access.bearer(db, words, now=NOON + HOUR) is None
+    assert await access.authenticate_token(db, words, now=NOON + HOUR) is None
 
 
 async def test_a_code_becomes_a_login_once(db: Database) -> None:
-    code = await access.offer_code(db, now=NOON)
+    code = await access.create_code(db, now=NOON)
 
     words = await access.redeem(db, f" {code.upper()} ", "Firefox\n" * 100, now=NOON)
 
     assert words
-    caller = await access.visitor(db, words, now=NOON)
+    caller = await access.authenticate_login(db, words, now=NOON)
     assert caller
     assert (caller.kind, caller.scopes, len(caller.name)) == ("login", (ADMIN,), 200)
     assert await access.redeem(db, code, "", now=NOON) is None
 
 
 async def test_of_many_who_use_a_code_at_once_one_comes_in(db: Database) -> None:
-    code = await access.offer_code(db, now=NOON)
+    code = await access.create_code(db, now=NOON)
 
     async def come_in() -> str | None:
         return await access.redeem(db, code, "", now=NOON)
@@ -117,45 +117,45 @@ async def test_of_many_who_use_a_code_at_once_one_comes_in(db: Database) -> None
 
 
 async def test_a_code_is_void_after_an_hour_and_when_another_is_made(db: Database) -> None:
-    late = await access.offer_code(db, now=NOON)
+    late = await access.create_code(db, now=NOON)
     assert await access.redeem(db, late, "", now=NOON + HOUR) is None
 
-    old = await access.offer_code(db, now=NOON)
-    new = await access.offer_code(db, now=NOON + SECOND)
+    old = await access.create_code(db, now=NOON)
+    new = await access.create_code(db, now=NOON + SECOND)
     assert await access.redeem(db, old, "", now=NOON + 2 * SECOND) is None
     assert await access.redeem(db, new, "", now=NOON + 2 * SECOND)
 
 
 async def test_a_login_ends_after_thirty_days_or_when_its_person_logs_out(db: Database) -> None:
     words = [
-        await access.redeem(db, await access.offer_code(db, now=NOON), "", now=NOON) or ""
+        await access.redeem(db, await access.create_code(db, now=NOON), "", now=NOON) or ""
         for _ in range(2)
     ]
-    caller = await access.visitor(db, words[0], now=NOON)
+    caller = await access.authenticate_login(db, words[0], now=NOON)
     assert caller
 
     await access.log_out(db, caller.id, now=NOON)
 
-    assert await access.visitor(db, words[0], now=NOON) is None
-    assert not await access.still(db, caller, now=NOON)
-    assert await access.visitor(db, words[1], now=NOON + 30 * DAY - SECOND)
-    assert await logins.living(db, now=NOON + 30 * DAY - SECOND)
-    assert await access.visitor(db, words[1], now=NOON + 30 * DAY) is None
-    assert not await logins.living(db, now=NOON + 30 * DAY)
+    assert await access.authenticate_login(db, words[0], now=NOON) is None
+    assert not await access.is_still_valid(db, caller, now=NOON)
+    assert await access.authenticate_login(db, words[1], now=NOON + 30 * DAY - SECOND)
+    assert await logins.any_active(db, now=NOON + 30 * DAY - SECOND)
+    assert await access.authenticate_login(db, words[1], now=NOON + 30 * DAY) is None
+    assert not await logins.any_active(db, now=NOON + 30 * DAY)
 
 
 async def test_a_token_is_no_login_and_a_login_no_token(db: Database) -> None:
     _, token = await access.mint(db, "", ["admin"], now=NOON)
-    login = await access.redeem(db, await access.offer_code(db, now=NOON), "", now=NOON)
+    login = await access.redeem(db, await access.create_code(db, now=NOON), "", now=NOON)
 
     assert login
-    assert await access.visitor(db, token, now=NOON) is None
-    assert await access.bearer(db, login, now=NOON) is None
+    assert await access.authenticate_login(db, token, now=NOON) is None
+    assert await access.authenticate_token(db, login, now=NOON) is None
 
 
 async def test_no_secret_is_in_the_database(db: Database) -> None:
     _, token = await access.mint(db, "", ["read"], now=NOON)
-    code = await access.offer_code(db, now=NOON)
+    code = await access.create_code(db, now=NOON)
     login = await access.redeem(db, code, "", now=NOON)
     assert login
 
@@ -169,8 +169,8 @@ async def test_no_secret_is_in_the_database(db: Database) -> None:
 async def test_who_was_here_is_noted(db: Database) -> None:
     token, _ = await access.mint(db, "", ["read"], now=NOON)
 
-    await access.seen(db, [token.id], [], now=NOON + HOUR)
+    await access.record_use(db, [token.id], [], now=NOON + HOUR)
 
-    found = await tokens.held(db, token.id)
+    found = await tokens.get_with_hash(db, token.id)
     assert found
     assert found[0].used_at == NOON + HOUR

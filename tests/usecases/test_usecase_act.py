@@ -20,13 +20,13 @@ from acting import (
 from examples import NOON, OPEN, SECRETIVE, SLOW_START, rows, session
 
 from lamplighter.domain.memory.memory import Category, Trust
-from lamplighter.domain.services.cooldown import Outcome
+from lamplighter.domain.services.cooldown import UseOutcome
 from lamplighter.domain.sessions.session import Status
 from lamplighter.repository import Database
 from lamplighter.usecases.memory import curate
 from lamplighter.usecases.services import act
 from lamplighter.usecases.sessions import sessions
-from lamplighter.usecases.sessions.sessions import Ending
+from lamplighter.usecases.sessions.sessions import SessionEnd
 
 
 async def test_a_slot_is_used_from_its_reservation_on(db: Database) -> None:
@@ -34,7 +34,7 @@ async def test_a_slot_is_used_from_its_reservation_on(db: Database) -> None:
 
     use = await act.reserve(db, by, "Web", RESTART, now=NOON)
 
-    assert (use.outcome, use.settled_at) == (Outcome.RESERVED, None)
+    assert (use.outcome, use.settled_at) == (UseOutcome.RESERVED, None)
     assert await used(db) == [1, 0]
 
 
@@ -49,13 +49,13 @@ async def test_a_slot_is_used_whatever_became_of_it(db: Database, ok: bool, outc
 @pytest.mark.parametrize(
     ("later", "outcome"),
     [
-        (4 * HOUR - timedelta(microseconds=1), Outcome.REFUSED),
-        (4 * HOUR, Outcome.RESERVED),
-        (-HOUR, Outcome.REFUSED),
+        (4 * HOUR - timedelta(microseconds=1), UseOutcome.REFUSED),
+        (4 * HOUR, UseOutcome.RESERVED),
+        (-HOUR, UseOutcome.REFUSED),
     ],
 )
 async def test_a_third_restart_has_to_wait_for_four_hours_from_the_first(
-    db: Database, later: timedelta, outcome: Outcome
+    db: Database, later: timedelta, outcome: UseOutcome
 ) -> None:
     by = await session(db, tier=3)
     await acted(db, by)
@@ -66,14 +66,14 @@ async def test_a_third_restart_has_to_wait_for_four_hours_from_the_first(
 
 @pytest.mark.parametrize(
     ("later", "outcome"),
-    [(24 * HOUR - timedelta(microseconds=1), Outcome.REFUSED), (24 * HOUR, Outcome.RESERVED)],
+    [(24 * HOUR - timedelta(microseconds=1), UseOutcome.REFUSED), (24 * HOUR, UseOutcome.RESERVED)],
 )
 async def test_a_second_redeployment_has_to_wait_for_a_day(
-    db: Database, later: timedelta, outcome: Outcome
+    db: Database, later: timedelta, outcome: UseOutcome
 ) -> None:
     by = await session(db, tier=3)
     first = await act.reserve(db, by, "Web", REDEPLOY, now=NOON)
-    await act.settle(db, first, Outcome.SUCCESS, text="done", now=NOON)
+    await act.settle(db, first, UseOutcome.SUCCESS, text="done", now=NOON)
 
     assert (await act.reserve(db, by, "Web", REDEPLOY, now=NOON + later)).outcome is outcome
 
@@ -93,7 +93,7 @@ async def test_a_marker_annotates_a_use_and_confirms_none(
     db: Database, found: str, marker: str, outcome: str, text: str, event: str
 ) -> None:
     by = await session(db, tier=3)
-    await acted(db, by, outcome=Outcome(found))
+    await acted(db, by, outcome=UseOutcome(found))
 
     await marked(db, by, marker)
 
@@ -120,7 +120,7 @@ async def test_a_marker_of_a_second_attempt_tells_of_the_same_use(db: Database) 
     await marked(db, by, FAILURE)
 
     second = await act.reserve(db, by, "Web", RESTART, again=first.id, now=NOON)
-    await act.settle(db, second, Outcome.SUCCESS, text="done", now=NOON)
+    await act.settle(db, second, UseOutcome.SUCCESS, text="done", now=NOON)
     await marked(db, by, SUCCESS)
 
     [use] = await uses(db)
@@ -133,7 +133,7 @@ async def test_a_marker_said_too_early_frees_nothing_while_the_action_runs(db: D
 
     await marked(db, by, SUCCESS)
     other = await act.reserve(db, by, "Web", REDEPLOY, now=NOON)
-    settled = await act.settle(db, use, Outcome.FAILURE, text="exit 1", now=NOON)
+    settled = await act.settle(db, use, UseOutcome.FAILURE, text="exit 1", now=NOON)
 
     assert (other.outcome, other.text) == ("refused", "another action on it is under way")
     assert (settled.outcome, settled.text) == ("failure", "exit 1")
@@ -150,7 +150,7 @@ async def test_what_a_marker_only_claims_uses_no_slot(db: Database, tier: int) -
     assert await texts(db, "warning") == [
         f"Restart (claimed failure): {number}" for number in range(5)
     ]
-    assert (await act.reserve(db, by, "Web", RESTART, now=NOON)).outcome is Outcome.RESERVED
+    assert (await act.reserve(db, by, "Web", RESTART, now=NOON)).outcome is UseOutcome.RESERVED
 
 
 async def test_a_marker_annotates_a_use_of_its_chain(db: Database) -> None:
@@ -183,9 +183,9 @@ async def test_a_service_has_one_cooldown_in_whatever_case_it_is_spelled(db: Dat
         await acted(db, by, service=name)
 
     refused = await act.reserve(db, by, "Web", RESTART, now=NOON)
-    name, cleared = await act.reset(db, "wEB", None, services=SERVICES, now=NOON)
+    name, cleared = await act.reset_cooldowns(db, "wEB", None, services=SERVICES, now=NOON)
 
-    assert refused.outcome is Outcome.REFUSED
+    assert refused.outcome is UseOutcome.REFUSED
     assert (name, cleared) == ("Web", 2)
     assert await used(db) == [0, 0]
 
@@ -194,7 +194,7 @@ async def test_what_a_dead_session_left_reserved_is_abandoned_and_counts(db: Dat
     by = await session(db, tier=3)
     await act.reserve(db, by, "Web", RESTART, now=NOON)
 
-    ending = Ending(status=Status.INTERRUPTED)
+    ending = SessionEnd(status=Status.INTERRUPTED)
     await sessions.finish(db, by, ending, redact=OPEN, now=NOON + HOUR)
 
     [use] = await uses(db)
@@ -210,7 +210,7 @@ async def test_the_use_of_one_session_is_not_settled_by_anothers_end_or_marker(
     await act.reserve(db, one, "Web", RESTART, now=NOON)
 
     await marked(db, two, SUCCESS)
-    await sessions.finish(db, two, Ending(status=Status.FAILED), redact=OPEN, now=NOON)
+    await sessions.finish(db, two, SessionEnd(status=Status.FAILED), redact=OPEN, now=NOON)
 
     assert [(use.session_id, use.outcome) for use in await uses(db)] == [(one.id, "reserved")]
 
@@ -283,7 +283,7 @@ async def test_a_second_attempt_comes_at_once_or_is_another_use(db: Database) ->
     first = await acted(db, by, ok=False)
 
     second = await act.reserve(
-        db, by, "Web", RESTART, again=first.id, now=NOON + act.AT_ONCE + timedelta(seconds=1)
+        db, by, "Web", RESTART, again=first.id, now=NOON + act.PAIR_WINDOW + timedelta(seconds=1)
     )
 
     assert (second.id, second.attempts) == (2, 1)
@@ -294,7 +294,7 @@ async def test_a_dry_run_tells_what_the_cooldown_would_refuse(db: Database) -> N
     for _ in range(2):
         await acted(db, by)
 
-    use = await act.would(db, by, "Web", RESTART, "would run restart of Web", now=NOON)
+    use = await act.record_dry_run(db, by, "Web", RESTART, "would run restart of Web", now=NOON)
 
     refused = "2 of 2 in 4 h are used; free again at 16:00 UTC"
     assert (use.outcome, use.text) == ("would", f"restart would be refused: {refused}")
@@ -304,7 +304,7 @@ async def test_a_use_that_was_cleared_has_no_second_attempt(db: Database) -> Non
     by = await session(db, tier=3)
     await marked(db, by, "[MEMORY:remediation:web] The first restart fails")
     first = await acted(db, by, ok=False)
-    await act.reset(db, "web", None, services=SERVICES, now=NOON)
+    await act.reset_cooldowns(db, "web", None, services=SERVICES, now=NOON)
 
     second = await act.reserve(db, by, "Web", RESTART, again=first.id, now=NOON)
 

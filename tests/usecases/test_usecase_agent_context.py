@@ -8,14 +8,14 @@ import pytest
 from examples import LATER, NOON, OPEN, SECRETIVE
 
 from lamplighter.domain.memory.memory import Candidate, Category, Memory, Source, Trust
-from lamplighter.domain.search.search import Method
+from lamplighter.domain.search.search import SearchMethod
 from lamplighter.domain.sessions.session import Session
 from lamplighter.domain.sessions.summary import Message
 from lamplighter.repository import Database, writing
 from lamplighter.repository.memory import exposures, history, memories
 from lamplighter.usecases.clients import client_sessions
 from lamplighter.usecases.clients.agent_context import agent_context
-from lamplighter.usecases.clients.client_sessions import Opening
+from lamplighter.usecases.clients.client_sessions import NewSession
 
 WAL = Candidate(
     category=Category.DECISION,
@@ -33,21 +33,23 @@ async def learned(db: Database, **more: Any) -> Memory:
     async with writing(db):
         memory = await memories.insert(db, replace(WAL, **more), now=more.pop("now", NOON))
         await history.append(
-            db, None, memory, history.Why(cause="learned", actor="session"), now=NOON
+            db, None, memory, history.ChangeOrigin(cause="learned", actor="session"), now=NOON
         )
     return memory
 
 
 async def visit(db: Database, name: str, *said: str, project: str = "shelf") -> Session:
     await client_sessions.start(
-        db, Opening(external_id=name, project=project, agent="coder"), now=NOON
+        db, NewSession(external_id=name, project=project, agent="coder"), now=NOON
     )
     told = [Message("user", each) for each in said]
     return await client_sessions.end(db, name, told, redact=OPEN, now=NOON)
 
 
 async def begun(db: Database) -> Session:
-    return (await client_sessions.start(db, Opening(external_id="s", project="shelf"), now=NOON))[0]
+    return (
+        await client_sessions.start(db, NewSession(external_id="s", project="shelf"), now=NOON)
+    )[0]
 
 
 async def test_both_blocks_are_what_agents_of_agentops_read(db: Database) -> None:
@@ -83,8 +85,8 @@ async def test_the_best_for_the_query_comes_first_and_the_newest_fill_the_rest(
     found = await agent_context(db, "shelf", "how is memory kept", limit=3, now=LATER)
 
     assert [each.memory.id for each in found.told] == [asked.id, newer[2].id, newer[1].id]
-    assert [each.method for each in found.told][1:] == [Method.RECENT, Method.RECENT]
-    assert found.told[0].method is not Method.RECENT
+    assert [each.method for each in found.told][1:] == [SearchMethod.RECENT, SearchMethod.RECENT]
+    assert found.told[0].method is not SearchMethod.RECENT
 
 
 async def test_what_is_global_is_told_in_every_project(db: Database) -> None:
@@ -175,8 +177,8 @@ async def test_the_query_is_cut_to_500_characters(db: Database) -> None:
     early = await agent_context(db, "shelf", f"zeppelin {'a ' * 400}", limit=1, now=LATER)
     late = await agent_context(db, "shelf", f"{'a ' * 250}zeppelin", limit=1, now=LATER)
 
-    assert early.told[0].method is not Method.RECENT
-    assert (late.told[0].method, late.told[0].memory.id) == (Method.RECENT, asked.id)
+    assert early.told[0].method is not SearchMethod.RECENT
+    assert (late.told[0].method, late.told[0].memory.id) == (SearchMethod.RECENT, asked.id)
     assert len(late.query) <= 500
 
 
@@ -204,7 +206,7 @@ async def test_what_a_session_is_told_is_kept_byte_for_byte_with_the_reasons(
         "holds words of the query",
         "was found, but behind the 1 that are told",
     ]
-    assert await exposures.told(db, told[0], limit=9) == [session.id]
+    assert await exposures.sessions_including(db, told[0], limit=9) == [session.id]
 
 
 async def test_the_same_told_again_is_kept_once(db: Database) -> None:

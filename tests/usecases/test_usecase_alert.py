@@ -6,33 +6,33 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from lamplighter.domain.secrets.redact import redactor
+from lamplighter.domain.secrets.redact import build_redactor
 from lamplighter.domain.services.service import Service, Services
-from lamplighter.domain.sessions.session import Plan, RequestState, Trigger
-from lamplighter.formats.alerts import Alert, State
+from lamplighter.domain.sessions.session import RequestState, SessionPlan, Trigger
+from lamplighter.formats.alerts import Alert, AlertState
 from lamplighter.formats.alerts.payload import MAX_CHARS
 from lamplighter.repository import Database, writing
 from lamplighter.repository.feed import changes
 from lamplighter.repository.services import alerts, events
-from lamplighter.repository.services.alerts import Filter
+from lamplighter.repository.services.alerts import AlertFilter
 from lamplighter.repository.sessions import requests, sessions
 from lamplighter.usecases.services import alert
-from lamplighter.usecases.services.alert import MOST_WAITING, Rules, Taken
+from lamplighter.usecases.services.alert import MAX_QUEUED, AlertResult, AlertRules
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 MINUTE = timedelta(minutes=1)
 JELLYFIN = Services((Service(name="Jellyfin"),))
-RULES = Rules(
-    services=JELLYFIN, redact=redactor([("A_TOKEN", "quite-a-secret")]), tier=2, max_tier=3
+RULES = AlertRules(
+    services=JELLYFIN, redact=build_redactor([("A_TOKEN", "quite-a-secret")]), tier=2, max_tier=3
 )
 DOWN = Alert(
-    fingerprint="7", state=State.FIRING, title="is down", at=NOON, names=("nas", "jellyfin")
+    fingerprint="7", state=AlertState.FIRING, title="is down", at=NOON, names=("nas", "jellyfin")
 )
-UP = replace(DOWN, state=State.RESOLVED, title="is up", at=NOON + 5 * MINUTE)
+UP = replace(DOWN, state=AlertState.RESOLVED, title="is up", at=NOON + 5 * MINUTE)
 
 
-async def took(db: Database, *given: Alert, rules: Rules = RULES) -> list[Taken]:
-    return await alert.take(db, "uptime-kuma", given, rules, now=NOON + 10 * MINUTE)
+async def took(db: Database, *given: Alert, rules: AlertRules = RULES) -> list[AlertResult]:
+    return await alert.ingest_delivery(db, "uptime-kuma", given, rules, now=NOON + 10 * MINUTE)
 
 
 async def test_an_alert_is_a_request_for_an_investigation(db: Database) -> None:
@@ -49,13 +49,13 @@ async def test_an_alert_is_a_request_for_an_investigation(db: Database) -> None:
     )
     assert '- title: "is down"' in request.prompt
     assert '- detail "error: refused"' in request.prompt
-    [event] = (await events.page(db, events.Filter(), limit=9)).items
+    [event] = (await events.page(db, events.EventSelection(), limit=9)).items
     assert (event.level, event.service, event.text) == (
         "warning",
         "Jellyfin",
         "Alert from uptime-kuma: is down",
     )
-    assert "alert" in [each.entity for each in await changes.since(db, 0)]
+    assert "alert" in [each.entity for each in await changes.list_after(db, 0)]
 
 
 @pytest.mark.parametrize(
@@ -104,10 +104,10 @@ async def test_its_end_takes_a_waiting_request_back(db: Database) -> None:
     await took(db, DOWN)
     [over] = await took(db, UP)
 
-    assert over.held.state is State.RESOLVED
+    assert over.held.state is AlertState.RESOLVED
     assert over.request is not None
     assert over.request.state is RequestState.CANCELLED
-    texts = [each.text for each in (await events.page(db, events.Filter(), limit=9)).items]
+    texts = [each.text for each in (await events.page(db, events.EventSelection(), limit=9)).items]
     assert texts[0] == "uptime-kuma says it is over: is down. Request 1 was taken back."
 
 
@@ -115,7 +115,7 @@ async def test_its_end_leaves_a_session_that_has_begun(db: Database) -> None:
     [taken] = await took(db, DOWN)
     assert taken.request is not None
     async with writing(db):
-        session = await sessions.insert(db, Plan(), model=None, epoch=1, now=NOON)
+        session = await sessions.insert(db, SessionPlan(), model=None, epoch=1, now=NOON)
         await requests.claim(db, taken.request.id, session.id, now=NOON)
 
     [over] = await took(db, UP)
@@ -129,10 +129,10 @@ async def test_an_end_that_comes_first_counts(db: Database) -> None:
     [late] = await took(db, DOWN)
     [next_one] = await took(db, replace(DOWN, at=UP.at and UP.at + MINUTE))
 
-    assert (late.new, late.held.state) == (False, State.RESOLVED)
+    assert (late.new, late.held.state) == (False, AlertState.RESOLVED)
     assert late.request is not None
     assert late.request.state is RequestState.CANCELLED
-    assert (next_one.new, next_one.held.state) == (True, State.FIRING)
+    assert (next_one.new, next_one.held.state) == (True, AlertState.FIRING)
 
 
 async def test_an_end_without_a_time_ends_what_is_open_and_nothing_twice(db: Database) -> None:
@@ -178,11 +178,11 @@ async def test_ten_thousand_deliveries_of_fifty_incidents_are_fifty_requests(
     for at in range(100, len(said), 3_300):
         await took(db, *said[at : at + 3_300])
 
-    found = (await alerts.page(db, Filter(), limit=200)).items
+    found = (await alerts.page(db, AlertFilter(), limit=200)).items
     asked = (await requests.page(db, None, limit=200)).items
     assert (len(found), len(asked)) == (50, 50)
     assert sum(each.deliveries for each in found) == 10_000
-    assert {each.state for each in found} == {State.RESOLVED}
+    assert {each.state for each in found} == {AlertState.RESOLVED}
     assert {each.state for each in asked} == {RequestState.CANCELLED}
 
 
@@ -207,19 +207,19 @@ async def test_of_a_name_with_a_secret_in_it_only_the_hash_is_kept(
 
     taken = [await took(db, replace(each, **named)) for each in (DOWN, DOWN, UP)]
 
-    [held] = (await alerts.page(db, Filter(), limit=9)).items
+    [held] = (await alerts.page(db, AlertFilter(), limit=9)).items
     assert [each.held.id for [each] in taken] == [held.id] * 3
-    assert "quite" not in f"{held} {await changes.since(db, 0)}"
+    assert "quite" not in f"{held} {await changes.list_after(db, 0)}"
 
 
 async def test_a_storm_of_alerts_is_kept_but_so_many_investigations_wait_at_most(
     db: Database,
 ) -> None:
-    storm = [replace(DOWN, fingerprint=f"f{number}") for number in range(MOST_WAITING + 3)]
+    storm = [replace(DOWN, fingerprint=f"f{number}") for number in range(MAX_QUEUED + 3)]
 
     first = await took(db, *storm)
     again = await took(db, storm[-1])
-    await took(db, *(replace(each, state=State.RESOLVED) for each in storm[:2]))
+    await took(db, *(replace(each, state=AlertState.RESOLVED) for each in storm[:2]))
     [late] = await took(db, storm[-1])
     [known] = await took(db, storm[-1])
 
@@ -229,4 +229,4 @@ async def test_a_storm_of_alerts_is_kept_but_so_many_investigations_wait_at_most
     assert late.new
     assert late.request is not None
     assert (known.new, known.held.request_id) == (False, late.request.id)
-    assert await requests.waiting(db, Trigger.ALERT) == MOST_WAITING - 1
+    assert await requests.count_queued(db, Trigger.ALERT) == MAX_QUEUED - 1

@@ -10,26 +10,38 @@ import pytest
 import sqlalchemy as sa
 
 from lamplighter.domain.actions import policy
-from lamplighter.domain.actions.approval import Answer, Approval, ApprovalState, Choice, Wish
+from lamplighter.domain.actions.approval import (
+    ActionRequest,
+    Approval,
+    ApprovalAnswer,
+    ApprovalChoice,
+    ApprovalState,
+)
 from lamplighter.domain.errors import Conflict, Stale
 from lamplighter.domain.secrets.redact import Redactor
-from lamplighter.domain.services.cooldown import Outcome
-from lamplighter.domain.services.notice import Telling
-from lamplighter.domain.services.service import Action, ActionKind, Approve, Service, Services
-from lamplighter.domain.sessions.session import Plan, Session
+from lamplighter.domain.services.cooldown import UseOutcome
+from lamplighter.domain.services.notice import NoticePolicy
+from lamplighter.domain.services.service import (
+    Action,
+    ActionKind,
+    ApprovalPolicy,
+    Service,
+    Services,
+)
+from lamplighter.domain.sessions.session import Session, SessionPlan
 from lamplighter.repository import Database, writing
 from lamplighter.repository.access import journal
 from lamplighter.repository.feed import changes
 from lamplighter.repository.services import notices
 from lamplighter.repository.sessions import approvals, sessions
-from lamplighter.repository.sessions.approvals import Filter
+from lamplighter.repository.sessions.approvals import ApprovalFilter
 from lamplighter.repository.store.tables import approvals as rows
 from lamplighter.repository.upkeep import leases
 from lamplighter.usecases.memory import journal as acts
 from lamplighter.usecases.sessions import approvals as asking
 from lamplighter.usecases.sessions import halt
-from lamplighter.usecases.sessions.halt import Brake
-from lamplighter.usecases.sessions.parking import Wait
+from lamplighter.usecases.sessions.halt import HaltControl
+from lamplighter.usecases.sessions.parking import WaitLimits
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 AT_ONCE = 8
@@ -38,10 +50,10 @@ REDEPLOY = Action(
     kind=ActionKind.REDEPLOYMENT,
     argv=("/bin/true", "ü 'x'"),
     directory="/srv",
-    approve=Approve.ALWAYS,
+    approve=ApprovalPolicy.ALWAYS,
 )
 SERVICES = Services((Service(name="web", actions=(REDEPLOY,)),))
-WISH = Wish(
+WISH = ActionRequest(
     service="web",
     action=REDEPLOY.kind,
     name=REDEPLOY.name,
@@ -49,26 +61,28 @@ WISH = Wish(
     directory="/srv",
     reason="It answers 503",
 )
-YES, NO = Answer(choice=Choice.APPROVE), Answer(choice=Choice.DENY)
-EDIT = Answer(choice=Choice.EDIT, argv=("/bin/false",))
+YES, NO = ApprovalAnswer(choice=ApprovalChoice.APPROVE), ApprovalAnswer(choice=ApprovalChoice.DENY)
+EDIT = ApprovalAnswer(choice=ApprovalChoice.EDIT, argv=("/bin/false",))
 
 
 async def opened(db: Database) -> Session:
     async with writing(db):
-        leader = await leases.get(db) or await leases.take(
+        leader = await leases.get(db) or await leases.acquire(
             db, pid=1, engine="exec", interval_seconds=60, dry_run=False, now=NOON
         )
-        plan = Plan(tier=3, engine="exec")
+        plan = SessionPlan(tier=3, engine="exec")
         return await sessions.insert(db, plan, model=None, epoch=leader.epoch, now=NOON)
 
 
-async def asked(db: Database, session: Session, wish: Wish = WISH, **more: Any) -> Approval:
+async def asked(
+    db: Database, session: Session, wish: ActionRequest = WISH, **more: Any
+) -> Approval:
     found = await asking.reserve_or_ask(
         db,
         session,
         wish,
         more.pop("action", REDEPLOY),
-        wait=Wait(300),
+        wait=WaitLimits(300),
         redact=Redactor(),
         now=more.pop("now", NOON),
     )
@@ -76,7 +90,7 @@ async def asked(db: Database, session: Session, wish: Wish = WISH, **more: Any) 
     return found
 
 
-async def said(db: Database, number: int, answer: Answer, **more: Any) -> Approval:
+async def said(db: Database, number: int, answer: ApprovalAnswer, **more: Any) -> Approval:
     given = {"by": "anna", "redact": Redactor(), "now": NOON} | more
     return await asking.decide(db, number, answer, **given)
 
@@ -121,7 +135,7 @@ async def test_a_yes_that_many_want_to_use_is_used_once(db: Database, url: str) 
             *(asking.redeem(each, session, case.id, services=SERVICES, now=NOON) for each in doors)
         )
 
-    assert [use.outcome for use, action in taken if action is not None] == [Outcome.RESERVED]
+    assert [use.outcome for use, action in taken if action is not None] == [UseOutcome.RESERVED]
     held = await asking.get(db, case.id)
     assert (held.state, held.use_id) == (
         ApprovalState.USED,
@@ -145,7 +159,7 @@ async def test_what_a_person_read_before_another_decided_is_stale(db: Database) 
     ("answer", "action"), [(YES, "approve"), (NO, "deny"), (EDIT, "replace")], ids=str
 )
 async def test_a_decision_is_an_act_that_cannot_be_undone(
-    db: Database, answer: Answer, action: str
+    db: Database, answer: ApprovalAnswer, action: str
 ) -> None:
     case = await asked(db, await opened(db))
     await said(db, case.id, answer)
@@ -176,7 +190,7 @@ async def test_what_is_not_approved_reserves_nothing(db: Database, state: Approv
 
     use, action = await asking.redeem(db, session, case.id, services=SERVICES, now=NOON)
 
-    assert (action, use.outcome) == (None, Outcome.REFUSED)
+    assert (action, use.outcome) == (None, UseOutcome.REFUSED)
 
 
 async def test_the_feed_tells_of_each_step_and_holds_no_secret(db: Database) -> None:
@@ -187,7 +201,7 @@ async def test_the_feed_tells_of_each_step_and_holds_no_secret(db: Database) -> 
 
     told = [
         (each.op, each.entity_id, each.row["state"], each.version)
-        for each in await changes.since(db, 0)
+        for each in await changes.list_after(db, 0)
         if each.entity == "approval" and each.row
     ]
 
@@ -205,16 +219,16 @@ async def test_a_case_comes_back_as_it_was_kept_and_pages_go_on(db: Database) ->
         await asked(db, session, replace(WISH, argv=(f"/bin/{number}",))) for number in range(3)
     ]
 
-    first = await approvals.page(db, Filter(state=ApprovalState.OPEN), limit=2)
+    first = await approvals.page(db, ApprovalFilter(state=ApprovalState.OPEN), limit=2)
     rest = await approvals.page(
-        db, Filter(state=ApprovalState.OPEN), limit=2, position=first.position
+        db, ApprovalFilter(state=ApprovalState.OPEN), limit=2, position=first.position
     )
-    every = await approvals.page(db, Filter(session=session.id), limit=9)
+    every = await approvals.page(db, ApprovalFilter(session=session.id), limit=9)
 
     assert first.items + rest.items == cases
     assert every.items == cases[::-1]
-    assert await approvals.waiting(db, now=NOON) == (3, NOON)
-    assert await approvals.waiting(db, now=NOON + timedelta(minutes=5)) == (0, None)
+    assert await approvals.count_open(db, now=NOON) == (3, NOON)
+    assert await approvals.count_open(db, now=NOON + timedelta(minutes=5)) == (0, None)
 
 
 async def test_first_holds_for_exactly_this_command_in_this_place(db: Database) -> None:
@@ -229,7 +243,7 @@ async def test_first_holds_for_exactly_this_command_in_this_place(db: Database) 
         "service": replace(WISH, service="db"),
         "name": replace(WISH, name="other"),
     }
-    given = {name: await approvals.given(db, wish) for name, wish in others.items()}
+    given = {name: await approvals.was_approved(db, wish) for name, wish in others.items()}
 
     assert [name for name, yes in given.items() if yes] == ["this", "name"]
 
@@ -238,7 +252,7 @@ async def test_while_everything_is_halted_a_yes_permits_nothing(db: Database) ->
     session = await opened(db)
     case = await asked(db, session)
     await said(db, case.id, YES)
-    await halt.pull(db, Brake(), "Fire", by="anna", now=NOON)
+    await halt.halt_all(db, HaltControl(), "Fire", by="anna", now=NOON)
 
     use, action = await asking.redeem(db, session, case.id, services=SERVICES, now=NOON)
 
@@ -247,7 +261,7 @@ async def test_while_everything_is_halted_a_yes_permits_nothing(db: Database) ->
 
 
 async def test_people_are_told_outside_of_the_app_what_waits(db: Database) -> None:
-    db.telling = Telling()
+    db.telling = NoticePolicy()
     await asked(db, await opened(db))
 
     [notice] = (await notices.page(db, None, limit=9)).items

@@ -11,12 +11,12 @@ import by_hand
 from lamplighter.domain.errors import Invalid
 from lamplighter.domain.memory.memory import Category, Edit, Memory
 from lamplighter.domain.services.service import Services
-from lamplighter.domain.sessions.session import Plan
+from lamplighter.domain.sessions.session import SessionPlan
 from lamplighter.formats.audit import NAMED, Audit, as_json
 from lamplighter.repository import Database, writing
 from lamplighter.repository.memory import history, links, memories
 from lamplighter.usecases.memory import curate
-from lamplighter.usecases.memory.evidence import audit
+from lamplighter.usecases.memory.evidence import page_on_topic
 from lamplighter.usecases.sessions import sessions
 
 DAY = timedelta(days=1)
@@ -32,7 +32,7 @@ def ids(found: Audit) -> list[int]:
 
 
 async def asked(db: Database, topic: str = "jellyfin", **more: Any) -> Audit:
-    return await audit(db, topic, **{"limit": 50, **more})
+    return await page_on_topic(db, topic, **{"limit": 50, **more})
 
 
 async def test_a_topic_is_a_service_in_any_spelling_or_a_word(db: Database) -> None:
@@ -85,9 +85,11 @@ async def test_who_confirmed_and_contradicted_it_and_who_was_told(db: Database) 
         assert memory is not None
         weaker = replace(memory, confidence=0.7, version=memory.version + 1)
         await memories.update(db, weaker, now=LATER)
-        why = history.Why(cause="contradicted", actor="session", session_id=first.id)
+        why = history.ChangeOrigin(cause="contradicted", actor="session", session_id=first.id)
         await history.append(db, memory, weaker, why, now=LATER + 2 * DAY)
-    opened = await sessions.begin(db, Plan(), services=Services(), epoch=1, now=LATER + 3 * DAY)
+    opened = await sessions.begin(
+        db, SessionPlan(), services=Services(), epoch=1, now=LATER + 3 * DAY
+    )
 
     [belief] = (await asked(db)).beliefs
 
@@ -140,7 +142,7 @@ async def test_what_is_named_is_bounded_and_what_is_counted_is_not(db: Database)
     async with writing(db):
         for number in range(count):
             now = NOON + timedelta(minutes=number)
-            why = history.Why(cause="reinforced", actor="session", session_id=None)
+            why = history.ChangeOrigin(cause="reinforced", actor="session", session_id=None)
             await history.append(db, held, held, why, now=now)
             await links.insert(db, held.id, held.id + 9, "revives", session_id=None, now=now)
 

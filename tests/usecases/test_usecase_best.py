@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from lamplighter.domain.memory.memory import Candidate, Category
-from lamplighter.domain.search.search import Wanted
+from lamplighter.domain.search.search import SearchRequest
 from lamplighter.repository import Database, writing
 from lamplighter.repository.memory import memories
 from lamplighter.usecases.search.session_search import find
@@ -31,7 +31,7 @@ async def fill(db: Database, count: int, seed: int) -> None:
 
 
 async def best(db: Database, query: str, limit: int, service: str | None = None) -> list[int]:
-    wanted = Wanted(query=query, limit=limit, service=service, general=True)
+    wanted = SearchRequest(query=query, limit=limit, service=service, general=True)
     found = await find(db, wanted, now=NOON, seconds=LONG)
     return [each.row.id for each in found.found]
 

@@ -14,24 +14,24 @@ from test_usecase_fade_rule import LOOSE, ROWS, unhashed, written
 
 import by_hand
 from lamplighter.domain.errors import Conflict, NotFound
-from lamplighter.domain.memory.decay import faded
-from lamplighter.domain.memory.memory import Category, Edit, Memory, clamp, edited
+from lamplighter.domain.memory.decay import apply_decay
+from lamplighter.domain.memory.memory import Category, Edit, Memory, apply_edit, clamp
 from lamplighter.repository import Database, writing
 from lamplighter.repository.memory import history, memories
-from lamplighter.repository.memory.memories import Filter
+from lamplighter.repository.memory.memories import MemoryFilter
 from lamplighter.repository.store import driver
 from lamplighter.repository.store.dialect import stamp
 from lamplighter.repository.upkeep.batches import FIRST
 from lamplighter.usecases.memory import bulk, curate, journal, undo
-from lamplighter.usecases.memory.bulk import Act
+from lamplighter.usecases.memory.bulk import BulkAction
 
 ACTS = st.one_of(
     st.builds(
-        Act,
+        BulkAction,
         action=st.sampled_from(["confidence", "adjust"]),
         value=st.sampled_from([-7.0, -0.35, -0.1, 0.0, 0.05, 0.29, 0.3, 0.7, 2.0]),
     ),
-    st.builds(Act, action=st.sampled_from(["activate", "deactivate"])),
+    st.builds(BulkAction, action=st.sampled_from(["activate", "deactivate"])),
 )
 SOME = [0.1, 0.29, 0.3, 0.5, 0.95]
 
@@ -48,16 +48,16 @@ async def stood(db: Database) -> list[tuple[float, bool, str | None]]:
     return [(each.confidence, each.active, each.inactive_reason) for each in await held(db)]
 
 
-def alone(memory: Memory, act: Act) -> Memory:
+def alone(memory: Memory, act: BulkAction) -> Memory:
     if memory.confidence > 0:
-        memory = faded(memory, now=NOON)
-    return edited(memory, act.on(memory), now=NOON)
+        memory = apply_decay(memory, now=NOON)
+    return apply_edit(memory, act.on(memory), now=NOON)
 
 
 @LOOSE
 @given(given=st.lists(ROWS, min_size=1, max_size=20), act=ACTS)
 async def test_an_act_on_many_is_what_it_is_on_each_and_can_be_taken_back(
-    db: Database, url: str, given: list[dict[str, Any]], act: Act
+    db: Database, url: str, given: list[dict[str, Any]], act: BulkAction
 ) -> None:
     given = [
         {**row, "age": abs(row["age"]), "confidence": clamp(row["confidence"])} for row in given
@@ -65,10 +65,10 @@ async def test_an_act_on_many_is_what_it_is_on_each_and_can_be_taken_back(
     await asyncio.to_thread(written, url, given, NOON)
     before = await held(db)
     wanted = [alone(each, act) for each in before]
-    weaker = [faded(each, now=NOON) if each.confidence > 0 else each for each in before]
+    weaker = [apply_decay(each, now=NOON) if each.confidence > 0 else each for each in before]
     changed = [new.id for old, new in zip(weaker, wanted, strict=True) if old != new]
 
-    done = await bulk.act_on(db, Filter(), act, now=NOON)
+    done = await bulk.apply_action(db, MemoryFilter(), act, now=NOON)
 
     assert unhashed(await held(db)) == unhashed(wanted)
     assert done.ids == changed
@@ -96,14 +96,14 @@ async def test_an_act_on_many_is_what_it_is_on_each_and_can_be_taken_back(
 @LOOSE
 @given(given=st.lists(ROWS, min_size=1, max_size=20), act=ACTS)
 async def test_what_an_act_would_do_is_what_it_does_to_each(
-    db: Database, url: str, given: list[dict[str, Any]], act: Act
+    db: Database, url: str, given: list[dict[str, Any]], act: BulkAction
 ) -> None:
     await asyncio.to_thread(written, url, given, NOON)
     before = await held(db)
-    after = [edited(each, act.on(each), now=NOON) for each in before]
+    after = [apply_edit(each, act.on(each), now=NOON) for each in before]
     moved = [(old, new) for old, new in zip(before, after, strict=True) if old != new]
 
-    found = await bulk.foresee(db, Filter(), act, now=NOON)
+    found = await bulk.preview(db, MemoryFilter(), act, now=NOON)
 
     assert (found.matched, found.changed) == (len(before), len(moved))
     assert found.falling == sum(old.active and not new.active for old, new in moved)
@@ -117,7 +117,7 @@ async def test_what_an_act_would_do_is_what_it_does_to_each(
 async def test_what_a_deletion_would_take_is_said_before_it_is_gone(db: Database) -> None:
     ids = await made(db, 0.9, 0.5)
 
-    found = await bulk.foresee(db, ids[:1], Act(action="delete"), now=NOON)
+    found = await bulk.preview(db, ids[:1], BulkAction(action="delete"), now=NOON)
 
     assert (found.matched, found.changed) == (1, 1)
     assert [(old.id, new) for old, new in found.examples] == [(ids[0], None)]
@@ -127,8 +127,8 @@ async def test_what_a_deletion_would_take_is_said_before_it_is_gone(db: Database
 async def test_what_turns_is_shown_first_and_what_is_too_low_is_left(db: Database) -> None:
     ids = await made(db, 0.9, 0.35, 0.1)
 
-    lowered = await bulk.foresee(db, ids, Act(action="adjust", value=-0.1), now=NOON)
-    switched = await bulk.foresee(db, ids, Act(action="activate"), now=NOON)
+    lowered = await bulk.preview(db, ids, BulkAction(action="adjust", value=-0.1), now=NOON)
+    switched = await bulk.preview(db, ids, BulkAction(action="activate"), now=NOON)
 
     assert [old.id for old, _ in lowered.examples] == [ids[1], ids[0], ids[2]]
     assert (lowered.falling, lowered.rising) == (1, 0)
@@ -138,9 +138,9 @@ async def test_what_turns_is_shown_first_and_what_is_too_low_is_left(db: Databas
 @pytest.mark.parametrize(
     ("act", "after", "left"),
     [
-        (Act(action="confidence", value=0.25), [(0.25, False, "low")] * 5, 0),
+        (BulkAction(action="confidence", value=0.25), [(0.25, False, "low")] * 5, 0),
         (
-            Act(action="adjust", value=0.2),
+            BulkAction(action="adjust", value=0.2),
             [
                 (0.3, True, None),
                 (0.49, True, None),
@@ -151,7 +151,7 @@ async def test_what_turns_is_shown_first_and_what_is_too_low_is_left(db: Databas
             0,
         ),
         (
-            Act(action="deactivate"),
+            BulkAction(action="deactivate"),
             [
                 (0.1, False, "low"),
                 (0.29, False, "low"),
@@ -162,7 +162,7 @@ async def test_what_turns_is_shown_first_and_what_is_too_low_is_left(db: Databas
             0,
         ),
         (
-            Act(action="activate"),
+            BulkAction(action="activate"),
             [
                 (0.1, False, "low"),
                 (0.29, False, "low"),
@@ -173,14 +173,14 @@ async def test_what_turns_is_shown_first_and_what_is_too_low_is_left(db: Databas
             2,
         ),
     ],
-    ids=lambda each: each.action if isinstance(each, Act) else "",
+    ids=lambda each: each.action if isinstance(each, BulkAction) else "",
 )
 async def test_each_act_does_what_it_says(
-    db: Database, act: Act, after: list[tuple[float, bool, str | None]], left: int
+    db: Database, act: BulkAction, after: list[tuple[float, bool, str | None]], left: int
 ) -> None:
     ids = await made(db, *SOME)
 
-    done = await bulk.act_on(db, [*ids, *ids, 99], act, now=LATER)
+    done = await bulk.apply_action(db, [*ids, *ids, 99], act, now=LATER)
 
     assert await stood(db) == after
     assert done.left == left
@@ -195,8 +195,10 @@ async def test_the_filter_is_asked_once(db: Database) -> None:
     ids = await made(db, 0.3, 0.5)
     others = await made(db, 0.5, service="caddy")
 
-    act = Act(action="adjust", value=-0.2)
-    done = await bulk.act_on(db, Filter(service="jellyfin", active=True), act, now=LATER)
+    act = BulkAction(action="adjust", value=-0.2)
+    done = await bulk.apply_action(
+        db, MemoryFilter(service="jellyfin", active=True), act, now=LATER
+    )
 
     assert done.ids == ids
     assert await stood(db) == [(0.1, False, "low"), (0.3, True, None), (0.5, True, None)]
@@ -205,7 +207,9 @@ async def test_the_filter_is_asked_once(db: Database) -> None:
 
 async def test_what_changed_since_is_left_as_it_is(db: Database) -> None:
     one, two, three = await made(db, 0.5, 0.6, 0.7)
-    done = await bulk.act_on(db, Filter(), Act(action="confidence", value=0.2), now=LATER)
+    done = await bulk.apply_action(
+        db, MemoryFilter(), BulkAction(action="confidence", value=0.2), now=LATER
+    )
     await curate.edit(db, two, Edit(confidence=0.9), version=None, now=LATER, redact=OPEN)
     await curate.delete(db, three, version=None, now=LATER)
 
@@ -220,14 +224,14 @@ async def test_what_changed_since_is_left_as_it_is(db: Database) -> None:
 async def test_an_undo_is_an_act_that_is_not_undone(db: Database) -> None:
     await made(db, 0.5, 0.6)
     before = await held(db)
-    done = await bulk.act_on(db, Filter(), Act(action="deactivate"), now=LATER)
+    done = await bulk.apply_action(db, MemoryFilter(), BulkAction(action="deactivate"), now=LATER)
 
     back = await journal.undo(db, done.act, now=LATER)
     assert [replace(each, version=1) for each in await held(db)] == before
     with pytest.raises(Conflict, match="is an undo"):
         await journal.undo(db, back.act, now=LATER)
 
-    [entry, *_] = (await history.of(db, before[0].id, limit=9)).items
+    [entry, *_] = (await history.of_memory(db, before[0].id, limit=9)).items
     assert (entry.cause, entry.actor, entry.reason) == (
         "undone",
         "operator",
@@ -237,11 +241,11 @@ async def test_an_undo_is_an_act_that_is_not_undone(db: Database) -> None:
 
 async def test_what_was_taken_back_as_one_is_not_taken_back_again_alone(db: Database) -> None:
     [one] = await made(db, 0.7)
-    done = await bulk.act_on(db, [one], Act(action="adjust", value=0.2), now=LATER)
+    done = await bulk.apply_action(db, [one], BulkAction(action="adjust", value=0.2), now=LATER)
     await journal.undo(db, done.act, now=LATER)
-    steps = (await history.of(db, one, limit=9)).items
+    steps = (await history.of_memory(db, one, limit=9)).items
 
-    able = [each for _, each in await undo.shown(db, one, steps)]
+    able = [each for _, each in await undo.with_undo_state(db, one, steps)]
     with pytest.raises(Conflict, match=r"undone already, in version 3"):
         await undo.undo_step(db, one, steps[1].id, version=None, now=LATER)
 
@@ -254,7 +258,7 @@ async def test_deleting_takes_the_words_out_of_the_feed(db: Database) -> None:
     ids = await made(db, 0.5, 0.6, observation="Secret words")
     kept = await made(db, 0.7)
 
-    done = await bulk.act_on(db, [*ids, *ids, 99], Act(action="delete"), now=LATER)
+    done = await bulk.apply_action(db, [*ids, *ids, 99], BulkAction(action="delete"), now=LATER)
 
     assert done.ids == ids
     assert [each.id for each in await held(db)] == kept
@@ -276,11 +280,11 @@ async def test_what_is_due_of_fading_comes_first(db: Database) -> None:
     [one] = await made(db, 0.7)
     later = NOON + timedelta(days=44)
 
-    await bulk.act_on(db, [one], Act(action="adjust", value=0.05), now=later)
+    await bulk.apply_action(db, [one], BulkAction(action="adjust", value=0.05), now=later)
 
     memory = await curate.get(db, one)
     assert (memory.confidence, memory.updated_at, memory.decayed_weeks) == (0.55, later, 0)
-    causes = [entry.cause for entry in (await history.of(db, one, limit=9)).items]
+    causes = [entry.cause for entry in (await history.of_memory(db, one, limit=9)).items]
     assert causes == ["edited", "faded", "created"]
 
 
@@ -294,7 +298,7 @@ async def test_what_was_done_before_a_failure_stays_and_can_be_taken_back(
     count = "SELECT count(*) FROM memories WHERE active = 0"
 
     with pytest.raises(driver.DatabaseError, match="not this one"):
-        await bulk.act_on(db, Filter(), Act(action="deactivate"), now=LATER)
+        await bulk.apply_action(db, MemoryFilter(), BulkAction(action="deactivate"), now=LATER)
     done = by_hand.run(url, count)
     back = await journal.undo(db, 1, now=LATER)
 
@@ -308,11 +312,11 @@ async def test_within_another_write_it_is_part_of_that(db: Database) -> None:
 
     async def broken() -> None:
         async with writing(db):
-            await bulk.act_on(db, Filter(), Act(action="deactivate"), now=LATER)
+            await bulk.apply_action(db, MemoryFilter(), BulkAction(action="deactivate"), now=LATER)
             raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
         await broken()
 
-    assert await memories.count(db, Filter(active=True)) == 2
-    assert await memories.count(db, Filter(category=Category.TIMING)) == 2
+    assert await memories.count(db, MemoryFilter(active=True)) == 2
+    assert await memories.count(db, MemoryFilter(category=Category.TIMING)) == 2

@@ -6,15 +6,15 @@ from chains import SERVICES, finished, said, seen, states, used_up
 from examples import NOON, SECRETIVE, rows, session
 
 from lamplighter.domain.errors import Conflict
-from lamplighter.domain.services.cooldown import Outcome
+from lamplighter.domain.services.cooldown import UseOutcome
 from lamplighter.domain.sessions.handoff import REASON_CHARS, Finding
-from lamplighter.domain.sessions.session import Plan, Session, Status, Trigger
+from lamplighter.domain.sessions.session import Session, SessionPlan, Status, Trigger
 from lamplighter.repository import Database, writing
 from lamplighter.repository.services import findings
 from lamplighter.repository.sessions import escalations
 from lamplighter.repository.sessions import sessions as kept
 from lamplighter.usecases.sessions import chain, sessions
-from lamplighter.usecases.sessions.sessions import Opened
+from lamplighter.usecases.sessions.sessions import OpenedSession
 
 
 async def handed(db: Database, *services: str, tier: int = 1) -> Session:
@@ -24,8 +24,8 @@ async def handed(db: Database, *services: str, tier: int = 1) -> Session:
     return await finished(db, by)
 
 
-async def taken_on(db: Database, parent: Session) -> Opened:
-    plan = await chain.following(db, parent)
+async def taken_on(db: Database, parent: Session) -> OpenedSession:
+    plan = await chain.next_plan(db, parent)
     return await sessions.begin(db, plan, services=SERVICES, epoch=1, now=NOON)
 
 
@@ -40,10 +40,10 @@ async def told(db: Database, source: str = "supervisor") -> list[tuple[str, str,
 async def test_what_a_session_hands_on_is_the_plan_of_the_next_one(db: Database) -> None:
     parent = await handed(db, "web", "db")
 
-    plan = await chain.following(db, parent)
+    plan = await chain.next_plan(db, parent)
 
     assert (parent.status, parent.reason) == ("escalated", "Handed Web and db to tier 2.")
-    assert plan == Plan(
+    assert plan == SessionPlan(
         tier=2,
         engine="exec",
         trigger=Trigger.ESCALATION,
@@ -81,7 +81,7 @@ async def test_the_next_session_takes_it_on_and_is_told_all_of_it(db: Database) 
         ("db", False),
     ]
     assert [(each.service, each.cause) for each in third.handoff.findings] == [("Web", "db")]
-    assert [use.outcome for use in third.handoff.tried] == [Outcome.FAILURE] * 2
+    assert [use.outcome for use in third.handoff.tried] == [UseOutcome.FAILURE] * 2
     assert await chain.lineage(db, third.session.id) == [*session_ids, third.session.id]
     for words in (
         "## Handoff",
@@ -93,7 +93,7 @@ async def test_the_next_session_takes_it_on_and_is_told_all_of_it(db: Database) 
     ):
         assert words in third.prompt.injected
     assert await states(db) == [("Web", "taken", "")] * 2
-    children = [each.child_id for each in await escalations.of(db, session_ids)]
+    children = [each.child_id for each in await escalations.of_sessions(db, session_ids)]
     assert children == [second.session.id, third.session.id]
 
 
@@ -105,7 +105,7 @@ async def test_the_whole_chain_is_told_from_any_of_its_sessions(db: Database) ->
 
     numbers = [root.id, second.session.id, third.session.id]
     for number in numbers:
-        found = await chain.told(db, number)
+        found = await chain.get_chain(db, number)
         assert [each.id for each in found.sessions] == numbers
         assert [each.reason for each in found.handed] == [
             "connection refused",
@@ -120,7 +120,7 @@ async def test_a_service_is_handed_on_once_a_session(db: Database) -> None:
     ended = await finished(db, by)
 
     assert ended.reason == "Handed Web to tier 2."
-    assert [each.reason for each in await escalations.of(db, [by.id])] == ["one"]
+    assert [each.reason for each in await escalations.of_sessions(db, [by.id])] == ["one"]
 
 
 @pytest.mark.parametrize(
@@ -195,7 +195,7 @@ async def test_a_dry_run_hands_on_to_nobody_and_names_the_services(db: Database)
 async def kept_dry(db: Database) -> Session:
     await session(db)
     async with writing(db):
-        return await kept.insert(db, Plan(dry_run=True), model=None, epoch=1, now=NOON)
+        return await kept.insert(db, SessionPlan(dry_run=True), model=None, epoch=1, now=NOON)
 
 
 @pytest.mark.parametrize("max_tier", [1, 2, 3])
@@ -223,7 +223,7 @@ async def test_a_person_stays_asked_when_the_session_fails_after_that(db: Databa
 
 async def test_what_was_handed_on_is_taken_on_once(db: Database) -> None:
     parent = await handed(db, "web")
-    plan = await chain.following(db, parent)
+    plan = await chain.next_plan(db, parent)
     await sessions.begin(db, plan, services=SERVICES, epoch=1, now=NOON)
 
     with pytest.raises(Conflict, match="hands nothing on any more"):
@@ -251,7 +251,7 @@ async def test_reasons_are_kept_without_secrets_and_short(db: Database) -> None:
     by = await session(db)
     await said(db, by, f"[ESCALATE:web] hunter2-hunter2 {'x' * 2 * REASON_CHARS}", redact=SECRETIVE)
 
-    [found] = await escalations.of(db, [by.id])
+    [found] = await escalations.of_sessions(db, [by.id])
 
     assert "hunter2" not in found.reason
     assert len(found.reason) <= REASON_CHARS
@@ -270,4 +270,4 @@ async def test_reasons_are_kept_without_secrets_and_short(db: Database) -> None:
 def test_neighbours_are_what_it_needs_and_what_needs_it(
     names: list[str], around: list[str]
 ) -> None:
-    assert chain.neighbours(SERVICES, names) == around
+    assert chain.neighbors(SERVICES, names) == around

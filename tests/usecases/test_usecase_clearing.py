@@ -18,7 +18,7 @@ from examples import NOON, OPEN, rows, session
 
 from lamplighter.domain.errors import NotFound
 from lamplighter.domain.services.service import ActionKind
-from lamplighter.domain.sessions.marker_results import Look
+from lamplighter.domain.sessions.marker_results import CheckResult
 from lamplighter.domain.sessions.session import Status, Trigger
 from lamplighter.repository import Database, writing
 from lamplighter.repository.access import journal
@@ -26,7 +26,7 @@ from lamplighter.repository.services import checks
 from lamplighter.usecases.memory import journal as acts
 from lamplighter.usecases.services import act
 from lamplighter.usecases.sessions import sessions
-from lamplighter.usecases.sessions.sessions import Ending
+from lamplighter.usecases.sessions.sessions import SessionEnd
 
 
 async def made_round(
@@ -41,9 +41,9 @@ async def made_round(
     opened = await session(db, tier=tier, trigger=trigger)
     async with writing(db):
         for number, each in enumerate(ok):
-            look = Look(service="Web", name=f"check-{number}", kind="tcp", ok=each)
+            look = CheckResult(service="Web", name=f"check-{number}", kind="tcp", ok=each)
             await checks.insert(db, opened.id, look, now=now)
-    await sessions.finish(db, opened, Ending(status=status), redact=OPEN, now=now)
+    await sessions.finish(db, opened, SessionEnd(status=status), redact=OPEN, now=now)
 
 
 @pytest.mark.parametrize(
@@ -105,7 +105,7 @@ async def test_a_round_that_broke_off_still_tells_what_fails(db: Database) -> No
 async def test_what_healthy_rounds_free_is_no_act_and_comes_back_by_none(db: Database) -> None:
     by = await session(db, tier=3)
     await acted(db, by)
-    await act.reset(db, "Web", None, services=SERVICES, now=NOON)
+    await act.reset_cooldowns(db, "Web", None, services=SERVICES, now=NOON)
     [reset] = (await journal.page(db, limit=9)).items
     await acted(db, by)
     for minutes in (5, 36):
@@ -192,7 +192,7 @@ async def test_what_still_runs_is_not_freed_by_healthy_rounds_or_a_reset(db: Dat
 
     for minutes in (5, 36):
         await made_round(db, True, now=NOON + timedelta(minutes=minutes))
-    _, cleared = await act.reset(db, "web", None, services=SERVICES, now=NOON + HOUR)
+    _, cleared = await act.reset_cooldowns(db, "web", None, services=SERVICES, now=NOON + HOUR)
 
     assert cleared == 0
     assert await used(db) == [1, 0]
@@ -213,7 +213,7 @@ async def test_an_operator_gives_the_slots_back(
     for kind in (RESTART, RESTART, REDEPLOY):
         await acted(db, by, action=kind)
 
-    told = await act.reset(db, "WEB", action, services=SERVICES, now=NOON)
+    told = await act.reset_cooldowns(db, "WEB", action, services=SERVICES, now=NOON)
 
     assert told == ("Web", cleared)
     assert await used(db) == left
@@ -224,7 +224,7 @@ async def test_an_operator_gives_the_slots_back(
 
 async def test_a_service_that_nobody_knows_has_nothing_to_reset(db: Database) -> None:
     with pytest.raises(NotFound):
-        await act.reset(db, "plex", None, services=SERVICES, now=NOON)
+        await act.reset_cooldowns(db, "plex", None, services=SERVICES, now=NOON)
 
     assert await rows(db, "events") == []
 
@@ -233,4 +233,4 @@ async def test_a_service_that_is_declared_no_more_is_reset_by_its_name(db: Datab
     by = await session(db, tier=3)
     await acted(db, by, service="Plex")
 
-    assert await act.reset(db, "plex", None, services=SERVICES, now=NOON) == ("Plex", 1)
+    assert await act.reset_cooldowns(db, "plex", None, services=SERVICES, now=NOON) == ("Plex", 1)

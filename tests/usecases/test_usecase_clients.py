@@ -9,14 +9,14 @@ from examples import LATER, NOON, OPEN, SECRETIVE
 from lamplighter.domain.errors import Conflict, Invalid, NotFound
 from lamplighter.domain.memory.memory import Candidate, Category, Source
 from lamplighter.domain.services.service import Services
-from lamplighter.domain.sessions.session import Plan, Session, Status, Trigger
+from lamplighter.domain.sessions.session import Session, SessionPlan, Status, Trigger
 from lamplighter.domain.sessions.summary import Message
 from lamplighter.repository import Database, writing
 from lamplighter.repository.clients import client_prompts
 from lamplighter.repository.sessions import sessions
 from lamplighter.repository.upkeep import statistics
 from lamplighter.usecases.clients import client_sessions
-from lamplighter.usecases.clients.client_sessions import Opening
+from lamplighter.usecases.clients.client_sessions import NewSession
 from lamplighter.usecases.memory import knowledge
 from lamplighter.usecases.sessions import sessions as lifecycle
 from lamplighter.usecases.system import overview
@@ -35,22 +35,22 @@ SUMMARY = (
 
 
 async def words_of(db: Database, session_id: int) -> set[str]:
-    return {words for words, _ in await client_prompts.ever(db, session_id)}
+    return {words for words, _ in await client_prompts.all_of_session(db, session_id)}
 
 
 async def begun(db: Database, name: str = "s1", project: str = "MyProj") -> Session:
     session, _ = await client_sessions.start(
-        db, Opening(external_id=name, project=project), now=NOON
+        db, NewSession(external_id=name, project=project), now=NOON
     )
     return session
 
 
 async def test_a_session_begun_twice_is_the_same_one(db: Database) -> None:
     first, new = await client_sessions.start(
-        db, Opening(external_id="s1", project="MyProj"), now=NOON
+        db, NewSession(external_id="s1", project="MyProj"), now=NOON
     )
     again, newer = await client_sessions.start(
-        db, Opening(external_id=" s1 ", project="x"), now=LATER
+        db, NewSession(external_id=" s1 ", project="x"), now=LATER
     )
 
     assert (new, newer) == (True, False)
@@ -66,12 +66,12 @@ async def test_a_session_has_a_name(db: Database, name: str) -> None:
 
 async def test_an_agent_does_not_speak_in_a_session_of_another_project(db: Database) -> None:
     await client_sessions.start(
-        db, Opening(external_id="s1", project="theirs", agent="a"), now=NOON
+        db, NewSession(external_id="s1", project="theirs", agent="a"), now=NOON
     )
 
     with pytest.raises(Conflict):
         await client_sessions.start(
-            db, Opening(external_id="s1", project="ours", agent="a"), now=LATER
+            db, NewSession(external_id="s1", project="ours", agent="a"), now=LATER
         )
     with pytest.raises(NotFound):
         await client_sessions.end(db, "s1", TALK, redact=OPEN, agent="b", now=LATER)
@@ -80,21 +80,21 @@ async def test_an_agent_does_not_speak_in_a_session_of_another_project(db: Datab
 @pytest.mark.parametrize("project", ["ours", "theirs"])
 async def test_agents_call_their_sessions_what_they_like(db: Database, project: str) -> None:
     """Nobody takes a name from another, nor ends what another began, in one project or two."""
-    opening = Opening(external_id="manual-save-ours", project="ours", agent="a", token_id=7)
+    opening = NewSession(external_id="manual-save-ours", project="ours", agent="a", token_id=7)
     taken, _ = await client_sessions.start(
         db, replace(opening, project=project, agent="b"), now=NOON
     )
     mine, new = await client_sessions.start(db, opening, now=LATER)
 
     assert (new, mine.id != taken.id, mine.agent, mine.token_id) == (True, True, "a", 7)
-    assert await client_sessions.found(db, "manual-save-ours", project="ours", agent="a") == mine
+    assert await client_sessions.get(db, "manual-save-ours", project="ours", agent="a") == mine
     ended = await client_sessions.end(
         db, "manual-save-ours", TALK, redact=OPEN, agent="b", now=LATER
     )
     assert ended.id == taken.id
     with pytest.raises(NotFound):
         await client_sessions.end(db, "manual-save-ours", TALK, redact=OPEN, agent="c", now=LATER)
-    assert (await client_sessions.found(db, "manual-save-ours", agent="a")).running
+    assert (await client_sessions.get(db, "manual-save-ours", agent="a")).running
 
 
 async def test_the_end_leaves_a_summary(db: Database) -> None:
@@ -150,7 +150,7 @@ async def test_a_client_that_falls_silent_is_interrupted_after_a_day(db: Databas
     silent = await begun(db, "silent")
     asking = await begun(db, "asking")
     saving = await begun(db, "saving")
-    await client_sessions.ask(db, asking, "Where is the log?", redact=OPEN, now=NOON + DAY)
+    await client_sessions.save_prompt(db, asking, "Where is the log?", redact=OPEN, now=NOON + DAY)
     said = Candidate(
         category=Category.DECISION,
         service=None,
@@ -160,22 +160,22 @@ async def test_a_client_that_falls_silent_is_interrupted_after_a_day(db: Databas
         source=Source.CLIENT,
         project="myproj",
     )
-    await knowledge.keep(db, said, now=NOON + DAY, redact=OPEN)
+    await knowledge.save(db, said, now=NOON + DAY, redact=OPEN)
 
-    early = await client_sessions.close_silent(db, now=NOON + DAY - timedelta(seconds=1))
-    late = await client_sessions.close_silent(db, now=NOON + DAY + timedelta(hours=1))
+    early = await client_sessions.close_inactive(db, now=NOON + DAY - timedelta(seconds=1))
+    late = await client_sessions.close_inactive(db, now=NOON + DAY + timedelta(hours=1))
 
     assert (early, late) == (0, 1)
-    closed = await client_sessions.found(db, silent.external_id or "")
-    assert (closed.status, closed.reason) == (Status.INTERRUPTED, client_sessions.SILENT)
-    assert (await client_sessions.found(db, "asking")).running
-    assert (await client_sessions.found(db, "saving")).running
+    closed = await client_sessions.get(db, silent.external_id or "")
+    assert (closed.status, closed.reason) == (Status.INTERRUPTED, client_sessions.INACTIVE_REASON)
+    assert (await client_sessions.get(db, "asking")).running
+    assert (await client_sessions.get(db, "saving")).running
     ended = await client_sessions.end(db, "silent", TALK, redact=OPEN, now=NOON + 2 * DAY)
     assert (ended.status, ended.reason) == (Status.COMPLETED, "")
 
 
 async def test_sessions_of_clients_are_none_of_ours(db: Database) -> None:
-    plan = Plan(tier=2)
+    plan = SessionPlan(tier=2)
     async with writing(db):
         ours = await sessions.insert(db, plan, model=None, epoch=0, now=NOON)
     await begun(db)
@@ -186,52 +186,61 @@ async def test_sessions_of_clients_are_none_of_ours(db: Database) -> None:
     assert seen.running == ours
     assert seen.ran.by_tier == {2: 1}
     with pytest.raises(Conflict):
-        await lifecycle.stop(db, (await client_sessions.found(db, "s1")).id, now=LATER)
-    days = await statistics.days_run(db, first=NOON.date())
+        await lifecycle.stop(db, (await client_sessions.get(db, "s1")).id, now=LATER)
+    days = await statistics.runs_by_day(db, first=NOON.date())
     assert [(each.tier, each.count) for each in days] == [(2, 1)]
 
 
 async def test_prompts_are_kept_masked_and_found(db: Database) -> None:
     session = await begun(db)
     asked = "Why does <private>my</private> jellyfin answer 503 with hunter2-hunter2?"
-    kept = await client_sessions.ask(db, session, asked, redact=SECRETIVE, now=NOON)
-    later = await client_sessions.ask(db, session, "Restart jellyfin", redact=OPEN, now=LATER)
+    kept = await client_sessions.save_prompt(db, session, asked, redact=SECRETIVE, now=NOON)
+    later = await client_sessions.save_prompt(
+        db, session, "Restart jellyfin", redact=OPEN, now=LATER
+    )
     other = await begun(db, "s2", "other")
-    await client_sessions.ask(db, other, "jellyfin too", redact=OPEN, now=LATER)
+    await client_sessions.save_prompt(db, other, "jellyfin too", redact=OPEN, now=LATER)
 
     assert kept.content.startswith("Why does [REDACTED] jellyfin")
     assert "hunter2" not in kept.content
-    assert await client_sessions.asked(db, "jellyfin 503", "myproj", limit=5) == [kept, later]
-    assert await client_sessions.asked(db, "", "myproj", limit=1) == [later]
-    assert len(await client_sessions.asked(db, "jellyfin", None, limit=5)) == 3
+    assert await client_sessions.search_prompts(db, "jellyfin 503", "myproj", limit=5) == [
+        kept,
+        later,
+    ]
+    assert await client_sessions.search_prompts(db, "", "myproj", limit=1) == [later]
+    assert len(await client_sessions.search_prompts(db, "jellyfin", None, limit=5)) == 3
     with pytest.raises(Invalid):
-        await client_sessions.ask(db, session, " \n", redact=OPEN, now=NOON)
+        await client_sessions.save_prompt(db, session, " \n", redact=OPEN, now=NOON)
     with pytest.raises(NotFound):
-        await client_sessions.forget_prompt(db, kept.id, now=LATER, project="other")
+        await client_sessions.withdraw_prompt(db, kept.id, now=LATER, project="other")
     with pytest.raises(NotFound):
-        await client_sessions.remove_prompt(db, kept.id, project="other")
+        await client_sessions.delete_prompt(db, kept.id, project="other")
 
 
 async def test_a_prompt_that_is_taken_back_is_told_to_nobody(db: Database) -> None:
     session = await begun(db)
-    kept = await client_sessions.ask(db, session, "Why 503?", redact=OPEN, now=NOON)
-    await client_sessions.ask(db, session, "Restart it", redact=OPEN, now=NOON)
+    kept = await client_sessions.save_prompt(db, session, "Why 503?", redact=OPEN, now=NOON)
+    await client_sessions.save_prompt(db, session, "Restart it", redact=OPEN, now=NOON)
 
-    await client_sessions.forget_prompt(db, kept.id, now=LATER)
+    await client_sessions.withdraw_prompt(db, kept.id, now=LATER)
 
-    assert await client_sessions.asked(db, "503", "myproj", limit=5) == []
-    assert [each.content for each in await client_prompts.of(db, session.id)] == ["Restart it"]
+    assert await client_sessions.search_prompts(db, "503", "myproj", limit=5) == []
+    assert [each.content for each in await client_prompts.of_session(db, session.id)] == [
+        "Restart it"
+    ]
     assert await client_prompts.count(db, None) == 1
     assert await words_of(db, session.id) == {"Why 503?", "Restart it"}
     with pytest.raises(NotFound):
-        await client_sessions.forget_prompt(db, kept.id, now=LATER)
-    await client_sessions.remove_prompt(db, kept.id)
+        await client_sessions.withdraw_prompt(db, kept.id, now=LATER)
+    await client_sessions.delete_prompt(db, kept.id)
     assert await words_of(db, session.id) == {"Restart it"}
     with pytest.raises(NotFound):
-        await client_sessions.remove_prompt(db, kept.id)
+        await client_sessions.delete_prompt(db, kept.id)
 
 
 async def test_a_very_long_prompt_is_cut(db: Database) -> None:
-    kept = await client_sessions.ask(db, await begun(db), "x" * 60_000, redact=OPEN, now=NOON)
+    kept = await client_sessions.save_prompt(
+        db, await begun(db), "x" * 60_000, redact=OPEN, now=NOON
+    )
 
     assert kept.content == "x" * 50_000 + "... [truncated]"

@@ -11,8 +11,8 @@ from lamplighter.domain.memory.memory import (
     Category,
     Edit,
     InactiveReason,
-    Kind,
     Memory,
+    MemoryKind,
     Source,
     Trust,
 )
@@ -60,7 +60,7 @@ async def test_what_is_typed_is_kept_beside_the_same_words(db: Database) -> None
         ),
         (
             {"category": Category.REMEDIATION},
-            {"category": Category.REMEDIATION, "kind": Kind.PROCEDURAL, "updated_at": LATER},
+            {"category": Category.REMEDIATION, "kind": MemoryKind.PROCEDURAL, "updated_at": LATER},
         ),
         ({"service": "general"}, {"service": None, "updated_at": LATER}),
         ({"service": "caddy"}, {"service": "caddy", "updated_at": LATER}),

@@ -8,7 +8,7 @@ import pytest
 from examples import NOON, OPEN
 
 import by_hand
-from lamplighter.domain.errors import Deposed
+from lamplighter.domain.errors import LeadershipLost
 from lamplighter.domain.memory.memory import Candidate, Category, Edit, Memory
 from lamplighter.repository import Database, writing
 from lamplighter.repository.memory import history, memories
@@ -17,7 +17,7 @@ from lamplighter.repository.store.dialect import stamp
 from lamplighter.repository.upkeep.batches import FIRST
 from lamplighter.usecases.memory import curate
 from lamplighter.usecases.memory.fade import fade
-from lamplighter.usecases.memory.remember import Manner, remember
+from lamplighter.usecases.memory.remember import LearningOptions, remember
 
 DAY = timedelta(days=1)
 SLOW_START = Candidate(
@@ -44,7 +44,7 @@ async def test_what_nobody_confirmed_fades_once_for_each_week(db: Database) -> N
         memory, confidence=0.5, decayed_weeks=2, version=2
     )
     assert (first, again) == (1, [0] * 10)
-    [entry] = (await history.of(db, memory.id, limit=5)).items
+    [entry] = (await history.of_memory(db, memory.id, limit=5)).items
     assert (entry.cause, entry.reason) == ("faded", "not confirmed for 2 more weeks")
 
 
@@ -65,14 +65,16 @@ async def test_a_row_dated_in_the_future_by_hand_stops_no_other(db: Database, ur
 
     assert await fade(db, now=NOON + 44 * DAY) == 1
 
-    found = await memories.several(db, [memory.id, ahead.id])
+    found = await memories.by_ids(db, [memory.id, ahead.id])
     assert [each.confidence for each in found.values()] == [0.5, 0.7]
 
 
 async def test_reinforcement_counts_from_the_faded_confidence(db: Database) -> None:
     memory = await held(db)
 
-    result = await remember(db, SLOW_START, now=NOON + 50 * DAY, manner=Manner(redact=OPEN))
+    result = await remember(
+        db, SLOW_START, now=NOON + 50 * DAY, manner=LearningOptions(redact=OPEN)
+    )
 
     assert result.memory.id == memory.id
     assert (result.memory.confidence, result.memory.decayed_weeks) == (0.6, 0)
@@ -131,7 +133,9 @@ async def test_others_write_between_two_batches(db: Database, url: str) -> None:
 
     async with asyncio.TaskGroup() as group:
         fading = group.create_task(fade(db, now=NOON + 44 * DAY))
-        group.create_task(remember(db, SLOW_START, now=NOON + 44 * DAY, manner=Manner(redact=OPEN)))
+        group.create_task(
+            remember(db, SLOW_START, now=NOON + 44 * DAY, manner=LearningOptions(redact=OPEN))
+        )
 
     told = await db.fetch_all(tables.changes.select().order_by(tables.changes.c.seq))
     ops = [each["op"] for each in told]
@@ -147,10 +151,10 @@ async def test_one_who_may_no_longer_write_stops_at_the_next_batch(db: Database,
     async def fence() -> None:
         asked.append(1)
         if len(asked) > 1:
-            raise Deposed("Another supervisor leads.")
+            raise LeadershipLost("Another supervisor leads.")
 
     db.fence = fence
-    with pytest.raises(Deposed):
+    with pytest.raises(LeadershipLost):
         await fade(db, now=NOON + 44 * DAY)
 
     assert confidences(url) == [0.5] * FIRST + [0.7] * (1_200 - FIRST)

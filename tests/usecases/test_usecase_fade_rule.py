@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import by_hand
-from lamplighter.domain.memory.decay import GRACE, WEEK, faded
+from lamplighter.domain.memory.decay import GRACE_PERIOD, WEEK, apply_decay
 from lamplighter.domain.memory.memory import Category, InactiveReason, Memory, clamp
 from lamplighter.repository import Database
 from lamplighter.repository.memory import history
@@ -39,7 +39,7 @@ AGES = st.one_of(
     st.timedeltas(min_value=timedelta(days=-40), max_value=timedelta(days=900)),
     # just before and after a week is full
     st.builds(
-        lambda weeks, micros: GRACE + weeks * WEEK + timedelta(microseconds=micros),
+        lambda weeks, micros: GRACE_PERIOD + weeks * WEEK + timedelta(microseconds=micros),
         st.integers(0, 12),
         st.sampled_from([-1_000_000, -1, 0, 1, 999_999]),
     ),
@@ -102,7 +102,7 @@ def unhashed(found: list[Memory]) -> list[Memory]:
 
 
 def one_by_one(before: list[Memory], now: datetime) -> list[Memory]:
-    return [faded(each, now=now) if each.confidence > 0 else each for each in before]
+    return [apply_decay(each, now=now) if each.confidence > 0 else each for each in before]
 
 
 @LOOSE
@@ -174,7 +174,7 @@ async def test_it_does_not_matter_how_often_it_is_asked(
 
 
 async def test_every_confidence_loses_what_the_rule_takes(db: Database, url: str) -> None:
-    ages = [GRACE + weeks * WEEK for weeks in (1, 2, 3, 7, 11)]
+    ages = [GRACE_PERIOD + weeks * WEEK for weeks in (1, 2, 3, 7, 11)]
     given = [
         {"confidence": hundredth / 100, "age": age, "form": FORMS[0], "category": "timing"}
         for hundredth in range(101)

@@ -13,14 +13,20 @@ from hypothesis import strategies as st
 
 import by_hand
 from lamplighter.domain.errors import Unavailable
-from lamplighter.domain.memory.memory import Candidate, Category, Kind, Memory, Source
-from lamplighter.domain.search.search import Found, Layer, Method, Results, Wanted
+from lamplighter.domain.memory.memory import Candidate, Category, Memory, MemoryKind, Source
+from lamplighter.domain.search.search import (
+    SearchLayer,
+    SearchMethod,
+    SearchRequest,
+    SearchResult,
+    SearchResults,
+)
 from lamplighter.domain.secrets.redact import Redactor
 from lamplighter.domain.services.event import Level
 from lamplighter.domain.sessions.summary import Message
 from lamplighter.repository import Database, writing
 from lamplighter.repository.memory import memories, trash
-from lamplighter.repository.memory.history import Why
+from lamplighter.repository.memory.history import ChangeOrigin
 from lamplighter.repository.search import backlog
 from lamplighter.repository.services import events
 from lamplighter.repository.store.tables import memories as memories_
@@ -30,7 +36,7 @@ from lamplighter.usecases.memory import knowledge
 from lamplighter.usecases.search import find as finding
 from lamplighter.usecases.search.session_search import find
 
-GONE = Why(cause="deleted", actor="operator")
+GONE = ChangeOrigin(cause="deleted", actor="operator")
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 DAY = timedelta(days=1)
@@ -46,15 +52,15 @@ async def keep(db: Database, observation: str, **more: Any) -> Memory:
         return await memories.insert(db, candidate, now=NOON)
 
 
-async def ask(db: Database, query: str, **more: Any) -> Results:
-    return await find(db, Wanted(query=query, **more), now=NOON + DAY, seconds=LONG)
+async def ask(db: Database, query: str, **more: Any) -> SearchResults:
+    return await find(db, SearchRequest(query=query, **more), now=NOON + DAY, seconds=LONG)
 
 
 async def ids(db: Database, query: str, **more: Any) -> list[int]:
     return [each.row.id for each in (await ask(db, query, **more)).found]
 
 
-def best(found: Results) -> Found:
+def best(found: SearchResults) -> SearchResult:
     return found.found[0]
 
 
@@ -108,11 +114,11 @@ async def test_signs_are_found_like_words(db: Database) -> None:
 
 
 async def test_what_narrowed_a_search_is_told(db: Database) -> None:
-    found = await ask(db, "service:jellyfin in:events since:7d disk", kind=Kind.SEMANTIC)
+    found = await ask(db, "service:jellyfin in:events since:7d disk", kind=MemoryKind.SEMANTIC)
 
     assert found.filters == ("service:jellyfin", "in:events", "since:7d")
-    assert found.layers == (Layer.EVENT,)
-    assert (await ask(db, "disk")).layers == (Layer.MEMORY, Layer.SESSION)
+    assert found.layers == (SearchLayer.EVENT,)
+    assert (await ask(db, "disk")).layers == (SearchLayer.MEMORY, SearchLayer.SESSION)
 
 
 async def test_a_title_and_a_key_count_for_more_than_the_text(db: Database) -> None:
@@ -137,7 +143,7 @@ async def test_filters_narrow_what_is_found(db: Database) -> None:
         *sorted((everywhere.id, general.id), reverse=True),
     ]
     assert await ids(db, "pool", tags=("SQL",)) == [own.id]
-    assert await ids(db, "pool", kind=Kind.PROJECT) == [general.id]
+    assert await ids(db, "pool", kind=MemoryKind.PROJECT) == [general.id]
     assert await ids(db, "pool service:db_2") == [other.id]
     assert await ids(db, "pool", since=NOON + timedelta(hours=1)) == []
     assert len(await ids(db, "pool since:7d")) == 4
@@ -149,7 +155,7 @@ async def test_a_filter_alone_lists_the_newest(db: Database) -> None:
     found = await ask(db, "service:db")
 
     assert [each.row.id for each in found.found] == [two.id, one.id]
-    assert {each.method for each in found.found} == {Method.RECENT}
+    assert {each.method for each in found.found} == {SearchMethod.RECENT}
 
 
 async def test_a_time_alone_lists_what_is_of_it(db: Database) -> None:
@@ -195,7 +201,7 @@ async def test_a_changed_memory_is_found_by_its_new_words_only(db: Database) -> 
 
 async def test_nothing_is_left_of_what_is_deleted(db: Database, url: str) -> None:
     session, _ = await client_sessions.start(
-        db, client_sessions.Opening(external_id="s", project="web"), now=NOON
+        db, client_sessions.NewSession(external_id="s", project="web"), now=NOON
     )
     await keep(db, "Ada: before it", session_id=session.id)
     held = await keep(db, "Bob: the password is swordfish", session_id=session.id)
@@ -213,14 +219,14 @@ async def test_nothing_is_left_of_what_is_deleted(db: Database, url: str) -> Non
 
 async def test_no_neighbor_of_a_hit_is_a_hit(db: Database) -> None:
     one, _ = await client_sessions.start(
-        db, client_sessions.Opening(external_id="a", project="x"), now=NOON
+        db, client_sessions.NewSession(external_id="a", project="x"), now=NOON
     )
     facts = [
         await keep(db, text, session_id=one.id)
         for text in ("WAL mode is on", "The port is 5432", "Backups run at night")
     ]
     talk, _ = await client_sessions.start(
-        db, client_sessions.Opening(external_id="b", project="x"), now=NOON
+        db, client_sessions.NewSession(external_id="b", project="x"), now=NOON
     )
     for text in ("Ada: is the journal compact?", "Bob: yes", "Ada: good"):
         await keep(db, text, session_id=talk.id)
@@ -234,7 +240,7 @@ async def test_no_neighbor_of_a_hit_is_a_hit(db: Database) -> None:
 
 async def test_facts_of_one_session_add_nothing_to_each_other(db: Database) -> None:
     one, _ = await client_sessions.start(
-        db, client_sessions.Opening(external_id="a", project="x"), now=NOON
+        db, client_sessions.NewSession(external_id="a", project="x"), now=NOON
     )
     await keep(db, "The lamp is red", session_id=one.id)
     beside = await keep(db, "The port is 5432", session_id=one.id)
@@ -247,10 +253,10 @@ async def test_facts_of_one_session_add_nothing_to_each_other(db: Database) -> N
 
 async def test_a_turn_next_to_the_words_comes_first_and_its_reason_says_so(db: Database) -> None:
     one, _ = await client_sessions.start(
-        db, client_sessions.Opening(external_id="a", project="x"), now=NOON
+        db, client_sessions.NewSession(external_id="a", project="x"), now=NOON
     )
     two, _ = await client_sessions.start(
-        db, client_sessions.Opening(external_id="b", project="x"), now=NOON
+        db, client_sessions.NewSession(external_id="b", project="x"), now=NOON
     )
     for session, question in ((one, "Ada: what about the lamp?"), (two, "Ada: what about tea?")):
         await keep(db, question, session_id=session.id)
@@ -267,7 +273,7 @@ async def test_a_turn_next_to_the_words_comes_first_and_its_reason_says_so(db: D
 async def test_a_long_reply_comes_before_short_turns_that_hold_less(db: Database) -> None:
     """A reply loses nothing by its length, and its words are not those of the turn beside it."""
     one, _ = await client_sessions.start(
-        db, client_sessions.Opening(external_id="a", project="x"), now=NOON
+        db, client_sessions.NewSession(external_id="a", project="x"), now=NOON
     )
     much = " ".join(f"step {number} of the procedure needs care." for number in range(120))
     await keep(db, "user: Write down the backup of checkout", session_id=one.id)
@@ -298,7 +304,7 @@ async def test_a_title_that_nobody_gave_has_no_weight(db: Database) -> None:
 
 
 async def test_what_was_said_outside_of_any_session_has_no_neighbours(db: Database) -> None:
-    opening = client_sessions.Opening(external_id="manual-save-x", project="x")
+    opening = client_sessions.NewSession(external_id="manual-save-x", project="x")
     outside, _ = await client_sessions.start(db, opening, now=NOON)
     lines = [await keep(db, text, session_id=outside.id) for text in ("Alpha", "Beta")]
 
@@ -308,7 +314,7 @@ async def test_what_was_said_outside_of_any_session_has_no_neighbours(db: Databa
 
 async def test_a_page_is_found_by_its_own_words_only(db: Database) -> None:
     one, _ = await client_sessions.start(
-        db, client_sessions.Opening(external_id="a", project="x"), now=NOON
+        db, client_sessions.NewSession(external_id="a", project="x"), now=NOON
     )
     line = await keep(db, "Alpha", session_id=one.id)
     page = await keep(db, "Beta " + "gamma " * 100, session_id=one.id)
@@ -324,7 +330,7 @@ async def test_a_text_that_begins_with_a_day_is_of_that_day(db: Database) -> Non
 
     assert (await ids(db, "lamp mended on 8 May 2023"))[0] == told[1].id
     found = await find(
-        db, Wanted(query="lamp mended on 8 May"), now=datetime(2023, 6, 1, tzinfo=UTC)
+        db, SearchRequest(query="lamp mended on 8 May"), now=datetime(2023, 6, 1, tzinfo=UTC)
     )
     assert found.memories[0].id == told[1].id
     assert "from 8 may" in [reason.what for reason in found.found[0].reasons]
@@ -352,7 +358,7 @@ async def test_rows_written_by_hand_are_taken_in_by_themselves(db: Database, url
 
 async def test_sessions_are_found_by_their_summary_and_events_on_request(db: Database) -> None:
     session, _ = await client_sessions.start(
-        db, client_sessions.Opening(external_id="s", project="web", agent="ann"), now=NOON
+        db, client_sessions.NewSession(external_id="s", project="web", agent="ann"), now=NOON
     )
     said = [Message("user", "Fix the flux capacitor"), Message("assistant", "Done")]
     await client_sessions.end(db, "s", said, redact=OPEN, now=NOON)
@@ -362,11 +368,13 @@ async def test_sessions_are_found_by_their_summary_and_events_on_request(db: Dat
         )
 
     found = await ask(db, "flux")
-    assert [(each.layer, each.row.id) for each in found.found] == [(Layer.SESSION, session.id)]
+    assert [(each.layer, each.row.id) for each in found.found] == [
+        (SearchLayer.SESSION, session.id)
+    ]
     both = await ask(db, "flux in:all")
     assert {(each.layer, each.row.id) for each in both.found} == {
-        (Layer.SESSION, session.id),
-        (Layer.EVENT, event.id),
+        (SearchLayer.SESSION, session.id),
+        (SearchLayer.EVENT, event.id),
     }
     assert await ids(db, "flux in:memories") == []
     assert await ids(db, "flux type:decision") == []
@@ -417,7 +425,7 @@ async def test_a_search_reads_while_another_writes_and_says_what_is_not_indexed(
         await db.execute(sa.update(memories_).values(title="By hand"))
     writer = asyncio.create_task(write())
     await began.wait()
-    found = await find(db, Wanted(query="disk"), now=NOON, seconds=1.0)
+    found = await find(db, SearchRequest(query="disk"), now=NOON, seconds=1.0)
     searched.set()
     await writer
 
@@ -433,7 +441,7 @@ async def test_within_a_transaction_a_late_search_leaves_that_whole(
     monkeypatch.setattr(finding, "SMALL_STORE", 0)
 
     async with db.transaction(readonly=True):
-        late = await find(db, Wanted(query="held"), now=NOON, seconds=0.0)
+        late = await find(db, SearchRequest(query="held"), now=NOON, seconds=0.0)
         assert late.missing == ("session",)
         assert await memories.get(db, held.id) == held
 
@@ -464,7 +472,7 @@ class Meaning:
         self.found = found
 
     async def __call__(
-        self, query: str, ids: Sequence[int] | None = None, *, wanted: Wanted | None = None
+        self, query: str, ids: Sequence[int] | None = None, *, wanted: SearchRequest | None = None
     ) -> Sequence[tuple[int, float]]:
         if isinstance(self.found, Exception):
             raise self.found
@@ -476,10 +484,10 @@ async def test_meaning_finds_what_shares_no_word(db: Database) -> None:
     by_meaning = await keep(db, "No space is left there")
     near = Meaning([(by_meaning.id, 0.7), (by_words.id, 0.6)])
 
-    found = await find(db, Wanted(query="disk full"), now=NOON, near=near, seconds=LONG)
+    found = await find(db, SearchRequest(query="disk full"), now=NOON, near=near, seconds=LONG)
 
     assert [each.row for each in found.found] == [by_words, by_meaning]
-    assert [each.method for each in found.found] == [Method.WORDS, Method.MEANING]
+    assert [each.method for each in found.found] == [SearchMethod.WORDS, SearchMethod.MEANING]
     for each in found.found:
         assert each.score == pytest.approx(sum(reason.score for reason in each.reasons))
 
@@ -488,7 +496,7 @@ async def test_meaning_finds_what_shares_no_word(db: Database) -> None:
 async def test_without_meaning_words_are_enough(db: Database, error: Exception) -> None:
     held = await keep(db, "The disk is full")
 
-    found = await find(db, Wanted(query="disk"), now=NOON, near=Meaning(error), seconds=LONG)
+    found = await find(db, SearchRequest(query="disk"), now=NOON, near=Meaning(error), seconds=LONG)
 
     assert [each.row for each in found.found] == [held]
     assert (found.missing, found.partial) == (("vectors",), True)
@@ -503,8 +511,8 @@ async def test_knowledge_that_is_kept_is_found_at_once(db: Database) -> None:
         session_id=None,
         source=Source.CLIENT,
     )
-    kept = await knowledge.keep(db, candidate, now=NOON, redact=OPEN)
+    kept = await knowledge.save(db, candidate, now=NOON, redact=OPEN)
 
     assert await ids(db, "closing pools") == [kept.memory.id]
-    assert not await backlog.waits(db)
+    assert not await backlog.has_pending(db)
     assert await db.fetch_val(sa.select(sa.func.count()).select_from(terms)) == 1

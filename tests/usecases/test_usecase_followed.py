@@ -11,17 +11,17 @@ from examples import LATER, NOON, OPEN, SLOW_START, held, rows, said, session
 
 import by_hand
 from lamplighter.domain.memory.memory import Category, Edit, Memory
-from lamplighter.domain.relate import built_in
-from lamplighter.domain.relate.lexicon import read, source
-from lamplighter.domain.relate.reconcile import Outcome
+from lamplighter.domain.relate import builtin_lexicon
+from lamplighter.domain.relate.lexicon import builtin_source, parse_lexicon
+from lamplighter.domain.relate.reconcile import ReconcileOutcome
 from lamplighter.repository import Database, writing
 from lamplighter.repository.feed import changes
-from lamplighter.repository.search.analyses import STALE_AT_ONCE
+from lamplighter.repository.search.analyses import STALE_BATCH_SIZE
 from lamplighter.repository.store.database import sqlite_url
 from lamplighter.usecases.memory import bulk, curate
 from lamplighter.usecases.memory.analyze import catch_up
-from lamplighter.usecases.memory.bulk import Act
-from lamplighter.usecases.memory.remember import Manner, Remembered, remember
+from lamplighter.usecases.memory.bulk import BulkAction
+from lamplighter.usecases.memory.remember import LearningOptions, LearningResult, remember
 
 MINUTE = "It needs about a minute to start after a restart"
 HALF = "Takes 30s to start after restart"
@@ -40,7 +40,7 @@ async def elsewhere(db: Database, url: str) -> AsyncIterator[Database]:
         yield other
 
 
-async def heard(db: Database, words: str, **more: object) -> Remembered:
+async def heard(db: Database, words: str, **more: object) -> LearningResult:
     """Let a session of its own say something, in other words than we hold it."""
     return await said(db, await session(db), observation=words, **more)
 
@@ -84,8 +84,8 @@ async def test_what_another_process_changes_is_seen_by_the_next_one_who_speaks(
     await edited(elsewhere, mine, observation=STRANGE)
     other = await heard(db, HALF)
 
-    assert (again.outcome, again.memory.id) == (Outcome.REINFORCED, mine.id)
-    assert (other.outcome, other.effects) == (Outcome.LEARNED, ())
+    assert (again.outcome, again.memory.id) == (ReconcileOutcome.REINFORCED, mine.id)
+    assert (other.outcome, other.effects) == (ReconcileOutcome.LEARNED, ())
 
 
 async def test_what_another_process_learns_is_found(db: Database, elsewhere: Database) -> None:
@@ -112,7 +112,7 @@ async def test_a_row_of_ten_columns_written_by_hand_is_found(
     )
 
     again = await heard(db, MINUTE)
-    assert (again.outcome, again.memory.confidence) == (Outcome.REINFORCED, 0.8)
+    assert (again.outcome, again.memory.confidence) == (ReconcileOutcome.REINFORCED, 0.8)
     [effect] = (await heard(db, HALF)).effects
     assert (effect.before.id, effect.after.confidence) == (again.memory.id, 0.6)
 
@@ -130,7 +130,7 @@ async def test_many_rows_written_by_hand_are_all_found_at_once(db: Database, url
 
     again = await heard(db, MINUTE)
 
-    assert again.outcome is Outcome.REINFORCED
+    assert again.outcome is ReconcileOutcome.REINFORCED
     assert again.memory.observation == SLOW_START.observation
 
 
@@ -139,17 +139,17 @@ async def test_very_many_rows_are_read_some_at_a_time_until_all_are_found(
     db: Database, url: str, ahead: bool
 ) -> None:
     await look(db)
-    write_by_hand(url, [*odd(2 * STALE_AT_ONCE), SLOW_START.observation])
+    write_by_hand(url, [*odd(2 * STALE_BATCH_SIZE), SLOW_START.observation])
 
     await heard(db, STRANGE)
-    assert len(await rows(db, "analyses")) < 2 * STALE_AT_ONCE
+    assert len(await rows(db, "analyses")) < 2 * STALE_BATCH_SIZE
     if ahead:
-        while await catch_up(db, built_in()):
+        while await catch_up(db, builtin_lexicon()):
             pass
     await heard(db, STRANGE)
     again = await heard(db, MINUTE)
 
-    assert again.outcome is Outcome.REINFORCED
+    assert again.outcome is ReconcileOutcome.REINFORCED
     assert again.memory.observation == SLOW_START.observation
 
 
@@ -170,7 +170,7 @@ async def test_what_left_the_group_is_not_related_until_it_is_back(
     await curate.delete(db, gone.memory.id, version=None, now=NOON)
     await edited(db, mine, **{name: back[name] for name in change})
 
-    assert (gone.outcome, gone.effects) == (Outcome.LEARNED, ())
+    assert (gone.outcome, gone.effects) == (ReconcileOutcome.LEARNED, ())
     assert (await heard(db, MINUTE)).memory.id == mine.id
 
 
@@ -186,7 +186,7 @@ async def test_those_that_were_put_aside_do_not_stand_before_the_one_that_matter
 
     again = await heard(db, "Takes 61s to start after restart of disk z")
 
-    assert (again.outcome, again.memory.id) == (Outcome.REINFORCED, mine.id)
+    assert (again.outcome, again.memory.id) == (ReconcileOutcome.REINFORCED, mine.id)
 
 
 async def test_those_that_are_often_confirmed_do_not_stand_before_the_one_that_matters(
@@ -201,7 +201,7 @@ async def test_those_that_are_often_confirmed_do_not_stand_before_the_one_that_m
 
     again = await heard(db, MINUTE)
 
-    assert (again.outcome, again.memory.id) == (Outcome.REINFORCED, mine.id)
+    assert (again.outcome, again.memory.id) == (ReconcileOutcome.REINFORCED, mine.id)
 
 
 async def test_what_a_bulk_brings_back_is_seen(db: Database, elsewhere: Database) -> None:
@@ -209,7 +209,7 @@ async def test_what_a_bulk_brings_back_is_seen(db: Database, elsewhere: Database
     await edited(db, mine, active=False)
     await look(db)
 
-    await bulk.act_on(elsewhere, [mine.id], Act(action="activate"), now=NOON)
+    await bulk.apply_action(elsewhere, [mine.id], BulkAction(action="activate"), now=NOON)
 
     assert (await heard(db, MINUTE)).memory.id == mine.id
 
@@ -222,7 +222,7 @@ async def test_one_of_two_thousand_is_found(db: Database) -> None:
     again = await heard(db, MINUTE)
     other = await heard(db, HALF)
 
-    assert (again.outcome, again.memory.id) == (Outcome.REINFORCED, mine.id)
+    assert (again.outcome, again.memory.id) == (ReconcileOutcome.REINFORCED, mine.id)
     assert [(each.before.id, each.after.confidence) for each in other.effects] == [(mine.id, 0.6)]
 
 
@@ -244,21 +244,21 @@ async def test_what_was_rolled_back_is_not_related_nor_what_has_its_number_since
     other = (await said(db, None, observation="Needs a licence from March on")).memory
     again = await said(db, None, observation="It needs a licence from March on")
 
-    assert (again.outcome, again.memory.id) == (Outcome.REINFORCED, other.id)
+    assert (again.outcome, again.memory.id) == (ReconcileOutcome.REINFORCED, other.id)
     learned = await heard(db, HALF)
-    assert (learned.outcome, learned.effects) == (Outcome.LEARNED, ())
+    assert (learned.outcome, learned.effects) == (ReconcileOutcome.LEARNED, ())
 
 
 async def test_it_is_read_anew_by_a_lexicon_that_knows_more_words(db: Database) -> None:
-    words = read(source(), '[synonyms]\ngrommet = "frobnicate"')
+    words = parse_lexicon(builtin_source(), '[synonyms]\ngrommet = "frobnicate"')
     before = (await heard(db, "Takes 60s to grommet itself")).memory
     [kept] = await rows(db, "analyses")
 
     candidate = replace(SLOW_START, observation="Needs a minute to frobnicate itself")
-    manner = Manner(redact=OPEN, lexicon=words)
+    manner = LearningOptions(redact=OPEN, lexicon=words)
     again = await remember(db, candidate, now=LATER, manner=manner)
 
-    assert (again.outcome, again.memory.id) == (Outcome.REINFORCED, before.id)
+    assert (again.outcome, again.memory.id) == (ReconcileOutcome.REINFORCED, before.id)
     [anew] = await rows(db, "analyses")
     assert (anew["memory_id"], anew["lexicon"]) == (before.id, words.version)
     assert anew["lexicon"] != kept["lexicon"]
@@ -284,7 +284,7 @@ async def test_each_database_of_a_process_is_known_by_itself(
 
         here, there = await heard(db, MINUTE), await heard(second, MINUTE)
 
-    assert (here.outcome, there.outcome) == (Outcome.LEARNED, Outcome.REINFORCED)
+    assert (here.outcome, there.outcome) == (ReconcileOutcome.LEARNED, ReconcileOutcome.REINFORCED)
 
 
 async def test_a_deleted_memory_leaves_no_analysis(db: Database) -> None:
@@ -293,7 +293,7 @@ async def test_a_deleted_memory_leaves_no_analysis(db: Database) -> None:
     await curate.delete(db, mine.id, version=None, now=NOON)
 
     assert await rows(db, "analyses") == []
-    assert (await heard(db, HALF)).outcome is Outcome.LEARNED
+    assert (await heard(db, HALF)).outcome is ReconcileOutcome.LEARNED
 
 
 async def test_a_feed_that_was_pruned_meanwhile_is_no_loss(

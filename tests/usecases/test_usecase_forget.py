@@ -6,7 +6,7 @@ from examples import LATER, held, rows, session
 
 from lamplighter.repository import Database
 from lamplighter.usecases.memory import bulk, curate, journal
-from lamplighter.usecases.memory.bulk import Act
+from lamplighter.usecases.memory.bulk import BulkAction
 
 TABLES = ("memories", "history", "changes", "reviews", "markers", "analyses", "trash")
 
@@ -27,7 +27,7 @@ async def test_a_deleted_claim_is_quoted_nowhere(db: Database, many: bool) -> No
     assert len([each for each in reasons if "888" in each]) == 1
 
     if many:
-        await bulk.act_on(db, [gone.id], Act(action="delete"), now=LATER)
+        await bulk.apply_action(db, [gone.id], BulkAction(action="delete"), now=LATER)
     else:
         await curate.delete(db, gone.id, version=None, now=LATER)
 

@@ -6,16 +6,16 @@ import pytest
 from examples import LATER, NOON, OPEN, SLOW_START, believed, said, session
 
 from lamplighter.domain.errors import NotFound
-from lamplighter.domain.memory.review import Answer, Resolution
+from lamplighter.domain.memory.review import Resolution, ReviewAnswer
 from lamplighter.domain.sessions.context import Placement
 from lamplighter.repository import Database, writing
 from lamplighter.repository.memory import exposures, memories
-from lamplighter.repository.memory.exposures import Prompt
+from lamplighter.repository.memory.exposures import SessionPrompt
 from lamplighter.usecases.memory import curate, review
-from lamplighter.usecases.memory.evidence import ground
+from lamplighter.usecases.memory.evidence import evidence_of
 
 QUICK = "Takes 5s to start after restart"
-TOLD = Prompt(system="", injected="", message="", tokens=0, budget=2_000)
+TOLD = SessionPrompt(system="", injected="", message="", tokens=0, budget=2_000)
 
 
 async def tell(db: Database, number: int, memory_id: int, position: int | None) -> None:
@@ -33,7 +33,7 @@ async def test_who_said_it_and_what_that_did(db: Database) -> None:
     await said(db, two, now=LATER)
     await said(db, three, now=LATER + timedelta(hours=1))
 
-    found = (await ground(db, memory.id, limit=2)).as_json()["said"]
+    found = (await evidence_of(db, memory.id, limit=2)).as_json()["said"]
 
     assert (found["total"], found["sessions"]) == (3, 3)
     assert [(each["session_id"], each["tier"], each["cause"]) for each in found["items"]] == [
@@ -46,7 +46,7 @@ async def test_who_said_it_and_what_that_did(db: Database) -> None:
 async def test_what_a_person_wrote_no_session_said(db: Database) -> None:
     memory = await curate.create(db, SLOW_START, now=NOON, redact=OPEN)
 
-    found = (await ground(db, memory.id, limit=20)).as_json()
+    found = (await evidence_of(db, memory.id, limit=20)).as_json()
 
     assert (found["said"]["total"], found["said"]["sessions"]) == (1, 0)
     [wrote] = found["said"]["items"]
@@ -65,7 +65,7 @@ async def test_who_was_told_it_newest_first(db: Database) -> None:
     for number, position in zip(numbers, (1, None, 4), strict=True):
         await tell(db, number, memory.id, position)
 
-    found = (await ground(db, memory.id, limit=1)).as_json()["told"]
+    found = (await evidence_of(db, memory.id, limit=1)).as_json()["told"]
 
     assert found["total"] == 2
     [last] = found["items"]
@@ -79,15 +79,15 @@ async def test_what_contradicts_it_and_how_that_stands(db: Database) -> None:
     ).memory
 
     for mine, its in ((old.id, other.id), (other.id, old.id)):
-        [partner] = (await ground(db, mine, limit=20)).partners
+        [partner] = (await evidence_of(db, mine, limit=20)).partners
         assert partner.memory is not None
         assert partner.memory.id == its
         assert partner.review is not None
         assert (partner.review.state, partner.review.resolution) == ("open", None)
     assert partner.review
-    both = Answer(resolution=Resolution.BOTH, old_scope="cold", new_scope="warm")
+    both = ReviewAnswer(resolution=Resolution.BOTH, old_scope="cold", new_scope="warm")
     await review.resolve(db, partner.review.id, both, version=None, now=LATER, redact=OPEN)
-    [partner] = (await ground(db, old.id, limit=20)).partners
+    [partner] = (await evidence_of(db, old.id, limit=20)).partners
     assert partner.review
     assert partner.review.resolution is Resolution.BOTH
 
@@ -99,7 +99,7 @@ async def test_a_partner_that_is_gone_is_named_all_the_same(db: Database) -> Non
     ).memory
     await curate.delete(db, other.id, version=None, now=LATER)
 
-    [partner] = (await ground(db, old.id, limit=20)).as_json()["partners"]
+    [partner] = (await evidence_of(db, old.id, limit=20)).as_json()["partners"]
 
     assert (partner["memory_id"], partner["memory"]) == (other.id, None)
     assert partner["review"]["resolution"] == "gone"
@@ -107,4 +107,4 @@ async def test_a_partner_that_is_gone_is_named_all_the_same(db: Database) -> Non
 
 async def test_of_no_memory_there_is_nothing_to_say(db: Database) -> None:
     with pytest.raises(NotFound):
-        await ground(db, 7, limit=20)
+        await evidence_of(db, 7, limit=20)

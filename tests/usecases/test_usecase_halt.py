@@ -6,30 +6,30 @@ from pathlib import Path
 
 import pytest
 
-from lamplighter.domain.actions.halt import Way
+from lamplighter.domain.actions.halt import HaltSource
 from lamplighter.domain.errors import Conflict, Halted
-from lamplighter.domain.secrets.redact import redactor
+from lamplighter.domain.secrets.redact import build_redactor
 from lamplighter.domain.services.service import Services
-from lamplighter.domain.sessions.session import Plan
+from lamplighter.domain.sessions.session import SessionPlan
 from lamplighter.repository import Database
 from lamplighter.repository.feed import changes
 from lamplighter.repository.services import events
-from lamplighter.repository.services.events import Filter
+from lamplighter.repository.services.events import EventSelection
 from lamplighter.repository.sessions import halts, sessions
 from lamplighter.usecases.sessions import halt
 from lamplighter.usecases.sessions import sessions as lifecycle
-from lamplighter.usecases.sessions.halt import Brake
+from lamplighter.usecases.sessions.halt import HaltControl
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
-SECRETS = redactor([("A_TOKEN", "quite-a-secret")])
+SECRETS = build_redactor([("A_TOKEN", "quite-a-secret")])
 
 
 async def pulled(db: Database, reason: str = "the rack is moved") -> None:
-    await halt.pull(db, Brake(redact=SECRETS), reason, by="me", now=NOON)
+    await halt.halt_all(db, HaltControl(redact=SECRETS), reason, by="me", now=NOON)
 
 
 async def told(db: Database) -> list[tuple[str, str]]:
-    found = await events.page(db, Filter(), limit=100)
+    found = await events.page(db, EventSelection(), limit=100)
     return [(each.level, each.text) for each in reversed(found.items)]
 
 
@@ -37,9 +37,9 @@ async def test_what_is_halted_keeps_its_first_reason_and_is_told_of_once(db: Dat
     await pulled(db)
     await pulled(db, "another one")
 
-    found = await Brake().pulled(db)
+    found = await HaltControl().pulled(db)
     assert found is not None
-    assert (found.way, found.words) == (Way.ROW, "Halted by me: the rack is moved.")
+    assert (found.way, found.words) == (HaltSource.ROW, "Halted by me: the rack is moved.")
     assert await told(db) == [
         ("critical", "Everything is halted. Halted by me: the rack is moved.")
     ]
@@ -47,29 +47,31 @@ async def test_what_is_halted_keeps_its_first_reason_and_is_told_of_once(db: Dat
 
 async def test_what_was_released_can_be_halted_again(db: Database) -> None:
     await pulled(db)
-    await halt.release(db, Brake(), by="you", now=NOON)
-    assert await Brake().pulled(db) is None
-    await halt.release(db, Brake(), by="you", now=NOON)
+    await halt.resume_all(db, HaltControl(), by="you", now=NOON)
+    assert await HaltControl().pulled(db) is None
+    await halt.resume_all(db, HaltControl(), by="you", now=NOON)
 
     await pulled(db, "again")
 
-    assert [each.reason for each in await Brake().all(db)] == ["again"]
-    feed = [(each.entity, each.op) for each in await changes.since(db, 0) if each.entity == "halt"]
+    assert [each.reason for each in await HaltControl().all(db)] == ["again"]
+    feed = [
+        (each.entity, each.op) for each in await changes.list_after(db, 0) if each.entity == "halt"
+    ]
     assert feed == [("halt", "created"), ("halt", "updated"), ("halt", "created")]
     assert len(await told(db)) == 3
 
 
 async def test_the_file_counts_whatever_the_rows_say(db: Database, tmp_path: Path) -> None:
-    brake = Brake(tmp_path / "HALT", SECRETS)
+    brake = HaltControl(tmp_path / "HALT", SECRETS)
     await pulled(db)
     (tmp_path / "HALT").write_text("a flood,\n quite-a-secret \x1b[31m")
 
     with pytest.raises(Conflict, match=r"still halted. Halted by the file HALT: a flood, .*Remove"):
-        await halt.release(db, brake, by="you", now=NOON)
+        await halt.resume_all(db, brake, by="you", now=NOON)
 
-    assert await halts.standing(db) is None
+    assert await halts.get_active(db) is None
     [found] = await brake.all(db)
-    assert (found.way, found.reason) == (Way.FILE, "a flood, [REDACTED:A_TOKEN] [31m")
+    assert (found.way, found.reason) == (HaltSource.FILE, "a flood, [REDACTED:A_TOKEN] [31m")
 
 
 KINDS = ("a directory", "a link to nowhere", "a loop", "a pipe", "no text")
@@ -90,7 +92,7 @@ async def test_whatever_stands_at_the_place_of_the_file_halts(tmp_path: Path, ki
         case _:
             path.write_bytes(b"\xff\x00")
 
-    assert Brake(path).by_file() is not None
+    assert HaltControl(path).by_file() is not None
 
 
 async def test_a_link_at_the_place_of_the_file_tells_nothing_of_another_file(
@@ -99,7 +101,7 @@ async def test_a_link_at_the_place_of_the_file_tells_nothing_of_another_file(
     (tmp_path / "another").write_text("words of another file")
     (tmp_path / "HALT").symlink_to(tmp_path / "another")
 
-    found = Brake(tmp_path / "HALT").by_file()
+    found = HaltControl(tmp_path / "HALT").by_file()
 
     assert found is not None
     assert found.reason == ""
@@ -108,7 +110,7 @@ async def test_a_link_at_the_place_of_the_file_tells_nothing_of_another_file(
 async def test_a_place_that_cannot_be_looked_at_halts(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
 
-    found = Brake(tmp_path / "file" / "HALT").by_file()
+    found = HaltControl(tmp_path / "file" / "HALT").by_file()
 
     assert found is not None
     assert "cannot be looked at" in found.reason
@@ -117,14 +119,14 @@ async def test_a_place_that_cannot_be_looked_at_halts(tmp_path: Path) -> None:
 async def test_the_coming_and_going_of_the_file_is_told_of_once(
     db: Database, tmp_path: Path
 ) -> None:
-    brake = Brake(tmp_path / "HALT")
-    await halt.note_file(db, brake, now=NOON)
+    brake = HaltControl(tmp_path / "HALT")
+    await halt.record_file(db, brake, now=NOON)
     (tmp_path / "HALT").write_text("a flood")
     for _ in range(3):
-        await halt.note_file(db, brake, now=NOON)
+        await halt.record_file(db, brake, now=NOON)
     (tmp_path / "HALT").unlink()
     for _ in range(3):
-        await halt.note_file(db, brake, now=NOON)
+        await halt.record_file(db, brake, now=NOON)
 
     assert await told(db) == [
         ("critical", "Everything is halted. Halted by the file HALT: a flood."),
@@ -137,6 +139,6 @@ async def test_no_session_is_opened_in_the_moment_of_a_halt(db: Database) -> Non
     await pulled(db)
 
     with pytest.raises(Halted, match="Halted by me"):
-        await lifecycle.begin(db, Plan(), services=Services(), epoch=1, now=NOON)
+        await lifecycle.begin(db, SessionPlan(), services=Services(), epoch=1, now=NOON)
 
     assert await sessions.running(db) == []

@@ -8,16 +8,16 @@ import pytest
 from examples import NOON, OPEN, SECRETIVE, SLOW_START, held, rows, said, session, stream
 
 from lamplighter.domain.clients.tool_hooks import Hooks, InjectRule, SaveRule
-from lamplighter.domain.memory.memory import Category, Kind, Memory, Source, Trust
+from lamplighter.domain.memory.memory import Category, Memory, MemoryKind, Source, Trust
 from lamplighter.domain.sessions.session import Session
 from lamplighter.repository import Database, writing
 from lamplighter.repository.memory import history, memories
 from lamplighter.repository.sessions import sessions
 from lamplighter.repository.store import session_tables
 from lamplighter.usecases.clients import tool_hooks
-from lamplighter.usecases.clients.tool_hooks import HEADING, Hooked
+from lamplighter.usecases.clients.tool_hooks import HEADING, SessionHooks
 from lamplighter.usecases.ingest import session_lines
-from lamplighter.usecases.ingest.context import Ingest
+from lamplighter.usecases.ingest.context import IngestContext
 from lamplighter.usecases.memory import recall
 
 ERRORS = SaveRule(tool="bash", category=Category.BUGFIX, match_output="error|panic|fatal")
@@ -35,11 +35,11 @@ def used(name: str, given: Any, answer: str, use: str = "u1") -> list[dict[str, 
     ]
 
 
-def ingesting(db: Database, by: Session, *rules: SaveRule, redact: Any = OPEN) -> Ingest:
-    return Ingest(db, by, redact, hooked=Hooked(rules=Hooks(save=rules)))
+def ingesting(db: Database, by: Session, *rules: SaveRule, redact: Any = OPEN) -> IngestContext:
+    return IngestContext(db, by, redact, hooked=SessionHooks(rules=Hooks(save=rules)))
 
 
-async def take(ingest: Ingest, *lines: dict[str, Any], at: timedelta = timedelta()) -> None:
+async def take(ingest: IngestContext, *lines: dict[str, Any], at: timedelta = timedelta()) -> None:
     await session_lines.ingest(ingest, stream(*lines), now=NOON + at)
 
 
@@ -53,14 +53,14 @@ async def test_an_answer_that_a_rule_wants_is_an_unverified_episode(db: Database
     assert memory.observation == '{"command": "ping db"}\nfatal: no route'
     assert (memory.category, memory.kind, memory.trust) == (
         Category.BUGFIX,
-        Kind.EPISODIC,
+        MemoryKind.EPISODIC,
         Trust.UNVERIFIED,
     )
     assert (memory.confidence, memory.source, memory.scope) == (0.6, Source.CAPTURED, "project")
     assert (memory.session_id, memory.tier, memory.service) == (by.id, 2, None)
     assert memory.source_ref is not None
     assert memory.source_ref.startswith(f"session {by.id}, byte ")
-    [step] = (await history.of(db, memory.id, limit=9)).items
+    [step] = (await history.of_memory(db, memory.id, limit=9)).items
     assert (step.cause, step.actor) == ("learned", "session")
 
 
@@ -109,7 +109,7 @@ async def test_the_same_within_the_window_is_counted_and_later_it_is_another(
 
     assert (first.duplicate_count, second.duplicate_count) == (3, 2)
     assert (first.version, first.updated_at) == (1, NOON)
-    assert len((await history.of(db, first.id, limit=9)).items) == 1
+    assert len((await history.of_memory(db, first.id, limit=9)).items) == 1
 
 
 async def test_secrets_and_private_parts_are_masked_before_anything_is_cut(db: Database) -> None:
@@ -162,7 +162,7 @@ async def known(db: Database) -> list[Memory]:
 async def ask(db: Database, rules: Hooks, tool: str, given: dict[str, Any]) -> str:
     by = await sessions.get(db, 1)
     assert by is not None
-    return await tool_hooks.recalled(db, rules, by, tool, given, redact=OPEN, now=NOON)
+    return await tool_hooks.tool_context(db, rules, by, tool, given, redact=OPEN, now=NOON)
 
 
 async def test_what_we_know_of_a_tools_arguments_is_told_and_kept(db: Database) -> None:

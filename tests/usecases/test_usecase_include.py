@@ -13,15 +13,15 @@ from examples import NOON, OPEN, SLOW_START
 from lamplighter.domain.errors import NotFound
 from lamplighter.domain.memory.memory import OPERATIONAL, Category, Edit, Memory, Trust
 from lamplighter.domain.services.service import Service, Services
-from lamplighter.domain.sessions.context import bullet
-from lamplighter.domain.sessions.inclusion import Inclusion, Reason, Way
-from lamplighter.domain.sessions.session import Plan
+from lamplighter.domain.sessions.context import render_bullet
+from lamplighter.domain.sessions.inclusion import Inclusion, InclusionOption, InclusionReason
+from lamplighter.domain.sessions.session import SessionPlan
 from lamplighter.repository import Database, writing
 from lamplighter.repository.memory import memories
 from lamplighter.usecases.memory import curate
-from lamplighter.usecases.memory.recall import WhatIf
-from lamplighter.usecases.sessions.inclusion import Asked, explain
-from lamplighter.usecases.sessions.preview import Preview, Question, preview
+from lamplighter.usecases.memory.recall import Hypothesis
+from lamplighter.usecases.sessions.inclusion import InclusionRequest, explain
+from lamplighter.usecases.sessions.preview import PreviewRequest, PromptPreview, preview_prompt
 
 NAMES = ("jellyfin", "nas", "caddy", "Web")
 SERVICES = Services(
@@ -33,7 +33,7 @@ SERVICES = Services(
     )
 )
 LATER = NOON + timedelta(hours=5)
-ALL = Asked(budget=2_000)
+ALL = InclusionRequest(budget=2_000)
 WORDS = ("takes", "60s", "to", "start", "[EVENT:info]", "[MEMORY:timing:x] no", "  ", "[::1]", "…")
 
 
@@ -61,18 +61,20 @@ async def edit(db: Database, memory: Memory, **more: Any) -> Memory:
     return await curate.edit(db, memory.id, Edit(**more), version=None, now=LATER, redact=OPEN)
 
 
-async def why(db: Database, memory: Memory, asked: Asked = ALL) -> Inclusion:
+async def why(db: Database, memory: Memory, asked: InclusionRequest = ALL) -> Inclusion:
     return await explain(db, memory.id, asked, SERVICES, now=LATER)
 
 
-async def shown(db: Database, asked: Asked) -> Preview:
-    question = Question(
-        plan=Plan(services=asked.services), budget=asked.budget, what_if=asked.what_if
+async def shown(db: Database, asked: InclusionRequest) -> PromptPreview:
+    question = PreviewRequest(
+        plan=SessionPlan(services=asked.services), budget=asked.budget, what_if=asked.what_if
     )
-    return await preview(db, question, SERVICES, usual_budget=2_000, now=LATER)
+    return await preview_prompt(db, question, SERVICES, usual_budget=2_000, now=LATER)
 
 
-async def done(db: Database, memory: Memory, way: Way, asked: Asked) -> Asked:
+async def done(
+    db: Database, memory: Memory, way: InclusionOption, asked: InclusionRequest
+) -> InclusionRequest:
     """Do what a way says, as a person does."""
     change = way.edit
     if change.category is not None:
@@ -100,7 +102,7 @@ async def world(db: Database, random: Random) -> list[Memory]:
         if random.random() < 0.1:
             memory = await edit(db, memory, active=False)
         elif random.random() < 0.1:
-            await curate.set_aside(db, memory.id, now=LATER)
+            await curate.soft_delete(db, memory.id, now=LATER)
             memory = await curate.get(db, memory.id)
         elif random.random() < 0.2:
             memory = await edit(db, memory, service=random.choice(NAMES))
@@ -113,7 +115,7 @@ async def test_what_is_said_to_include_a_memory_includes_it(db: Database, seed: 
     random = Random(seed)
     ways = 0
     for memory in random.sample(held := await world(db, random), k=min(12, len(held))):
-        asked = Asked(
+        asked = InclusionRequest(
             budget=random.choice((0, 20, 60, 120, 400, 4_000)),
             services=random.choice((None, None, ("jellyfin",), ("caddy", "nas"))),
         )
@@ -122,7 +124,7 @@ async def test_what_is_said_to_include_a_memory_includes_it(db: Database, seed: 
 
         placed = {each.memory.id: each for each in (await shown(db, asked)).block.placements}
         there = placed[memory.id].position if memory.id in placed else None
-        assert (found.reason is Reason.INCLUDED) is (there is not None)
+        assert (found.reason is InclusionReason.INCLUDED) is (there is not None)
         assert found.position == there
         for way in found.ways:
             ways += 1
@@ -130,8 +132,8 @@ async def test_what_is_said_to_include_a_memory_includes_it(db: Database, seed: 
                 then = await done(db, memory, way, asked)
                 now = await why(db, memory, then)
                 lines = (await shown(db, then)).block.text.splitlines()
-                assert now.reason is Reason.INCLUDED, (way, found, now)
-                assert bullet(await curate.get(db, memory.id)) in lines
+                assert now.reason is InclusionReason.INCLUDED, (way, found, now)
+                assert render_bullet(await curate.get(db, memory.id)) in lines
     assert ways
 
 
@@ -139,15 +141,15 @@ async def test_more_than_the_confidence_it_takes_is_enough_and_less_is_not(db: D
     for number in range(20):
         await kept(db, f"Slow start number {number:02}", confidence=round(0.95 - number / 50, 2))
     last = await kept(db, "The last of all of them", confidence=0.4)
-    asked = Asked(budget=120)
+    asked = InclusionRequest(budget=120)
 
     found = await why(db, last, asked)
 
     [least] = [way.edit.confidence for way in found.ways if way.edit.confidence]
     for confidence, reason in (
-        (least, Reason.INCLUDED),
-        (1.0, Reason.INCLUDED),
-        (round(least - 0.02, 2), Reason.BUDGET),
+        (least, InclusionReason.INCLUDED),
+        (1.0, InclusionReason.INCLUDED),
+        (round(least - 0.02, 2), InclusionReason.BUDGET),
     ):
         async with tried(db):
             await edit(db, last, confidence=confidence)
@@ -160,7 +162,7 @@ async def test_each_reason_has_its_words_and_what_it_would_take(db: Database) ->
     off = await edit(db, await kept(db, "Off", service="nas"), active=False)
     fact = await kept(db, "We use WAL", category=Category.DECISION, project="shop", topic_key="wal")
     long = await kept(db, "long " * 400, service="caddy", confidence=0.5)
-    asked = Asked(budget=200)
+    asked = InclusionRequest(budget=200)
 
     found = {each.id: await why(db, each, asked) for each in (first, low, off, fact, long)}
 
@@ -170,7 +172,7 @@ async def test_each_reason_has_its_words_and_what_it_would_take(db: Database) ->
     assert [way.words for way in found[low.id].ways] == ["a confidence of 0.30 or more"]
     assert found[off.id].words == "Inactive: a person deactivated it."
     assert [way.words for way in found[off.id].ways] == ["activating it"]
-    assert found[fact.id].reason is Reason.KNOWLEDGE
+    assert found[fact.id].reason is InclusionReason.KNOWLEDGE
     assert [way.words for way in found[fact.id].ways] == [
         "an operational category (timing, dependency, behavior, remediation, maintenance)"
         " and the project ops and no topic key"
@@ -179,7 +181,7 @@ async def test_each_reason_has_its_words_and_what_it_would_take(db: Database) ->
         "Its line is longer than what was left of the budget. Rank 2 of 2."
     )
     assert [way.words.split(" of ")[0] for way in found[long.id].ways] == ["a budget"]
-    assert (await why(db, first, Asked(budget=0))).reason is Reason.OFF
+    assert (await why(db, first, InclusionRequest(budget=0))).reason is InclusionReason.OFF
 
 
 async def test_a_memory_behind_a_focus_says_whose_memories_come_first(db: Database) -> None:
@@ -187,23 +189,23 @@ async def test_a_memory_behind_a_focus_says_whose_memories_come_first(db: Databa
         await kept(db, f"Slow start number {number}", confidence=0.5)
     nas = await kept(db, "The disk sleeps", service="nas", confidence=1.0)
     caddy = await kept(db, "Reloads in 2s", service="caddy", confidence=1.0)
-    asked = Asked(budget=110, services=("jellyfin",))
+    asked = InclusionRequest(budget=110, services=("jellyfin",))
 
     found = await why(db, caddy, asked)
 
-    assert found.reason is Reason.BUDGET
+    assert found.reason is InclusionReason.BUDGET
     assert found.words.endswith("Rank 11 of 11. The memories of jellyfin come first.")
-    assert Way(service="caddy") in found.ways
+    assert InclusionOption(service="caddy") in found.ways
     assert (await why(db, nas, asked)).rank == 9
 
 
 async def test_at_an_earlier_moment_there_is_a_reason_and_no_way(db: Database) -> None:
     memory = await kept(db, "Takes 60s to start")
     await edit(db, memory, active=False)
-    then = Asked(budget=2_000, what_if=WhatIf(at=NOON + timedelta(hours=1)))
-    before = Asked(budget=2_000, what_if=WhatIf(at=NOON - timedelta(hours=1)))
+    then = InclusionRequest(budget=2_000, what_if=Hypothesis(at=NOON + timedelta(hours=1)))
+    before = InclusionRequest(budget=2_000, what_if=Hypothesis(at=NOON - timedelta(hours=1)))
 
-    assert (await why(db, memory)).ways == (Way(edit=Edit(active=True)),)
+    assert (await why(db, memory)).ways == (InclusionOption(edit=Edit(active=True)),)
     assert (await why(db, memory, then)).words == "Line 1 of 1."
     without = replace(then, budget=5, what_if=replace(then.what_if, without=()))
     assert (await why(db, memory, without)).ways == ()
@@ -214,7 +216,9 @@ async def test_at_an_earlier_moment_there_is_a_reason_and_no_way(db: Database) -
 async def test_one_that_is_asked_to_be_left_out_is_left_out(db: Database) -> None:
     memory = await kept(db, "Takes 60s to start")
 
-    found = await why(db, memory, Asked(budget=2_000, what_if=WhatIf(without=(memory.id,))))
+    found = await why(
+        db, memory, InclusionRequest(budget=2_000, what_if=Hypothesis(without=(memory.id,)))
+    )
 
-    assert (found.reason, found.total, found.ways) == (Reason.WITHOUT, 0, ())
+    assert (found.reason, found.total, found.ways) == (InclusionReason.WITHOUT, 0, ())
     assert await memories.get(db, memory.id) == memory

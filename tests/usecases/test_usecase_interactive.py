@@ -8,23 +8,23 @@ import pytest
 from examples import LATER, NOON, OPEN, SECRETIVE, held
 
 from lamplighter.domain.clients.agent import Agent
-from lamplighter.domain.clients.tool_hooks import Hooks, SaveRule, Used
+from lamplighter.domain.clients.tool_hooks import Hooks, SaveRule, ToolCall
 from lamplighter.domain.errors import Conflict, NotFound
-from lamplighter.domain.memory.memory import Candidate, Category, Kind, Memory, Source, Trust
+from lamplighter.domain.memory.memory import Candidate, Category, Memory, MemoryKind, Source, Trust
 from lamplighter.domain.sessions.session import Session, Status
 from lamplighter.repository import Database
 from lamplighter.repository.clients import client_prompts
 from lamplighter.repository.memory import exposures
 from lamplighter.repository.sessions import sessions
 from lamplighter.usecases.clients import client_sessions, interactive
-from lamplighter.usecases.clients.client_sessions import Opening
-from lamplighter.usecases.clients.interactive import Rules
-from lamplighter.usecases.memory.knowledge import keep
+from lamplighter.usecases.clients.client_sessions import NewSession
+from lamplighter.usecases.clients.interactive import InteractiveRules
+from lamplighter.usecases.memory.knowledge import save
 
-OPENING = Opening(
+OPENING = NewSession(
     external_id="5f0c", project="Lantern", agent="claude-code", directory="/home/ann/lantern"
 )
-BY = Rules(agent=Agent(name="claude-code"), redact=OPEN)
+BY = InteractiveRules(agent=Agent(name="claude-code"), redact=OPEN)
 POOL = Candidate(
     category=Category.CONFIG,
     service=None,
@@ -39,15 +39,15 @@ ASKED = "why does the postgres pool run out of connections?"
 
 
 async def joined(db: Database, at: datetime = NOON, **more: Any) -> Session:
-    return await interactive.joined(db, replace(OPENING, **more), now=at)
+    return await interactive.join(db, replace(OPENING, **more), now=at)
 
 
 async def known(db: Database, **more: Any) -> Memory:
-    return (await keep(db, replace(POOL, **more), now=NOON, redact=OPEN)).memory
+    return (await save(db, replace(POOL, **more), now=NOON, redact=OPEN)).memory
 
 
-async def prompted(db: Database, session: Session, words: str, by: Rules = BY) -> str:
-    return await interactive.told_beside(db, session, words, by, now=LATER)
+async def prompted(db: Database, session: Session, words: str, by: InteractiveRules = BY) -> str:
+    return await interactive.prompt_context(db, session, words, by, now=LATER)
 
 
 async def row(db: Database, session: Session) -> Session:
@@ -89,7 +89,7 @@ async def test_who_is_bound_to_a_project_joins_no_session_of_another(db: Databas
     await joined(db)
 
     with pytest.raises(Conflict):
-        await interactive.joined(db, replace(OPENING, project="elsewhere"), bound=True, now=LATER)
+        await interactive.join(db, replace(OPENING, project="elsewhere"), bound=True, now=LATER)
 
 
 async def test_a_session_starts_with_what_is_known_and_it_is_kept_byte_for_byte(
@@ -98,24 +98,24 @@ async def test_a_session_starts_with_what_is_known_and_it_is_kept_byte_for_byte(
     memory = await known(db)
     session = await joined(db)
 
-    text = await interactive.told_at_start(db, session, BY, now=LATER)
+    text = await interactive.start_context(db, session, BY, now=LATER)
 
     assert POOL.observation in text
     kept = await exposures.prompt(db, session.id)
     assert kept is not None
     assert kept.injected == text
-    assert [(each.memory_id, each.position) for each in await exposures.of(db, session.id)] == [
-        (memory.id, 0)
-    ]
+    assert [
+        (each.memory_id, each.position) for each in await exposures.of_session(db, session.id)
+    ] == [(memory.id, 0)]
 
 
 async def test_a_session_that_starts_anew_is_told_again_and_both_are_kept(db: Database) -> None:
     await known(db)
     session = await joined(db)
-    first = await interactive.told_at_start(db, session, BY, now=NOON)
+    first = await interactive.start_context(db, session, BY, now=NOON)
     await known(db, observation="The pool holds 40.", topic_key="other")
 
-    again = await interactive.told_at_start(db, session, BY, now=LATER)
+    again = await interactive.start_context(db, session, BY, now=LATER)
 
     assert "The pool holds 40." in again
     assert first != again
@@ -131,14 +131,14 @@ async def test_a_prompt_is_told_what_is_near_once_in_a_session(db: Database) -> 
     assert f"- [config, {NOON:%Y-%m-%d}] {POOL.observation} (#{memory.id})" in first
     assert "Verify a memory" in first
     assert second == ""
-    assert await exposures.told_of(db, session.id, [memory.id]) == {memory.id}
+    assert await exposures.included_memories(db, session.id, [memory.id]) == {memory.id}
     assert [each.query for each in await exposures.updates_of(db, session.id)] == [ASKED]
 
 
 async def test_what_the_start_told_is_not_told_beside_a_prompt(db: Database) -> None:
     await known(db)
     session = await joined(db)
-    await interactive.told_at_start(db, session, BY, now=NOON)
+    await interactive.start_context(db, session, BY, now=NOON)
 
     assert await prompted(db, session, ASKED) == ""
 
@@ -173,7 +173,7 @@ async def test_what_an_agent_may_not_be_told_it_is_not(
 
     assert await prompted(db, session, ASKED, by) == ""
     if start is not None:
-        assert await interactive.told_at_start(db, session, by, now=LATER) == start
+        assert await interactive.start_context(db, session, by, now=LATER) == start
 
 
 async def test_what_a_person_says_to_be_so_is_kept_raw(db: Database) -> None:
@@ -183,7 +183,7 @@ async def test_what_a_person_says_to_be_so_is_kept_raw(db: Database) -> None:
 
     [memory] = await held(db)
     assert memory.observation == "No, use pnpm here."
-    assert (memory.category, memory.kind) == (Category.LEARNING, Kind.EPISODIC)
+    assert (memory.category, memory.kind) == (Category.LEARNING, MemoryKind.EPISODIC)
     assert (memory.source, memory.trust) == (Source.CAPTURED, Trust.UNVERIFIED)
     assert (memory.distilled, memory.confidence, memory.tags) == (False, 0.6, ("correction",))
     assert (memory.project, memory.session_id) == ("lantern", session.id)
@@ -210,8 +210,8 @@ async def test_secrets_and_private_parts_are_never_kept(db: Database) -> None:
     words = "remember that the db password is hunter2-hunter2 <private>and mine is x7</private>"
 
     await prompted(db, session, words, by)
-    await interactive.answered(db, session, f"I saw: {words}", by, now=LATER)
-    await interactive.ended(db, await row(db, session), by, now=LATER)
+    await interactive.record_response(db, session, f"I saw: {words}", by, now=LATER)
+    await interactive.end(db, await row(db, session), by, now=LATER)
 
     everything = [
         *(each.observation for each in await held(db)),
@@ -226,14 +226,16 @@ async def test_secrets_and_private_parts_are_never_kept(db: Database) -> None:
 
 RULES = Hooks(save=(SaveRule(tool="bash", category=Category.BUGFIX, match_output="fatal|panic"),))
 HOOKED = replace(BY, agent=Agent(name="claude-code", hooks=RULES))
-USE = Used("Bash", '{"command": "git push"}')
+USE = ToolCall("Bash", '{"command": "git push"}')
 
 
 async def test_the_answer_of_a_tool_is_kept_where_a_rule_says_so(db: Database) -> None:
     session = await joined(db)
 
     for output in ("ok", "fatal: no route"):
-        await interactive.used(db, session, USE, output, HOOKED, ref="toolu_1", now=NOON)
+        await interactive.capture_tool_output(
+            db, session, USE, output, HOOKED, ref="toolu_1", now=NOON
+        )
 
     [memory] = await held(db)
     assert memory.title == "bash: fatal: no route"
@@ -246,7 +248,7 @@ async def test_a_tool_in_a_loop_and_many_words_fill_no_database(db: Database) ->
 
     for number in range(6):
         output = f"fatal: {number}"
-        await interactive.used(db, session, USE, output, by, ref="", now=NOON)
+        await interactive.capture_tool_output(db, session, USE, output, by, ref="", now=NOON)
         await prompted(db, session, f"never call service {number} directly", by)
 
     assert len(await held(db)) == 3
@@ -255,11 +257,11 @@ async def test_a_tool_in_a_loop_and_many_words_fill_no_database(db: Database) ->
 async def test_the_end_leaves_a_summary_of_what_the_hooks_brought(db: Database) -> None:
     session = await joined(db)
     await prompted(db, session, "Deploy the service to staging")
-    await interactive.answered(db, session, "Done.", BY, now=LATER)
+    await interactive.record_response(db, session, "Done.", BY, now=LATER)
     await prompted(db, session, "Can you verify it?")
-    await interactive.answered(db, session, "It is up.", BY, now=LATER)
+    await interactive.record_response(db, session, "It is up.", BY, now=LATER)
 
-    await interactive.ended(db, await row(db, session), BY, now=LATER)
+    await interactive.end(db, await row(db, session), BY, now=LATER)
 
     found = await row(db, session)
     assert found.summary == (
@@ -272,12 +274,12 @@ async def test_the_end_leaves_a_summary_of_what_the_hooks_brought(db: Database) 
 async def test_a_resumed_session_is_the_same_and_its_summary_goes_on(db: Database) -> None:
     session = await joined(db)
     await prompted(db, session, "First thing")
-    await interactive.ended(db, session, BY, now=LATER)
+    await interactive.end(db, session, BY, now=LATER)
 
     again = await joined(db, LATER)
     assert (again.id, again.status, again.resumed) == (session.id, Status.RUNNING, 1)
     await prompted(db, again, "Last thing")
-    await interactive.ended(db, again, BY, now=LATER)
+    await interactive.end(db, again, BY, now=LATER)
 
     assert (await row(db, session)).summary == (
         'Session with 2 messages. Started: "First thing" — Ended: "Last thing"'
@@ -289,8 +291,8 @@ async def test_an_agent_may_leave_no_summary(db: Database) -> None:
     by = replace(BY, agent=Agent(name="claude-code", auto_summarize=False))
     await prompted(db, session, "Hello there", by)
 
-    await interactive.summarized(db, session, by, now=LATER)
-    await interactive.ended(db, session, by, now=LATER)
+    await interactive.save_summary(db, session, by, now=LATER)
+    await interactive.end(db, session, by, now=LATER)
 
     assert (await row(db, session)).summary == ""
 
@@ -299,7 +301,7 @@ async def test_before_it_is_compacted_a_session_leaves_what_it_was(db: Database)
     session = await joined(db)
     await prompted(db, session, "A long task")
 
-    await interactive.summarized(db, session, BY, now=LATER)
+    await interactive.save_summary(db, session, BY, now=LATER)
 
     found = await row(db, session)
     assert found.running
@@ -317,4 +319,4 @@ async def test_before_it_is_compacted_a_session_leaves_what_it_was(db: Database)
     ],
 )
 def test_the_words_of_a_tool_s_answer(given: Any, words: str) -> None:
-    assert interactive.words_in(given) == words
+    assert interactive.output_text(given) == words

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from lamplighter.domain.errors import Conflict, NotFound
 from lamplighter.domain.memory.memory import Candidate, Category, Edit, Memory, Source, Trust
-from lamplighter.domain.memory.review import Answer, Resolution
+from lamplighter.domain.memory.review import Resolution, ReviewAnswer
 from lamplighter.domain.services.service import Services
 from lamplighter.domain.sessions.session import Session
 from lamplighter.repository import Database, writing
@@ -22,13 +22,13 @@ from lamplighter.repository.access import journal
 from lamplighter.repository.clients import imports
 from lamplighter.repository.feed import changes
 from lamplighter.repository.memory import trash
-from lamplighter.repository.memory.memories import Filter
+from lamplighter.repository.memory.memories import MemoryFilter
 from lamplighter.usecases.access.recording import recorded
 from lamplighter.usecases.memory import bulk, curate, knowledge, review, undo
 from lamplighter.usecases.memory import journal as acts
-from lamplighter.usecases.memory.bulk import Act
-from lamplighter.usecases.memory.journal import TRASH_KEPT
-from lamplighter.usecases.search.session_search import Asker, search
+from lamplighter.usecases.memory.bulk import BulkAction
+from lamplighter.usecases.memory.journal import TRASH_RETENTION
+from lamplighter.usecases.search.session_search import SearchingSession, search
 from lamplighter.usecases.services import act
 
 SPRING = NOON + timedelta(days=60)
@@ -75,9 +75,9 @@ async def lived(db: Database) -> Memory:
 
 async def test_a_deleted_memory_comes_back_as_the_same_row(db: Database) -> None:
     memory = await lived(db)
-    kept = (await knowledge.keep(db, KNOWN, now=NOON, redact=OPEN)).memory
+    kept = (await knowledge.save(db, KNOWN, now=NOON, redact=OPEN)).memory
     async with writing(db):
-        await imports.note(db, {"elsewhere:9": (kept.id, "abc")}, known=(), now=NOON)
+        await imports.record(db, {"elsewhere:9": (kept.id, "abc")}, known=(), now=NOON)
     before = {table: await rows(db, table) for table in TABLES}
     past = await rows(db, "history")
 
@@ -113,7 +113,7 @@ async def test_a_restored_memory_is_found_and_reinforced_like_any_other(db: Data
 
 
 async def found(db: Database, by: Session) -> list[int]:
-    asker = Asker(session_id=by.id, tool="mem_search", redact=OPEN)
+    asker = SearchingSession(session_id=by.id, tool="mem_search", redact=OPEN)
     results = await search(db, "start after restart", asker, service=None, limit=9, now=LATER)
     return [each.id for each in results.memories]
 
@@ -124,15 +124,15 @@ async def test_the_feed_tells_of_both_and_keeps_no_words_of_what_is_deleted(
 ) -> None:
     memory = (await said(db, await session(db))).memory
     if many:
-        await bulk.act_on(db, [memory.id], Act(action="delete"), now=LATER)
+        await bulk.apply_action(db, [memory.id], BulkAction(action="delete"), now=LATER)
     else:
         await curate.delete(db, memory.id, version=None, now=LATER)
-    told = [each for each in await changes.since(db, 0) if each.entity == "memory"]
+    told = [each for each in await changes.list_after(db, 0) if each.entity == "memory"]
     assert not any(each.row and "observation" in each.row for each in told)
 
     await acts.undo(db, number(), now=LATER)
 
-    *_, gone, back = [each for each in await changes.since(db, 0) if each.entity == "memory"]
+    *_, gone, back = [each for each in await changes.list_after(db, 0) if each.entity == "memory"]
     if many:
         assert [each.row for each in (gone, back)] == [
             {"ids": [memory.id], "op": "deleted"},
@@ -183,10 +183,10 @@ async def test_what_changed_since_is_not_undone_and_named(db: Database) -> None:
 
 
 async def test_a_topic_key_that_another_memory_has_now_is_not_given_away(db: Database) -> None:
-    old = (await knowledge.keep(db, KNOWN, now=NOON, redact=OPEN)).memory
+    old = (await knowledge.save(db, KNOWN, now=NOON, redact=OPEN)).memory
     await curate.delete(db, old.id, version=None, now=LATER)
     deletion = number()
-    new = (await knowledge.keep(db, KNOWN, now=LATER, redact=OPEN)).memory
+    new = (await knowledge.save(db, KNOWN, now=LATER, redact=OPEN)).memory
     assert new.id != old.id
 
     with pytest.raises(Conflict, match=f"Memory {new.id} has the topic key of memory {old.id}"):
@@ -201,7 +201,7 @@ async def test_a_topic_key_that_another_memory_has_now_is_not_given_away(db: Dat
 async def test_many_are_undone_whole_or_partly_when_that_is_asked_for(db: Database) -> None:
     by = await session(db)
     ids = [(await believed(db, by, observation=f"Takes {each}0s")).id for each in range(1, 5)]
-    await bulk.act_on(db, Filter(), Act(action="delete"), now=LATER)
+    await bulk.apply_action(db, MemoryFilter(), BulkAction(action="delete"), now=LATER)
     deletion = number()
     await acts.restore(db, ids[0], now=LATER)
     await acts.purge(db, ids[1], now=LATER)
@@ -252,11 +252,11 @@ async def test_the_trash_is_emptied_when_its_time_is_over(db: Database) -> None:
     old, young = [(await believed(db, by, observation=each)).id for each in ("Old one", "Young")]
     await curate.delete(db, old, version=None, now=NOON)
     await curate.delete(db, young, version=None, now=NOON + timedelta(days=1))
-    due = NOON + TRASH_KEPT
+    due = NOON + TRASH_RETENTION
 
     assert await acts.purge_expired(db, None, now=due + timedelta(days=9)) == 0
-    assert await acts.purge_expired(db, TRASH_KEPT, now=due) == 0
-    assert await acts.purge_expired(db, TRASH_KEPT, now=due + timedelta(seconds=1)) == 1
+    assert await acts.purge_expired(db, TRASH_RETENTION, now=due) == 0
+    assert await acts.purge_expired(db, TRASH_RETENTION, now=due + timedelta(seconds=1)) == 1
 
     assert [each.id for each in (await trash.page(db, limit=9)).items] == [young]
     [learned, deleted, purged] = [
@@ -268,7 +268,7 @@ async def test_the_trash_is_emptied_when_its_time_is_over(db: Database) -> None:
 
 
 async def test_a_hard_delete_of_a_client_goes_into_the_trash(db: Database) -> None:
-    kept = (await knowledge.keep(db, KNOWN, now=NOON, redact=OPEN)).memory
+    kept = (await knowledge.save(db, KNOWN, now=NOON, redact=OPEN)).memory
 
     await knowledge.remove(db, kept.id, now=LATER, by="agent shop")
 
@@ -281,9 +281,9 @@ async def test_an_import_takes_no_number_of_a_memory_in_the_trash(db: Database) 
     memory = (await said(db, await session(db))).memory
     await curate.delete(db, memory.id, version=None, now=LATER)
 
-    assert await imports.last(db) == memory.id
+    assert await imports.highest_id(db) == memory.id
     async with writing(db):
-        await imports.number_on(db)
+        await imports.advance_sequence(db)
     again = await said(db, await session(db), observation="Something else entirely")
 
     assert again.memory.id == memory.id + 1
@@ -300,11 +300,11 @@ def editing(edit: Edit) -> Deed:
     return lambda db, ids, now: _edit(db, ids, now, edit)
 
 
-async def _many(db: Database, ids: list[int], now: datetime, what: Act) -> None:
-    await bulk.act_on(db, ids, what, now=now)
+async def _many(db: Database, ids: list[int], now: datetime, what: BulkAction) -> None:
+    await bulk.apply_action(db, ids, what, now=now)
 
 
-def many(what: Act) -> Deed:
+def many(what: BulkAction) -> Deed:
     return lambda db, ids, now: _many(db, ids, now, what)
 
 
@@ -332,7 +332,7 @@ async def resolve(db: Database, ids: list[int], now: datetime, resolution: Resol
     waiting = [row["id"] for row in await rows(db, "reviews") if row["state"] == "open"]
     words = {"observation": "Takes 60s, or 600s when cold"} if resolution == "merge" else {}
     scope = {"old_scope": "when warm"} if resolution == "both" else {}
-    answer = Answer(resolution=resolution, **words, **scope)
+    answer = ReviewAnswer(resolution=resolution, **words, **scope)
     if waiting:
         await review.resolve(db, waiting[0], answer, version=None, now=now, redact=OPEN)
 
@@ -342,7 +342,7 @@ def resolving(resolution: Resolution) -> Deed:
 
 
 async def reset(db: Database, ids: list[int], now: datetime) -> None:
-    await act.reset(db, "Web", None, services=Services(()), now=now)
+    await act.reset_cooldowns(db, "Web", None, services=Services(()), now=now)
 
 
 DEEDS = [
@@ -359,11 +359,11 @@ DEEDS = [
     *(
         many(each)
         for each in (
-            Act(action="delete"),
-            Act(action="confidence", value=0.25),
-            Act(action="adjust", value=-0.1),
-            Act(action="deactivate"),
-            Act(action="activate"),
+            BulkAction(action="delete"),
+            BulkAction(action="confidence", value=0.25),
+            BulkAction(action="adjust", value=-0.1),
+            BulkAction(action="deactivate"),
+            BulkAction(action="activate"),
         )
     ),
     *(resolving(each) for each in Resolution if each is not Resolution.GONE),

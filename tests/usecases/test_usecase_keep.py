@@ -14,14 +14,14 @@ import pytest
 from examples import LATER, NOON, OPEN, SECRETIVE, SLOW_START, held, rows, session
 
 from lamplighter.domain.errors import Invalid, NotFound
-from lamplighter.domain.memory.knowledge import Kept, Outcome
+from lamplighter.domain.memory.knowledge import SavedKnowledge, SaveOutcome
 from lamplighter.domain.memory.memory import (
     Candidate,
     Category,
     Edit,
     InactiveReason,
-    Kind,
     Memory,
+    MemoryKind,
     Source,
     Trust,
 )
@@ -69,21 +69,21 @@ asyncio.run(main())
 """
 
 
-async def keep(db: Database, candidate: Candidate = POOL, **more: Any) -> Kept:
+async def keep(db: Database, candidate: Candidate = POOL, **more: Any) -> SavedKnowledge:
     how = {name: more.pop(name) for name in ("now", "redact", "window") if name in more}
-    return await knowledge.keep(
+    return await knowledge.save(
         db, replace(candidate, **more), **{"now": NOON, "redact": OPEN, **how}
     )
 
 
-async def steps(db: Database, memory: Memory) -> list[history.Entry]:
-    return (await history.of(db, memory.id, limit=9)).items
+async def steps(db: Database, memory: Memory) -> list[history.HistoryRecord]:
+    return (await history.of_memory(db, memory.id, limit=9)).items
 
 
 async def test_what_is_new_is_kept_104(db: Database) -> None:
     kept = await keep(db)
 
-    assert kept.outcome is Outcome.CREATED
+    assert kept.outcome is SaveOutcome.CREATED
     assert (kept.memory.revision_count, kept.memory.duplicate_count) == (1, 1)
     assert await held(db) == [kept.memory]
     [step] = await steps(db, kept.memory)
@@ -104,14 +104,14 @@ async def test_a_topic_key_is_revised_in_place_105(db: Database) -> None:
         now=LATER,
     )
 
-    assert again.outcome is Outcome.UPDATED
+    assert again.outcome is SaveOutcome.UPDATED
     assert again.memory == replace(
         first.memory,
         observation="The pool holds 40",
         title="Pool",
         tags=("db",),
         category=Category.DECISION,
-        kind=Kind.SEMANTIC,
+        kind=MemoryKind.SEMANTIC,
         content_hash=content_hash("The pool holds 40"),
         revision_count=2,
         last_seen_at=LATER,
@@ -160,11 +160,13 @@ async def test_the_same_words_are_counted_within_the_window_106_107_108_109_110_
     again = await keep(db, **more)
 
     if not same:
-        assert again.outcome is Outcome.CREATED
+        assert again.outcome is SaveOutcome.CREATED
         assert len(await held(db)) == 2
         return
     now = more.get("now", NOON)
-    assert again == Kept(Outcome.DEDUPLICATED, replace(first, duplicate_count=2, last_seen_at=now))
+    assert again == SavedKnowledge(
+        SaveOutcome.DEDUPLICATED, replace(first, duplicate_count=2, last_seen_at=now)
+    )
     assert await held(db) == [again.memory]
     assert len(await steps(db, first)) == 1
     assert len(await rows(db, "changes")) == 1
@@ -176,33 +178,35 @@ async def test_a_key_counts_in_its_project_and_scope_only(db: Database) -> None:
     other = await keep(db, KEYED, project="other")
     wide = await keep(db, KEYED, scope="global", now=LATER)
 
-    assert (other.outcome, wide.outcome) == (Outcome.CREATED, Outcome.CREATED)
+    assert (other.outcome, wide.outcome) == (SaveOutcome.CREATED, SaveOutcome.CREATED)
 
 
 async def test_what_was_taken_back_is_neither_revised_nor_counted(db: Database) -> None:
     for wanted in (POOL, KEYED):
         gone = (await keep(db, wanted, project=str(wanted.topic_key))).memory
-        await knowledge.forget(db, gone.id, now=NOON)
+        await knowledge.withdraw_memory(db, gone.id, now=NOON)
 
         again = await keep(db, wanted, project=str(wanted.topic_key))
 
-        assert again.outcome is Outcome.CREATED
+        assert again.outcome is SaveOutcome.CREATED
 
 
 @pytest.mark.parametrize(
     ("category", "kind"),
     [
-        (Category.PREFERENCE, Kind.PROCEDURAL),
-        (Category.PATTERN, Kind.PROCEDURAL),
-        (Category.LEARNING, Kind.PROCEDURAL),
-        (Category.ARCHITECTURE, Kind.PROJECT),
-        (Category.CONFIG, Kind.PROJECT),
-        (Category.DECISION, Kind.SEMANTIC),
-        (Category.DISCOVERY, Kind.SEMANTIC),
-        (Category.BUGFIX, Kind.SEMANTIC),
+        (Category.PREFERENCE, MemoryKind.PROCEDURAL),
+        (Category.PATTERN, MemoryKind.PROCEDURAL),
+        (Category.LEARNING, MemoryKind.PROCEDURAL),
+        (Category.ARCHITECTURE, MemoryKind.PROJECT),
+        (Category.CONFIG, MemoryKind.PROJECT),
+        (Category.DECISION, MemoryKind.SEMANTIC),
+        (Category.DISCOVERY, MemoryKind.SEMANTIC),
+        (Category.BUGFIX, MemoryKind.SEMANTIC),
     ],
 )
-async def test_what_a_client_says_is_observed(db: Database, category: Category, kind: Kind) -> None:
+async def test_what_a_client_says_is_observed(
+    db: Database, category: Category, kind: MemoryKind
+) -> None:
     raw = (await keep(db, category=category, confidence=1.0, trust=Trust.TRUSTED)).memory
     whole = (await keep(db, KEYED, category=category, observation="40")).memory
 
@@ -216,7 +220,9 @@ async def test_what_nobody_thought_over_is_unverified(db: Database, source: Sour
     memory = (await keep(db, KEYED, source=source, confidence=0.9, trust=Trust.TRUSTED)).memory
 
     assert (memory.confidence, memory.trust, memory.distilled) == (0.6, Trust.UNVERIFIED, False)
-    assert memory.kind is (Kind.SEMANTIC if source is Source.EXTRACTED else Kind.EPISODIC)
+    assert memory.kind is (
+        MemoryKind.SEMANTIC if source is Source.EXTRACTED else MemoryKind.EPISODIC
+    )
 
 
 async def test_newer_words_of_a_client_are_not_trusted_as_a_persons_were(db: Database) -> None:
@@ -229,7 +235,7 @@ async def test_newer_words_of_a_client_are_not_trusted_as_a_persons_were(db: Dat
     assert (said.id, said.trust, said.confidence) == (own.id, Trust.OBSERVED, 0.9)
     assert (imported.trust, imported.kind, imported.distilled) == (
         Trust.UNVERIFIED,
-        Kind.PROJECT,
+        MemoryKind.PROJECT,
         True,
     )
     step = (await steps(db, own))[1]
@@ -297,13 +303,13 @@ async def test_a_client_takes_back_and_an_operator_brings_back_127(db: Database)
     by = await session(db)
     memory = (await keep(db)).memory
 
-    gone = await knowledge.forget(db, memory.id, now=LATER, session_id=by.id)
+    gone = await knowledge.withdraw_memory(db, memory.id, now=LATER, session_id=by.id)
 
     assert gone == replace(memory, active=False, inactive_reason=InactiveReason.DELETED, version=2)
     with pytest.raises(NotFound):
         await knowledge.get(db, memory.id)
     with pytest.raises(NotFound):
-        await knowledge.forget(db, memory.id, now=LATER)
+        await knowledge.withdraw_memory(db, memory.id, now=LATER)
     assert await held(db) == [gone]
     step = (await steps(db, memory))[0]
     assert (step.cause, step.actor, step.session_id) == ("forgotten", "session", by.id)
@@ -314,7 +320,7 @@ async def test_a_client_takes_back_and_an_operator_brings_back_127(db: Database)
 
 async def test_taking_back_is_undone_as_other_changes_are(db: Database) -> None:
     memory = (await keep(db)).memory
-    await knowledge.forget(db, memory.id, now=LATER)
+    await knowledge.withdraw_memory(db, memory.id, now=LATER)
 
     step = (await steps(db, memory))[0]
     back = await undo.undo_step(db, memory.id, step.id, version=None, now=LATER)
@@ -326,7 +332,7 @@ async def test_taking_back_is_undone_as_other_changes_are(db: Database) -> None:
 async def test_what_is_removed_leaves_no_words_127(db: Database, first: bool) -> None:
     memory = (await keep(db, KEYED)).memory
     if first:
-        await knowledge.forget(db, memory.id, now=LATER)
+        await knowledge.withdraw_memory(db, memory.id, now=LATER)
 
     await knowledge.remove(db, memory.id, now=LATER)
     await journal.purge(db, memory.id, now=LATER)  # until then it is in the trash
@@ -344,7 +350,7 @@ async def test_what_sessions_observe_is_not_a_clients_to_change(db: Database) ->
 
     for act in (
         knowledge.get(db, own.id),
-        knowledge.forget(db, own.id, now=LATER),
+        knowledge.withdraw_memory(db, own.id, now=LATER),
         knowledge.remove(db, own.id, now=LATER),
         knowledge.correct(db, own.id, Edit(observation="x"), now=LATER, redact=OPEN),
     ):
@@ -429,7 +435,7 @@ async def test_learnings_are_captured_once_132(db: Database) -> None:
     assert {
         (each.category, each.kind, each.trust, each.confidence, each.distilled, each.project)
         for each in kept
-    } == {(Category.LEARNING, Kind.EPISODIC, Trust.UNVERIFIED, 0.6, False, "shop")}
+    } == {(Category.LEARNING, MemoryKind.EPISODIC, Trust.UNVERIFIED, 0.6, False, "shop")}
     assert kept[0].source_ref == "report"
 
 
@@ -439,7 +445,7 @@ async def test_many_at_once_make_one_row(db: Database, wanted: Candidate) -> Non
 
     [memory] = await held(db)
     assert {each.memory.id for each in kept} == {memory.id}
-    assert sum(each.outcome is Outcome.CREATED for each in kept) == 1
+    assert sum(each.outcome is SaveOutcome.CREATED for each in kept) == 1
     assert memory.duplicate_count + memory.revision_count == 21
 
 

@@ -9,11 +9,11 @@ from examples import LATER, NOON, OPEN, SECRETIVE, SLOW_START, held, rows
 
 import by_hand
 from lamplighter.domain.errors import Invalid
-from lamplighter.domain.memory.memory import NO_KEY, Category, Edit, Kind, Memory
+from lamplighter.domain.memory.memory import NO_KEY, Category, Edit, Memory, MemoryKind
 from lamplighter.repository import Database
 from lamplighter.repository.memory import history, memories
 from lamplighter.usecases.memory import bulk, curate, undo
-from lamplighter.usecases.memory.bulk import Act
+from lamplighter.usecases.memory.bulk import BulkAction
 
 POOL = replace(
     SLOW_START,
@@ -40,7 +40,7 @@ async def test_knowledge_is_kept_as_it_was_written(db: Database) -> None:
 
     assert await held(db) == [memory]
     assert (memory.title, memory.tags, memory.scope) == (POOL.title, POOL.tags, "global")
-    assert (memory.topic_key, memory.kind) == ("config/db/pool", Kind.PROJECT)
+    assert (memory.topic_key, memory.kind) == ("config/db/pool", MemoryKind.PROJECT)
     assert memory.observation == POOL.observation
 
 
@@ -82,7 +82,7 @@ async def test_each_field_is_edited_and_undone(
 
     assert after == replace(memory, **kept, version=2)  # none of them confirms what it says
     assert await held(db) == [after]
-    [step, _] = (await history.of(db, memory.id, limit=9)).items
+    [step, _] = (await history.of_memory(db, memory.id, limit=9)).items
     back = await undo.undo_step(db, memory.id, step.id, version=None, now=LATER)
     assert back == replace(memory, version=3)
     assert await held(db) == [back]
@@ -108,10 +108,10 @@ async def test_its_fields_are_as_they_were_at_a_moment(db: Database) -> None:
 
 async def test_a_bulk_keeps_what_it_leaves_alone(db: Database) -> None:
     memory = await made(db, scope="global")
-    await bulk.act_on(db, [memory.id], Act(action="confidence", value=0.5), now=LATER)
+    await bulk.apply_action(db, [memory.id], BulkAction(action="confidence", value=0.5), now=LATER)
     await edited(db, memory, title="Pool", tags=(), scope="project", topic_key=NO_KEY)
 
-    [_, step, first] = (await history.of(db, memory.id, limit=9)).items
+    [_, step, first] = (await history.of_memory(db, memory.id, limit=9)).items
 
     assert (step.before or {})["tags"] == ["postgres", "pool"]
     assert step.before == first.after
@@ -122,9 +122,9 @@ async def test_tags_that_a_person_broke_are_none_in_the_history(db: Database, ur
     memory = await made(db)
     by_hand.run(url, f"UPDATE memories SET tags = 'none' WHERE id = {memory.id}")
 
-    await bulk.act_on(db, [memory.id], Act(action="confidence", value=0.5), now=LATER)
+    await bulk.apply_action(db, [memory.id], BulkAction(action="confidence", value=0.5), now=LATER)
 
-    [*_, first] = (await history.of(db, memory.id, limit=9)).items
+    [*_, first] = (await history.of_memory(db, memory.id, limit=9)).items
     assert (first.after or {})["tags"] == ["postgres", "pool"]
 
 

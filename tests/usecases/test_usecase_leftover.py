@@ -12,14 +12,14 @@ from lamplighter.domain.sessions.session import Session, Status
 from lamplighter.repository import Database, writing
 from lamplighter.repository.sessions import marker_results, sessions
 from lamplighter.repository.store import driver
-from lamplighter.usecases.ingest.context import Ingest, Pace
-from lamplighter.usecases.ingest.leftover import ingest_leftover, leftover
+from lamplighter.usecases.ingest.context import IngestContext, Pace
+from lamplighter.usecases.ingest.leftover import get_leftover, ingest_leftover
 from lamplighter.usecases.ingest.session_lines import ingest
-from lamplighter.usecases.sessions.halt import Brake
+from lamplighter.usecases.sessions.halt import HaltControl
 
 FACTS = [f"[EVENT:info:svc] Fact number {number}" for number in range(9)]
 THREE = ("\n".join(FACTS[:5]), "\n".join(FACTS[5:7]), "\n".join(FACTS[7:]))
-BRAKE = Brake()
+BRAKE = HaltControl()
 
 
 async def limited(db: Database, file: Path, *words: str) -> Session:
@@ -28,10 +28,10 @@ async def limited(db: Database, file: Path, *words: str) -> Session:
     with file.open("wb") as written:
         written.writelines(line.content + b"\n" for line in lines)
     one = await session(db)
-    await ingest(Ingest(db, one, OPEN, max_markers=4, pace=Pace(seconds=0)), lines, now=NOON)
+    await ingest(IngestContext(db, one, OPEN, max_markers=4, pace=Pace(seconds=0)), lines, now=NOON)
     async with writing(db):
         await sessions.end(db, one.id, Status.COMPLETED, now=NOON)
-    return await leftover(db, one.id)
+    return await get_leftover(db, one.id)
 
 
 async def facts(db: Database) -> list[str]:
@@ -44,12 +44,12 @@ async def test_what_the_limit_left_is_ingested_in_its_order(db: Database, tmp_pa
 
     pace = Pace(seconds=math.inf)
     await ingest_leftover(
-        Ingest(db, one, OPEN, pace=pace), tmp_path / "1.jsonl", BRAKE, now=lambda: LATER
+        IngestContext(db, one, OPEN, pace=pace), tmp_path / "1.jsonl", BRAKE, now=lambda: LATER
     )
 
     assert await facts(db) == [text.partition("] ")[2] for text in FACTS]
     with pytest.raises(Conflict, match="Every marker of session 1 was ingested"):
-        await leftover(db, one.id)
+        await get_leftover(db, one.id)
 
 
 @pytest.mark.parametrize("at", range(4, 9))
@@ -63,14 +63,14 @@ async def test_a_kill_while_the_rest_is_ingested_loses_and_doubles_nothing(
     )
     with pytest.raises(driver.DatabaseError, match="crash"):
         await ingest_leftover(
-            Ingest(db, one, OPEN, pace=Pace(seconds=0)), file, BRAKE, now=lambda: LATER
+            IngestContext(db, one, OPEN, pace=Pace(seconds=0)), file, BRAKE, now=lambda: LATER
         )
     by_hand.allow(url, "markers")
 
-    half = await leftover(db, one.id)
+    half = await get_leftover(db, one.id)
     assert half.markers_left == 9 - at
     await ingest_leftover(
-        Ingest(db, half, OPEN, pace=Pace(seconds=0)), file, BRAKE, now=lambda: LATER
+        IngestContext(db, half, OPEN, pace=Pace(seconds=0)), file, BRAKE, now=lambda: LATER
     )
 
     assert await facts(db) == [text.partition("] ")[2] for text in FACTS]
@@ -84,21 +84,21 @@ async def test_one_who_comes_second_ingests_nothing_twice(db: Database, tmp_path
     one = await limited(db, file)
 
     for _ in range(2):  # both with the place that the first one saw
-        await ingest_leftover(Ingest(db, one, OPEN), file, BRAKE, now=lambda: LATER)
+        await ingest_leftover(IngestContext(db, one, OPEN), file, BRAKE, now=lambda: LATER)
 
     assert len(await facts(db)) == 9
 
 
 async def test_a_halt_ends_it_and_it_goes_on_later(db: Database, tmp_path: Path) -> None:
-    file, brake = tmp_path / "1.jsonl", Brake(tmp_path / "HALT")
+    file, brake = tmp_path / "1.jsonl", HaltControl(tmp_path / "HALT")
     one = await limited(db, file)
     (tmp_path / "HALT").write_text("")
 
-    await ingest_leftover(Ingest(db, one, OPEN), file, brake, now=lambda: LATER)
+    await ingest_leftover(IngestContext(db, one, OPEN), file, brake, now=lambda: LATER)
     assert len(await facts(db)) == 4
 
     (tmp_path / "HALT").unlink()
-    await ingest_leftover(Ingest(db, one, OPEN), file, brake, now=lambda: LATER)
+    await ingest_leftover(IngestContext(db, one, OPEN), file, brake, now=lambda: LATER)
     assert len(await facts(db)) == 9
 
 
@@ -106,7 +106,7 @@ async def test_a_session_that_ended_escalates_nothing(db: Database, tmp_path: Pa
     file = tmp_path / "1.jsonl"
     one = await limited(db, file, *FACTS[:4], "[ESCALATE:svc] Fails since noon")
 
-    await ingest_leftover(Ingest(db, one, OPEN), file, BRAKE, now=lambda: LATER)
+    await ingest_leftover(IngestContext(db, one, OPEN), file, BRAKE, now=lambda: LATER)
 
     assert await rows(db, "escalations") == []
     found = (await marker_results.page(db, one.id, limit=9)).items[-1]
@@ -120,4 +120,4 @@ async def test_a_session_that_runs_is_named(db: Database) -> None:
     one = await session(db)
 
     with pytest.raises(Conflict, match=r"is still running\. Wait until it has ended"):
-        await leftover(db, one.id)
+        await get_leftover(db, one.id)

@@ -5,12 +5,12 @@ from typing import Any
 import pytest
 from examples import NOON, OPEN, held, rows, session, stream
 
-from lamplighter.domain.services.cooldown import Outcome
-from lamplighter.domain.sessions.session import Plan, Session
+from lamplighter.domain.services.cooldown import UseOutcome
+from lamplighter.domain.sessions.session import Session, SessionPlan
 from lamplighter.repository import Database, writing
 from lamplighter.repository.services import cooldowns
 from lamplighter.repository.sessions import sessions
-from lamplighter.usecases.ingest.context import Ingest
+from lamplighter.usecases.ingest.context import IngestContext
 from lamplighter.usecases.ingest.session_lines import ingest
 
 TWICE = (
@@ -29,12 +29,12 @@ CUT = {
 async def thinking(db: Database, **more: Any) -> Session:
     """Open a session whose tier has a model."""
     async with writing(db):
-        plan = Plan(tier=2, engine="claude", **more)
+        plan = SessionPlan(tier=2, engine="claude", **more)
         return await sessions.insert(db, plan, model="claude-haiku-4-5", epoch=0, now=NOON)
 
 
 async def take(db: Database, by: Session, *lines: Any) -> None:
-    await ingest(Ingest(db, by, OPEN, ["caddy"]), stream(*lines), now=NOON)
+    await ingest(IngestContext(db, by, OPEN, ["caddy"]), stream(*lines), now=NOON)
 
 
 async def texts(db: Database, table: str = "events") -> list[str]:
@@ -120,7 +120,7 @@ async def test_of_an_action_as_much_is_told_as_was_done(db: Database, used: int)
                 db,
                 service="caddy",
                 action="restart",
-                outcome=Outcome.SUCCESS,
+                outcome=UseOutcome.SUCCESS,
                 session_id=one.id,
                 tier=2,
                 settled_at=NOON,

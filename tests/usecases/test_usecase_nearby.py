@@ -10,21 +10,21 @@ import sqlalchemy as sa
 
 from lamplighter.domain.errors import Unavailable
 from lamplighter.domain.memory.memory import Candidate, Category, Memory
-from lamplighter.domain.search.search import Method, Wanted
-from lamplighter.domain.search.semantic import Progress, read
+from lamplighter.domain.search.search import SearchMethod, SearchRequest
+from lamplighter.domain.search.semantic import IndexProgress, embedding_text
 from lamplighter.embedding import Vector
 from lamplighter.embedding.minilm import MiniLM
 from lamplighter.repository import Database, reading, writing
 from lamplighter.repository.memory import memories, trash
-from lamplighter.repository.memory.history import Why
+from lamplighter.repository.memory.history import ChangeOrigin
 from lamplighter.repository.search import embeddings
 from lamplighter.repository.store import tables
 from lamplighter.usecases.search import semantic
-from lamplighter.usecases.search.embed import AT_ONCE, Embedder
+from lamplighter.usecases.search.embed import BATCH_SIZE, Embedder
 from lamplighter.usecases.search.find import find
-from lamplighter.usecases.search.semantic import Absent, Nearby
+from lamplighter.usecases.search.semantic import NoSemanticSearch, SemanticSearch
 
-GONE = Why(cause="deleted", actor="operator")
+GONE = ChangeOrigin(cause="deleted", actor="operator")
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 
@@ -63,14 +63,14 @@ def embedder(db: Database, model: MiniLM) -> Embedder:
 
 
 @pytest.fixture
-async def near(db: Database, model: MiniLM) -> Nearby:
-    near = Nearby(db, model, within=60, enough=0)
+async def near(db: Database, model: MiniLM) -> SemanticSearch:
+    near = SemanticSearch(db, model, within=60, enough=0)
     await near.prepare()
     return near
 
 
 async def test_what_means_the_same_is_found_whatever_its_words(
-    db: Database, embedder: Embedder, near: Nearby
+    db: Database, embedder: Embedder, near: SemanticSearch
 ) -> None:
     cake, slow, pool = await kept(db, CAKE, SLOW, POOL)
     await caught_up(embedder)
@@ -80,15 +80,17 @@ async def test_what_means_the_same_is_found_whatever_its_words(
     assert found[0][0] == slow.id
     assert {number for number, _ in found} == {cake.id, slow.id, pool.id}
     assert found == sorted(found, key=lambda each: -each[1])
-    assert near.progress == Progress(3, 3)
+    assert near.progress == IndexProgress(3, 3)
 
 
-async def test_only_what_is_wanted_is_found(db: Database, embedder: Embedder, near: Nearby) -> None:
+async def test_only_what_is_wanted_is_found(
+    db: Database, embedder: Embedder, near: SemanticSearch
+) -> None:
     cake, slow, pool = await kept(db, CAKE, SLOW, POOL)
     await caught_up(embedder)
 
     async def numbers(**wanted: object) -> set[int]:
-        return {each for each, _ in await near(ASKED, wanted=Wanted(query=ASKED, **wanted))}  # type: ignore[arg-type]
+        return {each for each, _ in await near(ASKED, wanted=SearchRequest(query=ASKED, **wanted))}  # type: ignore[arg-type]
 
     assert await numbers(project="shop") == {pool.id}
     assert await numbers(service="ovens") == {cake.id}
@@ -97,7 +99,7 @@ async def test_only_what_is_wanted_is_found(db: Database, embedder: Embedder, ne
 
 
 async def test_of_some_memories_each_is_compared(
-    db: Database, embedder: Embedder, near: Nearby
+    db: Database, embedder: Embedder, near: SemanticSearch
 ) -> None:
     cake, _, pool = await kept(db, CAKE, SLOW, POOL)
     await caught_up(embedder)
@@ -108,7 +110,7 @@ async def test_of_some_memories_each_is_compared(
 
 
 async def test_what_is_written_changed_and_deleted_is_followed(
-    db: Database, embedder: Embedder, near: Nearby
+    db: Database, embedder: Embedder, near: SemanticSearch
 ) -> None:
     (cake,) = await kept(db, CAKE)
     await caught_up(embedder)
@@ -130,11 +132,11 @@ async def test_what_is_written_changed_and_deleted_is_followed(
 
 
 async def test_what_is_told_no_more_is_left_out_at_once(
-    db: Database, embedder: Embedder, near: Nearby
+    db: Database, embedder: Embedder, near: SemanticSearch
 ) -> None:
     (slow,) = await kept(db, SLOW)
     await caught_up(embedder)
-    active = Wanted(query=ASKED)
+    active = SearchRequest(query=ASKED)
     assert [number for number, _ in await near(ASKED, wanted=active)] == [slow.id]
 
     async with writing(db):
@@ -145,7 +147,7 @@ async def test_what_is_told_no_more_is_left_out_at_once(
 
 
 async def test_what_was_written_by_hand_is_embedded_too(
-    db: Database, embedder: Embedder, near: Nearby
+    db: Database, embedder: Embedder, near: SemanticSearch
 ) -> None:
     await caught_up(embedder)
     row = {"category": "timing", "observation": SLOW.observation, "created_at": NOON}
@@ -163,19 +165,19 @@ async def test_nothing_is_embedded_twice_and_a_rest_is_caught_up(
     await kept(db, *(replace(CAKE, observation=f"Cake {number}") for number in range(70)))
     await embedder.begin()
     await embedder.step()
-    assert await embedder.progress() == Progress(AT_ONCE, 70)
+    assert await embedder.progress() == IndexProgress(BATCH_SIZE, 70)
 
     other = Embedder(db, model, lambda: NOON)
     await caught_up(other)
 
-    assert other.done == 70 - AT_ONCE
-    assert await other.progress() == Progress(70, 70)
+    assert other.done == 70 - BATCH_SIZE
+    assert await other.progress() == IndexProgress(70, 70)
     await caught_up(embedder)
-    assert embedder.done == AT_ONCE
+    assert embedder.done == BATCH_SIZE
 
 
 async def test_a_vector_of_another_model_is_replaced(
-    db: Database, embedder: Embedder, near: Nearby, model: MiniLM
+    db: Database, embedder: Embedder, near: SemanticSearch, model: MiniLM
 ) -> None:
     await kept(db, SLOW)
     await caught_up(Embedder(db, Renamed(model), lambda: NOON))
@@ -189,7 +191,7 @@ async def test_a_vector_of_another_model_is_replaced(
 
 
 async def test_a_memory_that_changes_while_it_is_embedded_is_embedded_again(
-    db: Database, model: MiniLM, near: Nearby
+    db: Database, model: MiniLM, near: SemanticSearch
 ) -> None:
     (slow,) = await kept(db, SLOW)
 
@@ -215,12 +217,12 @@ async def test_a_memory_that_changes_while_it_is_embedded_is_embedded_again(
 
 
 async def test_a_feed_that_is_gone_too_far_is_read_anew(
-    db: Database, embedder: Embedder, near: Nearby, monkeypatch: pytest.MonkeyPatch
+    db: Database, embedder: Embedder, near: SemanticSearch, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await kept(db, SLOW)
     await caught_up(embedder)
     await near(ASKED)
-    monkeypatch.setattr(semantic, "FOLLOWED", 2)
+    monkeypatch.setattr(semantic, "MAX_FOLLOWED", 2)
 
     await kept(db, *(replace(CAKE, observation=f"Cake {number}") for number in range(5)))
     await caught_up(embedder)
@@ -229,7 +231,7 @@ async def test_a_feed_that_is_gone_too_far_is_read_anew(
 
 
 async def test_while_the_meaning_of_many_is_not_kept_it_does_not_answer(
-    db: Database, embedder: Embedder, near: Nearby
+    db: Database, embedder: Embedder, near: SemanticSearch
 ) -> None:
     await kept(db, SLOW)
     await caught_up(embedder)
@@ -240,20 +242,20 @@ async def test_while_the_meaning_of_many_is_not_kept_it_does_not_answer(
         await near(ASKED)
 
     await caught_up(embedder)
-    near = Nearby(db, near.embedding, within=60)
+    near = SemanticSearch(db, near.embedding, within=60)
     await near.prepare()
     assert len(await near(ASKED)) == 2
 
 
 async def test_where_none_is_installed_words_alone_are_searched_and_it_says_so(
-    db: Database, embedder: Embedder, near: Nearby
+    db: Database, embedder: Embedder, near: SemanticSearch
 ) -> None:
     (slow,) = await kept(db, SLOW)
     await caught_up(embedder)
-    wanted = Wanted(query="a minute of patience, rebooted machine")
+    wanted = SearchRequest(query="a minute of patience, rebooted machine")
 
     with_meaning = await find(db, wanted, now=NOON, near=near, seconds=60)
-    without = await find(db, wanted, now=NOON, near=Absent("not installed"), seconds=60)
+    without = await find(db, wanted, now=NOON, near=NoSemanticSearch("not installed"), seconds=60)
     off = await find(db, wanted, now=NOON, seconds=60)
 
     assert [each.row.id for each in with_meaning.found] == [slow.id]
@@ -264,14 +266,14 @@ async def test_where_none_is_installed_words_alone_are_searched_and_it_says_so(
 
 
 async def test_what_only_meaning_finds_is_found_by_meaning(
-    db: Database, embedder: Embedder, near: Nearby
+    db: Database, embedder: Embedder, near: SemanticSearch
 ) -> None:
     _, slow = await kept(db, CAKE, SLOW)
     await caught_up(embedder)
 
-    found = await find(db, Wanted(query="sluggish boot"), now=NOON, near=near, seconds=60)
+    found = await find(db, SearchRequest(query="sluggish boot"), now=NOON, near=near, seconds=60)
 
-    assert [(each.row.id, each.method) for each in found.found] == [(slow.id, Method.MEANING)]
+    assert [(each.row.id, each.method) for each in found.found] == [(slow.id, SearchMethod.MEANING)]
     assert found.holds_no_word
     assert found.found[0].score == pytest.approx(sum(e.score for e in found.found[0].reasons))
 
@@ -300,7 +302,7 @@ async def test_who_asks_again_after_a_late_answer_finds_it_made(
     await caught_up(embedder)
     slowly = Waited(model)
     slowly.go.set()
-    near = Nearby(db, slowly, within=0.01, enough=0)
+    near = SemanticSearch(db, slowly, within=0.01, enough=0)
     await near.prepare()
     slowly.go.clear()
 
@@ -320,13 +322,13 @@ async def test_a_search_does_not_wait_for_a_model_that_is_being_loaded(
     (slow,) = await kept(db, SLOW)
     await caught_up(embedder)
     slowly = Waited(model)
-    near = Nearby(db, slowly, within=60, enough=0)
+    near = SemanticSearch(db, slowly, within=60, enough=0)
 
     async with asyncio.timeout(30):
-        first = await find(db, Wanted(query="restart"), now=NOON, near=near, seconds=3_600)
+        first = await find(db, SearchRequest(query="restart"), now=NOON, near=near, seconds=3_600)
     slowly.go.set()
     await near.prepare()
-    second = await find(db, Wanted(query="restart"), now=NOON, near=near, seconds=3_600)
+    second = await find(db, SearchRequest(query="restart"), now=NOON, near=near, seconds=3_600)
 
     assert ([each.row.id for each in first.found], first.partial) == ([slow.id], True)
     assert first.missing == ("vectors",)
@@ -377,11 +379,11 @@ async def test_what_a_busy_machine_embeds_is_kept_before_long(
     await embedder.step()
 
     assert 0 < embedder.done <= 8
-    assert await embedder.progress() == Progress(embedder.done, 20)
+    assert await embedder.progress() == IndexProgress(embedder.done, 20)
 
 
 async def test_a_text_is_not_nearer_for_being_short(
-    db: Database, embedder: Embedder, near: Nearby, model: MiniLM
+    db: Database, embedder: Embedder, near: SemanticSearch, model: MiniLM
 ) -> None:
     text = "To bring the ledger back load last night's dump and compare the row counts. " * 9
     short, long = await kept(
@@ -393,14 +395,17 @@ async def test_a_text_is_not_nearer_for_being_short(
 
     found = dict(await near(ASKED))
 
-    texts = (read(service=None, title="", observation=each.observation) for each in (short, long))
+    texts = (
+        embedding_text(service=None, title="", observation=each.observation)
+        for each in (short, long)
+    )
     query, one, other = await model.embed([ASKED, *texts])
     assert found[short.id] == pytest.approx(float(query @ one), abs=0.01)
     assert found[long.id] == pytest.approx(float(query @ other) * 8**0.15, abs=0.01)
 
 
 async def test_of_a_page_that_is_read_in_part_the_words_speak_for_the_rest(
-    db: Database, embedder: Embedder, near: Nearby
+    db: Database, embedder: Embedder, near: SemanticSearch
 ) -> None:
     baking = "Melt the butter, add sugar and flour, and leave the cake in the oven for an hour. "
     _, page, short = await kept(
@@ -412,7 +417,7 @@ async def test_of_a_page_that_is_read_in_part_the_words_speak_for_the_rest(
     await caught_up(embedder)
 
     found = await find(
-        db, Wanted(query="checkout certificate expired"), now=NOON, near=near, seconds=60
+        db, SearchRequest(query="checkout certificate expired"), now=NOON, near=near, seconds=60
     )
 
     assert found.memories[:2] == [page, short]

@@ -20,9 +20,9 @@ from lamplighter.repository.services import events
 from lamplighter.repository.sessions import marker_results, sessions
 from lamplighter.repository.store import driver
 from lamplighter.usecases.ingest import ignored
-from lamplighter.usecases.ingest.context import MAX_MARKERS, Ingest, Pace, Taken
+from lamplighter.usecases.ingest.context import MAX_MARKERS, IngestContext, IngestResult, Pace
 from lamplighter.usecases.ingest.session_lines import ingest, ingest_some
-from lamplighter.usecases.ingest.steps import Feed
+from lamplighter.usecases.ingest.steps import StepQueue
 
 MARKERS = (
     "[MEMORY:timing:jellyfin] Takes 60s to start",
@@ -41,8 +41,8 @@ def whole() -> Pace:
     return Pace(seconds=math.inf)
 
 
-async def took(db: Database, by: Session, lines: Sequence[Line], **more: Any) -> Taken:
-    return await ingest(Ingest(db, by, OPEN, **{"pace": whole(), **more}), lines, now=NOON)
+async def took(db: Database, by: Session, lines: Sequence[Line], **more: Any) -> IngestResult:
+    return await ingest(IngestContext(db, by, OPEN, **{"pace": whole(), **more}), lines, now=NOON)
 
 
 async def state(db: Database) -> dict[str, list[dict[str, Any]]]:
@@ -201,7 +201,7 @@ async def test_other_writers_get_in_between_the_transactions_of_one_line(
 ) -> None:
     one = await session(db)
     many = "\n".join(f"[EVENT:info:svc] Fact number {number}" for number in range(1_000))
-    feed = Feed(Ingest(db, one, OPEN, pace=Pace(seconds=0.002)), stream(many))
+    feed = StepQueue(IngestContext(db, one, OPEN, pace=Pace(seconds=0.002)), stream(many))
 
     async def write_beside() -> None:
         for number in range(5):
@@ -268,7 +268,7 @@ async def test_secrets_are_masked_wherever_a_marker_ends_up(db: Database) -> Non
     secret = "hunter2-hunter2"
     lines = stream(*(f"{each} {secret}" for each in MARKERS), f"`{MARKERS[0]} {secret}`")
 
-    await ingest(Ingest(db, await session(db), SECRETIVE), lines, now=NOON)
+    await ingest(IngestContext(db, await session(db), SECRETIVE), lines, now=NOON)
 
     assert secret not in str(await state(db))
     assert "[REDACTED:DB_PASSWORD]" in str(await rows(db, "events"))
@@ -326,7 +326,7 @@ async def test_a_marker_in_code_or_quoted_can_be_taken_by_hand(
     await took(db, one, stream(form.format(words)))
     assert (await held(db), await rows(db, "events")) == ([], [])
 
-    taken = await ignored.take(db, 1, now=LATER, redact=OPEN)
+    taken = await ignored.ingest_ignored(db, 1, now=LATER, redact=OPEN)
 
     assert (taken.state, taken.outcome, taken.reason) == ("taken", outcome, "taken by hand")
     assert (taken.version, await marker_results.get(db, 1)) == (2, taken)
@@ -342,19 +342,19 @@ async def test_a_long_marker_in_code_is_taken_whole(db: Database) -> None:
     words = "x" * 3_000
     await took(db, await session(db), stream(f"`[MEMORY:timing:jellyfin] {words}`"))
 
-    await ignored.take(db, 1, now=LATER, redact=OPEN)
+    await ignored.ingest_ignored(db, 1, now=LATER, redact=OPEN)
 
     assert [each.observation for each in await held(db)] == [words]
 
 
 async def test_a_marker_is_taken_by_hand_once(db: Database) -> None:
     await took(db, await session(db), stream(MARKERS[4], MARKERS[0], MARKERS[5]))
-    await ignored.take(db, 1, now=LATER, redact=OPEN)
+    await ignored.ingest_ignored(db, 1, now=LATER, redact=OPEN)
     before = await state(db)
 
     for mark, error in ((1, Conflict), (2, Conflict), (3, Conflict), (4, NotFound)):
         with pytest.raises(error):
-            await ignored.take(db, mark, now=LATER, redact=OPEN)
+            await ignored.ingest_ignored(db, mark, now=LATER, redact=OPEN)
 
     assert await state(db) == before
 
@@ -364,7 +364,7 @@ async def test_what_may_not_enter_may_not_be_taken_by_hand_either(db: Database) 
     before = await state(db)
 
     with pytest.raises(Conflict, match="service name"):
-        await ignored.take(db, 1, now=LATER, redact=OPEN)
+        await ignored.ingest_ignored(db, 1, now=LATER, redact=OPEN)
 
     assert await state(db) == before
 

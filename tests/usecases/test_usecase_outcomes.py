@@ -5,7 +5,7 @@ import json
 from chains import DB, NAMES, RESTART, SERVICES, WEB, finished, said, seen
 from examples import NOON, rows, session
 
-from lamplighter.domain.services.cooldown import Outcome
+from lamplighter.domain.services.cooldown import UseOutcome
 from lamplighter.domain.sessions.session import OutcomeState
 from lamplighter.repository import Database, writing
 from lamplighter.repository.services import cooldowns
@@ -29,9 +29,9 @@ async def test_a_round_ends_with_what_its_checks_found(db: Database) -> None:
 async def test_a_repair_is_named_with_its_time_and_listed_in_the_overview(db: Database) -> None:
     by = await session(db, tier=3)
     use = await act.reserve(db, by, WEB.name, RESTART, now=NOON)
-    await act.settle(db, use, Outcome.SUCCESS, text="done", now=NOON)
+    await act.settle(db, use, UseOutcome.SUCCESS, text="done", now=NOON)
     async with writing(db):
-        await cooldowns.measured(db, use.id, 3.6, session_id=by.id, now=NOON)
+        await cooldowns.record_recovery(db, use.id, 3.6, session_id=by.id, now=NOON)
     await finished(db, await session(db))
 
     ended = await finished(db, by)
@@ -45,9 +45,9 @@ async def test_what_needs_a_person_needed_one_once_it_is_handled(db: Database) -
     by = await session(db, tier=3)
     await said(db, by, f"[ESCALATE:{DB.name}] Refused")
     before = await finished(db, by)
-    [asked] = await escalations.people(db)
+    [asked] = await escalations.open_for_people(db)
 
-    await chain.settle(db, asked.id, now=NOON)
+    await chain.mark_handled(db, asked.id, now=NOON)
 
     after = await sessions.get(db, by.id)
     assert after is not None

@@ -10,7 +10,7 @@ from lamplighter.domain.sessions.session import Status
 from lamplighter.repository import Database, writing
 from lamplighter.repository.store import tables
 from lamplighter.repository.upkeep import statistics
-from lamplighter.usecases.sessions.statistics import Spent
+from lamplighter.usecases.sessions.statistics import RunSpending
 from lamplighter.usecases.system import overview
 
 DAY = timedelta(days=1)
@@ -52,8 +52,11 @@ async def test_what_nobody_reported_is_no_zero(db: Database) -> None:
 
     after = await overview.overview(db, Services(), since=NOON, now=late)
 
-    assert (before.run.today, before.run.month) == (Spent(None, None), Spent(None, None))
-    assert (after.run.today, after.run.month) == (Spent(3, 0.25), Spent(7, 0.75))
+    assert (before.run.today, before.run.month) == (
+        RunSpending(None, None),
+        RunSpending(None, None),
+    )
+    assert (after.run.today, after.run.month) == (RunSpending(3, 0.25), RunSpending(7, 0.75))
 
 
 async def test_many_of_one_cause_do_not_hide_the_others(db: Database) -> None:

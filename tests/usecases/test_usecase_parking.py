@@ -6,19 +6,24 @@ import pytest
 from chains import MINUTE, SERVICES, finished, said, seen, states
 from examples import NOON, OPEN, rows, session
 
-from lamplighter.domain.actions.approval import Answer, Approval, Choice, Wish
+from lamplighter.domain.actions.approval import (
+    ActionRequest,
+    Approval,
+    ApprovalAnswer,
+    ApprovalChoice,
+)
 from lamplighter.domain.secrets.redact import Redactor
-from lamplighter.domain.services.service import Action, ActionKind, Approve
-from lamplighter.domain.sessions.session import Plan, Session
+from lamplighter.domain.services.service import Action, ActionKind, ApprovalPolicy
+from lamplighter.domain.sessions.session import Session, SessionPlan
 from lamplighter.repository import Database, writing
 from lamplighter.repository.sessions import sessions
 from lamplighter.usecases.ingest import tool_reports
-from lamplighter.usecases.ingest.context import Ingest
+from lamplighter.usecases.ingest.context import IngestContext
 from lamplighter.usecases.sessions import approvals, parking
-from lamplighter.usecases.sessions.parking import Wait
+from lamplighter.usecases.sessions.parking import WaitLimits
 
 RESTART = Action(
-    name="restart", kind=ActionKind.RESTART, argv=("/bin/true",), approve=Approve.ALWAYS
+    name="restart", kind=ActionKind.RESTART, argv=("/bin/true",), approve=ApprovalPolicy.ALWAYS
 )
 
 
@@ -29,11 +34,13 @@ async def parked(
     if by is None:
         epoch = (await session(db, tier=3)).leader_epoch  # the first one makes a supervisor lead
         async with writing(db):
-            plan = Plan(tier=3, engine="exec", services=services)
+            plan = SessionPlan(tier=3, engine="exec", services=services)
             by = await sessions.insert(db, plan, model=None, epoch=epoch, now=now)
-    wish = Wish(service=services[0], action=RESTART.kind, name="restart", argv=RESTART.argv)
+    wish = ActionRequest(
+        service=services[0], action=RESTART.kind, name="restart", argv=RESTART.argv
+    )
     found = await approvals.reserve_or_ask(
-        db, by, wish, RESTART, wait=Wait(300), redact=Redactor(), now=now
+        db, by, wish, RESTART, wait=WaitLimits(300), redact=Redactor(), now=now
     )
     assert isinstance(found, Approval)
     return by, found
@@ -64,9 +71,9 @@ async def test_what_a_parked_session_has_in_hand_is_not_escalated(db: Database, 
 
 async def test_the_tool_says_why_a_service_is_not_escalated(db: Database) -> None:
     await parked(db, "Web")
-    taking = Ingest(db, await session(db), OPEN, [each.name for each in SERVICES])
+    taking = IngestContext(db, await session(db), OPEN, [each.name for each in SERVICES])
 
-    answer = await tool_reports.hand_on(taking, "Web", "refused", now=NOON)
+    answer = await tool_reports.escalate(taking, "Web", "refused", now=NOON)
 
     assert answer.text.startswith("Web is not escalated: another session has waited")
     assert await states(db) == []
@@ -77,14 +84,14 @@ async def test_what_its_session_saw_healthy_is_in_hand_no_more(db: Database) -> 
     await seen(db, by, "db", ok=False)
     await seen(db, by, "db", ok=True)
 
-    assert await parking.held(db, but=99) == {"web": NOON}
+    assert await parking.services_in_use(db, but=99) == {"web": NOON}
 
 
 async def test_a_session_that_ended_has_nothing_in_hand(db: Database) -> None:
     by, _ = await parked(db, "Web")
     await finished(db, by)
 
-    assert await parking.held(db, but=99) == {}
+    assert await parking.services_in_use(db, but=99) == {}
 
 
 async def test_a_healthy_round_withdraws_what_was_asked_before_it(db: Database) -> None:
@@ -112,9 +119,9 @@ async def test_waiting_for_several_people_at_once_counts_once(db: Database) -> N
     by, first = await parked(db, "Web")
     _, second = await parked(db, "db", now=NOON + MINUTE, by=by)
     given = {"by": "anna", "redact": Redactor()}
-    deny = Answer(choice=Choice.DENY)
+    deny = ApprovalAnswer(choice=ApprovalChoice.DENY)
 
     await approvals.decide(db, second.id, deny, now=NOON + 2 * MINUTE, **given)
     await approvals.decide(db, first.id, deny, now=NOON + 3 * MINUTE, **given)
 
-    assert await parking.waited(db, by.id) == 3 * MINUTE
+    assert await parking.time_waited(db, by.id) == 3 * MINUTE

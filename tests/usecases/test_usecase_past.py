@@ -12,16 +12,16 @@ import pytest
 from examples import NOON, OPEN, SLOW_START, held, said, session
 
 import by_hand
-from lamplighter.domain.memory.memory import Category, Edit, Kind, Memory
+from lamplighter.domain.memory.memory import Category, Edit, Memory, MemoryKind
 from lamplighter.domain.sessions.session import Session
 from lamplighter.formats import serialize
 from lamplighter.repository import Database
 from lamplighter.repository.memory import facets, memories
-from lamplighter.repository.memory.memories import Filter, Sort
+from lamplighter.repository.memory.memories import MemoryFilter, Sort
 from lamplighter.usecases.memory import curate, recall
-from lamplighter.usecases.memory.bulk import Act, act_on
+from lamplighter.usecases.memory.bulk import BulkAction, apply_action
 from lamplighter.usecases.memory.fade import fade
-from lamplighter.usecases.memory.recall import WhatIf
+from lamplighter.usecases.memory.recall import Hypothesis
 from thorough import examples
 
 STEPS = 30
@@ -35,15 +35,15 @@ PAUSES = (
     timedelta(days=40),
 )
 FILTERS = (
-    Filter(),
-    Filter(active=True),
-    Filter(active=False),
-    Filter(service="jellyfin"),
-    Filter(service="general"),
-    Filter(category=Category.TIMING),
-    Filter(kind=Kind.PROCEDURAL),
-    Filter(q="START"),
-    Filter(q="'often'", service="WireGuard", active=True),
+    MemoryFilter(),
+    MemoryFilter(active=True),
+    MemoryFilter(active=False),
+    MemoryFilter(service="jellyfin"),
+    MemoryFilter(service="general"),
+    MemoryFilter(category=Category.TIMING),
+    MemoryFilter(kind=MemoryKind.PROCEDURAL),
+    MemoryFilter(q="START"),
+    MemoryFilter(q="'often'", service="WireGuard", active=True),
 )
 KEYS: dict[Sort, Callable[[Memory], Any]] = {
     Sort.CONFIDENCE: lambda each: (-each.confidence, -each.updated_at.timestamp(), each.id),
@@ -66,8 +66,10 @@ async def step(db: Database, dice: random.Random, by: list[Session], *, now: dat
             await curate.edit(db, which, _edit(dice), version=None, now=now, redact=OPEN)
         case "bulk" if which:
             ids = [each.id for each in dice.sample(known, min(3, len(known)))]
-            act = dice.choice((Act(action="confidence", value=0.2), Act(action="deactivate")))
-            await act_on(db, ids, act, now=now)
+            act = dice.choice(
+                (BulkAction(action="confidence", value=0.2), BulkAction(action="deactivate"))
+            )
+            await apply_action(db, ids, act, now=now)
         case "deletes" if which and len(known) > 3:
             await curate.delete(db, which, version=None, now=now)
         case "fades":
@@ -94,7 +96,7 @@ def _edit(dice: random.Random) -> Edit:
     )
 
 
-async def listed(db: Database, wanted: Filter, sort: Sort, at: datetime) -> list[Memory]:
+async def listed(db: Database, wanted: MemoryFilter, sort: Sort, at: datetime) -> list[Memory]:
     """Return the whole list, page by page."""
     found: list[Memory] = []
     position: Any = None
@@ -107,7 +109,7 @@ async def listed(db: Database, wanted: Filter, sort: Sort, at: datetime) -> list
         position = page.position
 
 
-def fits(memory: Memory, wanted: Filter) -> bool:
+def fits(memory: Memory, wanted: MemoryFilter) -> bool:
     return (
         (wanted.q is None or wanted.q.lower() in memory.observation.lower())
         and (wanted.service is None or wanted.service == (memory.service or "general"))
@@ -131,7 +133,7 @@ async def test_each_moment_shows_what_was_seen_then(db: Database, seed: int) -> 
     for at, then in seen.items():
         then = [memory for memory in then if memory.id in there]
         for sort in dice.sample(list(Sort), 2):
-            assert await listed(db, Filter(), sort, at) == sorted(then, key=KEYS[sort])
+            assert await listed(db, MemoryFilter(), sort, at) == sorted(then, key=KEYS[sort])
         for number in dice.sample(sorted(there), min(3, len(there))):
             was = next((each for each in then if each.id == number), None)
             assert await memories.get(db, number, at=at) == was
@@ -140,9 +142,9 @@ async def test_each_moment_shows_what_was_seen_then(db: Database, seed: int) -> 
             assert await listed(db, wanted, Sort.CREATED, at) == matching[::-1]
             assert await memories.count(db, wanted, at=at) == len(matching)
         by_service = Counter(each.service for each in then)
-        assert Counter(dict(await facets.services(db, Filter(), at=at))) == by_service
+        assert Counter(dict(await facets.services(db, MemoryFilter(), at=at))) == by_service
         by_category = Counter(each.category for each in then)
-        assert Counter(dict(await facets.categories(db, Filter(), at=at))) == by_category
+        assert Counter(dict(await facets.categories(db, MemoryFilter(), at=at))) == by_category
 
 
 @pytest.mark.parametrize("budget", [0, 60, 2_000])
@@ -163,7 +165,9 @@ async def test_what_would_have_been_told_then(db: Database, budget: int) -> None
         now += timedelta(days=2)
 
     for at, block in kept:
-        assert await recall.build_memory_context(db, budget=budget, what_if=WhatIf(at=at)) == block
+        assert (
+            await recall.build_memory_context(db, budget=budget, what_if=Hypothesis(at=at)) == block
+        )
 
 
 async def test_an_entry_of_old_leaves_the_rest_as_it_is_now(db: Database, url: str) -> None:
@@ -197,7 +201,7 @@ async def test_a_clock_that_was_wrong_for_a_while_hides_nothing_later(db: Databa
     ]
 
     assert [each and each.confidence for each in shown] == [0.7, 0.5, 0.5]
-    assert await memories.count(db, Filter(), at=NOON + timedelta(hours=2)) == 1
+    assert await memories.count(db, MemoryFilter(), at=NOON + timedelta(hours=2)) == 1
 
 
 async def test_a_row_written_by_hand_is_there_from_its_creation_on(db: Database, url: str) -> None:
@@ -210,4 +214,4 @@ async def test_a_row_written_by_hand_is_there_from_its_creation_on(db: Database,
     assert await memories.get(db, 1, at=NOON - timedelta(seconds=1)) is None
     found = await memories.get(db, 1, at=NOON + timedelta(seconds=1))
     assert found is not None
-    assert serialize.at(found.created_at) == serialize.at(NOON)
+    assert serialize.format_moment(found.created_at) == serialize.format_moment(NOON)

@@ -10,12 +10,12 @@ from examples import NOON, OPEN, SLOW_START, session
 from lamplighter.domain.errors import Invalid, NotFound
 from lamplighter.domain.memory.memory import Edit, Memory
 from lamplighter.domain.services.service import Service, Services
-from lamplighter.domain.sessions.session import Plan
+from lamplighter.domain.sessions.session import SessionPlan
 from lamplighter.repository import Database
 from lamplighter.usecases.memory import curate
-from lamplighter.usecases.memory.recall import WhatIf
+from lamplighter.usecases.memory.recall import Hypothesis
 from lamplighter.usecases.sessions import sessions
-from lamplighter.usecases.sessions.preview import Preview, Question, preview
+from lamplighter.usecases.sessions.preview import PreviewRequest, PromptPreview, preview_prompt
 
 SERVICES = Services(
     (
@@ -37,16 +37,18 @@ async def asked(
     *,
     services: tuple[str, ...] | None = None,
     budget: int = 2_000,
-    what_if: WhatIf | None = None,
+    what_if: Hypothesis | None = None,
     against: str | None = None,
-) -> Preview:
-    question = Question(
-        plan=Plan(services=services),
+) -> PromptPreview:
+    question = PreviewRequest(
+        plan=SessionPlan(services=services),
         budget=budget,
-        what_if=what_if or WhatIf(),
+        what_if=what_if or Hypothesis(),
         against=against,
     )
-    return await preview(db, question, SERVICES, usual_budget=2_000, now=NOON + timedelta(hours=5))
+    return await preview_prompt(
+        db, question, SERVICES, usual_budget=2_000, now=NOON + timedelta(hours=5)
+    )
 
 
 async def test_what_is_left_out_is_neither_told_nor_counted(db: Database) -> None:
@@ -54,7 +56,7 @@ async def test_what_is_left_out_is_neither_told_nor_counted(db: Database) -> Non
     two = await known(db, "Two", service="caddy", confidence=0.6)
     await known(db, "Three")
 
-    found = await asked(db, what_if=WhatIf(without=(two.id,)), against="now")
+    found = await asked(db, what_if=Hypothesis(without=(two.id,)), against="now")
 
     assert "(2 memories, ~" in found.block.text
     assert "Two" not in found.block.text
@@ -81,10 +83,10 @@ async def test_memories_that_are_not_there_are_named(db: Database) -> None:
     held = await known(db, "One")
 
     with pytest.raises(Invalid) as wrong:
-        await asked(db, what_if=WhatIf(without=(held.id, 7, 8)))
+        await asked(db, what_if=Hypothesis(without=(held.id, 7, 8)))
 
     assert [str(each.message) for each in wrong.value.wrong] == ["there is no memory 7, 8"]
-    before = WhatIf(without=(held.id,), at=NOON - timedelta(seconds=1))
+    before = Hypothesis(without=(held.id,), at=NOON - timedelta(seconds=1))
     with pytest.raises(Invalid, match="there is then no memory 1"):
         await asked(db, what_if=before)
 
@@ -92,14 +94,14 @@ async def test_memories_that_are_not_there_are_named(db: Database) -> None:
 async def test_a_session_s_own_words_are_compared_with_what_is_true_now(db: Database) -> None:
     await session(db)
     first = await known(db, "Takes 60s\u00a0to start")
-    opened = await sessions.begin(db, Plan(), services=SERVICES, epoch=1, now=NOON)
+    opened = await sessions.begin(db, SessionPlan(), services=SERVICES, epoch=1, now=NOON)
     change = Edit(observation="Takes 90s")
     later = NOON + timedelta(hours=1)
     await curate.edit(db, first.id, change, version=None, now=later, redact=OPEN)
 
     number = str(opened.session.id)
     found = (await asked(db, against=number)).difference
-    same = (await asked(db, against=number, what_if=WhatIf(at=NOON))).difference
+    same = (await asked(db, against=number, what_if=Hypothesis(at=NOON))).difference
 
     assert found is not None
     assert (found.removed, found.added) == (
@@ -141,7 +143,7 @@ async def test_what_a_service_depends_on_and_what_depends_on_it_come_next(db: Da
         await known(db, f"Sonarr {number}", service="sonarr", confidence=0.45)
         await known(db, f"Jellyfin {number}", confidence=0.4)
     await session(db)
-    plan = Plan(tier=2, services=("jellyfin",))
+    plan = SessionPlan(tier=2, services=("jellyfin",))
 
     found = await asked(db, services=plan.services, budget=140)
     opened = await sessions.begin(db, plan, services=SERVICES, epoch=1, budget=140, now=NOON)
@@ -158,11 +160,11 @@ async def test_what_a_service_depends_on_and_what_depends_on_it_come_next(db: Da
 async def test_all_that_a_session_begun_now_would_get_is_told(db: Database) -> None:
     await session(db)
     await known(db, "One")
-    plan = Plan(tier=2, services=("jellyfin",))
+    plan = SessionPlan(tier=2, services=("jellyfin",))
     now = NOON + timedelta(hours=5)
 
-    found = await preview(
-        db, Question(plan=plan, budget=300), SERVICES, usual_budget=2_000, now=now
+    found = await preview_prompt(
+        db, PreviewRequest(plan=plan, budget=300), SERVICES, usual_budget=2_000, now=now
     )
     opened = await sessions.begin(db, plan, services=SERVICES, epoch=1, budget=300, now=now)
 

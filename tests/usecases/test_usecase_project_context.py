@@ -9,10 +9,10 @@ from examples import LATER, NOON, OPEN
 import by_hand
 from lamplighter.domain.clients.interactive_text import BUDGET
 from lamplighter.domain.memory.memory import Candidate, Category, Memory, Source, Trust
-from lamplighter.domain.project import project_of
+from lamplighter.domain.project import normalize_project
 from lamplighter.repository import Database
 from lamplighter.usecases.clients.project_context import project_context
-from lamplighter.usecases.memory.knowledge import keep
+from lamplighter.usecases.memory.knowledge import save
 
 NAMES = Candidate(
     category=Category.PATTERN,
@@ -29,7 +29,7 @@ NAMES = Candidate(
 async def known(db: Database, observation: str, at: datetime = NOON, **more: Any) -> Memory:
     key = more.pop("topic_key", observation[:40])
     wanted = replace(NAMES, observation=observation, topic_key=key, **more)
-    return (await keep(db, wanted, now=at, redact=OPEN)).memory
+    return (await save(db, wanted, now=at, redact=OPEN)).memory
 
 
 async def told(db: Database, project: str = "lantern", at: datetime = LATER) -> str:
@@ -115,11 +115,11 @@ async def test_raw_unverified_inactive_and_other_projects_memories_are_not_told(
 
 async def test_a_project_s_name_is_only_a_name(db: Database) -> None:
     for name in ("o'brien", 'x"); DROP TABLE memories; --', "% _", "木"):
-        await known(db, "Its own.", project=project_of(name))
+        await known(db, "Its own.", project=normalize_project(name))
 
         text = await told(db, name)
 
-        assert text.splitlines()[0] == f"## What Lamplighter remembers of {project_of(name)}"
+        assert text.splitlines()[0] == f"## What Lamplighter remembers of {normalize_project(name)}"
         assert text.count("- [") == 1
 
 

@@ -6,14 +6,14 @@ import pytest
 from examples import LATER, NOON, OPEN, SLOW_START, held
 
 from lamplighter.domain.errors import Conflict, Invalid
-from lamplighter.domain.memory.knowledge import Outcome
+from lamplighter.domain.memory.knowledge import SaveOutcome
 from lamplighter.domain.memory.memory import Candidate, Category, Edit, Source
 from lamplighter.repository import Database
 from lamplighter.repository.clients import client_prompts
 from lamplighter.repository.memory import history, links
 from lamplighter.usecases.clients import client_sessions, projects
-from lamplighter.usecases.clients.client_sessions import Opening
-from lamplighter.usecases.clients.projects import Moved
+from lamplighter.usecases.clients.client_sessions import NewSession
+from lamplighter.usecases.clients.projects import MoveResult
 from lamplighter.usecases.memory import curate, knowledge, undo
 
 SAID = Candidate(
@@ -28,24 +28,26 @@ SAID = Candidate(
 
 
 async def test_knowledge_sessions_and_prompts_move_and_nothing_else(db: Database) -> None:
-    mine = (await knowledge.keep(db, SAID, now=NOON, redact=OPEN)).memory
-    gone = await knowledge.keep(db, replace(SAID, observation="Gone"), now=NOON, redact=OPEN)
-    await knowledge.forget(db, gone.memory.id, now=NOON)
-    other = await knowledge.keep(db, replace(SAID, project="bar"), now=NOON, redact=OPEN)
-    session, _ = await client_sessions.start(db, Opening(external_id="s", project="shop"), now=NOON)
-    await client_sessions.ask(db, session, "Why?", redact=OPEN, now=NOON)
+    mine = (await knowledge.save(db, SAID, now=NOON, redact=OPEN)).memory
+    gone = await knowledge.save(db, replace(SAID, observation="Gone"), now=NOON, redact=OPEN)
+    await knowledge.withdraw_memory(db, gone.memory.id, now=NOON)
+    other = await knowledge.save(db, replace(SAID, project="bar"), now=NOON, redact=OPEN)
+    session, _ = await client_sessions.start(
+        db, NewSession(external_id="s", project="shop"), now=NOON
+    )
+    await client_sessions.save_prompt(db, session, "Why?", redact=OPEN, now=NOON)
 
     moved = await projects.move(db, " Shop ", "Store", now=LATER)
 
-    assert moved == Moved(memories=2, sessions=1, prompts=1)
+    assert moved == MoveResult(memories=2, sessions=1, prompts=1)
     known = {each.id: each.project for each in await held(db)}
     assert known == {mine.id: "store", gone.memory.id: "store", other.memory.id: "bar"}
-    assert (await client_sessions.found(db, "s")).project == "store"
+    assert (await client_sessions.get(db, "s")).project == "store"
     assert await client_prompts.count(db, "store") == 1
-    entry = (await history.of(db, mine.id, limit=1)).items[0]
+    entry = (await history.of_memory(db, mine.id, limit=1)).items[0]
     assert (entry.cause, entry.reason) == ("moved", "shop is now store")
     again = await projects.move(db, "shop", "store", now=LATER)
-    assert again == Moved()
+    assert again == MoveResult()
     assert not again.any
 
 
@@ -58,7 +60,7 @@ async def test_there_is_nothing_to_move_to_the_same_name(db: Database) -> None:
 async def test_what_sessions_observe_stays_where_it_is(db: Database) -> None:
     memory = await curate.create(db, SLOW_START, now=NOON, redact=OPEN)
 
-    assert await projects.move(db, "ops", "elsewhere", now=LATER) == Moved()
+    assert await projects.move(db, "ops", "elsewhere", now=LATER) == MoveResult()
     assert await held(db) == [memory]
 
 
@@ -69,27 +71,27 @@ async def test_of_two_of_one_key_the_newer_is_current_and_the_other_stays(
     keyed = replace(SAID, topic_key="deploy/day")
     first, last = (NOON, LATER) if newer == "moved" else (LATER, NOON)
     stored = replace(keyed, project="store")
-    there = (await knowledge.keep(db, stored, now=first, redact=OPEN)).memory
+    there = (await knowledge.save(db, stored, now=first, redact=OPEN)).memory
     mine = (
-        await knowledge.keep(db, replace(keyed, observation="On Mondays"), now=last, redact=OPEN)
+        await knowledge.save(db, replace(keyed, observation="On Mondays"), now=last, redact=OPEN)
     ).memory
 
     moved = await projects.move(db, "shop", "store", now=LATER)
 
     current, aside = (there, mine) if newer == "there" else (mine, there)
-    assert moved == Moved(memories=1, superseded=1)
+    assert moved == MoveResult(memories=1, superseded=1)
     known = {each.id: each for each in await held(db)}
     assert {each.project for each in known.values()} == {"store"}
     assert known[current.id].active
     assert (known[aside.id].active, known[aside.id].inactive_reason) == (False, "superseded")
     assert known[aside.id].observation == aside.observation
-    assert await links.of(db, current.id) == [(aside.id, "supersedes")]
-    [step, *_] = (await history.of(db, aside.id, limit=9)).items
+    assert await links.of_memory(db, current.id) == [(aside.id, "supersedes")]
+    [step, *_] = (await history.of_memory(db, aside.id, limit=9)).items
     assert f"memory {current.id}" in step.reason
-    again = await knowledge.keep(
+    again = await knowledge.save(
         db, replace(keyed, project="store", observation="Daily"), now=LATER, redact=OPEN
     )
-    assert (again.outcome, again.memory.id) == (Outcome.UPDATED, current.id)
+    assert (again.outcome, again.memory.id) == (SaveOutcome.UPDATED, current.id)
     if newer == "moved":  # its own key would be held twice
         with pytest.raises(Conflict, match=f"Memory {current.id} holds its topic key"):
             await undo.undo_step(db, aside.id, step.id, version=None, now=LATER)
@@ -101,13 +103,13 @@ async def test_of_two_of_one_key_the_newer_is_current_and_the_other_stays(
 async def test_an_edit_or_an_undo_gives_no_key_to_a_second_memory(db: Database) -> None:
     keyed = replace(SAID, topic_key="deploy/day")
     stored = replace(keyed, project="store")
-    there = (await knowledge.keep(db, stored, now=NOON, redact=OPEN)).memory
-    mine = (await knowledge.keep(db, keyed, now=NOON, redact=OPEN)).memory
+    there = (await knowledge.save(db, stored, now=NOON, redact=OPEN)).memory
+    mine = (await knowledge.save(db, keyed, now=NOON, redact=OPEN)).memory
 
     with pytest.raises(Invalid, match=f"that of memory {there.id}"):
         await curate.edit(db, mine.id, Edit(project="store"), version=None, now=LATER, redact=OPEN)
-    await knowledge.forget(db, mine.id, now=NOON)
-    newer = (await knowledge.keep(db, keyed, now=LATER, redact=OPEN)).memory
-    [step, _] = (await history.of(db, mine.id, limit=9)).items
+    await knowledge.withdraw_memory(db, mine.id, now=NOON)
+    newer = (await knowledge.save(db, keyed, now=LATER, redact=OPEN)).memory
+    [step, _] = (await history.of_memory(db, mine.id, limit=9)).items
     with pytest.raises(Conflict, match=f"Memory {newer.id} holds"):
         await undo.undo_step(db, mine.id, step.id, version=None, now=LATER)

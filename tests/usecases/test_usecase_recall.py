@@ -10,9 +10,9 @@ import by_hand
 from lamplighter.domain.memory.memory import Category, Edit, Memory
 from lamplighter.domain.services.check import HttpCheck
 from lamplighter.domain.services.service import Service, Services
-from lamplighter.domain.sessions.context import DEFAULT_BUDGET, FITS, NO_ROOM, TOO_LONG, Block
+from lamplighter.domain.sessions.context import DEFAULT_BUDGET, FITS, NO_ROOM, TOO_LONG, MemoryBlock
 from lamplighter.domain.sessions.environment import build_env_context
-from lamplighter.domain.sessions.session import Plan
+from lamplighter.domain.sessions.session import SessionPlan
 from lamplighter.repository import Database
 from lamplighter.repository.memory import exposures
 from lamplighter.usecases.memory import curate, recall
@@ -31,12 +31,12 @@ async def known(db: Database, observation: str, **more: Any) -> Memory:
     return await curate.create(db, candidate, now=NOON, redact=OPEN)
 
 
-def told(block: Block) -> list[str]:
+def told(block: MemoryBlock) -> list[str]:
     return [each.memory.observation for each in block.placements if each.included]
 
 
 async def test_nothing_known_is_nothing_told(db: Database) -> None:
-    assert await recall.build_memory_context(db) == Block()
+    assert await recall.build_memory_context(db) == MemoryBlock()
 
 
 async def test_the_block_is_grouped_with_the_best_first_and_general_last(db: Database) -> None:
@@ -139,7 +139,7 @@ async def test_once_the_budget_is_used_up_nothing_more_is_tried(db: Database) ->
     block = await recall.build_memory_context(db, budget=60)
 
     left_out = [each for each in block.placements if not each.included]
-    assert len(left_out) == recall.LEFT_OUT_KEPT
+    assert len(left_out) == recall.MAX_EXCLUDED
     assert {each.why for each in left_out} <= {NO_ROOM, TOO_LONG}
     assert "of 400 memories" in block.text
 
@@ -157,7 +157,7 @@ async def test_what_a_session_is_told_is_kept_byte_for_byte(db: Database) -> Non
     await session(db)
     await known(db, "Starts slowly")
     await known(db, "x" * 9_000, confidence=1.0)
-    plan = Plan(tier=2, services=("jellyfin",), prompt="Look closer")
+    plan = SessionPlan(tier=2, services=("jellyfin",), prompt="Look closer")
 
     opened = await sessions.begin(db, plan, services=SERVICES, epoch=1, now=NOON)
 
@@ -166,7 +166,7 @@ async def test_what_a_session_is_told_is_kept_byte_for_byte(db: Database) -> Non
     assert opened.prompt.injected == f"{environment}\n{block.text}"
     assert (opened.prompt.message, opened.prompt.tokens) == ("Look closer", block.tokens)
     assert await exposures.prompt(db, opened.session.id) == opened.prompt
-    kept = await exposures.of(db, opened.session.id)
+    kept = await exposures.of_session(db, opened.session.id)
     assert [(each.memory_id, each.position, each.why, each.line) for each in kept] == [
         (1, 0, FITS, "- [timing] Starts slowly (confidence: 0.7)"),
         (2, None, TOO_LONG, ""),
@@ -178,8 +178,8 @@ async def test_what_a_session_is_told_is_kept_byte_for_byte(db: Database) -> Non
 async def test_without_memories_the_surroundings_stand_alone(db: Database) -> None:
     await session(db)
 
-    opened = await sessions.begin(db, Plan(), services=SERVICES, epoch=1, now=NOON)
+    opened = await sessions.begin(db, SessionPlan(), services=SERVICES, epoch=1, now=NOON)
 
-    assert opened.prompt.injected == build_env_context(Plan(), SERVICES.items, now=NOON)
+    assert opened.prompt.injected == build_env_context(SessionPlan(), SERVICES.items, now=NOON)
     assert "Operational Memory" not in opened.prompt.injected
     assert await rows(db, "exposures") == []

@@ -13,21 +13,35 @@ from examples import LATER, NOON, OPEN, SLOW_START, held, rows, said, session, s
 
 import by_hand
 from lamplighter.domain.memory.memory import Category, Edit, InactiveReason, Memory
-from lamplighter.domain.memory.review import Answer, Resolution, Review, ReviewKind, ReviewState
-from lamplighter.domain.relate.reconcile import ECHO, ONCE, OWN, REFUSED, TOLD, Echo, Outcome
+from lamplighter.domain.memory.review import (
+    Resolution,
+    Review,
+    ReviewAnswer,
+    ReviewKind,
+    ReviewState,
+)
+from lamplighter.domain.relate.reconcile import (
+    ALREADY_REINFORCED,
+    ECHO,
+    IN_PROMPT,
+    OWN_MEMORY,
+    REFUSED,
+    EchoPolicy,
+    ReconcileOutcome,
+)
 from lamplighter.domain.services.service import Services
-from lamplighter.domain.sessions.marker_results import Look
-from lamplighter.domain.sessions.session import Plan, Session
+from lamplighter.domain.sessions.marker_results import CheckResult
+from lamplighter.domain.sessions.session import Session, SessionPlan
 from lamplighter.repository import Database, writing
 from lamplighter.repository.memory import history, links, reviews
-from lamplighter.repository.memory.reviews import Filter
+from lamplighter.repository.memory.reviews import ReviewFilter
 from lamplighter.repository.services import checks
 from lamplighter.repository.store import driver
 from lamplighter.usecases.ingest import session_lines
-from lamplighter.usecases.ingest.context import Ingest
+from lamplighter.usecases.ingest.context import IngestContext
 from lamplighter.usecases.memory import curate
 from lamplighter.usecases.memory.fade import fade
-from lamplighter.usecases.memory.remember import Manner, Remembered, remember
+from lamplighter.usecases.memory.remember import LearningOptions, LearningResult, remember
 from lamplighter.usecases.memory.review import resolve
 from lamplighter.usecases.memory.undo import undo_step
 from lamplighter.usecases.sessions import sessions
@@ -59,7 +73,7 @@ async def typed(db: Database, words: str = SLOW_START.observation, **more: Any) 
     return await curate.create(db, candidate, now=NOON, redact=OPEN)
 
 
-async def heard(db: Database, words: str, **more: Any) -> Remembered:
+async def heard(db: Database, words: str, **more: Any) -> LearningResult:
     """Let a session of its own say something."""
     return await said(db, await session(db), observation=words, **more)
 
@@ -69,13 +83,13 @@ async def confidences(db: Database) -> list[float]:
 
 
 async def waiting(db: Database) -> list[Review]:
-    return (await reviews.page(db, Filter(state=ReviewState.OPEN), limit=99)).items
+    return (await reviews.page(db, ReviewFilter(state=ReviewState.OPEN), limit=99)).items
 
 
 async def told(db: Database) -> Session:
     """Begin a session as the supervisor does: it is told what we hold."""
     await session(db)  # takes the lease
-    begun = await sessions.begin(db, Plan(), services=Services(()), epoch=1, now=NOON)
+    begun = await sessions.begin(db, SessionPlan(), services=Services(()), epoch=1, now=NOON)
     return begun.session
 
 
@@ -90,13 +104,13 @@ async def test_a_contradiction_takes_a_fifth_is_linked_and_asks_a_person(
 
     weaker = replace(old, confidence=0.5, version=2)
     assert await held(db) == [weaker, new.memory]
-    assert (new.outcome, new.memory.confidence) == (Outcome.LEARNED, 0.7)
-    assert await links.of(db, new.memory.id) == [(old.id, links.CONTRADICTS)]
+    assert (new.outcome, new.memory.confidence) == (ReconcileOutcome.LEARNED, 0.7)
+    assert await links.of_memory(db, new.memory.id) == [(old.id, links.CONTRADICTS)]
     [review] = await waiting(db)
     assert (review.kind, review.old_id, review.new_id, review.said, review.session_id) == (
         *(ReviewKind.CONFLICT, old.id, new.memory.id, HALF, by.id),
     )
-    [entry] = (await history.of(db, old.id, limit=1)).items
+    [entry] = (await history.of_memory(db, old.id, limit=1)).items
     assert (entry.cause, entry.actor, entry.session_id) == ("contradicted", "session", by.id)
     assert "30s" in entry.reason
     assert entry.reason.startswith(f"memory {new.memory.id} ")
@@ -144,14 +158,14 @@ async def test_all_that_conflict_lose_and_the_best_of_the_same_grows(db: Databas
 
     done = await heard(db, SLOW_START.observation)
 
-    assert (done.outcome, done.memory.id) == (Outcome.REINFORCED, sure.id)
+    assert (done.outcome, done.memory.id) == (ReconcileOutcome.REINFORCED, sure.id)
     assert await confidences(db) == [0.6, 1.0, 0.5, 0.5, 0.7, 0.7]
     assert {each.before.id for each in done.effects} == {fast.id, hour.id}
     assert [(each.old_id, each.new_id) for each in await waiting(db)] == [
         (fast.id, sure.id),
         (hour.id, sure.id),
     ]
-    assert await links.of(db, sure.id) == [
+    assert await links.of_memory(db, sure.id) == [
         (fast.id, links.CONTRADICTS),
         (hour.id, links.CONTRADICTS),
     ]
@@ -164,13 +178,13 @@ async def test_what_we_are_not_sure_of_takes_nothing_and_asks(db: Database) -> N
 
     done = await heard(db, MANDATORY)
 
-    assert (done.outcome, await held(db)) == (Outcome.LEARNED, [old, done.memory])
+    assert (done.outcome, await held(db)) == (ReconcileOutcome.LEARNED, [old, done.memory])
     [review] = await waiting(db)
     assert (review.kind, review.old_id, review.new_id) == (
         *(ReviewKind.POSSIBLE, old.id, done.memory.id),
     )
     assert review.reason.startswith("may conflict: ")
-    assert await links.of(db, done.memory.id) == []
+    assert await links.of_memory(db, done.memory.id) == []
 
 
 async def test_a_pair_has_one_open_review_however_often_it_is_said(db: Database) -> None:
@@ -191,13 +205,17 @@ async def test_what_a_person_said_both_stand_takes_nothing_from_each_other_again
     old, new = await typed(db), (await heard(db, HALF)).memory
     [review] = await waiting(db)
     scope = {"old_scope": "from disk"} if decision == "both" else {}
-    answer = Answer(resolution=Resolution(decision), **scope)
+    answer = ReviewAnswer(resolution=Resolution(decision), **scope)
     await resolve(db, review.id, answer, version=None, now=LATER, redact=OPEN)
     before = (await held(db))[0]
 
     again = await heard(db, HALF)
 
-    assert (again.outcome, again.memory.id, again.effects) == (Outcome.REINFORCED, new.id, ())
+    assert (again.outcome, again.memory.id, again.effects) == (
+        ReconcileOutcome.REINFORCED,
+        new.id,
+        (),
+    )
     assert (await held(db))[0] == before
     assert (before.id, await waiting(db)) == (old.id, [])
 
@@ -205,7 +223,7 @@ async def test_what_a_person_said_both_stand_takes_nothing_from_each_other_again
 async def test_taking_the_step_back_restores_all_that_it_took(db: Database) -> None:
     old = await typed(db, confidence=0.4)
     await heard(db, HALF)
-    [entry] = (await history.of(db, old.id, limit=1)).items
+    [entry] = (await history.of_memory(db, old.id, limit=1)).items
 
     back = await undo_step(db, old.id, entry.id, version=None, now=LATER)
 
@@ -221,8 +239,11 @@ async def test_a_session_moves_a_memory_once_down_and_once_up(db: Database) -> N
 
     assert (await held(db))[0].confidence == 0.6
     assert [each.effects[0].weakens for each in down] == [True, False]
-    assert [each.outcome for each in up] == [Outcome.REINFORCED, Outcome.UNCHANGED]
-    assert up[1].reason == ONCE
+    assert [each.outcome for each in up] == [
+        ReconcileOutcome.REINFORCED,
+        ReconcileOutcome.UNCHANGED,
+    ]
+    assert up[1].reason == ALREADY_REINFORCED
     entries = await rows(db, "history")
     moves = [each["cause"] for each in entries if each["memory_id"] == 1]
     assert moves == ["created", "contradicted", "reinforced"]
@@ -244,36 +265,36 @@ async def test_a_session_does_not_reinforce_its_own_in_whatever_words(db: Databa
 
     again = await said(db, one, observation=MINUTE)
 
-    assert (again.outcome, again.reason) == (Outcome.UNCHANGED, OWN)
+    assert (again.outcome, again.reason) == (ReconcileOutcome.UNCHANGED, OWN_MEMORY)
     assert await confidences(db) == [0.7]
 
 
 @pytest.mark.parametrize(
     ("echo", "words", "looks", "kept", "reason"),
     [
-        (Echo.COUNT, SLOW_START.observation, "", 0.8, TOLD),
-        (Echo.IGNORE, SLOW_START.observation, "", 0.7, ECHO),
-        (Echo.IGNORE, SLOW_START.observation.upper() + ".", "", 0.7, ECHO),
-        (Echo.IGNORE, SLOW_START.observation, "check", 0.8, TOLD),
-        (Echo.IGNORE, SLOW_START.observation, "check of another", 0.7, ECHO),
-        (Echo.IGNORE, SLOW_START.observation, "tool", 0.8, TOLD),
-        (Echo.IGNORE, SLOW_START.observation, "tool on another", 0.7, ECHO),
-        (Echo.IGNORE, MINUTE, "", 0.8, "says the same"),
+        (EchoPolicy.COUNT, SLOW_START.observation, "", 0.8, IN_PROMPT),
+        (EchoPolicy.IGNORE, SLOW_START.observation, "", 0.7, ECHO),
+        (EchoPolicy.IGNORE, SLOW_START.observation.upper() + ".", "", 0.7, ECHO),
+        (EchoPolicy.IGNORE, SLOW_START.observation, "check", 0.8, IN_PROMPT),
+        (EchoPolicy.IGNORE, SLOW_START.observation, "check of another", 0.7, ECHO),
+        (EchoPolicy.IGNORE, SLOW_START.observation, "tool", 0.8, IN_PROMPT),
+        (EchoPolicy.IGNORE, SLOW_START.observation, "tool on another", 0.7, ECHO),
+        (EchoPolicy.IGNORE, MINUTE, "", 0.8, "says the same"),
     ],
 )
 async def test_an_echo_of_what_it_was_told(
-    db: Database, echo: Echo, words: str, looks: str, kept: float, reason: str
+    db: Database, echo: EchoPolicy, words: str, looks: str, kept: float, reason: str
 ) -> None:
     await typed(db)
     one = await told(db)
     service = "plex" if "another" in looks else "jellyfin"
     if looks.startswith("check"):
-        look = Look(service=service, name="web", kind="http", ok=True)
+        look = CheckResult(service=service, name="web", kind="http", ok=True)
         async with writing(db):
             await checks.insert(db, one.id, look, now=NOON)
     use = {"type": "tool_use", "name": "Bash", "input": {"command": f"systemctl status {service}"}}
     tools = [{"type": "assistant", "message": {"content": [use]}}] if "tool" in looks else []
-    taking = Ingest(db, one, OPEN, ["jellyfin", "plex"], echo=echo)
+    taking = IngestContext(db, one, OPEN, ["jellyfin", "plex"], echo=echo)
 
     await session_lines.ingest(
         taking, stream(*tools, f"[MEMORY:timing:jellyfin] {words}"), now=LATER
@@ -283,7 +304,7 @@ async def test_an_echo_of_what_it_was_told(
     [mark] = await rows(db, "markers")
     assert mark["reason"].startswith(reason)
     if kept == 0.8:
-        [entry] = (await history.of(db, 1, limit=1)).items
+        [entry] = (await history.of_memory(db, 1, limit=1)).items
         assert entry.reason.startswith(reason)
 
 
@@ -292,9 +313,11 @@ async def test_what_was_not_told_to_it_is_no_echo(db: Database) -> None:
     await typed(db)
     candidate = replace(SLOW_START, session_id=one.id)
 
-    done = await remember(db, candidate, now=NOON, manner=Manner(redact=OPEN, echo=Echo.IGNORE))
+    done = await remember(
+        db, candidate, now=NOON, manner=LearningOptions(redact=OPEN, echo=EchoPolicy.IGNORE)
+    )
 
-    assert (done.outcome, done.memory.confidence) == (Outcome.REINFORCED, 0.8)
+    assert (done.outcome, done.memory.confidence) == (ReconcileOutcome.REINFORCED, 0.8)
 
 
 @pytest.mark.parametrize(
@@ -315,14 +338,17 @@ async def test_what_is_due_is_taken_first(
     await heard(db, words, now=NOON + 44 * DAY)
 
     assert await confidences(db) == kept
-    entries = (await history.of(db, 1, limit=9)).items
+    entries = (await history.of_memory(db, 1, limit=9)).items
     assert [each.cause for each in reversed(entries)] == causes
     assert [each.version for each in reversed(entries)] == list(range(1, len(causes) + 1))
 
 
 async def test_a_clock_that_is_not_trusted_fades_nothing_first(db: Database) -> None:
     await typed(db)
-    candidate, manner = replace(SLOW_START, observation=HALF), Manner(redact=OPEN, fading=False)
+    candidate, manner = (
+        replace(SLOW_START, observation=HALF),
+        LearningOptions(redact=OPEN, fading=False),
+    )
 
     await remember(db, candidate, now=NOON + 400 * DAY, manner=manner)
 
@@ -370,10 +396,10 @@ async def test_a_memory_that_turned_inactive_is_revived_and_not_contradicted_aga
 
     again = await heard(db, SLOW_START.observation)
 
-    assert (again.outcome, again.memory.confidence) == (Outcome.LEARNED, 0.7)
+    assert (again.outcome, again.memory.confidence) == (ReconcileOutcome.LEARNED, 0.7)
     assert [each.before.id for each in again.effects] == [new.id]
     assert await confidences(db) == [0.2, 0.5, 0.7]
-    assert await links.of(db, again.memory.id) == [
+    assert await links.of_memory(db, again.memory.id) == [
         (old.id, links.REVIVES),
         (new.id, links.CONTRADICTS),
     ]
@@ -399,7 +425,7 @@ async def test_another_category_is_neither_the_same_nor_a_contradiction(db: Data
 
     done = await heard(db, HALF, category=Category.BEHAVIOR)
 
-    assert (done.outcome, done.effects) == (Outcome.LEARNED, ())
+    assert (done.outcome, done.effects) == (ReconcileOutcome.LEARNED, ())
     assert (await held(db))[0] == old
 
 
@@ -423,7 +449,7 @@ async def test_a_claim_a_person_decided_against_stays_out_while_the_other_is_bel
         old = (await heard(db, SLOW_START.observation, service=service)).memory
         new = (await heard(db, HALF, service=service)).memory
         [review] = await waiting(db)
-        answer = Answer(resolution=resolution)
+        answer = ReviewAnswer(resolution=resolution)
         await resolve(db, review.id, answer, version=None, now=LATER, redact=OPEN)
         kept, aside = (old, new) if resolution is Resolution.KEEP_OLD else (new, old)
         before = await held(db)
@@ -431,7 +457,7 @@ async def test_a_claim_a_person_decided_against_stays_out_while_the_other_is_bel
         again = await heard(db, aside.observation.upper(), service=service, now=LATER)
 
         assert (again.outcome, again.memory.id, again.reason) == (
-            Outcome.UNCHANGED,
+            ReconcileOutcome.UNCHANGED,
             aside.id,
             REFUSED,
         )
@@ -439,7 +465,7 @@ async def test_a_claim_a_person_decided_against_stays_out_while_the_other_is_bel
         off = Edit(active=False)
         await curate.edit(db, kept.id, off, version=None, now=LATER, redact=OPEN)
         back = await heard(db, aside.observation, service=service, now=LATER)
-        assert back.outcome is Outcome.LEARNED
+        assert back.outcome is ReconcileOutcome.LEARNED
 
 
 async def test_one_session_does_not_flood_a_person_with_what_it_said_itself(db: Database) -> None:
@@ -459,7 +485,7 @@ async def test_what_was_settled_is_open_again_when_one_of_them_says_something_el
     old = await typed(db)
     await heard(db, HALF)
     [review] = await waiting(db)
-    answer = Answer(resolution=Resolution.DISMISS)
+    answer = ReviewAnswer(resolution=Resolution.DISMISS)
     await resolve(db, review.id, answer, version=None, now=LATER, redact=OPEN)
     await heard(db, HALF, now=LATER)
     assert await waiting(db) == []
@@ -472,4 +498,4 @@ async def test_what_was_settled_is_open_again_when_one_of_them_says_something_el
     assert [each.old_id for each in await waiting(db)] == [old.id]
     words = Edit(observation=SLOW_START.observation)
     await curate.edit(db, old.id, words, version=None, now=after, redact=OPEN)
-    assert await reviews.settled_among(db, [review.old_id, review.new_id]) != set()
+    assert await reviews.compatible_among(db, [review.old_id, review.new_id]) != set()

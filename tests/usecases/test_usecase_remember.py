@@ -20,15 +20,15 @@ from examples import (
 
 import by_hand
 from lamplighter.domain.errors import Invalid
-from lamplighter.domain.memory.memory import Category, Edit, InactiveReason, Kind
-from lamplighter.domain.relate.reconcile import Outcome
+from lamplighter.domain.memory.memory import Category, Edit, InactiveReason, MemoryKind
+from lamplighter.domain.relate.reconcile import ReconcileOutcome
 from lamplighter.formats import serialize
 from lamplighter.repository import Database
 from lamplighter.repository.memory import links, memories
 from lamplighter.repository.store import driver
 from lamplighter.repository.store.dialect import stamp
 from lamplighter.usecases.memory import curate
-from lamplighter.usecases.memory.remember import Manner, remember
+from lamplighter.usecases.memory.remember import LearningOptions, remember
 
 
 async def test_what_was_not_known_is_learned(db: Database) -> None:
@@ -36,7 +36,7 @@ async def test_what_was_not_known_is_learned(db: Database) -> None:
 
     result = await said(db, one, tier=2)
 
-    assert (result.outcome, result.reason) == (Outcome.LEARNED, "not known before")
+    assert (result.outcome, result.reason) == (ReconcileOutcome.LEARNED, "not known before")
     assert await held(db) == [result.memory]
     assert replace(result.memory, content_hash="") == replace(
         result.memory,
@@ -49,7 +49,7 @@ async def test_what_was_not_known_is_learned(db: Database) -> None:
         session_id=one.id,
         created_at=NOON,
         updated_at=NOON,
-        kind=Kind.SEMANTIC,
+        kind=MemoryKind.SEMANTIC,
         content_hash="",
         version=1,
     )
@@ -60,7 +60,7 @@ async def test_another_session_that_says_it_again_reinforces_it(db: Database) ->
 
     again = await said(db, await session(db), now=LATER)
 
-    assert again.outcome is Outcome.REINFORCED
+    assert again.outcome is ReconcileOutcome.REINFORCED
     assert again.memory == replace(first.memory, confidence=0.8, updated_at=LATER, version=2)
     assert await held(db) == [again.memory]
 
@@ -76,7 +76,7 @@ async def test_the_words_count_and_not_how_they_are_set(db: Database) -> None:
 
     again = await said(db, await session(db), observation="fails  with “no route” – wait.")
 
-    assert again.outcome is Outcome.REINFORCED
+    assert again.outcome is ReconcileOutcome.REINFORCED
 
 
 @pytest.mark.parametrize(
@@ -96,7 +96,7 @@ async def test_other_words_service_or_category_are_another_memory(
 
     other = await said(db, await session(db), **more)
 
-    assert other.outcome is Outcome.LEARNED
+    assert other.outcome is ReconcileOutcome.LEARNED
     assert await held(db) == [first.memory, other.memory]
 
 
@@ -106,7 +106,7 @@ async def test_a_session_does_not_reinforce_what_it_learned_itself(db: Database)
 
     again = [await said(db, one, now=LATER) for _ in range(10)]
 
-    assert {each.outcome for each in again} == {Outcome.UNCHANGED}
+    assert {each.outcome for each in again} == {ReconcileOutcome.UNCHANGED}
     assert await held(db) == [first.memory]
     assert len(await rows(db, "history")) == 1
 
@@ -117,7 +117,11 @@ async def test_a_session_reinforces_a_memory_once(db: Database) -> None:
 
     outcomes = [(await said(db, two)).outcome for _ in range(3)]
 
-    assert outcomes == [Outcome.REINFORCED, Outcome.UNCHANGED, Outcome.UNCHANGED]
+    assert outcomes == [
+        ReconcileOutcome.REINFORCED,
+        ReconcileOutcome.UNCHANGED,
+        ReconcileOutcome.UNCHANGED,
+    ]
     assert [each.confidence for each in await held(db)] == [0.8]
 
 
@@ -134,11 +138,11 @@ async def test_an_inactive_twin_is_revived_by_a_new_row(db: Database) -> None:
     new = await said(db, await session(db), now=LATER)
 
     gone, revived = await held(db)
-    assert new.outcome is Outcome.LEARNED
+    assert new.outcome is ReconcileOutcome.LEARNED
     assert str(old.id) in new.reason
     assert (gone.active, gone.confidence, gone.inactive_reason) == (False, 0.2, InactiveReason.LOW)
     assert (revived, revived.confidence, revived.active) == (new.memory, 0.7, True)
-    assert await links.of(db, revived.id) == [(old.id, links.REVIVES)]
+    assert await links.of_memory(db, revived.id) == [(old.id, links.REVIVES)]
 
 
 async def test_an_active_memory_is_reinforced_even_beside_an_inactive_twin(db: Database) -> None:
@@ -148,7 +152,7 @@ async def test_an_active_memory_is_reinforced_even_beside_an_inactive_twin(db: D
 
     again = await said(db, await session(db))
 
-    assert (again.outcome, again.memory.id) == (Outcome.REINFORCED, new.id)
+    assert (again.outcome, again.memory.id) == (ReconcileOutcome.REINFORCED, new.id)
     assert len(await held(db)) == 2
 
 
@@ -168,7 +172,7 @@ async def test_a_service_has_one_spelling(
     early = () if first == "jellyfin" else known
     for service, by, names in ((first, one, early), (then, two, early)):
         candidate = replace(SLOW_START, service=service, session_id=by.id)
-        await remember(db, candidate, now=NOON, manner=Manner(redact=OPEN, known=names))
+        await remember(db, candidate, now=NOON, manner=LearningOptions(redact=OPEN, known=names))
 
     assert [(each.service, each.confidence) for each in await held(db)] == [(kept, 0.8)]
 
@@ -192,7 +196,7 @@ async def test_a_secret_is_masked_before_anything_is_kept(
 ) -> None:
     candidate = replace(SLOW_START, observation=words, session_id=(await session(db)).id)
 
-    result = await remember(db, candidate, now=NOON, manner=Manner(redact=SECRETIVE))
+    result = await remember(db, candidate, now=NOON, manner=LearningOptions(redact=SECRETIVE))
 
     assert kept in result.memory.observation
     for secret in ("hunter2-hunter2", "0123456789abcdef", "cellar"):
@@ -332,5 +336,5 @@ async def test_a_revision_in_between_is_seen(db: Database) -> None:
 
     again = await said(db, await session(db), observation="Takes 90s", now=NOON + timedelta(1))
 
-    assert (again.outcome, again.memory.version) == (Outcome.REINFORCED, 3)
+    assert (again.outcome, again.memory.version) == (ReconcileOutcome.REINFORCED, 3)
     assert await memories.get(db, first.id) == again.memory

@@ -5,8 +5,8 @@ from chains import RESTART, SERVICES, finished, said
 from examples import LATER, NOON, rows, session
 
 from lamplighter.domain.errors import Conflict
-from lamplighter.domain.services.cooldown import Outcome
-from lamplighter.domain.sessions.session import Plan, Session
+from lamplighter.domain.services.cooldown import UseOutcome
+from lamplighter.domain.sessions.session import Session, SessionPlan
 from lamplighter.repository import Database, writing
 from lamplighter.repository.sessions import sessions
 from lamplighter.repository.upkeep import leases
@@ -14,7 +14,7 @@ from lamplighter.usecases.access import access
 from lamplighter.usecases.services import act
 from lamplighter.usecases.sessions import chain
 from lamplighter.usecases.sessions import sessions as lifecycle
-from lamplighter.usecases.sessions.resume import UNSETTLED, go_on, reopened
+from lamplighter.usecases.sessions.resume import UNSETTLED_REASON, reopen, resume_session
 
 WHY = "its supervisor had ended."
 HANDED = "[ESCALATE:web] Refuses connections."
@@ -25,14 +25,14 @@ async def handed_on(db: Database) -> Session:
     first = await session(db)
     await said(db, first, HANDED)
     await finished(db, first)
-    plan = await chain.following(db, first)
+    plan = await chain.next_plan(db, first)
     opened = await lifecycle.begin(db, plan, services=SERVICES, epoch=1, now=NOON)
     return opened.session
 
 
 async def next_leader(db: Database) -> int:
     async with writing(db):
-        leader = await leases.take(
+        leader = await leases.acquire(
             db, pid=2, engine="messages", interval_seconds=60, dry_run=False, now=LATER
         )
     return leader.epoch
@@ -46,11 +46,15 @@ async def test_under_the_next_leader_what_was_under_way_counts_and_its_token_end
     await access.mint_for_session(db, before, expires_at=LATER, now=NOON)
     epoch = await next_leader(db)
 
-    after = await go_on(db, before, WHY, epoch=epoch, now=LATER)
+    after = await resume_session(db, before, WHY, epoch=epoch, now=LATER)
 
     assert (after.id, after.resumed, after.leader_epoch) == (before.id, 1, epoch)
     (kept,) = await rows(db, "cooldowns")
-    assert (kept["id"], kept["outcome"], kept["text"]) == (use.id, Outcome.ABANDONED, UNSETTLED)
+    assert (kept["id"], kept["outcome"], kept["text"]) == (
+        use.id,
+        UseOutcome.ABANDONED,
+        UNSETTLED_REASON,
+    )
     (token,) = await rows(db, "tokens")
     assert token["revoked_at"] is not None
     (event,) = await rows(db, "events")
@@ -64,10 +68,10 @@ async def test_under_the_same_leader_an_action_that_still_runs_is_left_to_it(
     await act.reserve(db, before, "Web", RESTART, now=NOON)
     await access.mint_for_session(db, before, expires_at=LATER, now=NOON)
 
-    await go_on(db, before, WHY, epoch=before.leader_epoch, now=LATER)
+    await resume_session(db, before, WHY, epoch=before.leader_epoch, now=LATER)
 
     (kept,) = await rows(db, "cooldowns")
-    assert kept["outcome"] == Outcome.RESERVED
+    assert kept["outcome"] == UseOutcome.RESERVED
     (token,) = await rows(db, "tokens")
     assert token["revoked_at"] is None
 
@@ -75,7 +79,7 @@ async def test_under_the_same_leader_an_action_that_still_runs_is_left_to_it(
 async def test_it_is_given_what_it_was_given_with_what_was_handed_to_it(db: Database) -> None:
     before = await handed_on(db)
 
-    again = await reopened(db, before, SERVICES, now=LATER)
+    again = await reopen(db, before, SERVICES, now=LATER)
 
     assert again.session == before
     assert "Session 1 (tier 1) hands on:\n- Web: Refuses connections." in again.prompt.injected
@@ -88,19 +92,19 @@ async def test_one_that_has_ended_does_not_go_on(db: Database) -> None:
     await finished(db, over)
 
     with pytest.raises(Conflict, match="has ended already"):
-        await go_on(db, over, WHY, epoch=1, now=LATER)
+        await resume_session(db, over, WHY, epoch=1, now=LATER)
 
     assert (await sessions.get(db, over.id) or over).resumed == 0
 
 
 async def test_one_whose_prompt_is_not_kept_does_not_go_on(db: Database) -> None:
     with pytest.raises(Conflict, match="is not known"):
-        await reopened(db, await session(db), SERVICES, now=LATER)
+        await reopen(db, await session(db), SERVICES, now=LATER)
 
 
 async def test_the_plan_of_a_session_is_what_it_was_to_do(db: Database) -> None:
     asked = {"services": ("Web",), "prompt": "Look", "model": "m", "budget_usd": 0.5}
-    plan = Plan(tier=2, engine="messages", **asked)
+    plan = SessionPlan(tier=2, engine="messages", **asked)
     await session(db)
 
     opened = await lifecycle.begin(db, plan, services=SERVICES, epoch=1, now=NOON)

@@ -6,30 +6,32 @@ from examples import NOON, SECRETIVE, believed, session
 
 from lamplighter.domain.services.service import Service, Services
 from lamplighter.domain.sessions.handoff import EscalationState
-from lamplighter.domain.sessions.session import Plan
+from lamplighter.domain.sessions.session import SessionPlan
 from lamplighter.repository import Database, writing
 from lamplighter.repository.memory import exposures
 from lamplighter.repository.sessions import escalations
 from lamplighter.usecases.sessions import sessions
-from lamplighter.usecases.sessions.prompt_update import About, retell
+from lamplighter.usecases.sessions.prompt_update import PromptRecipient, update_prompt
 
 SERVICES = Services((Service(name="jellyfin", checks=()),))
 TURN = timedelta(minutes=1)
 
 
-async def about(db: Database) -> About:
+async def about(db: Database) -> PromptRecipient:
     """Open a session that is told of one memory."""
     await believed(db, await session(db))
-    plan = Plan(tier=2, engine="messages")
+    plan = SessionPlan(tier=2, engine="messages")
     opened = await sessions.begin(db, plan, services=SERVICES, epoch=1, now=NOON)
-    return About(session=opened.session, services=SERVICES, redact=SECRETIVE, budget=2_000)
+    return PromptRecipient(
+        session=opened.session, services=SERVICES, redact=SECRETIVE, budget=2_000
+    )
 
 
 async def test_as_long_as_only_the_time_is_another_it_stays_what_it_was(db: Database) -> None:
     whom = await about(db)
     first = await exposures.prompt(db, whom.session.id)
 
-    told = await retell(db, whom, "caddy", now=NOON + TURN)
+    told = await update_prompt(db, whom, "caddy", now=NOON + TURN)
 
     assert first is not None
     assert told.text == first.injected
@@ -40,8 +42,8 @@ async def test_what_was_learned_meanwhile_is_told_and_kept_once(db: Database) ->
     whom = await about(db)
     learned = await believed(db, whom.session, observation="Needs the disk", service=None)
 
-    told = await retell(db, whom, "is hunter2-hunter2 right?", now=NOON + TURN)
-    again = await retell(db, whom, "and now?", now=NOON + 2 * TURN)
+    told = await update_prompt(db, whom, "is hunter2-hunter2 right?", now=NOON + TURN)
+    again = await update_prompt(db, whom, "and now?", now=NOON + 2 * TURN)
 
     assert "- [timing] Needs the disk" in told.text
     assert "- Time: 2026-01-01 12:01 UTC" in told.text
@@ -50,9 +52,9 @@ async def test_what_was_learned_meanwhile_is_told_and_kept_once(db: Database) ->
     assert (kept.injected, kept.at) == (told.text, NOON + TURN)
     assert "hunter2" not in kept.query
     assert [each["memory_id"] for each in kept.placements] == [1, learned.id]
-    assert await exposures.told(db, learned.id, limit=9) == [whom.session.id]
-    assert await exposures.told_count(db, 1) == 1
-    first = await exposures.of(db, whom.session.id)
+    assert await exposures.sessions_including(db, learned.id, limit=9) == [whom.session.id]
+    assert await exposures.count_sessions_including(db, 1) == 1
+    first = await exposures.of_session(db, whom.session.id)
     assert [each.memory_id for each in first] == [1]
 
 
@@ -62,9 +64,9 @@ async def test_what_is_told_anew_stands_in_the_place_of_what_was_told_before(
     whom = await about(db)
     for number in range(2):
         await believed(db, whom.session, observation=f"Number {number}")
-        await retell(db, whom, "", now=NOON + number * TURN)
+        await update_prompt(db, whom, "", now=NOON + number * TURN)
 
-    last = (await retell(db, whom, "", now=NOON + 3 * TURN)).text
+    last = (await update_prompt(db, whom, "", now=NOON + 3 * TURN)).text
 
     assert last.count("## Operational Memory") == 1
     assert last.count("## Environment") == 1
@@ -78,6 +80,6 @@ async def test_it_says_what_the_session_handed_on_and_nobody_took_up(db: Databas
             db, whom.session.id, 3, "jellyfin", "Down", state=EscalationState.OPEN, now=NOON
         )
 
-    told = await retell(db, whom, "", now=NOON)
+    told = await update_prompt(db, whom, "", now=NOON)
 
     assert [(each.service, each.reason) for each in told.open] == [("jellyfin", "Down")]

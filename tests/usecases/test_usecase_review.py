@@ -11,15 +11,21 @@ from examples import LATER, NOON, OPEN, SECRETIVE, SLOW_START, believed, rows, s
 
 from lamplighter.domain.errors import Conflict, Invalid, Stale
 from lamplighter.domain.memory.memory import Edit, InactiveReason, Memory, with_confidence
-from lamplighter.domain.memory.review import Answer, Resolution, Review, ReviewKind, ReviewState
+from lamplighter.domain.memory.review import (
+    Resolution,
+    Review,
+    ReviewAnswer,
+    ReviewKind,
+    ReviewState,
+)
 from lamplighter.domain.sessions.session import Session
 from lamplighter.repository import Database, writing
 from lamplighter.repository.memory import history, links, memories, reviews
-from lamplighter.repository.memory.history import Why
-from lamplighter.repository.memory.reviews import Filter
+from lamplighter.repository.memory.history import ChangeOrigin
+from lamplighter.repository.memory.reviews import ReviewFilter
 from lamplighter.usecases.access.recording import recorded
 from lamplighter.usecases.memory import curate, journal
-from lamplighter.usecases.memory.review import made_by, open_review, reopen, resolve
+from lamplighter.usecases.memory.review import changes_of_resolution, open_review, reopen, resolve
 from lamplighter.usecases.memory.undo import undo_step
 
 FAST = "Takes 5s to start after restart"
@@ -44,7 +50,7 @@ async def opened(
 
 async def dismissed(db: Database, review: Review) -> Review:
     async with writing(db):
-        return await reviews.settle(db, review, Resolution.DISMISS, by="operator", now=NOON)
+        return await reviews.resolve(db, review, Resolution.DISMISS, by="operator", now=NOON)
 
 
 async def test_a_review_is_told_with_both_memories(db: Database) -> None:
@@ -68,7 +74,7 @@ async def test_a_pair_has_one_open_review_whichever_of_them_spoke_first(db: Data
 
     assert await opened(db, new, old, by) == first
     assert await opened(db, old, new, by, ReviewKind.POSSIBLE) == first
-    assert await reviews.count(db, Filter()) == 1
+    assert await reviews.count(db, ReviewFilter()) == 1
 
 
 async def test_those_that_wait_the_longest_come_first_and_the_decided_newest_first(
@@ -81,16 +87,16 @@ async def test_those_that_wait_the_longest_come_first_and_the_decided_newest_fir
         made.append(await opened(db, old, other, by))
     done = [await dismissed(db, each) for each in made[:2]]
 
-    waiting = Filter(state=ReviewState.OPEN)
+    waiting = ReviewFilter(state=ReviewState.OPEN)
     first = await reviews.page(db, waiting, limit=2)
     rest = await reviews.page(db, waiting, limit=2, position=first.position)
-    decided = await reviews.page(db, Filter(state=ReviewState.RESOLVED), limit=9)
+    decided = await reviews.page(db, ReviewFilter(state=ReviewState.RESOLVED), limit=9)
 
     assert (first.items + rest.items, rest.position) == (made[2:], None)
     assert decided.items == done[::-1]
     assert await reviews.count(db, waiting) == 3
-    assert await reviews.count(db, Filter(service="general")) == 0
-    assert await reviews.count(db, Filter(service="jellyfin", kind=ReviewKind.CONFLICT)) == 5
+    assert await reviews.count(db, ReviewFilter(service="general")) == 0
+    assert await reviews.count(db, ReviewFilter(service="jellyfin", kind=ReviewKind.CONFLICT)) == 5
 
 
 async def test_deleting_a_memory_ends_its_reviews_and_every_copy_of_its_words(
@@ -132,12 +138,12 @@ async def words_kept(db: Database) -> str:
 
 
 DECISIONS = {
-    "keep old": Answer(resolution=Resolution.KEEP_OLD),
-    "keep new": Answer(resolution=Resolution.KEEP_NEW),
-    "both": Answer(resolution=Resolution.BOTH, old_scope="from disk", new_scope="from cache"),
-    "both, one scope": Answer(resolution=Resolution.BOTH, new_scope="from cache"),
-    "merge": Answer(resolution=Resolution.MERGE, observation="Takes 5s to 60s"),
-    "dismiss": Answer(resolution=Resolution.DISMISS),
+    "keep old": ReviewAnswer(resolution=Resolution.KEEP_OLD),
+    "keep new": ReviewAnswer(resolution=Resolution.KEEP_NEW),
+    "both": ReviewAnswer(resolution=Resolution.BOTH, old_scope="from disk", new_scope="from cache"),
+    "both, one scope": ReviewAnswer(resolution=Resolution.BOTH, new_scope="from cache"),
+    "merge": ReviewAnswer(resolution=Resolution.MERGE, observation="Takes 5s to 60s"),
+    "dismiss": ReviewAnswer(resolution=Resolution.DISMISS),
 }
 OLD, NEW = SLOW_START.observation, FAST
 # what the old one is then, what the new one is, and how they are linked
@@ -172,7 +178,7 @@ async def weakened(db: Database, old: Memory, by: Session, *, now: datetime = NO
         lower = with_confidence(old, old.confidence - 0.2)
         lower = replace(lower, version=old.version + 1)
         await memories.update(db, lower, now=now)
-        why = Why(cause="contradicted", actor="session", session_id=by.id)
+        why = ChangeOrigin(cause="contradicted", actor="session", session_id=by.id)
         await history.append(db, old, lower, why, now=now)
         return lower
 
@@ -205,7 +211,7 @@ async def linked(db: Database, old: Memory, new: Memory) -> list[tuple[str, str,
     return [
         (names[memory.id], names[target], what)
         for memory in (old, new)
-        for target, what in await links.of(db, memory.id)
+        for target, what in await links.of_memory(db, memory.id)
         if what != "contradicts"
     ]
 
@@ -223,7 +229,7 @@ async def test_each_decision_does_what_it_says(db: Database, decision: str) -> N
     wanted_old, wanted_new, wanted_links = OUTCOMES[decision]
     assert (told(await now_is(db, old)), told(await now_is(db, new))) == (wanted_old, wanted_new)
     assert await linked(db, old, new) == wanted_links
-    made = await made_by(db, after)
+    made = await changes_of_resolution(db, after)
     assert {(each.cause, each.actor, each.review_id) for each in made} <= {
         ("review", "operator", review.id)
     }
@@ -248,7 +254,7 @@ async def test_each_decision_is_taken_back_whole(db: Database, decision: str) ->
         after = await now_is(db, before)
         assert replace(after, version=0) == replace(before, version=0)
     assert await linked(db, old, new) == []
-    assert await made_by(db, again) == []
+    assert await changes_of_resolution(db, again) == []
 
     await decided(db, again, decision)
     wanted_old, wanted_new, wanted_links = OUTCOMES[decision]
@@ -297,7 +303,7 @@ async def test_what_others_took_is_not_given_back(db: Database) -> None:
 
     await decided(db, review, "keep old")
     assert (await now_is(db, old)).confidence == 0.7
-    given = (await history.of(db, old.id, limit=1)).items[0]
+    given = (await history.of_memory(db, old.id, limit=1)).items[0]
     assert given.reason == "undoes contradicted of version 2"
 
 
@@ -306,7 +312,7 @@ async def test_what_each_session_took_is_given_back(db: Database) -> None:
     new = (await said(db, await session(db), observation=FAST)).memory
     for hour in (1, 2):
         await said(db, await session(db), observation=FAST, now=NOON + timedelta(hours=hour))
-    [review] = (await reviews.page(db, Filter(), limit=9)).items
+    [review] = (await reviews.page(db, ReviewFilter(), limit=9)).items
     assert (review.old_id, review.new_id) == (old.id, new.id)
     assert told(await now_is(db, old)) == (OLD, 0.1, False, InactiveReason.LOW)
 
@@ -354,7 +360,7 @@ async def test_what_a_person_calls_true_is_believed_again_until_that_is_undone(
 
 async def test_what_was_taken_is_given_back_once(db: Database) -> None:
     old, _, review = await contradicted(db)
-    taken = (await history.of(db, old.id, limit=1)).items[0]
+    taken = (await history.of_memory(db, old.id, limit=1)).items[0]
     await undo_step(db, old.id, taken.id, version=None, now=LATER)
 
     await decided(db, review, "keep old")
@@ -395,7 +401,7 @@ async def test_what_was_undone_by_hand_stands_in_the_way_until_that_is_undone(
 ) -> None:
     old, new, review = await contradicted(db)
     await decided(db, review, "keep old")
-    back = (await history.of(db, new.id, limit=1)).items[0]
+    back = (await history.of_memory(db, new.id, limit=1)).items[0]
     await undo_step(db, new.id, back.id, version=None, now=LATER)
     by_hand = recorded.get()
     assert by_hand is not None
@@ -475,20 +481,25 @@ async def test_a_pair_that_is_open_again_is_not_reopened(db: Database) -> None:
 @pytest.mark.parametrize(
     ("answer", "wrong"),
     [
-        (Answer(resolution=Resolution.BOTH), ["old_scope"]),
-        (Answer(resolution=Resolution.BOTH, old_scope=" \u200b", new_scope="\n"), ["old_scope"]),
-        (Answer(resolution=Resolution.BOTH, new_scope="x" * 50_000), ["new_scope"]),
-        (Answer(resolution=Resolution.MERGE), ["observation"]),
-        (Answer(resolution=Resolution.MERGE, observation=" \n"), ["observation"]),
+        (ReviewAnswer(resolution=Resolution.BOTH), ["old_scope"]),
         (
-            Answer(resolution=Resolution.KEEP_OLD, old_scope="a", new_scope="b", observation="c"),
+            ReviewAnswer(resolution=Resolution.BOTH, old_scope=" \u200b", new_scope="\n"),
+            ["old_scope"],
+        ),
+        (ReviewAnswer(resolution=Resolution.BOTH, new_scope="x" * 50_000), ["new_scope"]),
+        (ReviewAnswer(resolution=Resolution.MERGE), ["observation"]),
+        (ReviewAnswer(resolution=Resolution.MERGE, observation=" \n"), ["observation"]),
+        (
+            ReviewAnswer(
+                resolution=Resolution.KEEP_OLD, old_scope="a", new_scope="b", observation="c"
+            ),
             ["old_scope", "new_scope", "observation"],
         ),
     ],
     ids=str,
 )
 async def test_words_that_are_missing_or_of_no_use_are_named(
-    db: Database, answer: Answer, wrong: list[str]
+    db: Database, answer: ReviewAnswer, wrong: list[str]
 ) -> None:
     _, _, review = await contradicted(db)
 
@@ -502,7 +513,9 @@ async def test_words_that_are_missing_or_of_no_use_are_named(
 async def test_what_a_person_types_is_masked_and_on_one_line(db: Database) -> None:
     old, new, review = await contradicted(db)
     secret = "hunter2-hunter2"
-    both = Answer(resolution=Resolution.BOTH, old_scope=f"with {secret}", new_scope="a\n### b")
+    both = ReviewAnswer(
+        resolution=Resolution.BOTH, old_scope=f"with {secret}", new_scope="a\n### b"
+    )
 
     await resolve(db, review.id, both, version=None, now=LATER, redact=SECRETIVE)
 

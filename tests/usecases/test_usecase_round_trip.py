@@ -15,9 +15,9 @@ from lamplighter.domain.sessions.session import Session
 from lamplighter.domain.sessions.summary import Message
 from lamplighter.repository import Database
 from lamplighter.usecases.clients import client_sessions
-from lamplighter.usecases.clients.client_sessions import Opening
-from lamplighter.usecases.clients.exports import Form
-from lamplighter.usecases.clients.imports import Became
+from lamplighter.usecases.clients.client_sessions import NewSession
+from lamplighter.usecases.clients.exports import ExportFormat
+from lamplighter.usecases.clients.imports import ImportOutcome
 from lamplighter.usecases.memory import knowledge
 
 SAYS = (
@@ -58,7 +58,7 @@ async def talks(db: Database, chance: random.Random, session: Session, now: date
                 db, session.external_id or "", chance.choice([said, []]), **how
             )
         case 1:
-            await client_sessions.ask(db, session, chance.choice(SAYS), **how)
+            await client_sessions.save_prompt(db, session, chance.choice(SAYS), **how)
         case _:
             text = REPORT.format(chance.choice("abc"))
             await knowledge.capture(db, text, project="desk", session_id=session.id, **how)
@@ -70,7 +70,7 @@ async def changes(db: Database, chance: random.Random, now: datetime) -> None:
     number = chance.choice(ids or [1])
     match chance.randrange(3):
         case 0:
-            await knowledge.forget(db, number, now=now)
+            await knowledge.withdraw_memory(db, number, now=now)
         case 1:
             change = Edit(observation=f"Changed at {now}", tags=("x", "y, z"))
             await knowledge.correct(db, number, change, now=now, redact=OPEN)
@@ -83,7 +83,7 @@ async def lived(db: Database, seed: int) -> None:
     chance, now = random.Random(seed), NOON
     for _ in range(60):
         now += timedelta(seconds=chance.choice([0, 0.25, 1, 400, 90_000]))
-        opening = Opening(external_id=f"s-{chance.randrange(4)}", project="shop")
+        opening = NewSession(external_id=f"s-{chance.randrange(4)}", project="shop")
         session, _new = await client_sessions.start(db, opening, now=now)
         with suppress(LamplighterError):  # what is gone cannot be changed
             match chance.randrange(4):
@@ -92,10 +92,10 @@ async def lived(db: Database, seed: int) -> None:
                 case 1:
                     await changes(db, chance, now)
                 case _:
-                    await knowledge.keep(db, saying(chance, session.id), now=now, redact=OPEN)
+                    await knowledge.save(db, saying(chance, session.id), now=now, redact=OPEN)
 
 
-@pytest.mark.parametrize("form", list(Form))
+@pytest.mark.parametrize("form", list(ExportFormat))
 @pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize("here", [True, False], ids=["from here", "to here"])
 async def test_out_and_in_and_out_again_it_is_the_same(
@@ -103,7 +103,7 @@ async def test_out_and_in_and_out_again_it_is_the_same(
     empty: Database,  # noqa: F811
     seed: int,
     here: bool,
-    form: Form,
+    form: ExportFormat,
 ) -> None:
     first, second = (db, empty) if here else (empty, db)
     await lived(first, seed)
@@ -113,7 +113,7 @@ async def test_out_and_in_and_out_again_it_is_the_same(
 
     assert (await written(second, form)).splitlines() == text.splitlines()
     highest = max(each.id for each in await held(second))
-    kept = await knowledge.keep(second, replace(POOL, observation="New"), now=NOON, redact=OPEN)
+    kept = await knowledge.save(second, replace(POOL, observation="New"), now=NOON, redact=OPEN)
     assert kept.memory.id == highest + 1
 
 
@@ -123,10 +123,10 @@ async def test_a_number_is_kept_only_where_no_memory_ever_was(
 ) -> None:
     for words in ("One", "Two", "Three"):
         wanted = replace(POOL, observation=words, topic_key=None)
-        await knowledge.keep(db, wanted, now=NOON, redact=OPEN)
+        await knowledge.save(db, wanted, now=NOON, redact=OPEN)
     await knowledge.remove(db, 2, now=NOON)
-    text = await written(db, Form.LAMPLIGHTER)
-    gone = await knowledge.keep(empty, POOL, now=NOON, redact=OPEN)
+    text = await written(db, ExportFormat.LAMPLIGHTER)
+    gone = await knowledge.save(empty, POOL, now=NOON, redact=OPEN)
     await knowledge.remove(empty, gone.memory.id, now=NOON)
 
     await take(empty, read(text))
@@ -147,13 +147,13 @@ async def test_sessions_of_one_name_and_two_agents_come_in_once_each(
     empty: Database,  # noqa: F811
 ) -> None:
     for agent in ("ada", None, "hal"):
-        opening = Opening(external_id="main", project="shop", agent=agent)
+        opening = NewSession(external_id="main", project="shop", agent=agent)
         session, _ = await client_sessions.start(db, opening, now=NOON)
-        await client_sessions.ask(db, session, f"Why, {agent}?", redact=OPEN, now=NOON)
-    text = await written(db, Form.LAMPLIGHTER)
+        await client_sessions.save_prompt(db, session, f"Why, {agent}?", redact=OPEN, now=NOON)
+    text = await written(db, ExportFormat.LAMPLIGHTER)
 
     await take(empty, read(text))
     again = await take(empty, read(text))
 
-    assert set(again.counts) == {Became.KNOWN}
-    assert await written(empty, Form.LAMPLIGHTER) == text
+    assert set(again.counts) == {ImportOutcome.KNOWN}
+    assert await written(empty, ExportFormat.LAMPLIGHTER) == text

@@ -9,8 +9,8 @@ from test_usecase_keep import KEYED, keep, steps
 
 import by_hand
 from lamplighter.domain.errors import Conflict
-from lamplighter.domain.memory.knowledge import Kept, Outcome
-from lamplighter.domain.memory.memory import Kind, Source
+from lamplighter.domain.memory.knowledge import SavedKnowledge, SaveOutcome
+from lamplighter.domain.memory.memory import MemoryKind, Source
 from lamplighter.repository import Database
 from lamplighter.repository.memory import memories
 from lamplighter.repository.search import backlog
@@ -21,9 +21,9 @@ async def test_the_undo_of_a_revision_puts_back_the_kind_and_what_was_not_though
     db: Database,
 ) -> None:
     raw = (await keep(db, KEYED, source=Source.CAPTURED)).memory
-    assert (raw.kind, raw.distilled) == (Kind.EPISODIC, False)
+    assert (raw.kind, raw.distilled) == (MemoryKind.EPISODIC, False)
     said = (await keep(db, KEYED, observation="It holds 40", now=LATER)).memory
-    assert (said.kind, said.distilled, said.revision_count) == (Kind.PROJECT, True, 2)
+    assert (said.kind, said.distilled, said.revision_count) == (MemoryKind.PROJECT, True, 2)
     last = (await keep(db, KEYED, observation="It holds 60", title="T", now=LATER)).memory
     newest, first, _ = await steps(db, raw)
 
@@ -49,7 +49,7 @@ async def test_what_is_said_again_for_all_or_with_a_key_is_so_from_then_on(
 
     distilled = "topic_key" in more
     wanted = replace(first, **more, duplicate_count=2, version=2, last_seen_at=NOON)
-    assert again == Kept(Outcome.DEDUPLICATED, replace(wanted, distilled=distilled))
+    assert again == SavedKnowledge(SaveOutcome.DEDUPLICATED, replace(wanted, distilled=distilled))
     assert twice.memory == replace(again.memory, duplicate_count=3)
     assert await held(db) == [twice.memory]
     newest, _ = await steps(db, first)
@@ -74,7 +74,7 @@ async def test_what_may_not_be_as_wide_is_kept_beside(db: Database) -> None:
 
     again = await keep(db, scope="global")
 
-    assert again.outcome is Outcome.CREATED
+    assert again.outcome is SaveOutcome.CREATED
     assert await held(db) == [narrow, other, again.memory]
 
 
@@ -83,7 +83,9 @@ async def test_its_own_key_stays(db: Database) -> None:
 
     again = await keep(db, topic_key="another/key")
 
-    assert again == Kept(Outcome.DEDUPLICATED, replace(first, duplicate_count=2, last_seen_at=NOON))
+    assert again == SavedKnowledge(
+        SaveOutcome.DEDUPLICATED, replace(first, duplicate_count=2, last_seen_at=NOON)
+    )
 
 
 async def test_words_that_were_written_by_hand_count_as_what_they_are(
@@ -93,8 +95,8 @@ async def test_words_that_were_written_by_hand_count_as_what_they_are(
     by_hand.run(url, f"UPDATE memories SET observation = 'It holds 40' WHERE id = {first.id}")
 
     old = await keep(db)
-    assert old.outcome is Outcome.CREATED
+    assert old.outcome is SaveOutcome.CREATED
     await backlog.catch_up(db, seconds=5)
     new = await keep(db, observation="it holds  40")
 
-    assert (new.outcome, new.memory.id) == (Outcome.DEDUPLICATED, first.id)
+    assert (new.outcome, new.memory.id) == (SaveOutcome.DEDUPLICATED, first.id)

@@ -9,28 +9,34 @@ from examples import LATER, NOON, OPEN, SECRETIVE, rows, session
 
 from lamplighter.domain.errors import Conflict, Invalid, NotFound
 from lamplighter.domain.services.service import Service, Services
-from lamplighter.domain.sessions.session import Plan, Request, RequestState, Status, Trigger
+from lamplighter.domain.sessions.session import (
+    RequestState,
+    SessionPlan,
+    SessionRequest,
+    Status,
+    Trigger,
+)
 from lamplighter.domain.sessions.transcript import Finished
 from lamplighter.repository import Database
 from lamplighter.repository.sessions import requests
 from lamplighter.repository.sessions import sessions as kept
 from lamplighter.usecases.sessions import sessions
-from lamplighter.usecases.sessions.sessions import Ending, status_of
+from lamplighter.usecases.sessions.sessions import SessionEnd, status_of
 
 SERVICES = Services((Service(name="Jellyfin", checks=()), Service(name="caddy", checks=())))
 GOOD = Finished(is_error=False, response="Report", turns=5, cost_usd=0.03, duration_ms=42_000)
 
 
-async def asked(db: Database, **more: Any) -> Request:
-    plan = Plan(trigger=Trigger.MANUAL, **more)
-    return await sessions.ask(db, plan, services=SERVICES, redact=OPEN, now=NOON)
+async def asked(db: Database, **more: Any) -> SessionRequest:
+    plan = SessionPlan(trigger=Trigger.MANUAL, **more)
+    return await sessions.file_request(db, plan, services=SERVICES, redact=OPEN, now=NOON)
 
 
 async def test_who_asks_gets_a_place_in_the_queue(db: Database) -> None:
     first = await asked(db, tier=2, prompt="Look\x1b closer\n")
     second = await asked(db, services=("JELLYFIN", "jellyfin", "caddy"))
 
-    assert first == Request(
+    assert first == SessionRequest(
         id=1,
         state=RequestState.QUEUED,
         tier=2,
@@ -106,7 +112,9 @@ async def test_a_request_that_was_taken_back_opens_nothing(db: Database) -> None
     before = {table: await rows(db, table) for table in ("sessions", "prompts", "changes")}
 
     with pytest.raises(Conflict):
-        await sessions.begin(db, Plan(), services=SERVICES, epoch=1, request=request, now=LATER)
+        await sessions.begin(
+            db, SessionPlan(), services=SERVICES, epoch=1, request=request, now=LATER
+        )
 
     assert {table: await rows(db, table) for table in before} == before
 
@@ -114,8 +122,12 @@ async def test_a_request_that_was_taken_back_opens_nothing(db: Database) -> None
 async def test_a_finished_session_has_its_report_and_its_summary(db: Database) -> None:
     await session(db)
     request = await asked(db)
-    opened = await sessions.begin(db, Plan(), services=SERVICES, epoch=1, request=request, now=NOON)
-    ending = Ending(status=Status.COMPLETED, exit_code=0, finished=GOOD, said=("First", "", "Last"))
+    opened = await sessions.begin(
+        db, SessionPlan(), services=SERVICES, epoch=1, request=request, now=NOON
+    )
+    ending = SessionEnd(
+        status=Status.COMPLETED, exit_code=0, finished=GOOD, said=("First", "", "Last")
+    )
 
     ended = await sessions.finish(db, opened.session, ending, redact=OPEN, now=LATER)
 
@@ -149,7 +161,7 @@ async def test_a_finished_session_has_its_report_and_its_summary(db: Database) -
 async def test_without_a_report_the_last_words_are_the_response(
     db: Database, finished: Finished | None, said: tuple[str, ...], response: str
 ) -> None:
-    ending = Ending(status=Status.FAILED, finished=finished, said=said)
+    ending = SessionEnd(status=Status.FAILED, finished=finished, said=said)
 
     ended = await sessions.finish(db, await session(db), ending, redact=OPEN, now=LATER)
 
@@ -159,7 +171,7 @@ async def test_without_a_report_the_last_words_are_the_response(
 
 async def test_the_ending_keeps_no_secret(db: Database) -> None:
     secret = "hunter2-hunter2"
-    ending = Ending(status=Status.FAILED, reason=f"It said {secret}", said=(secret, secret))
+    ending = SessionEnd(status=Status.FAILED, reason=f"It said {secret}", said=(secret, secret))
 
     await sessions.finish(db, await session(db), ending, redact=SECRETIVE, now=LATER)
 
@@ -169,11 +181,11 @@ async def test_the_ending_keeps_no_secret(db: Database) -> None:
 
 async def test_a_session_ends_once(db: Database) -> None:
     one = await session(db)
-    await sessions.finish(db, one, Ending(status=Status.COMPLETED), redact=OPEN, now=NOON)
+    await sessions.finish(db, one, SessionEnd(status=Status.COMPLETED), redact=OPEN, now=NOON)
     before = {table: await rows(db, table) for table in ("sessions", "leases", "changes")}
 
     with pytest.raises(Conflict, match="ended already"):
-        await sessions.finish(db, one, Ending(status=Status.FAILED), redact=OPEN, now=LATER)
+        await sessions.finish(db, one, SessionEnd(status=Status.FAILED), redact=OPEN, now=LATER)
 
     assert {table: await rows(db, table) for table in before} == before
 
@@ -184,7 +196,7 @@ async def test_only_a_running_session_can_be_stopped(db: Database) -> None:
     asked_twice = [await sessions.stop(db, one.id, now=LATER) for _ in range(2)]
 
     assert [each.stop_requested_at for each in asked_twice] == [LATER, LATER]
-    await sessions.finish(db, one, Ending(status=Status.STOPPED), redact=OPEN, now=LATER)
+    await sessions.finish(db, one, SessionEnd(status=Status.STOPPED), redact=OPEN, now=LATER)
     with pytest.raises(Conflict, match="it is stopped"):
         await sessions.stop(db, one.id, now=LATER)
     with pytest.raises(NotFound):
@@ -192,7 +204,7 @@ async def test_only_a_running_session_can_be_stopped(db: Database) -> None:
 
 
 async def test_a_clock_that_goes_back_makes_no_negative_duration(db: Database) -> None:
-    ending = Ending(status=Status.FAILED)
+    ending = SessionEnd(status=Status.FAILED)
 
     ended = await sessions.finish(
         db, await session(db), ending, redact=OPEN, now=NOON - timedelta(days=1)

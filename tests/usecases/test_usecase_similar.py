@@ -9,12 +9,12 @@ from examples import LATER, NOON, OPEN, SECRETIVE, SLOW_START, said, session
 import by_hand
 from lamplighter.domain.errors import Invalid
 from lamplighter.domain.memory.memory import Category, Edit, Memory
-from lamplighter.domain.relate import built_in, extended
+from lamplighter.domain.relate import builtin_lexicon, extend_builtin
 from lamplighter.repository import Database
 from lamplighter.repository.store import tables
 from lamplighter.usecases.memory import curate
 from lamplighter.usecases.memory.analyze import catch_up
-from lamplighter.usecases.memory.similar import MOST, similar
+from lamplighter.usecases.memory.similar import MAX_SIMILAR, find_similar
 
 SAME = "Takes a minute to start after a restart"
 OTHERWISE = "Takes 10 minutes to start after restart"
@@ -24,7 +24,9 @@ async def typed(db: Database, text: str, **more: Any) -> list[tuple[int, str, bo
     """Return what is shown beside a text: the memory's number, the label and whether it is sure."""
     without = more.pop("without", None)
     candidate = replace(SLOW_START, observation=text, **more)
-    found = await similar(db, candidate, lexicon=built_in(), redact=OPEN, without=without)
+    found = await find_similar(
+        db, candidate, lexicon=builtin_lexicon(), redact=OPEN, without=without
+    )
     return [(each.memory.id, each.verdict.label, each.verdict.sure) for each in found]
 
 
@@ -46,7 +48,7 @@ async def test_the_same_comes_before_what_is_otherwise(db: Database, *, read: bo
     same = await known(db, SLOW_START.observation, confidence=0.5)
     await known(db, "Listens on port 8096")
     if read:
-        await catch_up(db, built_in())
+        await catch_up(db, builtin_lexicon())
 
     assert await typed(db, SAME) == [
         (same.id, "reinforce", True),
@@ -89,21 +91,21 @@ async def test_at_most_five_are_shown_the_surest_of_equals_first(db: Database) -
         await known(db, SLOW_START.observation, confidence=number / 10) for number in range(3, 10)
     ]
     found = await typed(db, SLOW_START.observation)
-    assert [number for number, _, _ in found] == [each.id for each in made[: -MOST - 1 : -1]]
+    assert [number for number, _, _ in found] == [each.id for each in made[: -MAX_SIMILAR - 1 : -1]]
 
 
 async def test_one_among_many_is_found(db: Database) -> None:
     same = await known(db, SLOW_START.observation, confidence=0.4)
     for number in range(250):
         await known(db, f"Listens on port {8000 + number} after restart", confidence=0.9)
-    await catch_up(db, built_in())
+    await catch_up(db, builtin_lexicon())
 
     assert await typed(db, "Needs 60s to start after restart") == [(same.id, "reinforce", True)]
 
 
 async def test_what_was_written_by_hand_is_found(db: Database, url: str) -> None:
     same = await known(db, OTHERWISE)
-    await catch_up(db, built_in())
+    await catch_up(db, builtin_lexicon())
     words = f"observation = '{SLOW_START.observation}', content_hash = ''"
     by_hand.run(url, f"UPDATE memories SET {words} WHERE id = {same.id}")
 
@@ -112,12 +114,12 @@ async def test_what_was_written_by_hand_is_found(db: Database, url: str) -> None
 
 
 async def test_words_that_the_operator_added_count_at_once(db: Database) -> None:
-    words = extended('[synonyms]\ngrommet = "frobnicate"')
+    words = extend_builtin('[synonyms]\ngrommet = "frobnicate"')
     same = await known(db, "Takes 60s to grommet itself")
-    await catch_up(db, built_in())
+    await catch_up(db, builtin_lexicon())
     candidate = replace(SLOW_START, observation="Needs a minute to frobnicate itself")
 
-    [found] = await similar(db, candidate, lexicon=words, redact=OPEN)
+    [found] = await find_similar(db, candidate, lexicon=words, redact=OPEN)
 
     assert (found.memory, found.verdict.label) == (same, "reinforce")
 
@@ -149,7 +151,7 @@ async def test_a_secret_is_masked_before_it_is_compared(db: Database) -> None:
         redact=SECRETIVE,
     )
     candidate = replace(SLOW_START, observation="The password is hunter2-hunter2")
-    [found] = await similar(db, candidate, lexicon=built_in(), redact=SECRETIVE)
+    [found] = await find_similar(db, candidate, lexicon=builtin_lexicon(), redact=SECRETIVE)
     assert (found.memory, found.verdict.word_for_word) == (kept, True)
 
 

@@ -18,8 +18,8 @@ from lamplighter.domain.errors import Invalid
 from lamplighter.domain.memory.memory import Candidate, Category, Edit, Memory, Source, Trust
 from lamplighter.domain.sessions.summary import Message
 from lamplighter.formats import native_export, third_party_export
-from lamplighter.formats.json_items import Items
-from lamplighter.formats.markdown_notes import records
+from lamplighter.formats.json_items import JsonItemReader
+from lamplighter.formats.markdown_notes import parse_note
 from lamplighter.repository import Database, writing
 from lamplighter.repository.memory import history, memories
 from lamplighter.repository.search import backlog
@@ -27,9 +27,9 @@ from lamplighter.repository.store.database import sqlite_url
 from lamplighter.repository.upkeep import migrate
 from lamplighter.serve import indexing
 from lamplighter.usecases.clients import client_sessions
-from lamplighter.usecases.clients.client_sessions import Opening
-from lamplighter.usecases.clients.exports import Form, export
-from lamplighter.usecases.clients.imports import Became, Importing, Placed
+from lamplighter.usecases.clients.client_sessions import NewSession
+from lamplighter.usecases.clients.exports import ExportFormat, export
+from lamplighter.usecases.clients.imports import Importing, ImportOutcome, LocatedRecord
 from lamplighter.usecases.memory import curate, knowledge
 
 DAY = timedelta(days=1)
@@ -80,7 +80,7 @@ async def filled(db: Database) -> list[Memory]:
     """Keep some of everything."""
     for name, project in (("one", "shop"), ("two", "desk")):
         await client_sessions.start(
-            db, Opening(external_id=name, project=project, directory="/src"), now=NOON
+            db, NewSession(external_id=name, project=project, directory="/src"), now=NOON
         )
     said = [Message("user", "Look at the pool"), Message("assistant", "It holds 20")]
     first = await client_sessions.end(db, "one", said, redact=OPEN, now=LATER)
@@ -92,7 +92,7 @@ async def filled(db: Database) -> list[Memory]:
     ]
     for each in more:
         when = {"now": NOON, "redact": OPEN, "window": timedelta(0)}
-        await knowledge.keep(db, replace(POOL, **each), **when)
+        await knowledge.save(db, replace(POOL, **each), **when)
     async with writing(db):
         await memories.insert(db, replace(SLOW_START, confidence=0.2), now=NOON)
     person = replace(
@@ -103,28 +103,30 @@ async def filled(db: Database) -> list[Memory]:
     return await held(db)
 
 
-async def written(db: Database, form: Form, **more: Any) -> str:
+async def written(db: Database, form: ExportFormat, **more: Any) -> str:
     parts: list[str] = []
     await export(db, form, parts.append, now=LATER, **more)
     return "".join(parts)
 
 
-def read(text: str, project: str = "ops") -> list[Placed]:
+def read(text: str, project: str = "ops") -> list[LocatedRecord]:
     """Return what an export brings, as the command line reads it."""
-    found: list[Placed] = []
+    found: list[LocatedRecord] = []
     if native_export.is_header(text.partition("\n")[0]):
         for number, line in enumerate(text.splitlines(), 1):
-            record = native_export.record(line)
-            found += [Placed(f"line {number}", record)] if record else []
+            record = native_export.parse_line(line)
+            found += [LocatedRecord(f"line {number}", record)] if record else []
         return found
-    items = Items()
+    items = JsonItemReader()
     for item in [*items.feed(text), *items.close()]:
-        record = third_party_export.record(item.name, item.value, project) if item.index else None
-        found += [Placed(f"{item.name} {item.index}", record)] if record else []
+        record = (
+            third_party_export.parse_row(item.name, item.value, project) if item.index else None
+        )
+        found += [LocatedRecord(f"{item.name} {item.index}", record)] if record else []
     return found
 
 
-async def take(db: Database, placed: list[Placed], **more: Any) -> Importing:
+async def take(db: Database, placed: list[LocatedRecord], **more: Any) -> Importing:
     done = Importing(db, more.pop("redact", OPEN), more.pop("now", LATER + DAY), **more)
     await done.take(placed)
     assert done.faults == [] or more.get("origin") == "faulty"
@@ -147,9 +149,9 @@ async def everything(db: Database) -> list[list[dict[str, Any]]]:
     return [await rows(db, table) for table in tables]
 
 
-@pytest.mark.parametrize("form", list(Form))
+@pytest.mark.parametrize("form", list(ExportFormat))
 async def test_out_and_in_again_are_as_many_and_twice_no_more_129(
-    db: Database, empty: Database, form: Form
+    db: Database, empty: Database, form: ExportFormat
 ) -> None:
     there = await filled(db)
     text = await written(db, form)
@@ -158,13 +160,13 @@ async def test_out_and_in_again_are_as_many_and_twice_no_more_129(
     before = await everything(empty)
     again = await take(empty, read(text))
 
-    whole = form is Form.LAMPLIGHTER
+    whole = form is ExportFormat.LAMPLIGHTER
     wanted = there if whole else [each for each in there if each.active]
     wanted = wanted if whole else [each for each in wanted if each.category != "timing"]
-    assert first.counts[Became.CREATED] == len(await held(empty)) == len(wanted)
+    assert first.counts[ImportOutcome.CREATED] == len(await held(empty)) == len(wanted)
     assert again.counts == {
-        Became.UNCHANGED: len(wanted),
-        Became.KNOWN: again.counts[Became.KNOWN],
+        ImportOutcome.UNCHANGED: len(wanted),
+        ImportOutcome.KNOWN: again.counts[ImportOutcome.KNOWN],
     }
     assert await everything(empty) == before
     sessions = [(each["external_id"], each["summary"]) for each in await rows(empty, "sessions")]
@@ -174,28 +176,28 @@ async def test_out_and_in_again_are_as_many_and_twice_no_more_129(
     ]
 
 
-@pytest.mark.parametrize("form", list(Form))
-async def test_in_where_it_came_from_it_changes_nothing(db: Database, form: Form) -> None:
+@pytest.mark.parametrize("form", list(ExportFormat))
+async def test_in_where_it_came_from_it_changes_nothing(db: Database, form: ExportFormat) -> None:
     await filled(db)
     text = await written(db, form)
     before = await everything(db)
 
     done = await take(db, read(text))
 
-    assert done.counts.keys() <= {Became.UNCHANGED, Became.KNOWN}
+    assert done.counts.keys() <= {ImportOutcome.UNCHANGED, ImportOutcome.KNOWN}
     assert await everything(db) == before
 
 
 async def test_our_own_export_holds_all_of_a_memory(db: Database, empty: Database) -> None:
     there = await filled(db)
 
-    await take(empty, read(await written(db, Form.LAMPLIGHTER)))
+    await take(empty, read(await written(db, ExportFormat.LAMPLIGHTER)))
 
     assert [told(each) for each in await held(empty)] == [told(each) for each in there]
     [first, *_] = await held(empty)
     [session] = [each for each in await rows(empty, "sessions") if each["id"] == first.session_id]
     assert (session["external_id"], session["directory"]) == ("one", "/src")
-    [step] = (await history.of(empty, first.id, limit=9)).items
+    [step] = (await history.of_memory(empty, first.id, limit=9)).items
     assert (step.cause, step.actor, step.reason) == (
         "imported",
         "operator",
@@ -203,10 +205,10 @@ async def test_our_own_export_holds_all_of_a_memory(db: Database, empty: Databas
     )
 
 
-@pytest.mark.parametrize("form", list(Form))
+@pytest.mark.parametrize("form", list(ExportFormat))
 @pytest.mark.parametrize("here", [True, False], ids=["here", "elsewhere"])
 async def test_what_was_edited_in_an_export_is_revised(
-    db: Database, empty: Database, form: Form, here: bool
+    db: Database, empty: Database, form: ExportFormat, here: bool
 ) -> None:
     await filled(db)
     text = await written(db, form)
@@ -220,19 +222,19 @@ async def test_what_was_edited_in_an_export_is_revised(
 
     after = await held(to)
     revised = [each for each in after if "40" in each.observation]
-    assert done.counts[Became.REVISED] == len(revised) == 3
-    assert Became.CREATED not in done.counts
-    assert Became.REVISED not in again.counts
+    assert done.counts[ImportOutcome.REVISED] == len(revised) == 3
+    assert ImportOutcome.CREATED not in done.counts
+    assert ImportOutcome.REVISED not in again.counts
     assert [each.id for each in after] == [each.id for each in before]
     assert [each.version for each in after if each in revised] == [
         each.version + 1 for each in before if each.id in {one.id for one in revised}
     ]
-    step = (await history.of(to, revised[0].id, limit=1)).items[0]
+    step = (await history.of_memory(to, revised[0].id, limit=1)).items[0]
     assert (step.cause, step.actor) == ("revised", "operator")
 
 
-@pytest.mark.parametrize("form", list(Form))
-async def test_what_was_changed_here_since_is_left(db: Database, form: Form) -> None:
+@pytest.mark.parametrize("form", list(ExportFormat))
+async def test_what_was_changed_here_since_is_left(db: Database, form: ExportFormat) -> None:
     [first, *_] = await filled(db)
     text = await written(db, form)
     newer = await curate.edit(
@@ -241,30 +243,34 @@ async def test_what_was_changed_here_since_is_left(db: Database, form: Form) -> 
 
     done = await take(db, read(text), now=LATER + 2 * DAY)
 
-    assert Became.REVISED not in done.counts
+    assert ImportOutcome.REVISED not in done.counts
     [kept, *_] = await held(db)
     assert (kept.observation, kept.version) == ("Now 60", newer.version)
 
 
-@pytest.mark.parametrize("form", list(Form))
-async def test_what_was_taken_back_here_does_not_come_back(db: Database, form: Form) -> None:
+@pytest.mark.parametrize("form", list(ExportFormat))
+async def test_what_was_taken_back_here_does_not_come_back(
+    db: Database, form: ExportFormat
+) -> None:
     [first, *_] = await filled(db)
     text = await written(db, form)
-    await knowledge.forget(db, first.id, now=LATER)
+    await knowledge.withdraw_memory(db, first.id, now=LATER)
 
     done = await take(db, read(text))
 
-    assert Became.CREATED not in done.counts
+    assert ImportOutcome.CREATED not in done.counts
     assert not (await held(db))[0].active
 
 
 async def test_one_project_alone(db: Database, empty: Database) -> None:
     await filled(db)
 
-    for form in Form:
+    for form in ExportFormat:
         text = await written(db, form, project="DESK")
         assert [each.place for each in read(text)] == (
-            ["line 2", "line 3"] if form is Form.LAMPLIGHTER else ["sessions 2", "observations 1"]
+            ["line 2", "line 3"]
+            if form is ExportFormat.LAMPLIGHTER
+            else ["sessions 2", "observations 1"]
         )
 
 
@@ -326,7 +332,7 @@ async def test_engrams_rows_are_known_by_their_sync_id(db: Database) -> None:
 
     done = await take(db, read(document({**SYNCED, "id": 99, "content": "No WAL mode"})))
 
-    assert done.counts == {Became.REVISED: 1}
+    assert done.counts == {ImportOutcome.REVISED: 1}
     assert [each.observation for each in await held(db)] == ["No WAL mode"]
 
 
@@ -335,7 +341,7 @@ async def test_what_was_deleted_there_is_not_taken_in(db: Database) -> None:
 
     done = await take(db, read(document(gone)))
 
-    assert (done.counts, await held(db)) == ({Became.SKIPPED: 1}, [])
+    assert (done.counts, await held(db)) == ({ImportOutcome.SKIPPED: 1}, [])
 
 
 async def test_prompts_of_sessions_come_in_once_and_go_out_again(
@@ -358,13 +364,17 @@ async def test_prompts_of_sessions_come_in_once_and_go_out_again(
     first = await take(db, read(text), redact=SECRETIVE)
     again = await take(db, read(text), redact=SECRETIVE)
 
-    assert first.counts == {Became.SESSION: 1, Became.PROMPT: 2, Became.KNOWN: 1}
-    assert again.counts == {Became.KNOWN: 4}
+    assert first.counts == {
+        ImportOutcome.SESSION: 1,
+        ImportOutcome.PROMPT: 2,
+        ImportOutcome.KNOWN: 1,
+    }
+    assert again.counts == {ImportOutcome.KNOWN: 4}
     there = await rows(db, "client_prompts")
     assert [each["content"].split()[0] for each in there] == ["Mend", "And"]
     assert "hunter2-" not in str(there)
     assert {f"{each['created_at']:%Y-%m-%d}" for each in there} == {"2025-04-01"}
-    for form in (Form.ENGRAM, Form.LAMPLIGHTER):
+    for form in (ExportFormat.ENGRAM, ExportFormat.LAMPLIGHTER):
         await take(empty, read(await written(db, form)))
         assert await rows(empty, "client_prompts") == there
         [session] = await rows(empty, "sessions")
@@ -372,12 +382,15 @@ async def test_prompts_of_sessions_come_in_once_and_go_out_again(
 
 
 async def test_an_older_form_of_a_topic_does_not_replace_a_newer_one(db: Database) -> None:
-    kept = await knowledge.keep(db, replace(POOL, topic_key="db/wal"), now=NOON, redact=OPEN)
+    kept = await knowledge.save(db, replace(POOL, topic_key="db/wal"), now=NOON, redact=OPEN)
 
     older = await take(db, read(document(ROW)))
     newer = await take(db, read(document({**ROW, "id": 8, "updated_at": "2026-01-02T00:00:00Z"})))
 
-    assert (older.counts, newer.counts) == ({Became.UNCHANGED: 1}, {Became.REVISED: 1})
+    assert (older.counts, newer.counts) == (
+        {ImportOutcome.UNCHANGED: 1},
+        {ImportOutcome.REVISED: 1},
+    )
     [memory] = await held(db)
     assert (memory.id, memory.observation, memory.trust) == (
         kept.memory.id,
@@ -388,13 +401,13 @@ async def test_an_older_form_of_a_topic_does_not_replace_a_newer_one(db: Databas
 
 async def test_the_same_words_are_held_already_but_not_twice_in_one_export(db: Database) -> None:
     bare = {**ROW, "topic_key": None}
-    mine = await knowledge.keep(
+    mine = await knowledge.save(
         db, replace(POOL, topic_key=None, observation="Use  WAL mode"), now=NOON, redact=OPEN
     )
 
     done = await take(db, read(document(bare, {**bare, "id": 8})))
 
-    assert done.counts == {Became.UNCHANGED: 1, Became.CREATED: 1}
+    assert done.counts == {ImportOutcome.UNCHANGED: 1, ImportOutcome.CREATED: 1}
     assert [each.observation for each in await held(db)] == ["Use  WAL mode", "Use WAL mode"]
     assert (await held(db))[0] == mine.memory
 
@@ -412,7 +425,7 @@ async def test_one_wrong_row_is_named_and_the_rest_comes_in(db: Database) -> Non
         ("observations 2", "observation:"),
     ]
     assert "tags:" in done.faults[0].words
-    assert done.counts == {Became.CREATED: 1}
+    assert done.counts == {ImportOutcome.CREATED: 1}
 
 
 @pytest.mark.parametrize(
@@ -426,7 +439,7 @@ async def test_one_wrong_row_is_named_and_the_rest_comes_in(db: Database) -> Non
 )
 def test_every_wrong_field_of_a_row_is_named(given: Any, fields: list[str]) -> None:
     with pytest.raises(Invalid) as refused:
-        third_party_export.record("observations", given, "ops")
+        third_party_export.parse_row("observations", given, "ops")
 
     assert sorted(each.field for each in refused.value.wrong) == sorted(fields)
 
@@ -445,7 +458,7 @@ def test_every_wrong_field_of_a_row_is_named(given: Any, fields: list[str]) -> N
 )
 def test_what_a_line_of_ours_may_not_be(line: str, why: str) -> None:
     with pytest.raises(Invalid, match=why):
-        native_export.record(line)
+        native_export.parse_line(line)
 
 
 async def test_a_dry_run_counts_and_changes_nothing(db: Database) -> None:
@@ -456,7 +469,7 @@ async def test_a_dry_run_counts_and_changes_nothing(db: Database) -> None:
     placed = read(text.replace('"content": ""', '"content": " "'))
     done = await take(db, placed, dry=True, origin="faulty")
 
-    assert done.counts == {Became.CREATED: 2}
+    assert done.counts == {ImportOutcome.CREATED: 2}
     assert len(done.faults) == 1
     assert await everything(db) == before
 
@@ -467,8 +480,8 @@ async def test_rows_without_a_number_are_told_apart_by_their_words(db: Database)
     first = await take(db, read(document(*given)))
     again = await take(db, read(document(*given)))
 
-    assert first.counts == {Became.CREATED: 6}
-    assert again.counts == {Became.UNCHANGED: 6}
+    assert first.counts == {ImportOutcome.CREATED: 6}
+    assert again.counts == {ImportOutcome.UNCHANGED: 6}
     assert {(each.observation, each.project) for each in await held(db)} == {
         (each["content"], each["project"]) for each in given
     }
@@ -489,7 +502,7 @@ async def test_many_come_in_by_short_writes_that_tell_the_feed_once_each(db: Dat
 
     done = await take(db, read(document(*rows_there)))
 
-    assert done.counts == {Became.CREATED: 450}
+    assert done.counts == {ImportOutcome.CREATED: 450}
     ops = [each["op"] for each in await rows(db, "changes") if each["entity"] == "memory"]
     assert set(ops) == {"batch"}
     assert 1 < len(ops) < 10
@@ -506,10 +519,13 @@ async def test_what_came_in_is_indexed_when_the_import_is_done(db: Database) -> 
 
     assert (rested[-1], db.bringing) == (1, 0)
     db.bringing = 1
-    assert (await indexing.turn(db), await backlog.waits(db)) == (indexing.PAUSE_SECONDS, True)
+    assert (await indexing.index_batch(db), await backlog.has_pending(db)) == (
+        indexing.PAUSE_SECONDS,
+        True,
+    )
     db.bringing = 0
-    await indexing.turn(db)
-    assert not await backlog.waits(db)
+    await indexing.index_batch(db)
+    assert not await backlog.has_pending(db)
 
 
 async def test_what_is_removed_for_good_may_come_in_again(db: Database) -> None:
@@ -520,19 +536,23 @@ async def test_what_is_removed_for_good_may_come_in_again(db: Database) -> None:
 
     done = await take(db, read(document(ROW)))
 
-    assert done.counts == {Became.CREATED: 1}
+    assert done.counts == {ImportOutcome.CREATED: 1}
 
 
 async def test_a_note_is_revised_where_its_section_moved(db: Database) -> None:
-    def note(text: str) -> list[Placed]:
-        found = records(text, "n.md", place="/n.md", project="shop", by_section=True)
-        return [Placed(each.candidate.source_ref or "", each) for each in found]
+    def note(text: str) -> list[LocatedRecord]:
+        found = parse_note(text, "n.md", place="/n.md", project="shop", by_section=True)
+        return [LocatedRecord(each.candidate.source_ref or "", each) for each in found]
 
     first = await take(db, note("# A\n\none\n\n# B\n\ntwo\n"))
     again = await take(db, note("# New\n\nzero\n\n# A\n\none\n\n# B\n\ntwo and more\n"))
 
-    assert first.counts == {Became.CREATED: 2}
-    assert again.counts == {Became.CREATED: 1, Became.UNCHANGED: 1, Became.REVISED: 1}
+    assert first.counts == {ImportOutcome.CREATED: 2}
+    assert again.counts == {
+        ImportOutcome.CREATED: 1,
+        ImportOutcome.UNCHANGED: 1,
+        ImportOutcome.REVISED: 1,
+    }
     kept = [(each.title, each.observation, each.source_ref) for each in await held(db)]
     assert kept == [
         ("A", "one", "n.md#1"),
@@ -548,13 +568,13 @@ async def test_a_memory_that_came_in_is_not_taken_for_another_of_its_number(
     """Several of one moment, and numbers that are off by one."""
     one = {"topic_key": None, "created_at": ROW["created_at"]}
     there = [{**ROW, **one, "id": number, "content": f"Fact {number}"} for number in (1, 2, 3)]
-    await knowledge.keep(db, POOL, now=NOON, redact=OPEN)
+    await knowledge.save(db, POOL, now=NOON, redact=OPEN)
 
     await take(db, read(document(*there)))
-    await knowledge.keep(empty, POOL, now=NOON, redact=OPEN)
-    await take(empty, read(await written(db, Form.LAMPLIGHTER)))
+    await knowledge.save(empty, POOL, now=NOON, redact=OPEN)
+    await take(empty, read(await written(db, ExportFormat.LAMPLIGHTER)))
 
-    await take(db, read((await written(empty, Form.LAMPLIGHTER)).replace("Fact 2", "Two")))
+    await take(db, read((await written(empty, ExportFormat.LAMPLIGHTER)).replace("Fact 2", "Two")))
 
     facts = ["Fact 1", "Fact 2", "Fact 3"]
     assert [each.observation for each in await held(db)][1:] == ["Fact 1", "Two", "Fact 3"]
@@ -566,13 +586,13 @@ async def test_a_memory_of_another_home_is_not_taken_for_one_that_came_before_it
 ) -> None:
     """What is kept in one moment elsewhere comes in under the numbers of its neighbours."""
     for fact in ("Fact 1", "Fact 2", "Fact 3"):
-        await knowledge.keep(
+        await knowledge.save(
             db, replace(POOL, topic_key=None, observation=fact), now=NOON, redact=OPEN
         )
-    await knowledge.keep(empty, POOL, now=LATER, redact=OPEN)
+    await knowledge.save(empty, POOL, now=LATER, redact=OPEN)
 
-    done = await take(empty, read(await written(db, Form.LAMPLIGHTER)))
+    done = await take(empty, read(await written(db, ExportFormat.LAMPLIGHTER)))
 
-    assert done.counts == {Became.CREATED: 3}
+    assert done.counts == {ImportOutcome.CREATED: 3}
     facts = [each.observation for each in await held(empty)]
     assert facts == [POOL.observation, "Fact 1", "Fact 2", "Fact 3"]

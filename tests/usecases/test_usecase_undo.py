@@ -10,7 +10,7 @@ from lamplighter.domain.errors import Conflict, NotFound, Stale
 from lamplighter.domain.memory.memory import Edit, Memory
 from lamplighter.repository import Database
 from lamplighter.repository.memory import history
-from lamplighter.repository.memory.history import Entry
+from lamplighter.repository.memory.history import HistoryRecord
 from lamplighter.usecases.memory import curate, undo
 from lamplighter.usecases.memory.fade import fade
 from lamplighter.usecases.memory.undo import undo_step
@@ -18,9 +18,9 @@ from lamplighter.usecases.memory.undo import undo_step
 SPRING = NOON + timedelta(days=60)
 
 
-async def past(db: Database, memory: Memory) -> list[Entry]:
+async def past(db: Database, memory: Memory) -> list[HistoryRecord]:
     """Return the steps of a memory, oldest first."""
-    return (await history.of(db, memory.id, limit=100)).items[::-1]
+    return (await history.of_memory(db, memory.id, limit=100)).items[::-1]
 
 
 async def undone(db: Database, memory: Memory, number: int) -> Memory:
@@ -69,7 +69,7 @@ async def test_an_undo_is_a_step_that_can_be_undone(db: Database) -> None:
         "undoes reinforced of version 2",
     )
     assert replace((await held(db))[0], version=0) == replace(before, version=0)
-    steps = await undo.shown(db, memory.id, await past(db, memory))
+    steps = await undo.with_undo_state(db, memory.id, await past(db, memory))
     assert [able for _, able in steps] == [True, False, True, True, False, True]
 
 
@@ -85,7 +85,7 @@ async def test_a_fade_that_is_undone_says_that_it_comes_again(db: Database) -> N
         "undoes faded of version 2; "
         "it fades again at the next session unless you set its confidence",
     )
-    shown = [able for _, able in await undo.shown(db, memory.id, await past(db, memory))]
+    shown = [able for _, able in await undo.with_undo_state(db, memory.id, await past(db, memory))]
     assert shown == [True, False, True]
     assert await fade(db, now=SPRING) == 1
     again = await undone(db, memory, -1)
@@ -125,5 +125,5 @@ async def test_what_is_not_there_is_not_undone(db: Database) -> None:
     await curate.delete(db, memory.id, version=None, now=SPRING)
     with pytest.raises(Conflict, match="restore it from the trash first"):
         await undo_step(db, memory.id, step.id, version=None, now=SPRING)
-    steps = await undo.shown(db, memory.id, await past(db, memory))
+    steps = await undo.with_undo_state(db, memory.id, await past(db, memory))
     assert not any(able for _, able in steps)

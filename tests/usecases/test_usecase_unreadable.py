@@ -8,17 +8,17 @@ from examples import LATER, NOON, OPEN, SLOW_START, held, rows, said, session
 
 import by_hand
 from lamplighter.domain.memory.memory import Edit
-from lamplighter.domain.relate import built_in
-from lamplighter.domain.relate.reconcile import Outcome
+from lamplighter.domain.relate import builtin_lexicon
+from lamplighter.domain.relate.reconcile import ReconcileOutcome
 from lamplighter.repository import Database
 from lamplighter.repository.memory import memories
-from lamplighter.repository.memory.memories import Filter, Sort
+from lamplighter.repository.memory.memories import MemoryFilter, Sort
 from lamplighter.repository.store.database import is_postgres
 from lamplighter.repository.store.unreadable import Unreadable
 from lamplighter.usecases.memory import bulk, curate
 from lamplighter.usecases.memory.analyze import catch_up
-from lamplighter.usecases.memory.bulk import Act
-from lamplighter.usecases.memory.evidence import audit
+from lamplighter.usecases.memory.bulk import BulkAction
+from lamplighter.usecases.memory.evidence import page_on_topic
 from lamplighter.usecases.memory.fade import fade
 from lamplighter.usecases.memory.recall import build_memory_context
 
@@ -65,11 +65,11 @@ async def test_it_is_passed_over_by_sessions(db: Database, bad: tuple[int, str])
 
     block = await build_memory_context(db, focus=["jellyfin"])
     assert [each.memory.id for each in block.placements] == [1, 2]
-    await catch_up(db, built_in())
+    await catch_up(db, builtin_lexicon())
     again = await said(db, await session(db))
-    assert (again.outcome, again.memory.id) == (Outcome.REINFORCED, 1)
+    assert (again.outcome, again.memory.id) == (ReconcileOutcome.REINFORCED, 1)
     await fade(db, now=LONG_AFTER)
-    stood = await memories.several(db, [1, 2, number])  # type: ignore[list-item]
+    stood = await memories.by_ids(db, [1, 2, number])  # type: ignore[list-item]
     assert {each.id: each.confidence for each in stood.values()} == {1: 0.6, 2: 0.5}
 
 
@@ -79,14 +79,14 @@ async def test_it_is_left_out_of_every_list(db: Database, bad: tuple[int, str]) 
             seen, position = [], None
             for _ in range(3):
                 page = await memories.page(
-                    db, Filter(), sort=sort, limit=1, position=position, at=at
+                    db, MemoryFilter(), sort=sort, limit=1, position=position, at=at
                 )
                 seen += [each.id for each in page.items]
                 position = page.position
                 if position is None:
                     break
             assert sorted(seen) == [1, 2], (sort, at)
-    found = await audit(db, "takes", limit=10)
+    found = await page_on_topic(db, "takes", limit=10)
     assert [each.memory.id for each in found.beliefs] == [1, 2]
 
 
@@ -109,9 +109,11 @@ async def test_it_is_told_by_its_column_and_can_only_be_deleted(
 async def test_an_act_on_all_passes_over_it_and_a_deletion_takes_it_too(
     db: Database, bad: tuple[int, str]
 ) -> None:
-    done = await bulk.act_on(db, Filter(), Act(action="adjust", value=0.1), now=LATER)
+    done = await bulk.apply_action(
+        db, MemoryFilter(), BulkAction(action="adjust", value=0.1), now=LATER
+    )
     assert {1, 2} <= set(done.ids)
-    await bulk.act_on(db, Filter(), Act(action="delete"), now=LATER)
+    await bulk.apply_action(db, MemoryFilter(), BulkAction(action="delete"), now=LATER)
     assert await rows(db, "memories") == []
 
 
@@ -123,6 +125,6 @@ async def test_one_that_can_be_read_is_found_behind_many_that_cannot(
         await curate.create(db, SLOW_START, now=LATER, redact=OPEN)
     by_hand.run(url, f"UPDATE memories SET category = 'misc' WHERE id <> {first.id}")
 
-    page = await memories.page(db, Filter(), sort=Sort.UPDATED, limit=2)
+    page = await memories.page(db, MemoryFilter(), sort=Sort.UPDATED, limit=2)
 
     assert ([each.id for each in page.items], page.position) == ([first.id], None)

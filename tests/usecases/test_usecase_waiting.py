@@ -32,7 +32,10 @@ async def asked_a_person(db: Database, service: str = "Web") -> Session:
 
 
 async def waiting(db: Database, now: datetime = NOON) -> dict[str, datetime]:
-    return {name: each.until for name, each in (await chain.waiting(db, SERVICES, now=now)).items()}
+    return {
+        name: each.until
+        for name, each in (await chain.services_waiting(db, SERVICES, now=now)).items()
+    }
 
 
 async def test_after_a_person_was_asked_it_waits_until_a_slot_is_free(db: Database) -> None:
@@ -68,7 +71,7 @@ async def test_an_operators_reset_ends_the_waiting(db: Database) -> None:
     await used_up(db)
     await asked_a_person(db)
 
-    await act.reset(db, "web", None, services=SERVICES, now=NOON)
+    await act.reset_cooldowns(db, "web", None, services=SERVICES, now=NOON)
 
     assert await waiting(db) == {}
 
@@ -83,8 +86,8 @@ async def test_two_healthy_rounds_end_the_waiting_and_one_does_not(db: Database)
     await round_made(db, NOON + 31 * MINUTE, {"Web": True})
     assert await waiting(db, NOON + 31 * MINUTE) == {}
     assert await states(db) == [("Web", "closed", "well again")]
-    assert await escalations.people(db) == []
-    assert [use.cleared_by for use in await cooldowns.since(db, NOON)] == ["healthy"] * 2
+    assert await escalations.open_for_people(db) == []
+    assert [use.cleared_by for use in await cooldowns.uses_since(db, NOON)] == ["healthy"] * 2
 
 
 async def test_a_round_that_finds_it_failing_or_does_not_look_ends_no_waiting(
@@ -97,31 +100,33 @@ async def test_a_round_that_finds_it_failing_or_does_not_look_ends_no_waiting(
     await round_made(db, NOON + 2 * MINUTE, {"db": True})
 
     assert await waiting(db, NOON + 2 * MINUTE) == {"Web": NOON + 4 * HOUR}
-    assert [each.state for each in await escalations.people(db)] == [EscalationState.PERSON]
+    assert [each.state for each in await escalations.open_for_people(db)] == [
+        EscalationState.PERSON
+    ]
 
 
 async def test_where_no_session_may_act_slots_that_are_free_change_nothing(db: Database) -> None:
     await asked_a_person(db)
 
-    found = await chain.waiting(db, SERVICES, max_tier=2, now=NOON)
+    found = await chain.services_waiting(db, SERVICES, max_tier=2, now=NOON)
 
     assert {name: each.until for name, each in found.items()} == {"Web": NOON + 24 * HOUR}
 
 
 async def test_a_person_says_that_it_is_seen_to(db: Database) -> None:
     await asked_a_person(db, "bare")
-    [asked] = await escalations.people(db)
+    [asked] = await escalations.open_for_people(db)
 
-    settled = await chain.settle(db, asked.id, now=NOON + MINUTE)
+    settled = await chain.mark_handled(db, asked.id, now=NOON + MINUTE)
 
     assert (settled.state, settled.why) == ("closed", "settled by an operator")
     assert settled.closed_at == NOON + MINUTE
-    assert await escalations.people(db) == []
+    assert await escalations.open_for_people(db) == []
     assert await waiting(db) == {}
     with pytest.raises(Conflict, match="waits for nobody: it is closed"):
-        await chain.settle(db, asked.id, now=NOON)
+        await chain.mark_handled(db, asked.id, now=NOON)
     with pytest.raises(NotFound, match="no escalation 99"):
-        await chain.settle(db, 99, now=NOON)
+        await chain.mark_handled(db, 99, now=NOON)
 
 
 async def test_waiting_ends_in_whatever_case_the_service_was_spelled(db: Database) -> None:
@@ -131,7 +136,7 @@ async def test_waiting_ends_in_whatever_case_the_service_was_spelled(db: Databas
     async with writing(db):
         await escalations.close(db, "ELSEWHERE", why="well again", now=NOON)
 
-    assert await escalations.people(db) == []
+    assert await escalations.open_for_people(db) == []
 
 
 async def test_a_check_that_passed_since_a_person_was_asked_is_another_failure(

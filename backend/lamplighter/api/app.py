@@ -19,28 +19,28 @@ from starlette.types import ASGIApp, ExceptionHandler
 
 from lamplighter.api import openapi
 from lamplighter.api.access import login
-from lamplighter.api.access.callers import Attempts, Callers
+from lamplighter.api.access.callers import Callers, LoginAttempts
 from lamplighter.api.agentops import app as agentops
-from lamplighter.api.agentops.contract import Desk
-from lamplighter.api.context import Door, door
+from lamplighter.api.agentops.contract import MemoryServiceContext
+from lamplighter.api.context import ApiContext, api_context
 from lamplighter.api.guard import HEADERS, Guard
 from lamplighter.api.memory import reviews
-from lamplighter.api.request_log import ID, REQUEST, Observed
+from lamplighter.api.request_log import ID, REQUEST, RequestLog
 from lamplighter.api.responses import etag, problem
-from lamplighter.api.routes import DOCS, DOCUMENT, LOGIN, MCP, Ask, Op, by_path
+from lamplighter.api.routes import DOCS, DOCUMENT, LOGIN, MCP, Handler, Operation, by_path
 from lamplighter.api.sessions import approvals
 from lamplighter.domain.actions.approval import Approval
 from lamplighter.domain.errors import Conflict, Invalid, NotFound, Stale, Unavailable
 from lamplighter.domain.memory.memory import Memory
 from lamplighter.domain.memory.review import Review
 from lamplighter.formats import serialize
-from lamplighter.repository.store.driver import OperationalError, Unsound, disk_is_full
+from lamplighter.repository.store.driver import OperationalError, UnsoundDatabase, disk_is_full
 from lamplighter.telemetry import about
 from lamplighter.usecases.access.recording import recorded
 
-FOREVER: Final = "public, max-age=31536000, immutable"
+IMMUTABLE: Final = "public, max-age=31536000, immutable"
 NO_PAGES: Final = ("favicon.ico", "robots.txt")  # machines ask for these
-MISSING: Final = (
+APP_MISSING: Final = (
     "The app has not been built. In a checkout `make up` builds it; the API works without it."
 )
 
@@ -51,7 +51,7 @@ class Assets(StaticFiles):
     def file_response(self, *given: object, **more: object) -> Response:
         """Answer with a file that never changes."""
         response = super().file_response(*given, **more)  # type: ignore[arg-type]
-        response.headers["Cache-Control"] = FOREVER
+        response.headers["Cache-Control"] = IMMUTABLE
         return response
 
 
@@ -67,7 +67,7 @@ def routes(web: Path) -> list[BaseRoute]:
         if path in NO_PAGES:
             raise HTTPException(404, f"There is nothing at /{path}.")
         if not page.is_file():
-            return Response(MISSING, 503, media_type="text/plain")
+            return Response(APP_MISSING, 503, media_type="text/plain")
         return FileResponse(page, headers={"Cache-Control": "no-cache"})
 
     assets = Assets(directory=web / "assets", check_dir=False)
@@ -115,7 +115,7 @@ class Jobs:
             logger.error("Work on %s ended: %s", name, error, exc_info=error)
 
 
-FULL: Final = (
+DISK_FULL: Final = (
     "There is no space left where the database is kept. Nothing was changed; "
     "free some space and try again."
 )
@@ -123,11 +123,11 @@ ACT: Final = "Lamplighter-Act"
 """The header of an answer that names the act of the request: it can be undone by that."""
 METHODS: Final = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE")
 
-Opening = Callable[[], AbstractAsyncContextManager[Door]]
+OpenContext = Callable[[], AbstractAsyncContextManager[ApiContext]]
 
 
 def create_app(
-    opening: Opening,
+    opening: OpenContext,
     *,
     web_directory: Path,
     hosts: tuple[str, ...] = (),
@@ -143,9 +143,9 @@ def create_app(
         async with opening() as here:
             app.state.door = here
             app.state.callers = callers = Callers(here.db, here.now)
-            app.state.attempts = Attempts()
+            app.state.attempts = LoginAttempts()
             app.state.jobs = jobs = Jobs()
-            app.state.desk = desk_of(here)
+            app.state.desk = memory_service_context(here)
             tasks = [asyncio.create_task(work) for work in (here.hub.follow(), callers.note())]
             yield
             await jobs.end()
@@ -157,11 +157,11 @@ def create_app(
     return Starlette(
         routes=[
             *api_routes(),
-            *agentops.mounted(),
+            *agentops.mounted_routes(),
             *_mcp_routes(mcp),
             *routes(web_directory),
         ],
-        middleware=[Middleware(Observed), Middleware(Guard, hosts=hosts)],
+        middleware=[Middleware(RequestLog), Middleware(Guard, hosts=hosts)],
         exception_handlers=_answers(),
         lifespan=lifespan,
     )
@@ -182,9 +182,9 @@ def _answers() -> dict[Any, ExceptionHandler]:
     }
 
 
-def desk_of(here: Door) -> Desk:
+def memory_service_context(here: ApiContext) -> MemoryServiceContext:
     """Return what the contract of AgentOps works with in this process."""
-    return Desk(
+    return MemoryServiceContext(
         db=here.db,
         now=here.now,
         redact=here.redact,
@@ -211,7 +211,7 @@ def _mcp_routes(mcp: ASGIApp | None) -> list[BaseRoute]:
     return [] if mcp is None else [Route(path, mcp) for path in (MCP, f"{MCP}/")]
 
 
-def _by_method(ops: Mapping[str, Op]) -> Ask:
+def _by_method(ops: Mapping[str, Operation]) -> Handler:
     async def ask(request: Request) -> Response:
         op = ops.get("GET" if request.method == "HEAD" else request.method)
         if op is None:
@@ -246,15 +246,15 @@ async def _on_conflict(request: Request, error: Exception) -> Response:
 
 async def _on_stale(request: Request, error: Exception) -> Response:
     assert isinstance(error, Stale)
-    current = await _as_shown(request, error.current)
+    current = await _serialize_row(request, error.current)
     return problem(412, str(error), headers={"ETag": etag(current)}, current=current)
 
 
-async def _as_shown(request: Request, row: object) -> dict[str, Any]:
+async def _serialize_row(request: Request, row: object) -> dict[str, Any]:
     if isinstance(row, Review):
-        return await reviews.case(door(request).db, row)
+        return await reviews.review_case_out(api_context(request).db, row)
     if isinstance(row, Approval):
-        return await approvals.case(door(request), row)
+        return await approvals.approval_case_out(api_context(request), row)
     assert isinstance(row, Memory)
     return serialize.memory(row)
 
@@ -266,9 +266,11 @@ async def _on_unavailable(request: Request, error: Exception) -> Response:
 async def _on_locked(request: Request, error: Exception) -> Response:
     logger.warning("The database could not be used for %s: %s", request.url.path, error)
     if disk_is_full(error):
-        return problem(507, FULL)
-    if isinstance(error, Unsound):
-        return problem(503, door(request).db.problem or str(error), headers={"Retry-After": "30"})
+        return problem(507, DISK_FULL)
+    if isinstance(error, UnsoundDatabase):
+        return problem(
+            503, api_context(request).db.problem or str(error), headers={"Retry-After": "30"}
+        )
     detail = "The database cannot be used now. Nothing was changed; try again."
     return problem(503, detail, headers={"Retry-After": "2"})
 

@@ -4,13 +4,13 @@ from typing import Annotated, Any
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
-from lamplighter.domain.services.cooldown import Outcome
+from lamplighter.domain.services.cooldown import UseOutcome
 from lamplighter.domain.services.service import ActionKind
 
 Limit = Annotated[int, Meta(ge=1, le=200)]
 Name = Annotated[str, Meta(max_length=200)]
 Seq = Annotated[int, Meta(ge=0, le=2**63 - 1)]
-Words = Annotated[str, Meta(max_length=500, pattern=r"^[^\x00]*$")]
+ShortText = Annotated[str, Meta(max_length=500, pattern=r"^[^\x00]*$")]
 Tier = Annotated[int, Meta(ge=1, le=3)]
 
 
@@ -36,11 +36,11 @@ class Empty(Struct):
     """An empty object."""
 
 
-class Nothing(Struct):
+class NoParameters(Struct):
     """No parameters."""
 
 
-class Slot(Struct):
+class SlotOut(Struct):
     """The usage of one cooldown of a service; `frees_at` if no slot is free."""
 
     action: ActionKind
@@ -50,14 +50,14 @@ class Slot(Struct):
     frees_at: str | None
 
 
-class Use(Struct):
+class UseOut(Struct):
     """One use of a cooldown, or its refusal."""
 
     id: int
     service: str
     action: ActionKind
     name: str
-    outcome: Outcome
+    outcome: UseOutcome
     text: str
     attempts: int
     session_id: int | None

@@ -25,9 +25,9 @@ from lamplighter.api.access import login_page
 from lamplighter.api.access.callers import Callers
 from lamplighter.api.agentops import errors as agentops_errors
 from lamplighter.api.agentops import routes as agentops
-from lamplighter.api.agentops.contract import Entry
-from lamplighter.api.context import Door
-from lamplighter.api.op import Op
+from lamplighter.api.agentops.contract import AgentOpsOperation
+from lamplighter.api.context import ApiContext
+from lamplighter.api.op import Operation
 from lamplighter.api.responses import problem
 from lamplighter.api.routes import (
     ANY,
@@ -45,13 +45,13 @@ from lamplighter.domain.access.access import Caller
 from lamplighter.repository.store.driver import Error
 
 IDLE_SECONDS: Final = 10.0
-WHOLE_SECONDS: Final = 120.0
+BODY_SECONDS: Final = 120.0
 DRAIN_SECONDS: Final = 2.0
 DRAIN_BYTES: Final = 4_000_000
-LATE: Final = "The body did not arrive in time."
+BODY_TIMEOUT: Final = "The body did not arrive in time."
 
 
-class Body:
+class RequestBody:
     """Passes a body on; of one that was answered before its end the rest is cut off.
 
     Starlette's own limit of the size answers in other words.
@@ -68,12 +68,12 @@ class Body:
         if not self._arriving:
             return await self._receive()
         now = asyncio.get_running_loop().time()
-        self._until = self._until or now + WHOLE_SECONDS
+        self._until = self._until or now + BODY_SECONDS
         try:
             async with asyncio.timeout_at(min(now + IDLE_SECONDS, self._until)):
                 message = await self._part()
         except TimeoutError:
-            raise HTTPException(408, LATE) from None
+            raise HTTPException(408, BODY_TIMEOUT) from None
         if self._size > self._most:
             raise HTTPException(413, f"The body is larger than {self._most:,} bytes.")
         return message
@@ -146,17 +146,17 @@ LOOPBACK: Final = ("127.0.0.1", "localhost", "[::1]")
 MAX_BODY_BYTES: Final = 1_000_000
 MAX_IMPORT_BYTES: Final = 16_000_000
 MAX_QUERY_BYTES: Final = 8_192
-ELSEWHERE: Final = ("cross-site", "same-site")
+CROSS_SITES: Final = ("cross-site", "same-site")
 APP_ROUTES: Final = ("page", "assets")
-DESCRIBED: Final = (DOCUMENT, DOCS, f"{agentops.PREFIX}/openapi.json")
-ACROSS: Final = (
+DESCRIPTION_PATHS: Final = (DOCUMENT, DOCS, f"{agentops.PREFIX}/openapi.json")
+NEEDS_EVERY_PROJECT: Final = (
     "This is of every project, and you are bound to one: the tools over MCP find and keep its own."
 )
 SAFE: Final = ("GET", "HEAD", "OPTIONS")
 
 
-Stopped = Callable[[Scope, Headers], Awaitable[Response | None]]
-Known = Mapping[str, Op] | Mapping[str, Entry]
+AccessCheck = Callable[[Scope, Headers], Awaitable[Response | None]]
+Operations = Mapping[str, Operation] | Mapping[str, AgentOpsOperation]
 
 
 class Guard:
@@ -171,11 +171,11 @@ class Guard:
         app: ASGIApp,
         hosts: Sequence[str] = (),
         *,
-        stopped: Stopped | None = None,
-        theirs: Callable[[str], bool] = agentops.below,
+        stopped: AccessCheck | None = None,
+        theirs: Callable[[str], bool] = agentops.is_contract_path,
     ) -> None:
         self._app, self._theirs = app, theirs
-        self._stopped = stopped or _stopped
+        self._stopped = stopped or _check_access
         names = "|".join(map(re.escape, (*LOOPBACK, *hosts)))
         self._known = re.compile(rf"(?:{names})(?::\d{{1,5}})?")
 
@@ -201,10 +201,10 @@ class Guard:
         answer = await self._answer(scope, headers)
         theirs = self._theirs(scope["path"])
         larger = theirs and scope["path"].endswith("/import")
-        body = Body(headers, receive, MAX_IMPORT_BYTES if larger else MAX_BODY_BYTES)
+        body = RequestBody(headers, receive, MAX_IMPORT_BYTES if larger else MAX_BODY_BYTES)
         send = body.sending(send)
         if answer:
-            told = agentops_errors.theirs(answer) if theirs else answer
+            told = agentops_errors.translate_problem(answer) if theirs else answer
             await told(scope, body.receive, marked)
             return
         await self._pass_on(scope, body.receive, marked)
@@ -218,7 +218,7 @@ class Guard:
     async def _answer(self, scope: Scope, headers: Headers) -> Response | None:
         """Return the answer to what may not pass; None lets it."""
         if self._theirs(scope["path"]):
-            agentops.without_slashes(scope)
+            agentops.collapse_slashes(scope)
         refusal = self._refusal(scope, headers)
         if refusal:
             return problem(403, refusal)
@@ -228,17 +228,17 @@ class Guard:
 
     def _refusal(self, scope: Scope, headers: Headers) -> str | None:
         host = ", ".join(headers.getlist("host"))  # of two we could not tell which is meant
-        if not (self._known.fullmatch(host.lower()) or _reached_at(scope) == host):
+        if not (self._known.fullmatch(host.lower()) or _local_port(scope) == host):
             return f"This server is not {host!r}; ask for it as {' or '.join(LOOPBACK[:2])}."
         origin = headers.get("origin")
-        if origin is not None and _place(origin) != host.lower():
+        if origin is not None and _host_of(origin) != host.lower():
             return "Another site may not ask this one."
-        if scope["method"] not in SAFE and headers.get("sec-fetch-site") in ELSEWHERE:
+        if scope["method"] not in SAFE and headers.get("sec-fetch-site") in CROSS_SITES:
             return "Another site may not change anything here."
         return None
 
 
-def _reached_at(scope: Scope) -> str | None:
+def _local_port(scope: Scope) -> str | None:
     """Return the number that a connection came in by, as a Host names it.
 
     A probe of a cluster asks so. No name can be made to point here by it: it is none.
@@ -249,35 +249,37 @@ def _reached_at(scope: Scope) -> str | None:
     return f"[{address}]:{port}" if ":" in address else f"{address}:{port}"
 
 
-async def _stopped(scope: Scope, headers: Headers) -> Response | None:
+async def _check_access(scope: Scope, headers: Headers) -> Response | None:
     """Return the answer to who may not ask this; None lets them pass."""
     path = scope["path"]
-    ops = _known(path)
+    ops = _operations_at(path)
     if path == LOGIN or (ops and all(op.scope is None for op in ops.values())):
         return None
     callers: Callers = scope["app"].state.callers
     try:
-        if path.startswith(webhooks.BELOW):
+        if path.startswith(webhooks.WEBHOOK_PREFIX):
             caller = await _monitor(scope, callers, headers)
         else:
             caller = await callers.find(scope, headers)
     except (Error, TimeoutError):
-        here: Door = scope["app"].state.door
+        here: ApiContext = scope["app"].state.door
         detail = here.db.problem or "The database cannot be read now; try again."
         return problem(503, detail, headers={"Retry-After": "2"})
-    if path.startswith(webhooks.BELOW) and webhooks.closed(scope["app"].state.door, caller):
+    if path.startswith(webhooks.WEBHOOK_PREFIX) and webhooks.is_closed(
+        scope["app"].state.door, caller
+    ):
         return problem(503, webhooks.CLOSED)
     if path.rstrip("/") == MCP:
-        return _no_tools(scope, caller)
+        return _check_tool_access(scope, caller)
     if caller is None:
-        return _unknown(scope, headers)
-    if caller.kind == "login" and scope["method"] not in SAFE and not _from_our_page(headers):
+        return _challenge(scope, headers)
+    if caller.kind == "login" and scope["method"] not in SAFE and not _is_same_origin(headers):
         return problem(403, "A browser that is logged in may change things from our pages only.")
     scope.setdefault("state", {})["caller"] = caller
-    return _refused(scope, ops, caller)
+    return _check_scope(scope, ops, caller)
 
 
-def _no_tools(scope: Scope, caller: Caller | None) -> Response | None:
+def _check_tool_access(scope: Scope, caller: Caller | None) -> Response | None:
     """Return the answer to who may not use the tools; a browser's login is no client's."""
     if caller is None or caller.kind == "login":
         detail = "Send a token: Authorization: Bearer lamp_… (`lamplighter token create`)."
@@ -291,22 +293,22 @@ def _no_tools(scope: Scope, caller: Caller | None) -> Response | None:
 
 async def _monitor(scope: Scope, callers: Callers, headers: Headers) -> Caller | None:
     """Return who hands an alert in; a monitor shows a token of its own."""
-    here: Door = scope["app"].state.door
-    words = webhooks.shown(headers)
+    here: ApiContext = scope["app"].state.door
+    words = webhooks.request_token(headers)
     known = webhooks.monitor(words, here.webhook_token)
     if known or webhooks.HEADER not in headers:
         return known or await callers.find(scope, headers)
     return await callers.bearer(words)
 
 
-def _known(path: str) -> Known | None:
+def _operations_at(path: str) -> Operations | None:
     """Return what can be asked at an address, by method: of our API, or of AgentOps' contract."""
-    if agentops.below(path):
-        return agentops.entries_at(path.removeprefix(agentops.PREFIX))
+    if agentops.is_contract_path(path):
+        return agentops.operations_at(path.removeprefix(agentops.PREFIX))
     return ops_at(path)
 
 
-def _refused(scope: Scope, ops: Known | None, caller: Caller) -> Response | None:
+def _check_scope(scope: Scope, ops: Operations | None, caller: Caller) -> Response | None:
     """Return the answer to a caller who may not ask this."""
     method, path = scope["method"], scope["path"]
     if ops:
@@ -314,47 +316,47 @@ def _refused(scope: Scope, ops: Known | None, caller: Caller) -> Response | None
         if op and op.scope != ANY and not (op.scope and caller.may(op.scope)):
             detail = f"This needs the scope {op.scope}; you hold {', '.join(caller.scopes)}."
             return problem(403, detail)
-        if isinstance(op, Op) and op.across and caller.bound:
-            return problem(403, ACROSS)
+        if isinstance(op, Operation) and op.across and caller.bound:
+            return problem(403, NEEDS_EVERY_PROJECT)
         return None
-    if method not in PAGE_METHODS and not _below_api(path):
+    if method not in PAGE_METHODS and not _is_api_path(path):
         detail = "The app is read here; its API is what takes changes."
         return problem(405, detail, headers={"Allow": ", ".join(PAGE_METHODS)})
-    if path not in DESCRIBED and (_below_api(path) or not _of_the_app(scope)):
+    if path not in DESCRIPTION_PATHS and (_is_api_path(path) or not _is_app_route(scope)):
         return problem(404, f"There is nothing at {path}.")
     return None
 
 
-def _of_the_app(scope: Scope) -> bool:
+def _is_app_route(scope: Scope) -> bool:
     """Whether the route that would answer is one of the app's, its page and its files."""
     routes = (each for each in scope["app"].routes if each.matches(scope)[0] is not Match.NONE)
     return getattr(next(routes, None), "name", "") in APP_ROUTES
 
 
-def _unknown(scope: Scope, headers: Headers) -> Response:
+def _challenge(scope: Scope, headers: Headers) -> Response:
     """Answer who is nobody here: a browser gets the page to log in by, at the same address."""
     path = scope["path"]
-    page = path == DOCS or (not _below_api(path) and ops_at(path) is None)
-    if page and scope["method"] in PAGE_METHODS and login_page.wanted(headers):
+    page = path == DOCS or (not _is_api_path(path) and ops_at(path) is None)
+    if page and scope["method"] in PAGE_METHODS and login_page.accepts_html(headers):
         query = scope["query_string"].decode("ascii", "replace")
         here = f"{path}?{query}" if query else path
-        if headers.get("sec-fetch-site") in ELSEWHERE:  # whence no cookie of ours is shown
-            return login_page.onward(here, "Opening Lamplighter", 401)
+        if headers.get("sec-fetch-site") in CROSS_SITES:  # whence no cookie of ours is shown
+            return login_page.redirect_page(here, "Opening Lamplighter", 401)
         return login_page.answer(401, onward=here)
     detail = "Log in, or send a token: Authorization: Bearer lamp_…"
     return problem(401, detail, headers={"WWW-Authenticate": "Bearer"})
 
 
-def _from_our_page(headers: Headers) -> bool:
+def _is_same_origin(headers: Headers) -> bool:
     """Whether a browser says that a page of ours asks; an Origin that is not ours has failed."""
     return "origin" in headers or headers.get("sec-fetch-site") == "same-origin"
 
 
-def _below_api(path: str) -> bool:
-    return path == API or path.startswith(f"{API}/") or agentops.below(path)
+def _is_api_path(path: str) -> bool:
+    return path == API or path.startswith(f"{API}/") or agentops.is_contract_path(path)
 
 
-def _place(origin: str) -> str | None:
+def _host_of(origin: str) -> str | None:
     try:
         return urlsplit(origin).netloc.lower()
     except ValueError:

@@ -14,14 +14,14 @@ from lamplighter.domain.change import Change
 from lamplighter.formats import serialize
 from lamplighter.repository import Database
 from lamplighter.repository.feed import changes
-from lamplighter.repository.feed.signals import Waking
+from lamplighter.repository.feed.signals import ChangeSignal
 from lamplighter.repository.store.driver import Error, severity
 
 logger = logging.getLogger(__name__)
 
-RING: Final = 2_000
-PATIENCE_SECONDS: Final = 60.0
-AGAIN_SECONDS: Final = 0.5
+BUFFERED_CHANGES: Final = 2_000
+WAIT_SECONDS: Final = 60.0
+RETRY_SECONDS: Final = 0.5
 
 Frame = tuple[int, bytes]
 _encode = msgspec.json.Encoder().encode
@@ -37,28 +37,28 @@ class Follower:
 class Hub:
     """Follows the change feed for all clients of this process."""
 
-    def __init__(self, db: Database, listener: Waking) -> None:
+    def __init__(self, db: Database, listener: ChangeSignal) -> None:
         self._db, self._listener = db, listener
-        self._ring: deque[Frame] = deque(maxlen=RING)
+        self._ring: deque[Frame] = deque(maxlen=BUFFERED_CHANGES)
         self._next: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self.seq = 0
         self.followers: set[Follower] = set()
 
     async def follow(self) -> None:
         """Read what is new each time the database may hold something, for ever."""
-        self.seq = await changes.last(self._db)
+        self.seq = await changes.last_seq(self._db)
         while True:
             try:
                 await self._read()
             except Error as error:
                 logger.log(severity(error), "The change feed cannot be read now: %s", error)
-                await asyncio.sleep(AGAIN_SECONDS)
+                await asyncio.sleep(RETRY_SECONDS)
                 continue
             except Exception:  # whatever it is, every screen hangs on this
                 logger.exception("The change feed could not be read; trying again.")
-                await asyncio.sleep(AGAIN_SECONDS)
+                await asyncio.sleep(RETRY_SECONDS)
                 continue
-            await self._listener.wait(PATIENCE_SECONDS)
+            await self._listener.wait(WAIT_SECONDS)
 
     @contextmanager
     def following(self, seq: int) -> Iterator[Follower]:
@@ -95,7 +95,7 @@ class Hub:
             waiting.set_result(None)
 
     async def _read(self) -> None:
-        while found := await changes.since(self._db, self.seq):
+        while found := await changes.list_after(self._db, self.seq):
             self._ring.extend((change.seq, frame(change)) for change in found)
             self.seq = found[-1].seq
             self.wake()
@@ -117,5 +117,5 @@ def as_json(change: Change) -> dict[str, object]:
         "op": change.op,
         "version": change.version,
         "row": change.row,
-        "at": serialize.at(change.at),
+        "at": serialize.format_moment(change.at),
     }

@@ -18,8 +18,8 @@ _KINDS: Final = {
     "object": "an object",
     "null": "null",
 }
-Say = Callable[[re.Match[str]], str]
-_FORMS: Final[tuple[tuple[re.Pattern[str], Say], ...]] = (
+Rewrite = Callable[[re.Match[str]], str]
+_FORMS: Final[tuple[tuple[re.Pattern[str], Rewrite], ...]] = (
     (
         re.compile(r"Expected `(.+)`, got `(.+)`"),
         lambda found: f"is {_kind(found[2])}, not {_kind(found[1])}",
@@ -37,14 +37,14 @@ _FORMS: Final[tuple[tuple[re.Pattern[str], Say], ...]] = (
 )
 
 
-def in_words(message: str, kind: Any) -> str:
+def explain_error(message: str, kind: Any) -> str:
     """Turn the message of a failed conversion to `kind` into words."""
     found = _AT.search(message)
     where = f" (at {found[1].lstrip('.')})" if found and found[1] else ""
-    return _said(_AT.sub("", message), _within(kind, found[1] if found else "")) + where
+    return _explain(_AT.sub("", message), _kind_at(kind, found[1] if found else "")) + where
 
 
-def _within(kind: Any, path: str) -> Any:
+def _kind_at(kind: Any, path: str) -> Any:
     """Return the kind of the value that a path leads to; of a list, that of the list."""
     for name in _NAME.findall(path):
         fields = [each for form in _structs(kind) for each in msgspec.structs.fields(form)]
@@ -67,7 +67,7 @@ def choices(kind: Any) -> list[str]:
     return [word for each in get_args(kind) for word in choices(each)]
 
 
-def _said(message: str, kind: Any) -> str:
+def _explain(message: str, kind: Any) -> str:
     if message.startswith("Invalid enum value"):
         return f"is not one of {', '.join(choices(kind))}"
     for form, say in _FORMS:

@@ -8,14 +8,14 @@ import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
-Ask = Callable[[Request], Awaitable[Response]]
+Handler = Callable[[Request], Awaitable[Response]]
 V1: Final = "/api/v1"
 ANY: Final = "any"
 """Whoever is somebody may ask: a login or a token of whatever scopes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Op:
+class Operation:
     """One thing that can be asked: how, where, by whom, with what, and what comes back.
 
     `scope` is what a caller must hold; None lets everybody in. `or_gives` is what comes
@@ -26,7 +26,7 @@ class Op:
     method: str
     path: str
     scope: str | None
-    ask: Ask
+    ask: Handler
     about: str
     gives: type[msgspec.Struct] | None
     or_gives: tuple[type[msgspec.Struct], ...] = ()
@@ -43,10 +43,12 @@ def op(
     method: str,
     path: str,
     scope: str,
-    ask: Ask,
+    ask: Handler,
     about: str,
     gives: type[msgspec.Struct] | None,
     **more: Any,
-) -> Op:
+) -> Operation:
     """Return an entry below /api/v1."""
-    return Op(method=method, path=V1 + path, scope=scope, ask=ask, about=about, gives=gives, **more)
+    return Operation(
+        method=method, path=V1 + path, scope=scope, ask=ask, about=about, gives=gives, **more
+    )

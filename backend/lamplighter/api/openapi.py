@@ -12,7 +12,7 @@ from starlette.responses import HTMLResponse, Response
 from lamplighter import __version__
 from lamplighter.api import common_shapes
 from lamplighter.api.responses import PROBLEM, answer
-from lamplighter.api.routes import OPS, Op
+from lamplighter.api.routes import OPS, Operation
 
 _REF: Final = "#/components/schemas/{name}"
 _IN_PATH: Final = re.compile(r"\{(\w+)(:int)?\}")
@@ -65,7 +65,7 @@ def openapi() -> dict[str, Any]:
     }
 
 
-def _operation(op: Op, components: dict[str, Any]) -> dict[str, Any]:
+def _operation(op: Operation, components: dict[str, Any]) -> dict[str, Any]:
     words = re.sub("[^a-zA-Z]+", "_", op.path.replace(":int", ""))
     found: dict[str, Any] = {
         "operationId": f"{op.method.lower()}{words}",
@@ -81,7 +81,7 @@ def _operation(op: Op, components: dict[str, Any]) -> dict[str, Any]:
     return found
 
 
-def _parameters(op: Op, components: dict[str, Any]) -> list[dict[str, Any]]:
+def _parameters(op: Operation, components: dict[str, Any]) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = []
     for name, kind in _IN_PATH.findall(op.path):
         schema = _ID if kind else {"type": "string"}
@@ -97,7 +97,7 @@ def _parameters(op: Op, components: dict[str, Any]) -> list[dict[str, Any]]:
     return found
 
 
-def _responses(op: Op) -> dict[str, Any]:
+def _responses(op: Operation) -> dict[str, Any]:
     good: dict[str, Any] = {"description": op.about}
     if op.gives:
         refs = [{"$ref": _REF.format(name=each.__name__)} for each in (op.gives, *op.or_gives)]
@@ -140,7 +140,7 @@ def _page() -> str:
     )
 
 
-def _readable(op: Op) -> str:
+def _readable(op: Operation) -> str:
     path = op.path.replace(":int", "")
     names = [field.encode_name for field in msgspec.structs.fields(op.query)] if op.query else []
     return f"{path} ?{' '.join(names)}" if names else path

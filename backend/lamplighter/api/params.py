@@ -9,14 +9,14 @@ from starlette.convertors import Convertor, register_url_convertor
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
-from lamplighter.api.messages import in_words
+from lamplighter.api.messages import explain_error
 from lamplighter.api.responses import read_cursor
-from lamplighter.domain.errors import Invalid, Wrong
+from lamplighter.domain.errors import Invalid, InvalidField
 
 S = TypeVar("S", bound=msgspec.Struct)
 T = TypeVar("T")
 
-Rules = Callable[[Mapping[str, Any]], list[Wrong]]
+Rules = Callable[[Mapping[str, Any]], list[InvalidField]]
 
 MAX_ID: Final = 2**63 - 1
 _ID_DIGITS: Final = 100
@@ -55,7 +55,7 @@ async def body(request: Request, form: type[S], also: Rules = lambda _: []) -> S
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise HTTPException(400, f"The body is not JSON: {error}") from error
     if not isinstance(given, dict):
-        raise Invalid(Wrong("body", "is not an object"))
+        raise Invalid(InvalidField("body", "is not an object"))
     return _read(given, form, strict=True, also=also)
 
 
@@ -63,12 +63,12 @@ def query(request: Request, form: type[S]) -> S:
     """Read the query; Invalid names each parameter that is unknown, repeated or wrong."""
     lists = {field.name for field in msgspec.structs.fields(form) if _is_list(field.type)}
     given: dict[str, Any] = {}
-    wrong: list[Wrong] = []
+    wrong: list[InvalidField] = []
     for name, value in request.query_params.multi_items():
         if name in lists:
             given.setdefault(name, []).append(value)
         elif name in given:
-            wrong.append(Wrong(name, "is given more than once"))
+            wrong.append(InvalidField(name, "is given more than once"))
         else:
             given[name] = value
     return _read(given, form, strict=False, wrong=wrong)
@@ -87,7 +87,7 @@ def position(cursor: str | None) -> list[Any] | None:
     try:
         return None if cursor is None else read_cursor(cursor)
     except ValueError as error:
-        raise Invalid(Wrong("cursor", str(error))) from error
+        raise Invalid(InvalidField("cursor", str(error))) from error
 
 
 def part_of(items: Sequence[T], cursor: str | None, limit: int) -> tuple[list[T], list[int] | None]:
@@ -95,7 +95,7 @@ def part_of(items: Sequence[T], cursor: str | None, limit: int) -> tuple[list[T]
     given = position(cursor)
     begins = [0] if given is None else given
     if len(begins) != 1 or not isinstance(begins[0], int) or begins[0] < 0:
-        raise Invalid(Wrong("cursor", "is not a cursor of this list"))
+        raise Invalid(InvalidField("cursor", "is not a cursor of this list"))
     ends = begins[0] + limit
     return list(items[begins[0] : ends]), [ends] if ends < len(items) else None
 
@@ -114,22 +114,22 @@ def _read(
     form: type[S],
     *,
     strict: bool,
-    wrong: Sequence[Wrong] = (),
+    wrong: Sequence[InvalidField] = (),
     also: Rules = lambda _: [],
 ) -> S:
     problems = list(wrong)
     fields = {field.encode_name: field for field in msgspec.structs.fields(form)}
-    problems += [Wrong(name, "is not known here") for name in given if name not in fields]
+    problems += [InvalidField(name, "is not known here") for name in given if name not in fields]
     values: dict[str, Any] = {}
     for name, field in fields.items():
         if name not in given:
             if field.required:
-                problems.append(Wrong(name, "is missing"))
+                problems.append(InvalidField(name, "is missing"))
             continue
         try:
             values[field.name] = msgspec.convert(given[name], field.type, strict=strict)
         except msgspec.ValidationError as error:
-            problems.append(Wrong(name, in_words(str(error), field.type)))
+            problems.append(InvalidField(name, explain_error(str(error), field.type)))
     if problems:
         raise Invalid(*problems, *also(values))
     return form(**values)

@@ -20,11 +20,11 @@ PAGE: Final = "page"
 UNKNOWN: Final = "unknown"
 STREAM: Final = "text/event-stream"
 METHODS: Final = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
-_SANE: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:-]{0,127}")
-_CARRIED: Final = ("traceparent", "tracestate")
+_VALID_ID: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:-]{0,127}")
+_TRACE_HEADERS: Final = ("traceparent", "tracestate")
 
 
-class Observed:
+class RequestLog:
     """Lets each request be known by an id, and counts it; stands before everything else."""
 
     def __init__(self, app: ASGIApp) -> None:
@@ -37,14 +37,14 @@ class Observed:
             return
         headers = Headers(scope=scope)
         given = headers.get(ID, "")
-        known = given if _SANE.fullmatch(given) else token_hex(16)
+        known = given if _VALID_ID.fullmatch(given) else token_hex(16)
         scope.setdefault("state", {})[REQUEST] = known
         method = scope["method"] if scope["method"] in METHODS else UNKNOWN
         with (
             telemetry.about(request=known),
-            telemetry.span(method, kind="server", parent=_carried(headers)) as span,
+            telemetry.span(method, kind="server", parent=_trace_context(headers)) as span,
         ):
-            answered = Answered(scope, method, span, known)
+            answered = RequestRecord(scope, method, span, known)
             try:
                 await self._app(scope, receive, answered.sending(send))
             except BaseException:
@@ -54,7 +54,7 @@ class Observed:
                 answered.over()
 
 
-class Answered:
+class RequestRecord:
     """How one request is answered; a stream counts as answered when it begins."""
 
     def __init__(self, scope: Scope, method: str, span: telemetry.Span, known: str) -> None:
@@ -102,18 +102,18 @@ def route_of(scope: Scope) -> str:
     route = scope.get("route")
     if route is None:  # the guard answered
         ops = ops_at(scope["path"])
-        return _plain(next(iter(ops.values())).path) if ops else UNKNOWN
+        return _route_template(next(iter(ops.values())).path) if ops else UNKNOWN
     if isinstance(route, Mount):
         return route.path
     if getattr(route, "name", "") == PAGE:
         return PAGE
-    return _plain(f"{scope.get('root_path', '')}{getattr(route, 'path', UNKNOWN)}")
+    return _route_template(f"{scope.get('root_path', '')}{getattr(route, 'path', UNKNOWN)}")
 
 
-def _plain(path: str) -> str:
+def _route_template(path: str) -> str:
     return path.replace(":int}", "}").replace(":path}", "}")
 
 
-def _carried(headers: Headers) -> Mapping[str, str] | None:
-    found = {name: headers[name] for name in _CARRIED if name in headers}
+def _trace_context(headers: Headers) -> Mapping[str, str] | None:
+    found = {name: headers[name] for name in _TRACE_HEADERS if name in headers}
     return found if "traceparent" in found else None

@@ -12,7 +12,7 @@ import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
-from lamplighter.domain.errors import Wrong
+from lamplighter.domain.errors import InvalidField
 from lamplighter.formats import serialize
 
 PROBLEM: Final = "application/problem+json"
@@ -75,14 +75,14 @@ def problem(
     status: int,
     detail: str = "",
     *,
-    wrong: Sequence[Wrong] = (),
+    wrong: Sequence[InvalidField] = (),
     headers: Mapping[str, str] | None = None,
     **more: Any,
 ) -> Response:
     """Answer with what went wrong and, field by field, what is wrong with the request."""
     body = {
         "type": "about:blank",
-        "title": titled(status),
+        "title": status_title(status),
         "status": status,
         "detail": detail,
         "errors": [{"field": each.field, "message": each.message} for each in wrong],
@@ -91,7 +91,7 @@ def problem(
     return Response(_encode(body), status, media_type=PROBLEM, headers=headers)
 
 
-def titled(status: int) -> str:
+def status_title(status: int) -> str:
     """Return what a status means, in words."""
     return _TITLES.get(status, "Error")
 
@@ -99,7 +99,8 @@ def titled(status: int) -> str:
 def write_cursor(position: Sequence[Any]) -> str:
     """Write a position as one opaque word."""
     parts = [
-        {"at": serialize.at(each)} if isinstance(each, datetime) else each for each in position
+        {"at": serialize.format_moment(each)} if isinstance(each, datetime) else each
+        for each in position
     ]
     return base64.urlsafe_b64encode(json.dumps(parts).encode()).decode().rstrip("=")
 

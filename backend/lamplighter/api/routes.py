@@ -11,8 +11,8 @@ from lamplighter.api.memory import journal_routes, review_routes
 from lamplighter.api.memory import routes as memories
 from lamplighter.api.op import ANY as ANY
 from lamplighter.api.op import V1 as V1
-from lamplighter.api.op import Ask as Ask
-from lamplighter.api.op import Op as Op
+from lamplighter.api.op import Handler as Handler
+from lamplighter.api.op import Operation as Operation
 from lamplighter.api.search import routes as search
 from lamplighter.api.services import event_routes, notification_routes
 from lamplighter.api.services import routes as services
@@ -49,13 +49,13 @@ MCP_SCOPE: Final = "knowledge:read"
 PAGE_METHODS: Final = ("GET", "HEAD")
 """How what is not the API may be asked: the app is read, and never written to."""
 
-_BY_PATH: Final[dict[str, dict[str, Op]]] = {}
+_BY_PATH: Final[dict[str, dict[str, Operation]]] = {}
 for _op in OPS:
     _BY_PATH.setdefault(_op.path, {})[_op.method] = _op
 _FORMS: Final = tuple((compile_path(path)[0], ops) for path, ops in _BY_PATH.items())
 
 
-def ops_at(path: str) -> dict[str, Op] | None:
+def ops_at(path: str) -> dict[str, Operation] | None:
     """Return what can be asked at an address, by method; None where the table has nothing."""
     for form, ops in _FORMS:
         if form.match(path):
@@ -63,6 +63,6 @@ def ops_at(path: str) -> dict[str, Op] | None:
     return None
 
 
-def by_path() -> dict[str, dict[str, Op]]:
+def by_path() -> dict[str, dict[str, Operation]]:
     """Return the whole table by address and method."""
     return _BY_PATH

@@ -8,32 +8,32 @@ from typing import Final
 
 from lamplighter.repository import Database, reading
 from lamplighter.repository.store.driver import Error
-from lamplighter.repository.upkeep.statistics import Figures, figures
+from lamplighter.repository.upkeep.statistics import StoreFigures, collect_figures
 
-KEPT_SECONDS: Final = 15.0
-PATIENCE_SECONDS: Final = 5.0
+CACHE_SECONDS: Final = 15.0
+TIMEOUT_SECONDS: Final = 5.0
 
 
 @dataclass(slots=True)
-class Kept:
+class CountCache:
     """What was counted last, and when; None where nothing could be."""
 
-    found: Figures | None = None
+    found: StoreFigures | None = None
     since: float | None = None
     one: asyncio.Lock = field(default_factory=asyncio.Lock)
 
-    async def at(self, db: Database, now: datetime) -> Figures | None:
+    async def at(self, db: Database, now: datetime) -> StoreFigures | None:
         """Return the figures, counted anew when they are too old."""
         async with self.one:
-            if self.since is None or time.monotonic() - self.since > KEPT_SECONDS:
-                self.found = await _counted(db, now)
+            if self.since is None or time.monotonic() - self.since > CACHE_SECONDS:
+                self.found = await _count_rows(db, now)
                 self.since = time.monotonic()
             return self.found
 
 
-async def _counted(db: Database, now: datetime) -> Figures | None:
+async def _count_rows(db: Database, now: datetime) -> StoreFigures | None:
     try:
-        async with asyncio.timeout(PATIENCE_SECONDS), reading(db):
-            return await figures(db, now=now)
+        async with asyncio.timeout(TIMEOUT_SECONDS), reading(db):
+            return await collect_figures(db, now=now)
     except (Error, TimeoutError):
         return None

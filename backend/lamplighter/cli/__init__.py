@@ -10,10 +10,10 @@ from typing import Any, Final
 import click
 
 from lamplighter import __version__
-from lamplighter.cli.common import in_words, refuse, settings_in_force
+from lamplighter.cli.common import exit_with_error, load_settings, report_errors
 from lamplighter.domain.errors import EXIT_FAILED, Busy
-from lamplighter.domain.sessions.session import ENGINES, Plan, Status, Trigger
-from lamplighter.domain.text import terminal
+from lamplighter.domain.sessions.session import ENGINES, SessionPlan, Status, Trigger
+from lamplighter.domain.text import escape_terminal
 
 # to start makes many objects that stay: to look through them again and again is a tenth of it
 gc.set_threshold(10_000, 20, 20)
@@ -67,12 +67,12 @@ def main() -> None:
     """An operations agent that remembers."""
 
 
-def _keeper(command: Callable[..., Any]) -> Callable[..., Any]:
+def _runner_option(command: Callable[..., Any]) -> Callable[..., Any]:
     return click.option("--keeper", type=int, hidden=True)(command)
 
 
 @main.command()
-@in_words
+@report_errors
 def up() -> None:
     """Run the web process and the supervisor, and keep them running."""
     import asyncio
@@ -81,8 +81,8 @@ def up() -> None:
     from lamplighter.serve import home, process_runner, web
     from lamplighter.serve.commands import access as way_in
 
-    settings = settings_in_force()
-    lexicon.in_force(settings)  # both processes would end for it
+    settings = load_settings()
+    lexicon.active_lexicon(settings)  # both processes would end for it
     web.bind(settings.host, settings.port).close()
     home.prepare(settings)
     if home.write_starter(settings):
@@ -93,39 +93,41 @@ def up() -> None:
     except Busy as error:
         click.echo(f"{error} {way_in.LOGIN}")
     bare = settings.log_format == "json"
-    keep = process_runner.Keeper(
+    keep = process_runner.ProcessRunner(
         ("web", "supervisor"),
-        lambda line: click.echo(terminal(line), err=bare),  # whoever collects it gets nothing else
-        ready=lambda: web.answers(settings),
+        lambda line: click.echo(
+            escape_terminal(line), err=bare
+        ),  # whoever collects it gets nothing else
+        ready=lambda: web.accepts_connections(settings),
         bare=bare,
     )
     sys.exit(asyncio.run(keep.run()))
 
 
 @main.command()
-@_keeper
-@in_words
+@_runner_option
+@report_errors
 def web(keeper: int | None) -> None:
     """Run the web process: the app, the API and the change feed."""
     from lamplighter.serve import process_runner as keeping
     from lamplighter.serve import web as process
 
     if keeper:
-        keeping.die_with(keeper)
-    process.run(settings_in_force(), welcome=None if keeper else click.echo)
+        keeping.exit_with_runner(keeper)
+    process.run(load_settings(), welcome=None if keeper else click.echo)
 
 
 @main.command()
-@_keeper
-@in_words
+@_runner_option
+@report_errors
 def supervisor(keeper: int | None) -> None:
     """Run the supervisor: it makes the rounds."""
     from lamplighter.serve import process_runner as keeping
     from lamplighter.serve import supervisor as rounds
 
     if keeper:
-        keeping.die_with(keeper)
-    rounds.run(settings_in_force())
+        keeping.exit_with_runner(keeper)
+    rounds.run(load_settings())
 
 
 @main.command()
@@ -135,7 +137,7 @@ def supervisor(keeper: int | None) -> None:
 @click.option("--prompt", help="What to do, in words.")
 @click.option("--dry-run", is_flag=True, help="Only say what would be done.")
 @click.option("--json", "as_json", is_flag=True, help="Print the session as JSON at the end.")
-@in_words
+@report_errors
 def run(
     tier: int,
     engine: str | None,
@@ -154,31 +156,31 @@ def run(
 
     names = None if services is None else tuple(filter(None, map(str.strip, services.split(","))))
     if prompt is not None and not prompt.strip():
-        refuse("--prompt: says nothing")
+        exit_with_error("--prompt: says nothing")
     if names == ():
-        refuse("--services: names none")
-    plan = Plan(
+        exit_with_error("--services: names none")
+    plan = SessionPlan(
         tier=tier,
         trigger=Trigger.MANUAL,
         services=names,
         prompt=prompt or "",
         dry_run=dry_run,
     )
-    ran = rounds.once(settings_in_force(), plan, engine=engine, say=_say(quiet=as_json))
+    ran = rounds.run_once(load_settings(), plan, engine=engine, say=_reporter(quiet=as_json))
     if as_json:
         click.echo(json.dumps(serialize.session(ran.first), ensure_ascii=False))
     else:
         ended = ". ".join(filter(None, (ran.last.outcome or ran.last.status, ran.last.reason)))
-        click.echo(f"Session {ran.last.id}: {terminal(ended)}", err=True)
+        click.echo(f"Session {ran.last.id}: {escape_terminal(ended)}", err=True)
     well = ran.last.status in (Status.COMPLETED, Status.ESCALATED) and not ran.person
     sys.exit(0 if well else EXIT_FAILED)
 
 
-def _say(*, quiet: bool) -> Callable[[str], None]:
+def _reporter(*, quiet: bool) -> Callable[[str], None]:
     def say(text: str) -> None:
         if not quiet:
             for line in text.splitlines():
-                click.echo(terminal(line))
+                click.echo(escape_terminal(line))
 
     return say
 
@@ -187,7 +189,7 @@ def _say(*, quiet: bool) -> Callable[[str], None]:
 @click.option("--port", type=click.IntRange(1, 65_535), help="Instead of 8080 or a free one.")
 @click.option("--seconds", type=click.FloatRange(1), help="End by itself after so long.")
 @click.option("--keep", is_flag=True, help="Leave the temporary home where it is at the end.")
-@in_words
+@report_errors
 def demo(port: int | None, seconds: float | None, *, keep: bool) -> None:
     """Show what it does: three small services that fail are found, mended and learned from."""
     from lamplighter import telemetry
@@ -199,57 +201,59 @@ def demo(port: int | None, seconds: float | None, *, keep: bool) -> None:
             port=port,
             seconds=seconds,
             keep=keep,
-            say=lambda text: click.echo("\n".join(map(terminal, text.splitlines()))),
+            say=lambda text: click.echo("\n".join(map(escape_terminal, text.splitlines()))),
         )
     )
 
 
 @main.command()
-@in_words
+@report_errors
 def migrate() -> None:
     """Bring the database to the newest revision, and mend the index of the search."""
     from lamplighter.repository.search import index_state
     from lamplighter.repository.upkeep import migrate as migration
     from lamplighter.serve import home
 
-    settings = settings_in_force()
+    settings = load_settings()
     before = migration.revision_of(settings.database_url)
     home.prepare(settings)
-    wrong = index_state.mend(settings.database_url)
+    wrong = index_state.repair(settings.database_url)
     if wrong:
-        click.echo(f"Made the index of the search anew: {terminal(wrong)}")
+        click.echo(f"Made the index of the search anew: {escape_terminal(wrong)}")
     after = migration.revision_of(settings.database_url)
     click.echo(f"At revision {after}." if before == after else f"Migrated to revision {after}.")
 
 
 @main.command()
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-@in_words
+@report_errors
 def settings(*, as_json: bool) -> None:
     """Show each setting, its value and where it comes from."""
-    from lamplighter.config.settings import describe
+    from lamplighter.config.settings import describe_settings
 
-    found = describe(settings_in_force())
+    found = describe_settings(load_settings())
     if as_json:
         click.echo(json.dumps(found, indent=2))
         return
     width = max(len(each["name"]) for each in found)
     for each in found:
-        value = terminal(each["value"]) or "(not set)"
+        value = escape_terminal(each["value"]) or "(not set)"
         click.echo(f"{each['name']:<{width}}  {value}  [{each['source']}]")
 
 
 @main.command()
-@in_words
+@report_errors
 def doctor() -> None:
     """Look at this installation and say what is wrong with it and what to do."""
-    from lamplighter.domain.services.vitals import Condition
+    from lamplighter.domain.services.vitals import VitalStatus
     from lamplighter.serve.checkup import doctor as looking
 
-    findings = looking.look(settings_in_force())
+    findings = looking.diagnose(load_settings())
     for finding in findings:
-        word = {Condition.FAILING: "BAD", Condition.WARNING: "WARN"}.get(finding.condition, "ok")
-        click.echo(f"{word:<4} {terminal(finding.words)}")
+        word = {VitalStatus.FAILING: "BAD", VitalStatus.WARNING: "WARN"}.get(
+            finding.condition, "ok"
+        )
+        click.echo(f"{word:<4} {escape_terminal(finding.words)}")
         if finding.advice:
-            click.echo(f"     {terminal(finding.advice)}")
+            click.echo(f"     {escape_terminal(finding.advice)}")
     sys.exit(0 if all(finding.ok for finding in findings) else EXIT_FAILED)

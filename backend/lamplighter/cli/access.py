@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from lamplighter.cli.common import in_words, refuse, settings_in_force
+from lamplighter.cli.common import exit_with_error, load_settings, report_errors
 from lamplighter.domain.access.access import AGENT_SCOPE, MAX_DAYS, Token
-from lamplighter.domain.text import terminal
+from lamplighter.domain.text import escape_terminal
 
 if TYPE_CHECKING:
     from lamplighter.config.settings import Settings
@@ -16,18 +16,18 @@ if TYPE_CHECKING:
 def _ready() -> "Settings":
     from lamplighter.serve.commands import access
 
-    settings = settings_in_force()
+    settings = load_settings()
     access.prepare(settings)
     return settings
 
 
 @click.command()
-@in_words
+@report_errors
 def login() -> None:
     """Print a link to log in by: it works once, within an hour."""
     from lamplighter.serve.commands import access
 
-    click.echo(access.link(_ready()))
+    click.echo(access.create_login_link(_ready()))
 
 
 @click.group()
@@ -43,7 +43,7 @@ def token() -> None:
 @click.option("--name", default="", help="What it is for.")
 @click.option("--days", type=click.IntRange(1, MAX_DAYS), help="It ends after so many days.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-@in_words
+@report_errors
 def create(
     scopes: tuple[str, ...], agent: str | None, name: str, days: int | None, *, as_json: bool
 ) -> None:
@@ -53,7 +53,9 @@ def create(
 
     words = [word for scope in scopes for word in scope.split(",")]
     if not words and agent is None:
-        refuse("--scope: is missing; with --agent it is knowledge:write unless you name others")
+        exit_with_error(
+            "--scope: is missing; with --agent it is knowledge:write unless you name others"
+        )
     words = words or [AGENT_SCOPE]
     made, secret = access.create(_ready(), name, words, days=days, agent=agent)
     if as_json:
@@ -65,13 +67,13 @@ def create(
 
 @token.command("list")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-@in_words
+@report_errors
 def list_(*, as_json: bool) -> None:
     """List tokens, newest first, without their secrets."""
     from lamplighter.formats import serialize
     from lamplighter.serve.commands import access
 
-    found = access.listed(_ready())
+    found = access.list_tokens(_ready())
     if as_json:
         click.echo(json.dumps([serialize.token(each) for each in found], ensure_ascii=False))
     else:
@@ -81,7 +83,7 @@ def list_(*, as_json: bool) -> None:
 
 @token.command()
 @click.argument("number", metavar="ID", type=click.IntRange(1, 2**63 - 1))
-@in_words
+@report_errors
 def revoke(number: int) -> None:
     """Let a token in no more."""
     from lamplighter.serve.commands import access
@@ -102,6 +104,6 @@ def _line(each: Token) -> str:
         ),
         "no end",
     )
-    name = terminal(each.name) or "(no name)"
+    name = escape_terminal(each.name) or "(no name)"
     who = f"agent {each.agent}, " if each.agent else ""
     return f"Token {each.id}: {name}, {who}{', '.join(each.scopes)}, {state}"

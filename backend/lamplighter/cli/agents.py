@@ -5,14 +5,14 @@ import sys
 
 import click
 
-from lamplighter.cli.common import in_words, settings_in_force
+from lamplighter.cli.common import load_settings, report_errors
 
 
 @click.command()
 @click.option("--agent", default="", metavar="NAME", help="Who speaks, where no token says so.")
 @click.option("--project", default="", help="What is read and kept, where nobody names another.")
 @click.option("--words", is_flag=True, help="Answer in words alone, which cost a model less.")
-@in_words
+@report_errors
 def mcp(agent: str, project: str, *, words: bool) -> None:
     """Answer MCP on standard input and output: memory for an agent, without a server.
 
@@ -21,7 +21,7 @@ def mcp(agent: str, project: str, *, words: bool) -> None:
     from lamplighter.config.settings import TOKEN
     from lamplighter.serve import clients
 
-    settings = settings_in_force()
+    settings = load_settings()
     token = os.environ.get(TOKEN, "").strip()
     clients.serve(settings, token=token, agent=agent, project=project, words=words)
 
@@ -30,12 +30,12 @@ def mcp(agent: str, project: str, *, words: bool) -> None:
 @click.option("--port", type=click.IntRange(1, 65_535), help="Instead of the one that is set.")
 @click.option("--host", help="Instead of the one that is set; beyond this machine wants tokens.")
 @click.option("--strict", is_flag=True, help="Ask for every field, as AgentOps' own service does.")
-@in_words
+@report_errors
 def memory_service(port: int | None, host: str | None, *, strict: bool) -> None:
     """Serve the memory of other agents: the REST contract of AgentOps and engram, alone."""
     from lamplighter.serve import memory_service as process
 
-    process.run(settings_in_force(), port=port, host=host, strict=strict)
+    process.run(load_settings(), port=port, host=host, strict=strict)
 
 
 @click.command()

@@ -11,31 +11,36 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from lamplighter import clock
-from lamplighter.cli.common import in_words, settings_in_force
-from lamplighter.domain.actions.approval import Answer, Approval, ApprovalState, Choice
+from lamplighter.cli.common import load_settings, report_errors
+from lamplighter.domain.actions.approval import (
+    Approval,
+    ApprovalAnswer,
+    ApprovalChoice,
+    ApprovalState,
+)
 from lamplighter.domain.errors import EXIT_FAILED, Conflict
 from lamplighter.domain.services import cooldown
-from lamplighter.domain.text import clock as clock_time
-from lamplighter.domain.text import one_line, terminal
+from lamplighter.domain.text import escape_terminal, one_line
+from lamplighter.domain.text import format_time as clock_time
 
 if TYPE_CHECKING:
-    from lamplighter.serve.commands.approvals import Case
+    from lamplighter.serve.commands.approvals import ApprovalDetails
 
 NUMBER = click.argument("number", metavar="ID", type=click.IntRange(1, 2**63 - 1))
 NOTE = click.option("--note", default="", help="Words that the session is told.")
 JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
 
-def _deciding(command: Callable[..., Any]) -> Callable[..., Any]:
+def _exit_when_closed(command: Callable[..., Any]) -> Callable[..., Any]:
     """Let a case that waits no more be exit status 1."""
 
-    @in_words
+    @report_errors
     @wraps(command)
     def run(*given: Any, **more: Any) -> Any:
         try:
             return command(*given, **more)
         except Conflict as error:
-            click.echo(f"lamplighter: {terminal(str(error))}", err=True)
+            click.echo(f"lamplighter: {escape_terminal(str(error))}", err=True)
             sys.exit(EXIT_FAILED)
 
     return run
@@ -45,7 +50,7 @@ def _deciding(command: Callable[..., Any]) -> Callable[..., Any]:
 @click.option("--all", "whole", is_flag=True, help="Those that wait no more too, newest first.")
 @JSON
 @click.pass_context
-@in_words
+@report_errors
 def approvals(context: click.Context, *, whole: bool, as_json: bool) -> None:
     """List what waits for your yes or no, or answer it.
 
@@ -56,7 +61,7 @@ def approvals(context: click.Context, *, whole: bool, as_json: bool) -> None:
 
     if context.invoked_subcommand:
         return
-    found, now = cases.listed(settings_in_force(), whole=whole), clock.now()
+    found, now = cases.list_approvals(load_settings(), whole=whole), clock.now()
     if as_json:
         click.echo(json.dumps([serialize.approval(each) for each in found], ensure_ascii=False))
         return
@@ -71,13 +76,13 @@ def approvals(context: click.Context, *, whole: bool, as_json: bool) -> None:
 @approvals.command()
 @NUMBER
 @JSON
-@in_words
+@report_errors
 def show(number: int, *, as_json: bool) -> None:
     """Show all that helps to decide on a case."""
     from lamplighter.formats import serialize
     from lamplighter.serve.commands import approvals as cases
 
-    found = cases.case(settings_in_force(), number)
+    found = cases.get_approval(load_settings(), number)
     if as_json:
         told = [serialize.memory(each) for each in found.told]
         click.echo(
@@ -85,26 +90,26 @@ def show(number: int, *, as_json: bool) -> None:
         )
         return
     _print(_lines(found.approval, now=clock.now()))
-    _print(_grounds(found, now=clock.now()))
+    _print(_evidence(found, now=clock.now()))
 
 
 @approvals.command()
 @NUMBER
 @NOTE
-@_deciding
+@_exit_when_closed
 def approve(number: int, note: str) -> None:
     """Say yes: the command runs once, now."""
-    found = _decided(number, Answer(choice=Choice.APPROVE, note=note))
-    click.echo(f"Approved: {terminal(shlex.join(found.shown))}")
+    found = _decide(number, ApprovalAnswer(choice=ApprovalChoice.APPROVE, note=note))
+    click.echo(f"Approved: {escape_terminal(shlex.join(found.shown))}")
 
 
 @approvals.command()
 @NUMBER
 @NOTE
-@_deciding
+@_exit_when_closed
 def deny(number: int, note: str) -> None:
     """Say no."""
-    _decided(number, Answer(choice=Choice.DENY, note=note))
+    _decide(number, ApprovalAnswer(choice=ApprovalChoice.DENY, note=note))
     click.echo("Denied.")
 
 
@@ -113,27 +118,27 @@ def deny(number: int, note: str) -> None:
 @NOTE
 @click.option("--approve", "at_once", is_flag=True, help="Say yes to it at once.")
 @click.argument("argv", nargs=-1)
-@_deciding
+@_exit_when_closed
 def edit(number: int, note: str, argv: tuple[str, ...], *, at_once: bool) -> None:
     """Put another command in its place: ... edit 3 -- docker restart web. Prints its number."""
     if not argv and not note:
         raise click.UsageError(f"Write the command after two dashes: ... edit {number} -- COMMAND")
-    answer = Answer(choice=Choice.EDIT, argv=argv or None, note=note)
-    found = _decided(number, answer, at_once=at_once)
+    answer = ApprovalAnswer(choice=ApprovalChoice.EDIT, argv=argv or None, note=note)
+    found = _decide(number, answer, at_once=at_once)
     click.echo(str(found.id))
     word = "Approved" if at_once else "Waits for a yes"
-    click.echo(f"{word}: {terminal(shlex.join(found.shown))}", err=True)
+    click.echo(f"{word}: {escape_terminal(shlex.join(found.shown))}", err=True)
 
 
-def _decided(number: int, answer: Answer, *, at_once: bool = False) -> Approval:
+def _decide(number: int, answer: ApprovalAnswer, *, at_once: bool = False) -> Approval:
     from lamplighter.serve.commands import approvals as cases
 
-    return cases.decide(settings_in_force(), number, answer, at_once=at_once)
+    return cases.decide(load_settings(), number, answer, at_once=at_once)
 
 
 def _print(lines: Iterator[str]) -> None:
     for line in lines:
-        click.echo(terminal(line))
+        click.echo(escape_terminal(line))
 
 
 def _lines(each: Approval, *, now: datetime) -> Iterator[str]:
@@ -157,9 +162,9 @@ def _state(each: Approval, *, now: datetime) -> str:
     return f"waits {each.seconds_left(now=now):.0f} s more"
 
 
-def _grounds(found: "Case", *, now: datetime) -> Iterator[str]:
+def _evidence(found: "ApprovalDetails", *, now: datetime) -> Iterator[str]:
     if found.standing:
-        yield f"    cooldown {cooldown.in_words(found.standing, now=now)}"
+        yield f"    cooldown {cooldown.describe_slots(found.standing, now=now)}"
     if not found.told:
         yield f"    told     nothing about {found.approval.service}"
     for each in found.told:

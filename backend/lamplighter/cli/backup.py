@@ -8,11 +8,11 @@ from pathlib import Path
 
 import click
 
-from lamplighter.cli.common import in_words, settings_in_force
+from lamplighter.cli.common import load_settings, report_errors
 from lamplighter.domain.errors import EXIT_FAILED
-from lamplighter.domain.text import terminal
+from lamplighter.domain.text import escape_terminal
 
-_KEPT = 7
+_DEFAULT_KEEP = 7
 
 
 @click.command()
@@ -20,12 +20,12 @@ _KEPT = 7
 @click.option(
     "--keep",
     type=click.IntRange(1),
-    default=_KEPT,
+    default=_DEFAULT_KEEP,
     show_default=True,
     help="Keep so many backups of this home there, and remove older ones.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON at the end, and no progress.")
-@in_words
+@report_errors
 def backup(directory: Path | None, keep: int, *, as_json: bool) -> None:
     """Back up the database, the session files and services.yaml into DIRECTORY.
 
@@ -33,14 +33,16 @@ def backup(directory: Path | None, keep: int, *, as_json: bool) -> None:
     backup is restored once, as a test. Exit status 0: made; 1: the restore test failed; 2: it
     could not be made.
     """
-    from lamplighter.repository.upkeep.copies import Damaged
+    from lamplighter.repository.upkeep.copies import DamagedCopy
     from lamplighter.serve.backup import create as backups
 
-    settings = settings_in_force()
+    settings = load_settings()
     try:
         made = backups.make(settings, directory, keep=keep, say=_progress(quiet=as_json))
-    except Damaged as error:
-        click.echo(f"lamplighter: The restore test failed: {terminal(str(error))}.", err=True)
+    except DamagedCopy as error:
+        click.echo(
+            f"lamplighter: The restore test failed: {escape_terminal(str(error))}.", err=True
+        )
         sys.exit(EXIT_FAILED)
     if as_json:
         told = {
@@ -54,15 +56,15 @@ def backup(directory: Path | None, keep: int, *, as_json: bool) -> None:
         click.echo(json.dumps(told))
         return
     for path in made.removed:
-        click.echo(f"Removed {terminal(str(path))}.", err=True)
-    click.echo(terminal(str(made.path)))
+        click.echo(f"Removed {escape_terminal(str(path))}.", err=True)
+    click.echo(escape_terminal(str(made.path)))
 
 
 @click.command()
 @click.argument("path", type=click.Path(exists=True, file_okay=False, path_type=Path))
 @click.option("--replace", is_flag=True, help="Replace what the home holds; it is put aside.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON at the end, and no progress.")
-@in_words
+@report_errors
 def restore(path: Path, *, replace: bool, as_json: bool) -> None:
     """Restore the backup at PATH into the home and its database.
 
@@ -70,7 +72,7 @@ def restore(path: Path, *, replace: bool, as_json: bool) -> None:
     """
     from lamplighter.serve.backup import restore as restoring
 
-    settings = settings_in_force()
+    settings = load_settings()
     restored = restoring.restore(settings, path, replace=replace, say=_progress(quiet=as_json))
     aside = str(restored.replaced) if restored.replaced else None
     if as_json:
@@ -83,12 +85,12 @@ def restore(path: Path, *, replace: bool, as_json: bool) -> None:
         }
         click.echo(json.dumps(found))
     elif aside:
-        click.echo(f"What was there before is in {terminal(aside)}.", err=True)
+        click.echo(f"What was there before is in {escape_terminal(aside)}.", err=True)
 
 
 def _progress(*, quiet: bool) -> Callable[[str], None]:
     def say(text: str) -> None:
         if not quiet:
-            click.echo(terminal(text), err=True)
+            click.echo(escape_terminal(text), err=True)
 
     return say

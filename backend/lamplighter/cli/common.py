@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import click
 
 from lamplighter.domain.errors import EXIT_FAILED, EXIT_UNUSABLE, Busy, Invalid, LamplighterError
-from lamplighter.domain.text import terminal
+from lamplighter.domain.text import escape_terminal
 
 if TYPE_CHECKING:
     from lamplighter.config.settings import Settings
 
 
-def in_words(command: Callable[..., Any]) -> Callable[..., Any]:
+def report_errors(command: Callable[..., Any]) -> Callable[..., Any]:
     """Let a command's errors be words and an exit status, never a traceback."""
 
     @wraps(command)
@@ -22,23 +22,23 @@ def in_words(command: Callable[..., Any]) -> Callable[..., Any]:
         try:
             return command(*given, **more)
         except Invalid as error:
-            refuse(*(f"{wrong.field}: {wrong.message}" for wrong in error.wrong))
+            exit_with_error(*(f"{wrong.field}: {wrong.message}" for wrong in error.wrong))
         except Busy as error:
-            refuse(*str(error).splitlines(), status=EXIT_FAILED)
+            exit_with_error(*str(error).splitlines(), status=EXIT_FAILED)
         except LamplighterError as error:
-            refuse(*str(error).splitlines())
+            exit_with_error(*str(error).splitlines())
 
     return run
 
 
-def refuse(*lines: str, status: int = EXIT_UNUSABLE) -> NoReturn:
+def exit_with_error(*lines: str, status: int = EXIT_UNUSABLE) -> NoReturn:
     """End, saying why it cannot be done."""
     for line in lines:
-        click.echo(f"lamplighter: {terminal(line)}", err=True)
+        click.echo(f"lamplighter: {escape_terminal(line)}", err=True)
     sys.exit(status)
 
 
-def settings_in_force() -> "Settings":
+def load_settings() -> "Settings":
     """Read the settings, set up the log, and say what is odd about them."""
     from lamplighter import telemetry
     from lamplighter.config.settings import read_settings
@@ -46,5 +46,5 @@ def settings_in_force() -> "Settings":
     settings = read_settings()
     telemetry.configure(settings.log_level, settings.log_format)
     for warning in settings.warnings:
-        click.echo(f"lamplighter: {terminal(warning)}", err=True)
+        click.echo(f"lamplighter: {escape_terminal(warning)}", err=True)
     return settings

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from lamplighter import clock
-from lamplighter.cli.common import in_words, settings_in_force
+from lamplighter.cli.common import load_settings, report_errors
 from lamplighter.domain.memory.memory import GENERAL, Memory, Source
-from lamplighter.domain.text import one_line, shortened, terminal
+from lamplighter.domain.text import escape_terminal, one_line, shorten
 
 if TYPE_CHECKING:
-    from lamplighter.formats.audit import Audit, Belief, Tally
+    from lamplighter.formats.audit import Audit, AuditedMemory, AuditTally
 
-SHOWN: Final = 20
+MAX_BELIEFS: Final = 20
 SESSIONS_SHOWN: Final = 5
 LINKED_CHARS: Final = 60
 
@@ -27,7 +27,7 @@ LINKED_CHARS: Final = 60
 @click.option("--as-of", help="As memories stood then: 2026-01-01T12:00:00Z.")
 @click.option("--against", help="Show the difference to `now` or to what session N was told.")
 @click.option("--json", "as_json_", is_flag=True, help="Print JSON.")
-@in_words
+@report_errors
 def context(
     services: str | None,
     budget: int | None,
@@ -41,7 +41,7 @@ def context(
     from lamplighter.serve.commands import context as knowing
 
     found = knowing.context(
-        settings_in_force(),
+        load_settings(),
         services=services,
         budget=budget,
         without=without,
@@ -58,34 +58,34 @@ def context(
 
 @click.command()
 @click.argument("topic")
-@click.option("--all", "whole", is_flag=True, help=f"All of it, not only the first {SHOWN}.")
+@click.option("--all", "whole", is_flag=True, help=f"All of it, not only the first {MAX_BELIEFS}.")
 @click.option("--json", "as_json_", is_flag=True, help="Print JSON.")
-@in_words
+@report_errors
 def audit(topic: str, *, whole: bool, as_json_: bool) -> None:
     """Show all that is believed on a service or where a word is said, and what it rests on."""
     from lamplighter.serve.commands import context as knowing
 
-    limit = None if whole else SHOWN
-    pages = knowing.audit(settings_in_force(), topic, limit=limit)
+    limit = None if whole else MAX_BELIEFS
+    pages = knowing.audit(load_settings(), topic, limit=limit)
     beliefs = [belief for page in pages for belief in page.beliefs]
     more = pages[0].active + pages[0].inactive - len(beliefs)
     if as_json_:
         click.echo(json.dumps(_as_json(pages[0], beliefs, more), ensure_ascii=False))
         return
     for line in _lines(pages[0], beliefs, now=clock.now()):
-        click.echo(terminal(line))
+        click.echo(escape_terminal(line))
     if more > 0:
         click.echo(f"\n{more:,} more: --all")
 
 
 def _print(text: str, *, otherwise: str) -> None:
     for line in text.splitlines():
-        click.echo(terminal(line))
+        click.echo(escape_terminal(line))
     if not text:
         click.echo(otherwise, err=True)
 
 
-def _as_json(first: "Audit", beliefs: "list[Belief]", more: int) -> dict[str, object]:
+def _as_json(first: "Audit", beliefs: "list[AuditedMemory]", more: int) -> dict[str, object]:
     from lamplighter.formats.audit import as_json
 
     return {
@@ -97,7 +97,7 @@ def _as_json(first: "Audit", beliefs: "list[Belief]", more: int) -> dict[str, ob
     }
 
 
-def _lines(first: "Audit", beliefs: "list[Belief]", *, now: datetime) -> Iterator[str]:
+def _lines(first: "Audit", beliefs: "list[AuditedMemory]", *, now: datetime) -> Iterator[str]:
     if not beliefs:
         yield f"Nothing is believed about {first.topic}."
         return
@@ -107,7 +107,7 @@ def _lines(first: "Audit", beliefs: "list[Belief]", *, now: datetime) -> Iterato
         yield from _belief(each, now)
 
 
-def _belief(each: "Belief", now: datetime) -> Iterator[str]:
+def _belief(each: "AuditedMemory", now: datetime) -> Iterator[str]:
     memory = each.memory
     state = "active" if memory.active else f"inactive ({memory.inactive_reason or 'no reason'})"
     where = memory.service or GENERAL
@@ -117,23 +117,27 @@ def _belief(each: "Belief", now: datetime) -> Iterator[str]:
         f"{state}, {memory.trust}{pinned}"
     )
     yield f"    {one_line(memory.observation)}"
-    yield _row("learned", f"{_day(memory.created_at)} from {_whom(memory)}, by {memory.source}")
-    yield from _tally("confirmed", each.confirmed, "by")
-    yield from _tally("contradicted", each.contradicted, "by")
-    yield from _ties(each)
-    yield from _tally("told", each.told, "to", otherwise="to no session")
+    yield _row(
+        "learned", f"{_day(memory.created_at)} from {_source_of(memory)}, by {memory.source}"
+    )
+    yield from _tally_lines("confirmed", each.confirmed, "by")
+    yield from _tally_lines("contradicted", each.contradicted, "by")
+    yield from _link_lines(each)
+    yield from _tally_lines("told", each.told, "to", otherwise="to no session")
     if each.falls is not None:
         due = "at the next session" if each.falls <= now else f"on {_day(each.falls)}"
         yield _row("fades", f"below 0.30 {due} unless it is confirmed")
 
 
-def _whom(memory: Memory) -> str:
+def _source_of(memory: Memory) -> str:
     if memory.session_id is not None:
         return f"session {memory.session_id} (tier {memory.tier})"
     return "a client" if memory.source in (Source.CLIENT, Source.CAPTURED) else "a person"
 
 
-def _tally(word: str, each: "Tally", how: str, *, otherwise: str = "never") -> Iterator[str]:
+def _tally_lines(
+    word: str, each: "AuditTally", how: str, *, otherwise: str = "never"
+) -> Iterator[str]:
     if not each.count:
         yield _row(word, otherwise)
         return
@@ -147,14 +151,14 @@ def _tally(word: str, each: "Tally", how: str, *, otherwise: str = "never") -> I
     yield _row(word, f"{times}, last {_day(each.voices[0].at)}, {how} {', '.join(named)}{rest}")
 
 
-def _ties(each: "Belief") -> Iterator[str]:
+def _link_lines(each: "AuditedMemory") -> Iterator[str]:
     for tie in each.links.links:
         said = "deleted" if tie.observation is None else one_line(tie.observation)
         way = f"#{tie.memory_id} {tie.what} it" if tie.inward else f"{tie.what} #{tie.memory_id}"
         aside = "" if tie.active or tie.observation is None else ", inactive"
-        yield _row("link", f"{way}: {shortened(said, LINKED_CHARS)} ({_day(tie.at)}{aside})")
+        yield _row("link", f"{way}: {shorten(said, LINKED_CHARS)} ({_day(tie.at)}{aside})")
     for case in each.cases.cases:
-        said = shortened(one_line(case.said), LINKED_CHARS)
+        said = shorten(one_line(case.said), LINKED_CHARS)
         yield _row("review", f"{case.review_id} is open, {case.kind} with #{case.other_id}: {said}")
     for what, ties, named in (
         ("links", each.links, len(each.links.links)),

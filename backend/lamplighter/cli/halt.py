@@ -2,24 +2,24 @@
 
 import click
 
-from lamplighter.cli.common import in_words, settings_in_force
-from lamplighter.domain.text import terminal
+from lamplighter.cli.common import load_settings, report_errors
+from lamplighter.domain.text import escape_terminal
 
 
 @click.command()
 @click.option("--reason", default="", help="Why; everyone is told.")
-@in_words
+@report_errors
 def halt(reason: str) -> None:
     """Halt everything at once: what runs is stopped, and nothing begins."""
     from lamplighter.serve.commands import halt as brake
 
-    click.echo(terminal(brake.pull(settings_in_force(), reason)))
+    click.echo(escape_terminal(brake.halt_all(load_settings(), reason)))
 
 
 @click.command()
-@in_words
+@report_errors
 def resume() -> None:
     """Let everything go on that was halted, in whichever way."""
     from lamplighter.serve.commands import halt as brake
 
-    click.echo(terminal(brake.release(settings_in_force())))
+    click.echo(escape_terminal(brake.resume_all(load_settings())))

@@ -9,7 +9,7 @@ from typing import IO, TYPE_CHECKING, Any, Final
 
 import click
 
-from lamplighter.cli.common import in_words, refuse, settings_in_force
+from lamplighter.cli.common import exit_with_error, load_settings, report_errors
 from lamplighter.domain.errors import EXIT_FAILED
 from lamplighter.domain.memory.memory import (
     GENERAL,
@@ -19,12 +19,12 @@ from lamplighter.domain.memory.memory import (
     Candidate,
     Category,
     Edit,
-    Kind,
     Memory,
+    MemoryKind,
     Source,
     Trust,
 )
-from lamplighter.domain.text import one_line, shortened, terminal
+from lamplighter.domain.text import escape_terminal, one_line, shorten
 
 if TYPE_CHECKING:
     from lamplighter.domain.relate import Lexicon
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 LEAST_WIDTH: Final = 20
 WHERE_CHARS: Final = 16
-TOLD: Final = (
+CHANGE_FIELDS: Final = (
     "confidence",
     "active",
     "pinned",
@@ -44,7 +44,7 @@ TOLD: Final = (
     "topic_key",
 )
 CATEGORIES: Final = click.Choice([each.value for each in Category], case_sensitive=False)
-KINDS: Final = click.Choice([each.value for each in Kind], case_sensitive=False)
+KINDS: Final = click.Choice([each.value for each in MemoryKind], case_sensitive=False)
 SCOPES: Final = click.Choice(["project", "global"])
 SORTS: Final = ("confidence", "updated", "created", "service", "category", "state", "source")
 
@@ -87,13 +87,13 @@ JSON: Final = click.option("--json", "as_json", is_flag=True, help="Print JSON."
 @click.option("--order", type=click.Choice(["asc", "desc"]))
 @click.option("--limit", type=click.IntRange(1, 10_000), default=50, show_default=True)
 @JSON
-@in_words
+@report_errors
 def list_(*, as_json: bool, **asked: Any) -> None:
     """List memories, the surest first."""
     from lamplighter.formats import serialize
     from lamplighter.serve.commands import memories
 
-    found, total = memories.listed(settings_in_force(), memories.Asked(**asked))
+    found, total = memories.list_memories(load_settings(), memories.MemoryListOptions(**asked))
     if as_json:
         items = [serialize.memory(each) for each in found]
         click.echo(json.dumps({"items": items, "total": total}, ensure_ascii=False))
@@ -117,7 +117,7 @@ def list_(*, as_json: bool, **asked: Any) -> None:
 @click.option("--scope", type=SCOPES, default="project", show_default=True)
 @click.option("--topic-key", help="What it is the current version of: config/db/pool.")
 @JSON
-@in_words
+@report_errors
 def add(words: tuple[str, ...], category: str | None, *, as_json: bool, **given: Any) -> None:
     """Add a memory of CATEGORY that says TEXT (- reads standard input)."""
     from lamplighter.serve.commands import memories
@@ -125,15 +125,15 @@ def add(words: tuple[str, ...], category: str | None, *, as_json: bool, **given:
     which, *text = (category, *words) if category else words
     candidate = Candidate(
         category=_category(which),
-        observation=_said(" ".join(text)),
+        observation=_text_argument(" ".join(text)),
         tier=0,
         session_id=None,
         source=Source.OPERATOR,
         trust=Trust.TRUSTED,
         **given,
     )
-    made = memories.add(settings_in_force(), candidate)
-    _show(made, "Added", as_json=as_json)
+    made = memories.add(load_settings(), candidate)
+    _print_memory(made, "Added", as_json=as_json)
 
 
 @click.command()
@@ -149,7 +149,7 @@ def add(words: tuple[str, ...], category: str | None, *, as_json: bool, **given:
 @click.option("--scope", type=SCOPES)
 @click.option("--topic-key", help="`--topic-key ''` takes it away.")
 @JSON
-@in_words
+@report_errors
 def edit(
     number: int, *, text: str | None, tags: tuple[str, ...], as_json: bool, **given: Any
 ) -> None:
@@ -157,14 +157,14 @@ def edit(
     from lamplighter.serve.commands import memories
 
     change = Edit(
-        observation=None if text is None else _said(text),
+        observation=None if text is None else _text_argument(text),
         tags=tuple(filter(None, tags)) if tags else None,
         **{**given, "category": Category(given["category"]) if given["category"] else None},
     )
     if change == Edit():
-        refuse("Nothing to change: say what, as in --confidence 0.9.")
-    changed = memories.edit(settings_in_force(), number, change)
-    _show(changed, "Changed", as_json=as_json)
+        exit_with_error("Nothing to change: say what, as in --confidence 0.9.")
+    changed = memories.edit(load_settings(), number, change)
+    _print_memory(changed, "Changed", as_json=as_json)
 
 
 @click.command()
@@ -172,15 +172,15 @@ def edit(
 @click.option("--soft", is_flag=True, help="Keep it in the list, inactive.")
 @click.option("--permanently", is_flag=True, help="Not into the trash: it cannot be restored.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
-@in_words
+@report_errors
 def delete(number: int, *, soft: bool, permanently: bool, yes: bool) -> None:
     """Delete a memory: it goes into the trash, and can be restored from there."""
     from lamplighter.serve.commands import memories
 
     if soft and permanently:
-        refuse("Give --soft or --permanently, not both.")
-    settings = settings_in_force()
-    held = memories.shown(settings, number, trashed=permanently)
+        exit_with_error("Give --soft or --permanently, not both.")
+    settings = load_settings()
+    held = memories.get_memory(settings, number, trashed=permanently)
     if not yes:
         click.echo(_line(held, _width()))
         way = " permanently" if permanently else ""
@@ -196,31 +196,31 @@ def delete(number: int, *, soft: bool, permanently: bool, yes: bool) -> None:
 @click.command()
 @click.argument("number", type=int)
 @JSON
-@in_words
+@report_errors
 def restore(number: int, *, as_json: bool) -> None:
     """Restore a memory from the trash, or make an inactive one active."""
     from lamplighter.serve.commands import memories
 
-    _show(memories.restore(settings_in_force(), number), "Restored", as_json=as_json)
+    _print_memory(memories.restore(load_settings(), number), "Restored", as_json=as_json)
 
 
 @click.command()
 @click.option("--q", default="", help="Only those that contain this text.")
 @click.option("--limit", type=click.IntRange(1, 10_000), default=50, show_default=True)
 @JSON
-@in_words
+@report_errors
 def trash(q: str, limit: int, *, as_json: bool) -> None:
     """List deleted memories."""
     from lamplighter.formats import serialize
     from lamplighter.serve.commands import memories
 
-    found, total = memories.trashed(settings_in_force(), q, limit)
+    found, total = memories.list_trash(load_settings(), q, limit)
     if as_json:
         items = [
             {
                 "id": each.id,
                 "memory": None if each.memory is None else serialize.memory(each.memory),
-                "deleted_at": serialize.at(each.deleted_at),
+                "deleted_at": serialize.format_moment(each.deleted_at),
                 "deleted_by": each.deleted_by,
             }
             for each in found
@@ -238,18 +238,18 @@ def trash(q: str, limit: int, *, as_json: bool) -> None:
 @click.command()
 @click.argument("number", type=int)
 @JSON
-@in_words
+@report_errors
 def history(number: int, *, as_json: bool) -> None:
     """Show who changed a memory, when and why, newest first."""
     from lamplighter.serve.commands import memories
 
-    found = memories.steps(settings_in_force(), number)
+    found = memories.list_changes(load_settings(), number)
     if as_json:
         click.echo(json.dumps({"items": found}, ensure_ascii=False))
         return
     for each in found:
         for line in _step(each):
-            click.echo(terminal(line))
+            click.echo(escape_terminal(line))
 
 
 @click.command()
@@ -257,39 +257,41 @@ def history(number: int, *, as_json: bool) -> None:
 @click.option("--services", help="For a session about these services only: a,b.")
 @click.option("--budget", type=click.IntRange(0, 1_000_000), help="Instead of the one set.")
 @JSON
-@in_words
+@report_errors
 def why(number: int, *, services: str | None, budget: int | None, as_json: bool) -> None:
     """Show whether the next prompt includes a memory, why, and what would include it."""
     from lamplighter.serve.commands import memories
 
-    found = memories.inclusion(settings_in_force(), number, services=services, budget=budget)
+    found = memories.inclusion(load_settings(), number, services=services, budget=budget)
     if as_json:
         click.echo(json.dumps(found.as_json(), ensure_ascii=False))
         return
     state = "In" if found.line else "Not in"
-    click.echo(terminal(f"{state} the next prompt: {found.words}"))
+    click.echo(escape_terminal(f"{state} the next prompt: {found.words}"))
     if found.line:
-        click.echo(terminal(found.line))
+        click.echo(escape_terminal(found.line))
     if found.ways:
         click.echo(
             "What would include it:" if len(found.ways) == 1 else "Any of these includes it:"
         )
     for way in found.ways:
-        click.echo(terminal(f"  {way.words}"))
+        click.echo(escape_terminal(f"  {way.words}"))
 
 
 def _category(word: str) -> Category:
     if word.lower() not in set(Category):
         known = ", ".join(Category)
-        refuse(f"{shortened(one_line(word), LEAST_WIDTH)} is no category: it is one of {known}.")
+        exit_with_error(
+            f"{shorten(one_line(word), LEAST_WIDTH)} is no category: it is one of {known}."
+        )
     return Category(word.lower())
 
 
-def _said(text: str) -> str:
+def _text_argument(text: str) -> str:
     return sys.stdin.read() if text == "-" else text
 
 
-def _show(held: Memory, done: str, *, as_json: bool) -> None:
+def _print_memory(held: Memory, done: str, *, as_json: bool) -> None:
     from lamplighter.formats import serialize
 
     if as_json:
@@ -308,12 +310,12 @@ def _table(found: Sequence[Memory]) -> Iterator[str]:
 
 def _line(each: Memory, width: int) -> str:
     own = each.service or GENERAL if each.category in OPERATIONAL else each.project
-    where = shortened(one_line(own), WHERE_CHARS)
+    where = shorten(one_line(own), WHERE_CHARS)
     title = f"{each.title}: " if each.title else ""
     aside = "" if each.active else f"({each.inactive_reason or 'inactive'}) "
     head = f"{each.id:>6}  {each.confidence:.2f}  {each.category:<12}  {where:<{WHERE_CHARS}}  "
     words = one_line(f"{aside}{title}{each.observation}")
-    return terminal(head + shortened(words, max(LEAST_WIDTH, width - len(head))))
+    return escape_terminal(head + shorten(words, max(LEAST_WIDTH, width - len(head))))
 
 
 def _width() -> int:
@@ -330,7 +332,7 @@ def _step(each: dict[str, Any]) -> Iterator[str]:
         return
     if before is None or before["observation"] != after["observation"]:
         yield f"    says: {one_line(after['observation'])}"
-    for name in TOLD if before else ():
+    for name in CHANGE_FIELDS if before else ():
         if before.get(name) != after.get(name):
             yield f"    {name}: {_value(before.get(name))} -> {_value(after.get(name))}"
 
@@ -361,7 +363,7 @@ def memory() -> None:
 @click.option("--category", hidden=True)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.option("--jsonl", is_flag=True, help="Read pairs from standard input, a JSON object a line.")
-@in_words
+@report_errors
 def relate(
     old: str | None,
     new: str | None,
@@ -381,15 +383,17 @@ def relate(
     from lamplighter.formats import serialize
 
     if jsonl == (old is not None) or (old is not None and not new):
-        refuse("Give either OLD and NEW, or --jsonl with the pairs on standard input.")
-    words = lexicon.in_force(settings_in_force())
+        exit_with_error("Give either OLD and NEW, or --jsonl with the pairs on standard input.")
+    words = lexicon.active_lexicon(load_settings())
     if old is None or new is None:
         sys.exit(EXIT_FAILED if _each(sys.stdin.buffer, words) else 0)
     found = relating.relate(new, old, service=service, lexicon=words)
     if as_json:
         click.echo(json.dumps(serialize.verdict(found), ensure_ascii=False))
     else:
-        click.echo(f"{found.label}{'' if found.sure else ' (not sure)'}: {terminal(found.reason)}")
+        click.echo(
+            f"{found.label}{'' if found.sure else ' (not sure)'}: {escape_terminal(found.reason)}"
+        )
 
 
 def _each(file: IO[bytes], words: "Lexicon") -> int:
@@ -419,7 +423,7 @@ def _answer(line: bytes, words: "Lexicon") -> dict[str, Any]:
 
     given: Any = None
     try:
-        given = json.loads(_decoded(line))
+        given = json.loads(_decode(line))
         old, new, service = (_text(given, name) for name in ("old", "new", "service"))
     except (ValueError, RecursionError) as error:
         mark = given.get("id") if isinstance(given, dict) else None
@@ -428,7 +432,7 @@ def _answer(line: bytes, words: "Lexicon") -> dict[str, Any]:
     return {"id": given.get("id"), **serialize.verdict(found)}
 
 
-def _decoded(line: bytes) -> str:
+def _decode(line: bytes) -> str:
     try:
         return line.decode("utf-8-sig")
     except UnicodeDecodeError as error:

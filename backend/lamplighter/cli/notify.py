@@ -4,9 +4,9 @@ import sys
 
 import click
 
-from lamplighter.cli.common import in_words, settings_in_force
+from lamplighter.cli.common import load_settings, report_errors
 from lamplighter.domain.errors import EXIT_FAILED
-from lamplighter.domain.text import terminal
+from lamplighter.domain.text import escape_terminal
 
 
 @click.group()
@@ -15,15 +15,15 @@ def notify() -> None:
 
 
 @notify.command()
-@in_words
+@report_errors
 def test() -> None:
     """Send a test, and say what became of it."""
     from lamplighter.serve.commands import notify as outbox
 
-    notice = outbox.test(settings_in_force())
+    notice = outbox.test(load_settings())
     if notice.sent_at is not None:
         click.echo("The test was sent.")
         return
     words = notice.problem or "It is not sent yet; the supervisor goes on trying."
-    click.echo(f"lamplighter: {terminal(words)}", err=True)
+    click.echo(f"lamplighter: {escape_terminal(words)}", err=True)
     sys.exit(EXIT_FAILED)

@@ -5,20 +5,20 @@ from typing import Any
 
 import click
 
-from lamplighter.cli.common import in_words, settings_in_force
-from lamplighter.domain.text import terminal
+from lamplighter.cli.common import load_settings, report_errors
+from lamplighter.domain.text import escape_terminal
 
 
 @click.command()
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-@in_words
+@report_errors
 def reviews(*, as_json: bool) -> None:
     """List the reviews that wait for you, those that wait the longest first."""
     from lamplighter.serve.commands import access
     from lamplighter.serve.commands import reviews as cases
 
-    settings = settings_in_force()
-    found, total = cases.waiting(settings)
+    settings = load_settings()
+    found, total = cases.list_open_reviews(settings)
     if as_json:
         click.echo(json.dumps(found, ensure_ascii=False))
     for each in [] if as_json else found:
@@ -32,7 +32,7 @@ def reviews(*, as_json: bool) -> None:
 
 def _lines(each: dict[str, Any]) -> str:
     about = f"{each['service'] or 'general'}, {each['category']}"
-    why = f": {terminal(each['reason'])}" if each["reason"] else ""
+    why = f": {escape_terminal(each['reason'])}" if each["reason"] else ""
     sides = [f"    {side}  {_claim(each[side])}" for side in ("old", "new")]
     head = f"Review {each['id']} ({each['kind']}; {about}; {each['created_at'][:16]}Z){why}"
     return "\n".join([head, *sides])
@@ -41,5 +41,5 @@ def _lines(each: dict[str, Any]) -> str:
 def _claim(memory: dict[str, Any] | None) -> str:
     if memory is None:
         return "(gone)"
-    words = terminal(" ".join(memory["observation"].split()))
+    words = escape_terminal(" ".join(memory["observation"].split()))
     return f"memory {memory['id']}, {memory['confidence']:.2f}: {words}"

@@ -6,13 +6,13 @@ from collections.abc import Iterator, Sequence
 
 import click
 
-from lamplighter.cli.common import in_words, refuse, settings_in_force
+from lamplighter.cli.common import exit_with_error, load_settings, report_errors
 from lamplighter.cli.memory import CATEGORIES, KINDS
-from lamplighter.domain.memory.memory import GENERAL, Category, Kind, Memory
-from lamplighter.domain.search.search import Found, Layer, Results, Wanted
+from lamplighter.domain.memory.memory import GENERAL, Category, Memory, MemoryKind
+from lamplighter.domain.search.search import SearchLayer, SearchRequest, SearchResult, SearchResults
 from lamplighter.domain.services.event import Event
 from lamplighter.domain.sessions.session import Session
-from lamplighter.domain.text import terminal
+from lamplighter.domain.text import escape_terminal
 
 
 @click.command()
@@ -26,7 +26,7 @@ from lamplighter.domain.text import terminal
 @click.option("--all", "inactive_too", is_flag=True, help="Inactive memories too.")
 @click.option("--why", is_flag=True, help="Show what each score is made of.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-@in_words
+@report_errors
 def search(
     words: Sequence[str],
     layers: str,
@@ -44,50 +44,52 @@ def search(
     from lamplighter.serve.commands import search as searching
 
     category, kind = narrowed["category"], narrowed["kind"]
-    wanted = Wanted(
+    wanted = SearchRequest(
         query=" ".join(words),
         layers=_layers(layers),
         project=narrowed["project"],
         service=narrowed["service"],
         categories=(Category(category),) if category else (),
-        kind=Kind(kind) if kind else None,
+        kind=MemoryKind(kind) if kind else None,
         active=None if inactive_too else True,
         limit=limit,
     )
-    found = searching.search(settings_in_force(), wanted)
+    found = searching.search(load_settings(), wanted)
     if as_json:
-        from lamplighter.formats.serialize import results
+        from lamplighter.formats.serialize import search_results
 
-        click.echo(json.dumps(results(found), ensure_ascii=False))
+        click.echo(json.dumps(search_results(found), ensure_ascii=False))
     else:
         for line in _lines(found, why=why):
             click.echo(line)
     sys.exit(0 if found.found else 1)
 
 
-def _layers(given: str) -> tuple[Layer, ...]:
+def _layers(given: str) -> tuple[SearchLayer, ...]:
     names = [each.strip() for each in given.split(",") if each.strip()]
-    if not names or not set(names) <= set(Layer):
-        refuse(f"--layers: is one or more of {', '.join(Layer)}, with commas between")
-    return tuple(Layer(each) for each in dict.fromkeys(names))
+    if not names or not set(names) <= set(SearchLayer):
+        exit_with_error(
+            f"--layers: is one or more of {', '.join(SearchLayer)}, with commas between"
+        )
+    return tuple(SearchLayer(each) for each in dict.fromkeys(names))
 
 
-def _lines(found: Results, *, why: bool) -> Iterator[str]:
+def _lines(found: SearchResults, *, why: bool) -> Iterator[str]:
     if not found.found:
         yield "No memory or session contains these words."
     if found.holds_no_word:
         yield "Nothing holds these words. What is nearest in meaning:"
     for each in found.found:
-        yield f"{each.rank:>2}. {terminal(_head(each))}"
-        yield f"    {_marked(each)}"
+        yield f"{each.rank:>2}. {escape_terminal(_head(each))}"
+        yield f"    {_highlight(each)}"
         if why:
             parts = (f"{reason.what} {reason.score:.2f}" for reason in each.reasons)
-            yield terminal(f"    {each.score:.2f} = {' + '.join(parts) or 'newest'}")
+            yield escape_terminal(f"    {each.score:.2f} = {' + '.join(parts) or 'newest'}")
     if found.partial:
         yield found.left_out
 
 
-def _head(each: Found) -> str:
+def _head(each: SearchResult) -> str:
     row = each.row
     if isinstance(row, Session):
         return f"session {row.id}  {row.project}  {row.started_at:%Y-%m-%d}"
@@ -99,14 +101,17 @@ def _head(each: Found) -> str:
     return f"memory {row.id}  {row.service or GENERAL}/{row.category}{state}{title}"
 
 
-def _marked(each: Found) -> str:
+def _highlight(each: SearchResult) -> str:
     """Return the passage on one line, the words that were looked for in bold."""
     parts, at = [], 0
     for start, end in each.spans:
-        parts += [_shown(each.text[at:start]), click.style(_shown(each.text[start:end]), bold=True)]
+        parts += [
+            _one_line(each.text[at:start]),
+            click.style(_one_line(each.text[start:end]), bold=True),
+        ]
         at = end
-    return "".join((*parts, _shown(each.text[at:])))
+    return "".join((*parts, _one_line(each.text[at:])))
 
 
-def _shown(text: str) -> str:
-    return terminal(text.replace("\n", " "))
+def _one_line(text: str) -> str:
+    return escape_terminal(text.replace("\n", " "))

@@ -9,26 +9,28 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from lamplighter.cli.common import in_words, settings_in_force
+from lamplighter.cli.common import load_settings, report_errors
 from lamplighter.domain.errors import EXIT_FAILED, EXIT_UNUSABLE
 from lamplighter.domain.memory.memory import OPERATIONS
-from lamplighter.domain.text import terminal
+from lamplighter.domain.text import escape_terminal
 
 if TYPE_CHECKING:
     from lamplighter.usecases.clients.imports import Fault, Importing
 
-SHOWN: Final = 20
-FORMS: Final = ("lamplighter", "agentops", "engram")
-READ: Final = ("auto", *FORMS, "markdown")
+MAX_FAULTS: Final = 20
+EXPORT_FORMS: Final = ("lamplighter", "agentops", "engram")
+IMPORT_FORMS: Final = ("auto", *EXPORT_FORMS, "markdown")
 
 Step = Callable[[int, int], None]
 
 
 @click.command(name="export")
-@click.option("--format", "form", type=click.Choice(FORMS), default=FORMS[0], show_default=True)
+@click.option(
+    "--format", "form", type=click.Choice(EXPORT_FORMS), default=EXPORT_FORMS[0], show_default=True
+)
 @click.option("--project", help="Only what belongs to this project.")
 @click.option("--output", "-o", type=click.Path(path_type=Path), help="Instead of printing it.")
-@in_words
+@report_errors
 def export(form: str, project: str | None, output: Path | None) -> None:
     """Write out what is known, to keep it or to take it elsewhere.
 
@@ -36,25 +38,27 @@ def export(form: str, project: str | None, output: Path | None) -> None:
     hold the knowledge that is active, as those programs read it.
     """
     from lamplighter.serve.commands import transfer
-    from lamplighter.usecases.clients.exports import Form
+    from lamplighter.usecases.clients.exports import ExportFormat
 
-    settings = settings_in_force()
+    settings = load_settings()
     to = None if output == Path("-") else output
     with _bar("Exporting") as step:
-        done = transfer.tell(settings, Form(form), to, project=project, step=step)
-    said = f"Exported {_many(done.memories, 'memory', 'memories')}"
-    click.echo(f"{said} and {_many(done.sessions, 'session', 'sessions')}.", err=True)
+        done = transfer.write_export(settings, ExportFormat(form), to, project=project, step=step)
+    said = f"Exported {_count_noun(done.memories, 'memory', 'memories')}"
+    click.echo(f"{said} and {_count_noun(done.sessions, 'session', 'sessions')}.", err=True)
 
 
 @click.command(name="import")
 @click.argument("path")
-@click.option("--format", "kind", type=click.Choice(READ), default=READ[0], show_default=True)
+@click.option(
+    "--format", "kind", type=click.Choice(IMPORT_FORMS), default=IMPORT_FORMS[0], show_default=True
+)
 @click.option("--project", default=OPERATIONS, show_default=True, help="For what names none.")
 @click.option("--sections", is_flag=True, help="A memory for each section of a note.")
 @click.option("--dry-run", is_flag=True, help="Only count what would come in.")
 @click.option("--strict", is_flag=True, help="Take nothing in when anything is wrong.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-@in_words
+@report_errors
 def import_(
     path: str,
     kind: str,
@@ -73,49 +77,49 @@ def import_(
     """
     from lamplighter.serve.commands import transfer
 
-    wish = transfer.Wish(
+    wish = transfer.ImportOptions(
         path=path,
-        kind=transfer.Kind(kind),
+        kind=transfer.ImportFormat(kind),
         project=project,
         by_section=sections,
         dry=dry_run,
         strict=strict,
     )
-    settings = settings_in_force()
+    settings = load_settings()
     with _bar("Importing") as step:
-        done = transfer.bring(settings, wish, step=step)
+        done = transfer.import_file(settings, wish, step=step)
     refused = strict and bool(done.faults)
     if as_json:
         click.echo(json.dumps(_as_json(done, refused=refused), ensure_ascii=False))
     else:
-        _say(done.faults)
-        click.echo("Nothing was taken in." if refused else _words(done))
+        _print_faults(done.faults)
+        click.echo("Nothing was taken in." if refused else _summary(done))
     if done.faults:
         sys.exit(EXIT_UNUSABLE if refused or not any(done.counts.values()) else EXIT_FAILED)
 
 
-def _words(done: "Importing") -> str:
-    from lamplighter.usecases.clients.imports import Became
+def _summary(done: "Importing") -> str:
+    from lamplighter.usecases.clients.imports import ImportOutcome
 
     counts = done.counts
-    came = _many(counts.get(Became.CREATED, 0), "memory", "memories")
+    came = _count_noun(counts.get(ImportOutcome.CREATED, 0), "memory", "memories")
     rest = (
-        (Became.REVISED, "revised"),
-        (Became.UNCHANGED, "held already"),
-        (Became.SKIPPED, "deleted there"),
+        (ImportOutcome.REVISED, "revised"),
+        (ImportOutcome.UNCHANGED, "held already"),
+        (ImportOutcome.SKIPPED, "deleted there"),
     )
     said = [f"{counts[became]:,} {word}" for became, word in rest if counts.get(became)]
-    sessions = counts.get(Became.SESSION, 0)
-    said += [_many(sessions, "session", "sessions")] if sessions else []
+    sessions = counts.get(ImportOutcome.SESSION, 0)
+    said += [_count_noun(sessions, "session", "sessions")] if sessions else []
     more = f" ({', '.join(said)})" if said else ""
     return f"{'Would import' if done.dry else 'Imported'} {came}{more}."
 
 
 def _as_json(done: "Importing", *, refused: bool) -> dict[str, object]:
-    from lamplighter.usecases.clients.imports import Became
+    from lamplighter.usecases.clients.imports import ImportOutcome
 
-    names = {Became.SESSION: "sessions", Became.PROMPT: "prompts"}
-    counted = [each for each in Became if each is not Became.KNOWN]
+    names = {ImportOutcome.SESSION: "sessions", ImportOutcome.PROMPT: "prompts"}
+    counted = [each for each in ImportOutcome if each is not ImportOutcome.KNOWN]
     return {
         **{names.get(each, each): 0 if refused else done.counts.get(each, 0) for each in counted},
         "dry_run": done.dry,
@@ -123,11 +127,13 @@ def _as_json(done: "Importing", *, refused: bool) -> dict[str, object]:
     }
 
 
-def _say(faults: "list[Fault]") -> None:
-    for each in faults[:SHOWN]:
-        click.echo(f"lamplighter: {terminal(each.place)}: {terminal(each.words)}", err=True)
-    if len(faults) > SHOWN:
-        click.echo(f"lamplighter: {len(faults) - SHOWN:,} more are wrong.", err=True)
+def _print_faults(faults: "list[Fault]") -> None:
+    for each in faults[:MAX_FAULTS]:
+        click.echo(
+            f"lamplighter: {escape_terminal(each.place)}: {escape_terminal(each.words)}", err=True
+        )
+    if len(faults) > MAX_FAULTS:
+        click.echo(f"lamplighter: {len(faults) - MAX_FAULTS:,} more are wrong.", err=True)
 
 
 @contextmanager
@@ -145,5 +151,5 @@ def _bar(label: str) -> Iterator[Step]:
         yield step
 
 
-def _many(count: int, one: str, more: str) -> str:
+def _count_noun(count: int, one: str, more: str) -> str:
     return f"{count:,} {one if count == 1 else more}"

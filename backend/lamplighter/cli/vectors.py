@@ -5,12 +5,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from lamplighter.cli.common import in_words, refuse, settings_in_force
-from lamplighter.domain.text import terminal
+from lamplighter.cli.common import exit_with_error, load_settings, report_errors
+from lamplighter.domain.text import escape_terminal
 
 if TYPE_CHECKING:
     from lamplighter.config.settings import Settings
-    from lamplighter.domain.search.semantic import Progress
+    from lamplighter.domain.search.semantic import IndexProgress
 
 
 @click.group()
@@ -20,49 +20,49 @@ def vectors() -> None:
 
 @vectors.command()
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-@in_words
+@report_errors
 def status(*, as_json: bool) -> None:
     """Say of how many memories the meaning is kept."""
     from lamplighter.serve import semantic
 
-    settings = settings_in_force()
+    settings = load_settings()
     why_not = semantic.why_not(settings)
-    _say(settings, semantic.progress(settings), why_not=why_not, as_json=as_json)
+    _print_progress(settings, semantic.progress(settings), why_not=why_not, as_json=as_json)
 
 
 @vectors.command()
 @click.option("--json", "as_json", is_flag=True, help="Print JSON at the end, and no bar.")
-@in_words
+@report_errors
 def backfill(*, as_json: bool) -> None:
     """Keep the meaning of all memories now, beside whatever runs; it may be ended at any time."""
     from lamplighter.serve import semantic
 
-    settings = settings_in_force()
+    settings = load_settings()
     why_not = semantic.why_not(settings)
     if why_not:
-        refuse(f"Memories are found by their words alone: {why_not}.")
+        exit_with_error(f"Memories are found by their words alone: {why_not}.")
     if as_json:
-        _say(settings, semantic.backfill(settings, lambda _: None), as_json=True)
+        _print_progress(settings, semantic.backfill(settings, lambda _: None), as_json=True)
         return
     with click.progressbar(length=0, label="Memories", show_pos=True) as bar:
 
-        def show(found: "Progress") -> None:
+        def show(found: "IndexProgress") -> None:
             bar.length = found.total
             bar.update(found.kept - bar.pos)
 
         done = semantic.backfill(settings, show)
         show(done)
-    _say(settings, done)
+    _print_progress(settings, done)
 
 
-def _say(
-    settings: "Settings", found: "Progress | None", *, why_not: str = "", as_json: bool = False
+def _print_progress(
+    settings: "Settings", found: "IndexProgress | None", *, why_not: str = "", as_json: bool = False
 ) -> None:
     from lamplighter import embedding
     from lamplighter.domain.search import semantic as rules
 
     if not as_json:
-        click.echo(terminal(rules.sign(found, why_not=why_not).words))
+        click.echo(escape_terminal(rules.judge_index(found, why_not=why_not).words))
         return
     told = {
         "ready": not why_not,

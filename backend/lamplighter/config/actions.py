@@ -6,7 +6,7 @@ from typing import Final
 import yaml
 
 from lamplighter.config import names, values
-from lamplighter.config.sheet import Sheet
+from lamplighter.config.sheet import YamlSheet
 from lamplighter.domain.services.check import Check
 from lamplighter.domain.services.service import (
     ACTION_SECONDS,
@@ -14,7 +14,7 @@ from lamplighter.domain.services.service import (
     WAIT_SECONDS,
     Action,
     ActionKind,
-    fold,
+    normalize_service_name,
 )
 from lamplighter.domain.shell import patterns
 from lamplighter.domain.shell.patterns import Pattern
@@ -34,16 +34,16 @@ _KEYS: Final = (
 )
 
 
-def actions(sheet: Sheet, node: yaml.Node, checks: Sequence[Check]) -> tuple[Action, ...]:
+def read_actions(sheet: YamlSheet, node: yaml.Node, checks: Sequence[Check]) -> tuple[Action, ...]:
     """Return the actions of a service that has these checks."""
     nodes = sheet.list(node, "a list of actions")
     if len(nodes) > ACTIONS:
         sheet.wrong(node, f"more than {ACTIONS} actions")
     read = [(action, each) for each in nodes if (action := _action(sheet, each, checks))]
-    return names.distinct(sheet, read, "action")
+    return names.assign_names(sheet, read, "action")
 
 
-def _action(sheet: Sheet, node: yaml.Node, checks: Sequence[Check]) -> Action | None:
+def _action(sheet: YamlSheet, node: yaml.Node, checks: Sequence[Check]) -> Action | None:
     given = sheet.mapping(node, "an action", _KEYS)
     kinds = [kind for kind in ActionKind if kind in given]
     if len(kinds) != 1:
@@ -52,7 +52,9 @@ def _action(sheet: Sheet, node: yaml.Node, checks: Sequence[Check]) -> Action | 
             sheet.wrong(node, f"an action is {either}" if kinds else f"missing key: {either}")
         return None
     return Action(
-        name=names.name(sheet, given["name"], "an action's name") or "" if "name" in given else "",
+        name=names.read_name(sheet, given["name"], "an action's name") or ""
+        if "name" in given
+        else "",
         kind=kinds[0],
         argv=values.argv(sheet, given[kinds[0]]),
         directory=values.path(sheet, given["directory"]) if "directory" in given else None,
@@ -63,7 +65,7 @@ def _action(sheet: Sheet, node: yaml.Node, checks: Sequence[Check]) -> Action | 
     )
 
 
-def _repairs(sheet: Sheet, node: yaml.Node, checks: Sequence[Check]) -> tuple[str, ...]:
+def _repairs(sheet: YamlSheet, node: yaml.Node, checks: Sequence[Check]) -> tuple[str, ...]:
     """Return the failures that an action repairs: names or kinds of checks, or no answer."""
     nodes = node.value if isinstance(node, yaml.SequenceNode) else [node]
     if not nodes:
@@ -72,21 +74,26 @@ def _repairs(sheet: Sheet, node: yaml.Node, checks: Sequence[Check]) -> tuple[st
     kinds = {each.kind for each in checks}
     names = [(sheet.string(each, "the name of a check"), each) for each in nodes]
     for name, at in names:
-        if name and fold(name) not in {*map(fold, known), *kinds}:
+        if name and normalize_service_name(name) not in {
+            *map(normalize_service_name, known),
+            *kinds,
+        }:
             hint = sheet.hint(name, [*known, *kinds])
             listed = ", ".join([*known, *sorted(kinds - {*known})])
             sheet.wrong(at, f"for: no check is named {name!r}{hint}; there are {listed}")
-    return tuple(fold(name) for name, _ in names if name)
+    return tuple(normalize_service_name(name) for name, _ in names if name)
 
 
-def _seconds(sheet: Sheet, node: yaml.Node, bounds: tuple[float, float] = TIMEOUT_SECONDS) -> float:
+def _seconds(
+    sheet: YamlSheet, node: yaml.Node, bounds: tuple[float, float] = TIMEOUT_SECONDS
+) -> float:
     return sheet.seconds(node, bounds, "60s or 5m")
 
 
 COMMANDS: Final = 200
 
 
-def commands(sheet: Sheet, node: yaml.Node) -> tuple[Pattern, ...]:
+def read_commands(sheet: YamlSheet, node: yaml.Node) -> tuple[Pattern, ...]:
     """Return the patterns of commands."""
     nodes = sheet.list(node, "a list of commands, each a list of words")
     if len(nodes) > COMMANDS:
@@ -94,12 +101,12 @@ def commands(sheet: Sheet, node: yaml.Node) -> tuple[Pattern, ...]:
     return tuple(found for each in nodes if (found := _pattern(sheet, each)))
 
 
-def _pattern(sheet: Sheet, node: yaml.Node) -> Pattern | None:
+def _pattern(sheet: YamlSheet, node: yaml.Node) -> Pattern | None:
     before = len(sheet.problems)
     pattern = values.argv(sheet, node)
     if len(sheet.problems) > before:
         return None
-    if why_not := patterns.problem(pattern):
+    if why_not := patterns.pattern_problem(pattern):
         sheet.wrong(node, why_not)
         return None
     return pattern

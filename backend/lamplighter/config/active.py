@@ -6,57 +6,64 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from lamplighter.config.catalog import SETTINGS, Setting
-from lamplighter.config.readers import Whole, flag, range_of
-from lamplighter.config.settings import FILE, Found, Settings, injected, read_settings
-from lamplighter.domain.errors import Invalid, Wrong
+from lamplighter.config.readers import IntegerReader, flag, range_of
+from lamplighter.config.settings import (
+    FILE,
+    Settings,
+    SettingValue,
+    is_orchestrator_value,
+    read_settings,
+)
+from lamplighter.domain.errors import Invalid, InvalidField
 
 NAMED: Final = 5
 _ESCAPES: Final = str.maketrans({'"': '\\"', "\\": "\\\\", "\n": "\\n", "\t": "\\t", "\r": "\\r"})
 
 
-def in_force(settings: Settings, environ: Mapping[str, str] = os.environ) -> dict[str, Any]:
+def describe_active(settings: Settings, environ: Mapping[str, str] = os.environ) -> dict[str, Any]:
     """Return every setting as it was read at the start, and as it would be read now."""
     lines = _lines(settings)
     later, refused, waiting = _at_next_start(settings, environ)
     return {
         "settings": [
-            _described(each, lines, later, whole=_whole(each, settings)) for each in settings.found
+            _describe(each, lines, later, whole=_effective_value(each, settings))
+            for each in settings.found
         ],
-        "warnings": [*settings.warnings, *_ignored(settings, environ, lines), *waiting],
+        "warnings": [*settings.warnings, *_ignored_values(settings, environ, lines), *waiting],
         "refused": refused,
     }
 
 
-def line_of(name: str, text: str) -> str:
+def toml_line(name: str, text: str) -> str:
     """Return the line of `lamplighter.toml` that sets a setting; raises Invalid."""
     found = next((each for each in SETTINGS if name in (each.name, each.variable)), None)
     if found is None:
-        raise Invalid(Wrong("name", "is not a setting"))
+        raise Invalid(InvalidField("name", "is not a setting"))
     if found.name == "home":
         variable = found.variable
-        raise Invalid(Wrong("name", f"is set by {variable}: the file is in it"))
+        raise Invalid(InvalidField("name", f"is set by {variable}: the file is in it"))
     try:
         found.read(text)
     except ValueError as error:
-        raise Invalid(Wrong("value", str(error))) from error
-    return f"{found.name} = {_in_toml(found, text)}"
+        raise Invalid(InvalidField("value", str(error))) from error
+    return f"{found.name} = {_toml_value(found, text)}"
 
 
-def _in_toml(setting: Setting, text: str) -> str:
-    if isinstance(setting.read, Whole):
+def _toml_value(setting: Setting, text: str) -> str:
+    if isinstance(setting.read, IntegerReader):
         return str(int(text))
     if setting.read is flag:
         return str(flag(text)).lower()
     return f'"{text.strip().translate(_ESCAPES)}"'
 
 
-def _whole(found: Found, settings: Settings) -> str:
+def _effective_value(found: SettingValue, settings: Settings) -> str:
     """Return what an empty value stands for."""
     return settings.database_url if found.setting.name == "database_url" else ""
 
 
-def _described(
-    found: Found, lines: Mapping[str, int], later: Mapping[str, str], *, whole: str
+def _describe(
+    found: SettingValue, lines: Mapping[str, int], later: Mapping[str, str], *, whole: str
 ) -> dict[str, Any]:
     setting = found.setting
     text = later.get(setting.name, found.text)
@@ -81,10 +88,14 @@ def _at_next_start(
         read = read_settings(environ)
     except Invalid as error:
         return {}, [f"{wrong.field} {wrong.message}" for wrong in error.wrong], []
-    return {each.setting.name: each.text for each in read.found}, [], list(_waiting(settings, read))
+    return (
+        {each.setting.name: each.text for each in read.found},
+        [],
+        list(_pending_tables(settings, read)),
+    )
 
 
-def _waiting(settings: Settings, read: Settings) -> Iterator[str]:
+def _pending_tables(settings: Settings, read: Settings) -> Iterator[str]:
     """Name the tables of the file that only a restart puts in force."""
     before = {each.name: each for each in settings.agents}
     after = {each.name: each for each in read.agents}
@@ -97,13 +108,15 @@ def _waiting(settings: Settings, read: Settings) -> Iterator[str]:
         yield f"{FILE} has changed: {', '.join(tables)}. Restart to apply it."
 
 
-def _ignored(settings: Settings, environ: Mapping[str, str], lines: Mapping[str, int]) -> list[str]:
+def _ignored_values(
+    settings: Settings, environ: Mapping[str, str], lines: Mapping[str, int]
+) -> list[str]:
     """Say which values were given and not used, and what is used instead."""
     said: list[str] = []
     for each in settings.found:
         variable = each.setting.variable
         given = environ.get(variable)
-        if given is not None and injected(given):
+        if given is not None and is_orchestrator_value(given):
             said.append(f"{variable} was set by an orchestrator, not by you; it is not used.")
         elif given is not None and not given.strip():
             said.append(f"{variable} is empty, which counts as not set.")

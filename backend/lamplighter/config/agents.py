@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-from lamplighter.config.hooks import TABLES, Rule, Sheet, hooks_in
-from lamplighter.domain.clients.agent import CONTEXT_LIMIT, MOST_CONTEXT, Agent, checked_agent
-from lamplighter.domain.errors import Invalid, Wrong
-from lamplighter.domain.project import PROJECT_CHARS, project_of
+from lamplighter.config.hooks import TABLES, TomlSheet, TomlTable, read_hook_table
+from lamplighter.domain.clients.agent import CONTEXT_LIMIT, MOST_CONTEXT, Agent, validate_agent_name
+from lamplighter.domain.errors import Invalid, InvalidField
+from lamplighter.domain.project import PROJECT_CHARS, normalize_project
 
 TABLE: Final = "agents"
 MOST_AGENTS: Final = 1_000
@@ -21,20 +21,20 @@ URL_CHARS: Final = 500
 TOKEN_CHARS: Final = 1_000
 
 
-def agents(
-    path: Path, text: str, given: Mapping[str, Any], wrong: list[Wrong]
+def read_agents(
+    path: Path, text: str, given: Mapping[str, Any], wrong: list[InvalidField]
 ) -> tuple[Agent, ...]:
     """Return the agents of a file; what is wrong with them is added to `wrong`, with its line."""
-    sheet, found = Sheet(path, text.splitlines(), wrong), given.get(TABLE, {})
+    sheet, found = TomlSheet(path, text.splitlines(), wrong), given.get(TABLE, {})
     if not isinstance(found, dict) or not all(isinstance(each, dict) for each in found.values()):
-        wrong.append(Wrong(f"{path}: {TABLE}", f"is written as [{TABLE}.NAME]"))
+        wrong.append(InvalidField(f"{path}: {TABLE}", f"is written as [{TABLE}.NAME]"))
         return ()
     if len(found) > MOST_AGENTS:
-        wrong.append(Wrong(f"{path}: {TABLE}", f"are more than {MOST_AGENTS:,}"))
+        wrong.append(InvalidField(f"{path}: {TABLE}", f"are more than {MOST_AGENTS:,}"))
         return ()
     read: dict[str, Agent] = {}
     for name, settings in found.items():
-        table = Rule(sheet, (TABLE, name), 0, settings)
+        table = TomlTable(sheet, (TABLE, name), 0, settings)
         agent = _agent(table, name)
         if agent.name in read:
             table.refuse("", f"is told of twice: an agent is {agent.name!r} in whatever case")
@@ -42,7 +42,9 @@ def agents(
     return tuple(read[name] for name in sorted(read))
 
 
-def loops(found: Iterable[Agent], host: str, port: int, names: Iterable[str]) -> list[Wrong]:
+def find_loops(
+    found: Iterable[Agent], host: str, port: int, names: Iterable[str]
+) -> list[InvalidField]:
     """Return what is wrong with agents whose memory service would be this web process."""
     here = {*LOOPBACK, host, *names}
     wrong = []
@@ -51,11 +53,11 @@ def loops(found: Iterable[Agent], host: str, port: int, names: Iterable[str]) ->
         usual = {"http": 80, "https": 443}.get(at.scheme)
         if agent.memory_url and at.hostname in here and (at.port or usual) == port:
             why = "is this web process itself; leave it out to keep the knowledge here"
-            wrong.append(Wrong(f"{TABLE}.{agent.name}, memory_url", why))
+            wrong.append(InvalidField(f"{TABLE}.{agent.name}, memory_url", why))
     return wrong
 
 
-def _agent(table: Rule, name: str) -> Agent:
+def _agent(table: TomlTable, name: str) -> Agent:
     project = _project(table)
     kept = _name(table, name)
     table.keys.update(TABLES)
@@ -68,23 +70,23 @@ def _agent(table: Rule, name: str) -> Agent:
         auto_search=table.flag("auto_search", default=True),
         memory_url=_url(table),
         memory_token=_token(table),
-        hooks=hooks_in(table.sheet, table.given, below=table.table, project=project or kept),
+        hooks=read_hook_table(table.sheet, table.given, below=table.table, project=project or kept),
     )
     table.end()
     return read
 
 
-def _name(table: Rule, name: str) -> str:
+def _name(table: TomlTable, name: str) -> str:
     try:
-        return checked_agent(name)
+        return validate_agent_name(name)
     except Invalid as error:
         table.refuse("", error.wrong[0].message)
         return name
 
 
-def _project(table: Rule) -> str:
+def _project(table: TomlTable) -> str:
     said = table.text("project")
-    project = project_of(said)
+    project = normalize_project(said)
     if "project" in table.given and isinstance(table.given["project"], str) and not project:
         table.refuse("project", "names no project; leave it out for the agent's own name")
     if len(project) > PROJECT_CHARS or not project.isprintable():
@@ -92,7 +94,7 @@ def _project(table: Rule) -> str:
     return project
 
 
-def _url(table: Rule) -> str:
+def _url(table: TomlTable) -> str:
     """Return the address of a memory service, without a slash at its end; empty for none."""
     said = table.text("memory_url").strip()
     if not said:
@@ -111,7 +113,7 @@ def _url(table: Rule) -> str:
     return said.rstrip("/")
 
 
-def _token(table: Rule) -> str:
+def _token(table: TomlTable) -> str:
     said = table.text("memory_token").strip()
     if not said.isascii() or not said.isprintable() or len(said) > TOKEN_CHARS or " " in said:
         table.refuse("memory_token", "is no token: it goes in one line, in ASCII")

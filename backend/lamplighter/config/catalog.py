@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from lamplighter.config.readers import (
-    OneOf,
-    Whole,
+    ChoiceReader,
+    IntegerReader,
     database,
     digest,
     dollars,
@@ -19,9 +19,9 @@ from lamplighter.config.readers import (
     path,
     per_tier,
     roots,
+    split_words,
     tiers,
     window,
-    words,
 )
 from lamplighter.domain.sessions.context import DEFAULT_BUDGET
 from lamplighter.domain.sessions.session import ENGINES as ENGINES
@@ -52,10 +52,10 @@ class Setting:
 
     def shown(self, text: str) -> str:
         """Return a value of it as a person may see it."""
-        return (MASK if text.strip() else "") if self.secret else masked(text)
+        return (MASK if text.strip() else "") if self.secret else mask_password(text)
 
 
-def masked(text: str) -> str:
+def mask_password(text: str) -> str:
     """Return a value as a person may see it: an address without its password."""
     return _PASSWORD.sub(lambda found: f"{found[1] or found[2]}***", text)
 
@@ -63,7 +63,7 @@ def masked(text: str) -> str:
 SETTINGS: Final = (
     Setting("home", "", path, "The data directory: database, session files, services.yaml."),
     Setting("host", "127.0.0.1", host, "The address the web process listens on."),
-    Setting("port", "8080", Whole(1, 65_535), "The port the web process listens on."),
+    Setting("port", "8080", IntegerReader(1, 65_535), "The port the web process listens on."),
     Setting(
         "hosts",
         "",
@@ -81,7 +81,7 @@ SETTINGS: Final = (
     Setting(
         "echo",
         "count",
-        OneOf(ECHOES),
+        ChoiceReader(ECHOES),
         "Whether a verbatim repeat of a memory from the prompt reinforces it: count; or "
         "ignore, unless the session checked the service itself.",
     ),
@@ -89,19 +89,19 @@ SETTINGS: Final = (
     Setting(
         "engine",
         "probe",
-        OneOf(ENGINES),
+        ChoiceReader(ENGINES),
         "The engine that runs sessions: probe, exec, claude or messages.",
     ),
     Setting(
         "engine_tier2",
         "",
-        OneOf(("", *ENGINES)),
+        ChoiceReader(("", *ENGINES)),
         "The engine of tier 2; default: LAMPLIGHTER_ENGINE.",
     ),
     Setting(
         "engine_tier3",
         "",
-        OneOf(("", *ENGINES)),
+        ChoiceReader(("", *ENGINES)),
         "The engine of tier 3; default: LAMPLIGHTER_ENGINE.",
     ),
     Setting(
@@ -120,7 +120,7 @@ SETTINGS: Final = (
     Setting(
         "output_tokens",
         "4096",
-        per_tier(Whole(256, 200_000)),
+        per_tier(IntegerReader(256, 200_000)),
         "The maximum tokens per response of the messages engine: one value, or one per tier: "
         "4096,8192,8192.",
     ),
@@ -134,15 +134,17 @@ SETTINGS: Final = (
     Setting(
         "thinking_tokens",
         "0",
-        per_tier(Whole(0, 200_000)),
+        per_tier(IntegerReader(0, 200_000)),
         "The thinking tokens per response of the messages engine; 0 turns thinking off.",
     ),
-    Setting("max_tier", "3", Whole(1, MAX_TIER), "The highest tier that a session may run at."),
+    Setting(
+        "max_tier", "3", IntegerReader(1, MAX_TIER), "The highest tier that a session may run at."
+    ),
     Setting("dry_run", "no", flag, "Whether sessions only report what they would do."),
     Setting(
         "memory_budget",
         str(DEFAULT_BUDGET),
-        Whole(0, 1_000_000),
+        IntegerReader(0, 1_000_000),
         "The maximum tokens of memories in a prompt; 0 includes none.",
     ),
     Setting("session_timeout", "15m", duration, "How long a session may run."),
@@ -150,10 +152,10 @@ SETTINGS: Final = (
     Setting(
         "max_markers",
         "2000",
-        Whole(1, 1_000_000),
+        IntegerReader(1, 1_000_000),
         "The maximum markers ingested per session; the rest stay in the session file.",
     ),
-    Setting("max_turns", "50", Whole(1, 10_000), "The maximum model turns per session."),
+    Setting("max_turns", "50", IntegerReader(1, 10_000), "The maximum model turns per session."),
     Setting(
         "session_dollars",
         "1",
@@ -195,13 +197,13 @@ SETTINGS: Final = (
     Setting(
         "flap_limit",
         "3",
-        Whole(0, 1_000),
+        IntegerReader(0, 1_000),
         "How many times a check may fail in 24 hours before repairs need a person; 0 for no limit.",
     ),
     Setting(
         "parked_sessions",
         "5",
-        Whole(1, 100),
+        IntegerReader(1, 100),
         "The maximum sessions waiting for approval at a time; rounds continue meanwhile.",
     ),
     Setting(
@@ -214,20 +216,20 @@ SETTINGS: Final = (
     Setting(
         "webhook_tier",
         "1",
-        Whole(1, MAX_TIER),
+        IntegerReader(1, MAX_TIER),
         "The tier that an alert starts at, and the highest tier it may request.",
     ),
     Setting(
         "notify",
         "",
-        words,
+        split_words,
         "The notification targets: Apprise URLs, separated by spaces or commas.",
         secret=True,
     ),
     Setting(
         "notify_level",
         "critical",
-        OneOf(NOTIFY_LEVELS),
+        ChoiceReader(NOTIFY_LEVELS),
         "The lowest event level that sends a notification: critical, warning or info.",
     ),
     Setting(
@@ -252,13 +254,13 @@ SETTINGS: Final = (
     Setting(
         "vectors",
         "auto",
-        OneOf(("auto", "off")),
+        ChoiceReader(("auto", "off")),
         "Semantic search: auto, if the extra lamplighter[vectors] is installed; or off.",
     ),
     Setting(
         "memory_port",
         "7437",
-        Whole(1, 65_535),
+        IntegerReader(1, 65_535),
         "The port of `lamplighter memory-service`.",
     ),
     Setting(
@@ -268,6 +270,8 @@ SETTINGS: Final = (
         "Whether the memory service requires a token on loopback; on other addresses it "
         "always does.",
     ),
-    Setting("log_format", "text", OneOf(("text", "json")), "The log format: text or json."),
-    Setting("log_level", "info", OneOf(LEVELS), "The log level: debug, info, warning or error."),
+    Setting("log_format", "text", ChoiceReader(("text", "json")), "The log format: text or json."),
+    Setting(
+        "log_level", "info", ChoiceReader(LEVELS), "The log level: debug, info, warning or error."
+    ),
 )

@@ -7,31 +7,31 @@ from typing import Final
 import yaml
 
 from lamplighter.config import names, values
-from lamplighter.config.sheet import Sheet
+from lamplighter.config.sheet import YamlSheet
 from lamplighter.domain.services import check as rules
-from lamplighter.domain.services.check import Check, CommandCheck, DiskCheck, HttpCheck, Room
+from lamplighter.domain.services.check import Check, CommandCheck, DiskCheck, DiskSpace, HttpCheck
 
-Read = Callable[[Sheet, yaml.Node], object]
+Read = Callable[[YamlSheet, yaml.Node], object]
 Keys = Mapping[str, tuple[str | tuple[str, ...], Read]]
 """By key of the file: the field, or fields, it fills and how its value is read."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Kind:
+class _CheckKind:
     make: Callable[..., Check]
     keys: Keys
 
 
-def checks(sheet: Sheet, node: yaml.Node, programs: Collection[str]) -> tuple[Check, ...]:
+def read_checks(sheet: YamlSheet, node: yaml.Node, programs: Collection[str]) -> tuple[Check, ...]:
     """Return the checks of a service; commands run none but these programs."""
     nodes = sheet.list(node, "a list of checks")
     if isinstance(node, yaml.SequenceNode) and not nodes:
         sheet.wrong(node, "a service has at least one check")
     read = [(check, each) for each in nodes if (check := _check(sheet, each, programs))]
-    return names.distinct(sheet, read, "check")
+    return names.assign_names(sheet, read, "check")
 
 
-def _check(sheet: Sheet, node: yaml.Node, programs: Collection[str]) -> Check | None:
+def _check(sheet: YamlSheet, node: yaml.Node, programs: Collection[str]) -> Check | None:
     kinds = _kinds(node)
     known = _KINDS[kinds[0]].keys if len(kinds) == 1 else _ALL
     given = sheet.mapping(node, "a check", tuple(known))
@@ -40,7 +40,7 @@ def _check(sheet: Sheet, node: yaml.Node, programs: Collection[str]) -> Check | 
             sheet.wrong(node, _not_one_kind(kinds))
         return None
     check = _KINDS[kinds[0]].make(**_fields(sheet, known, given))
-    _agreeing(sheet, check, given, programs)
+    _check_consistency(sheet, check, given, programs)
     return check
 
 
@@ -58,7 +58,7 @@ def _not_one_kind(kinds: list[str]) -> str:
     return f"missing what kind of check it is: {', '.join(most)} or {last}"
 
 
-def _fields(sheet: Sheet, keys: Keys, given: Mapping[str, yaml.Node]) -> dict[str, object]:
+def _fields(sheet: YamlSheet, keys: Keys, given: Mapping[str, yaml.Node]) -> dict[str, object]:
     fields: dict[str, object] = {"name": ""}
     for key, (filled, read) in keys.items():
         if key in given:
@@ -70,8 +70,8 @@ def _fields(sheet: Sheet, keys: Keys, given: Mapping[str, yaml.Node]) -> dict[st
     return fields
 
 
-def _agreeing(
-    sheet: Sheet, check: Check, given: Mapping[str, yaml.Node], programs: Collection[str]
+def _check_consistency(
+    sheet: YamlSheet, check: Check, given: Mapping[str, yaml.Node], programs: Collection[str]
 ) -> None:
     """Note what is right by itself, but not beside the rest."""
     match check:
@@ -85,20 +85,20 @@ def _agreeing(
             sheet.wrong(given["command"], words)
 
 
-def _is_less(warn: Room, free: Room) -> bool:
+def _is_less(warn: DiskSpace, free: DiskSpace) -> bool:
     pairs = ((warn.percent, free.percent), (warn.size, free.size))
     return any(one is not None and other is not None and one < other for one, other in pairs)
 
 
-def _name(sheet: Sheet, node: yaml.Node) -> str:
-    return names.name(sheet, node, "a check's name") or ""
+def _name(sheet: YamlSheet, node: yaml.Node) -> str:
+    return names.read_name(sheet, node, "a check's name") or ""
 
 
-def _timeout(sheet: Sheet, node: yaml.Node) -> float:
+def _timeout(sheet: YamlSheet, node: yaml.Node) -> float:
     return sheet.seconds(node, values.TIMEOUT_SECONDS)
 
 
-def _retries(sheet: Sheet, node: yaml.Node) -> int:
+def _retries(sheet: YamlSheet, node: yaml.Node) -> int:
     return sheet.number(node, values.RETRIES)
 
 
@@ -113,9 +113,9 @@ _HTTP: Final[Keys] = {
     "method": ("method", values.method),
     "status": ("statuses", values.statuses),
     "body": ("body", values.pattern),
-    "redirects": ("redirects", Sheet.boolean),
+    "redirects": ("redirects", YamlSheet.boolean),
     "headers": ("headers", values.headers),
-    "verify_tls": ("verify_tls", Sheet.boolean),
+    "verify_tls": ("verify_tls", YamlSheet.boolean),
 }
 _TCP: Final[Keys] = {"tcp": (("host", "port"), values.host_and_port)}
 _DNS: Final[Keys] = {
@@ -129,7 +129,7 @@ _TLS: Final[Keys] = {
     "expires": ("expires", values.expires),
     "server_name": ("server_name", values.host),
     "ca": ("ca", values.path),
-    "verify": ("verify", Sheet.boolean),
+    "verify": ("verify", YamlSheet.boolean),
 }
 _PROCESS: Final[Keys] = {
     "process": ("process", values.program),
@@ -139,8 +139,8 @@ _PROCESS: Final[Keys] = {
 }
 _DISK: Final[Keys] = {
     "disk": ("path", values.path),
-    "free": ("free", values.room),
-    "warn": ("warn", values.room),
+    "free": ("free", values.disk_space),
+    "warn": ("warn", values.disk_space),
 }
 _COMMAND: Final[Keys] = {
     "command": ("argv", values.argv),
@@ -148,13 +148,13 @@ _COMMAND: Final[Keys] = {
     "output": ("output", values.pattern),
     "directory": ("directory", values.path),
 }
-_KINDS: Final[Mapping[str, _Kind]] = {
-    "http": _Kind(rules.HttpCheck, {**_HTTP, **_LATENCY, **_SHARED}),
-    "tcp": _Kind(rules.TcpCheck, {**_TCP, **_LATENCY, **_SHARED}),
-    "dns": _Kind(rules.DnsCheck, {**_DNS, **_LATENCY, **_SHARED}),
-    "tls": _Kind(rules.TlsCheck, {**_TLS, **_SHARED}),
-    "process": _Kind(rules.ProcessCheck, {**_PROCESS, **_SHARED}),
-    "disk": _Kind(rules.DiskCheck, {**_DISK, **_SHARED}),
-    "command": _Kind(rules.CommandCheck, {**_COMMAND, **_SHARED}),
+_KINDS: Final[Mapping[str, _CheckKind]] = {
+    "http": _CheckKind(rules.HttpCheck, {**_HTTP, **_LATENCY, **_SHARED}),
+    "tcp": _CheckKind(rules.TcpCheck, {**_TCP, **_LATENCY, **_SHARED}),
+    "dns": _CheckKind(rules.DnsCheck, {**_DNS, **_LATENCY, **_SHARED}),
+    "tls": _CheckKind(rules.TlsCheck, {**_TLS, **_SHARED}),
+    "process": _CheckKind(rules.ProcessCheck, {**_PROCESS, **_SHARED}),
+    "disk": _CheckKind(rules.DiskCheck, {**_DISK, **_SHARED}),
+    "command": _CheckKind(rules.CommandCheck, {**_COMMAND, **_SHARED}),
 }
 _ALL: Final[Keys] = {key: told for kind in _KINDS.values() for key, told in kind.keys.items()}

@@ -12,9 +12,9 @@ from typing import Any, Final
 
 import re2
 
-from lamplighter.config.sheet import nearest
-from lamplighter.domain.clients.tool_hooks import Hooks, InjectRule, SaveRule, folded
-from lamplighter.domain.errors import Wrong
+from lamplighter.config.sheet import nearest_word
+from lamplighter.domain.clients.tool_hooks import Hooks, InjectRule, SaveRule, normalize_tool_name
+from lamplighter.domain.errors import InvalidField
 from lamplighter.domain.memory.memory import OPERATIONAL, OPERATIONS, PROJECT, Category
 from lamplighter.domain.services.service import NAME
 
@@ -23,36 +23,36 @@ INJECT: Final = "inject_rules"
 TABLES: Final = (SAVE, INJECT)
 PATTERN_CHARS: Final = 1_000
 MOST_RULES: Final = 1_000
-MOST_RECALLED: Final = 10
+MAX_INJECTED: Final = 10
 SCOPES: Final = (PROJECT, "global")
 KNOWLEDGE: Final = tuple(each for each in Category if each not in OPERATIONAL)
 _QUIET: Final = re2.Options()
 _QUIET.log_errors = False
 
 
-def hooks(path: Path, text: str, given: Mapping[str, Any], wrong: list[Wrong]) -> Hooks:
+def read_hooks(path: Path, text: str, given: Mapping[str, Any], wrong: list[InvalidField]) -> Hooks:
     """Return the rules of a file; what is wrong with them is added to `wrong`, with its line."""
-    return hooks_in(Sheet(path, text.splitlines(), wrong), given)
+    return read_hook_table(TomlSheet(path, text.splitlines(), wrong), given)
 
 
-def hooks_in(
-    sheet: "Sheet", given: Mapping[str, Any], *, below: tuple[str, ...] = (), project: str = ""
+def read_hook_table(
+    sheet: "TomlSheet", given: Mapping[str, Any], *, below: tuple[str, ...] = (), project: str = ""
 ) -> Hooks:
     """Return the rules of one table of a file; what they save is of `project` unless they say."""
     usual = project or OPERATIONS
     return Hooks(
-        save=tuple(_save(rule, usual) for rule in _rules(sheet, (*below, SAVE), given)),
-        inject=tuple(_inject(rule) for rule in _rules(sheet, (*below, INJECT), given)),
+        save=tuple(_save_rule(rule, usual) for rule in _read_tables(sheet, (*below, SAVE), given)),
+        inject=tuple(_inject_rule(rule) for rule in _read_tables(sheet, (*below, INJECT), given)),
     )
 
 
 @dataclass(frozen=True, slots=True)
-class Sheet:
+class TomlSheet:
     """The file while it is read, and what was found wrong so far."""
 
     path: Path
     lines: list[str]
-    wrong: list[Wrong]
+    wrong: list[InvalidField]
 
     def line(self, table: tuple[str, ...], number: int, key: str = "") -> int | None:
         """Return the line of a table's key, or else of the table; None when it is elsewhere.
@@ -78,10 +78,10 @@ def _header(table: tuple[str, ...], *, many: bool) -> re.Pattern[str]:
 
 
 @dataclass(slots=True)
-class Rule:
+class TomlTable:
     """One rule, or another table of the file, while it is read."""
 
-    sheet: Sheet
+    sheet: TomlSheet
     table: tuple[str, ...]
     number: int
     given: Mapping[str, Any]
@@ -92,7 +92,9 @@ class Rule:
         line = self.sheet.line(self.table, self.number, key)
         place = f"{self.sheet.path}:{line}" if line else f"{self.sheet.path}"
         what = ".".join(self.table) + (f" {self.number}" if self.number else "")
-        self.sheet.wrong.append(Wrong(f"{place}: {what}" + (f", {key}" if key else ""), message))
+        self.sheet.wrong.append(
+            InvalidField(f"{place}: {what}" + (f", {key}" if key else ""), message)
+        )
 
     def text(self, key: str, default: str = "") -> str:
         """Return a text."""
@@ -108,7 +110,7 @@ class Rule:
         said = self.text("tool")
         if not re.fullmatch(r"[\w.:/-]{1,200}", said, re.ASCII):
             self.refuse("tool", "names no tool, such as bash or look")
-        return folded(said)
+        return normalize_tool_name(said)
 
     def pattern(self, key: str) -> str:
         """Return a pattern in RE2."""
@@ -154,22 +156,24 @@ class Rule:
         """Note every key that no rule has."""
         for key in self.given:
             if key not in self.keys:
-                near = nearest(key, self.keys)
+                near = nearest_word(key, self.keys)
                 self.refuse(key, "is not a key" + (f"; did you mean {near}?" if near else ""))
 
 
-def _rules(sheet: Sheet, table: tuple[str, ...], given: Mapping[str, Any]) -> list[Rule]:
+def _read_tables(
+    sheet: TomlSheet, table: tuple[str, ...], given: Mapping[str, Any]
+) -> list[TomlTable]:
     found, name = given.get(table[-1], []), ".".join(table)
     if not isinstance(found, list) or not all(isinstance(each, dict) for each in found):
-        sheet.wrong.append(Wrong(f"{sheet.path}: {name}", f"is written as [[{name}]]"))
+        sheet.wrong.append(InvalidField(f"{sheet.path}: {name}", f"is written as [[{name}]]"))
         return []
     if len(found) > MOST_RULES:
-        sheet.wrong.append(Wrong(f"{sheet.path}: {name}", f"are more than {MOST_RULES:,}"))
+        sheet.wrong.append(InvalidField(f"{sheet.path}: {name}", f"are more than {MOST_RULES:,}"))
         return []
-    return [Rule(sheet, table, number, each) for number, each in enumerate(found, 1)]
+    return [TomlTable(sheet, table, number, each) for number, each in enumerate(found, 1)]
 
 
-def _save(rule: Rule, usual: str) -> SaveRule:
+def _save_rule(rule: TomlTable, usual: str) -> SaveRule:
     project = rule.text("project", usual)
     if project != usual and not NAME.fullmatch(project):
         rule.refuse("project", "has 1 to 64 letters, digits, _ or -, and nothing else")
@@ -185,12 +189,12 @@ def _save(rule: Rule, usual: str) -> SaveRule:
     return read
 
 
-def _inject(rule: Rule) -> InjectRule:
+def _inject_rule(rule: TomlTable) -> InjectRule:
     usual = InjectRule(tool="")
     read = InjectRule(
         tool=rule.tool(),
         match_args=rule.pattern("match_args"),
-        limit=rule.number_of("limit", MOST_RECALLED, usual.limit),
+        limit=rule.number_of("limit", MAX_INJECTED, usual.limit),
     )
     rule.end()
     return read

@@ -7,14 +7,14 @@ from typing import TypeVar
 
 import yaml
 
-from lamplighter.config.sheet import Sheet
+from lamplighter.config.sheet import YamlSheet
 from lamplighter.domain.services.check import Check
-from lamplighter.domain.services.service import NAME, Action, fold
+from lamplighter.domain.services.service import NAME, Action, normalize_service_name
 
 Named = TypeVar("Named", Check, Action)
 
 
-def name(sheet: Sheet, node: yaml.Node, wanted: str) -> str | None:
+def read_name(sheet: YamlSheet, node: yaml.Node, wanted: str) -> str | None:
     """Return a name; None when it is none."""
     said = sheet.string(node, wanted)
     if said is not None and not NAME.fullmatch(said):
@@ -23,18 +23,20 @@ def name(sheet: Sheet, node: yaml.Node, wanted: str) -> str | None:
     return said
 
 
-def distinct(sheet: Sheet, read: Sequence[tuple[Named, yaml.Node]], what: str) -> tuple[Named, ...]:
+def assign_names(
+    sheet: YamlSheet, read: Sequence[tuple[Named, yaml.Node]], what: str
+) -> tuple[Named, ...]:
     """Return them all with names: what has none is called by its kind, then kind-2, kind-3."""
     taken: set[str] = set()
     for each, at in read:
-        if each.name and fold(each.name) in taken:
+        if each.name and normalize_service_name(each.name) in taken:
             sheet.wrong(at, f"duplicate {what} {each.name!r}")
-        taken.add(fold(each.name))
-    return tuple(each if each.name else _called(each, taken) for each, _ in read)
+        taken.add(normalize_service_name(each.name))
+    return tuple(each if each.name else _name_by_kind(each, taken) for each, _ in read)
 
 
-def _called(each: Named, taken: set[str]) -> Named:
+def _name_by_kind(each: Named, taken: set[str]) -> Named:
     names = (f"{each.kind}-{number}" if number > 1 else each.kind for number in itertools.count(1))
-    free = next(name for name in names if fold(name) not in taken)
+    free = next(name for name in names if normalize_service_name(name) not in taken)
     taken.add(free)
     return replace(each, name=free)

@@ -21,18 +21,18 @@ class PricesError(LamplighterError):
     """The file cannot be used; the message names it and what is wrong."""
 
 
-def path_of(settings: Settings) -> Path:
+def prices_path(settings: Settings) -> Path:
     """Return where the file may be."""
     return settings.home / NAME
 
 
-def in_force(settings: Settings) -> Prices:
+def active_prices(settings: Settings) -> Prices:
     """Return the operator's prices, none without a file; raises PricesError."""
-    path = path_of(settings)
-    return load(path) if path.exists() else {}
+    path = prices_path(settings)
+    return load_prices(path) if path.exists() else {}
 
 
-def load(path: Path) -> Prices:
+def load_prices(path: Path) -> Prices:
     """Return the prices of a file; raises PricesError."""
     try:
         with path.open("rb") as file:

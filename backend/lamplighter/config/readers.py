@@ -29,7 +29,7 @@ def duration(text: str) -> float:
 
 
 @dataclass(frozen=True, slots=True)
-class Whole:
+class IntegerReader:
     """Reads a whole number between two bounds."""
 
     low: int
@@ -45,7 +45,7 @@ class Whole:
 
 
 @dataclass(frozen=True, slots=True)
-class OneOf:
+class ChoiceReader:
     """Reads one of some words, in whatever case."""
 
     words: tuple[str, ...]
@@ -132,7 +132,7 @@ def roots(text: str) -> tuple[Path, ...]:
 
 def tiers(text: str) -> tuple[int, ...]:
     """Read tiers, separated by commas."""
-    read = Whole(1, MAX_TIER)
+    read = IntegerReader(1, MAX_TIER)
     return tuple(sorted({read(each) for each in text.split(",") if each.strip()}))
 
 
@@ -155,7 +155,7 @@ def window(text: str) -> float:
     return 0.0 if re.fullmatch(r"\s*0+[smhd]?\s*", text) else duration(text)
 
 
-def words(text: str) -> tuple[str, ...]:
+def split_words(text: str) -> tuple[str, ...]:
     """Read words, separated by blanks or commas."""
     return tuple(each for each in re.split(r"[\s,]+", text) if each)
 
@@ -179,15 +179,15 @@ RANGES: Final[Mapping[Callable[[str], Any], str]] = {
     dollars: "dollars, or none",
     digest: "100ms to 366d, or none",
     window: "0, or 100ms to 366d",
-    words: "addresses",
+    split_words: "addresses",
     model: "the name of a model",
 }
 
 
 def range_of(read: Callable[[str], Any]) -> str:
     """Say what a reader takes; empty where it takes any text."""
-    if isinstance(read, Whole):
+    if isinstance(read, IntegerReader):
         return f"{read.low:,} to {read.high:,}"
-    if isinstance(read, OneOf):
+    if isinstance(read, ChoiceReader):
         return ", ".join(word for word in read.words if word)
     return RANGES.get(read, "")

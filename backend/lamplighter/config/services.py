@@ -12,13 +12,19 @@ import yaml
 
 from lamplighter.config import actions as shell
 from lamplighter.config import names, values
-from lamplighter.config.actions import actions
-from lamplighter.config.checks import checks
-from lamplighter.config.sheet import Problem, ServicesError, Sheet, found
-from lamplighter.domain.services.service import GENERAL, Approve, Service, Services, fold
+from lamplighter.config.actions import read_actions
+from lamplighter.config.checks import read_checks
+from lamplighter.config.sheet import FileProblem, ServicesError, YamlSheet, describe_node
+from lamplighter.domain.services.service import (
+    GENERAL,
+    ApprovalPolicy,
+    Service,
+    Services,
+    normalize_service_name,
+)
 from lamplighter.domain.text import one_line
 
-__all__ = ["Problem", "ServicesError", "load", "starter", "write_starter"]
+__all__ = ["FileProblem", "ServicesError", "load", "starter", "write_starter"]
 
 CYCLES: Final = 20
 
@@ -30,12 +36,12 @@ Depends = tuple[tuple[str, yaml.Node], ...]
 
 def load(path: Path) -> Services:
     """Return the services that the file tells of; ServicesError says all that is wrong with it."""
-    sheet = Sheet(str(path))
+    sheet = YamlSheet(str(path))
     text = sheet.text(path)
     root = sheet.root(text)
     top = {} if root is None else sheet.mapping(root, "a mapping with the key services", _TOP)
-    items = _connected(sheet, _services(sheet, top))
-    declared = shell.commands(sheet, top["shell"]) if "shell" in top else ()
+    items = _connect(sheet, _services(sheet, top))
+    declared = shell.read_commands(sheet, top["shell"]) if "shell" in top else ()
     sheet.stop_if_wrong()
     return Services(items, str(path), declared)
 
@@ -60,44 +66,46 @@ def write_starter(path: Path, port: int) -> bool:
     return True
 
 
-def _services(sheet: Sheet, top: Mapping[str, yaml.Node]) -> dict[str, tuple[Service, Depends]]:
+def _services(sheet: YamlSheet, top: Mapping[str, yaml.Node]) -> dict[str, tuple[Service, Depends]]:
     programs = _programs(sheet, top["commands"]) if "commands" in top else frozenset()
     read: dict[str, tuple[Service, Depends]] = {}
-    if (listed := top.get("services")) is None or found(listed) == "nothing":
+    if (listed := top.get("services")) is None or describe_node(listed) == "nothing":
         return read
     for key, node in sheet.pairs(listed, "a mapping of services by name"):
-        name = names.name(sheet, key, "a service's name")
-        if name is not None and fold(name) == GENERAL:
+        name = names.read_name(sheet, key, "a service's name")
+        if name is not None and normalize_service_name(name) == GENERAL:
             sheet.wrong(key, "general is what belongs to no service; choose another name")
-        elif name is not None and fold(name) in read:
+        elif name is not None and normalize_service_name(name) in read:
             sheet.wrong(key, f"duplicate service {name!r}")
         told = _service(sheet, name or "?", key, node, programs)
         if name is not None:
-            read.setdefault(fold(name), told)
+            read.setdefault(normalize_service_name(name), told)
     return read
 
 
 def _service(
-    sheet: Sheet, name: str, key: yaml.Node, node: yaml.Node, programs: Collection[str]
+    sheet: YamlSheet, name: str, key: yaml.Node, node: yaml.Node, programs: Collection[str]
 ) -> tuple[Service, Depends]:
     given = sheet.mapping(node, f"what {name} is", _KEYS)
     if isinstance(node, yaml.MappingNode) and "checks" not in given:
         sheet.wrong(key, f"missing key 'checks' in {name}")
     about = sheet.string(given["description"], "text") if "description" in given else None
     others = sheet.list(given["depends_on"], "a list of names") if "depends_on" in given else []
-    named = [(names.name(sheet, other, "a service's name"), other) for other in others]
-    looked = checks(sheet, given["checks"], programs) if "checks" in given else ()
+    named = [(names.read_name(sheet, other, "a service's name"), other) for other in others]
+    looked = read_checks(sheet, given["checks"], programs) if "checks" in given else ()
     service = Service(
         name=name,
         description=one_line(about or ""),
         checks=looked,
-        actions=actions(sheet, given["actions"], looked) if "actions" in given else (),
-        approve=values.approve(sheet, given["approve"]) if "approve" in given else Approve.NEVER,
+        actions=read_actions(sheet, given["actions"], looked) if "actions" in given else (),
+        approve=values.approve(sheet, given["approve"])
+        if "approve" in given
+        else ApprovalPolicy.NEVER,
     )
     return service, tuple((other, at) for other, at in named if other)
 
 
-def _programs(sheet: Sheet, node: yaml.Node) -> frozenset[str]:
+def _programs(sheet: YamlSheet, node: yaml.Node) -> frozenset[str]:
     """Return the programs that command checks may run, just as they are written."""
     said = [
         (sheet.string(each, "a program"), each) for each in sheet.list(node, "a list of programs")
@@ -112,26 +120,26 @@ def _is_relative(program: str) -> bool:
     return not program or ("/" in program and not program.startswith("/"))
 
 
-def _connected(sheet: Sheet, read: dict[str, tuple[Service, Depends]]) -> tuple[Service, ...]:
+def _connect(sheet: YamlSheet, read: dict[str, tuple[Service, Depends]]) -> tuple[Service, ...]:
     """Return the services with what they depend on, each by the name it is given itself."""
     graph: dict[str, dict[str, yaml.Node]] = {name: {} for name in read}
     for name, (service, depends) in read.items():
         for other, node in depends:
-            if fold(other) == name:
+            if normalize_service_name(other) == name:
                 sheet.wrong(node, f"{service.name} depends on itself")
-            elif fold(other) not in read:
+            elif normalize_service_name(other) not in read:
                 hint = sheet.hint(other, (each.name for each, _ in read.values()))
                 sheet.wrong(node, f"unknown service {other!r}{hint}")
             else:
-                graph[name][fold(other)] = node
-    _uncircled(sheet, graph)
+                graph[name][normalize_service_name(other)] = node
+    _reject_cycles(sheet, graph)
     return tuple(
         replace(service, depends_on=tuple(read[other][0].name for other in graph[name]))
         for name, (service, _) in read.items()
     )
 
 
-def _uncircled(sheet: Sheet, graph: dict[str, dict[str, yaml.Node]]) -> None:
+def _reject_cycles(sheet: YamlSheet, graph: dict[str, dict[str, yaml.Node]]) -> None:
     order = list(graph)
     for _ in range(CYCLES):
         try:

@@ -12,12 +12,12 @@ import platformdirs
 from lamplighter.config import agents, hooks
 from lamplighter.config.catalog import ENGINES as ENGINES
 from lamplighter.config.catalog import PREFIX, SETTINGS, Setting
-from lamplighter.config.catalog import masked as masked
+from lamplighter.config.catalog import mask_password as mask_password
 from lamplighter.config.readers import path
-from lamplighter.config.sheet import nearest
+from lamplighter.config.sheet import nearest_word
 from lamplighter.domain.clients.agent import Agent
 from lamplighter.domain.clients.tool_hooks import Hooks
-from lamplighter.domain.errors import Invalid, Wrong
+from lamplighter.domain.errors import Invalid, InvalidField
 
 SPEC_BUDGET: Final = "CLAUDEOPS_MEMORY_BUDGET"
 FILE: Final = "lamplighter.toml"
@@ -30,7 +30,7 @@ _NOT_SETTINGS: Final = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class SettingValue:
     """A setting's value as it was written, and where it comes from."""
 
     setting: Setting
@@ -97,32 +97,32 @@ class Settings:
     log_level: str
     agents: tuple[Agent, ...] = ()
     hooks: Hooks = field(default_factory=Hooks)
-    found: tuple[Found, ...] = ()
+    found: tuple[SettingValue, ...] = ()
     warnings: tuple[str, ...] = ()
 
 
 def read_settings(environ: Mapping[str, str] = os.environ) -> Settings:
     """Read every setting. Raises Invalid naming each wrong one; a typo is never a default."""
-    wrong, warnings = _unknown(environ)
-    home = _home(environ)
-    given, tables = _from_file(home / FILE, wrong)
-    found = tuple(_found(setting, environ, given, home) for setting in SETTINGS)
+    wrong, warnings = _unknown_variables(environ)
+    home = _find_home(environ)
+    given, tables = _read_file(home / FILE, wrong)
+    found = tuple(_find_value(setting, environ, given, home) for setting in SETTINGS)
     values: dict[str, Any] = {}
     for each in found:
         try:
             values[each.setting.name] = each.setting.read(each.text)
         except ValueError as error:
-            wrong.append(Wrong(_written_as(each), f"{each.shown!r} {error}"))
+            wrong.append(InvalidField(_written_name(each), f"{each.shown!r} {error}"))
     if not wrong:
         at = values["host"], values["port"], values["hosts"]
-        wrong += agents.loops(tables.agents, *at)
+        wrong += agents.find_loops(tables.agents, *at)
     if wrong:
         raise Invalid(*wrong)
     values |= {"agents": tables.agents, "hooks": tables.hooks}
-    return Settings(**_filled(values, home), found=found, warnings=tuple(warnings))
+    return Settings(**_fill_defaults(values, home), found=found, warnings=tuple(warnings))
 
 
-def describe(settings: Settings) -> list[dict[str, str]]:
+def describe_settings(settings: Settings) -> list[dict[str, str]]:
     """Return each setting with its value and where it comes from."""
     return [
         {
@@ -135,12 +135,12 @@ def describe(settings: Settings) -> list[dict[str, str]]:
     ]
 
 
-def _written_as(found: Found) -> str:
+def _written_name(found: SettingValue) -> str:
     names = {"environment": found.setting.variable, SPEC_BUDGET: SPEC_BUDGET}
     return names.get(found.source, found.setting.name)
 
 
-def _filled(values: dict[str, Any], home: Path) -> dict[str, Any]:
+def _fill_defaults(values: dict[str, Any], home: Path) -> dict[str, Any]:
     values["home"] = home
     if not values["database_url"]:
         from urllib.parse import quote
@@ -149,7 +149,7 @@ def _filled(values: dict[str, Any], home: Path) -> dict[str, Any]:
     return values
 
 
-def _home(environ: Mapping[str, str]) -> Path:
+def _find_home(environ: Mapping[str, str]) -> Path:
     given = environ.get(f"{PREFIX}HOME", "").strip()
     default = platformdirs.user_data_dir("lamplighter", appauthor=False)
     try:
@@ -158,56 +158,62 @@ def _home(environ: Mapping[str, str]) -> Path:
         return Path(default)  # reported where all values are read
 
 
-def _found(
+def _find_value(
     setting: Setting, environ: Mapping[str, str], given: Mapping[str, str], home: Path
-) -> Found:
-    if environ.get(setting.variable, "").strip() and not injected(environ[setting.variable]):
-        return Found(setting, environ[setting.variable], "environment")
+) -> SettingValue:
+    if environ.get(setting.variable, "").strip() and not is_orchestrator_value(
+        environ[setting.variable]
+    ):
+        return SettingValue(setting, environ[setting.variable], "environment")
     if setting.name == "memory_budget" and SPEC_BUDGET in environ:
-        return Found(setting, environ[SPEC_BUDGET], SPEC_BUDGET)
+        return SettingValue(setting, environ[SPEC_BUDGET], SPEC_BUDGET)
     if setting.name in given:
-        return Found(setting, given[setting.name], FILE)
+        return SettingValue(setting, given[setting.name], FILE)
     defaults = {
         "home": str(home),
         "services": str(home / "services.yaml"),
         "lexicon": str(home / LEXICON),
     }
-    return Found(setting, defaults.get(setting.name, setting.default), "default")
+    return SettingValue(setting, defaults.get(setting.name, setting.default), "default")
 
 
-def injected(value: str) -> bool:
+def is_orchestrator_value(value: str) -> bool:
     """Whether an orchestrator made this of a service of our name: LAMPLIGHTER_PORT=tcp://…"""
     return value.startswith("tcp://")
 
 
 @dataclass(frozen=True, slots=True)
-class Tables:
+class FileTables:
     """What the file holds beside settings: the tool hooks, and the agents."""
 
     hooks: Hooks = field(default_factory=Hooks)
     agents: tuple[Agent, ...] = ()
 
 
-def _from_file(path: Path, wrong: list[Wrong]) -> tuple[dict[str, str], Tables]:
+def _read_file(path: Path, wrong: list[InvalidField]) -> tuple[dict[str, str], FileTables]:
     """Return what the file says of settings, as text, and its tables."""
     try:
         text = path.read_text(encoding="utf-8")
         read = tomllib.loads(text)
     except FileNotFoundError:
-        return {}, Tables()
+        return {}, FileTables()
     except (OSError, ValueError) as error:
         why = error.strerror if isinstance(error, OSError) else error
-        wrong.append(Wrong(str(path), f"cannot be read: {why}"))
-        return {}, Tables()
-    found = Tables(hooks.hooks(path, text, read, wrong), agents.agents(path, text, read, wrong))
+        wrong.append(InvalidField(str(path), f"cannot be read: {why}"))
+        return {}, FileTables()
+    found = FileTables(
+        hooks.read_hooks(path, text, read, wrong), agents.read_agents(path, text, read, wrong)
+    )
     known = [setting.name for setting in SETTINGS if setting.name != "home"]
     tables = (*hooks.TABLES, agents.TABLE)
     for name in read:
         if name == "home":
-            wrong.append(Wrong(f"{path}: {name}", f"is set by {PREFIX}HOME: this file is in it"))
+            wrong.append(
+                InvalidField(f"{path}: {name}", f"is set by {PREFIX}HOME: this file is in it")
+            )
         elif name not in known and name not in tables:
             near = _hint(name, [*known, *tables])
-            wrong.append(Wrong(f"{path}: {name}", f"is not a setting{near}"))
+            wrong.append(InvalidField(f"{path}: {name}", f"is not a setting{near}"))
     return {name: _as_text(value) for name, value in read.items() if name in known}, found
 
 
@@ -215,22 +221,22 @@ def _as_text(value: object) -> str:
     return ("yes" if value else "no") if isinstance(value, bool) else str(value)
 
 
-def _unknown(environ: Mapping[str, str]) -> tuple[list[Wrong], list[str]]:
+def _unknown_variables(environ: Mapping[str, str]) -> tuple[list[InvalidField], list[str]]:
     known = [setting.variable for setting in SETTINGS]
-    wrong: list[Wrong] = []
+    wrong: list[InvalidField] = []
     warnings: list[str] = []
     for name in sorted(environ):
         if not name.startswith(PREFIX) or name in known or name in _NOT_SETTINGS:
             continue
         if hint := _hint(name, known):
-            wrong.append(Wrong(name, f"is not a setting{hint}"))
+            wrong.append(InvalidField(name, f"is not a setting{hint}"))
         else:
             warnings.append(f"{name} is not a setting of Lamplighter; it is not used.")
     return wrong, warnings
 
 
 def _hint(name: str, known: list[str]) -> str:
-    near = nearest(name, known)
+    near = nearest_word(name, known)
     return f"; did you mean {near}?" if near else ""
 
 

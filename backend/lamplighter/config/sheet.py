@@ -9,20 +9,20 @@ from typing import Final
 import yaml
 
 from lamplighter.domain.errors import LamplighterError
-from lamplighter.domain.text import one_line, shortened
+from lamplighter.domain.text import one_line, shorten
 
 FARTHEST: Final = 2
 
 
-def nearest(word: str, words: Iterable[str]) -> str | None:
+def nearest_word(word: str, words: Iterable[str]) -> str | None:
     """Return the known word nearest to this one, at most two letters away; None when none is."""
     close = (other for other in words if abs(len(word) - len(other)) <= FARTHEST)
-    near = [(away, other) for other in close if (away := edits(word, other)) <= FARTHEST]
+    near = [(away, other) for other in close if (away := edit_distance(word, other)) <= FARTHEST]
     away, other = min(near, default=(0, ""))
     return other if away < len(word) and other else None
 
 
-def edits(left: str, right: str) -> int:
+def edit_distance(left: str, right: str) -> int:
     """Count the letters to change, add or leave out; two that are swapped count as one."""
     two, one, row = [0], [0], list(range(len(right) + 1))
     for i, char in enumerate(left, 1):
@@ -41,7 +41,7 @@ SUGGESTED: Final = 100
 
 _LOADER: Final = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _TAG: Final = "tag:yaml.org,2002:"
-_FOUND: Final = {
+_NODE_NAMES: Final = {
     "str": "text",
     "int": "a number",
     "float": "a number",
@@ -55,7 +55,7 @@ _SECONDS: Final = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0, 
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Problem:
+class FileProblem:
     """One mistake in the file, and where it is; lines and columns count from 1."""
 
     path: str
@@ -70,17 +70,17 @@ class Problem:
 class ServicesError(LamplighterError):
     """The file cannot be used; `problems` names every mistake in it, in reading order."""
 
-    def __init__(self, problems: Iterable[Problem]) -> None:
+    def __init__(self, problems: Iterable[FileProblem]) -> None:
         self.problems = tuple(sorted(problems))
         super().__init__("\n".join(str(problem) for problem in self.problems))
 
 
 @dataclass(slots=True)
-class Sheet:
+class YamlSheet:
     """The file while it is read, and what was found wrong so far."""
 
     path: str
-    problems: list[Problem] = field(default_factory=list)
+    problems: list[FileProblem] = field(default_factory=list)
 
     def wrong(self, node: yaml.Node, message: str) -> None:
         """Note a mistake at a node."""
@@ -88,8 +88,8 @@ class Sheet:
 
     def note(self, line: int, column: int, message: str) -> None:
         """Note a mistake at a place, counted from 0."""
-        words = shortened(one_line(message), 300)
-        self.problems.append(Problem(self.path, line + 1, column + 1, words))
+        words = shorten(one_line(message), 300)
+        self.problems.append(FileProblem(self.path, line + 1, column + 1, words))
 
     def stop_if_wrong(self) -> None:
         """Give up when anything was wrong so far."""
@@ -164,19 +164,19 @@ class Sheet:
         """Return the keys and values of a mapping, the same key as often as it comes."""
         if isinstance(node, yaml.MappingNode):
             return list(node.value)
-        self.wrong(node, f"found {found(node)}, wanted {wanted}")
+        self.wrong(node, f"found {describe_node(node)}, wanted {wanted}")
         return []
 
     def hint(self, word: str, words: Iterable[str]) -> str:
         """Return `; did you mean …?` when a known word is near, else nothing."""
-        near = nearest(word, words) if len(self.problems) < SUGGESTED else None
+        near = nearest_word(word, words) if len(self.problems) < SUGGESTED else None
         return f"; did you mean {near!r}?" if near else ""
 
     def list(self, node: yaml.Node, wanted: str) -> list[yaml.Node]:
         """Return the nodes of a list."""
         if isinstance(node, yaml.SequenceNode):
             return list(node.value)
-        self.wrong(node, f"found {found(node)}, wanted {wanted}")
+        self.wrong(node, f"found {describe_node(node)}, wanted {wanted}")
         return []
 
     def string(self, node: yaml.Node, wanted: str) -> str | None:
@@ -184,20 +184,20 @@ class Sheet:
         if isinstance(node, yaml.ScalarNode) and node.tag == f"{_TAG}str":
             return str(node.value)
         quotes = "; put it in quotes" if isinstance(node, yaml.ScalarNode) and node.value else ""
-        self.wrong(node, f"found {found(node)}, wanted {wanted}{quotes}")
+        self.wrong(node, f"found {describe_node(node)}, wanted {wanted}{quotes}")
         return None
 
     def boolean(self, node: yaml.Node) -> bool:
         """Return true or false."""
         if node.tag == f"{_TAG}bool":
             return str(node.value).lower() in ("true", "yes", "on")
-        self.wrong(node, f"found {found(node)}, wanted true or false")
+        self.wrong(node, f"found {describe_node(node)}, wanted true or false")
         return False
 
     def number(self, node: yaml.Node, bounds: tuple[int, int]) -> int:
         """Return a whole number within its bounds."""
         if node.tag != f"{_TAG}int" or not re.fullmatch(r"-?[0-9]{1,9}", node.value):
-            self.wrong(node, f"found {found(node)}, wanted a whole number")
+            self.wrong(node, f"found {describe_node(node)}, wanted a whole number")
         elif not bounds[0] <= int(node.value) <= bounds[1]:
             self.wrong(node, f"{node.value} is not between {bounds[0]} and {bounds[1]}")
         else:
@@ -211,21 +211,21 @@ class Sheet:
         said = str(node.value) if isinstance(node, yaml.ScalarNode) else ""
         read = re.fullmatch(r"([0-9]{1,9}(?:\.[0-9]{1,9})?) ?(ms|s|m|h|d)?", said)
         if not read:
-            self.wrong(node, f"found {found(node)}, wanted a duration such as {such_as}")
+            self.wrong(node, f"found {describe_node(node)}, wanted a duration such as {such_as}")
             return bounds[0]
         seconds = round(float(read[1]) * _SECONDS[read[2]], 6)
         if not bounds[0] <= seconds <= bounds[1]:
             self.wrong(
-                node, f"{said} is not between {_lasting(bounds[0])} and {_lasting(bounds[1])}"
+                node, f"{said} is not between {_duration(bounds[0])} and {_duration(bounds[1])}"
             )
         return seconds
 
 
-def found(node: yaml.Node) -> str:
+def describe_node(node: yaml.Node) -> str:
     """Say in words what a node is."""
-    return _FOUND.get(node.tag.removeprefix(_TAG), f"a value tagged {node.tag}")
+    return _NODE_NAMES.get(node.tag.removeprefix(_TAG), f"a value tagged {node.tag}")
 
 
-def _lasting(seconds: float) -> str:
+def _duration(seconds: float) -> str:
     days, rest = divmod(seconds, _SECONDS["d"])
     return f"{days:g} d" if days and not rest else f"{seconds:g} s"

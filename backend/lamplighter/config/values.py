@@ -9,10 +9,10 @@ from urllib.parse import urlsplit
 import re2
 import yaml
 
-from lamplighter.config.sheet import Sheet, found
+from lamplighter.config.sheet import YamlSheet, describe_node
 from lamplighter.domain.services import check as rules
-from lamplighter.domain.services.check import DNS_PORT, Method, Record, Room
-from lamplighter.domain.services.service import Approve
+from lamplighter.domain.services.check import DNS_PORT, DiskSpace, DnsRecord, HttpMethod
+from lamplighter.domain.services.service import ApprovalPolicy
 
 TIMEOUT_SECONDS: Final = (0.1, 60.0)
 LATENCY_SECONDS: Final = (0.001, 60.0)
@@ -35,7 +35,7 @@ _PERCENT: Final = re.compile(r"([0-9]{1,3}(?:\.[0-9]{1,3})?) ?%")
 _TIMES: Final = {"": 0, "K": 1, "M": 2, "G": 3, "T": 4}
 
 
-def url(sheet: Sheet, node: yaml.Node) -> str:
+def url(sheet: YamlSheet, node: yaml.Node) -> str:
     """Return a URL that a check may ask."""
     said = sheet.string(node, "a URL")
     if said is None:
@@ -43,11 +43,11 @@ def url(sheet: Sheet, node: yaml.Node) -> str:
     if problem := rules.url_problem(said):
         sheet.wrong(node, problem)
     else:
-        _allowed(sheet, node, urlsplit(said).hostname or "")
+        _check_header(sheet, node, urlsplit(said).hostname or "")
     return said
 
 
-def host(sheet: Sheet, node: yaml.Node) -> str:
+def host(sheet: YamlSheet, node: yaml.Node) -> str:
     """Return the name of a host."""
     said = sheet.string(node, "the name of a host")
     if said is not None and not _HOST.fullmatch(said):
@@ -55,7 +55,7 @@ def host(sheet: Sheet, node: yaml.Node) -> str:
     return said or ""
 
 
-def host_and_port(sheet: Sheet, node: yaml.Node) -> tuple[str, int]:
+def host_and_port(sheet: YamlSheet, node: yaml.Node) -> tuple[str, int]:
     """Return a host and its port."""
     target = sheet.string(node, "host:port")
     read = re.fullmatch(r"(\[[0-9a-fA-F:.%]+\]|[^\s:/@\[\]]+):([0-9]{1,9})", target or "")
@@ -66,17 +66,17 @@ def host_and_port(sheet: Sheet, node: yaml.Node) -> tuple[str, int]:
     name, port = read[1].strip("[]"), int(read[2])
     if not 1 <= port <= 65535:
         sheet.wrong(node, "a port is between 1 and 65535")
-    _allowed(sheet, node, name)
+    _check_header(sheet, node, name)
     return name, port
 
 
-def server(sheet: Sheet, node: yaml.Node) -> tuple[str, int]:
+def server(sheet: YamlSheet, node: yaml.Node) -> tuple[str, int]:
     """Return the address of a name server and its port."""
     said = sheet.string(node, "the address of a name server")
     if said is None:
         return "127.0.0.1", DNS_PORT
     if _is_address(said):
-        _allowed(sheet, node, said)
+        _check_header(sheet, node, said)
         return said, DNS_PORT
     if not _is_address(said.rpartition(":")[0].strip("[]")):
         sheet.wrong(node, f"{said!r} is not an address such as 10.0.0.1 or 10.0.0.1:53")
@@ -84,7 +84,7 @@ def server(sheet: Sheet, node: yaml.Node) -> tuple[str, int]:
     return host_and_port(sheet, node)
 
 
-def addresses(sheet: Sheet, node: yaml.Node) -> tuple[str, ...]:
+def addresses(sheet: YamlSheet, node: yaml.Node) -> tuple[str, ...]:
     """Return IP addresses."""
     nodes = sheet.list(node, "a list of addresses")
     if isinstance(node, yaml.SequenceNode) and not nodes:
@@ -96,7 +96,7 @@ def addresses(sheet: Sheet, node: yaml.Node) -> tuple[str, ...]:
     return tuple(text for text, _ in said if text)
 
 
-def record(sheet: Sheet, node: yaml.Node) -> Record:
+def record(sheet: YamlSheet, node: yaml.Node) -> DnsRecord:
     """Return which kind of address is asked for."""
     said = sheet.string(node, "A or AAAA")
     for each in rules.RECORDS:
@@ -107,17 +107,17 @@ def record(sheet: Sheet, node: yaml.Node) -> Record:
     return "A"
 
 
-def milliseconds(sheet: Sheet, node: yaml.Node) -> int:
+def milliseconds(sheet: YamlSheet, node: yaml.Node) -> int:
     """Return a latency."""
     return round(sheet.seconds(node, LATENCY_SECONDS) * 1000)
 
 
-def expires(sheet: Sheet, node: yaml.Node) -> float:
+def expires(sheet: YamlSheet, node: yaml.Node) -> float:
     """Return how long a certificate is to be valid, in seconds."""
     return sheet.seconds(node, EXPIRES_SECONDS, "14d or 36h")
 
 
-def method(sheet: Sheet, node: yaml.Node) -> Method:
+def method(sheet: YamlSheet, node: yaml.Node) -> HttpMethod:
     """Return a method that only looks."""
     said = (sheet.string(node, "a method") or "GET").upper()
     for each in rules.METHODS:
@@ -127,20 +127,20 @@ def method(sheet: Sheet, node: yaml.Node) -> Method:
     return "GET"
 
 
-def approve(sheet: Sheet, node: yaml.Node) -> Approve:
+def approve(sheet: YamlSheet, node: yaml.Node) -> ApprovalPolicy:
     """Return whether a person is asked before an action."""
-    wanted = ", ".join(Approve)
+    wanted = ", ".join(ApprovalPolicy)
     said = sheet.string(node, wanted)
-    for each in Approve:
+    for each in ApprovalPolicy:
         if said == each:
             return each
     if said is not None:
-        hint = sheet.hint(said, map(str, Approve))
+        hint = sheet.hint(said, map(str, ApprovalPolicy))
         sheet.wrong(node, f"approve is one of {wanted}, not {said}{hint}")
-    return Approve.ALWAYS
+    return ApprovalPolicy.ALWAYS
 
 
-def pattern(sheet: Sheet, node: yaml.Node) -> str:
+def pattern(sheet: YamlSheet, node: yaml.Node) -> str:
     """Return a pattern in RE2."""
     said = sheet.string(node, "a pattern") or ""
     if len(said) > PATTERN_CHARACTERS:
@@ -154,7 +154,7 @@ def pattern(sheet: Sheet, node: yaml.Node) -> str:
     return said
 
 
-def statuses(sheet: Sheet, node: yaml.Node) -> tuple[range, ...]:
+def statuses(sheet: YamlSheet, node: yaml.Node) -> tuple[range, ...]:
     """Return HTTP statuses, one by one or in ranges."""
     nodes = node.value if isinstance(node, yaml.SequenceNode) else [node]
     if not nodes:
@@ -164,7 +164,7 @@ def statuses(sheet: Sheet, node: yaml.Node) -> tuple[range, ...]:
     )
 
 
-def exits(sheet: Sheet, node: yaml.Node) -> tuple[range, ...]:
+def exits(sheet: YamlSheet, node: yaml.Node) -> tuple[range, ...]:
     """Return exit codes, one by one or in ranges."""
     nodes = node.value if isinstance(node, yaml.SequenceNode) else [node]
     if not nodes:
@@ -172,12 +172,12 @@ def exits(sheet: Sheet, node: yaml.Node) -> tuple[range, ...]:
     return tuple(_span(sheet, each, (0, 255), "an exit code such as 0 or 0-2") for each in nodes)
 
 
-def counts(sheet: Sheet, node: yaml.Node) -> range:
+def counts(sheet: YamlSheet, node: yaml.Node) -> range:
     """Return how many there may be."""
     return _span(sheet, node, (0, PROCESSES), "a count such as 1 or 1-4")
 
 
-def headers(sheet: Sheet, node: yaml.Node) -> tuple[tuple[str, str], ...]:
+def headers(sheet: YamlSheet, node: yaml.Node) -> tuple[tuple[str, str], ...]:
     """Return the headers of a request."""
     read = []
     for name, value in sheet.mapping(node, "headers by name").items():
@@ -188,30 +188,30 @@ def headers(sheet: Sheet, node: yaml.Node) -> tuple[tuple[str, str], ...]:
     return tuple(read)
 
 
-def size(sheet: Sheet, node: yaml.Node) -> int:
+def size(sheet: YamlSheet, node: yaml.Node) -> int:
     """Return a number of bytes."""
-    said = _said(node)
+    said = _scalar_text(node)
     if (read := _bytes(said)) is None:
-        sheet.wrong(node, f"found {found(node)}, wanted a size such as 500MB or 2GiB")
+        sheet.wrong(node, f"found {describe_node(node)}, wanted a size such as 500MB or 2GiB")
     return read or 0
 
 
-def room(sheet: Sheet, node: yaml.Node) -> Room:
+def disk_space(sheet: YamlSheet, node: yaml.Node) -> DiskSpace:
     """Return a part of a disk."""
-    said = _said(node)
+    said = _scalar_text(node)
     if (read := _bytes(said)) is not None:
-        return Room(size=read)
+        return DiskSpace(size=read)
     percent = _PERCENT.fullmatch(said)
     if not percent:
-        sheet.wrong(node, f"found {found(node)}, wanted room such as 5% or 2GB")
+        sheet.wrong(node, f"found {describe_node(node)}, wanted room such as 5% or 2GB")
     elif float(percent[1]) > 100:
         sheet.wrong(node, f"{said} is more than 100%")
     else:
-        return Room(percent=float(percent[1]))
-    return Room(percent=0.0)
+        return DiskSpace(percent=float(percent[1]))
+    return DiskSpace(percent=0.0)
 
 
-def program(sheet: Sheet, node: yaml.Node) -> str:
+def program(sheet: YamlSheet, node: yaml.Node) -> str:
     """Return the name of a process."""
     said = sheet.string(node, "the name of a process")
     if said is not None and not (said.isprintable() and 1 <= len(said) <= 255):
@@ -219,7 +219,7 @@ def program(sheet: Sheet, node: yaml.Node) -> str:
     return said or ""
 
 
-def path(sheet: Sheet, node: yaml.Node) -> str:
+def path(sheet: YamlSheet, node: yaml.Node) -> str:
     """Return an absolute path."""
     said = sheet.string(node, "an absolute path")
     if said is not None and not (said.startswith("/") and said.isprintable()):
@@ -229,11 +229,11 @@ def path(sheet: Sheet, node: yaml.Node) -> str:
     return said or "/"
 
 
-def argv(sheet: Sheet, node: yaml.Node) -> tuple[str, ...]:
+def argv(sheet: YamlSheet, node: yaml.Node) -> tuple[str, ...]:
     """Return a program and its arguments; a text is none, since there is no shell to split it."""
     if isinstance(node, yaml.ScalarNode) and node.value.strip():
         listed = ", ".join(node.value.split())
-        sheet.wrong(node, f"found {found(node)}; write it as a list: [{listed}]")
+        sheet.wrong(node, f"found {describe_node(node)}; write it as a list: [{listed}]")
         return ("?",)
     nodes = sheet.list(node, "a list: a program and its arguments")
     words = tuple(_argument(sheet, each) for each in nodes)
@@ -244,19 +244,19 @@ def argv(sheet: Sheet, node: yaml.Node) -> tuple[str, ...]:
     return words or ("?",)
 
 
-def _argument(sheet: Sheet, node: yaml.Node) -> str:
+def _argument(sheet: YamlSheet, node: yaml.Node) -> str:
     said = sheet.string(node, "text") or ""
     if "\0" in said:
         sheet.wrong(node, "an argument holds no NUL")
     return said
 
 
-def _span(sheet: Sheet, node: yaml.Node, bounds: tuple[int, int], wanted: str) -> range:
+def _span(sheet: YamlSheet, node: yaml.Node, bounds: tuple[int, int], wanted: str) -> range:
     digits = r"[0-9]{3}" if bounds[0] == 100 else r"[0-9]{1,5}"
-    said = _said(node)
+    said = _scalar_text(node)
     read = re.fullmatch(rf"({digits}) ?(?:- ?({digits}))?", said)
     if not read:
-        sheet.wrong(node, f"found {found(node)}, wanted {wanted}")
+        sheet.wrong(node, f"found {describe_node(node)}, wanted {wanted}")
         return range(bounds[0], bounds[0] + 1)
     low, high = int(read[1]), int(read[2] or read[1])
     if not bounds[0] <= low <= high <= bounds[1]:
@@ -265,7 +265,7 @@ def _span(sheet: Sheet, node: yaml.Node, bounds: tuple[int, int], wanted: str) -
     return range(low, high + 1)
 
 
-def _said(node: yaml.Node) -> str:
+def _scalar_text(node: yaml.Node) -> str:
     return str(node.value) if isinstance(node, yaml.ScalarNode) else ""
 
 
@@ -284,8 +284,8 @@ def _is_address(said: str) -> bool:
     return False
 
 
-def _allowed(sheet: Sheet, node: yaml.Node, name: str) -> None:
+def _check_header(sheet: YamlSheet, node: yaml.Node, name: str) -> None:
     with suppress(ValueError):
         ipaddress.ip_address(name.partition("%")[0])
-        if why := rules.out_of_bounds(name):
+        if why := rules.address_problem(name):
             sheet.wrong(node, f"{name} is {why}; no check may connect there")

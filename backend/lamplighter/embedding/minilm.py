@@ -34,7 +34,7 @@ REST_ASIDE_SECONDS: Final = 60.0
 
 
 @dataclass(frozen=True, slots=True)
-class Loaded:
+class LoadedModel:
     """The model and what splits texts for it."""
 
     words: "Tokenizer"
@@ -65,11 +65,11 @@ class MiniLM:
     ) -> None:
         self._rest = {False: rest, True: rest_aside}
         self._resting: asyncio.TimerHandle | None = None
-        self._loaded: Loaded | None = None
+        self._loaded: LoadedModel | None = None
         self._closed = False
         self._loading = threading.Lock()
         self._ahead = ThreadPoolExecutor(1, "embed")
-        self._aside = ThreadPoolExecutor(1, "embed-aside", initializer=_give_way)
+        self._aside = ThreadPoolExecutor(1, "embed-aside", initializer=_lower_priority)
 
     @property
     def loaded(self) -> bool:
@@ -108,7 +108,7 @@ class MiniLM:
     def _drop(self) -> None:
         with self._loading:
             self._loaded = None
-        _give_back()
+        _release_memory()
 
     def _embed(self, texts: Sequence[str]) -> list[Vector]:
         with self._loading:
@@ -116,30 +116,30 @@ class MiniLM:
         return [loaded.embed(text) for text in takewhile(lambda _: not self._closed, texts)]
 
 
-def _load() -> Loaded:
+def _load() -> LoadedModel:
     import onnxruntime
     from tokenizers import Tokenizer
 
-    words = Tokenizer.from_buffer(files.checked(files.WORDS))
+    words = Tokenizer.from_buffer(files.read_verified(files.TOKENIZER))
     words.no_padding()
     words.enable_truncation(TOKENS)
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = options.inter_op_num_threads = 1
     options.log_severity_level = 3
-    model = files.checked(files.MODEL)
+    model = files.read_verified(files.MODEL)
     session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
     del model
-    _give_back()
-    return Loaded(words, session)
+    _release_memory()
+    return LoadedModel(words, session)
 
 
-def _give_way() -> None:
+def _lower_priority() -> None:
     """Lower the priority of this thread (on Linux it is the thread's own)."""
     with suppress(AttributeError, OSError):
         os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), NICENESS)
 
 
-def _give_back() -> None:
+def _release_memory() -> None:
     """Give the memory back that is free now; of loading 60 MB of 230."""
     with suppress(AttributeError, OSError):
         ctypes.CDLL(None).malloc_trim(0)

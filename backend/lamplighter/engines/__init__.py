@@ -12,12 +12,12 @@ from enum import StrEnum
 from typing import Final, Protocol, runtime_checkable
 
 from lamplighter.domain.memory.memory import Memory
-from lamplighter.domain.services.cooldown import Use
+from lamplighter.domain.services.cooldown import CooldownUse
 from lamplighter.domain.services.service import Service
 from lamplighter.domain.sessions.handoff import Finding, Handoff
-from lamplighter.domain.sessions.marker_results import Look
+from lamplighter.domain.sessions.marker_results import CheckResult
 from lamplighter.domain.sessions.session import Session
-from lamplighter.formats.session_tools import offered
+from lamplighter.formats.session_tools import tools_for_tier
 
 CHECKPOINT: Final = "checkpoint.json"
 """Where an engine that resumes keeps how far it came, in its session's scratch directory."""
@@ -41,7 +41,7 @@ class Trait(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class ToolDoor:
+class ToolEndpoint:
     """Where one session reaches its tools over MCP, and what it shows to be let in."""
 
     url: str
@@ -49,7 +49,7 @@ class ToolDoor:
 
 
 @dataclass(frozen=True, slots=True)
-class Installed:
+class InstalledProgram:
     """A program of others that an engine needs: where it is, and which version."""
 
     path: str
@@ -78,14 +78,14 @@ class Task:
     services: tuple[Service, ...] = ()
     known: tuple[Service, ...] = ()
     told: tuple[Memory, ...] = ()
-    looks: Mapping[str, tuple[Look, ...]] = field(default_factory=dict)
-    uses: Mapping[str, tuple[Use, ...]] = field(default_factory=dict)
+    looks: Mapping[str, tuple[CheckResult, ...]] = field(default_factory=dict)
+    uses: Mapping[str, tuple[CooldownUse, ...]] = field(default_factory=dict)
     findings: Mapping[str, tuple[Finding, ...]] = field(default_factory=dict)
     waiting: Mapping[str, datetime] = field(default_factory=dict)
     parked: Mapping[str, datetime] = field(default_factory=dict)
     handoff: Handoff | None = None
     gate: str = ""
-    door: ToolDoor | None = None
+    door: ToolEndpoint | None = None
     scratch: str = ""
     model: str = ""
     max_turns: int = 0
@@ -128,10 +128,10 @@ class Engine(Protocol):
 
 
 @runtime_checkable
-class Outside(Protocol):
+class ExternalEngine(Protocol):
     """An engine that is a program of others."""
 
-    def installed(self) -> Installed | None:
+    def installed(self) -> InstalledProgram | None:
         """Return where it is and which version, where there is one that can be run."""
 
 
@@ -141,4 +141,4 @@ def tool_names(
     """Return the tools that a session by this engine is told of."""
     if Trait.TOOLS not in engine.traits:
         return ()
-    return tuple(each.name for each in offered(tier, reads=reads, commands=commands))
+    return tuple(each.name for each in tools_for_tier(tier, reads=reads, commands=commands))

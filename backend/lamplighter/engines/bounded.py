@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from lamplighter.engines import orphans
-from lamplighter.engines.process import MARK, guarded, mark_of
+from lamplighter.engines.process import MARK, process_mark, warden_command
 from lamplighter.engines.warden import NOT_FOUND
 
 GRACE_SECONDS: Final = 1.0
@@ -18,7 +18,7 @@ DRAIN_SECONDS: Final = 1.0
 ERROR_BYTES: Final = 8192
 END_BYTES: Final = 8192
 
-_WORDS: Final = {
+_START_ERRORS: Final = {
     errno.ENOENT: "program not found: {}",
     errno.EACCES: "program may not be run: {}",
     errno.ENOEXEC: "not a program: {}",
@@ -28,7 +28,7 @@ _REASONS: Final = {os.strerror(number): number for number in errno.errorcode}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ended:
+class ProgramResult:
     """How a program ended: `error` says in words why it could not be started.
 
     Without an exit code it was not started or not waited for any longer. `output`
@@ -45,7 +45,7 @@ class Ended:
     error: str = ""
 
 
-async def bounded(
+async def run_bounded(
     argv: Sequence[str],
     *,
     timeout: float,  # noqa: ASYNC109  # the program's time, after which more is done than to cancel
@@ -54,7 +54,7 @@ async def bounded(
     directory: str | None = None,
     stdin: bytes = b"",
     fds: Sequence[int] = (),
-) -> Ended:
+) -> ProgramResult:
     """Run a program, never through a shell, and return how it ended.
 
     It works in `directory`, or else in `/`, and can read `stdin` and the descriptors `fds`.
@@ -66,17 +66,17 @@ async def bounded(
     try:
         async with asyncio.timeout(timeout):
             if problem := await asyncio.to_thread(_directory_problem, directory or "/"):
-                return Ended(error=problem)
+                return ProgramResult(error=problem)
             exit_code = await _run(
                 argv, sinks, directory=directory or "/", env=env, stdin=stdin, fds=fds
             )
     except TimeoutError:
-        return replace(_printed(sinks), timed_out=True)
+        return replace(_collect(sinks), timed_out=True)
     except (OSError, ValueError) as error:
-        return Ended(error=_why_not(argv[0], error))
-    printed = _printed(sinks)
-    if exit_code == NOT_FOUND and (reason := _told_by_warden(argv[0], printed.errors)):
-        return Ended(error=_why_not(argv[0], reason))
+        return ProgramResult(error=_start_error(argv[0], error))
+    printed = _collect(sinks)
+    if exit_code == NOT_FOUND and (reason := _warden_error(argv[0], printed.errors)):
+        return ProgramResult(error=_start_error(argv[0], reason))
     return replace(printed, exit_code=exit_code)
 
 
@@ -99,9 +99,9 @@ class _Sink(asyncio.Protocol):
         self.at_end.set()
 
 
-def _printed(sinks: Sequence[_Sink]) -> Ended:
+def _collect(sinks: Sequence[_Sink]) -> ProgramResult:
     output, errors = sinks
-    return Ended(
+    return ProgramResult(
         output=bytes(output.kept),
         errors=bytes(errors.kept),
         output_end=output.end,
@@ -121,13 +121,13 @@ async def _run(
     with ExitStack() as ours, ExitStack() as theirs:
         control, orders = _pipe(theirs, ours)
         output, errors = [await _pipe_into(sink, theirs, ours) for sink in sinks]
-        orphans.adopt()
+        orphans.become_subreaper()
         process = await asyncio.create_subprocess_exec(
-            *guarded(argv, control),
-            stdin=_given(stdin, theirs),
+            *warden_command(argv, control),
+            stdin=_stdin_file(stdin, theirs),
             stdout=output,
             stderr=errors,
-            env={**env, MARK: os.environ.get(MARK) or mark_of("run")},
+            env={**env, MARK: os.environ.get(MARK) or process_mark("run")},
             cwd=directory,
             pass_fds=(control, *fds),
             start_new_session=True,
@@ -139,11 +139,11 @@ async def _run(
             await _stop(process, orders)
             if (process.returncode or 0) < 0:  # the warden was killed
                 await asyncio.to_thread(orphans.end_orphans)
-        await _drained(sinks)
+        await _drain(sinks)
         return exit_code
 
 
-def _given(content: bytes, theirs: ExitStack) -> int:
+def _stdin_file(content: bytes, theirs: ExitStack) -> int:
     """Return what a program reads: a file without a name, so that nobody waits for it to read."""
     if not content:
         return asyncio.subprocess.DEVNULL
@@ -190,7 +190,7 @@ def _order(orders: int, order: bytes) -> None:
         os.write(orders, order)
 
 
-async def _drained(sinks: Sequence[_Sink]) -> None:
+async def _drain(sinks: Sequence[_Sink]) -> None:
     """Wait for what is still in the pipes, unless somebody who got away holds them open."""
     with suppress(TimeoutError):
         async with asyncio.timeout(DRAIN_SECONDS):
@@ -204,15 +204,17 @@ def _directory_problem(directory: str) -> str:
     return "" if os.access(directory, os.X_OK) else f"directory may not be entered: {directory}"
 
 
-def _told_by_warden(program: str, errors: bytes) -> OSError | None:
+def _warden_error(program: str, errors: bytes) -> OSError | None:
     """Return what the warden told; the same status of a program's own has other words."""
     name, _, reason = errors.decode(errors="replace").rstrip("\n").rpartition(": ")
     number = _REASONS.get(reason)
     return OSError(number, reason) if number and name == program else None
 
 
-def _why_not(program: str, error: OSError | ValueError) -> str:
+def _start_error(program: str, error: OSError | ValueError) -> str:
     if isinstance(error, OSError):
-        words = _WORDS.get(error.errno or 0, "program cannot be run: {}")
-        return words.format(program) + ("" if error.errno in _WORDS else f": {error.strerror}")
+        words = _START_ERRORS.get(error.errno or 0, "program cannot be run: {}")
+        return words.format(program) + (
+            "" if error.errno in _START_ERRORS else f": {error.strerror}"
+        )
     return f"program cannot be run: {program}: {error}"

@@ -9,21 +9,21 @@ from typing import Final
 
 from lamplighter.domain.sessions import markers
 from lamplighter.domain.sessions.transcript import (
-    Cut,
+    AnswerCut,
     Finished,
-    Item,
     Line,
     Text,
     ToolResult,
     ToolUse,
+    TranscriptItem,
 )
 from lamplighter.engines import stream
 
-_DECIDES: Final = (Text, ToolUse, ToolResult, Cut, Finished)
+_DECIDES: Final = (Text, ToolUse, ToolResult, AnswerCut, Finished)
 
 
 @dataclass(slots=True)
-class Undecided:
+class PendingLines:
     """The newest lines, from the one that ends within a marker on."""
 
     _lines: list[Line] = field(default_factory=list)
@@ -37,7 +37,7 @@ class Undecided:
                 self._lines.append(line)
                 continue
             found += self._decided(items)
-            if _open(items):
+            if _ends_in_marker(items):
                 self._lines = [line]
             else:
                 found.append(line)
@@ -48,18 +48,18 @@ class Undecided:
         found, self._lines = self._lines, []
         return found
 
-    def _decided(self, items: Sequence[Item]) -> list[Line]:
+    def _decided(self, items: Sequence[TranscriptItem]) -> list[Line]:
         held = self.rest()
-        if held and any(_tells_of_cut(each) for each in items):
+        if held and any(_shows_cut(each) for each in items):
             held[0] = replace(held[0], cut=True)
         return held
 
 
-def _open(items: Sequence[Item]) -> bool:
+def _ends_in_marker(items: Sequence[TranscriptItem]) -> bool:
     """Whether a line ends with own words whose last line holds the beginning of a marker."""
     last = items[-1] if items else None
-    return isinstance(last, Text) and markers.ends_within(last.believed)
+    return isinstance(last, Text) and markers.ends_in_marker(last.believed)
 
 
-def _tells_of_cut(item: Item) -> bool:
-    return isinstance(item, Cut) or (isinstance(item, Finished) and item.cut)
+def _shows_cut(item: TranscriptItem) -> bool:
+    return isinstance(item, AnswerCut) or (isinstance(item, Finished) and item.cut)

@@ -14,7 +14,7 @@ from typing import Final
 from lamplighter.engines import Command, Task, Trait
 
 NAME: Final = "exec"
-OURS: Final = "LAMPLIGHTER_"
+OWN_PREFIX: Final = "LAMPLIGHTER_"
 
 
 class ExecEngine:
@@ -55,6 +55,8 @@ class ExecEngine:
             "prompt": task.message,
             "gate": task.gate,
         }
-        env = {name: value for name, value in self._environ.items() if not name.startswith(OURS)}
+        env = {
+            name: value for name, value in self._environ.items() if not name.startswith(OWN_PREFIX)
+        }
         argv = tuple(shlex.split(self._command))
         return Command(argv=argv, stdin=json.dumps(given).encode(), env=env)

@@ -22,7 +22,7 @@ SCRIPT: Final = os.fsencode(warden.__file__)
 
 
 @cache
-def adopt() -> None:
+def become_subreaper() -> None:
     """Become the parent of what falls to nobody below us (Linux)."""
     if warden.LINUX:
         ctypes.CDLL(None).prctl(warden.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
@@ -51,16 +51,16 @@ def _orphans() -> list[int]:
     What we start is in our session, or a warden, or about to become one: then its words are
     still ours. Nothing of an engine is ever in our session, since a warden gives it another.
     """
-    ours, words, found = os.getsid(0), _words(os.getpid()), []
+    ours, words, found = os.getsid(0), _command_line(os.getpid()), []
     for child, parent in warden.parents():
         if parent == os.getpid():
             with contextlib.suppress(OSError, IndexError):
                 elsewhere = int(warden.stat_fields(child)[3]) != ours
-                theirs = _words(child)
+                theirs = _command_line(child)
                 if elsewhere and theirs != words and SCRIPT not in theirs.split(b"\0")[:6]:
                     found.append(child)
     return found
 
 
-def _words(pid: int) -> bytes:
+def _command_line(pid: int) -> bytes:
     return Path(f"/proc/{pid}/cmdline").read_bytes()

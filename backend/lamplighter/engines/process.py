@@ -25,7 +25,7 @@ SWEEP_SECONDS: Final = 0.02
 
 
 @dataclass(slots=True)
-class Run:
+class EngineRun:
     """A running engine behind its warden.
 
     `disk_full` says whether the disk of its output was full when it ended.
@@ -83,7 +83,7 @@ class Run:
 
 async def start(
     command: Command, *, session_id: int, output: Path, scratch: Path, largest: int = 0
-) -> Run:
+) -> EngineRun:
     """Start an engine whose standard output goes straight to the file `output`.
 
     What it prints is therefore kept even when nobody is left to read it. It works
@@ -92,7 +92,7 @@ async def start(
     """
     for name, content in command.files.items():
         _write(scratch / name, content)
-    mark = mark_of(session_id)
+    mark = process_mark(session_id)
     errors = output.with_suffix(".err")
     ours, control = socket.socketpair()
     ours.setblocking(False)
@@ -104,10 +104,10 @@ async def start(
     ):
         given.write(command.stdin)
         given.seek(0)
-        orphans.adopt()
+        orphans.become_subreaper()
         try:
             process = await asyncio.create_subprocess_exec(
-                *guarded(command.argv, control.fileno(), largest, command.alone),
+                *warden_command(command.argv, control.fileno(), largest, command.alone),
                 stdin=given,
                 stdout=out,
                 stderr=err,
@@ -119,10 +119,10 @@ async def start(
         except BaseException:
             ours.close()
             raise
-    return Run(mark, errors, process, ours)
+    return EngineRun(mark, errors, process, ours)
 
 
-def guarded(
+def warden_command(
     argv: Sequence[str],
     control: int,
     largest: int = 0,
@@ -133,7 +133,7 @@ def guarded(
     return (*ours, str(largest), str(int(alone)), "--", *argv)
 
 
-def mark_of(what: int | str, by: int | None = None) -> str:
+def process_mark(what: int | str, by: int | None = None) -> str:
     """Return the mark of what a process (this one) starts; `sweep` knows by it whose it was."""
     pid = by or os.getpid()
     return f"{what}:{pid}:{_started_at(pid)}"
@@ -146,7 +146,11 @@ async def sweep(mark: str | None = None) -> int:
     """
     found = 0
     for turn in range(SWEEPS):
-        left = [each for each, value in _marked() if value == mark or (not mark and _orphan(value))]
+        left = [
+            each
+            for each, value in _marked_processes()
+            if value == mark or (not mark and _is_orphan(value))
+        ]
         if not left:
             break
         found = max(found, len(left))
@@ -155,7 +159,7 @@ async def sweep(mark: str | None = None) -> int:
         if wardens and turn < SWEEPS // 2:
             _signal(wardens, signal.SIGUSR1)
         else:
-            below = [each for one in wardens for each in _below(one)]
+            below = [each for one in wardens for each in _children(one)]
             _signal([*below, *left], signal.SIGKILL)
         await asyncio.sleep(SWEEP_SECONDS)
     return found
@@ -167,7 +171,7 @@ def _signal(processes: Iterable[psutil.Process], number: signal.Signals) -> None
             process.send_signal(number)
 
 
-def _below(process: psutil.Process) -> list[psutil.Process]:
+def _children(process: psutil.Process) -> list[psutil.Process]:
     """Return what a process has started and nobody else would end."""
     with suppress(psutil.Error):
         return list(process.children(recursive=True))
@@ -181,7 +185,7 @@ def _is_warden(process: psutil.Process) -> bool:
     return False
 
 
-def _marked() -> Iterator[tuple[psutil.Process, str]]:
+def _marked_processes() -> Iterator[tuple[psutil.Process, str]]:
     for process in psutil.process_iter():
         with suppress(psutil.Error, OSError):
             value = process.environ().get(MARK)
@@ -189,7 +193,7 @@ def _marked() -> Iterator[tuple[psutil.Process, str]]:
                 yield process, value
 
 
-def _orphan(mark: str) -> bool:
+def _is_orphan(mark: str) -> bool:
     """Whether the supervisor that started a marked process is dead."""
     _, _, rest = mark.partition(":")
     pid, _, started = rest.partition(":")

@@ -11,46 +11,46 @@ from typing import Any, Final
 
 from lamplighter.domain.sessions import exit_reasons
 from lamplighter.domain.sessions.transcript import (
-    Cut,
+    AnswerCut,
     Denied,
+    EngineStarted,
     Finished,
-    Item,
-    Odd,
     Partial,
-    Raw,
+    RawLine,
     Retry,
-    Spent,
-    Started,
     Text,
     ToolResult,
     ToolUse,
+    TranscriptItem,
+    UnreadableLine,
     Usage,
+    UsageReport,
 )
 
 SYNTHETIC: Final = "<synthetic>"
 NO_ANSWER: Final = "the connection failed"
 _decode = json.JSONDecoder(strict=False).decode  # engines do print raw control characters
 MAX_LEVELS: Final = 100
-MOST: Final = 10**15
+MAX_NUMBER: Final = 10**15
 
 
-def parse(line: bytes) -> list[Item]:
+def parse(line: bytes) -> list[TranscriptItem]:
     """Return the items of one line; a line of a kind we do not know has none."""
     text = line.decode("utf-8", "replace").lstrip("\ufeff").strip()
     if not text:
         return []
     if not text.startswith("{"):
-        return [Raw(_clean(text))]
+        return [RawLine(_replace_surrogates(text))]
     try:
         message = _decode(text)
     except RecursionError:
-        return [Odd("A line is nested too deeply to be read; it was left out.")]
+        return [UnreadableLine("A line is nested too deeply to be read; it was left out.")]
     except ValueError:
-        return [Raw(_clean(text))]
+        return [RawLine(_replace_surrogates(text))]
     return list(_items(message))
 
 
-def _items(message: dict[str, Any]) -> Iterator[Item]:
+def _items(message: dict[str, Any]) -> Iterator[TranscriptItem]:
     match message.get("type"):
         case "assistant":
             yield from _assistant(message)
@@ -62,10 +62,10 @@ def _items(message: dict[str, Any]) -> Iterator[Item]:
             delta = _dict(_dict(message.get("event")).get("delta"))
             yield Partial(_string(delta.get("text")))
         case "result":
-            yield _finished(message)
+            yield _parse_result(message)
 
 
-def _assistant(message: dict[str, Any]) -> Iterator[Item]:
+def _assistant(message: dict[str, Any]) -> Iterator[TranscriptItem]:
     said = _dict(message.get("message"))
     own = not (
         message.get("parent_tool_use_id")
@@ -78,73 +78,75 @@ def _assistant(message: dict[str, Any]) -> Iterator[Item]:
                 cut = message.get("aborted") is True
                 yield Text(_string(block.get("text")), own=own, cut=cut)
             case "tool_use":
-                given, use = _cleaned(block.get("input")), _string(block.get("id"))
+                given, use = _clean_json(block.get("input")), _string(block.get("id"))
                 yield ToolUse(_string(block.get("name")) or "?", given, use)
 
 
-def _user(message: dict[str, Any]) -> Iterator[Item]:
+def _user(message: dict[str, Any]) -> Iterator[TranscriptItem]:
     found = message.get("tool_use_result")
     told = message.get("isSynthetic") is True
     for block in _blocks(_dict(message.get("message")).get("content")):
         if block.get("type") == "tool_result":
             yield ToolResult(
-                _joined(block.get("content")),
+                _join_text(block.get("content")),
                 is_error=block.get("is_error") is True,
-                found=_cleaned(found) if isinstance(found, dict) else None,
+                found=_clean_json(found) if isinstance(found, dict) else None,
                 use=_string(block.get("tool_use_id")),
             )
-        elif told and exit_reasons.cut_off(_string(block.get("text"))):
-            yield Cut(_string(block.get("text")))
+        elif told and exit_reasons.is_cut_off(_string(block.get("text"))):
+            yield AnswerCut(_string(block.get("text")))
 
 
-def _system(message: dict[str, Any]) -> Iterator[Item]:
+def _system(message: dict[str, Any]) -> Iterator[TranscriptItem]:
     match message.get("subtype"):
         case "init":
-            yield Started(_string(message.get("model")) or None, _missing(message))
+            yield EngineStarted(_string(message.get("model")) or None, _missing(message))
         case "spent":
-            yield Spent(
-                _whole(message.get("num_turns")) or 0,
+            yield UsageReport(
+                _integer(message.get("num_turns")) or 0,
                 _usage(message.get("usage")) or Usage(),
                 _number(message.get("total_cost_usd")),
             )
         case "cut_off":
-            yield Cut(_string(message.get("text")))
+            yield AnswerCut(_string(message.get("text")))
         case "permission_denied":
             yield Denied(_string(message.get("tool_name")), _string(message.get("message")))
         case "api_retry":
-            yield Retry(_whole(message.get("attempt")) or 0, _trouble(message))
+            yield Retry(_integer(message.get("attempt")) or 0, _retry_reason(message))
 
 
-def _trouble(message: dict[str, Any]) -> str:
+def _retry_reason(message: dict[str, Any]) -> str:
     """Say why a model is asked again: the word for it, and the status where there was an answer."""
-    error, status = _string(message.get("error")), _whole(message.get("error_status"))
+    error, status = _string(message.get("error")), _integer(message.get("error_status"))
     if status is not None:
         return f"{error} ({status})"
     return NO_ANSWER if error == "unknown" else error
 
 
-def _finished(message: dict[str, Any]) -> Finished:
+def _parse_result(message: dict[str, Any]) -> Finished:
     # is_error, not the subtype: a failed API call says subtype "success"
     is_error = message.get("is_error") is not False
     report = message.get("structured_output")
-    why = _why(message)
-    kinds = exit_reasons.known_as(message)
-    end = exit_reasons.End(words=why, status=_whole(message.get("api_error_status")), kinds=kinds)
+    why = _end_reason(message)
+    kinds = exit_reasons.failure_kinds(message)
+    end = exit_reasons.EngineFailure(
+        words=why, status=_integer(message.get("api_error_status")), kinds=kinds
+    )
     return Finished(
         is_error=is_error,
         response=_string(message.get("result")),
-        turns=_whole(message.get("num_turns")),
+        turns=_integer(message.get("num_turns")),
         cost_usd=_cost(message),
-        duration_ms=_whole(message.get("duration_ms")),
+        duration_ms=_integer(message.get("duration_ms")),
         why=why if is_error else "",
-        reason=exit_reasons.reason(end) if is_error else "",
-        report=_cleaned(report) if isinstance(report, dict) else None,
-        usage=_used_in_all(message) or _usage(message.get("usage")),
+        reason=exit_reasons.explain_failure(end) if is_error else "",
+        report=_clean_json(report) if isinstance(report, dict) else None,
+        usage=_total_usage(message) or _usage(message.get("usage")),
         cut=exit_reasons.at_token_limit(kinds),
     )
 
 
-def _why(message: dict[str, Any]) -> str:
+def _end_reason(message: dict[str, Any]) -> str:
     """Return the engine's word for its end; that a failed call was a success says nothing."""
     errors = message.get("errors")
     first = _string(errors[0]) if isinstance(errors, list) and errors else ""
@@ -160,21 +162,21 @@ def _cost(message: dict[str, Any]) -> float | None:
     return _number(message.get("total_cost_usd"))
 
 
-def _used_in_all(message: dict[str, Any]) -> Usage | None:
+def _total_usage(message: dict[str, Any]) -> Usage | None:
     """Return what all models used: beside it the Claude CLI tells of an interrupted turn as 0."""
     used = [_dict(each) for each in _dict(message.get("modelUsage")).values()]
     if not used:
         return None
     return Usage(
-        given=_summed(used, "inputTokens"),
-        gave=_summed(used, "outputTokens"),
-        cache_read=_summed(used, "cacheReadInputTokens"),
-        cache_write=_summed(used, "cacheCreationInputTokens"),
+        given=_sum_usage(used, "inputTokens"),
+        gave=_sum_usage(used, "outputTokens"),
+        cache_read=_sum_usage(used, "cacheReadInputTokens"),
+        cache_write=_sum_usage(used, "cacheCreationInputTokens"),
     )
 
 
-def _summed(used: list[dict[str, Any]], name: str) -> int:
-    return min(MOST, sum(_whole(each.get(name)) or 0 for each in used))
+def _sum_usage(used: list[dict[str, Any]], name: str) -> int:
+    return min(MAX_NUMBER, sum(_integer(each.get(name)) or 0 for each in used))
 
 
 def _missing(message: dict[str, Any]) -> tuple[str, ...]:
@@ -192,10 +194,10 @@ def _usage(found: Any) -> Usage | None:
     if not isinstance(found, dict):
         return None
     return Usage(
-        given=_whole(found.get("input_tokens")) or 0,
-        gave=_whole(found.get("output_tokens")) or 0,
-        cache_read=_whole(found.get("cache_read_input_tokens")) or 0,
-        cache_write=_whole(found.get("cache_creation_input_tokens")) or 0,
+        given=_integer(found.get("input_tokens")) or 0,
+        gave=_integer(found.get("output_tokens")) or 0,
+        cache_read=_integer(found.get("cache_read_input_tokens")) or 0,
+        cache_write=_integer(found.get("cache_creation_input_tokens")) or 0,
     )
 
 
@@ -206,7 +208,7 @@ def _blocks(content: Any) -> Iterator[dict[str, Any]]:
         yield from (block for block in content if isinstance(block, dict))
 
 
-def _joined(content: Any) -> str:
+def _join_text(content: Any) -> str:
     if isinstance(content, list):
         return " ".join(_string(block.get("text")) for block in content if isinstance(block, dict))
     return _string(content)
@@ -217,7 +219,7 @@ def _dict(value: Any) -> dict[str, Any]:
 
 
 def _string(value: Any) -> str:
-    return _clean(value) if isinstance(value, str) else ""
+    return _replace_surrogates(value) if isinstance(value, str) else ""
 
 
 def _number(value: Any) -> float | None:
@@ -229,32 +231,34 @@ def _number(value: Any) -> float | None:
         return None
     # json.loads takes NaN and Infinity, which no database column and no JSON answer can hold;
     # nothing that is counted here is less than nothing: it would free what others have spent
-    return number if 0 <= number < MOST else None
+    return number if 0 <= number < MAX_NUMBER else None
 
 
-def _whole(value: Any) -> int | None:
+def _integer(value: Any) -> int | None:
     number = _number(value)
     return None if number is None else int(number)
 
 
-def _clean(text: str) -> str:
+def _replace_surrogates(text: str) -> str:
     """Replace lone surrogates: valid in JSON, refused by every encoder after it."""
     return text if text.isascii() else text.encode("utf-8", "replace").decode()
 
 
-def _cleaned(value: Any) -> Any:
+def _clean_json(value: Any) -> Any:
     """Make a decoded value safe to keep as JSON."""
-    if not _flat(value):
+    if not _is_flat(value):
         return None
     try:
-        return json.loads(_clean(json.dumps(value, ensure_ascii=False, allow_nan=False)))
+        return json.loads(
+            _replace_surrogates(json.dumps(value, ensure_ascii=False, allow_nan=False))
+        )
     except (ValueError, RecursionError):
         return None
 
 
-def _flat(value: Any, levels: int = MAX_LEVELS) -> bool:
+def _is_flat(value: Any, levels: int = MAX_LEVELS) -> bool:
     """Whether a value is nested so little that whoever writes it as JSON can."""
     if not isinstance(value, dict | list):
         return True
     inner = value.values() if isinstance(value, dict) else value
-    return levels > 0 and all(_flat(each, levels - 1) for each in inner)
+    return levels > 0 and all(_is_flat(each, levels - 1) for each in inner)

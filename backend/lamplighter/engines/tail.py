@@ -109,7 +109,7 @@ class Tail:
 
 
 @asynccontextmanager
-async def growing(path: Path) -> AsyncIterator[asyncio.Event]:
+async def watch_growth(path: Path) -> AsyncIterator[asyncio.Event]:
     """Yield an event that is set each time the file grows, where inotify can tell.
 
     It is a hint: whoever waits for it looks every POLL_SECONDS besides.

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final
 
-from lamplighter.domain.memory.decay import falls_inactive
+from lamplighter.domain.memory.decay import inactive_from
 from lamplighter.domain.memory.memory import Memory
 from lamplighter.formats import serialize
 
@@ -14,7 +14,7 @@ NAMED: Final = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Voice:
+class AuditOccurrence:
     """A session that did something to a belief, or was told it; None is a person."""
 
     session_id: int | None
@@ -22,15 +22,15 @@ class Voice:
 
 
 @dataclass(frozen=True, slots=True)
-class Tally:
+class AuditTally:
     """How often something happened, and the last of it, newest first."""
 
     count: int = 0
-    voices: tuple[Voice, ...] = ()
+    voices: tuple[AuditOccurrence, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Tie:
+class AuditLink:
     """A link to or (`inward`) from another memory; `observation` None when that was deleted."""
 
     what: str
@@ -43,7 +43,7 @@ class Tie:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class OpenCase:
+class AuditReview:
     """An open review that a memory is part of, and the other memory of it."""
 
     review_id: int
@@ -54,35 +54,35 @@ class OpenCase:
 
 
 @dataclass(frozen=True, slots=True)
-class Ties:
+class AuditLinks:
     """The links, or the open reviews, of a memory: how many, and the newest."""
 
     count: int = 0
-    links: tuple[Tie, ...] = ()
-    cases: tuple[OpenCase, ...] = ()
+    links: tuple[AuditLink, ...] = ()
+    cases: tuple[AuditReview, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Grounds:
+class AuditEvidence:
     """What some beliefs rest on, by the numbers of their memories."""
 
-    confirmed: Mapping[int, Tally] = field(default_factory=dict)
-    contradicted: Mapping[int, Tally] = field(default_factory=dict)
-    told: Mapping[int, Tally] = field(default_factory=dict)
-    links: Mapping[int, Ties] = field(default_factory=dict)
-    cases: Mapping[int, Ties] = field(default_factory=dict)
+    confirmed: Mapping[int, AuditTally] = field(default_factory=dict)
+    contradicted: Mapping[int, AuditTally] = field(default_factory=dict)
+    told: Mapping[int, AuditTally] = field(default_factory=dict)
+    links: Mapping[int, AuditLinks] = field(default_factory=dict)
+    cases: Mapping[int, AuditLinks] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Belief:
+class AuditedMemory:
     """One memory, and what it rests on; from `falls` on it is inactive unless confirmed."""
 
     memory: Memory
-    confirmed: Tally
-    contradicted: Tally
-    told: Tally
-    links: Ties
-    cases: Ties
+    confirmed: AuditTally
+    contradicted: AuditTally
+    told: AuditTally
+    links: AuditLinks
+    cases: AuditLinks
     falls: datetime | None
 
 
@@ -92,49 +92,55 @@ class Audit:
 
     topic: str
     service: str | None
-    beliefs: tuple[Belief, ...]
+    beliefs: tuple[AuditedMemory, ...]
     active: int
     inactive: int
     position: tuple[Any, ...] | None = None
 
 
-def beliefs(memories: Sequence[Memory], grounds: Grounds) -> tuple[Belief, ...]:
+def attach_evidence(
+    memories: Sequence[Memory], grounds: AuditEvidence
+) -> tuple[AuditedMemory, ...]:
     """Put each memory together with what it rests on."""
     return tuple(
-        Belief(
+        AuditedMemory(
             memory=memory,
-            confirmed=grounds.confirmed.get(memory.id, Tally()),
-            contradicted=grounds.contradicted.get(memory.id, Tally()),
-            told=grounds.told.get(memory.id, Tally()),
-            links=grounds.links.get(memory.id, Ties()),
-            cases=grounds.cases.get(memory.id, Ties()),
-            falls=falls_inactive(memory),
+            confirmed=grounds.confirmed.get(memory.id, AuditTally()),
+            contradicted=grounds.contradicted.get(memory.id, AuditTally()),
+            told=grounds.told.get(memory.id, AuditTally()),
+            links=grounds.links.get(memory.id, AuditLinks()),
+            cases=grounds.cases.get(memory.id, AuditLinks()),
+            falls=inactive_from(memory),
         )
         for memory in memories
     )
 
 
-def as_json(each: Belief) -> dict[str, Any]:
+def as_json(each: AuditedMemory) -> dict[str, Any]:
     """Return a belief as JSON."""
     return {
         "memory": serialize.memory(each.memory),
         "confirmed": _tally(each.confirmed),
         "contradicted": _tally(each.contradicted),
         "told": _tally(each.told),
-        "links": {"count": each.links.count, "items": [_tie(tie) for tie in each.links.links]},
-        "reviews": {"count": each.cases.count, "items": [_case(case) for case in each.cases.cases]},
-        "inactive_from": serialize.at(each.falls),
+        "links": {"count": each.links.count, "items": [_link(tie) for tie in each.links.links]},
+        "reviews": {
+            "count": each.cases.count,
+            "items": [_review(case) for case in each.cases.cases],
+        },
+        "inactive_from": serialize.format_moment(each.falls),
     }
 
 
-def _tally(each: Tally) -> dict[str, Any]:
+def _tally(each: AuditTally) -> dict[str, Any]:
     voices = [
-        {"session_id": voice.session_id, "at": serialize.at(voice.at)} for voice in each.voices
+        {"session_id": voice.session_id, "at": serialize.format_moment(voice.at)}
+        for voice in each.voices
     ]
     return {"count": each.count, "sessions": voices}
 
 
-def _tie(each: Tie) -> dict[str, Any]:
+def _link(each: AuditLink) -> dict[str, Any]:
     return {
         "what": each.what,
         "direction": "from" if each.inward else "to",
@@ -142,15 +148,15 @@ def _tie(each: Tie) -> dict[str, Any]:
         "observation": each.observation,
         "active": each.active,
         "session_id": each.session_id,
-        "at": serialize.at(each.at),
+        "at": serialize.format_moment(each.at),
     }
 
 
-def _case(each: OpenCase) -> dict[str, Any]:
+def _review(each: AuditReview) -> dict[str, Any]:
     return {
         "id": each.review_id,
         "kind": each.kind,
         "memory_id": each.other_id,
         "said": each.said,
-        "at": serialize.at(each.at),
+        "at": serialize.format_moment(each.at),
     }

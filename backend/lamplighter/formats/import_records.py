@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Final
 
-from lamplighter.domain.memory.knowledge import as_said, revised
+from lamplighter.domain.memory.knowledge import revise, with_source_trust
 from lamplighter.domain.memory.memory import (
     ACTIVE_THRESHOLD,
     Candidate,
@@ -19,8 +19,8 @@ from lamplighter.domain.memory.memory import (
 from lamplighter.domain.text import content_hash
 from lamplighter.formats import serialize
 
-WORDS: Final = ("category", "title", "observation", "tags", "scope", "topic_key")
-STANDING: Final = ("confidence", "active", "inactive_reason", "pinned", "trust", "kind")
+TEXT_FIELDS: Final = ("category", "title", "observation", "tags", "scope", "topic_key")
+STATUS_FIELDS: Final = ("confidence", "active", "inactive_reason", "pinned", "trust", "kind")
 MANUAL: Final = "lamplighter"
 """The session that an export names for what no client's session kept."""
 
@@ -28,13 +28,13 @@ MANUAL: Final = "lamplighter"
 _NATIVE: Final = re.compile(rf"{MANUAL}:(\d{{1,18}})@(\d{{4}}-\S+Z)", re.ASCII)
 
 
-def ref_of(memory: Memory) -> str:
+def memory_ref(memory: Memory) -> str:
     """Return what a memory that was first kept here is called everywhere."""
-    return f"{MANUAL}:{memory.id}@{serialize.at(memory.created_at)}"
+    return f"{MANUAL}:{memory.id}@{serialize.format_moment(memory.created_at)}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Record:
+class MemoryRecord:
     """A memory that an import brings; `ref` is what it was called where it was first kept.
 
     `number` is the one it has there, `session` the client's name of its session. `whole` is
@@ -72,7 +72,11 @@ class Record:
     @property
     def _names(self) -> tuple[str, ...]:
         """What it tells of a memory: other systems know no services."""
-        return WORDS if self.whole is None else (*WORDS, "service", "project", *STANDING)
+        return (
+            TEXT_FIELDS
+            if self.whole is None
+            else (*TEXT_FIELDS, "service", "project", *STATUS_FIELDS)
+        )
 
     @property
     def said(self) -> str:
@@ -80,11 +84,11 @@ class Record:
         told = [getattr(self._source, name) for name in self._names]
         return hashlib.sha256(json.dumps(told).encode()).hexdigest()
 
-    def admitted(self, candidate: Candidate) -> "Record":
+    def admitted(self, candidate: Candidate) -> "MemoryRecord":
         """Return the record with the words that may be kept of it."""
         if self.whole is None:
-            return replace(self, candidate=as_said(candidate))
-        words = {name: getattr(candidate, name) for name in (*WORDS, "service")}
+            return replace(self, candidate=with_source_trust(candidate))
+        words = {name: getattr(candidate, name) for name in (*TEXT_FIELDS, "service")}
         whole = replace(
             self.whole,
             **words,
@@ -99,7 +103,7 @@ class Record:
             return replace(self.whole, session_id=session_id)
         said, began = self.candidate, self.created_at or now
         return Memory(
-            **{name: getattr(said, name) for name in WORDS},
+            **{name: getattr(said, name) for name in TEXT_FIELDS},
             service=said.service,
             id=MemoryId(0),
             confidence=said.confidence,
@@ -126,7 +130,7 @@ class Record:
             return memory
         if self.whole is None:
             said = self.candidate
-            newer = revised(memory, said, now=now)
+            newer = revise(memory, said, now=now)
             return replace(newer, scope=said.scope, topic_key=said.topic_key)
         told = {name: getattr(self.whole, name) for name in self._names}
         return replace(
@@ -175,10 +179,10 @@ class PromptRecord:
     created_at: datetime | None = None
 
 
-AnyRecord = Record | SessionRecord | PromptRecord
+ImportRecord = MemoryRecord | SessionRecord | PromptRecord
 
 
-def standing_of(told: Mapping[str, Any]) -> dict[str, Any]:
+def normalize_status(told: Mapping[str, Any]) -> dict[str, Any]:
     """Return what is told of a memory, its activity as the rule of 0.30 has it."""
     confidence = round(told["confidence"], 2)
     low = confidence < ACTIVE_THRESHOLD

@@ -6,23 +6,23 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Any, TypeVar
 
-from lamplighter.domain.errors import Invalid, Wrong
+from lamplighter.domain.errors import Invalid, InvalidField
 
 E = TypeVar("E", bound=StrEnum)
 
 
 @dataclass(slots=True)
-class Fields:
+class JsonFields:
     """Reads a row; `check` raises Invalid with every field that was wrong."""
 
     given: Mapping[str, Any]
-    wrong: list[Wrong] = field(default_factory=list)
+    wrong: list[InvalidField] = field(default_factory=list)
 
     @classmethod
-    def of(cls, given: Any) -> "Fields":
+    def of(cls, given: Any) -> "JsonFields":
         """Return the fields of a row; raises Invalid where it is none."""
         if not isinstance(given, dict):
-            raise Invalid(Wrong("row", "is not a JSON object"))
+            raise Invalid(InvalidField("row", "is not a JSON object"))
         return cls(given)
 
     def text(self, name: str, otherwise: str = "", *, needed: bool = False) -> str:
@@ -30,10 +30,10 @@ class Fields:
         value = self.given.get(name)
         if value is None or (needed and value == ""):
             if needed:
-                self.wrong.append(Wrong(name, "is missing"))
+                self.wrong.append(InvalidField(name, "is missing"))
             return otherwise
         if not isinstance(value, str):
-            self.wrong.append(Wrong(name, "is not text"))
+            self.wrong.append(InvalidField(name, "is not text"))
             return otherwise
         return value
 
@@ -45,7 +45,7 @@ class Fields:
         if value is None:
             return ()
         if not isinstance(value, Sequence) or not all(isinstance(each, str) for each in value):
-            self.wrong.append(Wrong(name, "is not a list of texts"))
+            self.wrong.append(InvalidField(name, "is not a list of texts"))
             return ()
         return tuple(each for each in value if each)
 
@@ -58,7 +58,7 @@ class Fields:
             read = datetime.fromisoformat(text)
             return read.replace(tzinfo=UTC) if read.tzinfo is None else read.astimezone(UTC)
         except (ValueError, OverflowError):
-            self.wrong.append(Wrong(name, f"is not a time: {text[:40]!r}"))
+            self.wrong.append(InvalidField(name, f"is not a time: {text[:40]!r}"))
             return None
 
     def count(self, name: str, least: int = 1) -> int:
@@ -67,7 +67,7 @@ class Fields:
         if value is None:
             return least
         if not isinstance(value, int) or isinstance(value, bool) or not least <= value < 2**53:
-            self.wrong.append(Wrong(name, f"is not a whole number of at least {least}"))
+            self.wrong.append(InvalidField(name, f"is not a whole number of at least {least}"))
             return least
         return value
 
@@ -75,7 +75,7 @@ class Fields:
         """Return a number from 0 to 1."""
         value = self.given.get(name)
         if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
-            self.wrong.append(Wrong(name, "is not a number from 0 to 1"))
+            self.wrong.append(InvalidField(name, "is not a number from 0 to 1"))
             return 0.0
         return float(value)
 
@@ -83,7 +83,7 @@ class Fields:
         """Return yes or no."""
         value = self.given.get(name, otherwise)
         if not isinstance(value, bool):
-            self.wrong.append(Wrong(name, "is neither true nor false"))
+            self.wrong.append(InvalidField(name, "is neither true nor false"))
             return otherwise
         return value
 
@@ -91,7 +91,7 @@ class Fields:
         """Return one of some words."""
         value = self.given.get(name, otherwise)
         if value not in list(known):
-            self.wrong.append(Wrong(name, f"is not one of {', '.join(known)}"))
+            self.wrong.append(InvalidField(name, f"is not one of {', '.join(known)}"))
             return otherwise
         return known(value)
 

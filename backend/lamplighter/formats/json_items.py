@@ -13,12 +13,12 @@ _BLANK: Final = " \t\r\n"
 _OF_NUMBERS: Final = "0123456789.eE+-"
 
 
-class NotJson(ValueError):
+class JsonItemError(ValueError):
     """The document is not what it should be; what stands behind the place cannot be read."""
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
+class JsonItem:
     """A value of the document: `name` is its key, `index` its place in a list, from 1."""
 
     name: str
@@ -27,7 +27,7 @@ class Item:
 
 
 @dataclass(slots=True)
-class Items:
+class JsonItemReader:
     """Takes the text of one JSON object in pieces; gives its values, those of lists one by one.
 
     `names` are the keys that were read so far.
@@ -44,7 +44,7 @@ class Items:
     _whole: bool = False
     _decoder: json.JSONDecoder = field(default_factory=json.JSONDecoder)
 
-    def feed(self, text: str) -> Iterator[Item]:
+    def feed(self, text: str) -> Iterator[JsonItem]:
         """Take a piece and give what is whole now; raises NotJson."""
         self._text = self._text[self._at :] + text
         self._before += self._at
@@ -53,7 +53,7 @@ class Items:
         if len(self._text) - self._at > MAX_ITEM_CHARS:
             raise self._wrong("is no JSON, or larger than one row may be")
 
-    def close(self) -> Iterator[Item]:
+    def close(self) -> Iterator[JsonItem]:
         """Say that this was all, and give what is left; raises NotJson."""
         self._whole = True
         yield from self._read()
@@ -62,7 +62,7 @@ class Items:
         if self._sign() is not None:
             raise self._wrong("has something behind its end")
 
-    def _read(self) -> Iterator[Item]:
+    def _read(self) -> Iterator[JsonItem]:
         while not self._ended and (sign := self._sign()) is not None:
             if not self._begun:
                 if sign != "{":
@@ -77,11 +77,11 @@ class Items:
                     return
                 else:
                     self._index += 1
-                    yield Item(self._name or "", self._index, found[0])
+                    yield JsonItem(self._name or "", self._index, found[0])
             elif not (yield from self._pair(sign)):
                 return
 
-    def _pair(self, sign: str) -> Generator[Item, None, bool]:
+    def _pair(self, sign: str) -> Generator[JsonItem, None, bool]:
         """Read a part of `"name": value`; returns False when more text is needed."""
         if self._name is None:
             if sign in ",}":
@@ -102,7 +102,7 @@ class Items:
             if found is None:
                 return False
             name, self._name = self._name, None
-            yield Item(name, None, found[0])
+            yield JsonItem(name, None, found[0])
         return True
 
     def _sign(self) -> str | None:
@@ -128,5 +128,5 @@ class Items:
         self._at = end
         return (value,)
 
-    def _wrong(self, what: str) -> NotJson:
-        return NotJson(f"character {self._before + self._at + 1:,}: {what}")
+    def _wrong(self, what: str) -> JsonItemError:
+        return JsonItemError(f"character {self._before + self._at + 1:,}: {what}")

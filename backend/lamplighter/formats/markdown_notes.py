@@ -7,8 +7,8 @@ from typing import Final
 
 from lamplighter.domain.memory.memory import PROJECT, Candidate, Source, Trust
 from lamplighter.domain.text import one_line
-from lamplighter.formats.import_records import Record
-from lamplighter.formats.third_party_export import GLOBAL, category_of
+from lamplighter.formats.import_records import MemoryRecord
+from lamplighter.formats.third_party_export import GLOBAL, map_category
 
 FENCE: Final = re.compile(r"\s{0,3}(```+|~~~+)")
 _HEADING: Final = re.compile(r"\s{0,3}(#{1,6})\s+(.*?)\s*#*\s*$")
@@ -18,7 +18,7 @@ _BETWEEN: Final = re.compile(r"[\W_]+")
 
 
 @dataclass(frozen=True, slots=True)
-class Front:
+class FrontMatter:
     """What stands between two lines of --- at the beginning of a note."""
 
     values: dict[str, list[str]] = field(default_factory=dict)
@@ -34,7 +34,7 @@ class Front:
 
 
 @dataclass(frozen=True, slots=True)
-class Section:
+class NoteSection:
     """What stands under one heading; `line` is that of the heading, `path` the ones above it."""
 
     heading: str
@@ -43,17 +43,17 @@ class Section:
     text: str
 
 
-def records(
+def parse_note(
     text: str, name: str, *, place: str, project: str, by_section: bool = False
-) -> list[Record]:
+) -> list[MemoryRecord]:
     """Return what a note brings: all of it, or each section that says something.
 
     `name` is the note's path as people know it, `place` where it really is. Front matter
     may give title, tags, type, project, scope, topic_key and service.
     """
     lines = text.removeprefix("\ufeff").splitlines()
-    front = _front(lines)
-    found = list(_sections(lines, front.lines))
+    front = _read_front_matter(lines)
+    found = list(_split_sections(lines, front.lines))
     if by_section:
         return _by_section(found, front, name, place=place, project=project)
     body = "\n".join(lines[front.lines :]).strip()
@@ -64,14 +64,14 @@ def records(
     begins = next(
         at for at, line in enumerate(lines[front.lines :], front.lines + 1) if line.strip()
     )
-    said = _said(front, title, body, (), project)
-    return [_record(said, name, begins, f"note:{place}")]
+    said = _build_candidate(front, title, body, (), project)
+    return [_build_record(said, name, begins, f"note:{place}")]
 
 
 def _by_section(
-    found: Sequence[Section], front: Front, name: str, *, place: str, project: str
-) -> list[Record]:
-    made: list[Record] = []
+    found: Sequence[NoteSection], front: FrontMatter, name: str, *, place: str, project: str
+) -> list[MemoryRecord]:
+    made: list[MemoryRecord] = []
     seen: dict[str, int] = {}
     for each in found:
         if not each.text:
@@ -82,13 +82,13 @@ def _by_section(
         title = each.heading or front.one("title") or _stem(name)
         tags = [slug for part in each.path if (slug := _slug(part))]
         key = front.one("topic_key") if len(found) == 1 else ""
-        said = _said(front, title, each.text, tags, project, key=key)
-        made.append(_record(said, name, each.line, ref))
+        said = _build_candidate(front, title, each.text, tags, project, key=key)
+        made.append(_build_record(said, name, each.line, ref))
     return made
 
 
-def _said(
-    front: Front,
+def _build_candidate(
+    front: FrontMatter,
     title: str,
     text: str,
     tags: Sequence[str],
@@ -96,7 +96,7 @@ def _said(
     *,
     key: str | None = None,
 ) -> Candidate:
-    category, word = category_of(front.one("type", "category"))
+    category, word = map_category(front.one("type", "category"))
     own = [tag.removeprefix("#") for tag in front.all("tags", "tag")]
     return Candidate(
         category=category,
@@ -114,17 +114,17 @@ def _said(
     )
 
 
-def _record(said: Candidate, name: str, line: int, ref: str) -> Record:
-    return Record(ref=ref, candidate=replace(said, source_ref=f"{name}#{line}"))
+def _build_record(said: Candidate, name: str, line: int, ref: str) -> MemoryRecord:
+    return MemoryRecord(ref=ref, candidate=replace(said, source_ref=f"{name}#{line}"))
 
 
-def _front(lines: Sequence[str]) -> Front:
+def _read_front_matter(lines: Sequence[str]) -> FrontMatter:
     """Read `name: value`, `name: [a, b]` and lists of lines with - below a name."""
     if not lines or lines[0].rstrip() != "---":
-        return Front()
+        return FrontMatter()
     ends = next((at for at, line in enumerate(lines[1:], 1) if line.rstrip() in ("---", "...")), 0)
     if not ends:
-        return Front()
+        return FrontMatter()
     values: dict[str, list[str]] = {}
     last = ""
     for line in lines[1:ends]:
@@ -132,8 +132,8 @@ def _front(lines: Sequence[str]) -> Front:
             last = pair[1].lower()
             values[last] = _values(last, pair[2])
         elif (listed := _LISTED.match(line)) and last:
-            values[last].append(_bare(listed[1]))
-    return Front(
+            values[last].append(_unquote(listed[1]))
+    return FrontMatter(
         {name: [each for each in found if each] for name, found in values.items()}, ends + 1
     )
 
@@ -141,40 +141,40 @@ def _front(lines: Sequence[str]) -> Front:
 def _values(name: str, text: str) -> list[str]:
     text = text.strip()
     if text.startswith("[") and text.endswith("]"):
-        return [_bare(each) for each in text[1:-1].split(",")]
+        return [_unquote(each) for each in text[1:-1].split(",")]
     if name in ("tags", "tag"):
-        return [_bare(each) for each in re.split(r"[,\s]+", text)]
-    return [_bare(text)]
+        return [_unquote(each) for each in re.split(r"[,\s]+", text)]
+    return [_unquote(text)]
 
 
-def _bare(text: str) -> str:
+def _unquote(text: str) -> str:
     text = text.strip()
     quoted = len(text) > 1 and text[0] == text[-1] and text[0] in "\"'"
     return (text[1:-1] if quoted else text).strip()
 
 
-def _sections(lines: Sequence[str], begins: int) -> Iterator[Section]:
+def _split_sections(lines: Sequence[str], begins: int) -> Iterator[NoteSection]:
     """Cut a note at its headings; what looks like one in a fence is text."""
     path: list[tuple[int, str]] = []
     heading, line, fence = "", begins + 1, ""
     text: list[str] = []
     above: tuple[str, ...] = ()
     for number, each in enumerate(lines[begins:], begins + 1):
-        fence = _fenced(fence, each)
+        fence = _open_fence(fence, each)
         found = None if fence else _HEADING.match(each)
         if found is None:
             text.append(each)
             continue
-        yield Section(heading, above, line, "\n".join(text).strip())
+        yield NoteSection(heading, above, line, "\n".join(text).strip())
         level = len(found[1])
         path = [(depth, words) for depth, words in path if depth < level]
         above = tuple(words for _, words in path)
         heading, line, text = one_line(found[2]), number, []
         path.append((level, heading))
-    yield Section(heading, above, line, "\n".join(text).strip())
+    yield NoteSection(heading, above, line, "\n".join(text).strip())
 
 
-def _fenced(fence: str, line: str) -> str:
+def _open_fence(fence: str, line: str) -> str:
     """Return the fence that is open behind a line, empty for none."""
     found = FENCE.match(line)
     if found is None:

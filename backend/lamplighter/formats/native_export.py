@@ -10,30 +10,30 @@ from datetime import datetime
 from typing import Any, Final
 
 from lamplighter.domain.clients.client_prompt import ClientPrompt
-from lamplighter.domain.errors import Invalid, Wrong
+from lamplighter.domain.errors import Invalid, InvalidField
 from lamplighter.domain.memory.memory import (
     OPERATIONS,
     PROJECT,
     Candidate,
     Category,
     InactiveReason,
-    Kind,
     Memory,
     MemoryId,
+    MemoryKind,
     Source,
     Trust,
 )
 from lamplighter.domain.sessions.session import Session
 from lamplighter.formats import serialize
 from lamplighter.formats.import_records import (
-    AnyRecord,
+    ImportRecord,
+    MemoryRecord,
     PromptRecord,
-    Record,
     SessionRecord,
-    ref_of,
-    standing_of,
+    memory_ref,
+    normalize_status,
 )
-from lamplighter.formats.json_fields import Fields
+from lamplighter.formats.json_fields import JsonFields
 
 FORMAT: Final = "lamplighter"
 FORM: Final = 1
@@ -42,16 +42,20 @@ SCOPES: Final = (PROJECT, "global")
 
 def header(*, now: datetime, project: str | None) -> str:
     """Return the first line of an export."""
-    return _line({FORMAT: FORM, "exported_at": serialize.at(now), "project": project})
+    return _line({FORMAT: FORM, "exported_at": serialize.format_moment(now), "project": project})
 
 
 def session_line(each: Session, prompts: Sequence[ClientPrompt] = ()) -> str:
     """Return the line of a client's session, with what was asked in it."""
     kept = ("external_id", "project", "agent", "directory", "summary", "prompt", "messages")
     told = {name: getattr(each, name) for name in kept}
-    times = {"started_at": serialize.at(each.started_at), "ended_at": serialize.at(each.ended_at)}
+    times = {
+        "started_at": serialize.format_moment(each.started_at),
+        "ended_at": serialize.format_moment(each.ended_at),
+    }
     asked = [
-        {"content": each.content, "created_at": serialize.at(each.created_at)} for each in prompts
+        {"content": each.content, "created_at": serialize.format_moment(each.created_at)}
+        for each in prompts
     ]
     return _line({"session": {**told, **times, "prompts": asked}})
 
@@ -70,26 +74,28 @@ def is_header(line: str) -> bool:
         return False
 
 
-def record(line: str) -> AnyRecord | None:
+def parse_line(line: str) -> ImportRecord | None:
     """Return what a line brings, None for the first one; raises Invalid."""
     try:
         given = json.loads(line)
     except (ValueError, RecursionError) as error:
-        raise Invalid(Wrong("line", "is no JSON")) from error
-    row = Fields.of(given).given
+        raise Invalid(InvalidField("line", "is no JSON")) from error
+    row = JsonFields.of(given).given
     if "memory" in row:
-        return _memory(Fields.of(row["memory"]))
+        return _memory(JsonFields.of(row["memory"]))
     if "session" in row:
-        return _session(Fields.of(row["session"]))
+        return _session(JsonFields.of(row["session"]))
     if row.get(FORMAT) == FORM:
         return None
     if FORMAT in row:
-        raise Invalid(Wrong("line", f"is of form {row[FORMAT]!r}; this version reads {FORM}"))
-    raise Invalid(Wrong("line", "holds neither a memory nor a session"))
+        raise Invalid(
+            InvalidField("line", f"is of form {row[FORMAT]!r}; this version reads {FORM}")
+        )
+    raise Invalid(InvalidField("line", "holds neither a memory nor a session"))
 
 
-def _memory(row: Fields) -> Record:
-    words, rest = _words(row), _rest(row)
+def _memory(row: JsonFields) -> MemoryRecord:
+    words, rest = _text_fields(row), _status_fields(row)
     created = row.moment("created_at", needed=True)
     updated = row.moment("updated_at", needed=True)
     number, session = row.count("id"), row.text("session") or None
@@ -98,10 +104,14 @@ def _memory(row: Fields) -> Record:
     assert created is not None
     assert updated is not None
     whole = Memory(
-        id=MemoryId(number), created_at=created, updated_at=updated, **words, **standing_of(rest)
+        id=MemoryId(number),
+        created_at=created,
+        updated_at=updated,
+        **words,
+        **normalize_status(rest),
     )
-    return Record(
-        ref=ref or ref_of(whole),
+    return MemoryRecord(
+        ref=ref or memory_ref(whole),
         number=number,
         candidate=Candidate(**words, confidence=whole.confidence),
         session=session,
@@ -111,10 +121,10 @@ def _memory(row: Fields) -> Record:
     )
 
 
-def _words(row: Fields) -> dict[str, Any]:
+def _text_fields(row: JsonFields) -> dict[str, Any]:
     scope = row.text("scope") or PROJECT
     if scope not in SCOPES:
-        row.wrong.append(Wrong("scope", f"is not one of {', '.join(SCOPES)}"))
+        row.wrong.append(InvalidField("scope", f"is not one of {', '.join(SCOPES)}"))
     return {
         "category": row.word("category", Category, Category.TIMING),
         "service": row.text("service") or None,
@@ -132,7 +142,7 @@ def _words(row: Fields) -> dict[str, Any]:
     }
 
 
-def _rest(row: Fields) -> dict[str, Any]:
+def _status_fields(row: JsonFields) -> dict[str, Any]:
     reason: InactiveReason | None = None
     if row.given.get("inactive_reason") is not None:
         reason = row.word("inactive_reason", InactiveReason, InactiveReason.OPERATOR)
@@ -140,7 +150,7 @@ def _rest(row: Fields) -> dict[str, Any]:
         "confidence": row.share("confidence"),
         "active": row.flag("active", otherwise=True),
         "inactive_reason": reason,
-        "kind": row.word("kind", Kind, Kind.SEMANTIC),
+        "kind": row.word("kind", MemoryKind, MemoryKind.SEMANTIC),
         "pinned": row.flag("pinned"),
         "distilled": row.flag("distilled", otherwise=True),
         "last_seen_at": row.moment("last_seen_at"),
@@ -150,7 +160,7 @@ def _rest(row: Fields) -> dict[str, Any]:
     }
 
 
-def _session(row: Fields) -> SessionRecord:
+def _session(row: JsonFields) -> SessionRecord:
     name = row.text("external_id", needed=True)
     found = SessionRecord(
         external_id=name,
@@ -169,13 +179,13 @@ def _session(row: Fields) -> SessionRecord:
     return found
 
 
-def _prompts(row: Fields, session: str) -> Iterator[PromptRecord]:
+def _prompts(row: JsonFields, session: str) -> Iterator[PromptRecord]:
     given = row.given.get("prompts", [])
     if not isinstance(given, list):
-        row.wrong.append(Wrong("prompts", "is not a list"))
+        row.wrong.append(InvalidField("prompts", "is not a list"))
         return
     for each in given:
-        fields = Fields.of(each)
+        fields = JsonFields.of(each)
         yield PromptRecord(session, fields.text("content"), fields.moment("created_at"))
         row.wrong += fields.wrong
 

@@ -8,21 +8,21 @@ from lamplighter.domain.actions.approval import Approval
 from lamplighter.domain.actions.halt import Halt
 from lamplighter.domain.memory.memory import Memory
 from lamplighter.domain.memory.review import Review
-from lamplighter.domain.search.search import Found, Results
-from lamplighter.domain.services.cooldown import Standing, Use
+from lamplighter.domain.search.search import SearchResult, SearchResults
+from lamplighter.domain.services.cooldown import CooldownStatus, CooldownUse
 from lamplighter.domain.services.event import Event
 from lamplighter.domain.services.leader import Leader
 from lamplighter.domain.services.notice import Notice
 from lamplighter.domain.sessions.handoff import Escalation, Finding
-from lamplighter.domain.sessions.marker_results import Look, Mark
-from lamplighter.domain.sessions.session import Request, Session
-from lamplighter.formats.alerts import Held
+from lamplighter.domain.sessions.marker_results import CheckResult, MarkerResult
+from lamplighter.domain.sessions.session import Session, SessionRequest
+from lamplighter.formats.alerts import AlertIncident
 
 if TYPE_CHECKING:  # it takes a while to load, and most commands never need it
-    from lamplighter.domain.relate import Verdict
+    from lamplighter.domain.relate import RelationVerdict
 
 
-def at(moment: datetime | None) -> str | None:
+def format_moment(moment: datetime | None) -> str | None:
     """Write a moment as `YYYY-MM-DDTHH:MM:SS.ffffffZ`."""
     return None if moment is None else f"{moment.astimezone(UTC):%Y-%m-%dT%H:%M:%S.%f}Z"
 
@@ -36,8 +36,8 @@ def memory(each: Memory) -> dict[str, Any]:
         "observation": each.observation,
         "confidence": each.confidence,
         "active": each.active,
-        "created_at": at(each.created_at),
-        "updated_at": at(each.updated_at),
+        "created_at": format_moment(each.created_at),
+        "updated_at": format_moment(each.updated_at),
         "session_id": each.session_id,
         "tier": each.tier,
         "kind": each.kind,
@@ -53,9 +53,9 @@ def memory(each: Memory) -> dict[str, Any]:
         "pinned": each.pinned,
         "duplicate_count": each.duplicate_count,
         "revision_count": each.revision_count,
-        "last_seen_at": at(each.last_seen_at),
+        "last_seen_at": format_moment(each.last_seen_at),
         "access_count": each.access_count,
-        "accessed_at": at(each.accessed_at),
+        "accessed_at": format_moment(each.accessed_at),
         "distilled": each.distilled,
         "version": each.version,
     }
@@ -76,13 +76,13 @@ def review(each: Review, old: Memory | None, new: Memory | None) -> dict[str, An
         "new": memory(new) if new else None,
         "resolution": each.resolution,
         "resolved_by": each.resolved_by,
-        "resolved_at": at(each.resolved_at),
-        "created_at": at(each.created_at),
+        "resolved_at": format_moment(each.resolved_at),
+        "created_at": format_moment(each.created_at),
         "version": each.version,
     }
 
 
-def verdict(each: "Verdict") -> dict[str, Any]:
+def verdict(each: "RelationVerdict") -> dict[str, Any]:
     """Return how two observations stand to each other as JSON."""
     return {"label": each.label, "sure": each.sure, "p": each.p, "reason": each.reason}
 
@@ -97,7 +97,7 @@ def event(each: Event) -> dict[str, Any]:
         "session_id": each.session_id,
         "tier": each.tier,
         "source": each.source,
-        "created_at": at(each.created_at),
+        "created_at": format_moment(each.created_at),
         "version": each.version,
     }
 
@@ -121,8 +121,8 @@ def session(each: Session) -> dict[str, Any]:
         "parent_id": each.parent_id,
         "services": _names(each.services),
         "dry_run": each.dry_run,
-        "started_at": at(each.started_at),
-        "ended_at": at(each.ended_at),
+        "started_at": format_moment(each.started_at),
+        "ended_at": format_moment(each.ended_at),
         "exit_code": each.exit_code,
         "response": each.response,
         "summary": each.summary,
@@ -149,7 +149,7 @@ def session(each: Session) -> dict[str, Any]:
     }
 
 
-def request(each: Request) -> dict[str, Any]:
+def request(each: SessionRequest) -> dict[str, Any]:
     """Return a request as JSON."""
     return {
         "id": each.id,
@@ -162,12 +162,12 @@ def request(each: Request) -> dict[str, Any]:
         "dry_run": each.dry_run,
         "engine": each.engine,
         "trigger": each.trigger,
-        "created_at": at(each.created_at),
+        "created_at": format_moment(each.created_at),
         "version": each.version,
     }
 
 
-def mark(each: Mark) -> dict[str, Any]:
+def marker_result(each: MarkerResult) -> dict[str, Any]:
     """Return what became of a marker as JSON."""
     return {
         "id": each.id,
@@ -184,7 +184,7 @@ def mark(each: Mark) -> dict[str, Any]:
         "category": each.category,
         "memory_id": each.memory_id,
         "event_id": each.event_id,
-        "created_at": at(each.created_at),
+        "created_at": format_moment(each.created_at),
         "version": each.version,
     }
 
@@ -195,8 +195,8 @@ def leader(each: Leader | None, *, now: datetime) -> dict[str, Any]:
     return {
         "state": "away" if each is None else each.state(now=now),
         "pid": None if each is None or away else each.pid,
-        "heartbeat_at": at(each.heartbeat_at) if each else None,
-        "next_round_at": at(each.next_round_at) if each and not away else None,
+        "heartbeat_at": format_moment(each.heartbeat_at) if each else None,
+        "next_round_at": format_moment(each.next_round_at) if each and not away else None,
         "session_id": each.session_id if each and not away else None,
         "interval_seconds": each.interval_seconds if each else None,
         "engine": each.engine if each else None,
@@ -205,7 +205,7 @@ def leader(each: Leader | None, *, now: datetime) -> dict[str, Any]:
     }
 
 
-def use(each: Use) -> dict[str, Any]:
+def cooldown_use(each: CooldownUse) -> dict[str, Any]:
     """Return a use of a cooldown, or its refusal, as JSON."""
     return {
         "id": each.id,
@@ -219,15 +219,15 @@ def use(each: Use) -> dict[str, Any]:
         "tier": each.tier,
         "healthy_after": each.healthy_after,
         "counts": each.spent,
-        "created_at": at(each.created_at),
-        "settled_at": at(each.settled_at),
-        "cleared_at": at(each.cleared_at),
+        "created_at": format_moment(each.created_at),
+        "settled_at": format_moment(each.settled_at),
+        "cleared_at": format_moment(each.cleared_at),
         "cleared_by": each.cleared_by,
         "version": each.version,
     }
 
 
-def standing(each: Standing) -> dict[str, Any]:
+def cooldown_status(each: CooldownStatus) -> dict[str, Any]:
     """Return how much of a cooldown is used as JSON."""
     return {
         "service": each.service,
@@ -235,8 +235,8 @@ def standing(each: Standing) -> dict[str, Any]:
         "used": each.used,
         "limit": each.limit.uses,
         "window_seconds": round(each.limit.window.total_seconds()),
-        "frees_at": at(each.frees_at),
-        "last_at": at(each.last_at),
+        "frees_at": format_moment(each.frees_at),
+        "last_at": format_moment(each.last_at),
     }
 
 
@@ -258,15 +258,15 @@ def approval(each: Approval) -> dict[str, Any]:
         "replaces": each.replaces,
         "use_id": each.use_id,
         "decided_by": each.decided_by,
-        "decided_at": at(each.decided_at),
+        "decided_at": format_moment(each.decided_at),
         "note": each.note,
-        "created_at": at(each.created_at),
-        "expires_at": at(each.expires_at),
+        "created_at": format_moment(each.created_at),
+        "expires_at": format_moment(each.expires_at),
         "version": each.version,
     }
 
 
-def look(each: Look) -> dict[str, Any]:
+def check_result(each: CheckResult) -> dict[str, Any]:
     """Return the result of a check as JSON."""
     return {
         "service": each.service,
@@ -279,7 +279,7 @@ def look(each: Look) -> dict[str, Any]:
         "attempts": each.attempts,
         "flapped": each.flapped,
         "detail": each.detail,
-        "at": at(each.at),
+        "at": format_moment(each.at),
     }
 
 
@@ -294,8 +294,8 @@ def escalation(each: Escalation) -> dict[str, Any]:
         "reason": each.reason,
         "state": each.state,
         "why": each.why,
-        "created_at": at(each.created_at),
-        "closed_at": at(each.closed_at),
+        "created_at": format_moment(each.created_at),
+        "closed_at": format_moment(each.closed_at),
         "version": each.version,
     }
 
@@ -307,10 +307,10 @@ def token(each: Token) -> dict[str, Any]:
         "name": each.name,
         "scopes": list(each.scopes),
         "agent": each.agent,
-        "created_at": at(each.created_at),
-        "expires_at": at(each.expires_at),
-        "used_at": at(each.used_at),
-        "revoked_at": at(each.revoked_at),
+        "created_at": format_moment(each.created_at),
+        "expires_at": format_moment(each.expires_at),
+        "used_at": format_moment(each.used_at),
+        "revoked_at": format_moment(each.revoked_at),
         "version": each.version,
     }
 
@@ -324,7 +324,7 @@ def finding(each: Finding) -> dict[str, Any]:
         "cause": each.cause,
         "detail": each.detail,
         "session_id": each.session_id,
-        "at": at(each.at),
+        "at": format_moment(each.at),
     }
 
 
@@ -332,7 +332,7 @@ def _names(services: tuple[str, ...] | None) -> list[str] | None:
     return None if services is None else list(services)
 
 
-def alert(each: Held) -> dict[str, Any]:
+def alert(each: AlertIncident) -> dict[str, Any]:
     """Return an alert as JSON."""
     return {
         "id": each.id,
@@ -346,9 +346,9 @@ def alert(each: Held) -> dict[str, Any]:
         "details": dict(each.details),
         "request_id": each.request_id,
         "deliveries": each.deliveries,
-        "created_at": at(each.created_at),
-        "last_at": at(each.last_at),
-        "resolved_at": at(each.resolved_at),
+        "created_at": format_moment(each.created_at),
+        "last_at": format_moment(each.last_at),
+        "resolved_at": format_moment(each.resolved_at),
         "version": each.version,
     }
 
@@ -365,10 +365,10 @@ def notice(each: Notice) -> dict[str, Any]:
         "event_id": each.event_id,
         "state": each.state,
         "attempts": each.attempts,
-        "next_at": at(each.next_at),
+        "next_at": format_moment(each.next_at),
         "problem": each.problem,
-        "created_at": at(each.created_at),
-        "sent_at": at(each.sent_at),
+        "created_at": format_moment(each.created_at),
+        "sent_at": format_moment(each.sent_at),
         "version": each.version,
     }
 
@@ -380,17 +380,17 @@ def halt(each: Halt) -> dict[str, Any]:
         "way": each.way,
         "reason": each.reason,
         "pulled_by": each.pulled_by,
-        "pulled_at": at(each.pulled_at),
+        "pulled_at": format_moment(each.pulled_at),
         "released_by": each.released_by,
-        "released_at": at(each.released_at),
+        "released_at": format_moment(each.released_at),
         "version": each.version,
     }
 
 
-def results(found: Results) -> dict[str, Any]:
+def search_results(found: SearchResults) -> dict[str, Any]:
     """Return what was found as plain values."""
     return {
-        "items": [_hit(each) for each in found.found],
+        "items": [_search_result(each) for each in found.found],
         "terms": list(found.terms),
         "partial": found.partial,
         "missing": list(found.missing),
@@ -399,7 +399,7 @@ def results(found: Results) -> dict[str, Any]:
     }
 
 
-def _hit(each: Found) -> dict[str, Any]:
+def _search_result(each: SearchResult) -> dict[str, Any]:
     return {
         "layer": each.layer.value,
         "rank": each.rank,

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, Final
 
-from lamplighter.domain.memory.knowledge import title_of
+from lamplighter.domain.memory.knowledge import memory_title
 from lamplighter.domain.memory.memory import (
     OPERATIONAL,
     PROJECT,
@@ -18,18 +18,18 @@ from lamplighter.domain.memory.memory import (
     Source,
     Trust,
 )
-from lamplighter.domain.project import project_of
+from lamplighter.domain.project import normalize_project
 from lamplighter.domain.sessions.session import Session
 from lamplighter.domain.text import content_hash
 from lamplighter.formats import serialize
 from lamplighter.formats.import_records import (
     MANUAL,
-    AnyRecord,
+    ImportRecord,
+    MemoryRecord,
     PromptRecord,
-    Record,
     SessionRecord,
 )
-from lamplighter.formats.json_fields import Fields
+from lamplighter.formats.json_fields import JsonFields
 
 ENGRAM: Final = "engram:"
 GLOBAL: Final = "global"
@@ -52,30 +52,30 @@ LISTS: Final = frozenset(("sessions", "observations", "prompts"))
 """What such an export has; one that has none of them is something else."""
 
 
-def record(name: str, given: Any, project: str) -> AnyRecord | None:
+def parse_row(name: str, given: Any, project: str) -> ImportRecord | None:
     """Return what a row of a list of such an export brings; None for what is not ours to keep.
 
     Raises Invalid naming each wrong field.
     """
     match name:
         case "sessions":
-            return _session(Fields.of(given), project)
+            return _session(JsonFields.of(given), project)
         case "observations":
-            return _observation(Fields.of(given), project)
+            return _observation(JsonFields.of(given), project)
         case "prompts":
-            return _prompt(Fields.of(given))
+            return _prompt(JsonFields.of(given))
     return None
 
 
-def category_of(word: str) -> tuple[Category, tuple[str, ...]]:
+def map_category(word: str) -> tuple[Category, tuple[str, ...]]:
     """Return the category that a type of theirs is, and the tags that keep its word."""
     word = word.strip().lower()
     known = TYPES.get(word)
     return (known, ()) if known else (Category.DISCOVERY, (word,) if word else ())
 
 
-def _observation(row: Fields, project: str) -> Record:
-    category, tags = category_of(row.text("type"))
+def _observation(row: JsonFields, project: str) -> MemoryRecord:
+    category, tags = map_category(row.text("type"))
     created, number = row.moment("created_at"), row.count("id", 0)
     sync = row.text("sync_id")
     ref = row.text("ref") or (f"{ENGRAM}{sync}" if sync else "")
@@ -94,8 +94,8 @@ def _observation(row: Fields, project: str) -> Record:
         scope=GLOBAL if row.text("scope") in (GLOBAL, PERSONAL) else PROJECT,
         topic_key=row.text("topic_key") or None,
     )
-    found = Record(
-        ref=ref or f"observation:{number or _hash(said)}@{serialize.at(created) or ''}",
+    found = MemoryRecord(
+        ref=ref or f"observation:{number or _hash(said)}@{serialize.format_moment(created) or ''}",
         candidate=said,
         number=number,
         session=_session_of(row.text("session_id")),
@@ -112,10 +112,10 @@ def _observation(row: Fields, project: str) -> Record:
 
 def _hash(said: Candidate) -> str:
     """Return what stands for a row that has no number: its words, and the project of them."""
-    return content_hash(f"{project_of(said.project)}\n{said.observation}")
+    return content_hash(f"{normalize_project(said.project)}\n{said.observation}")
 
 
-def _session(row: Fields, project: str) -> SessionRecord | None:
+def _session(row: JsonFields, project: str) -> SessionRecord | None:
     name = row.text("id", needed=True)
     found = SessionRecord(
         external_id=name,
@@ -130,7 +130,7 @@ def _session(row: Fields, project: str) -> SessionRecord | None:
     return None if name == MANUAL else found
 
 
-def _prompt(row: Fields) -> PromptRecord | None:
+def _prompt(row: JsonFields) -> PromptRecord | None:
     found = PromptRecord(row.text("session_id"), row.text("content"), row.moment("created_at"))
     row.check()
     return found if _session_of(found.session) and found.content.strip() else None
@@ -146,17 +146,22 @@ def session_row(each: Session) -> dict[str, Any]:
         "id": each.external_id,
         "project": each.project,
         "directory": each.directory or "",
-        "started_at": serialize.at(each.started_at),
-        "ended_at": serialize.at(each.ended_at),
+        "started_at": serialize.format_moment(each.started_at),
+        "ended_at": serialize.format_moment(each.ended_at),
         "summary": each.summary or None,
         "message_count": each.messages or 0,
     }
     return {name: value for name, value in row.items() if value is not None}
 
 
-def no_session(project: str, *, now: datetime) -> dict[str, Any]:
+def placeholder_session(project: str, *, now: datetime) -> dict[str, Any]:
     """Return the session that stands for what no client's session kept: theirs all have one."""
-    return {"id": MANUAL, "project": project, "directory": "", "started_at": serialize.at(now)}
+    return {
+        "id": MANUAL,
+        "project": project,
+        "directory": "",
+        "started_at": serialize.format_moment(now),
+    }
 
 
 def observation_row(each: Memory, session: str | None, ref: str) -> dict[str, Any]:
@@ -165,7 +170,7 @@ def observation_row(each: Memory, session: str | None, ref: str) -> dict[str, An
         "id": each.id,
         "session_id": session or MANUAL,
         "type": each.category,
-        "title": title_of(each),
+        "title": memory_title(each),
         "content": each.observation,
         "tags": list(each.tags),
         "project": each.project,
@@ -174,9 +179,9 @@ def observation_row(each: Memory, session: str | None, ref: str) -> dict[str, An
         "normalized_hash": each.content_hash,
         "revision_count": each.revision_count,
         "duplicate_count": each.duplicate_count,
-        "last_seen_at": serialize.at(each.last_seen_at or each.updated_at),
-        "created_at": serialize.at(each.created_at),
-        "updated_at": serialize.at(each.updated_at),
+        "last_seen_at": serialize.format_moment(each.last_seen_at or each.updated_at),
+        "created_at": serialize.format_moment(each.created_at),
+        "updated_at": serialize.format_moment(each.updated_at),
         "ref": ref,
     }
     return {name: value for name, value in row.items() if value is not None}
@@ -201,5 +206,5 @@ def prompt_row(number: int, each: Session, content: str, at: datetime) -> dict[s
         "session_id": each.external_id,
         "content": content,
         "project": each.project,
-        "created_at": serialize.at(at),
+        "created_at": serialize.format_moment(at),
     }

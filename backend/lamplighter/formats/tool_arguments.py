@@ -10,46 +10,46 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
-from lamplighter.domain.errors import Invalid, Wrong
-from lamplighter.domain.text import one_line, shortened
+from lamplighter.domain.errors import Invalid, InvalidField
+from lamplighter.domain.text import one_line, shorten
 
-_SHOWN_CHARS: Final = 60
+_QUOTED_CHARS: Final = 60
 _NAMED: Final = 5
 _WHOLE: Final = re.compile(r"-?[0-9]{1,16}")
 
 
-def taken(schema: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
+def parse_arguments(schema: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
     """Return what was given as the tool may use it; raises Invalid naming each wrong field."""
     fields: Mapping[str, Mapping[str, Any]] = schema.get("properties", {})
     others = {name: value for name, value in given.items() if name not in fields}
     found: dict[str, Any] = dict(others)
-    wrong: list[Wrong] = []
+    wrong: list[InvalidField] = []
     for name, field in fields.items():
         value = given.get(name)
         if value is None:
             if name in schema.get("required", ()):
-                wrong.append(Wrong(name, "is missing"))
+                wrong.append(InvalidField(name, "is missing"))
             continue
-        value = _forgiven(field, value)
+        value = _coerce(field, value)
         problem = _problem(field, value)
         if problem:
-            wrong.append(Wrong(name, problem))
+            wrong.append(InvalidField(name, problem))
         else:
             found[name] = value
     if schema.get("additionalProperties") is False:
-        wrong += _unknown(fields, others)
+        wrong += _unknown_fields(fields, others)
     if wrong:
         raise Invalid(*wrong)
     return found
 
 
-def _unknown(fields: Mapping[str, Any], others: Mapping[str, Any]) -> Iterator[Wrong]:
+def _unknown_fields(fields: Mapping[str, Any], others: Mapping[str, Any]) -> Iterator[InvalidField]:
     known = ", ".join(fields) or "nothing"
     for name in list(others)[:_NAMED]:
-        yield Wrong(_shown(name), f"is not known; it takes {known}")
+        yield InvalidField(_quote_text(name), f"is not known; it takes {known}")
 
 
-def _forgiven(field: Mapping[str, Any], value: Any) -> Any:
+def _coerce(field: Mapping[str, Any], value: Any) -> Any:
     if field.get("type") == "array" and isinstance(value, str):
         return [each for each in map(str.strip, value.split(",")) if each]
     if field.get("type") != "integer":
@@ -70,7 +70,7 @@ def _text_problem(field: Mapping[str, Any], value: Any) -> str | None:
     if not isinstance(value, str):
         return f"is text, not {_kind(value)}"
     if "enum" in field and value not in field["enum"]:
-        return f"is {_shown(value)!r}; it is one of {', '.join(field['enum'])}"
+        return f"is {_quote_text(value)!r}; it is one of {', '.join(field['enum'])}"
     if len(value) > field.get("maxLength", math.inf):
         return f"is longer than {field['maxLength']:,} characters"
     if field.get("minLength") and not one_line(value):
@@ -105,7 +105,7 @@ def _kind(value: Any) -> str:
         case bool():
             return "true or false"
         case str():
-            return f"the text {_shown(value)!r}"
+            return f"the text {_quote_text(value)!r}"
         case int():
             return "a whole number"
         case float():
@@ -117,8 +117,8 @@ def _kind(value: Any) -> str:
     return f"a {type(value).__name__}"
 
 
-def _shown(text: str) -> str:
-    return shortened(one_line(text[: 4 * _SHOWN_CHARS]), _SHOWN_CHARS)
+def _quote_text(text: str) -> str:
+    return shorten(one_line(text[: 4 * _QUOTED_CHARS]), _QUOTED_CHARS)
 
 
 _CHECKS: Final[dict[str, Callable[[Mapping[str, Any], Any], str | None]]] = {

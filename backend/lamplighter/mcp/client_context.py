@@ -6,32 +6,32 @@ from datetime import datetime, timedelta
 
 from lamplighter.domain.access.access import Caller
 from lamplighter.domain.clients.agent import Agent
-from lamplighter.domain.clients.speaker import Speaker
+from lamplighter.domain.clients.speaker import ClientIdentity
 from lamplighter.domain.errors import Unavailable
-from lamplighter.domain.relate import Lexicon, built_in
-from lamplighter.domain.relate.reconcile import Echo
-from lamplighter.domain.search.search import Near
+from lamplighter.domain.relate import Lexicon, builtin_lexicon
+from lamplighter.domain.relate.reconcile import EchoPolicy
+from lamplighter.domain.search.search import SemanticIndex
 from lamplighter.domain.secrets.redact import Redactor
 from lamplighter.domain.services.service import Services
 from lamplighter.domain.sessions.session import MAX_TIER
-from lamplighter.mcp.knowledge import Knowing
+from lamplighter.mcp.knowledge import KnowledgeStore
 from lamplighter.repository import Database
-from lamplighter.usecases.clients.speakers import checked_project, speaker_of
+from lamplighter.usecases.clients.speakers import check_project, speaker_of
 from lamplighter.usecases.ingest.context import MAX_MARKERS
 from lamplighter.usecases.memory.knowledge import WINDOW
 
-Remote = Callable[[Agent], Knowing]
+OpenRemote = Callable[[Agent], KnowledgeStore]
 """Returns what keeps the knowledge of an agent that has a memory service of its own."""
 
 
-def _nowhere(agent: Agent) -> Knowing:
+def _no_remote(agent: Agent) -> KnowledgeStore:
     raise Unavailable(
         f"{agent.name} keeps its knowledge with another service, which is not asked from here."
     )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Desk:
+class ClientContext:
     """What the tools of clients work with; `open` are the sessions that tokens have open here.
 
     `near` finds memories by their meaning, where something can.
@@ -43,15 +43,15 @@ class Desk:
     services: Callable[[], Services]
     agents: tuple[Agent, ...] = ()
     window: timedelta = WINDOW
-    lexicon: Lexicon = field(default_factory=built_in)
-    echo: Echo = Echo.COUNT
+    lexicon: Lexicon = field(default_factory=builtin_lexicon)
+    echo: EchoPolicy = EchoPolicy.COUNT
     max_markers: int = MAX_MARKERS
     max_tier: int = MAX_TIER
-    remote: Remote = _nowhere
-    near: Near | None = None
+    remote: OpenRemote = _no_remote
+    near: SemanticIndex | None = None
     open: dict[tuple[str, int, str], str] = field(default_factory=dict)
 
-    async def speaker(self, caller: Caller, *, project: str = "") -> Speaker:
+    async def speaker(self, caller: Caller, *, project: str = "") -> ClientIdentity:
         """Return who a caller is here; raises Invalid, Conflict."""
         return await speaker_of(self.db, caller, self.agents, project=project)
 
@@ -61,17 +61,17 @@ class Desk:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
+class SpeakerContext:
     """One speaker at the desk, and who keeps their knowledge."""
 
-    desk: Desk
-    speaker: Speaker
-    knowing: Knowing
+    desk: ClientContext
+    speaker: ClientIdentity
+    knowing: KnowledgeStore
 
     def project(self, given: Mapping[str, object]) -> str:
         """Return the project of one use; raises Invalid."""
         wanted = given.get("project")
-        return checked_project(str(wanted)) if wanted else self.speaker.project
+        return check_project(str(wanted)) if wanted else self.speaker.project
 
     @property
     def session_number(self) -> int | None:

@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
 from lamplighter.domain.errors import Unavailable
-from lamplighter.mcp.client_context import Desk
+from lamplighter.mcp.client_context import ClientContext
 
 if TYPE_CHECKING:  # it takes a second to load
     from lamplighter.mcp.streamable import Streamable
@@ -23,12 +23,12 @@ class Endpoint:
     """An ASGI application that answers MCP while its desk is open."""
 
     def __init__(self) -> None:
-        self._desk: Desk | None = None
+        self._desk: ClientContext | None = None
         self._streamable: Streamable | None = None
         self._starting = asyncio.Lock()
 
     @asynccontextmanager
-    async def open(self, desk: Desk) -> AsyncIterator[None]:
+    async def open(self, desk: ClientContext) -> AsyncIterator[None]:
         """Answer for as long as the context lasts."""
         self._desk = desk
         try:
@@ -49,13 +49,13 @@ class Endpoint:
             if self._desk is None:
                 raise Unavailable("This server is about to end; ask again.")
             if self._streamable is None:
-                made = await asyncio.to_thread(_made, self._desk)
+                made = await asyncio.to_thread(_build_server, self._desk)
                 await made.start()
                 self._streamable = made
             return self._streamable
 
 
-def _made(desk: Desk) -> "Streamable":
+def _build_server(desk: ClientContext) -> "Streamable":
     from lamplighter.mcp.streamable import Streamable
 
     return Streamable(desk)

@@ -17,7 +17,7 @@ from starlette.datastructures import Headers
 from starlette.responses import PlainTextResponse
 from starlette.types import Receive, Scope, Send
 
-from lamplighter.mcp.session_server import Guest
+from lamplighter.mcp.session_server import SessionClient
 from lamplighter.mcp.wire import Context, server
 
 PATH: Final = "/mcp"
@@ -25,13 +25,13 @@ QUESTION_BYTES: Final = 256 * 1024
 AT_ONCE: Final = 64
 SHUTDOWN_SECONDS: Final = 1
 
-Find = Callable[[bytes], Guest | None]
+FindSession = Callable[[bytes], SessionClient | None]
 
 
-class Served:
+class SessionHttpServer:
     """The one server of a supervisor."""
 
-    def __init__(self, find: Find) -> None:
+    def __init__(self, find: FindSession) -> None:
         self._find = find
         self._socket = socket.create_server(("127.0.0.1", 0))
         place = f"127.0.0.1:{self._socket.getsockname()[1]}"
@@ -39,7 +39,7 @@ class Served:
         # no origin is allowed: no page has business here
         security = TransportSecuritySettings(allowed_hosts=[place], allowed_origins=[])
         self._sessions = StreamableHTTPSessionManager(
-            app=server(_guest),
+            app=server(_session_of),
             json_response=True,
             stateless=True,
             security_settings=security,
@@ -82,13 +82,13 @@ class Served:
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["path"].rstrip("/") != PATH:
-            await _no(404, "There is nothing here.")(scope, receive, send)
+            await _refusal(404, "There is nothing here.")(scope, receive, send)
             return
-        guest = self._find(_shown(Headers(scope=scope)))
+        guest = self._find(_bearer_token(Headers(scope=scope)))
         if guest is None:
-            await _no(401, "The token of a running session opens this.")(scope, receive, send)
+            await _refusal(401, "The token of a running session opens this.")(scope, receive, send)
         elif scope["method"] != "POST":  # there is nothing to listen to: each answer is one
-            await _no(405, "Questions are posted.")(scope, receive, send)
+            await _refusal(405, "Questions are posted.")(scope, receive, send)
         else:
             scope["state"] = {"guest": guest}
             await self._sessions.handle_request(scope, receive, send)
@@ -102,17 +102,17 @@ class _Quiet(uvicorn.Server):
         yield
 
 
-def _shown(headers: Headers) -> bytes:
+def _bearer_token(headers: Headers) -> bytes:
     scheme, _, token = ", ".join(headers.getlist("authorization")).partition(" ")
     return token.strip().encode() if scheme.lower() == "bearer" else b""
 
 
-def _no(status: int, words: str) -> PlainTextResponse:
+def _refusal(status: int, words: str) -> PlainTextResponse:
     more = {401: {"WWW-Authenticate": "Bearer"}, 405: {"Allow": "POST"}}.get(status)
     return PlainTextResponse(words, status, headers=more)
 
 
-async def _guest(context: Context) -> Guest:
+async def _session_of(context: Context) -> SessionClient:
     assert context.request is not None
-    guest: Guest = context.request.scope["state"]["guest"]
+    guest: SessionClient = context.request.scope["state"]["guest"]
     return guest

@@ -2,28 +2,28 @@
 
 from typing import Protocol
 
-from lamplighter.domain.memory.knowledge import Kept
+from lamplighter.domain.memory.knowledge import SavedKnowledge
 from lamplighter.domain.memory.memory import Candidate, Memory
-from lamplighter.domain.search.search import Results, Wanted
+from lamplighter.domain.search.search import SearchRequest, SearchResults
 from lamplighter.domain.sessions.session import Session
-from lamplighter.usecases.clients.agent_context import AgentContext
+from lamplighter.usecases.clients.agent_context import ContextBlock
 
 
-class Knowing(Protocol):
+class KnowledgeStore(Protocol):
     """Keeps and finds the knowledge of one speaker; each may raise a LamplighterError.
 
     `project` is always the one that the speaker is bound to, or has chosen.
     """
 
-    async def save(self, candidate: Candidate, *, session_id: str | None) -> Kept:
+    async def save(self, candidate: Candidate, *, session_id: str | None) -> SavedKnowledge:
         """Keep a piece of knowledge, in the open session unless another is named."""
 
-    async def search(self, wanted: Wanted) -> Results:
+    async def search(self, wanted: SearchRequest) -> SearchResults:
         """Find what is kept in the project that is wanted, and the global of all."""
 
     async def context(
         self, project: str, query: str, *, limit: int, budget: int | None = None
-    ) -> AgentContext:
+    ) -> ContextBlock:
         """Return the context of an agent: the best for its query, then the newest.
 
         With a `budget` of tokens each text is whole while there is room.

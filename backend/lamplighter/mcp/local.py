@@ -4,44 +4,44 @@ import secrets
 from dataclasses import dataclass, replace
 from typing import Final
 
-from lamplighter.domain.clients.speaker import Speaker
+from lamplighter.domain.clients.speaker import ClientIdentity
 from lamplighter.domain.errors import Conflict, NotFound
-from lamplighter.domain.memory.knowledge import Kept
+from lamplighter.domain.memory.knowledge import SavedKnowledge
 from lamplighter.domain.memory.memory import Candidate, Memory
-from lamplighter.domain.search.search import Results, Wanted
+from lamplighter.domain.search.search import SearchRequest, SearchResults
 from lamplighter.domain.sessions.session import Session
 from lamplighter.domain.text import one_line
 from lamplighter.formats.client_tools import MEM_SEARCH, READ_MEMORY
-from lamplighter.mcp.client_context import Desk
+from lamplighter.mcp.client_context import ClientContext
 from lamplighter.repository import writing
 from lamplighter.repository.clients import client_sessions, interactive_sessions
 from lamplighter.repository.memory import exposures
 from lamplighter.usecases.access import project_wall
 from lamplighter.usecases.clients import client_sessions as clients
-from lamplighter.usecases.clients.agent_context import AgentContext, agent_context
+from lamplighter.usecases.clients.agent_context import ContextBlock, agent_context
 from lamplighter.usecases.memory import knowledge
 from lamplighter.usecases.search import session_search
-from lamplighter.usecases.search.session_search import Asker
+from lamplighter.usecases.search.session_search import SearchingSession
 
-NONE_OPEN: Final = "You have no open session: begin one with mem_session_start, or name it."
+NO_OPEN_SESSION: Final = "You have no open session: begin one with mem_session_start, or name it."
 ID_BYTES: Final = 6
 
 
 @dataclass(frozen=True, slots=True)
-class Local:
+class LocalKnowledge:
     """Keeps and finds the knowledge of one speaker in our own database."""
 
-    desk: Desk
-    speaker: Speaker
+    desk: ClientContext
+    speaker: ClientIdentity
 
-    async def save(self, candidate: Candidate, *, session_id: str | None) -> Kept:
+    async def save(self, candidate: Candidate, *, session_id: str | None) -> SavedKnowledge:
         """Keep a piece of knowledge, in the open session unless another is named."""
         desk = self.desk
         async with writing(desk.db):
             session = await self._session(candidate.project, session_id)
             if session is not None:
                 candidate = replace(candidate, session_id=session.id, tier=session.tier)
-            return await knowledge.keep(
+            return await knowledge.save(
                 desk.db,
                 candidate,
                 now=desk.now(),
@@ -50,23 +50,25 @@ class Local:
                 by=self.speaker.words,
             )
 
-    async def search(self, wanted: Wanted) -> Results:
+    async def search(self, wanted: SearchRequest) -> SearchResults:
         """Find what is kept in the project that is wanted, and the global of all."""
         if self.speaker.session is not None:
             asker = self._asker(self.speaker.session, MEM_SEARCH.name)
-            return await session_search.shown(
+            return await session_search.search_and_record(
                 self.desk.db, wanted, asker, now=self.desk.now(), near=self.desk.near
             )
         query = self.desk.redact(wanted.query)
         asked, desk = replace(wanted, query=query), self.desk
         found = await session_search.find(desk.db, asked, now=desk.now(), near=desk.near)
         # the walls between projects do not hang on how well a search keeps to them
-        kept = [each for each in found.found if project_wall.finds(wanted.project or "", each.row)]
+        kept = [
+            each for each in found.found if project_wall.is_visible(wanted.project or "", each.row)
+        ]
         return replace(found, found=tuple(kept[: wanted.limit]))
 
     async def context(
         self, project: str, query: str, *, limit: int, budget: int | None = None
-    ) -> AgentContext:
+    ) -> ContextBlock:
         """Return what the speaker is told: the best for its query, then the newest."""
         desk, session = self.desk, await self._session(project, None)
         return await agent_context(
@@ -88,15 +90,15 @@ class Local:
             asker = self._asker(session, READ_MEMORY.name)
             memory = await session_search.read(desk.db, memory_id, asker, now=desk.now())
         else:
-            memory = await project_wall.found(desk.db, project, memory_id)
-        await exposures.count(desk.db, [memory.id], desk.now())
+            memory = await project_wall.get_visible(desk.db, project, memory_id)
+        await exposures.record_access(desk.db, [memory.id], desk.now())
         return memory
 
     async def start(self, project: str, session_id: str, directory: str | None) -> Session:
         """Begin a session; begun twice it is the same one."""
         desk, agent = self.desk, self.speaker.agent
         given = session_id or f"mcp-{self.speaker.caller.id}-{secrets.token_hex(ID_BYTES)}"
-        opening = clients.Opening(
+        opening = clients.NewSession(
             external_id=given,
             project=project,
             agent=agent.name if agent else None,
@@ -143,7 +145,7 @@ class Local:
     async def _named(self, project: str, session_id: str | None) -> Session:
         session = await self._session(project, session_id)
         if session is None:
-            raise NotFound(NONE_OPEN)
+            raise NotFound(NO_OPEN_SESSION)
         return session
 
     async def _session(self, project: str, session_id: str | None) -> Session | None:
@@ -171,10 +173,10 @@ class Local:
 
     async def _called(self, name: str) -> Session | None:
         agent = self.speaker.agent
-        return await client_sessions.begun_by(self.desk.db, name, agent.name if agent else None)
+        return await client_sessions.by_agent(self.desk.db, name, agent.name if agent else None)
 
-    def _asker(self, session: Session, tool: str) -> Asker:
-        return Asker(
+    def _asker(self, session: Session, tool: str) -> SearchingSession:
+        return SearchingSession(
             session_id=session.id, tool=tool, redact=self.desk.redact, project=session.project
         )
 

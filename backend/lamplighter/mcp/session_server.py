@@ -13,17 +13,17 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Self
 
-from lamplighter.engines import ToolDoor
-from lamplighter.mcp.types import Box, Offered, Said
+from lamplighter.engines import ToolEndpoint
+from lamplighter.mcp.types import OfferedTool, ToolAnswer, ToolSet
 
 if TYPE_CHECKING:  # it takes a second to load, and most supervisors never need it
-    from lamplighter.mcp.http_server import Served
+    from lamplighter.mcp.http_server import SessionHttpServer
 
 TOKEN_BYTES: Final = 32
 
 
 @dataclass(frozen=True, slots=True)
-class Over:
+class SessionEnded:
     """What is answered when a session ends before its tool does."""
 
     text: str = "The session has ended."
@@ -31,33 +31,33 @@ class Over:
     found: None = None
 
 
-class Guest:
+class SessionClient:
     """A session that is let in, and what it uses now."""
 
-    def __init__(self, box: Box, token: str) -> None:
+    def __init__(self, box: ToolSet, token: str) -> None:
         self.box = box
         self._token = token.encode()
-        self._using: set[asyncio.Task[Said]] = set()
+        self._using: set[asyncio.Task[ToolAnswer]] = set()
 
     def shows(self, token: bytes) -> bool:
         """Whether this is the token of the session."""
         return hmac.compare_digest(self._token, token)
 
     @property
-    def tools(self) -> Sequence[Offered]:
+    def tools(self) -> Sequence[OfferedTool]:
         """What the session has."""
         return self.box.tools
 
-    async def use(self, name: str, given: Mapping[str, Any]) -> Said:
+    async def use(self, name: str, given: Mapping[str, Any]) -> ToolAnswer:
         """Use a tool, unless the session ends before it answers."""
-        task = asyncio.create_task(_used(self.box, name, given))
+        task = asyncio.create_task(_call_tool(self.box, name, given))
         self._using.add(task)
         try:
             await asyncio.wait({task})
         finally:
             task.cancel()
             self._using.discard(task)
-        return Over() if task.cancelled() else task.result()
+        return SessionEnded() if task.cancelled() else task.result()
 
     async def leave(self) -> None:
         """End what is still used."""
@@ -67,12 +67,12 @@ class Guest:
         await asyncio.gather(*using, return_exceptions=True)
 
 
-class Doors:
+class SessionServer:
     """Opens the tools of sessions over MCP; the server that answers ends with the context."""
 
     def __init__(self) -> None:
-        self._guests: list[Guest] = []
-        self._served: Served | None = None
+        self._guests: list[SessionClient] = []
+        self._served: SessionHttpServer | None = None
         self._starting = asyncio.Lock()
 
     async def __aenter__(self) -> Self:
@@ -83,19 +83,19 @@ class Doors:
             await self._served.end()
 
     @asynccontextmanager
-    async def open(self, box: Box) -> AsyncIterator[ToolDoor]:
+    async def open(self, box: ToolSet) -> AsyncIterator[ToolEndpoint]:
         """Let a session in, for as long as the context lasts."""
         url = await self._listening()
         token = secrets.token_urlsafe(TOKEN_BYTES)
-        guest = Guest(box, token)
+        guest = SessionClient(box, token)
         self._guests.append(guest)
         try:
-            yield ToolDoor(url, token)
+            yield ToolEndpoint(url, token)
         finally:
             self._guests.remove(guest)
             await guest.leave()
 
-    def guest(self, token: bytes) -> Guest | None:
+    def guest(self, token: bytes) -> SessionClient | None:
         """Return the session whose token this is; all are compared, so no time tells which."""
         found = [each for each in self._guests if each.shows(token)]
         return found[0] if found else None
@@ -107,11 +107,11 @@ class Doors:
                 self._served.start()
             return self._served.url
 
-    def _made(self) -> "Served":
-        from lamplighter.mcp.http_server import Served
+    def _made(self) -> "SessionHttpServer":
+        from lamplighter.mcp.http_server import SessionHttpServer
 
-        return Served(self.guest)
+        return SessionHttpServer(self.guest)
 
 
-async def _used(box: Box, name: str, given: Mapping[str, Any]) -> Said:
+async def _call_tool(box: ToolSet, name: str, given: Mapping[str, Any]) -> ToolAnswer:
     return await box.use(name, given)

@@ -11,44 +11,44 @@ from mcp.shared.message import SessionMessage
 from mcp.types import JSONRPCError, JSONRPCRequest, JSONRPCResponse
 
 from lamplighter.domain.access.access import Caller
-from lamplighter.mcp.client_context import Desk
+from lamplighter.mcp.client_context import ClientContext
 from lamplighter.mcp.instructions import INSTRUCTIONS
 from lamplighter.mcp.tools import tools_of
-from lamplighter.mcp.types import Box
+from lamplighter.mcp.types import ToolSet
 from lamplighter.mcp.wire import Context, server
 from lamplighter.usecases.sessions.toolbox import TOOL_SECONDS
 
 if TYPE_CHECKING:
     from mcp.shared._stream_protocols import ReadStream, WriteStream
 
-Who = Callable[[], Awaitable[Caller]]
+FindCaller = Callable[[], Awaitable[Caller]]
 """Returns who speaks, asked anew with each use; raises a LamplighterError when nobody may."""
 
 LAST_SECONDS: Final = TOOL_SECONDS + 5
 
 
-async def serve(desk: Desk, who: Who, *, project: str, values: bool = True) -> None:
+async def serve(desk: ClientContext, who: FindCaller, *, project: str, values: bool = True) -> None:
     """Answer until standard input ends; standard output holds nothing but answers.
 
     Without `values` they are words alone. What was asked before the end is answered.
     """
 
-    async def box(_: Context) -> Box:
+    async def box(_: Context) -> ToolSet:
         return tools_of(desk, await desk.speaker(await who(), project=project))
 
     answering = server(box, values=lambda _: values, instructions=INSTRUCTIONS)
     asked, asks = anyio.create_memory_object_stream[SessionMessage | Exception](0)
     answers, answered = anyio.create_memory_object_stream[SessionMessage](0)
-    waiting = _Waiting()
+    waiting = _OpenQuestions()
     async with stdio_server() as (read, write), asyncio.TaskGroup() as group:
-        asking = group.create_task(_ask(read, asked, waiting))
+        asking = group.create_task(_forward(read, asked, waiting))
         group.create_task(_answer(answered, write, waiting))
         async with answers:
             await answering.run(asks, answers, answering.create_initialization_options())
         asking.cancel()
 
 
-class _Waiting:
+class _OpenQuestions:
     """How many questions wait for their answer."""
 
     def __init__(self) -> None:
@@ -61,10 +61,10 @@ class _Waiting:
         self.none.set() if self.count == 0 else self.none.clear()
 
 
-async def _ask(
+async def _forward(
     read: "ReadStream[SessionMessage | Exception]",
     asked: "WriteStream[SessionMessage | Exception]",
-    waiting: _Waiting,
+    waiting: _OpenQuestions,
 ) -> None:
     """Hand the questions on; the end of them only when each is answered: it ends what is asked."""
     async with asked:
@@ -78,7 +78,9 @@ async def _ask(
 
 
 async def _answer(
-    answered: "ReadStream[SessionMessage]", write: "WriteStream[SessionMessage]", waiting: _Waiting
+    answered: "ReadStream[SessionMessage]",
+    write: "WriteStream[SessionMessage]",
+    waiting: _OpenQuestions,
 ) -> None:
     async with write:
         async for message in answered:

@@ -7,10 +7,10 @@ from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from starlette.responses import PlainTextResponse
 from starlette.types import Receive, Scope, Send
 
-from lamplighter.mcp.client_context import Desk
+from lamplighter.mcp.client_context import ClientContext
 from lamplighter.mcp.instructions import INSTRUCTIONS
 from lamplighter.mcp.tools import tools_of
-from lamplighter.mcp.types import Box
+from lamplighter.mcp.types import ToolSet
 from lamplighter.mcp.wire import Context, server
 
 QUESTION_BYTES: Final = 768 * 1024
@@ -18,13 +18,13 @@ QUESTION_BYTES: Final = 768 * 1024
 
 PROJECT: Final = "project"
 ANSWERS: Final = "answers"
-WORDS: Final = "words"
+TEXT_MODE: Final = "words"
 
 
 class Streamable:
     """Answers the questions of clients, each by the token that came with it."""
 
-    def __init__(self, desk: Desk) -> None:
+    def __init__(self, desk: ClientContext) -> None:
         self._desk = desk
         self._sessions = StreamableHTTPSessionManager(
             app=server(self._box, values=_values, instructions=INSTRUCTIONS),
@@ -60,7 +60,7 @@ class Streamable:
             self._ready.set()
             await self._over.wait()
 
-    async def _box(self, context: Context) -> Box:
+    async def _box(self, context: Context) -> ToolSet:
         assert context.request is not None
         caller = context.request.scope["state"]["caller"]
         project = context.request.query_params.get(PROJECT, "")
@@ -69,4 +69,4 @@ class Streamable:
 
 def _values(context: Context) -> bool:
     assert context.request is not None
-    return bool(context.request.query_params.get(ANSWERS) != WORDS)
+    return bool(context.request.query_params.get(ANSWERS) != TEXT_MODE)

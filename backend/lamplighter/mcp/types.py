@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 
-class Offered(Protocol):
+class OfferedTool(Protocol):
     """A tool as it is offered."""
 
     @property
@@ -20,7 +20,7 @@ class Offered(Protocol):
         """The JSON Schema of what it takes."""
 
 
-class Said(Protocol):
+class ToolAnswer(Protocol):
     """What a tool answers."""
 
     @property
@@ -36,12 +36,12 @@ class Said(Protocol):
         """The same for a program."""
 
 
-class Box(Protocol):
+class ToolSet(Protocol):
     """The tools of one who uses them."""
 
     @property
-    def tools(self) -> Sequence[Offered]:
+    def tools(self) -> Sequence[OfferedTool]:
         """What there is."""
 
-    async def use(self, name: str, given: Mapping[str, Any]) -> Said:
+    async def use(self, name: str, given: Mapping[str, Any]) -> ToolAnswer:
         """Use a tool by its name."""

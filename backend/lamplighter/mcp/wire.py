@@ -13,11 +13,11 @@ from mcp.shared.exceptions import MCPError
 
 from lamplighter import __version__
 from lamplighter.domain.errors import LamplighterError
-from lamplighter.formats.client_tools import CLIENT_OFFERS, HANDOFF, MEM_DELETE, WRITES
-from lamplighter.mcp.types import Box, Offered, Said
+from lamplighter.formats.client_tools import CLIENT_TOOLS, HANDOFF, MEM_DELETE, WRITES
+from lamplighter.mcp.types import OfferedTool, ToolAnswer, ToolSet
 
 NAME: Final = "lamplighter"
-FOUND: Final = "lamplighter/found"
+VALUES_KEY: Final = "lamplighter/found"
 
 _HINTS: Final = {
     each.name: types.ToolAnnotations(
@@ -25,26 +25,26 @@ _HINTS: Final = {
         destructive_hint=each is MEM_DELETE,
         open_world_hint=False,
     )
-    for each in CLIENT_OFFERS
+    for each in CLIENT_TOOLS
     if each is not HANDOFF
 }
 
 Context = ServerRequestContext[Any, Any]
-Find = Callable[[Context], Awaitable[Box]]
+Find = Callable[[Context], Awaitable[ToolSet]]
 """Returns the tools of whoever asks; raises a LamplighterError saying why there are none."""
 
-Wants = Callable[[Context], bool]
+WantsValues = Callable[[Context], bool]
 """Says whether somebody wants values as structured content. A client that gets both words and
 values shows its model the values alone."""
 
 
-def never(_: Context) -> bool:
+def never_values(_: Context) -> bool:
     """Answer in words; what was found goes beside them, where no model is shown it."""
     return False
 
 
 def server(
-    find: Find, *, values: Wants = never, instructions: str | None = None
+    find: Find, *, values: WantsValues = never_values, instructions: str | None = None
 ) -> Server[dict[str, Any]]:
     """Return what answers by the tools of whoever asks, in words, and in values to who wants."""
 
@@ -74,7 +74,7 @@ def server(
     )
 
 
-def _offer(offered: Offered) -> types.Tool:
+def _offer(offered: OfferedTool) -> types.Tool:
     return types.Tool(
         name=offered.name,
         description=offered.about,
@@ -83,7 +83,7 @@ def _offer(offered: Offered) -> types.Tool:
     )
 
 
-def _answer(said: Said, *, values: bool) -> types.CallToolResult:
+def _answer(said: ToolAnswer, *, values: bool) -> types.CallToolResult:
     found = None if said.found is None else dict(said.found)
     return _result(said.text, is_error=said.is_error, found=found, values=values)
 
@@ -95,5 +95,5 @@ def _result(
         content=[types.TextContent(type="text", text=text)],
         is_error=is_error,
         structured_content=found if values and not is_error else None,
-        _meta=None if values or found is None else {FOUND: found},
+        _meta=None if values or found is None else {VALUES_KEY: found},
     )

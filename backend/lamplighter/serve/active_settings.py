@@ -11,12 +11,12 @@ from typing import Any
 from lamplighter import __version__
 from lamplighter.config import active
 from lamplighter.config.settings import FILE, Settings
-from lamplighter.domain.relate import Lexicon, built_in
+from lamplighter.domain.relate import Lexicon, builtin_lexicon
 from lamplighter.domain.secrets.redact import Redactor
 from lamplighter.formats import serialize
 from lamplighter.repository import Database
 from lamplighter.repository.store import driver
-from lamplighter.repository.store.database import is_postgres, shown
+from lamplighter.repository.store.database import display_address, is_postgres
 from lamplighter.repository.upkeep import leases, vitals
 from lamplighter.serve.home import SESSIONS, ServicesFile
 
@@ -24,7 +24,7 @@ LICENSE = "Apache-2.0"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class InForce:
+class ActiveSettings:
     """The settings that this process runs by, the files it reads, and what it is."""
 
     settings: Settings
@@ -36,7 +36,7 @@ class InForce:
 
     async def shown(self) -> Mapping[str, Any]:
         """Return all of it as JSON, without its secrets."""
-        found = await asyncio.to_thread(active.in_force, self.settings)
+        found = await asyncio.to_thread(active.describe_active, self.settings)
         for each in found["settings"]:
             for name in ("value", "next"):
                 each[name] = each[name] and self.redact(each[name])
@@ -49,7 +49,7 @@ class InForce:
 
     def line_of(self, name: str, text: str) -> str:
         """Return the line of `lamplighter.toml` that sets a setting; raises Invalid."""
-        return active.line_of(name, text)
+        return active.toml_line(name, text)
 
     async def _differs(self) -> list[str]:
         """Say where the supervisor runs by other settings than this process."""
@@ -71,8 +71,12 @@ class InForce:
         settings = self.settings
         own, words = self.services.problems(), self.lexicon
         count = len(self.services.last_good())
-        added = len(words.heads) - len(built_in().heads)
-        says = "none of your own words" if words.version == built_in().version else _added(added)
+        added = len(words.heads) - len(builtin_lexicon().heads)
+        says = (
+            "none of your own words"
+            if words.version == builtin_lexicon().version
+            else _added(added)
+        )
         places: tuple[tuple[str, Path, str, list[dict[str, object]]], ...] = (
             ("home", settings.home, "", []),
             ("settings", settings.home / FILE, "", []),
@@ -91,8 +95,8 @@ class InForce:
             "license": LICENSE,
             "python": platform.python_version(),
             "database": engine if postgres else f"SQLite {sqlite}",
-            "database_at": shown(self.settings.database_url),
-            "started_at": serialize.at(self.started_at),
+            "database_at": display_address(self.settings.database_url),
+            "started_at": serialize.format_moment(self.started_at),
         }
 
 

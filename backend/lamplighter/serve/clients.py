@@ -8,18 +8,18 @@ from lamplighter import clock
 from lamplighter.config import lexicon
 from lamplighter.config.settings import Settings
 from lamplighter.domain.access.access import ADMIN, Caller
-from lamplighter.domain.clients.agent import checked_agent
-from lamplighter.domain.errors import Conflict, Invalid, Unavailable, Wrong
+from lamplighter.domain.clients.agent import validate_agent_name
+from lamplighter.domain.errors import Conflict, Invalid, InvalidField, Unavailable
 from lamplighter.domain.relate import Lexicon
-from lamplighter.domain.relate.reconcile import Echo
-from lamplighter.domain.search.search import Near
+from lamplighter.domain.relate.reconcile import EchoPolicy
+from lamplighter.domain.search.search import SemanticIndex
 from lamplighter.domain.services.service import Services
-from lamplighter.mcp.client_context import Desk
+from lamplighter.mcp.client_context import ClientContext
 from lamplighter.repository import Database
 from lamplighter.serve import home
-from lamplighter.serve.commands.access import within
+from lamplighter.serve.commands.access import run_in_database
 from lamplighter.usecases.access import access
-from lamplighter.usecases.clients.remote import Remotes
+from lamplighter.usecases.clients.remote import RemoteStores
 
 UNKNOWN = (
     "LAMPLIGHTER_TOKEN lets nobody in (any more): "
@@ -28,17 +28,17 @@ UNKNOWN = (
 READS = "knowledge:read"
 
 
-def desk(
+def client_context(
     settings: Settings,
     db: Database,
     *,
     services: Callable[[], Services],
     words: Lexicon,
-    near: Near | None = None,
-) -> Desk:
+    near: SemanticIndex | None = None,
+) -> ClientContext:
     """Return what the clients of this process share."""
     redact = home.secrets(settings)
-    return Desk(
+    return ClientContext(
         db=db,
         now=clock.now,
         redact=redact,
@@ -46,10 +46,10 @@ def desk(
         agents=settings.agents,
         window=timedelta(seconds=settings.dedup_window),
         lexicon=words,
-        echo=Echo(settings.echo),
+        echo=EchoPolicy(settings.echo),
         max_markers=settings.max_markers,
         max_tier=settings.max_tier,
-        remote=Remotes(redact).of,
+        remote=RemoteStores(redact).of,
         near=near,
     )
 
@@ -62,16 +62,16 @@ def serve(
     `token` says who speaks. Without one it is whoever can read this home: a person, or
     the agent that is named. With `words` answers hold no values beside them.
     """
-    named = checked_agent(agent) if agent else None
+    named = validate_agent_name(agent) if agent else None
     home.prepare(settings)
-    known = lexicon.in_force(settings)
+    known = lexicon.active_lexicon(settings)
     files = home.ServicesFile(settings.services)
 
     async def answer(db: Database) -> None:
         from lamplighter.mcp import stdio
 
         # no model: it takes 270 MB, and there is a process for each client
-        here = desk(settings, db, services=files.last_good, words=known)
+        here = client_context(settings, db, services=files.last_good, words=known)
 
         async def who() -> Caller:
             return await _caller(db, token, named)
@@ -80,14 +80,14 @@ def serve(
         async with home.tracing(settings, "mcp"):
             await stdio.serve(here, who, project=project, values=not words)
 
-    asyncio.run(within(settings, answer))
+    asyncio.run(run_in_database(settings, answer))
 
 
 async def _caller(db: Database, token: str, agent: str | None) -> Caller:
     """Return who speaks; raises Unavailable, Conflict, Invalid."""
     if not token:
         return Caller(kind="token", id=0, name="", scopes=(ADMIN,), agent=agent)
-    caller = await access.bearer(db, token, now=clock.now())
+    caller = await access.authenticate_token(db, token, now=clock.now())
     if caller is None:
         raise Unavailable(UNKNOWN)
     if not caller.may(READS):
@@ -95,7 +95,9 @@ async def _caller(db: Database, token: str, agent: str | None) -> Caller:
     if agent not in (None, caller.agent):
         bound = caller.agent or caller.session_id
         if bound is not None:
-            raise Invalid(Wrong("agent", f"is {caller.agent or 'none'} by the token, no other"))
+            raise Invalid(
+                InvalidField("agent", f"is {caller.agent or 'none'} by the token, no other")
+            )
         return Caller(
             kind=caller.kind, id=caller.id, name=caller.name, scopes=caller.scopes, agent=agent
         )

@@ -16,9 +16,9 @@ ON_PURPOSE: Final = "To begin with an empty database on purpose, move {} out of 
 RESTORE: Final = "Restore a backup to {} (docs/how-to/backup.md)."
 
 
-def refuse_a_lost_one(settings: Settings) -> None:
+def refuse_lost_database(settings: Settings) -> None:
     """Raise Unavailable where a database would be made in a home that has lost one."""
-    found = lost(settings)
+    found = lost_database(settings)
     if found is not None:
         raise Unavailable(" ".join(found))
 
@@ -28,20 +28,20 @@ def remember(settings: Settings) -> None:
     if is_postgres(settings.database_url):
         return
     path, marker = file_of(settings.database_url), settings.home / MARKER
-    if _marked(marker) != str(path):
+    if _read_marker(marker) != str(path):
         try:
             marker.write_text(f"{path}\n", encoding="utf-8", errors="surrogateescape")
         except OSError as error:
             raise Unavailable(f"{marker} cannot be written: {error.strerror}.") from error
 
 
-def lost(settings: Settings) -> tuple[str, str] | None:
+def lost_database(settings: Settings) -> tuple[str, str] | None:
     """Say what is lost, and what to do; None where the database is there, or never was."""
     if is_postgres(settings.database_url):
         return None
     path = file_of(settings.database_url)
     evidence = _evidence(settings, path)
-    if not evidence or _made(path):
+    if not evidence or _has_content(path):
         return None
     state = "is empty" if path.exists() else "is missing"
     named = " and ".join(map(str, evidence))
@@ -56,7 +56,7 @@ def lost(settings: Settings) -> tuple[str, str] | None:
     return words, f"{back} {ON_PURPOSE.format(named)}"
 
 
-def _made(path: Path) -> bool:
+def _has_content(path: Path) -> bool:
     """Whether there is a database that holds something, sound or not."""
     try:
         return migrate.revision(path) is not None
@@ -67,11 +67,11 @@ def _made(path: Path) -> bool:
 def _evidence(settings: Settings, path: Path) -> list[Path]:
     """Return what shows that a home had this database."""
     marker, sessions = settings.home / MARKER, settings.home / SESSIONS
-    found = [marker] if _marked(marker) == str(path) else []
+    found = [marker] if _read_marker(marker) == str(path) else []
     return found + ([sessions] if next(sessions.glob("*.jsonl"), None) else [])
 
 
-def _marked(marker: Path) -> str:
+def _read_marker(marker: Path) -> str:
     try:
         return marker.read_text(encoding="utf-8", errors="surrogateescape").strip()
     except OSError:

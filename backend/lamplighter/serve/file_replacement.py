@@ -35,14 +35,14 @@ class Replacement:
     gone: list[str] = field(default_factory=list)
 
 
-def staged(target: Path) -> Path:
+def staging_path(target: Path) -> Path:
     """Return where the new version of a file or directory is made."""
     stage = target.parent / STAGE
     stage.mkdir(mode=0o700, parents=True, exist_ok=True)
     return stage / target.name
 
 
-def interrupted(home: Path) -> bool:
+def is_interrupted(home: Path) -> bool:
     """Whether a restore of a home passed its point of no return and did not end."""
     return (home / JOURNAL).exists()
 
@@ -51,7 +51,7 @@ def begin(home: Path, replacement: Replacement) -> None:
     """Pass the point of no return (on PostgreSQL it is the commit that follows)."""
     for each in replacement.places:
         _flush(Path(each))
-    written = staged(home / JOURNAL)
+    written = staging_path(home / JOURNAL)
     written.write_text(json.dumps(asdict(replacement)))
     _flush(written)
     os.replace(written, home / JOURNAL)
@@ -74,12 +74,12 @@ def resolve(settings: Settings, replacement: Replacement) -> bool:
 def finish(home: Path, replacement: Replacement) -> None:
     """Put everything in place; what is there already stays."""
     for each in replacement.gone:
-        _put_aside(Path(each), replacement.replaced)
+        _move_aside(Path(each), replacement.replaced)
     for source, target in replacement.places.items():
         if not Path(source).exists():
             continue  # it is in place
         for old in (target, *(f"{target}{end}" for end in _BESIDE)):
-            _put_aside(Path(old), replacement.replaced)
+            _move_aside(Path(old), replacement.replaced)
         os.replace(source, target)
         _flush(Path(target).parent)
     undo(home, replacement)
@@ -101,7 +101,7 @@ def _is_committed(settings: Settings, replacement: Replacement) -> bool:
     return copies_postgres.note_of(settings.database_url) == replacement.note
 
 
-def _put_aside(path: Path, replaced: str) -> None:
+def _move_aside(path: Path, replaced: str) -> None:
     if path.exists():
         aside = path.parent / replaced
         aside.mkdir(mode=0o700, exist_ok=True)

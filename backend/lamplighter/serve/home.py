@@ -16,7 +16,7 @@ from lamplighter.config.settings import Settings
 from lamplighter.domain.errors import LamplighterError, Unavailable
 from lamplighter.domain.sessions.home import Home
 from lamplighter.repository import Database
-from lamplighter.repository.feed.signals import Announcer, run_directory
+from lamplighter.repository.feed.signals import ChangeNotifier, run_directory
 from lamplighter.repository.store import database as numbers
 from lamplighter.repository.store import driver
 from lamplighter.repository.store.database import is_postgres, password_of
@@ -25,18 +25,18 @@ from lamplighter.serve import database_file, file_replacement, home_lock
 
 if TYPE_CHECKING:
     from lamplighter.domain.secrets.redact import Redactor
-    from lamplighter.domain.services.notice import Telling
+    from lamplighter.domain.services.notice import NoticePolicy
     from lamplighter.domain.services.service import Services
-    from lamplighter.domain.sessions.cost import Caps
+    from lamplighter.domain.sessions.cost import SpendingCaps
     from lamplighter.engines import Engine
-    from lamplighter.usecases.sessions.halt import Brake
+    from lamplighter.usecases.sessions.halt import HaltControl
 
 logger = logging.getLogger(__name__)
 
 SESSIONS: Final = database_file.SESSIONS
 IDENTITY: Final = "home-id"
 IDENTITY_BYTES: Final = 6
-PATIENCE_SECONDS: Final = 30.0  # a PostgreSQL server may start together with us
+DATABASE_WAIT_SECONDS: Final = 30.0  # a PostgreSQL server may start together with us
 
 
 def prepare(settings: Settings) -> None:
@@ -48,7 +48,7 @@ def prepare(settings: Settings) -> None:
         raise Unavailable(_unusable(settings.home, error.strerror)) from error
     if not os.access(settings.home, os.W_OK | os.X_OK):
         raise Unavailable(_unusable(settings.home, "it may not be written to"))
-    if file_replacement.interrupted(settings.home):
+    if file_replacement.is_interrupted(settings.home):
         file_replacement.settle(settings)
     run_directory(settings.home)
     if not is_postgres(settings.database_url) and not driver.safe_for_several_processes():
@@ -60,8 +60,8 @@ def prepare(settings: Settings) -> None:
         )
     _remember_numbers(settings.home)
     with home_lock.shared(settings.home):
-        database_file.refuse_a_lost_one(settings)
-        migrate.upgrade(settings.database_url, patience=PATIENCE_SECONDS)
+        database_file.refuse_lost_database(settings)
+        migrate.upgrade(settings.database_url, patience=DATABASE_WAIT_SECONDS)
         database_file.remember(settings)
 
 
@@ -107,7 +107,7 @@ def engines(settings: Settings) -> "tuple[Engine, ...]":
     from lamplighter.engines.claude import ClaudeEngine
     from lamplighter.engines.exec import ExecEngine
     from lamplighter.engines.messages import MessagesEngine
-    from lamplighter.engines.messages.request import Answers
+    from lamplighter.engines.messages.request import AnswerLimits
     from lamplighter.engines.probe import ProbeEngine
 
     return (
@@ -115,10 +115,10 @@ def engines(settings: Settings) -> "tuple[Engine, ...]":
         ExecEngine(settings.exec_command),
         ClaudeEngine(settings.claude_bin),
         MessagesEngine(
-            own=prices.in_force(settings),
+            own=prices.active_prices(settings),
             answers=tuple(
                 map(
-                    Answers,
+                    AnswerLimits,
                     settings.output_tokens,
                     settings.answer_timeout,
                     settings.thinking_tokens,
@@ -133,18 +133,18 @@ def models(settings: Settings) -> dict[int, str]:
     return {1: settings.model_tier1, 2: settings.model_tier2, 3: settings.model_tier3}
 
 
-def caps(settings: Settings) -> "Caps":
+def caps(settings: Settings) -> "SpendingCaps":
     """Return how many dollars may be spent."""
-    from lamplighter.domain.sessions.cost import Caps
+    from lamplighter.domain.sessions.cost import SpendingCaps
 
-    return Caps(
+    return SpendingCaps(
         session=settings.session_dollars,
         chain=settings.chain_dollars,
         day=settings.day_dollars,
     )
 
 
-def usual_engines(settings: Settings) -> dict[int, str]:
+def default_engines(settings: Settings) -> dict[int, str]:
     """Return what runs the sessions of each tier unless another engine is asked for."""
     return {
         1: settings.engine,
@@ -165,42 +165,42 @@ def tools(settings: Settings) -> dict[int, tuple[str, ...]]:
             reads=bool(settings.read_roots),
             commands=tier in settings.shell_tiers,
         )
-        for tier, name in usual_engines(settings).items()
+        for tier, name in default_engines(settings).items()
         if name in known
     }
 
 
 def secrets(settings: Settings) -> "Redactor":
     """Know the secrets of our own environment, to mask them wherever they turn up."""
-    from lamplighter.domain.secrets.redact import redactor
+    from lamplighter.domain.secrets.redact import build_redactor
     from lamplighter.serve.outbox import secrets_in
 
     password = password_of(settings.database_url)
     own = [("DATABASE_PASSWORD", password or ""), ("WEBHOOK_TOKEN", settings.webhook_token)]
     posts = [("NOTIFY_SECRET", part) for url in settings.notify for part in secrets_in(url)]
     tokens = [("MEMORY_TOKEN", each.memory_token) for each in settings.agents]
-    return redactor([*os.environ.items(), *own, *posts, *tokens])
+    return build_redactor([*os.environ.items(), *own, *posts, *tokens])
 
 
-def telling(settings: Settings) -> "Telling | None":
+def notification_rules(settings: Settings) -> "NoticePolicy | None":
     """Return what people are told of; None where nobody is named."""
     from lamplighter.domain.services.event import Level
-    from lamplighter.domain.services.notice import Telling
+    from lamplighter.domain.services.notice import NoticePolicy
 
     if not settings.notify:
         return None
     gather = settings.notify_digest
-    return Telling(
+    return NoticePolicy(
         Level(settings.notify_level), None if gather is None else timedelta(seconds=gather)
     )
 
 
-def brake(settings: Settings) -> "Brake":
+def brake(settings: Settings) -> "HaltControl":
     """Return what can halt everything in this home."""
     from lamplighter.domain.actions import halt
-    from lamplighter.usecases.sessions.halt import Brake
+    from lamplighter.usecases.sessions.halt import HaltControl
 
-    return Brake(settings.home / halt.FILE, secrets(settings))
+    return HaltControl(settings.home / halt.FILE, secrets(settings))
 
 
 @asynccontextmanager
@@ -217,15 +217,15 @@ async def database(settings: Settings) -> AsyncIterator[Database]:
     While it is open nothing is restored into the home.
     """
     with home_lock.shared(settings.home):
-        async with _opened(settings) as db:
+        async with _open_database(settings) as db:
             yield db
 
 
 @asynccontextmanager
-async def _opened(settings: Settings) -> AsyncIterator[Database]:
-    announcer = Announcer(run_directory(settings.home))
+async def _open_database(settings: Settings) -> AsyncIterator[Database]:
+    announcer = ChangeNotifier(run_directory(settings.home))
     db = Database(settings.database_url, announce=announcer)
-    db.telling = telling(settings)
+    db.telling = notification_rules(settings)
     db.home = identity(settings)
     db.high_water = numbers.HighWater(settings.home / numbers.FILE)
     try:
@@ -311,6 +311,6 @@ def _unusable(path: Path, why: str | None) -> str:
     )
 
 
-def trash_kept(settings: Settings) -> timedelta | None:
+def trash_retention(settings: Settings) -> timedelta | None:
     """Return how long deleted memories stay in the trash; None until a person empties it."""
     return timedelta(seconds=settings.trash_retention) if settings.trash_retention else None

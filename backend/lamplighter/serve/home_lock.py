@@ -21,27 +21,27 @@ IN_USE: Final = (
 @contextmanager
 def shared(home: Path) -> Iterator[None]:
     """Use a home together with others; raises Unavailable while it is restored."""
-    with _locked(home / FILE, fcntl.LOCK_SH, RESTORING.format(home)):
+    with _hold_lock(home / FILE, fcntl.LOCK_SH, RESTORING.format(home)):
         yield
 
 
 @contextmanager
 def exclusive(home: Path) -> Iterator[None]:
     """Use a home alone; raises Unavailable while any process uses it."""
-    with _locked(home / FILE, fcntl.LOCK_EX, IN_USE.format(home)):
+    with _hold_lock(home / FILE, fcntl.LOCK_EX, IN_USE.format(home)):
         yield
 
 
 @contextmanager
 def alone(path: Path, message: str) -> Iterator[None]:
     """Hold the lock of a file alone; raises Unavailable with a message."""
-    with _locked(path, fcntl.LOCK_EX, message):
+    with _hold_lock(path, fcntl.LOCK_EX, message):
         yield
 
 
 @contextmanager
-def _locked(path: Path, how: int, message: str) -> Iterator[None]:
-    file = _opened(path)
+def _hold_lock(path: Path, how: int, message: str) -> Iterator[None]:
+    file = _open_lock(path)
     try:
         if file is not None:
             try:
@@ -54,7 +54,7 @@ def _locked(path: Path, how: int, message: str) -> Iterator[None]:
             os.close(file)
 
 
-def _opened(path: Path) -> int | None:
+def _open_lock(path: Path) -> int | None:
     """Open the file of a lock; None where nothing can be written: nothing is restored there."""
     try:
         return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)

@@ -16,7 +16,7 @@ START_SECONDS: Final = 2.0  # who has just started wants the first page first
 SLICE_SECONDS: Final = 0.05
 PAUSE_SECONDS: Final = 0.05
 REST_SECONDS: Final = 2.0
-AGAIN_SECONDS: Final = 60.0
+RETRY_SECONDS: Final = 60.0
 
 
 @asynccontextmanager
@@ -29,7 +29,7 @@ async def indexing(db: Database, *, start: float = START_SECONDS) -> AsyncIterat
         await task
 
 
-async def turn(db: Database) -> float:
+async def index_batch(db: Database) -> float:
     """Take in some of what waits, and return for how long to rest.
 
     Nothing while an import is at work here: it would take twice as long. A search that
@@ -41,7 +41,7 @@ async def turn(db: Database) -> float:
         taken = await backlog.catch_up(db, seconds=SLICE_SECONDS)
     except (Error, TimeoutError) as error:
         logger.warning("What waits cannot be indexed now: %s", error)
-        return AGAIN_SECONDS
+        return RETRY_SECONDS
     return PAUSE_SECONDS if taken else REST_SECONDS
 
 
@@ -49,5 +49,5 @@ async def run(db: Database, *, start: float = START_SECONDS) -> None:
     """Take in what waits, again and again; between two writes others have their turn."""
     await asyncio.sleep(start)
     while True:
-        rest = await turn(db)
+        rest = await index_batch(db)
         await asyncio.sleep(rest)

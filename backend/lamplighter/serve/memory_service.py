@@ -14,13 +14,13 @@ import uvicorn
 
 from lamplighter import clock
 from lamplighter.api.agentops.app import create_app
-from lamplighter.api.agentops.contract import Desk
+from lamplighter.api.agentops.contract import MemoryServiceContext
 from lamplighter.api.connection import TimedConnection
 from lamplighter.config.settings import Settings
 from lamplighter.serve import home, web
 from lamplighter.serve.commands import access
 from lamplighter.serve.indexing import indexing
-from lamplighter.serve.semantic import meaning
+from lamplighter.serve.semantic import semantic_service
 
 logger = logging.getLogger(__name__)
 
@@ -42,7 +42,10 @@ def run(
     access.prepare(settings)
     tokens = wants_tokens(at)
     app = create_app(
-        lambda: _desk(settings), strict=strict, tokens=tokens, hosts=access.known_hosts(at)
+        lambda: _service_context(settings),
+        strict=strict,
+        tokens=tokens,
+        hosts=access.known_hosts(at),
     )
     config = uvicorn.Config(
         app,
@@ -61,10 +64,10 @@ def run(
 
 def wants_tokens(settings: Settings) -> bool:
     """Whether nobody is let in without a token: always where another machine can reach it."""
-    return settings.memory_tokens or not _only_here(settings.host)
+    return settings.memory_tokens or not _is_loopback(settings.host)
 
 
-def _only_here(host: str) -> bool:
+def _is_loopback(host: str) -> bool:
     with suppress(ValueError):
         return ipaddress.ip_address(host).is_loopback
     return host.lower() == LOCALHOST
@@ -76,14 +79,14 @@ def _end(number: int, frame: object) -> None:
 
 
 @asynccontextmanager
-async def _desk(settings: Settings) -> AsyncIterator[Desk]:
+async def _service_context(settings: Settings) -> AsyncIterator[MemoryServiceContext]:
     async with (
         home.tracing(settings, "memory-service"),
         home.database(settings) as db,
-        meaning(settings, db) as means,
+        semantic_service(settings, db) as means,
         indexing(db),
     ):
-        yield Desk(
+        yield MemoryServiceContext(
             db=db,
             now=clock.now,
             redact=home.secrets(settings),

@@ -15,15 +15,15 @@ from typing import Any, Final
 from urllib.parse import unquote
 
 SEND_SECONDS: Final = 30.0
-TALKATIVE: Final = ("apprise", "requests", "urllib3", "asyncio_throttle", "slixmpp", "paho")
+VERBOSE_LOGGERS: Final = ("apprise", "requests", "urllib3", "asyncio_throttle", "slixmpp", "paho")
 _SCHEME: Final = re.compile(r"([a-z0-9]{1,20})://", re.IGNORECASE)
 _PARTS: Final = re.compile(r"[/:@?&=#,;]+")
-_PLAIN: Final = re.compile(r"[a-z]*|[\d.]+|localhost|.*\.[a-z]{2,10}", re.IGNORECASE)
+_HARMLESS_PART: Final = re.compile(r"[a-z]*|[\d.]+|localhost|.*\.[a-z]{2,10}", re.IGNORECASE)
 _USER: Final = re.compile(r"://([^/@]*)@")
 
 
 @dataclass(frozen=True, slots=True)
-class ApprisePost:
+class AppriseTransport:
     """Sends messages to some addresses, one at a time."""
 
     urls: Sequence[str]
@@ -38,13 +38,13 @@ class ApprisePost:
         name, url = _name(self.urls, address), self.urls[address]
         try:
             async with asyncio.timeout(SEND_SECONDS):
-                why_not = await _beside(lambda: _send(url, title, body))
+                why_not = await _run_in_thread(lambda: _send(url, title, body))
         except TimeoutError:
             why_not = f"took longer than {SEND_SECONDS:.0f} s"
         return f"{name} {why_not}." if why_not else ""
 
 
-def understood(urls: Sequence[str]) -> list[str]:
+def address_problems(urls: Sequence[str]) -> list[str]:
     """Return what is wrong with some addresses, by their numbers."""
     return [
         f"{_name(urls, number)} is not understood."
@@ -57,7 +57,7 @@ def secrets_in(url: str) -> list[str]:
     """Return what of an address nobody may read: all of it, its user, and what is no plain word."""
     user = _USER.search(url)
     named = _PARTS.split(user[1]) if user else []
-    parts = [part for part in _PARTS.split(url) if not _PLAIN.fullmatch(part)]
+    parts = [part for part in _PARTS.split(url) if not _HARMLESS_PART.fullmatch(part)]
     found = [url, *named, *parts]
     return list(dict.fromkeys([*found, *map(unquote, found)]))
 
@@ -71,7 +71,7 @@ def _apprise(url: str) -> tuple[Any, bool]:
     """Return what sends to an address, and whether that is understood."""
     import apprise
 
-    for name in TALKATIVE:
+    for name in VERBOSE_LOGGERS:
         logger = logging.getLogger(name)
         logger.propagate, logger.disabled = False, True
         logger.setLevel(logging.CRITICAL + 1)
@@ -90,7 +90,7 @@ def _send(url: str, title: str, body: str) -> str:
     return "" if taken else "did not take it"
 
 
-async def _beside(work: Callable[[], str]) -> str:
+async def _run_in_thread(work: Callable[[], str]) -> str:
     """Do something in a thread that nobody has to wait for, not even at the end."""
     loop = asyncio.get_running_loop()
     done: asyncio.Future[str] = loop.create_future()

@@ -18,16 +18,16 @@ from lamplighter.domain.errors import EXIT_UNUSABLE
 logger = logging.getLogger(__name__)
 
 FIRST_PAUSE_SECONDS: Final = 0.2
-LONGEST_PAUSE_SECONDS: Final = 10.0
+MAX_PAUSE_SECONDS: Final = 10.0
 SETTLED_SECONDS: Final = 30.0
 GRACE_SECONDS: Final = 15.0
 READY_SECONDS: Final = 10.0
 READY_POLL_SECONDS: Final = 0.05
-KEEPER: Final = "--keeper"
+RUNNER_OPTION: Final = "--keeper"
 
 
 @dataclass(slots=True)
-class Keeper:
+class ProcessRunner:
     """Runs processes by their names until it is told to stop.
 
     `ready` says whether the first one is at work; `env` is their environment
@@ -77,13 +77,13 @@ class Keeper:
                 return
             lasted = asyncio.get_running_loop().time() - began
             pause = FIRST_PAUSE_SECONDS if lasted > SETTLED_SECONDS else pause
-            self._tell(f"{name} ended ({_in_words(status)}); starting it again.")
+            self._tell(f"{name} ended ({_describe_status(status)}); starting it again.")
             await asyncio.sleep(pause)
-            pause = min(LONGEST_PAUSE_SECONDS, pause * 2)
+            pause = min(MAX_PAUSE_SECONDS, pause * 2)
 
     async def _once(self, name: str) -> int:
         process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", "lamplighter", name, KEEPER, str(os.getpid())),
+            *(sys.executable, "-m", "lamplighter", name, RUNNER_OPTION, str(os.getpid())),
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.STDOUT,
             env=self.env,
@@ -126,7 +126,7 @@ class Keeper:
                 process.kill()
 
 
-def die_with(keeper: int) -> None:
+def exit_with_runner(keeper: int) -> None:
     """End when the keeper ends, even when it is killed (Linux)."""
     if sys.platform == "linux":
         import ctypes
@@ -136,5 +136,5 @@ def die_with(keeper: int) -> None:
             os.kill(os.getpid(), signal.SIGTERM)
 
 
-def _in_words(status: int) -> str:
+def _describe_status(status: int) -> str:
     return f"killed by signal {-status}" if status < 0 else f"exit {status}"

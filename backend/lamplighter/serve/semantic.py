@@ -12,9 +12,9 @@ from lamplighter import clock, embedding
 from lamplighter.config.settings import Settings
 from lamplighter.domain.errors import LamplighterError
 from lamplighter.domain.search import semantic as rules
-from lamplighter.domain.search.search import Near
-from lamplighter.domain.search.semantic import Progress
-from lamplighter.domain.services.vitals import Sign
+from lamplighter.domain.search.search import SemanticIndex
+from lamplighter.domain.search.semantic import IndexProgress
+from lamplighter.domain.services.vitals import VitalSign
 from lamplighter.repository import Database
 from lamplighter.repository.search import embeddings
 from lamplighter.repository.store import driver
@@ -23,55 +23,55 @@ from lamplighter.repository.upkeep import migrate
 from lamplighter.serve import home
 from lamplighter.supervisor.lease import Lease, Lock
 from lamplighter.usecases.search.embed import Embedder
-from lamplighter.usecases.search.semantic import Absent, Nearby
+from lamplighter.usecases.search.semantic import NoSemanticSearch, SemanticSearch
 
 logger = logging.getLogger(__name__)
 
 SUFFIX: Final = ".vectors.lock"
 START_SECONDS: Final = 10.0  # who has just started wants the first page first
 LOCK_SECONDS: Final = 5.0
-SHOWN_SECONDS: Final = 0.2
+PROGRESS_SECONDS: Final = 0.2
 
-Show = Callable[[Progress], None]
+ShowProgress = Callable[[IndexProgress], None]
 
 
 def why_not(settings: Settings) -> str:
     """Return why memories cannot be found by their meaning, empty when they can; loads nothing."""
     if settings.vectors == "off":
         return "LAMPLIGHTER_VECTORS is off"
-    missing = embedding.why_not()
+    missing = embedding.unavailable_reason()
     return f"{missing} ({embedding.EXTRA})" if missing else ""
 
 
-def near(settings: Settings, db: Database) -> Nearby | None:
+def semantic_finder(settings: Settings, db: Database) -> SemanticSearch | None:
     """Return what finds memories by their meaning, None where nothing can."""
-    model = None if why_not(settings) else embedding.local()
-    return None if model is None else Nearby(db, model)
+    model = None if why_not(settings) else embedding.installed_model()
+    return None if model is None else SemanticSearch(db, model)
 
 
 @dataclass(slots=True)
-class Meaning:
+class SemanticService:
     """What a web process does for it: it answers, and keeps the meaning of what is written."""
 
     settings: Settings
     db: Database
-    near: Nearby | None
+    near: SemanticSearch | None
     embedder: Embedder | None = None
     start: float = START_SECONDS
 
     @property
-    def answers(self) -> Near | None:
+    def answers(self) -> SemanticIndex | None:
         """What searches ask: where none is installed one that says so, None when turned off."""
         if self.near is not None or self.settings.vectors == "off":
             return self.near
-        return Absent(why_not(self.settings))
+        return NoSemanticSearch(why_not(self.settings))
 
-    async def sign(self) -> Sign:
+    async def sign(self) -> VitalSign:
         """Return how it stands with that."""
         if self.near is None:
-            return rules.sign(None, why_not=why_not(self.settings))
+            return rules.judge_index(None, why_not=why_not(self.settings))
         found = await embeddings.progress(self.db, self.near.embedding.name)
-        return rules.sign(found, problem=self.embedder.problem if self.embedder else "")
+        return rules.judge_index(found, problem=self.embedder.problem if self.embedder else "")
 
     async def run(self) -> None:
         """Keep what memories mean, as soon as no other process does; then for ever."""
@@ -79,26 +79,26 @@ class Meaning:
             return
         await asyncio.sleep(self.start)
         await self._prepare()
-        async with _alone(self.settings):
+        async with _exclusive_lock(self.settings):
             await self.embedder.run()
 
     async def _prepare(self) -> None:
         """Be ready for the first search, where there is anything to be found."""
         try:
-            if self.near is not None and await embeddings.total(self.db):
+            if self.near is not None and await embeddings.count_memories(self.db):
                 await self.near.prepare()
         except (LamplighterError, driver.Error, TimeoutError) as error:
             logger.warning("Memories cannot be found by their meaning now: %s", error)
 
 
 @asynccontextmanager
-async def meaning(
+async def semantic_service(
     settings: Settings, db: Database, *, start: float = START_SECONDS
-) -> AsyncIterator[Meaning]:
+) -> AsyncIterator[SemanticService]:
     """Find memories by their meaning, and keep it in the background, where a model is installed."""
-    found = near(settings, db)
+    found = semantic_finder(settings, db)
     embedder = None if found is None else Embedder(db, found.embedding, clock.now)
-    here = Meaning(settings, db, found, embedder, start)
+    here = SemanticService(settings, db, found, embedder, start)
     working = asyncio.create_task(here.run())
     try:
         yield here
@@ -110,7 +110,7 @@ async def meaning(
             found.close()
 
 
-def progress(settings: Settings) -> Progress | None:
+def progress(settings: Settings) -> IndexProgress | None:
     """Return of how many memories the meaning is kept, None where that cannot be asked."""
     url = settings.database_url
     if not is_postgres(url) and not file_of(url).exists():
@@ -121,19 +121,19 @@ def progress(settings: Settings) -> Progress | None:
     return None
 
 
-def backfill(settings: Settings, show: Show) -> Progress:
+def backfill(settings: Settings, show: ShowProgress) -> IndexProgress:
     """Keep the meaning of all memories now, or follow the process that does; show how far it is."""
     home.prepare(settings)
     return asyncio.run(_backfill(settings, show))
 
 
-async def _progress(url: str) -> Progress:
+async def _progress(url: str) -> IndexProgress:
     async with Database(url) as db:
         return await embeddings.progress(db, embedding.NAME)
 
 
-async def _backfill(settings: Settings, show: Show) -> Progress:
-    model = embedding.local()
+async def _backfill(settings: Settings, show: ShowProgress) -> IndexProgress:
+    model = embedding.installed_model()
     assert model is not None
     async with home.database(settings) as db:
         lock = _lock(settings)
@@ -144,22 +144,22 @@ async def _backfill(settings: Settings, show: Show) -> Progress:
                 while await embedder.step():
                     show(await embedder.progress())
             else:
-                await _followed(embedder, show)
+                await _follow_progress(embedder, show)
             return await embedder.progress()
         finally:
             await lock.release()
             model.close()
 
 
-async def _followed(embedder: Embedder, show: Show) -> None:
+async def _follow_progress(embedder: Embedder, show: ShowProgress) -> None:
     """Show what another process does, until it is done."""
     while not (found := await embedder.progress()).whole:
         show(found)
-        await asyncio.sleep(SHOWN_SECONDS)
+        await asyncio.sleep(PROGRESS_SECONDS)
 
 
 @asynccontextmanager
-async def _alone(settings: Settings) -> AsyncIterator[None]:
+async def _exclusive_lock(settings: Settings) -> AsyncIterator[None]:
     """Wait until no other process does it, and keep others from it."""
     lock = _lock(settings)
     try:

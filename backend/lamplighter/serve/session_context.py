@@ -7,15 +7,15 @@ from typing import Final
 from lamplighter import clock
 from lamplighter.config.settings import Settings
 from lamplighter.domain.relate import Lexicon
-from lamplighter.domain.relate.reconcile import Echo
-from lamplighter.mcp.session_server import Doors
+from lamplighter.domain.relate.reconcile import EchoPolicy
+from lamplighter.mcp.session_server import SessionServer
 from lamplighter.repository import Database
 from lamplighter.repository.feed.signals import run_directory
 from lamplighter.repository.store.database import file_of, is_postgres
 from lamplighter.serve import home
 from lamplighter.serve.commands import access
 from lamplighter.supervisor.lease import SUFFIX
-from lamplighter.supervisor.run.context import Workshop
+from lamplighter.supervisor.run.context import SessionContext
 from lamplighter.supervisor.run.files import SessionFiles
 from lamplighter.supervisor.run.limits import Limits
 from lamplighter.supervisor.tools.readable import Readable
@@ -25,12 +25,16 @@ MOUNTED_SECRETS: Final = Path("/run/secrets")
 """Where a container is given what nobody else is to know."""
 
 
-def workshop(
-    settings: Settings, db: Database, words: Lexicon, doors: Doors, services: home.ServicesFile
-) -> Workshop:
+def build_session_context(
+    settings: Settings,
+    db: Database,
+    words: Lexicon,
+    doors: SessionServer,
+    services: home.ServicesFile,
+) -> SessionContext:
     """Return what every session needs."""
     files = readable(settings)
-    return Workshop(
+    return SessionContext(
         db=db,
         files=SessionFiles(settings.home / home.SESSIONS),
         engines={engine.name: engine for engine in home.engines(settings)},
@@ -42,7 +46,7 @@ def workshop(
         max_tier=settings.max_tier,
         brake=home.brake(settings),
         lexicon=words,
-        echo=Echo(settings.echo),
+        echo=EchoPolicy(settings.echo),
         approval_timeout=settings.approval_timeout,
         reset_after=timedelta(seconds=settings.cooldown_reset),
         flap_limit=settings.flap_limit,
@@ -56,7 +60,7 @@ def workshop(
         max_turns=settings.max_turns,
         hooks=settings.hooks,
         window=timedelta(seconds=settings.dedup_window),
-        trash_kept=home.trash_kept(settings),
+        trash_kept=home.trash_retention(settings),
         limits=Limits(
             total=settings.session_timeout,
             idle=settings.idle_timeout,

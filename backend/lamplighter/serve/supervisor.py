@@ -16,32 +16,32 @@ from lamplighter.domain.errors import Conflict, Halted, Unavailable
 from lamplighter.domain.secrets.redact import Redactor
 from lamplighter.domain.services.service import Services
 from lamplighter.domain.sessions.handoff import EscalationState
-from lamplighter.domain.sessions.session import Plan, RequestState, Session, Status
-from lamplighter.domain.sessions.transcript import shown
+from lamplighter.domain.sessions.session import RequestState, Session, SessionPlan, Status
+from lamplighter.domain.sessions.transcript import transcript_entry
 from lamplighter.engines import stream
 from lamplighter.engines.tail import Tail
-from lamplighter.mcp.session_server import Doors
+from lamplighter.mcp.session_server import SessionServer
 from lamplighter.repository import Database
-from lamplighter.repository.feed.signals import Waking, listening, run_directory
+from lamplighter.repository.feed.signals import ChangeSignal, create_listener, run_directory
 from lamplighter.repository.sessions import approvals, escalations, requests, sessions
 from lamplighter.repository.store.database import file_of, is_postgres
 from lamplighter.repository.store.driver import OperationalError
 from lamplighter.serve import home
 from lamplighter.serve.commands import access
-from lamplighter.serve.outbox import ApprisePost
-from lamplighter.serve.session_context import workshop
-from lamplighter.supervisor.daemon import Rounds, Supervisor
+from lamplighter.serve.outbox import AppriseTransport
+from lamplighter.serve.session_context import build_session_context
+from lamplighter.supervisor.daemon import RoundSettings, Supervisor
 from lamplighter.supervisor.lease import SUFFIX, Lease, Lock
 from lamplighter.supervisor.sender import Sender
 from lamplighter.usecases.sessions import sessions as lifecycle
 
 FOLLOW_SECONDS: Final = 0.05
 
-Say = Callable[[str], None]
+Report = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Ran:
+class ChainRun:
     """A chain that was run by hand: its first and last session, and whether it needs a person."""
 
     first: Session
@@ -50,11 +50,11 @@ class Ran:
 
 
 @dataclass(frozen=True, slots=True)
-class Supervising:
+class SupervisorProcess:
     """A supervisor and what wakes it."""
 
     supervisor: Supervisor
-    listener: Waking
+    listener: ChangeSignal
 
 
 def run(settings: Settings) -> None:
@@ -64,7 +64,7 @@ def run(settings: Settings) -> None:
     asyncio.run(_run(settings))
 
 
-def once(settings: Settings, plan: Plan, *, engine: str | None, say: Say) -> Ran:
+def run_once(settings: Settings, plan: SessionPlan, *, engine: str | None, say: Report) -> ChainRun:
     """Run one session now, and those it hands on to; `say` gets each line of them.
 
     Beside a living supervisor it is that one which runs it.
@@ -72,34 +72,36 @@ def once(settings: Settings, plan: Plan, *, engine: str | None, say: Say) -> Ran
     home.prepare(settings)
     home.write_starter(settings)
     try:
-        return asyncio.run(_once(settings, plan, engine, say))
+        return asyncio.run(_run_once(settings, plan, engine, say))
     except OperationalError as error:
         raise Unavailable(f"The database cannot be used now: {error}. Try again.") from error
 
 
 async def _run(settings: Settings) -> None:
-    async with supervising(settings) as here:
+    async with build_supervisor(settings) as here:
         _on_signals(here.supervisor.drain)
         await here.supervisor.run(here.listener)
 
 
-async def _once(settings: Settings, plan: Plan, engine: str | None, say: Say) -> Ran:
-    async with supervising(settings) as here:
+async def _run_once(
+    settings: Settings, plan: SessionPlan, engine: str | None, say: Report
+) -> ChainRun:
+    async with build_supervisor(settings) as here:
         services = here.supervisor.load()
         if await here.supervisor.lead():
-            return await _alone(here.supervisor, plan, engine, services, say)
-        return await _beside(here.supervisor, plan, engine, services, say)
+            return await _run_alone(here.supervisor, plan, engine, services, say)
+        return await _run_by_leader(here.supervisor, plan, engine, services, say)
 
 
-async def _alone(
-    supervisor: Supervisor, plan: Plan, engine: str | None, services: Services, say: Say
-) -> Ran:
+async def _run_alone(
+    supervisor: Supervisor, plan: SessionPlan, engine: str | None, services: Services, say: Report
+) -> ChainRun:
     pulled = await supervisor.shop.brake.pulled(supervisor.db)
     if pulled is not None:
         await supervisor.step_down()
         raise Halted(f"{pulled.words} {supervisor.shop.brake.release(pulled)}")
     _on_signals(supervisor.drain)
-    filed = await lifecycle.ask(
+    filed = await lifecycle.file_request(
         supervisor.db,
         plan,
         services=services,
@@ -110,7 +112,7 @@ async def _alone(
     )
     working = asyncio.create_task(_work_off(supervisor, filed.id))
     try:
-        return await _followed(supervisor, filed.id, say)
+        return await _follow_request(supervisor, filed.id, say)
     finally:
         await working
         await supervisor.shop.cleaning.ended()
@@ -131,10 +133,10 @@ async def _work_off(supervisor: Supervisor, request_id: int) -> None:
         await supervisor.parking.ended()
 
 
-async def _beside(
-    supervisor: Supervisor, plan: Plan, engine: str | None, services: Services, say: Say
-) -> Ran:
-    filed = await lifecycle.ask(
+async def _run_by_leader(
+    supervisor: Supervisor, plan: SessionPlan, engine: str | None, services: Services, say: Report
+) -> ChainRun:
+    filed = await lifecycle.file_request(
         supervisor.db,
         plan,
         services=services,
@@ -147,10 +149,10 @@ async def _beside(
     pulled = await supervisor.shop.brake.pulled(supervisor.db)
     if pulled is not None:
         say(f"{pulled.words} The request waits. {supervisor.shop.brake.release(pulled)}")
-    return await _followed(supervisor, filed.id, say)
+    return await _follow_request(supervisor, filed.id, say)
 
 
-async def _followed(supervisor: Supervisor, request_id: int, say: Say) -> Ran:
+async def _follow_request(supervisor: Supervisor, request_id: int, say: Report) -> ChainRun:
     """Say each line of the session that answers a request, until it has ended."""
     db = supervisor.db
     while True:
@@ -159,11 +161,11 @@ async def _followed(supervisor: Supervisor, request_id: int, say: Say) -> Ran:
             raise Conflict(f"Request {request_id} was taken back.")
         if request.session_id is not None:
             first = await _follow(supervisor, request.session_id, say)
-            return Ran(first, *await _follow_on(supervisor, first, say))
+            return ChainRun(first, *await _follow_on(supervisor, first, say))
         await asyncio.sleep(FOLLOW_SECONDS)
 
 
-async def _follow_on(supervisor: Supervisor, session: Session, say: Say) -> tuple[Session, bool]:
+async def _follow_on(supervisor: Supervisor, session: Session, say: Report) -> tuple[Session, bool]:
     """Say the lines of the sessions that one hands on to, for as long as they do.
 
     Returns the last of them, and whether it asked for a person.
@@ -171,7 +173,7 @@ async def _follow_on(supervisor: Supervisor, session: Session, say: Say) -> tupl
     db = supervisor.db
     while session.status is Status.ESCALATED:
         # read before the child, with which it ends: the other way round neither is seen
-        waiting = await _handed(db, session, EscalationState.ACCEPTED)
+        waiting = await _has_escalation(db, session, EscalationState.ACCEPTED)
         child = await sessions.child(db, session.id)
         if child is not None:
             say(f"Session {session.id}: {session.reason} Session {child.id} goes on.")
@@ -180,15 +182,15 @@ async def _follow_on(supervisor: Supervisor, session: Session, say: Say) -> tupl
             break
         else:
             await asyncio.sleep(FOLLOW_SECONDS)
-    return session, await _handed(db, session, EscalationState.PERSON)
+    return session, await _has_escalation(db, session, EscalationState.PERSON)
 
 
-async def _handed(db: Database, session: Session, state: EscalationState) -> bool:
+async def _has_escalation(db: Database, session: Session, state: EscalationState) -> bool:
     """Whether something that a session handed on stands so."""
-    return any(each.state is state for each in await escalations.of(db, [session.id]))
+    return any(each.state is state for each in await escalations.of_sessions(db, [session.id]))
 
 
-async def _follow(supervisor: Supervisor, session_id: int, say: Say) -> Session:
+async def _follow(supervisor: Supervisor, session_id: int, say: Report) -> Session:
     db, files, redact = supervisor.db, supervisor.shop.files, supervisor.shop.redactor
     tail: Tail | None = None
     asked: set[int] = set()
@@ -197,19 +199,19 @@ async def _follow(supervisor: Supervisor, session_id: int, say: Say) -> Session:
         assert session is not None
         tail = tail or _open(files.path(session))
         if tail:
-            _say_new(tail, redact, say)
-        for each in await approvals.of(db, session_id):
+            _report_new(tail, redact, say)
+        for each in await approvals.of_session(db, session_id):
             if each.state is ApprovalState.OPEN and each.id not in asked:
                 asked.add(each.id)
                 decide = f"lamplighter approvals approve {each.id}, or deny"
                 say(f"Session {session_id} is waiting for approval of {each.wish}: {decide}.")
         if not session.running:
-            _say_where(db, session, tail, say)
+            _report_start(db, session, tail, say)
             return session
         await asyncio.sleep(FOLLOW_SECONDS)
 
 
-def _say_where(db: Database, session: Session, tail: Tail | None, say: Say) -> None:
+def _report_start(db: Database, session: Session, tail: Tail | None, say: Report) -> None:
     if tail is None and db.home and not session.is_of(db.home.id):
         say(f"Its output is on {session.host}.")
 
@@ -218,38 +220,38 @@ def _open(path: Path) -> Tail | None:
     return Tail(path) if path.exists() else None
 
 
-def _say_new(tail: Tail, redact: Redactor, say: Say) -> None:
+def _report_new(tail: Tail, redact: Redactor, say: Report) -> None:
     while not tail.at_end:
         for line in tail.read():
             for item in stream.parse(redact.marked(line.content)):
-                entry = shown(item)
+                entry = transcript_entry(item)
                 if entry:
                     say(redact(entry.text))
 
 
 @asynccontextmanager
-async def supervising(settings: Settings) -> AsyncIterator[Supervising]:
+async def build_supervisor(settings: Settings) -> AsyncIterator[SupervisorProcess]:
     """Put a supervisor together; it leads nothing yet."""
-    services, words = home.ServicesFile(settings.services), lexicon.in_force(settings)
+    services, words = home.ServicesFile(settings.services), lexicon.active_lexicon(settings)
     lock = _lease(settings.database_url)
     directory = run_directory(settings.home)
     async with (
         home.tracing(settings, "supervisor"),
         home.database(settings) as db,
-        listening(settings.database_url, directory) as listener,
-        Doors() as doors,
+        create_listener(settings.database_url, directory) as listener,
+        SessionServer() as doors,
     ):
-        rounds = Rounds(
+        rounds = RoundSettings(
             interval=settings.interval,
             engine=settings.engine,
-            engines=home.usual_engines(settings),
+            engines=home.default_engines(settings),
             dry_run=settings.dry_run,
         )
-        shop = workshop(settings, db, words, doors, services)
-        post = ApprisePost(settings.notify)
+        shop = build_session_context(settings, db, words, doors, services)
+        post = AppriseTransport(settings.notify)
         sender = Sender(db, post, clock.now, access.url(settings))
         led = Supervisor(shop, rounds, services.load, lock, beside=(sender.run,))
-        yield Supervising(led, listener)
+        yield SupervisorProcess(led, listener)
 
 
 def _lease(url: str) -> Lease:

@@ -14,20 +14,20 @@ import uvicorn
 from lamplighter import assets, clock
 from lamplighter.api.app import create_app
 from lamplighter.api.connection import TimedConnection
-from lamplighter.api.context import Door
+from lamplighter.api.context import ApiContext
 from lamplighter.api.hub import Hub
 from lamplighter.config import lexicon
 from lamplighter.config.settings import Settings
 from lamplighter.domain.errors import Busy, Unavailable
 from lamplighter.domain.relate import Lexicon
 from lamplighter.mcp.endpoint import Endpoint
-from lamplighter.repository.feed.signals import listening, run_directory
+from lamplighter.repository.feed.signals import create_listener, run_directory
 from lamplighter.serve import clients, home
-from lamplighter.serve.active_settings import InForce
-from lamplighter.serve.checkup.health import Health
+from lamplighter.serve.active_settings import ActiveSettings
+from lamplighter.serve.checkup.health import HealthMonitor
 from lamplighter.serve.commands import access
 from lamplighter.serve.indexing import indexing
-from lamplighter.serve.semantic import meaning
+from lamplighter.serve.semantic import semantic_service
 
 logger = logging.getLogger(__name__)
 
@@ -42,14 +42,16 @@ def run(settings: Settings, *, welcome: Callable[[str], None] | None = None) -> 
     `welcome` is told how to log in.
     """
     listening = bind(settings.host, settings.port)
-    words = lexicon.in_force(settings)
+    words = lexicon.active_lexicon(settings)
     home.prepare(settings)
     _write_starter(settings)
-    say = welcome or silent
+    say = welcome or report_nothing
     busy = _greet(settings, say)
     endpoint = Endpoint()
     app = create_app(
-        lambda: _greeting(settings, _door(settings, words, endpoint), say if busy else None),
+        lambda: _greeting(
+            settings, _open_context(settings, words, endpoint), say if busy else None
+        ),
         web_directory=assets.WEB,
         hosts=access.known_hosts(settings),
         mcp=endpoint,
@@ -67,14 +69,14 @@ def run(settings: Settings, *, welcome: Callable[[str], None] | None = None) -> 
     uvicorn.Server(config).run(sockets=[listening])
 
 
-def silent(words: str) -> None:
+def report_nothing(words: str) -> None:
     """Say nothing: the process that started us has said it."""
 
 
 def _greet(settings: Settings, say: Callable[[str], None]) -> bool:
     """Say how to log in, where anybody wants to hear; say whether the database is too busy."""
     try:
-        if say is silent:
+        if say is report_nothing:
             access.prepare(settings)
         else:
             say(access.welcome(settings))
@@ -118,36 +120,40 @@ def bind(host: str, port: int, *, setting: str = "LAMPLIGHTER_PORT") -> socket.s
 @asynccontextmanager
 async def _greeting(
     settings: Settings,
-    opening: AbstractAsyncContextManager[Door],
+    opening: AbstractAsyncContextManager[ApiContext],
     say: Callable[[str], None] | None,
-) -> AsyncIterator[Door]:
+) -> AsyncIterator[ApiContext]:
     """Open the door; what could not be said at the start is said as soon as it can be."""
     async with opening as here:
-        later = access.welcomed_later(settings, here.db, say) if say else nullcontext()
+        later = access.announce_login_later(settings, here.db, say) if say else nullcontext()
         async with later:
             yield here
 
 
 @asynccontextmanager
-async def _door(settings: Settings, words: Lexicon, endpoint: Endpoint) -> AsyncIterator[Door]:
+async def _open_context(
+    settings: Settings, words: Lexicon, endpoint: Endpoint
+) -> AsyncIterator[ApiContext]:
     directory = run_directory(settings.home)
     services = home.ServicesFile(settings.services)
     async with (
         home.tracing(settings, "web"),
         home.database(settings) as db,
-        meaning(settings, db) as means,
+        semantic_service(settings, db) as means,
         endpoint.open(
-            clients.desk(settings, db, services=services.last_good, words=words, near=means.answers)
+            clients.client_context(
+                settings, db, services=services.last_good, words=words, near=means.answers
+            )
         ),
-        listening(settings.database_url, directory) as listener,
+        create_listener(settings.database_url, directory) as listener,
         indexing(db),
     ):
         hub, redact = Hub(db, listener), home.secrets(settings)
-        yield Door(
+        yield ApiContext(
             db=db,
             hub=hub,
-            health=Health(settings, db, hub, clock.now, means),
-            settings=InForce(
+            health=HealthMonitor(settings, db, hub, clock.now, means),
+            settings=ActiveSettings(
                 settings=settings,
                 services=services,
                 lexicon=words,
@@ -164,7 +170,7 @@ async def _door(settings: Settings, words: Lexicon, endpoint: Endpoint) -> Async
             budget=settings.memory_budget,
             max_tier=settings.max_tier,
             engines=home.engines(settings),
-            usual_engines=home.usual_engines(settings),
+            usual_engines=home.default_engines(settings),
             tools=home.tools(settings),
             models=home.models(settings),
             caps=home.caps(settings),
@@ -184,11 +190,11 @@ def _times(settings: Settings) -> dict[str, Any]:
         "session_seconds": settings.session_timeout,
         "idle_seconds": settings.idle_timeout,
         "window": timedelta(seconds=settings.dedup_window),
-        "trash_kept": home.trash_kept(settings),
+        "trash_kept": home.trash_retention(settings),
     }
 
 
-def answers(settings: Settings) -> bool:
+def accepts_connections(settings: Settings) -> bool:
     """Whether something accepts connections there."""
     host = urlsplit(access.url(settings)).hostname
     with suppress(OSError), socket.create_connection((host, settings.port), timeout=0.5):

@@ -14,7 +14,7 @@ from typing import Final
 logger = logging.getLogger(__name__)
 
 JUMP: Final = timedelta(minutes=10)
-HELD: Final = timedelta(days=1)
+JUMP_RETENTION: Final = timedelta(days=1)
 
 
 def since_boot() -> float:
@@ -25,7 +25,7 @@ def since_boot() -> float:
 
 
 @dataclass(slots=True)
-class Timepiece:
+class ClockWatch:
     """Compares the time of day with the time that has passed."""
 
     elapsed: Callable[[], float] = since_boot
@@ -41,4 +41,4 @@ class Timepiece:
         if abs(by) > JUMP:
             logger.warning("The clock was set by %s; nothing fades for a day.", by)
             self._set_at = at
-        return self._set_at is None or at - self._set_at >= HELD.total_seconds()
+        return self._set_at is None or at - self._set_at >= JUMP_RETENTION.total_seconds()

@@ -14,26 +14,32 @@ from datetime import timedelta
 from functools import partial
 from typing import Any, Final
 
-from lamplighter.domain.errors import Conflict, Deposed, Halted, LamplighterError
+from lamplighter.domain.errors import Conflict, Halted, LamplighterError, LeadershipLost
 from lamplighter.domain.services.event import Level
 from lamplighter.domain.services.leader import Leader
 from lamplighter.domain.services.service import Services
-from lamplighter.domain.sessions.session import Plan, Request, Session, Status, Trigger
+from lamplighter.domain.sessions.session import (
+    Session,
+    SessionPlan,
+    SessionRequest,
+    Status,
+    Trigger,
+)
 from lamplighter.repository import Database, writing
 from lamplighter.repository.feed import changes
-from lamplighter.repository.feed.signals import Waking
+from lamplighter.repository.feed.signals import ChangeSignal
 from lamplighter.repository.services import checks, events
 from lamplighter.repository.sessions import requests
 from lamplighter.repository.store.driver import OperationalError, severity
 from lamplighter.repository.upkeep import leases
-from lamplighter.supervisor.actions.consent import Waiting
+from lamplighter.supervisor.actions.consent import ApprovalWait
 from lamplighter.supervisor.heartbeat import Heartbeat
 from lamplighter.supervisor.lease import Lease
-from lamplighter.supervisor.patience import first_of
+from lamplighter.supervisor.patience import wait_for_first
 from lamplighter.supervisor.run import recovery, runner, tracing
-from lamplighter.supervisor.run.context import Workshop
-from lamplighter.supervisor.run.parking import Parking
-from lamplighter.supervisor.standby import AGAIN, Standby
+from lamplighter.supervisor.run.context import SessionContext
+from lamplighter.supervisor.run.parking import ParkedChains
+from lamplighter.supervisor.standby import RETRY_MESSAGE, Standby
 from lamplighter.usecases.clients import client_sessions
 from lamplighter.usecases.memory import journal
 from lamplighter.usecases.sessions import chain, halt
@@ -43,18 +49,18 @@ logger = logging.getLogger(__name__)
 POLL_SECONDS: Final = 0.5
 
 
-async def record(shop: Workshop) -> None:
+async def record_file_changes(shop: SessionContext) -> None:
     """Record each time that the file comes or goes, until cancelled."""
     while True:
         try:
-            await halt.note_file(shop.db, shop.brake, now=shop.now())
+            await halt.record_file(shop.db, shop.brake, now=shop.now())
         except OperationalError as error:
             logger.log(severity(error), "That the file was seen could not be written: %s", error)
         await asyncio.sleep(POLL_SECONDS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Rounds:
+class RoundSettings:
     """How rounds are made: how often (seconds), and by which engine.
 
     `engines` names that of a higher tier where it is another one.
@@ -70,8 +76,8 @@ class Rounds:
         return self.engines.get(tier, self.engine)
 
 
-CHANGES_KEPT: Final = timedelta(days=7)
-LOOKS_KEPT: Final = timedelta(days=31)
+CHANGE_RETENTION: Final = timedelta(days=7)
+CHECK_RESULT_RETENTION: Final = timedelta(days=31)
 LOCKED_SECONDS: Final = 1.0
 NO_ROUND: Final = "so no round is made"
 
@@ -80,13 +86,13 @@ NO_ROUND: Final = "so no round is made"
 class Supervisor:
     """Makes the rounds while it holds the lock; `beside` is what else its leader does."""
 
-    shop: Workshop
-    rounds: Rounds
+    shop: SessionContext
+    rounds: RoundSettings
     load: Callable[[], Services]
     lock: Lease
     beside: tuple[Callable[[], Coroutine[Any, Any, None]], ...] = ()
     draining: asyncio.Event = field(default_factory=asyncio.Event)
-    parking: Parking = field(default_factory=Parking)
+    parking: ParkedChains = field(default_factory=ParkedChains)
     heartbeat: Heartbeat = field(default_factory=Heartbeat)
     standby: Standby = field(init=False)
     _due: float = 0.0
@@ -110,7 +116,7 @@ class Supervisor:
         self.db.fence = None  # a new epoch begins
         former = await leases.get(self.db)
         async with writing(self.db):
-            leader = await leases.take(
+            leader = await leases.acquire(
                 self.db,
                 pid=os.getpid(),
                 engine=self.rounds.engine,
@@ -119,7 +125,7 @@ class Supervisor:
                 now=self.shop.now(),
             )
         self.shop = replace(self.shop, epoch=leader.epoch)
-        self.db.fence = partial(leases.hold, self.db, leader.epoch)
+        self.db.fence = partial(leases.ensure_leader, self.db, leader.epoch)
         self.shop.timepiece.steady(self.shop.now())  # from here on it is watched
         self.heartbeat.start(self.lock, self.db, leader.epoch, self.shop.now)
         try:
@@ -134,7 +140,7 @@ class Supervisor:
         """Read what is declared, and end or resume the sessions of the former leader."""
         await self.standby.watch.note(self.db, now=self.shop.now())
         await self._read_services()
-        await halt.note_file(self.db, self.shop.brake, now=self.shop.now())
+        await halt.record_file(self.db, self.shop.brake, now=self.shop.now())
         found = await recovery.recover(self.shop, self._services, former)
         for session in found.ended:
             logger.warning("Session %s was interrupted; what it printed is kept.", session.id)
@@ -168,14 +174,14 @@ class Supervisor:
         await self.parking.work(partial(self._resume, self._going_on.pop(0)))
         return True
 
-    async def _resume(self, session: Session, waiting: Waiting) -> None:
+    async def _resume(self, session: Session, waiting: ApprovalWait) -> None:
         """Resume a session, and those it escalates to."""
         try:
-            going = runner.go_on(
+            going = runner.resume_session(
                 self.shop, session, self._services, draining=self.draining, waiting=waiting
             )
             filed_in = await requests.trace(self.db, session.id)
-            session = await tracing.told(session.plan, going, filed_in=filed_in)
+            session = await tracing.trace_session(session.plan, going, filed_in=filed_in)
         except OperationalError:
             self._going_on.insert(0, session)
             raise
@@ -185,7 +191,7 @@ class Supervisor:
         await self._over(session)
         await self._hand_on(session, None, waiting)
 
-    async def run(self, listener: Waking) -> None:
+    async def run(self, listener: ChangeSignal) -> None:
         """Lead, or wait to lead, until asked to end; who leads is watched all the while."""
         async with asyncio.TaskGroup() as both:
             watching = both.create_task(self.standby.watch.follow(self.db, self.lock))
@@ -193,19 +199,19 @@ class Supervisor:
                 await self._take_part(listener)
             watching.cancel()
 
-    async def _take_part(self, listener: Waking) -> None:
+    async def _take_part(self, listener: ChangeSignal) -> None:
         """Lead once, from waiting for it until it is over."""
         try:
             async with asyncio.TaskGroup() as both:
                 if await self.standby.until_leader(self.lead, self._ingest_pending, self.draining):
-                    along = [self.heartbeat.ended(), record(self.shop)]
+                    along = [self.heartbeat.ended(), record_file_changes(self.shop)]
                     along += [each() for each in self.beside]
                     beside = [both.create_task(each) for each in along]
                     await self._work(listener)
                     await self.parking.ended()
                     for task in beside:
                         task.cancel()
-        except* Deposed as deposed:
+        except* LeadershipLost as deposed:
             logger.error("%s What ran here was stopped.", deposed.exceptions[0])
         finally:
             await self.parking.leave()
@@ -213,7 +219,7 @@ class Supervisor:
                 await self.step_down()
                 self.db.fence = None  # what it ran has ended; it may ingest its output
 
-    async def _work(self, listener: Waking) -> None:
+    async def _work(self, listener: ChangeSignal) -> None:
         """Do what is due, as it becomes due, until asked to end."""
         told = False
         while not self.draining.is_set():
@@ -225,7 +231,7 @@ class Supervisor:
                     told = True
                 worked = await self.step()
             except OperationalError as error:
-                logger.log(severity(error), AGAIN, error)
+                logger.log(severity(error), RETRY_MESSAGE, error)
                 await asyncio.sleep(LOCKED_SECONDS)
                 continue
             if not worked:
@@ -250,23 +256,23 @@ class Supervisor:
             self._services = self.load()
         await recovery.ingest_pending(self.shop, self._services)
 
-    async def _idle(self, listener: Waking) -> None:
+    async def _idle(self, listener: ChangeSignal) -> None:
         left = max(0.0, self._due - time.monotonic())
         if self._halted:
             left = POLL_SECONDS  # that the file is gone wakes nobody
-        await first_of(self.draining.wait(), listener.wait(left))
+        await wait_for_first(self.draining.wait(), listener.wait(left))
 
     async def _round(self) -> None:
         await self._read_services()
         async with writing(self.db):
-            await changes.prune(self.db, before=self.shop.now() - CHANGES_KEPT)
-            await checks.prune(self.db, before=self.shop.now() - LOOKS_KEPT)
+            await changes.prune(self.db, before=self.shop.now() - CHANGE_RETENTION)
+            await checks.prune(self.db, before=self.shop.now() - CHECK_RESULT_RETENTION)
         await journal.purge_expired(self.db, self.shop.trash_kept, now=self.shop.now())
-        await client_sessions.close_silent(self.db, now=self.shop.now())
+        await client_sessions.close_inactive(self.db, now=self.shop.now())
         if self._problem and not self._services.path:
             await self._tell_next_round()
             return
-        plan = Plan(
+        plan = SessionPlan(
             tier=1,
             engine=self.rounds.engine,
             trigger=Trigger.SCHEDULED,
@@ -274,7 +280,7 @@ class Supervisor:
         )
         await self.parking.work(partial(self._chain, plan, None))
 
-    async def answer(self, request: Request) -> None:
+    async def answer(self, request: SessionRequest) -> None:
         """Run the session that a request asks for, and those it hands on to, or until one waits."""
         await self._read_services()
         if request.engine not in self.shop.engines:
@@ -283,8 +289,10 @@ class Supervisor:
         plan = replace(plan, dry_run=plan.dry_run or self.rounds.dry_run)
         await self.parking.work(partial(self._chain, plan, request))
 
-    @tracing.chain
-    async def _chain(self, plan: Plan, request: Request | None, waiting: Waiting) -> None:
+    @tracing.trace_chain
+    async def _chain(
+        self, plan: SessionPlan, request: SessionRequest | None, waiting: ApprovalWait
+    ) -> None:
         """Run a session, and the next tier's for as long as one hands on.
 
         An engine that was asked for runs them all, else each tier's own.
@@ -292,7 +300,9 @@ class Supervisor:
         asked = request.engine if request else None
         await self._hand_on(await self._run(plan, request, waiting), asked, waiting)
 
-    async def _hand_on(self, session: Session | None, asked: str | None, waiting: Waiting) -> None:
+    async def _hand_on(
+        self, session: Session | None, asked: str | None, waiting: ApprovalWait
+    ) -> None:
         """Run the next tier's session for as long as one hands on."""
         while session is not None and session.status is Status.ESCALATED:
             halted = await self.halted()
@@ -300,11 +310,13 @@ class Supervisor:
                 why = "everything was halted" if halted else "the supervisor was asked to end"
                 await chain.drop(self.db, session, why, now=self.shop.now())
                 return
-            plan = await chain.following(self.db, session)
+            plan = await chain.next_plan(self.db, session)
             engine = asked or self.rounds.usual(plan.tier)
             session = await self._run(replace(plan, engine=engine), None, waiting)
 
-    async def _run(self, plan: Plan, request: Request | None, waiting: Waiting) -> Session | None:
+    async def _run(
+        self, plan: SessionPlan, request: SessionRequest | None, waiting: ApprovalWait
+    ) -> Session | None:
         try:
             running = runner.run(
                 self.shop,
@@ -315,7 +327,7 @@ class Supervisor:
                 why_not=self._why_not(plan),
                 waiting=waiting,
             )
-            session = await tracing.told(plan, running)
+            session = await tracing.trace_session(plan, running)
         except Conflict:
             return None  # its request was taken back
         except Halted:
@@ -329,7 +341,7 @@ class Supervisor:
         logger.info("Session %s (%s): %s%s", session.id, session.trigger, session.status, reason)
         await self._tell_next_round()
 
-    def _why_not(self, plan: Plan) -> str | None:
+    def _why_not(self, plan: SessionPlan) -> str | None:
         if self._problem and not self._services.path:
             return f"services.yaml cannot be read: {self._problem}"
         if plan.tier > self.shop.max_tier:
@@ -356,7 +368,7 @@ class Supervisor:
         left = timedelta(seconds=max(0.0, self._due - time.monotonic()))
         async with writing(self.db):
             now = self.shop.now()
-            await leases.tell(self.db, next_round_at=now + left, now=now)
+            await leases.update_status(self.db, next_round_at=now + left, now=now)
 
     async def step_down(self) -> None:
         """Lead no more, and say so."""
@@ -366,11 +378,11 @@ class Supervisor:
             if self.db.fence is not None:
                 await self.db.fence()  # a replaced leader learns it without waiting to write
             async with writing(self.db):
-                await leases.tell(
+                await leases.update_status(
                     self.db, pid=0, session_id=None, next_round_at=None, now=self.shop.now()
                 )
         except OperationalError as error:
             logger.warning("That the supervisor ends could not be written: %s", error)
-        except Deposed:
+        except LeadershipLost:
             logger.debug("The row tells of the supervisor that leads now.")
         await self.lock.release()

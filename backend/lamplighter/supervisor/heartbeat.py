@@ -21,7 +21,7 @@ logger = logging.getLogger(__name__)
 
 READ_SECONDS: Final = 1.0
 STEP_SECONDS: Final = 3.0
-AGAIN_SECONDS: Final = 1.0
+RETRY_SECONDS: Final = 1.0
 
 
 @dataclass(slots=True)
@@ -113,4 +113,4 @@ async def _send(lock: Lease, db: Database, epoch: int, now: Callable[[], datetim
             pause = HEARTBEAT.total_seconds()
         except OperationalError as error:
             logger.log(severity(error), "No heartbeat could be written: %s", error)
-            pause = AGAIN_SECONDS
+            pause = RETRY_SECONDS

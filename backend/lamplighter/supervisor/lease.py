@@ -71,7 +71,7 @@ class Lock:
     async def beat(self, db: Database, epoch: int, *, now: datetime) -> None:
         """Write the heartbeat; raises Deposed."""
         async with writing(db):
-            await leases.beat(db, epoch, now=now)
+            await leases.record_heartbeat(db, epoch, now=now)
 
     async def free_from(self, leader: Leader) -> bool:
         """Say no: the system frees it when the process ends, and nobody else can."""

@@ -12,10 +12,10 @@ logger = logging.getLogger(__name__)
 T = TypeVar("T")
 
 FIRST_PAUSE_SECONDS: Final = 0.2
-LONGEST_PAUSE_SECONDS: Final = 5.0
+MAX_PAUSE_SECONDS: Final = 5.0
 
 
-async def patiently(work: Callable[[], Awaitable[T]], draining: asyncio.Event) -> T:
+async def retry_when_locked(work: Callable[[], Awaitable[T]], draining: asyncio.Event) -> T:
     """Try until the database takes it: it may be locked, or its disk full, for a while.
 
     Gives up when the supervisor is asked to end: the next one resumes from the file.
@@ -30,10 +30,10 @@ async def patiently(work: Callable[[], Awaitable[T]], draining: asyncio.Event) -
             logger.warning("The database cannot be used now (%s); trying again.", error)
             with suppress(TimeoutError):
                 await asyncio.wait_for(draining.wait(), pause)
-            pause = min(LONGEST_PAUSE_SECONDS, pause * 2)
+            pause = min(MAX_PAUSE_SECONDS, pause * 2)
 
 
-async def first_of(*waits: Coroutine[Any, Any, object]) -> None:
+async def wait_for_first(*waits: Coroutine[Any, Any, object]) -> None:
     """Wait until the first of several has come about; the others are not waited for."""
     tasks = [asyncio.ensure_future(each) for each in waits]
     try:

@@ -8,12 +8,12 @@ from datetime import datetime
 from typing import Final, Protocol
 
 from lamplighter.domain.services.notice import (
+    ABANDON_AFTER,
     GAP,
-    GIVEN_UP_AFTER,
     Notice,
     NoticeState,
-    again_after,
-    message,
+    compose_message,
+    retry_delay,
 )
 from lamplighter.repository import Database, reading, writing
 from lamplighter.repository.services import notices
@@ -22,11 +22,11 @@ from lamplighter.usecases.services.notify import NOBODY
 
 logger = logging.getLogger(__name__)
 
-LOOK_SECONDS: Final = 1.0
+POLL_SECONDS: Final = 1.0
 AT_ONCE: Final = 5_000
 
 
-class Post(Protocol):
+class NoticeTransport(Protocol):
     """What carries a message to one of the addresses that people are told at."""
 
     @property
@@ -42,7 +42,7 @@ class Sender:
     """Sends what is due, and tries again what was not taken."""
 
     db: Database
-    post: Post
+    post: NoticeTransport
     now: Callable[[], datetime]
     url: str = ""
     _reached: dict[int, set[int]] = field(default_factory=dict)
@@ -61,21 +61,21 @@ class Sender:
                 logger.log(severity(error), words, error)
                 worked = False
             if not worked:
-                await asyncio.sleep(LOOK_SECONDS)
+                await asyncio.sleep(POLL_SECONDS)
 
     async def begin(self) -> None:
         """Take over what another sender left."""
         async with writing(self.db):
-            await notices.put_back(self.db, now=self.now())
+            await notices.release_claimed(self.db, now=self.now())
 
     async def step(self) -> bool:
         """Send what is due; say whether anything was."""
         now = self.now()
         async with reading(self.db):
-            if not await notices.due(self.db, now=now, gap=GAP):
+            if not await notices.is_due(self.db, now=now, gap=GAP):
                 return False
         async with writing(self.db):
-            found = await notices.take(self.db, limit=AT_ONCE, now=now)
+            found = await notices.claim(self.db, limit=AT_ONCE, now=now)
         problem = await self._send(found)
         await self._settle(found, problem)
         return bool(found)
@@ -87,7 +87,7 @@ class Sender:
             new = [each for each in found if address not in self._reached.get(each.id, ())]
             if not new:
                 continue
-            why_not = await self.post.send(address, *message(new, url=self.url))
+            why_not = await self.post.send(address, *compose_message(new, url=self.url))
             problem = why_not or problem
             if not why_not:
                 for each in new:
@@ -100,7 +100,7 @@ class Sender:
         sent = [each for each in found if every and self._reached.get(each.id, set()) >= every]
         left = [each for each in found if each not in sent]
         now = self.now()
-        over = [each for each in left if not every or now - each.created_at > GIVEN_UP_AFTER]
+        over = [each for each in left if not every or now - each.created_at > ABANDON_AFTER]
         async with writing(self.db):
             ids = [each.id for each in sent]
             await notices.settle(
@@ -112,7 +112,7 @@ class Sender:
             )
             for each in left:
                 if each not in over:
-                    values = {"next_at": now + again_after(each.attempts), "problem": problem}
+                    values = {"next_at": now + retry_delay(each.attempts), "problem": problem}
                     await notices.settle(self.db, [each.id], NoticeState.WAITING, now=now, **values)
         for each in (*sent, *over):
             self._reached.pop(each.id, None)

@@ -9,12 +9,12 @@ from typing import Final
 from lamplighter.repository.store.driver import OperationalError, severity
 from lamplighter.supervisor.heartbeat import HeartbeatWatch
 from lamplighter.supervisor.lease import Lease
-from lamplighter.supervisor.patience import first_of
+from lamplighter.supervisor.patience import wait_for_first
 
 logger = logging.getLogger(__name__)
 
 STANDBY_SECONDS: Final = 1.0
-AGAIN: Final = "The database cannot be used now (%s); trying again."
+RETRY_MESSAGE: Final = "The database cannot be used now (%s); trying again."
 
 Ingest = Callable[[], Awaitable[None]]
 
@@ -35,7 +35,7 @@ class Standby:
                 if await lead():
                     return True
             except OperationalError as error:
-                logger.log(severity(error), AGAIN, error)
+                logger.log(severity(error), RETRY_MESSAGE, error)
                 await asyncio.sleep(STANDBY_SECONDS)
                 continue
             await self._wait(ingest, draining)
@@ -48,7 +48,7 @@ class Standby:
             ingesting = both.create_task(_repeat(ingest))
             while not draining.is_set() and not await self._took_lock():
                 pause = asyncio.sleep(STANDBY_SECONDS)
-                await first_of(draining.wait(), self.watch.freed.wait(), pause)
+                await wait_for_first(draining.wait(), self.watch.freed.wait(), pause)
                 self.watch.freed.clear()
             ingesting.cancel()
 
@@ -56,7 +56,7 @@ class Standby:
         try:
             return await self.lock.take()
         except OperationalError as error:
-            logger.log(severity(error), AGAIN, error)
+            logger.log(severity(error), RETRY_MESSAGE, error)
             return False
 
 
@@ -65,5 +65,5 @@ async def _repeat(ingest: Ingest) -> None:
         try:
             await ingest()
         except OperationalError as error:
-            logger.log(severity(error), AGAIN, error)
+            logger.log(severity(error), RETRY_MESSAGE, error)
         await asyncio.sleep(STANDBY_SECONDS)

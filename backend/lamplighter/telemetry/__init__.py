@@ -9,7 +9,7 @@ from lamplighter.telemetry.about import request_id as request_id
 from lamplighter.telemetry.about import session_id as session_id
 from lamplighter.telemetry.logs import configure as configure
 from lamplighter.telemetry.traces import Span as Span
-from lamplighter.telemetry.traces import past as past
+from lamplighter.telemetry.traces import record_span as record_span
 from lamplighter.telemetry.traces import span as span
 from lamplighter.telemetry.traces import traceparent as traceparent
 from lamplighter.telemetry.traces import tracing as tracing

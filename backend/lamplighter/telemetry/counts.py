@@ -31,12 +31,12 @@ class Counter:
     def add(self, *values: str, by: float = 1.0) -> None:
         """Count it."""
         with self._lock:
-            where = _bounded(self.series, values)
+            where = _limit_series(self.series, values)
             self.series[where] = self.series.get(where, 0.0) + by
 
 
 @dataclass(slots=True)
-class Times:
+class DurationCounts:
     """How often something took at most so long: `counts` are those up to each bound."""
 
     counts: list[int] = field(default_factory=lambda: [0] * (len(SECONDS) + 1))
@@ -55,13 +55,13 @@ class Histogram:
     name: str
     about: str
     labels: Labels = ()
-    series: dict[Labels, Times] = field(default_factory=dict)
+    series: dict[Labels, DurationCounts] = field(default_factory=dict)
     _lock: Lock = field(default_factory=Lock)
 
     def took(self, seconds: float, *values: str) -> None:
         """Count how long it took."""
         with self._lock:
-            times = self.series.setdefault(_bounded(self.series, values), Times())
+            times = self.series.setdefault(_limit_series(self.series, values), DurationCounts())
             times.counts[bisect_left(SECONDS, seconds)] += 1
             times.total += seconds
 
@@ -117,7 +117,7 @@ COUNTERS: Final = (REQUESTS, SEARCHES, INJECTIONS, INJECTED, SAVES, REMOTE)
 HISTOGRAMS: Final = (REQUEST_SECONDS, SEARCH_SECONDS)
 
 
-def _bounded(series: Mapping[Labels, object], values: Labels) -> Labels:
+def _limit_series(series: Mapping[Labels, object], values: Labels) -> Labels:
     if values in series or len(series) < MOST_SERIES:
         return values
     return tuple(OTHER for _ in values)

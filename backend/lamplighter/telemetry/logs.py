@@ -34,12 +34,12 @@ class JsonLines(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         """Return the record's line; what is not known is not in it."""
-        trace, span = traces.ids()
+        trace, span = traces.trace_ids()
         told: dict[str, Any] = {
             "time": f"{datetime.fromtimestamp(record.created, UTC):%Y-%m-%dT%H:%M:%S.%fZ}",
             "level": record.levelname.lower(),
             "logger": record.name,
-            "message": _message(record),
+            "message": _format_message(record),
             "process": record.process,
             "request_id": request_id(),
             "session_id": session_id(),
@@ -63,11 +63,11 @@ def configure(level: str, form: str = "text") -> None:
     logging.getLogger("lamplighter").setLevel(level.upper())
     if form == JSON:
         logging.captureWarnings(True)
-        sys.excepthook, threading.excepthook = _ended, _thread_ended
-        sys.unraisablehook = _passed_over
+        sys.excepthook, threading.excepthook = _log_crash, _log_thread_crash
+        sys.unraisablehook = _log_unraisable
 
 
-def _message(record: logging.LogRecord) -> str:
+def _format_message(record: logging.LogRecord) -> str:
     """Return what is said; words that their values do not fit are told as they are."""
     try:
         return record.getMessage()
@@ -75,15 +75,17 @@ def _message(record: logging.LogRecord) -> str:
         return f"{record.msg} {record.args!r}"
 
 
-def _ended(kind: type[BaseException], error: BaseException, where: TracebackType | None) -> None:
+def _log_crash(
+    kind: type[BaseException], error: BaseException, where: TracebackType | None
+) -> None:
     logger.critical("The process ended by %s.", kind.__name__, exc_info=(kind, error, where))
 
 
-def _thread_ended(args: threading.ExceptHookArgs) -> None:
+def _log_thread_crash(args: threading.ExceptHookArgs) -> None:
     if args.exc_value is not None and not isinstance(args.exc_value, SystemExit):
         logger.error("A thread ended by %s.", args.exc_type.__name__, exc_info=args.exc_value)
 
 
-def _passed_over(args: Any) -> None:
+def _log_unraisable(args: Any) -> None:
     what = args.err_msg or "Nobody could be told of an error"
     logger.error("%s: %r", what, args.object, exc_info=args.exc_value)

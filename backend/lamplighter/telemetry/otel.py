@@ -69,7 +69,7 @@ class OtelTracer:
             name,
             context=_CARRIER.extract(parent) if parent else None,
             kind=KINDS[kind],
-            attributes=_told(attributes, self._redact),
+            attributes=_masked_attributes(attributes, self._redact),
             record_exception=False,
             set_status_on_exception=False,
         ) as begun:
@@ -82,7 +82,7 @@ class OtelTracer:
 
     def past(self, name: str, attributes: Mapping[str, Value], *, began: int, ended: int) -> None:
         """Tell of a span that is over."""
-        told = _told(attributes, self._redact)
+        told = _masked_attributes(attributes, self._redact)
         self._tracer.start_span(name, kind=SpanKind.CLIENT, attributes=told, start_time=began).end(
             ended
         )
@@ -115,11 +115,11 @@ class OtelSpan(Span):
 
     def note(self, attributes: Mapping[str, Value]) -> None:
         """Note what is known of it."""
-        self._begun.set_attributes(_told(attributes, self._redact))
+        self._begun.set_attributes(_masked_attributes(attributes, self._redact))
 
     def event(self, name: str, attributes: Mapping[str, Value]) -> None:
         """Note that something happened in it."""
-        self._begun.add_event(name, _told(attributes, self._redact))
+        self._begun.add_event(name, _masked_attributes(attributes, self._redact))
 
     def named(self, name: str) -> None:
         """Call it so."""
@@ -158,7 +158,7 @@ def _resource(part: str, version: str, environ: Mapping[str, str]) -> Resource:
     return given.merge(Resource(ours))
 
 
-def _told(attributes: Mapping[str, Value], redact: Redact) -> dict[str, Any]:
+def _masked_attributes(attributes: Mapping[str, Value], redact: Redact) -> dict[str, Any]:
     return {
         name: redact(value)[:TEXT_CHARS] if isinstance(value, str) else value
         for name, value in attributes.items()

@@ -76,7 +76,7 @@ class Tracer(Protocol):
         """Send what waits, within a bound."""
 
 
-NOTHING: Final = Span()
+NO_SPAN: Final = Span()
 _tracer: Tracer | None = None
 
 
@@ -89,11 +89,11 @@ def span(
 ) -> AbstractContextManager[Span]:
     """Begin a span; `parent` are the headers (traceparent, tracestate) of who asks."""
     if _tracer is None:
-        return NOTHING
+        return NO_SPAN
     return _tracer.span(name, attributes or {}, kind=kind, parent=parent)
 
 
-def past(name: str, attributes: Mapping[str, Value], *, began: int, ended: int) -> None:
+def record_span(name: str, attributes: Mapping[str, Value], *, began: int, ended: int) -> None:
     """Tell of a span that is over; times in nanoseconds of the clock of the wall."""
     if _tracer is not None:
         _tracer.past(name, attributes, began=began, ended=ended)
@@ -104,7 +104,7 @@ def traceparent() -> dict[str, str]:
     return {} if _tracer is None else _tracer.carried()
 
 
-def ids() -> tuple[str | None, str | None]:
+def trace_ids() -> tuple[str | None, str | None]:
     """Return the trace and the span that are at work."""
     return (None, None) if _tracer is None else _tracer.ids()
 
@@ -124,7 +124,7 @@ def tracing(
     that the environment names. At the end what waits is sent, for `FLUSH_SECONDS` at most.
     """
     global _tracer
-    if not (exporter or wanted(environ)):
+    if not (exporter or tracing_requested(environ)):
         yield False
         return
     from lamplighter.telemetry import otel
@@ -138,7 +138,7 @@ def tracing(
         made.close(FLUSH_SECONDS)
 
 
-def wanted(environ: Mapping[str, str]) -> bool:
+def tracing_requested(environ: Mapping[str, str]) -> bool:
     """Whether the environment asks for traces in a way that can be had."""
     given = {name: value.strip() for name, value in environ.items() if name.startswith("OTEL_")}
     if not any(given.get(name) for name in ENDPOINTS):

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lamplighter.domain.relate import Relation, analyse, built_in, relate
-from lamplighter.domain.text import same_words
+from lamplighter.domain.relate import Relation, analyze, builtin_lexicon, relate
+from lamplighter.domain.text import comparison_key
 from thorough import examples
 
 ANY = st.text(st.characters(exclude_categories=[]), max_size=200)
@@ -60,14 +60,14 @@ def test_it_never_fails_and_says_the_same_each_time(one: str, two: str) -> None:
 @settings(max_examples=examples(200), deadline=None)
 def test_a_text_says_what_it_says(text: str) -> None:
     assert relate(text, text).relation is Relation.SAME
-    assert analyse(text, built_in()) == analyse(text, built_in())
+    assert analyze(text, builtin_lexicon()) == analyze(text, builtin_lexicon())
 
 
 @given(WRITTEN)
 @settings(max_examples=examples(200), deadline=None)
 def test_the_same_words_are_the_same_both_ways(text: str) -> None:
     other = f" {text.upper().lower()} ."
-    same = same_words(text) == same_words(other)
+    same = comparison_key(text) == comparison_key(other)
     for one, two in ((text, other), (other, text)):
         assert not same or relate(one, two).relation is Relation.SAME
 
@@ -82,4 +82,4 @@ def test_a_nasty_text_is_read_and_compared_in_bounded_time(text: str) -> None:
 
 def test_only_the_beginning_of_a_text_counts() -> None:
     long = "The cache is mounted on the array. " * 100
-    assert analyse(long + "x" * 100_000, built_in()) == analyse(long, built_in())
+    assert analyze(long + "x" * 100_000, builtin_lexicon()) == analyze(long, builtin_lexicon())

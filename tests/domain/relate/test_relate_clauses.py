@@ -2,12 +2,12 @@
 
 import pytest
 
-from lamplighter.domain.relate import Analysis, analyse, built_in
-from lamplighter.domain.relate.lexicon import extended
+from lamplighter.domain.relate import Analysis, analyze, builtin_lexicon
+from lamplighter.domain.relate.lexicon import extend_builtin
 
 
 def taken(text: str, service: str | None = None) -> Analysis:
-    return analyse(text, built_in(), service=service)
+    return analyze(text, builtin_lexicon(), service=service)
 
 
 def said(analysis: Analysis) -> list[list[str]]:
@@ -113,8 +113,8 @@ def test_a_phrase_counts_as_its_word() -> None:
 
 
 def test_the_longest_phrase_wins() -> None:
-    words = extended('[phrases]\n"big red" = "crimson"\n"big red button" = "stop"\n')
-    [clause] = analyse("a big red button and a big red door", words).clauses
+    words = extend_builtin('[phrases]\n"big red" = "crimson"\n"big red button" = "stop"\n')
+    [clause] = analyze("a big red button and a big red door", words).clauses
     assert [word.surface for word in clause.words] == ["stop", "crimson", "door"]
 
 
@@ -133,7 +133,7 @@ def test_undeployed_is_not_deployed() -> None:
 
 def test_an_analysis_names_its_lexicon_and_what_to_look_it_up_by() -> None:
     found = taken("The scanner stalls while the array is rebuilt")
-    assert found.lexicon == built_in().version
+    assert found.lexicon == builtin_lexicon().version
     assert "scanner" in found.terms
     assert "the" not in found.terms
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from lamplighter.domain.relate.text import items, stem
+from lamplighter.domain.relate.text import split_items, stem
 
 MINUTE, HOUR, DAY, WEEK = 60.0, 3_600.0, 86_400.0, 604_800.0
 
@@ -11,7 +11,7 @@ def read(text: str) -> list[tuple[str, float, float]]:
     """Return the kind and the bounds of what is measured."""
     return [
         (item.kind, item.low, item.high)
-        for item in items(text)
+        for item in split_items(text)
         if item.kind not in ("word", "stop", "name")
     ]
 
@@ -160,7 +160,7 @@ def test_other_amounts(text: str, found: tuple[str, float]) -> None:
     ],
 )
 def test_things_that_are_one_of_their_kind(text: str, kind: str, said: str) -> None:
-    assert [(item.kind, item.text) for item in items(text)] == [(kind, said)]
+    assert [(item.kind, item.text) for item in split_items(text)] == [(kind, said)]
 
 
 @pytest.mark.parametrize(
@@ -180,13 +180,13 @@ def test_things_that_are_one_of_their_kind(text: str, kind: str, said: str) -> N
     ],
 )
 def test_short_forms_are_spelled_out(text: str, words: str) -> None:
-    assert " ".join(item.text for item in items(text)) == words
+    assert " ".join(item.text for item in split_items(text)) == words
 
 
 def test_where_a_sentence_breaks() -> None:
-    stops = [item.text for item in items("a; b (c) d - e, f. g") if item.kind == "stop"]
+    stops = [item.text for item in split_items("a; b (c) d - e, f. g") if item.kind == "stop"]
     assert stops == [";", "(", ")", "-", ",", "."]
-    assert [item.text for item in items("first-come first-served")] == [
+    assert [item.text for item in split_items("first-come first-served")] == [
         "first",
         "come",
         "first",
@@ -195,8 +195,8 @@ def test_where_a_sentence_breaks() -> None:
 
 
 def test_only_the_beginning_is_read() -> None:
-    assert len(items("a " * 5_000)) == 1_000
-    assert len(items("\ufdfa" * 2_000)) < 1_000  # eighteen characters each
+    assert len(split_items("a " * 5_000)) == 1_000
+    assert len(split_items("\ufdfa" * 2_000)) < 1_000  # eighteen characters each
 
 
 def test_a_stem() -> None:

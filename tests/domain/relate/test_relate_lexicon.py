@@ -5,12 +5,18 @@ from itertools import pairwise
 
 import pytest
 
-from lamplighter.domain.relate import built_in
-from lamplighter.domain.relate.lexicon import LISTS, TABLES, extended, read, source
-from lamplighter.domain.relate.text import digits
+from lamplighter.domain.relate import builtin_lexicon
+from lamplighter.domain.relate.lexicon import (
+    LISTS,
+    TABLES,
+    builtin_source,
+    extend_builtin,
+    parse_lexicon,
+)
+from lamplighter.domain.relate.text import to_digits
 
-FOUND = tomllib.loads(source())
-LEXICON = built_in()
+FOUND = tomllib.loads(builtin_source())
+LEXICON = builtin_lexicon()
 # short names, of which nothing else is said
 ALONE = {"ad", "ca", "dc", "dlq", "gc", "leastconn", "pop", "roundrobin", "setup", "sso"}
 
@@ -42,7 +48,7 @@ def test_the_right_side_of_each_phrase_is_a_word_we_know() -> None:
         *roots("because not no never without until unless only minimum maximum below"),
     }
     unknown = {
-        word for word in FOUND["phrases"].values() if LEXICON.root(digits(word)) not in known
+        word for word in FOUND["phrases"].values() if LEXICON.root(to_digits(word)) not in known
     }
     assert unknown <= ALONE, unknown - ALONE
 
@@ -66,13 +72,13 @@ def test_scales_go_from_never_to_always() -> None:
 
 
 def test_its_version_changes_with_an_operator_s_words() -> None:
-    one, two = extended('fillers = "erm"'), extended('fillers = "hmm"')
+    one, two = extend_builtin('fillers = "erm"'), extend_builtin('fillers = "hmm"')
     assert len({LEXICON.version, one.version, two.version}) == 3
-    assert one.version == extended('fillers = "erm"').version
+    assert one.version == extend_builtin('fillers = "erm"').version
 
 
 def test_a_word_may_mean_several_things() -> None:
-    lexicon = read(source(), '[synonyms]\nflood = "gush"\nlaugh = "gush"\n')
+    lexicon = parse_lexicon(builtin_source(), '[synonyms]\nflood = "gush"\nlaugh = "gush"\n')
     assert lexicon.meanings(lexicon.root("gush")) == ("flood", "laugh")
 
 
@@ -81,4 +87,4 @@ def test_a_word_may_mean_several_things() -> None:
 )
 def test_a_text_that_is_no_lexicon_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match=r"TOML|text of words|list of two|nested"):
-        extended(text)
+        extend_builtin(text)

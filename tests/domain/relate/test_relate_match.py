@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from lamplighter.domain.relate.analysis import Measure
-from lamplighter.domain.relate.match import alike, slips
-from lamplighter.domain.relate.measures import agree, beside, comparable
+from lamplighter.domain.relate.match import differs_by_typo, edit_distance
+from lamplighter.domain.relate.measures import comparable, match_measures, measures_agree
 
 
 def amount(kind: str, low: float, high: float | None = None, **more: Any) -> Measure:
@@ -42,8 +42,8 @@ def amount(kind: str, low: float, high: float | None = None, **more: Any) -> Mea
     ],
 )
 def test_when_two_measures_agree(one: Measure, two: Measure, same: bool) -> None:
-    assert agree(one, two) is same
-    assert agree(two, one) is same
+    assert measures_agree(one, two) is same
+    assert measures_agree(two, one) is same
 
 
 def test_a_clock_and_a_period_are_held_against_each_other_but_never_agree() -> None:
@@ -53,7 +53,7 @@ def test_a_clock_and_a_period_are_held_against_each_other_but_never_agree() -> N
 
 def test_each_measure_is_put_beside_its_like() -> None:
     minute, hour, port = amount("duration", 60), amount("duration", 3600), amount("port", 80)
-    found = beside([minute, port], [hour, amount("duration", 61)])
+    found = match_measures([minute, port], [hour, amount("duration", 61)])
     assert found.same == [(minute, amount("duration", 61))]
     assert found.unlike == []
     assert (found.left, found.right) == ([port], [hour])
@@ -61,12 +61,12 @@ def test_each_measure_is_put_beside_its_like() -> None:
 
 def test_a_denied_value_conflicts_with_itself() -> None:
     plain, denied = amount("status", 200), amount("status", 200, denied=True)
-    assert beside([plain], [amount("status", 302), denied]).unlike == [
+    assert match_measures([plain], [amount("status", 302), denied]).unlike == [
         (plain, amount("status", 302))
     ]
-    assert beside([plain], [denied]).unlike == [(plain, denied)]
-    assert beside([denied], [plain]).unlike == [(denied, plain)]
-    assert beside([denied], [denied]) == beside([], [])
+    assert match_measures([plain], [denied]).unlike == [(plain, denied)]
+    assert match_measures([denied], [plain]).unlike == [(denied, plain)]
+    assert match_measures([denied], [denied]) == match_measures([], [])
 
 
 @pytest.mark.parametrize(
@@ -85,8 +85,8 @@ def test_a_denied_value_conflicts_with_itself() -> None:
     ],
 )
 def test_a_slip_of_the_fingers(one: str, two: str, same: bool) -> None:
-    assert alike(one, two) is same
-    assert alike(two, one) is same
+    assert differs_by_typo(one, two) is same
+    assert differs_by_typo(two, one) is same
 
 
 @pytest.mark.parametrize(
@@ -94,4 +94,4 @@ def test_a_slip_of_the_fingers(one: str, two: str, same: bool) -> None:
     [("", "", 0), ("ab", "ba", 1), ("abc", "abc", 0), ("abc", "axc", 1), ("abc", "", 3)],
 )
 def test_slips_are_counted(one: str, two: str, count: int) -> None:
-    assert slips(one, two) == slips(two, one) == count
+    assert edit_distance(one, two) == edit_distance(two, one) == count

@@ -2,10 +2,10 @@
 
 import pytest
 
-from lamplighter.domain.relate import Relation, analyse, built_in, relate
-from lamplighter.domain.relate.features import ending
-from lamplighter.domain.relate.slots import slots
-from lamplighter.domain.relate.text import items
+from lamplighter.domain.relate import Relation, analyze, builtin_lexicon, relate
+from lamplighter.domain.relate.features import ending_sign
+from lamplighter.domain.relate.slots import find_slots
+from lamplighter.domain.relate.text import split_items
 
 
 @pytest.mark.parametrize(
@@ -19,7 +19,7 @@ from lamplighter.domain.relate.text import items
     ],
 )
 def test_two_sentences_fill_one_slot(old: str, new: str) -> None:
-    (one,), (two,) = slots(old), slots(new)
+    (one,), (two,) = find_slots(old), find_slots(new)
     assert (one.kind, one.subject, one.value) == (two.kind, two.subject, two.value)
 
 
@@ -34,7 +34,7 @@ def test_two_sentences_fill_one_slot(old: str, new: str) -> None:
     ],
 )
 def test_a_sentence_with_a_condition_or_a_second_value_fills_none(text: str) -> None:
-    assert not list(slots(text))
+    assert not list(find_slots(text))
 
 
 @pytest.mark.parametrize(
@@ -66,7 +66,7 @@ def test_slots_of_other_subjects_do_not_conflict() -> None:
     ],
 )
 def test_an_amount_in_words_is_an_amount(text: str, kind: str, low: float, high: float) -> None:
-    (found,) = [each for each in items(text) if each.kind == kind]
+    (found,) = [each for each in split_items(text) if each.kind == kind]
     assert (found.low, found.high) == (low, high)
 
 
@@ -75,7 +75,7 @@ def test_an_amount_in_words_is_an_amount(text: str, kind: str, low: float, high:
     [("Never takes more than 3 GB", "max"), ("Does not start with less than 4 GB", "min")],
 )
 def test_a_denied_comparison_is_a_bound(text: str, bound: str) -> None:
-    (clause,) = analyse(text, built_in()).clauses
+    (clause,) = analyze(text, builtin_lexicon()).clauses
     assert [each.bound for each in clause.measures] == [bound]
     assert clause.denials == 0
 
@@ -91,4 +91,4 @@ def test_a_denied_comparison_is_a_bound(text: str, bound: str) -> None:
     ],
 )
 def test_a_text_ends_well_or_badly(text: str, end: int) -> None:
-    assert ending(analyse(text, built_in()).claims) == end
+    assert ending_sign(analyze(text, builtin_lexicon()).claims) == end

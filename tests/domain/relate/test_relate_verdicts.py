@@ -3,7 +3,7 @@
 import pytest
 
 from lamplighter.domain import relate as package
-from lamplighter.domain.relate import Relation, analyse, built_in, judge, relate
+from lamplighter.domain.relate import Relation, analyze, builtin_lexicon, judge, relate
 
 SAME, CONFLICTING, UNRELATED = Relation.SAME, Relation.CONFLICTING, Relation.UNRELATED
 
@@ -93,7 +93,8 @@ def test_a_reason_begins_with_its_kind(held: str, said: str, begins: str) -> Non
 
 def test_what_is_not_sure_is_told_as_new() -> None:
     labels = {
-        each: (package.Verdict(each, "").label, package.Verdict(each, "").sure) for each in Relation
+        each: (package.RelationVerdict(each, "").label, package.RelationVerdict(each, "").sure)
+        for each in Relation
     }
     assert labels == {
         Relation.SAME: ("reinforce", True),
@@ -105,7 +106,7 @@ def test_what_is_not_sure_is_told_as_new() -> None:
 
 def test_what_is_kept_of_a_text_is_enough_to_judge_it() -> None:
     held, said = "Takes 60s to start", "Takes ten minutes to start"
-    one, two = (analyse(text, built_in()) for text in (said, held))
+    one, two = (analyze(text, builtin_lexicon()) for text in (said, held))
     assert judge(one, two) == relate(said, held)
 
 

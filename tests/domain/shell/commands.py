@@ -6,7 +6,7 @@ from pathlib import Path
 
 from lamplighter.domain.services.check import DnsCheck, HttpCheck, TcpCheck
 from lamplighter.domain.services.service import Action, ActionKind, Service, Services
-from lamplighter.domain.shell import Rules
+from lamplighter.domain.shell import CommandPolicy
 
 CORPUS = Path(__file__).parents[2] / "data" / "commands.jsonl"
 
@@ -51,7 +51,7 @@ BORG = Service(name="borg", actions=(_restart("ssh", "backup", "systemctl", "res
 SERVICES = Services(
     (JELLYFIN, POSTGRES, NGINX, BORG), shell=(("nginx", "-t"), ("pct", "status", "*"))
 )
-RULES = Rules(
+RULES = CommandPolicy(
     SERVICES, roots=("/var/log", "/srv/media", "/opt/app"), hidden=("/srv/media/.lamplighter",)
 )
 

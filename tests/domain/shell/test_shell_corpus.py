@@ -5,7 +5,13 @@ from collections import Counter
 import pytest
 from commands import RULES, Line, corpus
 
-from lamplighter.domain.shell import Act, Look, Refused, Rules, judged
+from lamplighter.domain.shell import (
+    ActionCommand,
+    CommandPolicy,
+    PermittedCommand,
+    RefusedCommand,
+    judge_line,
+)
 
 LINES = corpus()
 FAMILIES = sorted({line.family for line in LINES if line.expected == "refused"})
@@ -31,7 +37,8 @@ def test_nothing_of_a_family_gets_through(family: str) -> None:
     through = {
         line.line: found
         for line in of("refused")
-        if line.family == family and not isinstance(found := judged(line.line, RULES), Refused)
+        if line.family == family
+        and not isinstance(found := judge_line(line.line, RULES), RefusedCommand)
     }
 
     assert through == {}
@@ -41,30 +48,34 @@ def test_everyday_work_is_let_through() -> None:
     refused = {
         line.line: found
         for line in of("look")
-        if not isinstance(found := judged(line.line, RULES), Look)
+        if not isinstance(found := judge_line(line.line, RULES), PermittedCommand)
     }
 
     assert len(refused) <= ODD_ONES * len(of("look")), refused
 
 
 def test_a_declared_action_is_known_in_other_spellings() -> None:
-    found = {line.line: judged(line.line, RULES) for line in of("act")}
+    found = {line.line: judge_line(line.line, RULES) for line in of("act")}
 
-    assert found == {line.line: Act(line.service, line.action) for line in of("act")}
+    assert found == {line.line: ActionCommand(line.service, line.action) for line in of("act")}
 
 
 def test_every_refusal_says_why() -> None:
     for line in of("refused"):
-        found = judged(line.line, RULES)
-        assert isinstance(found, Refused)
+        found = judge_line(line.line, RULES)
+        assert isinstance(found, RefusedCommand)
         assert found.why.strip(), line
         assert found.why.isprintable(), line
 
 
 def test_without_roots_and_services_no_file_and_no_host_is_looked_at() -> None:
-    bare = Rules()
-    let_through = [line.line for line in of("look") if isinstance(judged(line.line, bare), Look)]
+    bare = CommandPolicy()
+    let_through = [
+        line.line
+        for line in of("look")
+        if isinstance(judge_line(line.line, bare), PermittedCommand)
+    ]
 
     assert not [line for line in let_through if "/var/log" in line or "/opt/app" in line]
     assert not [line for line in let_through if "example.org" in line or ":8096/" in line]
-    assert isinstance(judged("docker ps", bare), Look)
+    assert isinstance(judge_line("docker ps", bare), PermittedCommand)

@@ -6,11 +6,18 @@ import pytest
 from commands import JELLYFIN, RULES, SERVICES
 
 from lamplighter.domain.services.service import Services
-from lamplighter.domain.shell import Act, Look, Refused, Rules, judged, patterns
-from lamplighter.domain.shell.families import FAMILIES, why_in_full
-from lamplighter.domain.shell.forms import Wrong, form, take
+from lamplighter.domain.shell import (
+    ActionCommand,
+    CommandPolicy,
+    PermittedCommand,
+    RefusedCommand,
+    judge_line,
+    patterns,
+)
+from lamplighter.domain.shell.families import FAMILIES, full_words_reason
+from lamplighter.domain.shell.forms import RuleMismatch, command_rule, match_words
 from lamplighter.domain.shell.kinds import KINDS
-from lamplighter.domain.shell.read_only import AROUND, BEFORE, LOOKS
+from lamplighter.domain.shell.read_only import COMMON_OPTIONS, LEADING_OPTIONS, READ_ONLY_COMMANDS
 
 
 @pytest.mark.parametrize(
@@ -43,13 +50,13 @@ from lamplighter.domain.shell.read_only import AROUND, BEFORE, LOOKS
 def test_what_is_run_and_which_of_it_are_paths(
     line: str, argv: list[str], paths: list[int]
 ) -> None:
-    assert judged(line, RULES) == Look(tuple(argv), tuple(paths))
+    assert judge_line(line, RULES) == PermittedCommand(tuple(argv), tuple(paths))
 
 
 def test_curl_takes_the_settings_of_nobody() -> None:
-    found = judged("curl -s http://127.0.0.1:8096/health", RULES)
+    found = judge_line("curl -s http://127.0.0.1:8096/health", RULES)
 
-    assert isinstance(found, Look)
+    assert isinstance(found, PermittedCommand)
     assert found.argv[:2] == ("curl", "-q")
 
 
@@ -61,8 +68,8 @@ def test_what_holds_an_action_is_refused_with_its_name() -> None:
         "sudo -u root docker restart jellyfin",
         "docker restart jellyfin postgres",
     ):
-        found = judged(line, RULES)
-        assert isinstance(found, Refused)
+        found = judge_line(line, RULES)
+        assert isinstance(found, RefusedCommand)
         assert "jellyfin has the action restart: use run_action" in found.why
 
 
@@ -71,20 +78,20 @@ def test_an_action_declared_with_sudo_is_known_without() -> None:
     rules = replace(RULES, services=Services((replace(JELLYFIN, actions=(action,)),)))
 
     for line in ("docker restart jellyfin", "sudo docker restart jellyfin"):
-        assert judged(line, rules) == Act("jellyfin", "restart")
+        assert judge_line(line, rules) == ActionCommand("jellyfin", "restart")
 
 
 def test_an_action_wins_over_a_pattern() -> None:
     services = replace(SERVICES, shell=(("docker", "restart", "*"), ("docker", "**")))
     rules = replace(RULES, services=services)
 
-    assert judged("docker restart jellyfin", rules) == Act("jellyfin", "restart")
-    assert judged("sudo docker restart jellyfin", rules) == Act("jellyfin", "restart")
-    assert judged("docker restart postgres", rules) == Look(
+    assert judge_line("docker restart jellyfin", rules) == ActionCommand("jellyfin", "restart")
+    assert judge_line("sudo docker restart jellyfin", rules) == ActionCommand("jellyfin", "restart")
+    assert judge_line("docker restart postgres", rules) == PermittedCommand(
         ("docker", "restart", "postgres"), declared=("docker", "restart", "*")
     )
     for line in ("docker restart -t 1 jellyfin", "docker restart postgres jellyfin"):
-        assert isinstance(judged(line, rules), Refused), "it would go round the cooldown"
+        assert isinstance(judge_line(line, rules), RefusedCommand), "it would go round the cooldown"
 
 
 @pytest.mark.parametrize(
@@ -112,17 +119,17 @@ def test_an_action_wins_over_a_pattern() -> None:
     ],
 )
 def test_a_pattern_holds_word_by_word(pattern: str, line: str, fits: bool) -> None:
-    assert patterns.problem(tuple(pattern.split())) == ""
-    assert patterns.fits(tuple(pattern.split()), line.split()) is fits
+    assert patterns.pattern_problem(tuple(pattern.split())) == ""
+    assert patterns.matches(tuple(pattern.split()), line.split()) is fits
 
 
 def test_what_runs_other_programs_is_declared_in_full_or_not_at_all() -> None:
     runs = ["sudo", "env", "sh", "python3", "ssh", "xargs", "vi"]
 
     for program in runs:
-        assert patterns.problem((program, "*"))
-        assert patterns.problem((program, "x", "**"))
-        assert patterns.problem((program, "x")) == ""
+        assert patterns.pattern_problem((program, "*"))
+        assert patterns.pattern_problem((program, "x", "**"))
+        assert patterns.pattern_problem((program, "x")) == ""
 
 
 @pytest.mark.parametrize(
@@ -152,18 +159,22 @@ def test_what_runs_other_programs_is_declared_in_full_or_not_at_all() -> None:
     ],
 )
 def test_words_are_held_to_a_form_as_the_program_reads_them(words: list[str], problem: str) -> None:
-    shape = form("-v -n=number --name=number --verbose --colour?=name", "name")
+    shape = command_rule("-v -n=number --name=number --verbose --colour?=name", "name")
 
     try:
-        take(shape, words, Rules())
+        match_words(shape, words, CommandPolicy())
         found = ""
-    except Wrong as wrong:
+    except RuleMismatch as wrong:
         found = str(wrong)
     assert found == problem
 
 
 def test_every_form_names_kinds_that_there_are() -> None:
-    for shape in (*LOOKS.values(), *BEFORE.values(), *AROUND.values()):
+    for shape in (
+        *READ_ONLY_COMMANDS.values(),
+        *LEADING_OPTIONS.values(),
+        *COMMON_OPTIONS.values(),
+    ):
         operands = {each.rstrip("?+*") for each in shape.operands}
         assert (set(shape.options.values()) - {""}) | operands <= set(KINDS)
         assert all(set(each.split("|")) <= set(shape.options) for each in shape.needs)
@@ -172,6 +183,6 @@ def test_every_form_names_kinds_that_there_are() -> None:
 def test_nothing_that_is_known_to_do_more_only_looks() -> None:
     known = {name for names in FAMILIES.values() for name in names.split()}
 
-    assert not {key.split()[0] for key in LOOKS} & known
-    assert why_in_full("python3.11")
-    assert not why_in_full("pct")
+    assert not {key.split()[0] for key in READ_ONLY_COMMANDS} & known
+    assert full_words_reason("python3.11")
+    assert not full_words_reason("pct")

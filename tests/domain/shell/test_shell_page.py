@@ -7,10 +7,10 @@ import yaml
 from commands import RULES
 
 from lamplighter.domain.actions.policy import REFUSALS
-from lamplighter.domain.shell import Look, Refused, judged, patterns
+from lamplighter.domain.shell import PermittedCommand, RefusedCommand, judge_line, patterns
 from lamplighter.domain.shell.parsing import LINE_CHARACTERS
-from lamplighter.domain.shell.read_only import LOOKS
-from lamplighter.domain.shell.rules import PLAIN_FILES
+from lamplighter.domain.shell.read_only import READ_ONLY_COMMANDS
+from lamplighter.domain.shell.rules import SAFE_FILES
 from lamplighter.supervisor.tools.shell import COMMAND_SECONDS
 
 PAGE = (Path(__file__).parents[3] / "docs" / "reference" / "shell.md").read_text(encoding="utf-8")
@@ -21,7 +21,7 @@ def test_the_table_names_every_command_that_only_looks() -> None:
     cells = re.findall(r"^\| [^|]+ \| ([^|]+) \|$", table, re.MULTILINE)
 
     named = [name for cell in cells for name in re.findall(r"`([^`]+)`", cell)]
-    assert sorted(named) == sorted(LOOKS)
+    assert sorted(named) == sorted(READ_ONLY_COMMANDS)
 
 
 def test_each_example_is_judged_so() -> None:
@@ -29,7 +29,9 @@ def test_each_example_is_judged_so() -> None:
 
     assert len(examples) >= 10
     for said, line in examples:
-        assert isinstance(judged(line, RULES), Look if said == "yes" else Refused), line
+        assert isinstance(
+            judge_line(line, RULES), PermittedCommand if said == "yes" else RefusedCommand
+        ), line
 
 
 def test_the_patterns_of_the_page_are_taken() -> None:
@@ -38,7 +40,7 @@ def test_the_patterns_of_the_page_are_taken() -> None:
 
     declared = [tuple(each) for each in yaml.safe_load(block[1])["shell"]]
     assert len(declared) == 4
-    assert [patterns.problem(each) for each in declared] == [""] * 4
+    assert [patterns.pattern_problem(each) for each in declared] == [""] * 4
 
 
 def test_the_figures_and_files_of_the_page_hold() -> None:
@@ -47,4 +49,4 @@ def test_the_figures_and_files_of_the_page_hold() -> None:
     assert f"{REFUSALS} refusals" in " ".join(PAGE.split())
     named = set(re.findall(r"`(/(?:proc|etc)/[a-z-]+)`", PAGE))
     assert len(named) >= 5
-    assert named <= PLAIN_FILES
+    assert named <= SAFE_FILES

@@ -12,11 +12,11 @@ from commands import RULES, corpus
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lamplighter.domain.shell import Unclear, Words, judged, parse
-from lamplighter.domain.shell.parsing import LINE_CHARACTERS, WORDS
+from lamplighter.domain.shell import CommandWords, UnclearCommand, judge_line, parse
+from lamplighter.domain.shell.parsing import LINE_CHARACTERS, MAX_WORDS
 
 BASH = shutil.which("bash") or ""
-TAKEN = [line.line for line in corpus() if isinstance(parse(line.line), Words)]
+TAKEN = [line.line for line in corpus() if isinstance(parse(line.line), CommandWords)]
 LETTERS = "ab-._/=:,%+^@#~ü'\"\\   "
 
 
@@ -36,7 +36,7 @@ LETTERS = "ab-._/=:,%+^@#~ü'\"\\   "
     ],
 )
 def test_quotes_and_backslashes_are_understood(line: str, words: list[str]) -> None:
-    assert parse(line) == Words(tuple(words))
+    assert parse(line) == CommandWords(tuple(words))
 
 
 @pytest.mark.parametrize(
@@ -59,19 +59,19 @@ def test_quotes_and_backslashes_are_understood(line: str, words: list[str]) -> N
         ("ü", "'ü' is not ASCII; write it in quotes"),
         ("'ü'", "the name of a program has letters, digits and . _ + - only"),
         ("a" * (LINE_CHARACTERS + 1), f"the line is longer than {LINE_CHARACTERS} characters"),
-        ("a " * (WORDS + 1), f"more than {WORDS} words"),
+        ("a " * (MAX_WORDS + 1), f"more than {MAX_WORDS} words"),
     ],
 )
 def test_what_is_not_clear_is_refused_with_the_reason(line: str, why: str) -> None:
-    assert parse(line) == Unclear(why)
+    assert parse(line) == UnclearCommand(why)
 
 
 @given(st.text(alphabet=st.characters(), max_size=80) | st.text(LETTERS + ";|&$`<>(){}*?[]!\n"))
 def test_any_line_is_judged_and_nothing_raises(line: str) -> None:
-    judged(line, RULES)
+    judge_line(line, RULES)
     read = parse(line)
 
-    if isinstance(read, Words):
+    if isinstance(read, CommandWords):
         assert read.words[0]
         assert all(word.isprintable() or word == "" for word in read.words)
 
@@ -100,7 +100,7 @@ def by_bash(lines: Sequence[str], directory: Path) -> list[list[str]]:
 
 def ours(line: str) -> list[str]:
     read = parse(line)
-    assert isinstance(read, Words)
+    assert isinstance(read, CommandWords)
     return list(read.words)
 
 
@@ -115,7 +115,7 @@ def test_every_line_of_the_corpus_that_is_taken_has_the_words_of_a_shell(tmp_pat
 def test_lines_of_quotes_and_backslashes_have_the_words_of_a_shell(tmp_path: Path) -> None:
     chance = random.Random(19)
     made = ("x " + "".join(chance.choices(LETTERS, k=chance.randrange(30))) for _ in range(6000))
-    lines = [line for line in made if isinstance(parse(line), Words)]
+    lines = [line for line in made if isinstance(parse(line), CommandWords)]
 
     assert len(lines) > 1000
     assert by_bash(lines, tmp_path) == [ours(line) for line in lines]

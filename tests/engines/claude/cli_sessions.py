@@ -7,14 +7,14 @@ from typing import Any
 from real_cli import engine
 
 from lamplighter.domain.services.service import Service, Services
-from lamplighter.domain.sessions.session import Plan, Session
-from lamplighter.engines import ToolDoor
-from lamplighter.mcp.session_server import Doors
+from lamplighter.domain.sessions.session import Session, SessionPlan
+from lamplighter.engines import ToolEndpoint
+from lamplighter.mcp.session_server import SessionServer
 from lamplighter.repository.memory import exposures
 from lamplighter.repository.services import events
 from lamplighter.repository.store import tables
 from lamplighter.supervisor.run import runner
-from lamplighter.supervisor.run.context import Workshop
+from lamplighter.supervisor.run.context import SessionContext
 from lamplighter.supervisor.tools.toolbox import Toolbox
 from lamplighter.usecases.sessions.toolbox import Tool
 from messages_api import MessagesApi, Script
@@ -26,9 +26,9 @@ SERVICES = Services((Service(name="caddy"), Service(name="jellyfin")))
 class Sessions:
     """What runs sessions of the real CLI, and what they left in the database."""
 
-    shop: Workshop
+    shop: SessionContext
     api: MessagesApi
-    doors: Doors
+    doors: SessionServer
     tools: list[Tool] = field(default_factory=list)
 
     async def run(
@@ -44,9 +44,9 @@ class Sessions:
         self.api.scenarios[scenario] = script
         by = {"claude": engine(self.api.url(scenario))}
         shop = replace(self.shop, engines=by, doors=self.opened, **more)
-        return await runner.run(shop, Plan(engine="claude", tier=tier), services)
+        return await runner.run(shop, SessionPlan(engine="claude", tier=tier), services)
 
-    def opened(self, box: Toolbox) -> AbstractAsyncContextManager[ToolDoor]:
+    def opened(self, box: Toolbox) -> AbstractAsyncContextManager[ToolEndpoint]:
         """Open the door to a session's own tools, or to those of the test where there are any."""
         return self.doors.open(replace(box, tools=tuple(self.tools)) if self.tools else box)
 
@@ -57,10 +57,10 @@ class Sessions:
 
     async def told(self) -> list[tuple[str, str]]:
         """Return the events, oldest first."""
-        page = await events.page(self.shop.db, events.Filter(), limit=100)
+        page = await events.page(self.shop.db, events.EventSelection(), limit=100)
         return [(each.level, each.text) for each in reversed(page.items)]
 
-    async def prompt(self, session: Session) -> exposures.Prompt:
+    async def prompt(self, session: Session) -> exposures.SessionPrompt:
         found = await exposures.prompt(self.shop.db, session.id)
         assert found is not None
         return found

@@ -8,10 +8,10 @@ from cli_sessions import Sessions
 
 from lamplighter import clock
 from lamplighter.domain.secrets.redact import Redactor
-from lamplighter.mcp.session_server import Doors
+from lamplighter.mcp.session_server import SessionServer
 from lamplighter.repository import Database, writing
 from lamplighter.repository.upkeep import leases
-from lamplighter.supervisor.run.context import Workshop
+from lamplighter.supervisor.run.context import SessionContext
 from lamplighter.supervisor.run.files import SessionFiles
 from messages_api import MessagesApi
 
@@ -27,10 +27,10 @@ def url(sqlite: str) -> str:
 @pytest.fixture
 async def sessions(db: Database, tmp_path: Path) -> AsyncIterator[Sessions]:
     async with writing(db):
-        leader = await leases.take(
+        leader = await leases.acquire(
             db, pid=1, engine="claude", interval_seconds=60, dry_run=False, now=clock.now()
         )
-    shop = Workshop(
+    shop = SessionContext(
         db=db,
         files=SessionFiles(tmp_path / "sessions"),
         engines={},
@@ -41,5 +41,5 @@ async def sessions(db: Database, tmp_path: Path) -> AsyncIterator[Sessions]:
         models=MODELS,
     )
     with MessagesApi() as api:
-        async with Doors() as doors:
+        async with SessionServer() as doors:
             yield Sessions(shop, api, doors)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from lamplighter.domain.sessions.session import Session, Status, Trigger
-from lamplighter.domain.sessions.transcript import Finished, Item, Text
+from lamplighter.domain.sessions.transcript import Finished, Text, TranscriptItem
 from lamplighter.engines import Task, process, stream
 from lamplighter.engines.claude import ClaudeEngine
 
@@ -48,7 +48,7 @@ class Ended:
     """How a CLI ended: its exit status, what it printed as items, and what it left."""
 
     status: int
-    items: list[Item]
+    items: list[TranscriptItem]
     errors: list[str]
     left: list[str]
 

@@ -8,13 +8,19 @@ from pathlib import Path
 import pytest
 from real_cli import NOON, engine, task
 
-from lamplighter.engines import Installed, ToolDoor
-from lamplighter.engines.claude import ARGUMENT_BYTES, NO_KEY, OPENING, ClaudeEngine, session_uuid
+from lamplighter.engines import InstalledProgram, ToolEndpoint
+from lamplighter.engines.claude import (
+    ARGUMENT_BYTES,
+    NO_KEY,
+    TASK_HEADING,
+    ClaudeEngine,
+    session_uuid,
+)
 from lamplighter.engines.claude.environment import SWITCHES
 
 KEYED = {"ANTHROPIC_API_KEY": "k"}
 SCRATCH = "/home/of/session"
-DOOR = ToolDoor("http://127.0.0.1:9/mcp/", "door-token")
+DOOR = ToolEndpoint("http://127.0.0.1:9/mcp/", "door-token")
 
 
 def words(argv: tuple[str, ...], option: str) -> str:
@@ -94,8 +100,8 @@ def test_what_is_no_word_of_a_command_is_appended_by_a_file(text: str, by_file: 
 def test_a_message_never_begins_a_command_of_the_cli() -> None:
     command = engine("http://127.0.0.1:9").command(task(scratch=SCRATCH, message="/clear"))
 
-    assert command.stdin == f"{OPENING}/clear".encode()
-    assert OPENING[0].isalpha()
+    assert command.stdin == f"{TASK_HEADING}/clear".encode()
+    assert TASK_HEADING[0].isalpha()
 
 
 def test_the_environment_is_what_the_model_needs_and_nothing_of_ours() -> None:
@@ -160,8 +166,8 @@ def test_a_cli_that_is_set_goes_before_one_on_the_path(tmp_path: Path) -> None:
     named = cli(tmp_path, "echo 2.2.2", "another")
     environ = {**KEYED, "PATH": str(tmp_path / "bin")}
 
-    assert ClaudeEngine(named, environ).installed() == Installed(named, "2.2.2")
-    assert ClaudeEngine("", environ).installed() == Installed(on_path, "9.9.9")
+    assert ClaudeEngine(named, environ).installed() == InstalledProgram(named, "2.2.2")
+    assert ClaudeEngine("", environ).installed() == InstalledProgram(on_path, "9.9.9")
 
 
 def test_without_either_the_one_of_the_extra_is_taken(tmp_path: Path) -> None:

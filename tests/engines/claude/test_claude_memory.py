@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 from real_cli import engine, task
 
-from lamplighter.domain.access.access import SESSION_SCOPES, hashed
+from lamplighter.domain.access.access import SESSION_SCOPES, hash_secret
 from lamplighter.engines import Command, process
 from lamplighter.engines.claude import SERVERS
-from lamplighter.formats.client_tools import CLIENT_OFFERS
+from lamplighter.formats.client_tools import CLIENT_TOOLS
 from living import Home, Server
 from messages_api import Asked, MessagesApi, Script, flat, says, uses
 
@@ -107,7 +107,7 @@ async def test_what_one_session_saves_another_finds(client: Client, way: str) ->
     )
 
     assert begun["mcp_servers"][0]["status"] == "connected"
-    offered = {each.name for each in CLIENT_OFFERS} - {"handoff"}
+    offered = {each.name for each in CLIENT_TOOLS} - {"handoff"}
     assert sorted(begun["tools"]) == sorted(f"{TOOL}{each}" for each in offered)
     saved = json.loads(flat(asked.results[1]["content"]))
     rows = client.server.home.rows(
@@ -156,7 +156,7 @@ async def test_a_session_of_ours_speaks_as_itself(client: Client) -> None:
         "INSERT INTO tokens (id, name, scopes, secret_hash, session_id, created_at) "
         "VALUES (70, 'session 70', ?, ?, 70, '2026-01-01T12:00:00.000000Z')",
         json.dumps(SESSION_SCOPES),
-        hashed(secret),
+        hash_secret(secret),
     )
     said = {"type": "timing", "content": "Takes 60s to start after a restart", "service": "web"}
 

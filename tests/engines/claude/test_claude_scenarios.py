@@ -8,8 +8,8 @@ import psutil
 import pytest
 from real_cli import KEY, engine, run, run_all, task
 
-from lamplighter.domain.sessions.transcript import Cut, Retry, Started, Text, Usage
-from lamplighter.engines.claude import OPENING, session_uuid
+from lamplighter.domain.sessions.transcript import AnswerCut, EngineStarted, Retry, Text, Usage
+from lamplighter.engines.claude import TASK_HEADING, session_uuid
 from messages_api import Asked, MessagesApi, Turn, fails, says, uses
 
 LATER = "Nothing here is wrong; the next round tries again."
@@ -78,7 +78,7 @@ async def test_each_failure_has_a_reason_that_an_operator_can_act_on(
     assert all(not each.believed for name, each in ended.items() if name not in ("cut", "refusal"))
     assert all(any(isinstance(i, Text) for i in each.items) for each in ended.values())
     assert len(ended["cut"].believed) == 4  # the CLI asks three times to go on
-    assert len([item for item in ended["cut"].items if isinstance(item, Cut)]) == 3
+    assert len([item for item in ended["cut"].items if isinstance(item, AnswerCut)]) == 3
 
 
 async def test_it_tries_again_and_takes_each_answer_once(api: MessagesApi, tmp_path: Path) -> None:
@@ -160,7 +160,7 @@ async def test_no_command_and_no_file_of_a_prompt_is_taken_by_the_cli(
 
     asked = api.requests("says")[before:]
     assert all(each.believed == ["[EVENT:info:caddy] up"] for each in ended)
-    assert sorted(each.user for each in asked) == sorted(OPENING + words for words in messages)
+    assert sorted(each.user for each in asked) == sorted(TASK_HEADING + words for words in messages)
     assert sorted(each.system.rpartition("You look.\n\n")[2] for each in asked) == sorted(messages)
     assert "the-word-in-the-file" not in str([each.body for each in asked])
 
@@ -198,7 +198,7 @@ async def test_the_api_sees_the_session_and_nothing_else_of_ours(
     assert asked.tools == []
     assert asked.body["model"] == "claude-haiku-4-5"
     assert "hidden" not in str(asked.body) + str(asked.headers)
-    assert Started("claude-haiku-4-5") in ended.items
+    assert EngineStarted("claude-haiku-4-5") in ended.items
     assert not [path for path in ended.left if "projects" in path or path.endswith(".jsonl")]
 
 

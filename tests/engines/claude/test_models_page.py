@@ -4,18 +4,18 @@ import re
 from pathlib import Path
 
 from lamplighter.config.catalog import SETTINGS
-from lamplighter.domain.sessions.exit_reasons import End, reason
-from lamplighter.engines.claude.binary import OLDEST
+from lamplighter.domain.sessions.exit_reasons import EngineFailure, explain_failure
+from lamplighter.engines.claude.binary import MIN_VERSION
 from lamplighter.engines.claude.environment import KEYS, PASSED_ON, PROVIDERS, RETRIES
 
 PAGE = (Path(__file__).parents[3] / "docs" / "how-to" / "models.md").read_text()
 VARIABLE = re.compile(r"`([A-Z][A-Z0-9]*_[A-Z0-9_]+)(?:=[^`]*)?`")
 FAILURES = [
-    End(words="Not logged in"),
-    End(words="Credit balance is too low"),
-    *(End(status=status) for status in (401, 404, 429, 500, 529)),
+    EngineFailure(words="Not logged in"),
+    EngineFailure(words="Credit balance is too low"),
+    *(EngineFailure(status=status) for status in (401, 404, 429, 500, 529)),
     *(
-        End(kinds=(kind,))
+        EngineFailure(kinds=(kind,))
         for kind in (
             *("connection_failed", "prompt_too_long", "max_turns"),
             *("budget_exhausted", "max_output_tokens"),
@@ -49,7 +49,7 @@ def test_the_page_says_what_a_failure_says() -> None:
 
     assert passing in begins
     for failure in FAILURES:
-        words = reason(failure)
+        words = explain_failure(failure)
         if failure.status in (429, 500, 529):
             assert words.endswith("Nothing here is wrong; the next round tries again.")
         else:
@@ -57,5 +57,5 @@ def test_the_page_says_what_a_failure_says() -> None:
 
 
 def test_the_page_knows_the_oldest_version_and_how_often_is_tried() -> None:
-    assert f"versions before {'.'.join(map(str, OLDEST))} are refused" in PAGE
+    assert f"versions before {'.'.join(map(str, MIN_VERSION))} are refused" in PAGE
     assert f"`CLAUDE_CODE_MAX_RETRIES` (default {RETRIES})" in PAGE

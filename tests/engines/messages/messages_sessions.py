@@ -15,13 +15,13 @@ from typing import Any
 import msgspec
 
 from lamplighter.domain.sessions.cost import Price
-from lamplighter.domain.sessions.transcript import Item
+from lamplighter.domain.sessions.transcript import TranscriptItem
 from lamplighter.engines import stream
 from lamplighter.engines.messages import checkpoint
-from lamplighter.engines.messages.asking import Gate
+from lamplighter.engines.messages.asking import GateClient
 from lamplighter.engines.messages.model import Model
-from lamplighter.engines.messages.request import Request
-from lamplighter.engines.messages.turns import Turns
+from lamplighter.engines.messages.request import MessagesRequest
+from lamplighter.engines.messages.turns import TurnLoop
 
 PROMPT = "Find out what is wrong with caddy."
 CHEAP = Price(given=1.0, gave=5.0, cache_read=0.1, cache_write=1.25)
@@ -96,7 +96,7 @@ class Session:
     lines: list[dict[str, Any]] = field(default_factory=list)
 
     @property
-    def request(self) -> Request:
+    def request(self) -> MessagesRequest:
         given: dict[str, Any] = {
             "session": 7,
             "model": "claude-haiku-4-5",
@@ -107,18 +107,18 @@ class Session:
             "chain": {"tier": 2, "parent": 6},
             "price": CHEAP,
         }
-        return Request(**{**given, **self.asked})
+        return MessagesRequest(**{**given, **self.asked})
 
-    def turns(self, **more: Any) -> Turns:
+    def turns(self, **more: Any) -> TurnLoop:
         """Return it as it would run in a process of its own."""
         asked = self.request
-        state = checkpoint.State(session=7, chain=asked.chain, model=asked.model)
+        state = checkpoint.Checkpoint(session=7, chain=asked.chain, model=asked.model)
         environ = {"ANTHROPIC_BASE_URL": self.url, "ANTHROPIC_API_KEY": "sk-ant-test"}
-        return Turns(
+        return TurnLoop(
             asked=asked,
             state=more.get("state") or state,
             model=Model(asked.model, environ),
-            gate=Gate(self.gate),
+            gate=GateClient(self.gate),
             directory=self.directory,
             write=self.lines.append,
         )
@@ -155,7 +155,7 @@ class Session:
         return [json.loads(line) for line in self.file.read_bytes().splitlines() if line.strip()]
 
     @property
-    def items(self) -> list[Item]:
+    def items(self) -> list[TranscriptItem]:
         """What it printed, as the supervisor reads it."""
         lines = self.lines or self.printed
         return [item for line in lines for item in stream.parse(json.dumps(line).encode())]

@@ -10,10 +10,10 @@ import pytest
 
 from lamplighter.domain.sessions.transcript import Usage
 from lamplighter.engines.messages import model
-from lamplighter.engines.messages.assembly import MOST_TOKENS
-from lamplighter.engines.messages.model import PACKED, TOO_MUCH, Model, Reply
-from lamplighter.engines.messages.request import Answers
-from lamplighter.engines.messages.retries import Failed
+from lamplighter.engines.messages.assembly import MAX_TOKENS
+from lamplighter.engines.messages.model import ANSWER_TOO_LONG, COMPRESSED_ANSWER, Model, Reply
+from lamplighter.engines.messages.request import AnswerLimits
+from lamplighter.engines.messages.retries import RequestFailed
 
 HEAD = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n"
 ENDLESS = "endless"
@@ -102,8 +102,8 @@ async def ask(answer: bytes | str) -> Reply:
 
 PACK = sized(gzip.compress(b" " * 2**20), b"content-encoding: gzip\r\n")
 CASES = {
-    "endless": (ENDLESS, TOO_MUCH),
-    "packed": (PACK, PACKED),
+    "endless": (ENDLESS, ANSWER_TOO_LONG),
+    "packed": (PACK, COMPRESSED_ANSWER),
     "not HTTP": (b"\0\1\2\r\n\r\n", "RemoteProtocolError"),
     "a page": (
         sized(b"<html>").replace(b"text/event-stream", b"text/html"),
@@ -127,8 +127,8 @@ CASES = {
         events(block(type="tool_use", id="t", name="look", input=[1]), STOP),
         model.NOT_THE_API,
     ),
-    "no end": (events(block(type="text", text="Well.")), model.BROKEN_OFF),
-    "nothing at all": (sized(b""), model.BROKEN_OFF),
+    "no end": (events(block(type="text", text="Well.")), model.INCOMPLETE_ANSWER),
+    "nothing at all": (sized(b""), model.INCOMPLETE_ANSWER),
     "hangs up": (b"", "RemoteProtocolError"),
     "odd retry-after": (
         b"HTTP/1.1 429 No\r\nretry-after: \xb2\r\ncontent-length: 0\r\n\r\n",
@@ -141,7 +141,7 @@ CASES = {
 async def test_whatever_answers_there_is_a_failure_in_words(case: str) -> None:
     answer, words = CASES[case]
 
-    with pytest.raises(Failed) as failed:
+    with pytest.raises(RequestFailed) as failed:
         await ask(answer)
 
     assert words in failed.value.words
@@ -150,8 +150,8 @@ async def test_whatever_answers_there_is_a_failure_in_words(case: str) -> None:
 
 async def test_a_byte_now_and_then_is_no_answer() -> None:
     async with answering(TRICKLE) as asked:
-        asked.answers = Answers(seconds=0.5)
-        with pytest.raises(Failed) as failed:
+        asked.answers = AnswerLimits(seconds=0.5)
+        with pytest.raises(RequestFailed) as failed:
             await asked.ask(["s"], [], [{"role": "user", "content": "Look."}])
 
     assert failed.value.words == "No whole answer within 0.5 s (LAMPLIGHTER_ANSWER_TIMEOUT)."
@@ -162,7 +162,7 @@ async def test_a_byte_now_and_then_is_no_answer() -> None:
     ("said", "used"),
     [
         ({"input_tokens": -5, "output_tokens": 7}, Usage(gave=7)),
-        ({"input_tokens": 10**30, "output_tokens": 1}, Usage(given=MOST_TOKENS, gave=1)),
+        ({"input_tokens": 10**30, "output_tokens": 1}, Usage(given=MAX_TOKENS, gave=1)),
         ({"input_tokens": "many", "output_tokens": None}, Usage()),
     ],
     ids=["below nothing", "beyond everything", "words"],

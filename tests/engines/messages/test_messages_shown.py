@@ -9,8 +9,10 @@ from lamplighter.domain.secrets.redact import Redactor
 from lamplighter.domain.sessions.transcript import Line
 from lamplighter.engines.messages import lines
 
-PARTS = [lines.partial("One line."), lines.partial("[MEMORY:timing:caddy] Takes 5 s")]
-WHOLE = lines.block({"type": "text", "text": "One line.\n[MEMORY:timing:caddy] Takes 5 s"}, "m")
+PARTS = [lines.partial_line("One line."), lines.partial_line("[MEMORY:timing:caddy] Takes 5 s")]
+WHOLE = lines.block_line(
+    {"type": "text", "text": "One line.\n[MEMORY:timing:caddy] Takes 5 s"}, "m"
+)
 SPENT = {"type": "system", "subtype": "spent"}
 
 

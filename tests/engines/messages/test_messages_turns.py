@@ -8,19 +8,19 @@ import pytest
 from messages_sessions import CHEAP, PROMPT, Desk, Session
 
 from lamplighter.domain.sessions.transcript import (
-    Cut,
+    AnswerCut,
+    EngineStarted,
     Finished,
     Retry,
-    Spent,
-    Started,
     Text,
     ToolResult,
     ToolUse,
     Usage,
+    UsageReport,
 )
 from lamplighter.engines import CHECKPOINT
 from lamplighter.engines.messages import checkpoint, cuts, retries
-from lamplighter.engines.messages.retries import Failed
+from lamplighter.engines.messages.retries import RequestFailed
 from messages_api import Asked, Error, MessagesApi, Turn, fails, says, uses
 
 MARKER = "[MEMORY:timing:caddy] Starts within 2 s."
@@ -77,13 +77,13 @@ async def test_a_tool_is_used_and_its_answer_read(api: MessagesApi, gate: Desk) 
 
     assert gate.used == [("look", {"service": "caddy"})]
     started, said, used, spent, seen, last, again, finished = ran.items
-    assert started == Started("claude-haiku-4-5")
+    assert started == EngineStarted("claude-haiku-4-5")
     use = "toolu_000000000000000000000001"
     assert (said, used) == (Text("I look."), ToolUse("look", {"service": "caddy"}, use))
     assert seen == ToolResult("caddy is up", use=use)
     assert last == Text("Seen: caddy is up.")
-    assert isinstance(spent, Spent)
-    assert isinstance(again, Spent)
+    assert isinstance(spent, UsageReport)
+    assert isinstance(again, UsageReport)
     assert spent.turns == 1
     assert isinstance(finished, Finished)
     assert (finished.is_error, finished.turns) == (False, 2)
@@ -160,15 +160,15 @@ async def test_it_waits_as_long_as_it_is_asked_to(api: MessagesApi, gate: Desk) 
 @pytest.mark.parametrize(
     ("attempt", "failed", "least", "most"),
     [
-        (1, Failed(529, ""), 0.25, 0.5),
-        (3, Failed(None, ""), 1.0, 2.0),
-        (8, Failed(500, ""), 15.0, 30.0),
-        (1, Failed(429, "", 7.0), 7.0, 7.0),
-        (1, Failed(429, "", 9_999.0), 60.0, 60.0),
+        (1, RequestFailed(529, ""), 0.25, 0.5),
+        (3, RequestFailed(None, ""), 1.0, 2.0),
+        (8, RequestFailed(500, ""), 15.0, 30.0),
+        (1, RequestFailed(429, "", 7.0), 7.0, 7.0),
+        (1, RequestFailed(429, "", 9_999.0), 60.0, 60.0),
     ],
 )
 def test_the_pause_doubles_and_is_never_the_same_for_all(
-    attempt: int, failed: Failed, least: float, most: float
+    attempt: int, failed: RequestFailed, least: float, most: float
 ) -> None:
     assert retries.pause(attempt, failed, 0.0) == least
     assert retries.pause(attempt, failed, 1.0) == most
@@ -176,8 +176,8 @@ def test_the_pause_doubles_and_is_never_the_same_for_all(
 
 @pytest.mark.parametrize("status", [400, 401, 403, 404, 413, 200])
 def test_what_will_not_pass_is_not_tried_again(status: int) -> None:
-    assert retries.pause(1, Failed(status, ""), 0.5) is None
-    assert retries.pause(9, Failed(529, ""), 0.5) is None
+    assert retries.pause(1, RequestFailed(status, ""), 0.5) is None
+    assert retries.pause(9, RequestFailed(529, ""), 0.5) is None
 
 
 @pytest.mark.parametrize(
@@ -206,7 +206,7 @@ async def test_a_model_that_is_not_there_is_asked_again_and_then_given_up(
     await ran.run()
 
     attempts = [item.attempt for item in ran.items if isinstance(item, Retry)]
-    assert attempts == list(range(1, retries.MOST + 1))
+    assert attempts == list(range(1, retries.MAX_RETRIES + 1))
     assert ran.lines[-1]["is_error"] is True
 
 
@@ -234,7 +234,7 @@ async def test_what_an_unknown_model_costs_stays_unknown(api: MessagesApi, gate:
 
     await ran.run()
 
-    costs = [item.cost_usd for item in ran.items if isinstance(item, Spent | Finished)]
+    costs = [item.cost_usd for item in ran.items if isinstance(item, UsageReport | Finished)]
     assert costs == [None, None, None]
     assert ran.lines[-1]["is_error"] is False
 
@@ -268,8 +268,8 @@ async def test_an_answer_that_was_cut_off_goes_on_and_each_marker_is_printed_onc
     assert said.count(MARKER) == 1
     assert said.count("[MEMORY:behavior:caddy] Drops the") == 1
     assert "[MEMORY:behavior:caddy] Drops the connection at night." in said
-    assert api.requests("cut")[-1].user == cuts.GO_ON
-    assert Cut("[MEMORY:behavior:caddy] Drops the") in ran.items
+    assert api.requests("cut")[-1].user == cuts.CONTINUE_PROMPT
+    assert AnswerCut("[MEMORY:behavior:caddy] Drops the") in ran.items
 
 
 async def test_half_a_tool_use_is_not_used(api: MessagesApi, gate: Desk) -> None:
@@ -278,7 +278,7 @@ async def test_half_a_tool_use_is_not_used(api: MessagesApi, gate: Desk) -> None
     await ran.run()
 
     assert gate.used == []
-    assert api.requests("cut_tool")[-1].user == cuts.SHORTER
+    assert api.requests("cut_tool")[-1].user == cuts.SHORTER_PROMPT
 
 
 async def test_a_model_that_is_cut_off_again_and_again_is_ended(
@@ -343,7 +343,7 @@ async def test_a_supervisor_that_does_not_answer_is_an_error_in_words(
 
     await ran.run()
 
-    assert ran.items[0] == Started("claude-haiku-4-5", ("lamplighter",))
+    assert ran.items[0] == EngineStarted("claude-haiku-4-5", ("lamplighter",))
     (answer,) = [item for item in ran.items if isinstance(item, ToolResult)]
     assert answer.is_error
     assert answer.text.startswith("The supervisor does not answer: ")

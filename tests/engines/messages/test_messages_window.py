@@ -6,9 +6,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lamplighter.engines.messages import window
-from lamplighter.engines.messages.window import LEFT_OUT, USED_BEFORE, Message, estimate, trimmed
+from lamplighter.engines.messages.window import (
+    OMITTED_NOTE,
+    OMITTED_TOOLS_NOTE,
+    Message,
+    estimate,
+    trim_messages,
+)
 
-NOTES = (LEFT_OUT, USED_BEFORE)
+NOTES = (OMITTED_NOTE, OMITTED_TOOLS_NOTE)
 WORDS = st.text(alphabet="abc ü\n", min_size=1, max_size=400)
 
 
@@ -42,7 +48,7 @@ def ids(message: Message, kind: str, key: str) -> list[str]:
 
 @given(conversations(), st.integers(0, 2_000))
 def test_whatever_is_trimmed_nothing_stands_alone(messages: list[Message], room: int) -> None:
-    kept = trimmed(messages, room)
+    kept = trim_messages(messages, room)
 
     assert kept[-1] == messages[-1]
     assert kept[0]["role"] == "user"
@@ -55,7 +61,7 @@ def test_whatever_is_trimmed_nothing_stands_alone(messages: list[Message], room:
 
 @given(conversations(), st.integers(0, 2_000))
 def test_what_is_kept_fits_and_is_what_was_said_last(messages: list[Message], room: int) -> None:
-    kept = trimmed(messages, room)
+    kept = trim_messages(messages, room)
     said = [each for each in kept if not str(each["content"]).startswith(NOTES)]
 
     exchange = 2 if ids(messages[-1], "tool_result", "tool_use_id") else 1
@@ -67,7 +73,7 @@ def test_what_is_kept_fits_and_is_what_was_said_last(messages: list[Message], ro
 
 @given(conversations())
 def test_what_fits_is_left_as_it_is(messages: list[Message]) -> None:
-    assert trimmed(messages, estimate(messages)) == messages
+    assert trim_messages(messages, estimate(messages)) == messages
 
 
 def test_the_first_message_is_kept_where_it_fits() -> None:
@@ -75,20 +81,20 @@ def test_the_first_message_is_kept_where_it_fits() -> None:
     talk = [_says("assistant", "x" * 400), _says("user", "y" * 400)] * 5
     messages = [asked, *talk]
 
-    assert trimmed(messages, 300)[0] == asked
-    assert trimmed([_says("user", "z" * 4_000), *talk], 300)[0] != asked
-    assert estimate(trimmed(messages, 300)) <= 300
+    assert trim_messages(messages, 300)[0] == asked
+    assert trim_messages([_says("user", "z" * 4_000), *talk], 300)[0] != asked
+    assert estimate(trim_messages(messages, 300)) <= 300
 
 
 def test_the_models_own_count_corrects_the_estimate() -> None:
     assert window.scale(150, 100) == 1.5
-    assert window.scale(1_000, 100) == window.MOST_SCALE
-    assert window.scale(0, 100) == window.LEAST_SCALE
+    assert window.scale(1_000, 100) == window.MAX_SCALE
+    assert window.scale(0, 100) == window.MIN_SCALE
 
 
 def test_an_unknown_model_is_sent_little() -> None:
-    assert window.size_of("claude-haiku-4-5") == 160_000
-    assert window.size_of("qwen3-coder") == window.SMALL_WINDOW
+    assert window.window_tokens("claude-haiku-4-5") == 160_000
+    assert window.window_tokens("qwen3-coder") == window.SMALL_WINDOW
 
 
 def test_what_is_left_out_is_told_by_its_tools_and_their_results() -> None:
@@ -107,14 +113,20 @@ def test_what_is_left_out_is_told_by_its_tools_and_their_results() -> None:
 
     asked = _says("user", "Make your round.")
     talk = [*used(1, "web is up " + "x" * 4_000), *used(2, "no such check", failed=True)]
-    kept = trimmed([asked, *talk, *used(3, "y" * 400)], 700)
+    kept = trim_messages([asked, *talk, *used(3, "y" * 400)], 700)
 
-    told = [str(each["content"]) for each in kept if str(each["content"]).startswith(USED_BEFORE)]
+    told = [
+        str(each["content"]) for each in kept if str(each["content"]).startswith(OMITTED_TOOLS_NOTE)
+    ]
     assert len(told) == 1
     assert '- look {"service": "web"}' in told[0]
     assert "answered: web is up" in told[0]
 
-    again = trimmed([*kept, *used(4, "z" * 1_600)], 700)
-    told = [str(each["content"]) for each in again if str(each["content"]).startswith(USED_BEFORE)]
+    again = trim_messages([*kept, *used(4, "z" * 1_600)], 700)
+    told = [
+        str(each["content"])
+        for each in again
+        if str(each["content"]).startswith(OMITTED_TOOLS_NOTE)
+    ]
     assert len(told) == 1
     assert "failed: no such check" in told[0]

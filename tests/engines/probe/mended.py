@@ -12,13 +12,13 @@ from typing import Any
 
 from lamplighter.domain.secrets.redact import Redactor
 from lamplighter.domain.services.check import HttpCheck
-from lamplighter.domain.services.cooldown import Outcome, Use
+from lamplighter.domain.services.cooldown import CooldownUse, UseOutcome
 from lamplighter.domain.services.service import Action, ActionKind, Service, Services
-from lamplighter.domain.sessions.session import Plan, Session
+from lamplighter.domain.sessions.session import Session, SessionPlan
 from lamplighter.domain.sessions.transcript import Line
 from lamplighter.engines.probe import tiers
-from lamplighter.engines.probe.facts import Facts, Held
-from lamplighter.engines.probe.request import Request
+from lamplighter.engines.probe.facts import MemoryFact, RoundFacts
+from lamplighter.engines.probe.request import ProbeRequest
 from lamplighter.repository import Database, writing
 from lamplighter.repository.services import cooldowns
 from lamplighter.repository.sessions import sessions
@@ -27,7 +27,7 @@ from lamplighter.supervisor.actions.gate import Gate
 from lamplighter.supervisor.tools import gateway
 from lamplighter.supervisor.tools.toolbox import Toolbox
 from lamplighter.usecases.ingest import session_lines
-from lamplighter.usecases.ingest.context import Ingest
+from lamplighter.usecases.ingest.context import IngestContext
 
 NOON = datetime(2026, 1, 31, 12, tzinfo=UTC)
 QUICK: dict[str, Any] = {"timeout": 2.0, "retries": 0}
@@ -71,10 +71,10 @@ async def started(
 
 async def opened(db: Database, *, dry_run: bool = False) -> Session:
     async with writing(db):
-        leader = await leases.get(db) or await leases.take(
+        leader = await leases.get(db) or await leases.acquire(
             db, pid=1, engine="probe", interval_seconds=60, dry_run=False, now=NOON
         )
-        plan = Plan(tier=3, engine="probe", dry_run=dry_run)
+        plan = SessionPlan(tier=3, engine="probe", dry_run=dry_run)
         return await sessions.insert(db, plan, model=None, epoch=leader.epoch, now=NOON)
 
 
@@ -122,35 +122,35 @@ async def mended(
         redact=Redactor(),
         now=lambda: NOON,
     )
-    async with gateway.opened(Toolbox(gate=gate), tmp_path / "gate.sock") as door:
-        asked = Request(
+    async with gateway.serve_gate(Toolbox(gate=gate), tmp_path / "gate.sock") as door:
+        asked = ProbeRequest(
             session=str(gate.session.id),
             tier=3,
             services=services,
-            facts=Facts(now=NOON, **facts),
+            facts=RoundFacts(now=NOON, **facts),
             known=declared,
             gate=str(door),
             dry_run=dry_run,
         )
         told.summary = await tiers.run(asked, told.lines.append)
-    ingest = Ingest(db, gate.session, gate.redact, [each.name for each in declared])
+    ingest = IngestContext(db, gate.session, gate.redact, [each.name for each in declared])
     lines = [json.dumps(each).encode() for each in told.lines]
     ends = [*accumulate(len(each) + 1 for each in lines)]
     await session_lines.ingest(ingest, map(Line, [0, *ends], ends, lines), now=NOON)
     return told
 
 
-def memory(observation: str, category: str = "timing", **more: Any) -> Held:
+def memory(observation: str, category: str = "timing", **more: Any) -> MemoryFact:
     given = {"id": 5, "confidence": 0.7, "updated_at": NOON, "service": "web"} | more
-    return Held(category=category, observation=observation, **given)
+    return MemoryFact(category=category, observation=observation, **given)
 
 
-def used(number: int, *, attempts: int = 1, took: float | None = None) -> Use:
-    return Use(
+def used(number: int, *, attempts: int = 1, took: float | None = None) -> CooldownUse:
+    return CooldownUse(
         id=number,
         service="web",
         action=RESTART,
-        outcome=Outcome.SUCCESS,
+        outcome=UseOutcome.SUCCESS,
         created_at=NOON - timedelta(hours=number),
         attempts=attempts,
         healthy_after=took,
@@ -158,5 +158,5 @@ def used(number: int, *, attempts: int = 1, took: float | None = None) -> Use:
 
 
 async def outcomes(db: Database) -> list[tuple[str, str, int]]:
-    found = await cooldowns.since(db, NOON - timedelta(days=9))
+    found = await cooldowns.uses_since(db, NOON - timedelta(days=9))
     return [(use.service, use.outcome, use.attempts) for use in found]

@@ -12,14 +12,14 @@ from lamplighter.domain.services.check import TcpCheck
 from lamplighter.domain.services.service import Service
 from lamplighter.domain.sessions.handoff import Finding
 from lamplighter.engines.probe import findings, http, tiers
-from lamplighter.engines.probe.facts import Facts, Held, Outcome, Past
-from lamplighter.engines.probe.findings import Case
-from lamplighter.engines.probe.request import Request
+from lamplighter.engines.probe.facts import CheckOutcome, MemoryFact, PastResult, RoundFacts
+from lamplighter.engines.probe.findings import FailureCause
+from lamplighter.engines.probe.request import ProbeRequest
 
 
 @pytest.fixture(autouse=True)
 async def loaded() -> None:
-    await http.ready()
+    await http.preload()
 
 
 NOON = datetime(2026, 1, 31, 12, tzinfo=UTC)
@@ -37,13 +37,15 @@ LOOP = (service("x", "y"), service("y", "x"))
 KNOWN = (A, B, C, *DIAMOND, *LOOP)
 
 
-def seen(down: str, up: str = "") -> dict[str, Sequence[Outcome]]:
+def seen(down: str, up: str = "") -> dict[str, Sequence[CheckOutcome]]:
     """Return what was seen now: these services down, those up."""
 
-    def look(name: str, *, ok: bool) -> Sequence[Outcome]:
+    def look(name: str, *, ok: bool) -> Sequence[CheckOutcome]:
         found = next(each for each in KNOWN if each.name == name)
         return [
-            Outcome(check=found.checks[0], ok=ok, latency_ms=1.0, detail="" if ok else "refused")
+            CheckOutcome(
+                check=found.checks[0], ok=ok, latency_ms=1.0, detail="" if ok else "refused"
+            )
         ]
 
     return {name: look(name, ok=False) for name in down.split()} | {
@@ -51,9 +53,9 @@ def seen(down: str, up: str = "") -> dict[str, Sequence[Outcome]]:
     }
 
 
-def request(history: Mapping[str, Sequence[Past]] | None = None, **more: Any) -> Request:
-    facts = Facts(now=NOON, history=history or {}, **more)
-    return Request(session="7", tier=2, services=(A,), facts=facts, known=KNOWN)
+def request(history: Mapping[str, Sequence[PastResult]] | None = None, **more: Any) -> ProbeRequest:
+    facts = RoundFacts(now=NOON, history=history or {}, **more)
+    return ProbeRequest(session="7", tier=2, services=(A,), facts=facts, known=KNOWN)
 
 
 @pytest.mark.parametrize(
@@ -72,23 +74,25 @@ def request(history: Mapping[str, Sequence[Past]] | None = None, **more: Any) ->
     ],
 )
 def test_the_cause_is_the_failing_service_furthest_down(
-    name: str, now: dict[str, Sequence[Outcome]], cause: str | None
+    name: str, now: dict[str, Sequence[CheckOutcome]], cause: str | None
 ) -> None:
-    found = findings.root(next(each for each in KNOWN if each.name == name), request(), now)
+    found = findings.root_failure(next(each for each in KNOWN if each.name == name), request(), now)
 
     assert (found.name if found else None) == cause
 
 
 def test_services_that_need_each_other_have_each_other_as_the_cause() -> None:
-    found = findings.root(LOOP[0], request(), seen("x y"))
+    found = findings.root_failure(LOOP[0], request(), seen("x y"))
 
     assert found == LOOP[1]
 
 
-def looked(*ok: bool, since: int = 1, session: int = 0) -> list[Past]:
+def looked(*ok: bool, since: int = 1, session: int = 0) -> list[PastResult]:
     """Return past looks a minute apart, the newest first."""
     return [
-        Past(ok=each, at=NOON - (since + ago) * MINUTE, session=session + ago, latency_ms=20.0)
+        PastResult(
+            ok=each, at=NOON - (since + ago) * MINUTE, session=session + ago, latency_ms=20.0
+        )
         for ago, each in enumerate(ok)
     ]
 
@@ -107,9 +111,9 @@ def looked(*ok: bool, since: int = 1, session: int = 0) -> list[Past]:
 def test_the_first_failure_is_the_oldest_of_the_present_run(
     past: list[bool], minutes: int | None
 ) -> None:
-    facts = Facts(now=NOON, history={"a/tcp": looked(*past)})
+    facts = RoundFacts(now=NOON, history={"a/tcp": looked(*past)})
 
-    found = findings.first_failed(A, facts)
+    found = findings.first_failure(A, facts)
 
     assert (found.at if found else None) == (None if minutes is None else NOON - minutes * MINUTE)
 
@@ -118,7 +122,7 @@ def test_the_first_failure_of_a_service_is_that_of_any_of_its_checks() -> None:
     both = replace(A, checks=(A.checks[0], replace(A.checks[0], name="more")))
     history = {"a/tcp": looked(False, True), "a/more": looked(False, False, True)}
 
-    found = findings.first_failed(both, Facts(now=NOON, history=history))
+    found = findings.first_failure(both, RoundFacts(now=NOON, history=history))
 
     assert found is not None
     assert found.at == NOON - 2 * MINUTE
@@ -154,12 +158,12 @@ def test_the_first_failure_of_a_service_is_that_of_any_of_its_checks() -> None:
     ],
 )
 def test_who_failed_first_and_since_when_is_told(
-    own: list[Past], below: list[Past], words: str
+    own: list[PastResult], below: list[PastResult], words: str
 ) -> None:
     now = seen("a b", "c")
     history = {"a/tcp": own, "b/tcp": below}
 
-    found = findings.case(A, now["a"][0], request(history), now)
+    found = findings.find_cause(A, now["a"][0], request(history), now)
 
     assert (str(found), found.cause) == (words, None if "failed before it" in words else B)
 
@@ -167,9 +171,9 @@ def test_who_failed_first_and_since_when_is_told(
 def test_what_it_needs_is_told_to_be_well() -> None:
     now = seen("a", "b c")
 
-    found = findings.case(A, now["a"][0], request({"a/tcp": looked(True)}), now)
+    found = findings.find_cause(A, now["a"][0], request({"a/tcp": looked(True)}), now)
 
-    assert found == Case(
+    assert found == FailureCause(
         "what it needs is well (b, c); last well at 11:59:00 UTC, usually in 20 ms"
     )
 
@@ -188,18 +192,18 @@ def test_what_it_needs_is_told_to_be_well() -> None:
     ],
 )
 def test_a_cause_is_learned_the_second_time_with_health_in_between(
-    before: list[tuple[str | None, int]], past: list[Past], known: bool
+    before: list[tuple[str | None, int]], past: list[PastResult], known: bool
 ) -> None:
     found = [
         Finding(service="a", stage="tcp", cause=cause, at=NOON - minutes * MINUTE)
         for cause, minutes in before
     ]
-    facts = Facts(now=NOON, history={"a/tcp": past}, findings={"a": found})
+    facts = RoundFacts(now=NOON, history={"a/tcp": past}, findings={"a": found})
 
-    learned = findings.learned(A, Case("", B), facts)
+    learned = findings.cause_lesson(A, FailureCause("", B), facts)
 
     assert learned == ("Fails when b fails; mend b first" if known else None)
-    assert findings.learned(A, Case(""), facts) is None
+    assert findings.cause_lesson(A, FailureCause(""), facts) is None
 
 
 def texts(lines: list[Mapping[str, Any]]) -> list[str]:
@@ -211,8 +215,8 @@ async def investigated(
     *services: Service, known: Sequence[Service], **more: Any
 ) -> tuple[str, list[str], list[dict[str, Any]]]:
     said: list[Mapping[str, Any]] = []
-    facts = Facts(now=NOON, **more)
-    asked = Request(session="7", tier=2, services=services, facts=facts, known=tuple(known))
+    facts = RoundFacts(now=NOON, **more)
+    asked = ProbeRequest(session="7", tier=2, services=services, facts=facts, known=tuple(known))
     summary = await tiers.run(asked, said.append)
     found = [line["tool_use_result"] for line in said if line["type"] == "user"]
     return summary, texts(said), [each for each in found if each and "stage" in each]
@@ -268,7 +272,7 @@ async def test_what_is_surely_known_is_not_said_again() -> None:
         C, name="db", checks=(TcpCheck(name="tcp", host="127.0.0.1", port=port, **QUICK),)
     )
     web = Service(name="web", checks=(asks(port),), depends_on=("db",))
-    memory = Held(
+    memory = MemoryFact(
         id=1,
         category="dependency",
         observation="Fails when db fails; mend db first",

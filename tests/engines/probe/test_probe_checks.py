@@ -11,7 +11,7 @@ import pytest
 
 from lamplighter.domain.services.check import HttpCheck, TcpCheck
 from lamplighter.engines.probe import checks, http
-from lamplighter.engines.probe.facts import Outcome
+from lamplighter.engines.probe.facts import CheckOutcome
 
 KEY_AND_CERTIFICATE = """-----BEGIN PRIVATE KEY-----
 MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgtHHyOjyHSA2ghTSp
@@ -36,7 +36,7 @@ NOT_ASKED = "redirected, then not asked:"
 
 @pytest.fixture(autouse=True)
 async def loaded() -> None:
-    await http.ready()
+    await http.preload()
 
 
 def replying(status: str, body: bytes = b"", *headers: str):
@@ -47,7 +47,7 @@ def replying(status: str, body: bytes = b"", *headers: str):
     return answer
 
 
-async def look(port: int, path: str = "/health", *, again: bool = False, **more) -> Outcome:
+async def look(port: int, path: str = "/health", *, again: bool = False, **more) -> CheckOutcome:
     given = {"timeout": 1.0, "retries": 0} | more
     check = HttpCheck(name="health", url=f"http://127.0.0.1:{port}{path}", **given)
     return await checks.run(check, look_again=again)

@@ -9,15 +9,15 @@ import pytest
 
 from lamplighter.domain.services.check import CommandCheck
 from lamplighter.engines.probe import checks, lines
-from lamplighter.engines.probe.facts import Outcome
+from lamplighter.engines.probe.facts import CheckOutcome
 
 
-async def look(*argv: str, **more) -> Outcome:
+async def look(*argv: str, **more) -> CheckOutcome:
     given = {"timeout": 20.0, "retries": 0} | more
     return await checks.run(CommandCheck(name="command", argv=argv, **given), look_again=False)
 
 
-async def python(program: str, *argv: str, **more) -> Outcome:
+async def python(program: str, *argv: str, **more) -> CheckOutcome:
     return await look(sys.executable, "-c", program, *argv, **more)
 
 
@@ -79,7 +79,7 @@ sys.exit(1)
     cause = 'nginx: (emerg) unknown directive "bogus" in /etc/nginx/nginx.conf:6'
     last = "nginx: configuration file /etc/nginx/nginx.conf test failed"
     assert outcome.detail == f"ended with 1, expected 0: {cause} | {last}"
-    assert lines.told(outcome).endswith(f"attempts failed\n{cause}\n{last}")
+    assert lines.describe_outcome(outcome).endswith(f"attempts failed\n{cause}\n{last}")
 
 
 async def test_of_a_long_output_the_first_and_the_last_lines_are_reported() -> None:

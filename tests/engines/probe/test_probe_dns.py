@@ -14,7 +14,7 @@ import pytest
 
 from lamplighter.domain.services.check import DnsCheck
 from lamplighter.engines.probe import checks
-from lamplighter.engines.probe.facts import Outcome
+from lamplighter.engines.probe.facts import CheckOutcome
 
 HOST = "films.example.org."
 Reply = Callable[[dns.message.Message], bytes | None]
@@ -90,7 +90,7 @@ def framed(message: bytes) -> bytes:
     return len(message).to_bytes(2) + message
 
 
-async def look(port: int, **more) -> Outcome:
+async def look(port: int, **more) -> CheckOutcome:
     given = {"host": HOST, "timeout": 2.0, "retries": 0, "server": "127.0.0.1"} | more
     check = DnsCheck(name="dns", server_port=port, **given)
     return await checks.run(check, look_again=False)

@@ -10,20 +10,20 @@ from hypothesis import strategies as st
 from lamplighter.domain.services.check import HttpCheck, TcpCheck
 from lamplighter.domain.services.event import Level
 from lamplighter.domain.services.service import Service
-from lamplighter.domain.sessions.markers import Reading, read
+from lamplighter.domain.sessions.markers import MarkerReading, read_markers
 from lamplighter.engines.probe import findings
-from lamplighter.engines.probe.facts import Facts, Held, Outcome, Past
-from lamplighter.engines.probe.text import harmless, shown
+from lamplighter.engines.probe.facts import CheckOutcome, MemoryFact, PastResult, RoundFacts
+from lamplighter.engines.probe.text import harmless, inline
 
 NOON = datetime(2026, 1, 31, 12, tzinfo=UTC)
 HTTP = HttpCheck(name="http", url="http://127.0.0.1:8096/login?next=x", latency_ms=800)
 TCP = TcpCheck(name="tcp", host="127.0.0.1", port=8096)
 JELLYFIN = Service(name="Jelly_fin", checks=(HTTP, TCP))
 
-OK = Outcome(check=HTTP, ok=True, latency_ms=12.4, status=200, looks=(200,))
+OK = CheckOutcome(check=HTTP, ok=True, latency_ms=12.4, status=200, looks=(200,))
 FOUND = replace(OK, status=302, looks=(302,))
-OPEN = Outcome(check=TCP, ok=True, latency_ms=0.2)
-DOWN = Outcome(
+OPEN = CheckOutcome(check=TCP, ok=True, latency_ms=0.2)
+DOWN = CheckOutcome(
     check=HTTP, ok=False, latency_ms=1, attempts=3, failed=3,
     detail="connection refused at 127.0.0.1:8096",
 )  # fmt: skip
@@ -34,22 +34,23 @@ USED_TO_302 = "Answers HTTP 302 at /login when healthy, not 200"
 USED_TO_200 = "Answers HTTP 200 at /login when healthy"
 
 
-def past(*statuses: int | None, flapped: bool = False) -> dict[str, list[Past]]:
+def past(*statuses: int | None, flapped: bool = False) -> dict[str, list[PastResult]]:
     """Return earlier rounds, the newest first; None is one that failed."""
     rounds = [
-        Past(ok=status is not None, status=status, flapped=flapped, at=NOON) for status in statuses
+        PastResult(ok=status is not None, status=status, flapped=flapped, at=NOON)
+        for status in statuses
     ]
     return {"Jelly_fin/http": rounds}
 
 
-def held(observation: str, service: str | None = "jelly-fin", **more) -> Held:
+def held(observation: str, service: str | None = "jelly-fin", **more) -> MemoryFact:
     given = {"confidence": 0.7, "updated_at": NOON} | more
-    return Held(id=1, category="behavior", observation=observation, service=service, **given)
+    return MemoryFact(id=1, category="behavior", observation=observation, service=service, **given)
 
 
-def told(*outcomes: Outcome, history=None, memories=(), service=JELLYFIN) -> list[str]:
-    facts = Facts(now=NOON, memories=memories, history=history or {})
-    return findings.about(service, outcomes, facts)
+def told(*outcomes: CheckOutcome, history=None, memories=(), service=JELLYFIN) -> list[str]:
+    facts = RoundFacts(now=NOON, memories=memories, history=history or {})
+    return findings.service_markers(service, outcomes, facts)
 
 
 @pytest.mark.parametrize(
@@ -202,7 +203,7 @@ def test_what_is_worth_remembering(outcome, history, memories, learned) -> None:
 def test_what_fails_is_handed_on_until_a_person_was_asked(outcome, waiting, handed, said) -> None:
     service = Service(name="Jelly_fin", checks=(outcome.check,), depends_on=("postgres",))
 
-    lines = findings.about(service, [outcome], Facts(now=NOON, waiting=waiting))
+    lines = findings.service_markers(service, [outcome], RoundFacts(now=NOON, waiting=waiting))
 
     assert [line for line in lines if line.startswith("[ESCALATE:")] == handed
     assert [line.endswith(said) for line in lines if line.startswith("[EVENT:")] == (
@@ -211,7 +212,7 @@ def test_what_fails_is_handed_on_until_a_person_was_asked(outcome, waiting, hand
 
 
 LATER = NOON + timedelta(minutes=1)
-AS_BEFORE = Past(ok=False, at=LATER, detail=DOWN.detail)
+AS_BEFORE = PastResult(ok=False, at=LATER, detail=DOWN.detail)
 
 
 @pytest.mark.parametrize(
@@ -228,12 +229,12 @@ AS_BEFORE = Past(ok=False, at=LATER, detail=DOWN.detail)
     ],
 )
 def test_while_a_person_is_awaited_a_fact_is_stated_once_until_it_changes(
-    outcome: Outcome, before: Past, stated: bool
+    outcome: CheckOutcome, before: PastResult, stated: bool
 ) -> None:
     service = Service(name="web", checks=(outcome.check,))
-    facts = Facts(now=LATER, waiting={"web": NOON}, history={"web/http": [before]})
+    facts = RoundFacts(now=LATER, waiting={"web": NOON}, history={"web/http": [before]})
 
-    lines = findings.about(service, [outcome], facts)
+    lines = findings.service_markers(service, [outcome], facts)
 
     assert [line for line in lines if line.startswith("[EVENT:")] == lines
     assert bool(lines) is stated
@@ -242,19 +243,19 @@ def test_while_a_person_is_awaited_a_fact_is_stated_once_until_it_changes(
 @pytest.mark.parametrize(
     ("before", "handed"),
     [
-        ([Past(ok=True, at=NOON)], False),
-        ([Past(ok=True, at=LATER), Past(ok=True, at=NOON)], True),
-        ([Past(ok=True, at=LATER), Past(ok=False, at=NOON)], False),
-        ([Past(ok=False, at=LATER), Past(ok=True, at=NOON)], False),
+        ([PastResult(ok=True, at=NOON)], False),
+        ([PastResult(ok=True, at=LATER), PastResult(ok=True, at=NOON)], True),
+        ([PastResult(ok=True, at=LATER), PastResult(ok=False, at=NOON)], False),
+        ([PastResult(ok=False, at=LATER), PastResult(ok=True, at=NOON)], False),
     ],
 )
 def test_while_a_person_is_awaited_a_check_that_fails_newly_is_handed_on(
-    before: list[Past], handed: bool
+    before: list[PastResult], handed: bool
 ) -> None:
     service = Service(name="web", checks=(HTTP,))
-    facts = Facts(now=LATER, waiting={"web": NOON}, history={"web/http": before})
+    facts = RoundFacts(now=LATER, waiting={"web": NOON}, history={"web/http": before})
 
-    lines = findings.about(service, [DOWN], facts)
+    lines = findings.service_markers(service, [DOWN], facts)
 
     assert any(line.startswith("[ESCALATE:web]") for line in lines) is handed
 
@@ -274,7 +275,7 @@ def test_two_checks_of_one_path_are_told_apart() -> None:
     seen = replace(FOUND, check=admin, looks=(302, 302, 302))
 
     memory = told(seen, service=service)[0].partition("] ")[2]
-    failed = [Past(ok=False, at=NOON)]
+    failed = [PastResult(ok=False, at=NOON)]
     before = {"Jelly_fin/http": failed, "Jelly_fin/admin": failed}
 
     assert memory == "Answers HTTP 302 at /login (admin check) when healthy, not 200"
@@ -296,9 +297,9 @@ def test_two_checks_of_one_path_are_told_apart() -> None:
     ],
 )
 def test_another_look_is_taken_only_where_nothing_is_known(check, history, memories, wanted):
-    facts = Facts(now=NOON, memories=memories, history=history)
+    facts = RoundFacts(now=NOON, memories=memories, history=history)
 
-    assert findings.wants_another_look(JELLYFIN, check, facts) is wanted
+    assert findings.needs_repeat(JELLYFIN, check, facts) is wanted
 
 
 @pytest.mark.parametrize(
@@ -332,8 +333,8 @@ def test_no_words_of_a_service_make_a_marker(text: str) -> None:
 
     lines = told(replace(DOWN, detail=detail))
 
-    event, handed = read("\n".join(lines))
-    assert event.reading is handed.reading is Reading.TAKEN
+    event, handed = read_markers("\n".join(lines))
+    assert event.reading is handed.reading is MarkerReading.TAKEN
     assert (event.what, event.category, event.service) == ("event", "critical", "Jelly_fin")
     assert (handed.what, handed.service) == ("escalate", "Jelly_fin")
 
@@ -361,4 +362,4 @@ def test_words_are_made_harmless(text: str, words: str) -> None:
     ],
 )
 def test_an_operators_pattern_is_shown_as_it_is_unless_it_is_a_marker(pattern, words) -> None:
-    assert shown(pattern) == words
+    assert inline(pattern) == words

@@ -12,9 +12,9 @@ from pathlib import Path
 import psutil
 import pytest
 
-from lamplighter.domain.services.check import DiskCheck, ProcessCheck, Room
+from lamplighter.domain.services.check import DiskCheck, DiskSpace, ProcessCheck
 from lamplighter.engines.probe import checks
-from lamplighter.engines.probe.facts import Outcome
+from lamplighter.engines.probe.facts import CheckOutcome
 from lamplighter.engines.probe.text import size
 
 SLEEPS = """
@@ -53,7 +53,7 @@ def end_without_reaping(pid: int) -> None:
     os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
 
 
-async def look(process: str, **more) -> Outcome:
+async def look(process: str, **more) -> CheckOutcome:
     given = {"timeout": 10.0, "retries": 0} | more
     return await checks.run(
         ProcessCheck(name="process", process=process, **given), look_again=False
@@ -143,12 +143,12 @@ async def test_processes_that_come_and_go_do_no_harm() -> None:
     assert all(outcome.ok for outcome in outcomes)
 
 
-async def disk(path: object, **more) -> Outcome:
+async def disk(path: object, **more) -> CheckOutcome:
     given = {"timeout": 5.0, "retries": 0} | more
     return await checks.run(DiskCheck(name="disk", path=str(path), **given), look_again=False)
 
 
-LITTLE, MUCH = Room(size=1), Room(size=10**18)
+LITTLE, MUCH = DiskSpace(size=1), DiskSpace(size=10**18)
 
 
 @pytest.mark.parametrize(
@@ -157,9 +157,9 @@ LITTLE, MUCH = Room(size=1), Room(size=10**18)
         (LITTLE, LITTLE, True, False),
         (LITTLE, MUCH, True, True),
         (MUCH, MUCH, False, False),
-        (Room(percent=0.0), Room(percent=0.0), True, False),
-        (Room(percent=0.0), Room(percent=100.1), True, True),
-        (Room(percent=100.1), LITTLE, False, False),
+        (DiskSpace(percent=0.0), DiskSpace(percent=0.0), True, False),
+        (DiskSpace(percent=0.0), DiskSpace(percent=100.1), True, True),
+        (DiskSpace(percent=100.1), LITTLE, False, False),
     ],
 )
 async def test_the_room_left_decides(tmp_path: Path, free, warn, ok, warned) -> None:
@@ -197,7 +197,7 @@ def statvfs(**fields: int) -> os.statvfs_result:
         # where inodes are not counted they cannot be too few
         (statvfs(f_files=0, f_ffree=0, f_favail=0), {}, ""),
         (statvfs(f_favail=3), {"free": LITTLE, "warn": LITTLE}, ""),
-        (statvfs(), {"free": Room(size=2 * 10**9)}, "500 MB of 2 GB free at /x"),
+        (statvfs(), {"free": DiskSpace(size=2 * 10**9)}, "500 MB of 2 GB free at /x"),
         (statvfs(f_blocks=0, f_bfree=0, f_bavail=0), {}, "nothing is stored at /x"),
     ],
 )

@@ -10,7 +10,7 @@ from mended import NOON, REDEPLOYMENT, memory, mended, mending, outcomes, starte
 
 from lamplighter.domain.memory.memory import Candidate, Category, Trust
 from lamplighter.domain.secrets.redact import Redactor
-from lamplighter.domain.services.cooldown import Outcome, Use
+from lamplighter.domain.services.cooldown import CooldownUse, UseOutcome
 from lamplighter.engines.probe import http
 from lamplighter.repository import Database
 from lamplighter.usecases.memory import curate
@@ -20,7 +20,7 @@ FIRST_FAILS = "The first restart fails and the second one works"
 
 @pytest.fixture(autouse=True)
 async def loaded() -> None:
-    await http.ready()
+    await http.preload()
 
 
 @pytest.fixture
@@ -84,7 +84,7 @@ async def test_a_second_attempt_that_fails_too_is_followed_by_the_next_action(
     assert await outcomes(db) == [("web", "failure", 2), ("web", "success", 1)]
 
 
-FAILED = replace(used(1), outcome=Outcome.FAILURE)
+FAILED = replace(used(1), outcome=UseOutcome.FAILURE)
 
 
 @pytest.mark.parametrize(
@@ -98,7 +98,7 @@ FAILED = replace(used(1), outcome=Outcome.FAILURE)
     ],
 )
 async def test_that_a_first_attempt_fails_is_learned_the_second_time(
-    db: Database, tmp_path: Path, web, before: list[Use], learned: bool
+    db: Database, tmp_path: Path, web, before: list[CooldownUse], learned: bool
 ) -> None:
     service = await web("web", mending(tmp_path / "web"))
 

@@ -13,10 +13,10 @@ import pytest
 from lamplighter.domain.services.check import (
     CommandCheck,
     DiskCheck,
+    DiskSpace,
     DnsCheck,
     HttpCheck,
     ProcessCheck,
-    Room,
     TcpCheck,
     TlsCheck,
 )
@@ -169,7 +169,7 @@ async def test_a_round_of_every_kind(serve, tmp_path) -> None:
             DnsCheck(name="dns", host="localhost", record="A", addresses=("127.0.0.1",)),
             TlsCheck(name="tls", **where),
             ProcessCheck(name="process", process="no-such-process", **QUICK),
-            DiskCheck(name="disk", path=str(tmp_path), warn=Room(size=1)),
+            DiskCheck(name="disk", path=str(tmp_path), warn=DiskSpace(size=1)),
             CommandCheck(name="command", argv=("sh", "-c", "exit 3"), **QUICK),
         ),
     )

@@ -23,15 +23,15 @@ from mended import (
 from lamplighter.domain.services.check import TcpCheck
 from lamplighter.domain.services.service import Service
 from lamplighter.engines.probe import http, remediate, tiers
-from lamplighter.engines.probe.facts import Facts
-from lamplighter.engines.probe.request import Request
-from lamplighter.engines.probe.watch import Watch
+from lamplighter.engines.probe.facts import RoundFacts
+from lamplighter.engines.probe.request import ProbeRequest
+from lamplighter.engines.probe.watch import ProbeSession
 from lamplighter.repository import Database
 
 
 @pytest.fixture(autouse=True)
 async def loaded() -> None:
-    await http.ready()
+    await http.preload()
 
 
 @pytest.fixture
@@ -149,7 +149,7 @@ async def test_a_refusal_is_told_to_the_person_who_is_asked(db, tmp_path, web) -
 
 async def test_without_a_gate_nothing_runs(web, tmp_path: Path) -> None:
     service = await web("web", mending(tmp_path / "web"))
-    asked = Request(session="1", tier=3, services=(service,), facts=Facts(now=NOON))
+    asked = ProbeRequest(session="1", tier=3, services=(service,), facts=RoundFacts(now=NOON))
     told = Told()
 
     await tiers.run(asked, told.lines.append)
@@ -208,8 +208,10 @@ def test_services_are_mended_in_layers(
     needs: dict[str, list[str]], layers: list[list[str]]
 ) -> None:
     services = tuple(Service(name=name, depends_on=tuple(each)) for name, each in needs.items())
-    asked = Request(session="1", tier=3, services=services, facts=Facts(now=NOON), known=services)
+    asked = ProbeRequest(
+        session="1", tier=3, services=services, facts=RoundFacts(now=NOON), known=services
+    )
 
-    found = remediate._layers(Watch(asked, lambda line: None))
+    found = remediate._layers(ProbeSession(asked, lambda line: None))
 
     assert [[each.name for each in layer] for layer in found] == layers

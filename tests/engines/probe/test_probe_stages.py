@@ -16,13 +16,13 @@ from failing import QUICK, REFUSED, asks, closed_port, replying
 
 from lamplighter.domain.services.check import Check, CommandCheck, DnsCheck, TcpCheck
 from lamplighter.engines.probe import checks, http, investigate
-from lamplighter.engines.probe.facts import Outcome
-from lamplighter.engines.probe.investigate import Isolated
+from lamplighter.engines.probe.facts import CheckOutcome
+from lamplighter.engines.probe.investigate import FailedStage
 
 
 @pytest.fixture(autouse=True)
 async def loaded() -> None:
-    await http.ready()
+    await http.preload()
 
 
 def tls_context(path: Path, *, ends: datetime) -> ssl.SSLContext:
@@ -47,7 +47,7 @@ def tls_context(path: Path, *, ends: datetime) -> ssl.SSLContext:
     return context
 
 
-async def isolated(check: Check) -> Isolated:
+async def isolated(check: Check) -> FailedStage:
     outcome = await checks.run(check, look_again=False)
     assert not outcome.ok
     return await investigate.isolate(outcome)
@@ -69,8 +69,8 @@ async def test_a_name_that_nobody_knows_is_the_stage_that_fails() -> None:
 async def test_a_connection_that_is_refused_is_the_stage_that_fails(scheme: str) -> None:
     port = await closed_port()
 
-    assert await isolated(asks(port, scheme)) == Isolated("tcp", REFUSED.format(port=port))
-    assert await isolated(asks(port, scheme, "localhost")) == Isolated(
+    assert await isolated(asks(port, scheme)) == FailedStage("tcp", REFUSED.format(port=port))
+    assert await isolated(asks(port, scheme, "localhost")) == FailedStage(
         "tcp", f"connection refused at localhost:{port}", ("the name",)
     )
 
@@ -80,7 +80,7 @@ async def test_a_port_that_refuses_is_the_stage_of_its_own_check() -> None:
 
     found = await isolated(TcpCheck(name="tcp", host="127.0.0.1", port=port, **QUICK))
 
-    assert found == Isolated("tcp", REFUSED.format(port=port))
+    assert found == FailedStage("tcp", REFUSED.format(port=port))
 
 
 async def test_a_certificate_that_nobody_trusts_is_the_stage_that_fails(
@@ -91,7 +91,7 @@ async def test_a_certificate_that_nobody_trusts_is_the_stage_that_fails(
 
     found = await isolated(asks(port, "https"))
 
-    expected = Isolated("tls", "certificate is self-signed", ("the connection",))
+    expected = FailedStage("tls", "certificate is self-signed", ("the connection",))
     assert found == expected
     assert str(found) == (
         "the encryption fails: certificate is self-signed; the connection is well"
@@ -109,7 +109,7 @@ async def test_no_encryption_where_there_should_be_one_is_the_stage_that_fails()
         found = await isolated(asks(port, "https"))
 
     words = f"not TLS: 127.0.0.1:{port} speaks something else"
-    assert found == Isolated("tls", words, ("the connection",))
+    assert found == FailedStage("tls", words, ("the connection",))
 
 
 async def test_an_old_certificate_is_not_blamed_where_any_will_do(serve, tmp_path: Path) -> None:
@@ -120,7 +120,7 @@ async def test_an_old_certificate_is_not_blamed_where_any_will_do(serve, tmp_pat
 
     found = await isolated(asks(port, "https", verify_tls=False))
 
-    expected = Isolated("http", "answered 503, expected 200-399", ("the connection",))
+    expected = FailedStage("http", "answered 503, expected 200-399", ("the connection",))
     assert found == expected
 
 
@@ -139,7 +139,7 @@ async def test_what_comes_back_is_the_stage_when_all_before_it_is_well(
 
     found = await isolated(asks(port, host="localhost", **more))
 
-    assert found == Isolated("http", detail, ("the name", "the connection"))
+    assert found == FailedStage("http", detail, ("the name", "the connection"))
     assert str(found) == (f"the answer fails: {detail}; the name and the connection are well")
 
 
@@ -153,8 +153,8 @@ async def test_a_check_of_another_kind_has_one_stage() -> None:
 
 async def test_what_is_well_again_meanwhile_is_told_as_it_was_seen(serve) -> None:
     port = await serve(replying("200 OK"))
-    outcome = Outcome(check=asks(port), ok=False, latency_ms=1.0, detail="answered 503")
+    outcome = CheckOutcome(check=asks(port), ok=False, latency_ms=1.0, detail="answered 503")
 
     found = await investigate.isolate(outcome)
 
-    assert found == Isolated("http", "answered 503", ("the connection",))
+    assert found == FailedStage("http", "answered 503", ("the connection",))

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lamplighter.domain.services.cooldown import Outcome, Use
+from lamplighter.domain.services.cooldown import CooldownUse, UseOutcome
 from lamplighter.domain.services.service import Action, ActionKind, Service
 from lamplighter.engines.probe import facts
-from lamplighter.engines.probe.facts import Claim, Facts, Held
+from lamplighter.engines.probe.facts import DurationClaim, MemoryFact, RoundFacts
 
 NOON = datetime(2026, 1, 31, 12, tzinfo=UTC)
 RESTART, REDEPLOYMENT = ActionKind.RESTART, ActionKind.REDEPLOYMENT
@@ -18,7 +18,7 @@ JELLYFIN = Service(name="Jelly_fin")
 SLOW_START = "Takes 60s to start after restart"
 
 
-def held(observation: str, **more) -> Held:
+def held(observation: str, **more) -> MemoryFact:
     given = {
         "id": 1,
         "category": "timing",
@@ -26,11 +26,11 @@ def held(observation: str, **more) -> Held:
         "confidence": 0.7,
         "updated_at": NOON,
     }
-    return Held(observation=observation, **(given | more))
+    return MemoryFact(observation=observation, **(given | more))
 
 
-def claimed(*memories: Held) -> float | None:
-    found = facts.claim(JELLYFIN, Facts(now=NOON, memories=memories))
+def claimed(*memories: MemoryFact) -> float | None:
+    found = facts.startup_claim(JELLYFIN, RoundFacts(now=NOON, memories=memories))
     return found.seconds if found else None
 
 
@@ -104,19 +104,19 @@ def test_the_surest_memory_wins_then_the_newest(other: dict, seconds: float) -> 
 def test_memory_makes_the_wait_longer_but_never_shorter(
     seconds: float | None, allowed: float
 ) -> None:
-    known = None if seconds is None else Claim(seconds, held(SLOW_START))
+    known = None if seconds is None else DurationClaim(seconds, held(SLOW_START))
 
-    assert facts.patience(known, ACTION) == allowed
+    assert facts.startup_timeout(known, ACTION) == allowed
 
 
-def uses(*measured: float | None, action: ActionKind = RESTART) -> list[Use]:
+def uses(*measured: float | None, action: ActionKind = RESTART) -> list[CooldownUse]:
     """Return earlier uses, the newest first, by how long it took after them."""
     return [
-        Use(
+        CooldownUse(
             id=number,
             service="Jelly_fin",
             action=action,
-            outcome=Outcome.SUCCESS,
+            outcome=UseOutcome.SUCCESS,
             created_at=NOON,
             healthy_after=seconds,
         )
@@ -146,9 +146,9 @@ def about(words: str, action: ActionKind = RESTART) -> str:
     ],
 )
 def test_from_the_third_measurement_on_it_is_learned(
-    took: float, action: ActionKind, earlier: list[Use], words: str | None
+    took: float, action: ActionKind, earlier: list[CooldownUse], words: str | None
 ) -> None:
-    assert facts.learned(took, action, earlier, None) == words
+    assert facts.startup_lesson(took, action, earlier, None) == words
 
 
 @pytest.mark.parametrize(
@@ -158,34 +158,34 @@ def test_from_the_third_measurement_on_it_is_learned(
 def test_what_memory_says_is_said_again_in_its_own_words_while_it_is_true(
     took: float, agrees: bool
 ) -> None:
-    known = Claim(60, held(SLOW_START))
+    known = DurationClaim(60, held(SLOW_START))
 
-    assert facts.agrees(took, 60) is agrees
-    assert facts.learned(took, RESTART, [], known) == (SLOW_START if agrees else None)
+    assert facts.confirms_claim(took, 60) is agrees
+    assert facts.startup_lesson(took, RESTART, [], known) == (SLOW_START if agrees else None)
 
 
 def test_what_memory_says_wrongly_is_learned_anew_from_three_measurements() -> None:
-    known = Claim(60, held(SLOW_START))
+    known = DurationClaim(60, held(SLOW_START))
 
-    assert facts.learned(8.0, RESTART, uses(8.0, 9.0), known) == about("8 s")
+    assert facts.startup_lesson(8.0, RESTART, uses(8.0, 9.0), known) == about("8 s")
 
 
 @given(st.floats(0.1, 600))
 def test_what_is_learned_is_understood_when_it_is_read_again(took: float) -> None:
-    words = facts.learned(took, RESTART, uses(took, took), None)
+    words = facts.startup_lesson(took, RESTART, uses(took, took), None)
 
     assert words is not None
-    claim = facts.claim(JELLYFIN, Facts(now=NOON, memories=[held(words)]))
+    claim = facts.startup_claim(JELLYFIN, RoundFacts(now=NOON, memories=[held(words)]))
     assert claim is not None
     assert claim.seconds >= took
-    assert facts.patience(claim, ACTION) >= min(facts.LONGEST_SECONDS, took)
+    assert facts.startup_timeout(claim, ACTION) >= min(facts.MAX_STARTUP_SECONDS, took)
 
 
 @given(st.floats(5, 600))
 def test_what_is_learned_agrees_with_what_was_measured(took: float) -> None:
-    words = facts.learned(took, RESTART, uses(took, took), None)
+    words = facts.startup_lesson(took, RESTART, uses(took, took), None)
     assert words is not None
-    claim = facts.claim(JELLYFIN, Facts(now=NOON, memories=[held(words)]))
+    claim = facts.startup_claim(JELLYFIN, RoundFacts(now=NOON, memories=[held(words)]))
     assert claim is not None
 
-    assert facts.learned(took, RESTART, [], claim) == words
+    assert facts.startup_lesson(took, RESTART, [], claim) == words

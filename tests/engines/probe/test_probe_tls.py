@@ -17,7 +17,7 @@ from cryptography.x509.oid import NameOID
 
 from lamplighter.domain.services.check import TlsCheck
 from lamplighter.engines.probe import checks
-from lamplighter.engines.probe.facts import Outcome
+from lamplighter.engines.probe.facts import CheckOutcome
 
 DAY = timedelta(days=1)
 KEY = ec.generate_private_key(ec.SECP256R1())
@@ -118,7 +118,7 @@ def show(listen, tmp_path: Path) -> Show:
     return start
 
 
-async def look(port: int, **more) -> Outcome:
+async def look(port: int, **more) -> CheckOutcome:
     given = {"host": "127.0.0.1", "timeout": 5.0, "retries": 0} | more
     return await checks.run(TlsCheck(name="tls", port=port, **given), look_again=False)
 

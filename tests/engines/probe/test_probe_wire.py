@@ -8,10 +8,10 @@ from lamplighter.domain.services.check import (
     CHECKS,
     CommandCheck,
     DiskCheck,
+    DiskSpace,
     DnsCheck,
     HttpCheck,
     ProcessCheck,
-    Room,
     TcpCheck,
     TlsCheck,
 )
@@ -38,7 +38,7 @@ JELLYFIN = Service(
         DnsCheck(name="dns", host="x", addresses=("::1",), record="AAAA", server="127.0.0.1"),
         TlsCheck(name="tls", host="x", port=443, server_name="y", ca="/x.pem", verify=False),
         ProcessCheck(name="process", process="x", counts=range(1, 5), memory_bytes=10**12),
-        DiskCheck(name="disk", path="/", free=Room(size=10**12), warn=Room(percent=12.5)),
+        DiskCheck(name="disk", path="/", free=DiskSpace(size=10**12), warn=DiskSpace(percent=12.5)),
         CommandCheck(name="command", argv=("a", "b"), exits=(range(1), range(3, 5)), output="x"),
     ),
     actions=(

@@ -12,7 +12,7 @@ from starlette.requests import Request, cookie_parser
 from starlette.types import Scope
 
 from lamplighter.domain.access.access import Caller
-from lamplighter.domain.access.browser import browser
+from lamplighter.domain.access.browser import describe_browser
 from lamplighter.repository import Database
 from lamplighter.repository.store.driver import Error
 from lamplighter.usecases.access import access
@@ -21,9 +21,9 @@ logger = logging.getLogger(__name__)
 
 NOTE_SECONDS: Final = 60.0
 CHECK_SECONDS: Final = 15.0
-FAILURES: Final = 10
+MAX_FAILURES: Final = 10
 FAILURES_SECONDS: Final = 60.0
-ADDRESSES: Final = 1_000
+MAX_ADDRESSES: Final = 1_000
 """Of how many addresses wrong codes are counted; beyond, the oldest are forgotten."""
 
 
@@ -49,7 +49,7 @@ class Callers:
 
     async def bearer(self, words: str) -> Caller | None:
         """Return the token that is shown."""
-        return self._came_by(await access.bearer(self._db, words, now=self._now()))
+        return self._came_by(await access.authenticate_token(self._db, words, now=self._now()))
 
     def _came_by(self, caller: Caller | None) -> Caller | None:
         if caller is not None:
@@ -60,11 +60,11 @@ class Callers:
     async def visitor(self, scope: Scope, headers: Headers) -> Caller | None:
         """Return the login that a browser's cookie shows."""
         words = cookie_parser(headers.get("cookie", "")).get(cookie_name(scope))
-        return await access.visitor(self._db, words, now=self._now()) if words else None
+        return await access.authenticate_login(self._db, words, now=self._now()) if words else None
 
     async def still(self, caller: Caller) -> bool:
         """Whether a caller would be let in now."""
-        return await access.still(self._db, caller, now=self._now())
+        return await access.is_still_valid(self._db, caller, now=self._now())
 
     async def note(self) -> None:
         """Write down who was here, at most once a minute, for ever; no request waits for it."""
@@ -75,7 +75,7 @@ class Callers:
             tokens = [number for kind, number in here if kind != "login"]
             logins = [number for kind, number in here if kind == "login"]
             try:
-                await access.seen(self._db, tokens, logins, now=self._now())
+                await access.record_use(self._db, tokens, logins, now=self._now())
             except (Error, TimeoutError) as error:
                 logger.info("Who was here could not be written down: %s", error)
             except Exception:
@@ -83,7 +83,7 @@ class Callers:
             await asyncio.sleep(NOTE_SECONDS)
 
 
-class Admitted:
+class AdmissionCheck:
     """Whether the caller of a long answer would still be let in."""
 
     def __init__(self, callers: Callers, caller: Caller) -> None:
@@ -104,7 +104,7 @@ class Admitted:
         return living
 
 
-class Attempts:
+class LoginAttempts:
     """Counts wrong one-time codes by the address that sent them.
 
     One address that sends too many different ones in a minute is refused more; a code that
@@ -120,7 +120,7 @@ class Attempts:
         self._forget(now)
         codes = self._failed.setdefault(address, {})
         wait = 1 + int(FAILURES_SECONDS - (now - min(codes.values(), default=now)))
-        if code not in codes and len(codes) >= FAILURES:
+        if code not in codes and len(codes) >= MAX_FAILURES:
             return wait
         codes.setdefault(code, now)
         return 0
@@ -131,7 +131,7 @@ class Attempts:
             self._failed[address] = left
             if not left:
                 del self._failed[address]
-        while len(self._failed) > ADDRESSES:
+        while len(self._failed) > MAX_ADDRESSES:
             del self._failed[next(iter(self._failed))]
 
 
@@ -147,10 +147,10 @@ def caller_of(request: Request) -> Caller:
     return found
 
 
-def known_as(caller: Caller) -> str:
+def actor_name(caller: Caller) -> str:
     """Say who a caller is, as it is kept beside what they did."""
     login = caller.kind == "login"
-    what, name = ("a login", browser(caller.name)) if login else ("the token", caller.name)
+    what, name = ("a login", describe_browser(caller.name)) if login else ("the token", caller.name)
     return f"{what} ({name})" if name else what
 
 

@@ -8,35 +8,35 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from lamplighter.api.access import login_page
-from lamplighter.api.access.callers import Attempts, caller_of, callers_of, cookie_name
-from lamplighter.api.context import door
+from lamplighter.api.access.callers import LoginAttempts, caller_of, callers_of, cookie_name
+from lamplighter.api.context import api_context
 from lamplighter.api.responses import answer, problem
 from lamplighter.domain.errors import Conflict
 from lamplighter.usecases.access import access
 
-FORM: Final = "application/x-www-form-urlencoded"
-WRONG: Final = "This code is not valid: each works once, and for one hour."
-TOO_MANY: Final = "Too many codes were wrong. Wait a minute, then try again."
+FORM_TYPE: Final = "application/x-www-form-urlencoded"
+INVALID_CODE: Final = "This code is not valid: each works once, and for one hour."
+TOO_MANY_CODES: Final = "Too many codes were wrong. Wait a minute, then try again."
 
 
 async def enter(request: Request) -> Response:
     """GET /login: the page to log in by; with a code, log in at once."""
     code = request.query_params.get("code")
-    if code is None or not _meant(request):
-        return await _onward(request) or login_page.answer()
+    if code is None or not _is_navigation(request):
+        return await _redirect(request) or login_page.answer()
     return await _redeem(request, code)
 
 
 async def redeem(request: Request) -> Response:
     """POST /login: log in with the code that was typed."""
-    if request.headers.get("content-type", "").partition(";")[0].strip().lower() != FORM:
-        raise HTTPException(415, f"The body is to be a form with the content type {FORM}.")
+    if request.headers.get("content-type", "").partition(";")[0].strip().lower() != FORM_TYPE:
+        raise HTTPException(415, f"The body is to be a form with the content type {FORM_TYPE}.")
     typed = parse_qs((await request.body()).decode("utf-8", "replace"))
     code, onward = (typed.get(name, [""])[0] for name in ("code", "next"))
     return await _redeem(request, code, onward=onward or "/")
 
 
-async def who(request: Request) -> Response:
+async def show_identity(request: Request) -> Response:
     """GET /api/v1/login."""
     caller = caller_of(request)
     return answer({"kind": caller.kind, "name": caller.name, "scopes": list(caller.scopes)})
@@ -44,28 +44,28 @@ async def who(request: Request) -> Response:
 
 async def log_out(request: Request) -> Response:
     """DELETE /api/v1/login."""
-    here, caller = door(request), caller_of(request)
+    here, caller = api_context(request), caller_of(request)
     if caller.kind != "login":
         raise Conflict("You are not logged in but came by a token; revoke it to end it.")
     await access.log_out(here.db, caller.id, now=here.now())
-    send_away(request)
+    recheck_streams(request)
     response = Response(status_code=204)
     response.delete_cookie(cookie_name(request.scope), httponly=True, samesite="strict")
     return response
 
 
-def send_away(request: Request) -> None:
+def recheck_streams(request: Request) -> None:
     """Let every stream of this process look whether its caller may still follow."""
     callers_of(request).sent_away += 1
-    door(request).hub.wake()
+    api_context(request).hub.wake()
 
 
 async def _redeem(request: Request, code: str, *, onward: str = "/") -> Response:
-    here, agent = door(request), request.headers.get("user-agent", "")
+    here, agent = api_context(request), request.headers.get("user-agent", "")
     words = await access.redeem(here.db, code, agent, now=here.now())
     if words is None:
-        return await _onward(request) or _refused(request, code, onward)
-    response = login_page.onward(onward)
+        return await _redirect(request) or _refusal(request, code, onward)
+    response = login_page.redirect_page(onward)
     response.set_cookie(
         cookie_name(request.scope),
         words,
@@ -77,32 +77,32 @@ async def _redeem(request: Request, code: str, *, onward: str = "/") -> Response
     return response
 
 
-def _refused(request: Request, code: str, onward: str) -> Response:
+def _refusal(request: Request, code: str, onward: str) -> Response:
     address = request.client.host if request.client else ""
     if wait := _attempts(request).failed(address, code):
-        return _again(request, 429, TOO_MANY, onward, **{"Retry-After": str(wait)})
-    return _again(request, 401, WRONG, onward)
+        return _show_again(request, 429, TOO_MANY_CODES, onward, **{"Retry-After": str(wait)})
+    return _show_again(request, 401, INVALID_CODE, onward)
 
 
-async def _onward(request: Request) -> Response | None:
+async def _redirect(request: Request) -> Response | None:
     """Let a browser that is logged in already go on to the app."""
     known = await callers_of(request).visitor(request.scope, request.headers)
-    return login_page.onward("/") if known else None
+    return login_page.redirect_page("/") if known else None
 
 
-def _again(request: Request, status: int, words: str, onward: str, **headers: str) -> Response:
-    if login_page.wanted(request.headers):
+def _show_again(request: Request, status: int, words: str, onward: str, **headers: str) -> Response:
+    if login_page.accepts_html(request.headers):
         return login_page.answer(status, words, onward=onward, headers=headers)
     return problem(status, words, headers=headers)
 
 
-def _meant(request: Request) -> bool:
+def _is_navigation(request: Request) -> bool:
     """Whether somebody opened the link: a look ahead, or a picture's address, uses no code up."""
     headers = request.headers
     seen = headers.get("sec-fetch-dest", "document") == "document"
     return request.method == "GET" and seen and "sec-purpose" not in headers
 
 
-def _attempts(request: Request) -> Attempts:
-    found: Attempts = request.app.state.attempts
+def _attempts(request: Request) -> LoginAttempts:
+    found: LoginAttempts = request.app.state.attempts
     return found

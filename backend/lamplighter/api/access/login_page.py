@@ -23,7 +23,7 @@ _HEADERS: Final = {
     "Cache-Control": "no-store",
     "Referrer-Policy": "same-origin",  # with none at all a form of ours is sent by Origin: null
 }
-_OURS: Final = re.compile(r"/(?![/\\])[\w/?&=%.,:+~-]*", re.ASCII)
+_LOCAL_PATH: Final = re.compile(r"/(?![/\\])[\w/?&=%.,:+~-]*", re.ASCII)
 _ERROR: Final = '<p class="error" id="error" role="alert">{}</p>'
 _BEFORE, _, _rest = _PAGE.partition("<!-- form -->\n")
 _FORM, _, _AFTER = _rest.partition("<!-- end -->\n")
@@ -31,7 +31,7 @@ _DESCRIBED: Final = 'aria-describedby="hint"'
 _WRONG: Final = 'aria-invalid="true" aria-describedby="error hint"'
 
 
-def wanted(headers: Headers) -> bool:
+def accepts_html(headers: Headers) -> bool:
     """Whether whoever asks can show a page."""
     return "text/html" in headers.get("accept", "")
 
@@ -51,13 +51,15 @@ def answer(
     return HTMLResponse(_BEFORE + form + _AFTER, status, headers={**_HEADERS, **(headers or {})})
 
 
-def onward(address: str, title: str = "You are logged in", status: int = 200) -> HTMLResponse:
+def redirect_page(
+    address: str, title: str = "You are logged in", status: int = 200
+) -> HTMLResponse:
     """Answer with a page that goes on by itself, to an address of ours.
 
     It is no redirect: after one that began on another site a browser would not
     show the cookie it has just been given (SameSite=Strict).
     """
-    to = html.escape(address if _OURS.fullmatch(address) else "/")
+    to = html.escape(address if _LOCAL_PATH.fullmatch(address) else "/")
     head = f'<meta http-equiv="refresh" content="0;url={to}">\n</head>'
     words = f'<h1>{html.escape(title)}</h1>\n<p><a href="{to}">Go on to Lamplighter</a></p>\n'
     page = _BEFORE.replace("</head>", head) + words + _AFTER

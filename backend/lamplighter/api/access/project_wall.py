@@ -11,48 +11,48 @@ from starlette.responses import Response
 
 from lamplighter.api import params
 from lamplighter.api.access.callers import caller_of
-from lamplighter.api.context import door
-from lamplighter.domain.clients.agent import agent_of
+from lamplighter.api.context import api_context
+from lamplighter.domain.clients.agent import find_agent
 from lamplighter.domain.errors import NotFound
-from lamplighter.domain.project import project_of
+from lamplighter.domain.project import normalize_project
 from lamplighter.repository.sessions import sessions
 from lamplighter.usecases.access import project_wall
 
-Ask = Callable[[Request], Awaitable[Response]]
+Handler = Callable[[Request], Awaitable[Response]]
 
 
 async def project_bound(request: Request) -> str | None:
     """Return the project that a caller is bound to; None for one who reads every project."""
-    here, caller = door(request), caller_of(request)
+    here, caller = api_context(request), caller_of(request)
     if caller.agent is not None:
-        return project_of(agent_of(here.agents, caller.agent).reads)
+        return normalize_project(find_agent(here.agents, caller.agent).reads)
     if caller.session_id is None:
         return None
     session = await sessions.get(here.db, caller.session_id)
     return "" if session is None else session.project
 
 
-def memory(asked: Ask) -> Ask:
+def restrict_memory(asked: Handler) -> Handler:
     """Answer only of a memory that the caller finds; raises NotFound."""
 
     @wraps(asked)
     async def walled(request: Request) -> Response:
         project = await project_bound(request)
         if project is not None:
-            await project_wall.found(door(request).db, project, params.number(request))
+            await project_wall.get_visible(api_context(request).db, project, params.number(request))
         return await asked(request)
 
     return walled
 
 
-def session(asked: Ask) -> Ask:
+def restrict_session(asked: Handler) -> Handler:
     """Answer only of a session of the caller's project; raises NotFound."""
 
     @wraps(asked)
     async def walled(request: Request) -> Response:
         project, number = await project_bound(request), params.number(request)
         if project is not None:
-            held = await sessions.get(door(request).db, number)
+            held = await sessions.get(api_context(request).db, number)
             if held is None or held.project != project:
                 raise NotFound(f"There is no session {number}.")
         return await asked(request)

@@ -7,7 +7,14 @@ from lamplighter.api.access import login, shapes, tokens
 from lamplighter.api.op import ANY, op
 
 OPS: Final = (
-    op("GET", "/login", ANY, login.who, "Read the identity of the caller.", shapes.Caller),
+    op(
+        "GET",
+        "/login",
+        ANY,
+        login.show_identity,
+        "Read the identity of the caller.",
+        shapes.CallerOut,
+    ),
     op("DELETE", "/login", ANY, login.log_out, "Log out.", None, status=204, problems=(409,)),
     op(
         "GET",
@@ -24,7 +31,7 @@ OPS: Final = (
         "tokens:write",
         tokens.create,
         "Create a token.",
-        shapes.Minted,
+        shapes.NewTokenOut,
         status=201,
         body=shapes.TokenIn,
     ),

@@ -8,7 +8,7 @@ from lamplighter.api.common_shapes import Name
 from lamplighter.domain.access.access import MAX_DAYS, MAX_NAME_CHARS
 
 
-class Caller(Struct):
+class CallerOut(Struct):
     """The identity and scopes of the caller."""
 
     kind: Literal["login", "token", "session"]
@@ -16,7 +16,7 @@ class Caller(Struct):
     scopes: list[str]
 
 
-class Token(Struct):
+class TokenOut(Struct):
     """A token, without its secret."""
 
     id: int
@@ -33,7 +33,7 @@ class Token(Struct):
 class TokenPage(Struct):
     """A page of tokens, newest first."""
 
-    items: list[Token]
+    items: list[TokenOut]
     next: str | None
     seq: int
 
@@ -50,7 +50,7 @@ class TokenIn(Struct):
     agent: Annotated[str, Meta(min_length=1, max_length=64)] | None = None
 
 
-class Minted(Struct):
+class NewTokenOut(Struct):
     """A new token; `token` is its text, which is returned only once."""
 
     id: int

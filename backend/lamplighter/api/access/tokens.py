@@ -10,12 +10,12 @@ from starlette.responses import Response
 from lamplighter.api import common_shapes, params
 from lamplighter.api.access import shapes
 from lamplighter.api.access.callers import caller_of
-from lamplighter.api.access.login import send_away
-from lamplighter.api.context import door
+from lamplighter.api.access.login import recheck_streams
+from lamplighter.api.context import api_context
 from lamplighter.api.responses import answer, page
-from lamplighter.domain.access.access import checked_name, checked_scopes, covers
-from lamplighter.domain.clients.agent import checked_agent
-from lamplighter.domain.errors import Wrong, wrong_of
+from lamplighter.domain.access.access import covers, validate_scopes, validate_token_name
+from lamplighter.domain.clients.agent import validate_agent_name
+from lamplighter.domain.errors import InvalidField, collect_errors
 from lamplighter.formats import serialize
 from lamplighter.repository import reading
 from lamplighter.repository.access import tokens
@@ -25,18 +25,18 @@ from lamplighter.usecases.access import access
 
 async def index(request: Request) -> Response:
     """GET /api/v1/tokens."""
-    here, wanted = door(request), params.query(request, common_shapes.PageQuery)
+    here, wanted = api_context(request), params.query(request, common_shapes.PageQuery)
     position = params.position(wanted.cursor)
     async with reading(here.db):
         found = await tokens.page(here.db, limit=wanted.limit, position=position)
-        seq = await changes.last(here.db)
+        seq = await changes.last_seq(here.db)
     return page(request, [serialize.token(token) for token in found.items], found.position, seq)
 
 
 async def create(request: Request) -> Response:
     """POST /api/v1/tokens: nobody gives away what they do not hold."""
-    here, given = door(request), await params.body(request, shapes.TokenIn, _rules)
-    scopes = checked_scopes(given.scopes)
+    here, given = api_context(request), await params.body(request, shapes.TokenIn, _rules)
+    scopes = validate_scopes(given.scopes)
     caller, agent = caller_of(request), given.agent
     if not covers(caller.scopes, scopes):
         raise HTTPException(403, "You may not make a token that may do more than you may.")
@@ -50,14 +50,14 @@ async def create(request: Request) -> Response:
 
 async def revoke(request: Request) -> Response:
     """DELETE /api/v1/tokens/{id}."""
-    here = door(request)
+    here = api_context(request)
     await access.revoke(here.db, params.number(request), now=here.now())
-    send_away(request)
+    recheck_streams(request)
     return Response(status_code=204)
 
 
-def _rules(values: Mapping[str, Any]) -> list[Wrong]:
-    wrong = wrong_of(lambda: checked_scopes(values["scopes"])) if "scopes" in values else []
+def _rules(values: Mapping[str, Any]) -> list[InvalidField]:
+    wrong = collect_errors(lambda: validate_scopes(values["scopes"])) if "scopes" in values else []
     if isinstance(agent := values.get("agent"), str):
-        wrong += wrong_of(lambda: checked_agent(agent))
-    return wrong + wrong_of(lambda: checked_name(values.get("name", "")))
+        wrong += collect_errors(lambda: validate_agent_name(agent))
+    return wrong + collect_errors(lambda: validate_token_name(values.get("name", "")))

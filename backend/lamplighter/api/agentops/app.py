@@ -15,10 +15,10 @@ from starlette.routing import BaseRoute, Route
 from starlette.types import Scope
 
 from lamplighter.api.access.callers import Callers
-from lamplighter.api.agentops.contract import Desk
+from lamplighter.api.agentops.contract import MemoryServiceContext
 from lamplighter.api.agentops.openapi import DOCUMENT, openapi
-from lamplighter.api.agentops.routes import PREFIX, below, entries_at, routes
-from lamplighter.api.request_log import Observed
+from lamplighter.api.agentops.routes import PREFIX, is_contract_path, operations_at, routes
+from lamplighter.api.request_log import RequestLog
 from lamplighter.api.responses import answer, problem
 from lamplighter.domain.access.access import Caller
 from lamplighter.repository.store.driver import Error, OperationalError
@@ -26,24 +26,24 @@ from lamplighter.usecases.clients import client_sessions
 
 logger = logging.getLogger(__name__)
 
-ANYBODY: Final = Caller(kind="token", id=0, name="this machine", scopes=("knowledge:write",))
+ANONYMOUS: Final = Caller(kind="token", id=0, name="this machine", scopes=("knowledge:write",))
 """Who asks on this machine without a token: what is removed for good takes one."""
 
-ELSEWHERE: Final = ("cross-site", "same-site")
+CROSS_SITES: Final = ("cross-site", "same-site")
 SWEEP_SECONDS: Final = 3_600.0
 
-Opening = Callable[[], AbstractAsyncContextManager[Desk]]
-Stopped = Callable[[Scope, Headers], Awaitable[Response | None]]
+OpenContext = Callable[[], AbstractAsyncContextManager[MemoryServiceContext]]
+AccessCheck = Callable[[Scope, Headers], Awaitable[Response | None]]
 
 
-def mounted() -> list[BaseRoute]:
+def mounted_routes() -> list[BaseRoute]:
     """Return the routes of the web process: strict, below /agentops."""
     told = openapi(prefix=PREFIX, strict=True, tokens=True)
     return [Route(f"{PREFIX}{DOCUMENT}", _document(told)), *routes(PREFIX, strict=True)]
 
 
 def create_app(
-    opening: Opening, *, strict: bool, tokens: bool, hosts: tuple[str, ...] = ()
+    opening: OpenContext, *, strict: bool, tokens: bool, hosts: tuple[str, ...] = ()
 ) -> Starlette:
     """Make the memory service: the contract at the root, and strictly below /agentops.
 
@@ -73,8 +73,8 @@ def create_app(
             *routes("", strict=strict),
         ],
         middleware=[
-            Middleware(Observed),
-            Middleware(Guard, hosts=hosts, stopped=_stopped(tokens), theirs=lambda path: True),
+            Middleware(RequestLog),
+            Middleware(Guard, hosts=hosts, stopped=_access_check(tokens), theirs=lambda path: True),
         ],
         lifespan=lifespan,
     )
@@ -87,14 +87,16 @@ def _document(told: dict[str, object]) -> Callable[[Request], Awaitable[Response
     return document
 
 
-def _stopped(tokens: bool) -> Stopped:
+def _access_check(tokens: bool) -> AccessCheck:
     async def stopped(scope: Scope, headers: Headers) -> Response | None:
-        path = scope["path"].removeprefix(PREFIX) if below(scope["path"]) else scope["path"]
-        if headers.get("sec-fetch-site") in ELSEWHERE:
+        path = (
+            scope["path"].removeprefix(PREFIX) if is_contract_path(scope["path"]) else scope["path"]
+        )
+        if headers.get("sec-fetch-site") in CROSS_SITES:
             return problem(403, "A page of another site may not ask this service.")
         if path == DOCUMENT:
             return None
-        entries = entries_at(path)
+        entries = operations_at(path)
         if entries is None:
             return problem(404, f"There is nothing at {scope['path']}.")
         if all(each.scope is None for each in entries.values()):
@@ -115,7 +117,7 @@ def _stopped(tokens: bool) -> Stopped:
 async def _caller(scope: Scope, headers: Headers, tokens: bool) -> Caller | Response:
     """Return who asks; a token that is shown and lets nobody in is nobody anywhere."""
     if not tokens and "authorization" not in headers:
-        return ANYBODY
+        return ANONYMOUS
     callers: Callers = scope["app"].state.callers
     scheme, _, words = headers.get("authorization", "").partition(" ")
     try:
@@ -129,11 +131,11 @@ async def _caller(scope: Scope, headers: Headers, tokens: bool) -> Caller | Resp
     return caller
 
 
-async def _sweep(desk: Desk) -> None:
+async def _sweep(desk: MemoryServiceContext) -> None:
     """Close the sessions whose clients fell silent, every hour; a supervisor may do it too."""
     while True:
         try:
-            await client_sessions.close_silent(desk.db, now=desk.now())
+            await client_sessions.close_inactive(desk.db, now=desk.now())
         except (OperationalError, TimeoutError) as error:
             logger.info("Silent sessions could not be closed: %s", error)
         except Exception:

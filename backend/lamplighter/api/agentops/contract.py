@@ -11,23 +11,23 @@ import msgspec
 from starlette.requests import Request
 
 from lamplighter.api.access.callers import caller_of
-from lamplighter.api.op import Ask
-from lamplighter.domain.clients.agent import Agent, kept_here
-from lamplighter.domain.clients.agent import agent_of as named
-from lamplighter.domain.project import project_of
-from lamplighter.domain.search.search import Near
+from lamplighter.api.op import Handler
+from lamplighter.domain.clients.agent import Agent, require_local
+from lamplighter.domain.clients.agent import find_agent as named
+from lamplighter.domain.project import normalize_project
+from lamplighter.domain.search.search import SemanticIndex
 from lamplighter.domain.secrets.redact import Redactor
-from lamplighter.domain.sessions.session import OUTSIDE, Session
+from lamplighter.domain.sessions.session import MANUAL_SAVE_PREFIX, Session
 from lamplighter.domain.text import one_line
 from lamplighter.repository import Database
 from lamplighter.usecases.clients import client_sessions
-from lamplighter.usecases.clients.client_sessions import Opening
+from lamplighter.usecases.clients.client_sessions import NewSession
 
 DEFAULT_PROJECT: Final = "default"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Desk:
+class MemoryServiceContext:
     """What the contract works with."""
 
     db: Database
@@ -35,11 +35,11 @@ class Desk:
     redact: Redactor
     window: timedelta
     agents: tuple[Agent, ...] = ()
-    near: Near | None = None
+    near: SemanticIndex | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
+class AgentOpsOperation:
     """One thing that can be asked by this contract; `needs` is wanted where it is strict.
 
     `many` says that what comes back is a list of `gives`. Where the two services of
@@ -49,7 +49,7 @@ class Entry:
     method: str
     path: str
     scope: str | None
-    ask: Ask
+    ask: Handler
     about: str
     gives: Any
     status: int = 200
@@ -62,9 +62,9 @@ class Entry:
     problems: tuple[int, ...] = ()
 
 
-def desk(request: Request) -> Desk:
+def service_context(request: Request) -> MemoryServiceContext:
     """Return what a request works with."""
-    found: Desk = request.app.state.desk
+    found: MemoryServiceContext = request.app.state.desk
     return found
 
 
@@ -76,10 +76,10 @@ def is_strict(request: Request) -> bool:
 def agent_of(request: Request) -> Agent | None:
     """Return the agent whose token is shown; raises Conflict where its knowledge is not here."""
     name = caller_of(request).agent
-    return None if name is None else kept_here(named(desk(request).agents, name))
+    return None if name is None else require_local(named(service_context(request).agents, name))
 
 
-def asker(request: Request) -> str:
+def caller_name(request: Request) -> str:
     """Return who asks, in words, and from where where that is not this machine."""
     who, host = caller_of(request).words, request.client.host if request.client else ""
     with suppress(ValueError):
@@ -92,8 +92,8 @@ def project_in(request: Request, given: str | None) -> str | None:
     """Return the project that is asked for: an agent's own, whatever it says; None for all."""
     agent = agent_of(request)
     if agent is not None:
-        return project_of(agent.reads)
-    return project_of(one_line(given or "")) or None
+        return normalize_project(agent.reads)
+    return normalize_project(one_line(given or "")) or None
 
 
 async def session_of(request: Request, given: str | None, project: str | None) -> Session:
@@ -101,10 +101,10 @@ async def session_of(request: Request, given: str | None, project: str | None) -
 
     Without a name it is the one that a project has for what is said outside of any.
     """
-    here, agent = desk(request), agent_of(request)
+    here, agent = service_context(request), agent_of(request)
     asked = project_in(request, project)
-    name = one_line(given or "") or f"{OUTSIDE}{asked or DEFAULT_PROJECT}"
-    opening = Opening(
+    name = one_line(given or "") or f"{MANUAL_SAVE_PREFIX}{asked or DEFAULT_PROJECT}"
+    opening = NewSession(
         external_id=name,
         project=asked or DEFAULT_PROJECT,
         agent=None if agent is None else agent.name,

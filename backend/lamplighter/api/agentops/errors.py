@@ -9,24 +9,24 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
-from lamplighter.api.op import Ask
-from lamplighter.api.responses import answer, titled
-from lamplighter.domain.errors import Conflict, Invalid, LamplighterError, NotFound, Wrong
+from lamplighter.api.op import Handler
+from lamplighter.api.responses import answer, status_title
+from lamplighter.domain.errors import Conflict, Invalid, InvalidField, LamplighterError, NotFound
 from lamplighter.repository.store.driver import OperationalError, disk_is_full
 
 logger = logging.getLogger(__name__)
 
-THEIRS: Final = {"observation": "content", "category": "type", "external_id": "id"}
+FIELD_NAMES: Final = {"observation": "content", "category": "type", "external_id": "id"}
 """Our names of fields, as this contract calls them."""
 
-FULL: Final = "There is no space left where the database is kept. Nothing was changed."
-LOCKED: Final = "The database cannot be used now. Nothing was changed; try again."
-FAILED: Final = "Something failed here; the log says what."
+DISK_FULL: Final = "There is no space left where the database is kept. Nothing was changed."
+DATABASE_LOCKED: Final = "The database cannot be used now. Nothing was changed; try again."
+INTERNAL_ERROR: Final = "Something failed here; the log says what."
 STATUSES: Final = {413: 400, 422: 400}
 """Both services that this contract is of answer 400 to what is too large or invalid."""
 
 
-def in_their_form(ask: Ask) -> Ask:
+def with_contract_errors(ask: Handler) -> Handler:
     """Return what answers as `ask` does, but to what goes wrong in the form of this contract."""
 
     async def asked(request: Request) -> Response:
@@ -35,18 +35,20 @@ def in_their_form(ask: Ask) -> Ask:
         except HTTPException as error:
             return failure(error.status_code, error.detail, headers=error.headers)
         except LamplighterError as error:
-            return _told(error)
+            return _domain_failure(error)
         except (OperationalError, TimeoutError) as error:
             logger.warning("The database could not be used for %s: %s", request.url.path, error)
             full = disk_is_full(error)
             return (
-                failure(507, FULL) if full else failure(503, LOCKED, headers={"Retry-After": "2"})
+                failure(507, DISK_FULL)
+                if full
+                else failure(503, DATABASE_LOCKED, headers={"Retry-After": "2"})
             )
         except ClientDisconnect:
             raise  # the guard knows what to do
         except Exception as error:
             logger.error("%s %s failed", request.method, request.url.path, exc_info=error)
-            return failure(500, FAILED)
+            return failure(500, INTERNAL_ERROR)
 
     return asked
 
@@ -55,18 +57,18 @@ def failure(
     status: int,
     detail: str,
     *,
-    wrong: Sequence[Wrong] = (),
+    wrong: Sequence[InvalidField] = (),
     headers: Mapping[str, str] | None = None,
     **more: Any,
 ) -> Response:
     """Answer with what went wrong."""
     status = STATUSES.get(status, status)
-    named = [{"field": THEIRS.get(w.field, w.field), "message": w.message} for w in wrong]
+    named = [{"field": FIELD_NAMES.get(w.field, w.field), "message": w.message} for w in wrong]
     said = "; ".join(f"{each['field']} {each['message']}" for each in named)
     words = f"validation failed: {said}" if named else detail
     body = {
         "error": words,
-        "title": titled(status),
+        "title": status_title(status),
         "status": status,
         "detail": words,
         "errors": named,
@@ -75,7 +77,7 @@ def failure(
     return answer(body, status, headers=headers)
 
 
-def theirs(problem: Response) -> Response:
+def translate_problem(problem: Response) -> Response:
     """Return a problem of ours as this contract tells it."""
     told = msgspec.json.decode(problem.body)
     kept = {
@@ -86,7 +88,7 @@ def theirs(problem: Response) -> Response:
     return failure(problem.status_code, told["detail"] or told["title"], headers=kept)
 
 
-def _told(error: LamplighterError) -> Response:
+def _domain_failure(error: LamplighterError) -> Response:
     if isinstance(error, Invalid):
         return failure(400, str(error), wrong=error.wrong)
     if isinstance(error, NotFound):

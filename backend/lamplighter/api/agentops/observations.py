@@ -9,10 +9,10 @@ from starlette.responses import Response
 from lamplighter.api.agentops import rows
 from lamplighter.api.agentops.contract import (
     agent_of,
-    asker,
-    desk,
+    caller_name,
     is_strict,
     project_in,
+    service_context,
     session_of,
 )
 from lamplighter.api.agentops.params import (
@@ -23,18 +23,18 @@ from lamplighter.api.agentops.params import (
     ProjectQuery,
     TimelineQuery,
     body,
-    for_good,
-    limited,
+    check_required,
+    clamp_limit,
+    is_permanent,
     number,
     query,
-    required,
 )
 from lamplighter.api.responses import answer
-from lamplighter.domain.errors import Invalid, NotFound, Wrong
-from lamplighter.domain.memory.knowledge import Timeline
+from lamplighter.domain.errors import Invalid, InvalidField, NotFound
+from lamplighter.domain.memory.knowledge import MemoryTimeline
 from lamplighter.domain.memory.memory import Candidate, Edit, Memory, Source
 from lamplighter.domain.sessions.session import Session
-from lamplighter.domain.text import one_line, shortened
+from lamplighter.domain.text import one_line, shorten
 from lamplighter.repository import reading
 from lamplighter.repository.clients import client_prompts, client_sessions
 from lamplighter.repository.clients import projects as known
@@ -45,24 +45,24 @@ from lamplighter.usecases.memory import knowledge
 
 RECENT: Final = 20
 TITLE_CHARS: Final = 80
-NEEDS: Final = ("session_id", "type", "title", "content", "project")
+REQUIRED_FIELDS: Final = ("session_id", "type", "title", "content", "project")
 SORTS: Final = ("", "created_at:desc")
 
 
 async def create(request: Request) -> Response:
     """POST /observations."""
-    here = desk(request)
+    here = service_context(request)
     _check_saves(request)
-    given = await body(request, ObservationIn, NEEDS if is_strict(request) else ())
-    required(content=given.content)
+    given = await body(request, ObservationIn, REQUIRED_FIELDS if is_strict(request) else ())
+    check_required(content=given.content)
     session = await session_of(request, given.session_id, given.project)
-    kept = await knowledge.keep(
+    kept = await knowledge.save(
         here.db,
         _candidate(request, given, session),
         now=here.now(),
         redact=here.redact,
         window=here.window,
-        by=asker(request),
+        by=caller_name(request),
     )
     saved = {
         "id": kept.memory.id,
@@ -76,7 +76,7 @@ async def create(request: Request) -> Response:
 
 async def capture(request: Request) -> Response:
     """POST /observations/passive."""
-    here = desk(request)
+    here = service_context(request)
     _check_saves(request)
     given = await body(request, PassiveIn, ("session_id",) if is_strict(request) else ())
     session = await session_of(request, given.session_id, given.project)
@@ -88,7 +88,7 @@ async def capture(request: Request) -> Response:
         now=here.now(),
         redact=here.redact,
         source_ref=_reference(given.source),
-        by=asker(request),
+        by=caller_name(request),
     )
     return answer(
         {
@@ -101,11 +101,11 @@ async def capture(request: Request) -> Response:
 
 async def recent(request: Request) -> Response:
     """GET /observations/recent, and /observations."""
-    here, wanted = desk(request), query(request, ListQuery)
+    here, wanted = service_context(request), query(request, ListQuery)
     if wanted.sort not in SORTS:
-        raise Invalid(Wrong("sort", f"is not {SORTS[-1]}"))
-    kind, scope = rows.folded(wanted.type), rows.folded(wanted.scope)
-    said = rows.tagged((), kind=kind or next(iter(rows.KNOWN)), scope=scope)
+        raise Invalid(InvalidField("sort", f"is not {SORTS[-1]}"))
+    kind, scope = rows.normalize_word(wanted.type), rows.normalize_word(wanted.scope)
+    said = rows.add_type_tags((), kind=kind or next(iter(rows.CATEGORIES)), scope=scope)
     async with reading(here.db):
         found = await observations.newest(
             here.db,
@@ -113,49 +113,56 @@ async def recent(request: Request) -> Response:
             category=rows.category_of(kind).value if kind else None,
             scope=rows.scope_of(scope) if scope else None,
             tags=said,
-            without=[rows.TYPE] if kind in rows.KNOWN else [],
-            limit=limited(wanted.limit, RECENT),
+            without=[rows.TYPE] if kind in rows.CATEGORIES else [],
+            limit=clamp_limit(wanted.limit, RECENT),
         )
-        found = [each for each in found if rows.fits(each, kind=kind, scope=scope)]
+        found = [each for each in found if rows.matches_type(each, kind=kind, scope=scope)]
         return answer(await rows.observations(here.db, found))
 
 
 async def show(request: Request) -> Response:
     """GET /observations/{id}."""
-    here = desk(request)
-    memory = await _held(request, to_read=True)
-    await exposures.count(here.db, [memory.id], here.now())
-    return await _shown(request, memory)
+    here = service_context(request)
+    memory = await _get_memory(request, to_read=True)
+    await exposures.record_access(here.db, [memory.id], here.now())
+    return await _answer_memory(request, memory)
 
 
 async def edit(request: Request) -> Response:
     """PATCH /observations/{id}."""
-    here, memory = desk(request), await _held(request)
+    here, memory = service_context(request), await _get_memory(request)
     given = await body(request, ObservationEdit)
     if given == ObservationEdit():
-        raise Invalid(Wrong("body", "has to say at least one field"))
+        raise Invalid(InvalidField("body", "has to say at least one field"))
     if given.project is not None and project_in(request, given.project) != memory.project:
-        raise Invalid(Wrong("project", "is moved as a whole: POST /projects/migrate"))
+        raise Invalid(InvalidField("project", "is moved as a whole: POST /projects/migrate"))
     changed = await knowledge.correct(
         here.db,
         memory.id,
         _edit(memory, given),
         now=here.now(),
         redact=here.redact,
-        by=asker(request),
+        by=caller_name(request),
     )
-    return await _shown(request, changed)
+    return await _answer_memory(request, changed)
 
 
 async def delete(request: Request) -> Response:
     """DELETE /observations/{id}; with `hard` for good."""
-    here, hard, number_, by = desk(request), for_good(request), number(request), asker(request)
+    here, hard, number_, by = (
+        service_context(request),
+        is_permanent(request),
+        number(request),
+        caller_name(request),
+    )
     if not hard:
-        await knowledge.forget(here.db, (await _held(request)).id, now=here.now(), by=by)
+        await knowledge.withdraw_memory(
+            here.db, (await _get_memory(request)).id, now=here.now(), by=by
+        )
     elif project_in(request, None) is None:
         await knowledge.remove(here.db, number_, now=here.now(), by=by)  # a forgotten one too
     else:
-        await knowledge.remove(here.db, (await _held(request)).id, now=here.now(), by=by)
+        await knowledge.remove(here.db, (await _get_memory(request)).id, now=here.now(), by=by)
     if is_strict(request):
         return Response(status_code=204)
     return answer({"id": number_, "status": "deleted", "hard_delete": hard})
@@ -178,7 +185,7 @@ def _candidate(request: Request, given: ObservationIn, session: Session) -> Cand
         source=Source.CLIENT,
         source_ref=_reference(given.tool_name),
         title=(given.title or "").strip(),
-        tags=rows.tagged(given.tags or (), kind=kind, scope=given.scope or ""),
+        tags=rows.add_type_tags(given.tags or (), kind=kind, scope=given.scope or ""),
         project=project_in(request, given.project) or session.project,
         scope=rows.scope_of(given.scope or ""),
         topic_key=given.topic_key or None,
@@ -187,21 +194,21 @@ def _candidate(request: Request, given: ObservationIn, session: Session) -> Cand
 
 def _edit(memory: Memory, given: ObservationEdit) -> Edit:
     kind = given.type or rows.type_of(memory)
-    scope = given.scope or rows.scope_said(memory)
+    scope = given.scope or rows.scope_of_memory(memory)
     tags = rows.tags_of(memory) if given.tags is None else given.tags
     return Edit(
         observation=given.content,
         category=rows.category_of(kind) if given.type else None,
         title=given.title,
-        tags=rows.tagged(tags, kind=kind, scope=scope),
+        tags=rows.add_type_tags(tags, kind=kind, scope=scope),
         scope=rows.scope_of(scope) if given.scope else None,
         topic_key=given.topic_key,
     )
 
 
-async def _held(request: Request, *, to_read: bool = False) -> Memory:
+async def _get_memory(request: Request, *, to_read: bool = False) -> Memory:
     """Return the memory of the path as its caller may see or change it; raises NotFound."""
-    here, project = desk(request), project_in(request, None)
+    here, project = service_context(request), project_in(request, None)
     async with reading(here.db):
         memory = await knowledge.get(here.db, number(request))
     if project in (None, memory.project) or (to_read and memory.scope == rows.GLOBAL):
@@ -209,39 +216,45 @@ async def _held(request: Request, *, to_read: bool = False) -> Memory:
     raise NotFound(f"There is no observation {memory.id}.")
 
 
-async def _shown(request: Request, memory: Memory) -> Response:
-    [shown] = await rows.observations(desk(request).db, [memory])
+async def _answer_memory(request: Request, memory: Memory) -> Response:
+    [shown] = await rows.observations(service_context(request).db, [memory])
     return answer(shown)
 
 
 def _reference(said: str | None) -> str | None:
-    return shortened(one_line(said or ""), TITLE_CHARS) or None
+    return shorten(one_line(said or ""), TITLE_CHARS) or None
 
 
 AGENTOPS: Final = 3
 ENGRAM: Final = 5
-MOST: Final = 100
+MAX_DISTANCE: Final = 100
 
 
 async def timeline(request: Request) -> Response:
     """GET /timeline: a list on the strict mount, before and after apart on the other."""
-    here, wanted, strict = desk(request), query(request, TimelineQuery), is_strict(request)
+    here, wanted, strict = (
+        service_context(request),
+        query(request, TimelineQuery),
+        is_strict(request),
+    )
     if wanted.observation_id is None:
-        raise Invalid(Wrong("observation_id", "is required"))
+        raise Invalid(InvalidField("observation_id", "is required"))
     usual = AGENTOPS if strict else ENGRAM
     found = await knowledge.timeline(
         here.db,
         wanted.observation_id,
-        before=_far(wanted.before, usual),
-        after=_far(wanted.after, usual),
+        before=_distance(wanted.before, usual),
+        after=_distance(wanted.after, usual),
     )
-    found = _own(found, project_in(request, None))
-    return answer(await (_as_list(request, found) if strict else _apart(request, found)))
+    found = _filter_project(found, project_in(request, None))
+    return answer(
+        await (_timeline_list(request, found) if strict else _timeline_object(request, found))
+    )
 
 
 async def stats(request: Request) -> Response:
     """GET /stats."""
-    here, wanted = desk(request), query(request, ProjectQuery)
+    here, wanted = service_context(request), query(request, ProjectQuery)
     project = project_in(request, wanted.project)
     async with reading(here.db):
         every = await known.stats(here.db)
@@ -262,11 +275,11 @@ async def stats(request: Request) -> Response:
     )
 
 
-def _far(given: int | None, usual: int) -> int:
-    return 0 if given == 0 else limited(given, usual, MOST)
+def _distance(given: int | None, usual: int) -> int:
+    return 0 if given == 0 else clamp_limit(given, usual, MAX_DISTANCE)
 
 
-def _own(found: Timeline, project: str | None) -> Timeline:
+def _filter_project(found: MemoryTimeline, project: str | None) -> MemoryTimeline:
     """Return a timeline without what is another project's than the caller's."""
     if project is None:
         return found
@@ -274,10 +287,10 @@ def _own(found: Timeline, project: str | None) -> Timeline:
         raise NotFound(f"There is no observation {found.focus.id}.")
     before = tuple(each for each in found.before if each.project == project)
     after = tuple(each for each in found.after if each.project == project)
-    return Timeline(before, found.focus, after)
+    return MemoryTimeline(before, found.focus, after)
 
 
-async def _as_list(request: Request, found: Timeline) -> list[dict[str, Any]]:
+async def _timeline_list(request: Request, found: MemoryTimeline) -> list[dict[str, Any]]:
     return [
         *await _entries(request, found.before),
         *await _entries(request, [found.focus], focus=True),
@@ -285,8 +298,8 @@ async def _as_list(request: Request, found: Timeline) -> list[dict[str, Any]]:
     ]
 
 
-async def _apart(request: Request, found: Timeline) -> dict[str, Any]:
-    here = desk(request)
+async def _timeline_object(request: Request, found: MemoryTimeline) -> dict[str, Any]:
+    here = service_context(request)
     [focus] = await rows.observations(here.db, [found.focus])
     number = found.focus.session_id
     session = None if number is None else await sessions.get(here.db, number)
@@ -302,5 +315,5 @@ async def _apart(request: Request, found: Timeline) -> dict[str, Any]:
 
 async def _entries(request: Request, memories: Any, *, focus: bool = False) -> list[dict[str, Any]]:
     shown: list[Memory] = list(memories)
-    found = await rows.observations(desk(request).db, shown)
+    found = await rows.observations(service_context(request).db, shown)
     return [{**each, "is_focus": focus} for each in found]

@@ -8,8 +8,8 @@ import msgspec
 
 from lamplighter import __version__
 from lamplighter.api.agentops import shapes
-from lamplighter.api.agentops.contract import Entry
-from lamplighter.api.agentops.routes import ENTRIES
+from lamplighter.api.agentops.contract import AgentOpsOperation
+from lamplighter.api.agentops.routes import OPERATIONS
 
 DOCUMENT: Final = "/openapi.json"
 _REF: Final = "#/components/schemas/{name}"
@@ -29,17 +29,19 @@ def openapi(*, prefix: str, strict: bool, tokens: bool) -> dict[str, Any]:
     """Return the description of a mount; `tokens` says that it wants one."""
     given = [
         form
-        for each in ENTRIES
+        for each in OPERATIONS
         for form in (each.body, each.query, each.gives, each.gives_lenient)
         if form
     ]
-    kinds = list(dict.fromkeys([*given, shapes.Failure]))
+    kinds = list(dict.fromkeys([*given, shapes.AgentOpsFailure]))
     _, components = msgspec.json.schema_components(kinds, ref_template=_REF)
-    for each in ENTRIES if strict else ():
+    for each in OPERATIONS if strict else ():
         if each.body and each.needs:
-            components[each.body.__name__] = _needing(components[each.body.__name__], each.needs)
+            components[each.body.__name__] = _with_required(
+                components[each.body.__name__], each.needs
+            )
     paths: dict[str, dict[str, Any]] = {}
-    for each in ENTRIES:
+    for each in OPERATIONS:
         path = prefix + each.path.replace(":path", "")
         known = paths.setdefault(path, {})
         known[each.method.lower()] = _operation(each, components, strict=strict, tokens=tokens)
@@ -55,7 +57,7 @@ def openapi(*, prefix: str, strict: bool, tokens: bool) -> dict[str, Any]:
     }
 
 
-def _needing(schema: dict[str, Any], needs: tuple[str, ...]) -> dict[str, Any]:
+def _with_required(schema: dict[str, Any], needs: tuple[str, ...]) -> dict[str, Any]:
     """Return the schema of a body with what the strict mount wants: there, and not blank."""
     properties = dict(schema["properties"])
     for name in needs:
@@ -65,7 +67,7 @@ def _needing(schema: dict[str, Any], needs: tuple[str, ...]) -> dict[str, Any]:
 
 
 def _operation(
-    each: Entry, components: dict[str, Any], *, strict: bool, tokens: bool
+    each: AgentOpsOperation, components: dict[str, Any], *, strict: bool, tokens: bool
 ) -> dict[str, Any]:
     words = re.sub("[^a-zA-Z]+", "_", each.path.replace(":path", ""))
     found: dict[str, Any] = {
@@ -82,7 +84,7 @@ def _operation(
     return found
 
 
-def _parameters(each: Entry, components: dict[str, Any]) -> list[dict[str, Any]]:
+def _parameters(each: AgentOpsOperation, components: dict[str, Any]) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = []
     for name, path in _PART.findall(each.path):
         text = {"type": "string", "minLength": 1, "maxLength": 200}
@@ -95,7 +97,7 @@ def _parameters(each: Entry, components: dict[str, Any]) -> list[dict[str, Any]]
     return found
 
 
-def _responses(each: Entry, *, strict: bool, tokens: bool) -> dict[str, Any]:
+def _responses(each: AgentOpsOperation, *, strict: bool, tokens: bool) -> dict[str, Any]:
     gives = each.gives if strict or each.gives_lenient is None else each.gives_lenient
     status = each.status if strict or each.status_lenient is None else each.status_lenient
     good: dict[str, Any] = {"description": each.about}

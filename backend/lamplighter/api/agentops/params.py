@@ -12,8 +12,8 @@ from starlette.requests import Request
 
 from lamplighter.api.access.callers import caller_of
 from lamplighter.api.agentops.contract import is_strict
-from lamplighter.api.messages import in_words
-from lamplighter.domain.errors import Invalid, Wrong
+from lamplighter.api.messages import explain_error
+from lamplighter.domain.errors import Invalid, InvalidField
 from lamplighter.domain.project import PROJECT_CHARS
 
 Title = Annotated[str, Meta(max_length=500)]
@@ -27,7 +27,7 @@ Tags = Annotated[list[Tag], Meta(max_length=20)]
 SessionId = Annotated[str, Meta(max_length=200)]
 
 
-class SessionIn(Struct):
+class AgentOpsSessionIn(Struct):
     """A session that begins."""
 
     id: SessionId | None = None
@@ -125,7 +125,7 @@ class ListQuery(Struct):
     sort: str = ""
 
 
-class SearchQuery(Struct):
+class AgentOpsSearchQuery(Struct):
     """What is looked for."""
 
     q: str = ""
@@ -135,7 +135,7 @@ class SearchQuery(Struct):
     limit: int = 0
 
 
-class ContextQuery(Struct):
+class AgentOpsContextQuery(Struct):
     """What a client is about to do."""
 
     project: str = ""
@@ -166,7 +166,7 @@ class DeleteQuery(Struct):
     hard: bool = False
 
 
-class PlaceQuery(Struct):
+class DirectoryQuery(Struct):
     """In which directory a client works."""
 
     cwd: str = ""
@@ -174,11 +174,11 @@ class PlaceQuery(Struct):
 
 S = TypeVar("S", bound=msgspec.Struct)
 
-CUTS: Final = {"title": 500, "content": 50_000}
-CUT: Final = "... [truncated]"
-MOST: Final = 1_000
+MAX_CHARS: Final = {"title": 500, "content": 50_000}
+TRUNCATED: Final = "... [truncated]"
+MAX_LIMIT: Final = 1_000
 DIGITS: Final = 18
-REMOVES: Final = "memories:write"
+DELETE_SCOPE: Final = "memories:write"
 JSON: Final = "application/json"
 PAGES: Final = ("origin", "referer", "cookie", "sec-fetch-site")
 """What a browser says of the page that asks; a program says none of it."""
@@ -196,16 +196,16 @@ async def body(request: Request, form: type[S], needs: tuple[str, ...] = ()) -> 
     415, 400, or Invalid with every wrong field; `needs` are wanted on the strict mount,
     `always` on both. The lenient one cuts what is too long.
     """
-    given = await decoded(request)
+    given = await decode_body(request)
     fields = {field.encode_name: field.type for field in msgspec.structs.fields(form)}
     found = {name: given[name] for name in fields if given.get(name) is not None}
     if not is_strict(request):
         found = {name: _cut(name, value) for name, value in found.items()}
-    wrong = [Wrong(name, "is required") for name in needs if _blank(found.get(name))]
+    wrong = [InvalidField(name, "is required") for name in needs if _blank(found.get(name))]
     return _read(form, found, wrong)
 
 
-async def decoded(request: Request) -> dict[str, Any]:
+async def decode_body(request: Request) -> dict[str, Any]:
     """Return the JSON object of a body, an empty one for no body at all.
 
     A program need not say that it is JSON, as theirs does not ask; a page has to, for
@@ -238,12 +238,12 @@ def query(request: Request, form: type[S]) -> S:
     return form(**values)
 
 
-def for_good(request: Request) -> bool:
+def is_permanent(request: Request) -> bool:
     """Whether something is to be removed for good; raises 403 for who may not."""
     if not query(request, DeleteQuery).hard:
         return False
-    if not caller_of(request).may(REMOVES):
-        raise HTTPException(403, f"To remove it for good needs a token with {REMOVES}.")
+    if not caller_of(request).may(DELETE_SCOPE):
+        raise HTTPException(403, f"To remove it for good needs a token with {DELETE_SCOPE}.")
     return True
 
 
@@ -257,14 +257,14 @@ def number(request: Request) -> int:
     return int(given)
 
 
-def limited(given: int | None, usual: int, most: int = MOST) -> int:
+def clamp_limit(given: int | None, usual: int, most: int = MAX_LIMIT) -> int:
     """Return how many are wanted: the usual number for none, and never very many."""
     return usual if given is None or given < 1 else min(given, most)
 
 
-def required(**given: str | None) -> None:
+def check_required(**given: str | None) -> None:
     """See to what no mount can do without; raises Invalid naming all that is missing."""
-    wrong = [Wrong(name, "is required") for name, value in given.items() if _blank(value)]
+    wrong = [InvalidField(name, "is required") for name, value in given.items() if _blank(value)]
     if wrong:
         raise Invalid(*wrong)
 
@@ -276,11 +276,11 @@ def _json(content: bytes) -> Any:
         raise HTTPException(400, "invalid JSON: nested too deeply") from error
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         with suppress(msgspec.DecodeError, RecursionError):
-            return msgspec.json.decode(_whole(content))
+            return msgspec.json.decode(_replace_surrogates(content))
         raise HTTPException(400, f"invalid JSON: {error}") from error
 
 
-def _whole(content: bytes) -> str:
+def _replace_surrogates(content: bytes) -> str:
     """Return JSON in which what is no character is one: texts are cut amid an emoji.
 
     Bytes that are no UTF-8, and halves of a pair of surrogates.
@@ -289,7 +289,7 @@ def _whole(content: bytes) -> str:
     return _ESCAPED.sub(lambda found: r"\ufffd" if found["half"] else found[0], text)
 
 
-def _read(form: type[S], given: Mapping[str, Any], wrong: list[Wrong]) -> S:
+def _read(form: type[S], given: Mapping[str, Any], wrong: list[InvalidField]) -> S:
     values: dict[str, Any] = {}
     for field in msgspec.structs.fields(form):
         if field.encode_name not in given:
@@ -297,7 +297,7 @@ def _read(form: type[S], given: Mapping[str, Any], wrong: list[Wrong]) -> S:
         try:
             values[field.name] = msgspec.convert(given[field.encode_name], field.type, strict=True)
         except msgspec.ValidationError as error:
-            wrong.append(Wrong(field.encode_name, in_words(str(error), field.type)))
+            wrong.append(InvalidField(field.encode_name, explain_error(str(error), field.type)))
     if wrong:
         raise Invalid(*wrong)
     return form(**values)
@@ -308,7 +308,7 @@ def _blank(value: Any) -> bool:
 
 
 def _cut(name: str, value: Any) -> Any:
-    most = CUTS.get(name)
+    most = MAX_CHARS.get(name)
     if most is None or not isinstance(value, str) or len(value) <= most:
         return value
-    return value[: most - len(CUT)] + CUT
+    return value[: most - len(TRUNCATED)] + TRUNCATED

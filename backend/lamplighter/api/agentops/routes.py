@@ -22,25 +22,37 @@ from lamplighter.api.agentops import (
     status,
     transfer,
 )
-from lamplighter.api.agentops.contract import Entry, agent_of
-from lamplighter.api.agentops.errors import in_their_form
-from lamplighter.api.op import Ask
+from lamplighter.api.agentops.contract import AgentOpsOperation, agent_of
+from lamplighter.api.agentops.errors import with_contract_errors
+from lamplighter.api.op import Handler
 
 PREFIX: Final = "/agentops"
 READ: Final = "knowledge:read"
 WRITE: Final = "knowledge:write"
-NOT_OURS: Final = "A session of ours keeps its knowledge by its markers and over MCP, not here."
+REFUSED_FOR_SESSIONS: Final = (
+    "A session of ours keeps its knowledge by its markers and over MCP, not here."
+)
 METHODS: Final = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE")
 
 
-def _reads(path: str, ask: Ask, about: str, gives: type, **more: object) -> Entry:
-    return Entry(method="GET", path=path, scope=READ, ask=ask, about=about, gives=gives, **more)  # type: ignore[arg-type]
+def _read_operation(
+    path: str, ask: Handler, about: str, gives: type, **more: object
+) -> AgentOpsOperation:
+    return AgentOpsOperation(
+        method="GET",
+        path=path,
+        scope=READ,
+        ask=ask,
+        about=about,
+        gives=gives,
+        **more,  # type: ignore[arg-type]
+    )
 
 
-def _writes(
-    method: str, path: str, ask: Ask, about: str, gives: type | None, **more: object
-) -> Entry:
-    return Entry(
+def _write_operation(
+    method: str, path: str, ask: Handler, about: str, gives: type | None, **more: object
+) -> AgentOpsOperation:
+    return AgentOpsOperation(
         method=method,
         path=path,
         scope=WRITE,
@@ -51,235 +63,239 @@ def _writes(
     )
 
 
-ENTRIES: Final = (
-    Entry(
+OPERATIONS: Final = (
+    AgentOpsOperation(
         method="GET",
         path="/health",
         scope=None,
         ask=status.health,
         about="Check the service, and what a search would omit now.",
-        gives=shapes.Health,
+        gives=shapes.AgentOpsHealth,
     ),
-    _writes(
+    _write_operation(
         "POST",
         "/sessions",
         sessions.create,
         "Start a session; the same id twice returns the same session.",
-        shapes.Session,
+        shapes.AgentOpsSession,
         status=201,
-        body=params.SessionIn,
+        body=params.AgentOpsSessionIn,
         needs=("id", "project"),
         problems=(409,),
     ),
-    _writes(
+    _write_operation(
         "POST",
         "/sessions/{id:path}/end",
         sessions.end,
         "End a session with a transcript or a summary.",
-        shapes.Ended,
+        shapes.AgentOpsSessionEnd,
         body=params.EndIn,
         problems=(404,),
     ),
-    _reads(
+    _read_operation(
         "/sessions/recent",
         sessions.recent,
         "List recent sessions.",
-        shapes.Session,
+        shapes.AgentOpsSession,
         many=True,
         query=params.ListQuery,
     ),
-    _reads(
-        "/sessions/{id:path}", sessions.show, "Read a session.", shapes.Session, problems=(404,)
+    _read_operation(
+        "/sessions/{id:path}",
+        sessions.show,
+        "Read a session.",
+        shapes.AgentOpsSession,
+        problems=(404,),
     ),
-    _writes(
+    _write_operation(
         "POST",
         "/observations",
         observations.create,
         "Save an observation: create, revise or count a duplicate.",
-        shapes.Saved,
+        shapes.AgentOpsSaved,
         status=201,
         body=params.ObservationIn,
-        needs=observations.NEEDS,
+        needs=observations.REQUIRED_FIELDS,
         problems=(409,),
     ),
-    _reads(
+    _read_operation(
         "/observations",
         observations.recent,
         "List recent observations.",
-        shapes.Observation,
+        shapes.AgentOpsObservation,
         many=True,
         query=params.ListQuery,
     ),
-    _writes(
+    _write_operation(
         "POST",
         "/observations/passive",
         observations.capture,
         "Save the learnings that a report lists.",
-        shapes.Captured,
+        shapes.AgentOpsCaptured,
         body=params.PassiveIn,
         needs=("session_id",),
         problems=(409,),
     ),
-    _reads(
+    _read_operation(
         "/observations/recent",
         observations.recent,
         "List recent observations.",
-        shapes.Observation,
+        shapes.AgentOpsObservation,
         many=True,
         query=params.ListQuery,
     ),
-    _reads(
+    _read_operation(
         "/observations/{id}",
         observations.show,
         "Read an observation.",
-        shapes.Observation,
+        shapes.AgentOpsObservation,
         problems=(400, 404),
     ),
-    _writes(
+    _write_operation(
         "PATCH",
         "/observations/{id}",
         observations.edit,
         "Edit an observation.",
-        shapes.Observation,
+        shapes.AgentOpsObservation,
         body=params.ObservationEdit,
         problems=(404,),
     ),
-    _writes(
+    _write_operation(
         "DELETE",
         "/observations/{id}",
         observations.delete,
         "Withdraw an observation; hard=true moves it to the trash.",
         None,
         status=204,
-        gives_lenient=shapes.Deleted,
+        gives_lenient=shapes.AgentOpsDeleted,
         status_lenient=200,
         query=params.DeleteQuery,
         problems=(404,),
     ),
-    _reads(
+    _read_operation(
         "/search",
         search.search,
         "Search observations, best match first.",
-        shapes.Hit,
+        shapes.AgentOpsHit,
         many=True,
-        query=params.SearchQuery,
+        query=params.AgentOpsSearchQuery,
     ),
-    _reads(
+    _read_operation(
         "/context",
         search.context,
         "Read the context for a client: sessions and observations.",
-        shapes.Context,
-        query=params.ContextQuery,
+        shapes.AgentOpsContext,
+        query=params.AgentOpsContextQuery,
     ),
-    _reads(
+    _read_operation(
         "/timeline",
         observations.timeline,
         "List the observations saved before and after an observation.",
-        shapes.Entry,
+        shapes.AgentOpsTimelineEntry,
         many=True,
-        gives_lenient=shapes.Timeline,
+        gives_lenient=shapes.AgentOpsTimeline,
         query=params.TimelineQuery,
         problems=(404,),
     ),
-    _reads(
+    _read_operation(
         "/stats",
         observations.stats,
         "Count sessions, observations and prompts.",
-        shapes.Stats,
+        shapes.AgentOpsStats,
         query=params.ProjectQuery,
     ),
-    _writes(
+    _write_operation(
         "POST",
         "/prompts",
         prompts.create,
         "Save a user prompt.",
-        shapes.PromptSaved,
+        shapes.AgentOpsPromptSaved,
         status=201,
         body=params.PromptIn,
         needs=("session_id", "content"),
         problems=(409,),
     ),
-    _reads(
+    _read_operation(
         "/prompts/recent",
         prompts.recent,
         "List recent prompts.",
-        shapes.Prompt,
+        shapes.AgentOpsPrompt,
         many=True,
         query=params.ListQuery,
     ),
-    _reads(
+    _read_operation(
         "/prompts/search",
         prompts.search,
         "Search prompts.",
-        shapes.Prompt,
+        shapes.AgentOpsPrompt,
         many=True,
-        query=params.SearchQuery,
+        query=params.AgentOpsSearchQuery,
     ),
-    _writes(
+    _write_operation(
         "DELETE",
         "/prompts/{id}",
         prompts.delete,
         "Withdraw a prompt; hard=true deletes it permanently.",
-        shapes.Deleted,
+        shapes.AgentOpsDeleted,
         query=params.DeleteQuery,
         problems=(400, 404),
     ),
-    _writes(
+    _write_operation(
         "POST",
         "/suggest-topic-key",
         search.topic_key,
         "Suggest a topic key.",
-        shapes.Topic,
+        shapes.AgentOpsTopic,
         body=params.TopicIn,
     ),
-    _reads(
+    _read_operation(
         "/suggest-topic-key",
         search.topic_key,
         "Suggest a topic key.",
-        shapes.Topic,
+        shapes.AgentOpsTopic,
         query=params.TopicIn,
     ),
-    _reads(
+    _read_operation(
         "/export",
-        transfer.out,
+        transfer.export_rows,
         "Export all data in the format of engram.",
-        shapes.Export,
+        shapes.AgentOpsExport,
         query=params.ProjectQuery,
     ),
-    _writes(
+    _write_operation(
         "POST",
         "/import",
-        transfer.bring,
+        transfer.import_rows,
         "Import an export of AgentOps or engram.",
-        shapes.Imported,
+        shapes.AgentOpsImported,
         body=params.ImportIn,
     ),
-    _writes(
+    _write_operation(
         "POST",
         "/projects/migrate",
         transfer.migrate,
         "Move all data of one project to another.",
-        shapes.Migrated,
+        shapes.AgentOpsMigrated,
         body=params.MigrateIn,
         needs=("old_project", "new_project"),
     ),
-    _reads(
+    _read_operation(
         "/project/current",
-        status.place,
+        status.current_project,
         "Read the project name of a directory.",
-        shapes.Place,
-        query=params.PlaceQuery,
+        shapes.AgentOpsProject,
+        query=params.DirectoryQuery,
     ),
-    _reads(
+    _read_operation(
         "/sync/status",
         status.sync,
         "Read the cloud sync status; sync is always off.",
-        shapes.Sync,
+        shapes.AgentOpsSync,
     ),
 )
 
-_BY_PATH: Final[dict[str, dict[str, Entry]]] = {}
-for _entry in ENTRIES:
+_BY_PATH: Final[dict[str, dict[str, AgentOpsOperation]]] = {}
+for _entry in OPERATIONS:
     _BY_PATH.setdefault(_entry.path, {})[_entry.method] = _entry
 _SLASHES: Final = re.compile(rb"/{2,}")
 # what is said in full comes before what has a name in it
@@ -287,17 +303,17 @@ PATHS: Final = sorted(_BY_PATH, key=lambda path: ("{" in path, -len(path)))
 _FORMS: Final = tuple((compile_path(path)[0], _BY_PATH[path]) for path in PATHS)
 
 
-def entries_at(path: str) -> dict[str, Entry] | None:
+def operations_at(path: str) -> dict[str, AgentOpsOperation] | None:
     """Return what can be asked at an address, by method; None where there is nothing."""
     return next((entries for form, entries in _FORMS if form.match(path)), None)
 
 
-def below(path: str) -> bool:
+def is_contract_path(path: str) -> bool:
     """Whether an address of the web process is one of this contract."""
     return path == PREFIX or path.startswith(f"{PREFIX}/")
 
 
-def without_slashes(scope: Scope) -> None:
+def collapse_slashes(scope: Scope) -> None:
     """Let an address be without the slashes that are one too many.
 
     A client whose base address ends in one asks for `//context`, and some end all in one.
@@ -318,22 +334,22 @@ def routes(prefix: str, *, strict: bool) -> list[BaseRoute]:
     ]
 
 
-def _by_method(entries: dict[str, Entry], strict: bool) -> Ask:
+def _by_method(entries: dict[str, AgentOpsOperation], strict: bool) -> Handler:
     async def ask(request: Request) -> Response:
         request.state.strict = strict
         entry = entries.get("GET" if request.method == "HEAD" else request.method)
         if entry is None:
-            raise HTTPException(405, headers={"Allow": ", ".join(allowed(entries))})
+            raise HTTPException(405, headers={"Allow": ", ".join(allowed_methods(entries))})
         if entry.scope and caller_of(request).session_id is not None:
-            raise HTTPException(403, NOT_OURS)
+            raise HTTPException(403, REFUSED_FOR_SESSIONS)
         if entry.scope:
             agent_of(request)  # one that keeps its knowledge elsewhere has none here
         return await entry.ask(request)
 
-    return in_their_form(ask)
+    return with_contract_errors(ask)
 
 
-def allowed(entries: Iterable[str]) -> list[str]:
+def allowed_methods(entries: Iterable[str]) -> list[str]:
     """Return the methods that an address knows."""
     known = list(entries)
     return [*known, "HEAD"] if "GET" in known else known

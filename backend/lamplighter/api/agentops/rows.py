@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from typing import Any, Final
 
 from lamplighter.domain.clients.client_prompt import ClientPrompt
-from lamplighter.domain.memory.knowledge import title_of
+from lamplighter.domain.memory.knowledge import memory_title
 from lamplighter.domain.memory.memory import OPERATIONAL, PROJECT, Category, Memory
 from lamplighter.domain.sessions.session import Session, Status
 from lamplighter.domain.text import one_line
@@ -17,9 +17,9 @@ TYPE: Final = "type:"
 SCOPE: Final = "scope:"
 GLOBAL: Final = "global"
 MANUAL: Final = "manual"
-MOST_TAGS: Final = 20
-KNOWN: Final = {each.value: each for each in Category if each not in OPERATIONAL}
-LIKE: Final = {
+MAX_TAGS: Final = 20
+CATEGORIES: Final = {each.value: each for each in Category if each not in OPERATIONAL}
+CATEGORY_ALIASES: Final = {
     **TYPES,
     "procedure": Category.PATTERN,
     "prompt": Category.DISCOVERY,
@@ -28,55 +28,58 @@ LIKE: Final = {
 """What types are most like; all the rest (manual, lesson, ...) is something learned."""
 
 
-def folded(said: str) -> str:
+def normalize_word(said: str) -> str:
     """Return a type or a scope as it is compared."""
     return one_line(said).lower()
 
 
 def category_of(said: str) -> Category:
     """Return the category of a type, whatever it is."""
-    return LIKE.get(folded(said), Category.LEARNING)
+    return CATEGORY_ALIASES.get(normalize_word(said), Category.LEARNING)
 
 
 def scope_of(said: str) -> str:
     """Return the scope of theirs: everything but `global` is the project's own."""
-    return GLOBAL if folded(said) == GLOBAL else PROJECT
+    return GLOBAL if normalize_word(said) == GLOBAL else PROJECT
 
 
-def tagged(tags: Sequence[str], *, kind: str, scope: str) -> tuple[str, ...]:
+def add_type_tags(tags: Sequence[str], *, kind: str, scope: str) -> tuple[str, ...]:
     """Return tags that keep a type and a scope which we have no word for."""
-    kind, scope = folded(kind), folded(scope)
-    said = [f"{TYPE}{kind}"] if kind not in KNOWN else []
+    kind, scope = normalize_word(kind), normalize_word(scope)
+    said = [f"{TYPE}{kind}"] if kind not in CATEGORIES else []
     said += [f"{SCOPE}{scope}"] if scope not in ("", PROJECT, GLOBAL) else []
-    return (*_own(tags)[: MOST_TAGS - len(said)], *said)
+    return (*_user_tags(tags)[: MAX_TAGS - len(said)], *said)
 
 
 def type_of(memory: Memory) -> str:
     """Return the type of a memory as its client said it."""
-    return _said(memory, TYPE) or memory.category.value
+    return _tag_value(memory, TYPE) or memory.category.value
 
 
-def scope_said(memory: Memory) -> str:
+def scope_of_memory(memory: Memory) -> str:
     """Return the scope of a memory as its client said it."""
-    return _said(memory, SCOPE) or memory.scope
+    return _tag_value(memory, SCOPE) or memory.scope
 
 
 def tags_of(memory: Memory) -> list[str]:
     """Return the tags of a memory that a client gave it."""
-    return _own(memory.tags)
+    return _user_tags(memory.tags)
 
 
-def fits(memory: Memory, *, kind: str, scope: str) -> bool:
+def matches_type(memory: Memory, *, kind: str, scope: str) -> bool:
     """Whether a memory is of a type and a scope; an empty one asks for all."""
-    wanted = (folded(kind), type_of(memory)), (folded(scope), scope_said(memory))
+    wanted = (
+        (normalize_word(kind), type_of(memory)),
+        (normalize_word(scope), scope_of_memory(memory)),
+    )
     return all(said in ("", held) for said, held in wanted)
 
 
-def _own(tags: Sequence[str]) -> list[str]:
+def _user_tags(tags: Sequence[str]) -> list[str]:
     return [each for each in tags if not each.startswith((TYPE, SCOPE))]
 
 
-def _said(memory: Memory, prefix: str) -> str:
+def _tag_value(memory: Memory, prefix: str) -> str:
     found = (each.removeprefix(prefix) for each in memory.tags if each.startswith(prefix))
     return next(found, "")
 
@@ -89,9 +92,11 @@ def stamp(at: datetime) -> str:
     return f"{at.astimezone(UTC):%Y-%m-%dT%H:%M:%S}Z"
 
 
-async def names(db: Database, ids: Iterable[int | None]) -> dict[int, str]:
+async def session_names(db: Database, ids: Iterable[int | None]) -> dict[int, str]:
     """Return what clients call the sessions of some rows."""
-    return await client_sessions.names(db, sorted({each for each in ids if each is not None}))
+    return await client_sessions.external_ids(
+        db, sorted({each for each in ids if each is not None})
+    )
 
 
 def name_of(session_id: int | None, known: Mapping[int, str]) -> str:
@@ -105,11 +110,11 @@ def observation(memory: Memory, known: Mapping[int, str]) -> dict[str, Any]:
         "id": memory.id,
         "session_id": name_of(memory.session_id, known),
         "type": type_of(memory),
-        "title": title_of(memory),
+        "title": memory_title(memory),
         "content": memory.observation,
         "tags": tags_of(memory),
         "project": memory.project,
-        "scope": scope_said(memory),
+        "scope": scope_of_memory(memory),
         "topic_key": memory.topic_key,
         "normalized_hash": memory.content_hash,
         "revision_count": memory.revision_count,
@@ -122,7 +127,7 @@ def observation(memory: Memory, known: Mapping[int, str]) -> dict[str, Any]:
 
 async def observations(db: Database, memories: Sequence[Memory]) -> list[dict[str, Any]]:
     """Return memories as observations."""
-    known = await names(db, (each.session_id for each in memories))
+    known = await session_names(db, (each.session_id for each in memories))
     return [observation(each, known) for each in memories]
 
 
@@ -144,7 +149,7 @@ def session(each: Session, observations: int) -> dict[str, Any]:
 async def sessions(db: Database, found: Sequence[Session]) -> list[dict[str, Any]]:
     """Return sessions of clients with how much each left."""
     async with reading(db):
-        kept = await client_sessions.kept(db, [each.id for each in found])
+        kept = await client_sessions.count_knowledge(db, [each.id for each in found])
     return [session(each, kept.get(each.id, 0)) for each in found]
 
 

@@ -8,31 +8,45 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from lamplighter.api.agentops import rows
-from lamplighter.api.agentops.contract import DEFAULT_PROJECT, agent_of, desk, is_strict, project_in
+from lamplighter.api.agentops.contract import (
+    DEFAULT_PROJECT,
+    agent_of,
+    is_strict,
+    project_in,
+    service_context,
+)
 from lamplighter.api.agentops.params import (
-    ContextQuery,
-    SearchQuery,
+    AgentOpsContextQuery,
+    AgentOpsSearchQuery,
     TopicIn,
     body,
-    limited,
+    check_required,
+    clamp_limit,
     query,
-    required,
 )
 from lamplighter.api.responses import answer
 from lamplighter.domain.clients.agent import CONTEXT_LIMIT
 from lamplighter.domain.memory import knowledge
-from lamplighter.domain.memory.knowledge import title_of
+from lamplighter.domain.memory.knowledge import memory_title
 from lamplighter.domain.memory.memory import Memory
-from lamplighter.domain.project import project_of
-from lamplighter.domain.search.search import MOST, PARTIAL, Found, Layer, Method, Results, Wanted
+from lamplighter.domain.project import normalize_project
+from lamplighter.domain.search.search import (
+    MOST,
+    PARTIAL,
+    SearchLayer,
+    SearchMethod,
+    SearchRequest,
+    SearchResult,
+    SearchResults,
+)
 from lamplighter.domain.text import one_line
 from lamplighter.repository import reading
 from lamplighter.repository.clients import client_sessions
-from lamplighter.usecases.access.project_wall import finds
-from lamplighter.usecases.clients.agent_context import AgentContext, agent_context, keep
+from lamplighter.usecases.access.project_wall import is_visible
+from lamplighter.usecases.clients.agent_context import ContextBlock, agent_context, record_context
 from lamplighter.usecases.search.find import find
 
-FOUND: Final = 10
+SEARCH_LIMIT: Final = 10
 SESSION: Final = "X-Session-ID"
 MORE: Final = 4
 """How many times as many are looked at where some of them are of another type."""
@@ -40,19 +54,23 @@ MORE: Final = 4
 
 async def search(request: Request) -> Response:
     """GET /search."""
-    wanted = query(request, SearchQuery)
+    wanted = query(request, AgentOpsSearchQuery)
     _check_searches(request)
     if not wanted.q.strip():
         if not is_strict(request):
-            required(q=wanted.q)
+            check_required(q=wanted.q)
         return answer([])
     results, hits = await _hits(request, wanted)
-    return answer(hits, headers=_partial(results))
+    return answer(hits, headers=_partial_header(results))
 
 
 async def context(request: Request) -> Response:
     """GET /context."""
-    here, wanted, agent = desk(request), query(request, ContextQuery), agent_of(request)
+    here, wanted, agent = (
+        service_context(request),
+        query(request, AgentOpsContextQuery),
+        agent_of(request),
+    )
     most = agent.context_limit if agent else CONTEXT_LIMIT
     limit = most if wanted.limit is None or wanted.limit < 0 else wanted.limit
     project = project_in(request, wanted.project) or DEFAULT_PROJECT
@@ -66,35 +84,39 @@ async def context(request: Request) -> Response:
         near=here.near,
         budget=None if wanted.budget is None else max(0, wanted.budget),
     )
-    told = replace(told, text=_within(told.text, wanted.max_bytes))
-    await keep(here.db, told, await _told_to(request, wanted, project), now=here.now())
-    return answer(_told(told), headers=_partial(told))
+    told = replace(told, text=_trim_context(told.text, wanted.max_bytes))
+    await record_context(
+        here.db, told, await _context_session(request, wanted, project), now=here.now()
+    )
+    return answer(_context_out(told), headers=_partial_header(told))
 
 
 async def topic_key(request: Request) -> Response:
     """POST /suggest-topic-key, and GET with the same names."""
     given = query(request, TopicIn) if request.method != "POST" else await body(request, TopicIn)
     if not (given.title or "").strip():
-        required(**{"title or content": given.content})
-    key = knowledge.topic_key(given.type or "", given.title or "", given.content or "")
+        check_required(**{"title or content": given.content})
+    key = knowledge.suggest_topic_key(given.type or "", given.title or "", given.content or "")
     return answer({"topic_key": key})
 
 
-def _partial(found: Results | AgentContext) -> dict[str, str] | None:
+def _partial_header(found: SearchResults | ContextBlock) -> dict[str, str] | None:
     """Return the header that says what was not searched: the contract has no field for it."""
     return {PARTIAL: ", ".join(found.missing)} if found.partial else None
 
 
-async def _hits(request: Request, wanted: SearchQuery) -> tuple[Results, list[dict[str, Any]]]:
-    here, limit = desk(request), limited(wanted.limit, FOUND, MOST)
+async def _hits(
+    request: Request, wanted: AgentOpsSearchQuery
+) -> tuple[SearchResults, list[dict[str, Any]]]:
+    here, limit = service_context(request), clamp_limit(wanted.limit, SEARCH_LIMIT, MOST)
     narrowed = bool(wanted.type.strip() or wanted.scope.strip())
-    kinds = [rows.category_of(wanted.type)] if wanted.type.strip() else rows.KNOWN.values()
+    kinds = [rows.category_of(wanted.type)] if wanted.type.strip() else rows.CATEGORIES.values()
     project = project_in(request, wanted.project)
     results = await find(
         here.db,
-        Wanted(
+        SearchRequest(
             query=wanted.q,
-            layers=(Layer.MEMORY,),
+            layers=(SearchLayer.MEMORY,),
             project=project,
             categories=tuple(kinds),
             limit=min(limit * MORE, MOST) if narrowed else limit,
@@ -106,10 +128,10 @@ async def _hits(request: Request, wanted: SearchQuery) -> tuple[Results, list[di
         (each, each.row)
         for each in results.found
         if isinstance(each.row, Memory)
-        and each.method is not Method.RECENT  # a query without words finds nothing, as theirs
-        and rows.fits(each.row, kind=wanted.type, scope=wanted.scope)
+        and each.method is not SearchMethod.RECENT  # a query without words finds nothing, as theirs
+        and rows.matches_type(each.row, kind=wanted.type, scope=wanted.scope)
         # the walls between projects do not hang on how well a search keeps to them
-        and (project is None or finds(project, each.row))
+        and (project is None or is_visible(project, each.row))
     ][:limit]
     shown = await rows.observations(here.db, [memory for _, memory in found])
     return results, [
@@ -118,23 +140,29 @@ async def _hits(request: Request, wanted: SearchQuery) -> tuple[Results, list[di
     ]
 
 
-async def _told_to(request: Request, wanted: ContextQuery, project: str) -> int | None:
+async def _context_session(
+    request: Request, wanted: AgentOpsContextQuery, project: str
+) -> int | None:
     """Return the session that a context is told to, so that it is kept with it.
 
     None where none is named, or none of the project: a question begins no session.
     """
     name = one_line(wanted.session_id or request.headers.get(SESSION, ""))
-    async with reading(desk(request).db):
-        held = await client_sessions.of(desk(request).db, name) if name else None
-    return held.id if held is not None and held.project == project_of(project) else None
+    async with reading(service_context(request).db):
+        held = (
+            await client_sessions.by_external_id(service_context(request).db, name)
+            if name
+            else None
+        )
+    return held.id if held is not None and held.project == normalize_project(project) else None
 
 
-def _rank(found: Found) -> float:
+def _rank(found: SearchResult) -> float:
     """Return a score as the BM25 of FTS5 is told: the lower, the better."""
     return -found.score
 
 
-def _told(told: AgentContext) -> dict[str, Any]:
+def _context_out(told: ContextBlock) -> dict[str, Any]:
     return {
         "context": told.text,
         "recent_sessions": [
@@ -150,7 +178,7 @@ def _told(told: AgentContext) -> dict[str, Any]:
             {
                 "id": each.memory.id,
                 "type": rows.type_of(each.memory),
-                "title": title_of(each.memory),
+                "title": memory_title(each.memory),
                 "content": each.content,
                 "rank": -each.score,
                 "method": each.method,
@@ -160,7 +188,7 @@ def _told(told: AgentContext) -> dict[str, Any]:
     }
 
 
-def _within(text: str, max_bytes: int | None) -> str:
+def _trim_context(text: str, max_bytes: int | None) -> str:
     """Return a context without the last lines of its blocks, until it is small enough."""
     if max_bytes is None or max_bytes < 1:
         return text

@@ -8,33 +8,39 @@ from starlette.responses import Response
 
 from lamplighter.api.access.callers import caller_of
 from lamplighter.api.agentops import rows
-from lamplighter.api.agentops.contract import DEFAULT_PROJECT, agent_of, desk, is_strict, project_in
+from lamplighter.api.agentops.contract import (
+    DEFAULT_PROJECT,
+    agent_of,
+    is_strict,
+    project_in,
+    service_context,
+)
 from lamplighter.api.agentops.params import (
+    AgentOpsSessionIn,
     EndIn,
     ListQuery,
     MessageIn,
-    SessionIn,
     body,
-    limited,
+    check_required,
+    clamp_limit,
     query,
-    required,
 )
 from lamplighter.api.responses import answer
 from lamplighter.domain.sessions.summary import Message
 from lamplighter.repository import reading
 from lamplighter.repository.clients import client_sessions
 from lamplighter.usecases.clients import client_sessions as clients
-from lamplighter.usecases.clients.client_sessions import Opening
+from lamplighter.usecases.clients.client_sessions import NewSession
 
 RECENT: int = 5
 
 
 async def create(request: Request) -> Response:
     """POST /sessions."""
-    here, agent = desk(request), agent_of(request)
-    given = await body(request, SessionIn, ("id", "project") if is_strict(request) else ())
-    required(id=given.id)
-    opening = Opening(
+    here, agent = service_context(request), agent_of(request)
+    given = await body(request, AgentOpsSessionIn, ("id", "project") if is_strict(request) else ())
+    check_required(id=given.id)
+    opening = NewSession(
         external_id=given.id or "",
         project=project_in(request, given.project) or DEFAULT_PROJECT,
         agent=None if agent is None else agent.name,
@@ -48,7 +54,7 @@ async def create(request: Request) -> Response:
 
 async def end(request: Request) -> Response:
     """POST /sessions/{id}/end."""
-    here, agent = desk(request), agent_of(request)
+    here, agent = service_context(request), agent_of(request)
     given = await body(request, EndIn)
     session = await clients.end(
         here.db,
@@ -73,18 +79,18 @@ async def end(request: Request) -> Response:
 
 async def recent(request: Request) -> Response:
     """GET /sessions/recent."""
-    here, wanted = desk(request), query(request, ListQuery)
+    here, wanted = service_context(request), query(request, ListQuery)
     project = project_in(request, wanted.project)
     async with reading(here.db):
-        limit = limited(wanted.limit, RECENT)
+        limit = clamp_limit(wanted.limit, RECENT)
         found = await client_sessions.newest(here.db, project, limit=limit)
     return answer(await rows.sessions(here.db, found))
 
 
 async def show(request: Request) -> Response:
     """GET /sessions/{id}."""
-    here, agent = desk(request), agent_of(request)
-    session = await clients.found(
+    here, agent = service_context(request), agent_of(request)
+    session = await clients.get(
         here.db,
         request.path_params["id"],
         project=project_in(request, None),

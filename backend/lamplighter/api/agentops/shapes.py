@@ -5,7 +5,7 @@ from typing import Any
 from msgspec import Struct
 
 
-class Session(Struct):
+class AgentOpsSession(Struct):
     """A client's session."""
 
     id: str
@@ -19,7 +19,7 @@ class Session(Struct):
     status: str
 
 
-class Ended(Struct):
+class AgentOpsSessionEnd(Struct):
     """A session that has ended."""
 
     id: str
@@ -29,7 +29,7 @@ class Ended(Struct):
     status: str
 
 
-class Observation(Struct):
+class AgentOpsObservation(Struct):
     """An observation."""
 
     id: int
@@ -49,14 +49,14 @@ class Observation(Struct):
     updated_at: str
 
 
-class Hit(Observation):
+class AgentOpsHit(AgentOpsObservation):
     """An observation that was found; the lower its rank, the better it fits."""
 
     rank: float
     method: str
 
 
-class Saved(Struct):
+class AgentOpsSaved(Struct):
     """What became of an observation."""
 
     id: int
@@ -66,7 +66,7 @@ class Saved(Struct):
     duplicate_count: int
 
 
-class Deleted(Struct):
+class AgentOpsDeleted(Struct):
     """What was deleted."""
 
     id: int
@@ -74,7 +74,7 @@ class Deleted(Struct):
     hard_delete: bool = False
 
 
-class Captured(Struct):
+class AgentOpsCaptured(Struct):
     """What became of the learnings of a report."""
 
     extracted: int
@@ -82,7 +82,7 @@ class Captured(Struct):
     duplicates: int
 
 
-class ToldSession(Struct):
+class AgentOpsContextSession(Struct):
     """A session as a client is told of it."""
 
     id: str
@@ -91,7 +91,7 @@ class ToldSession(Struct):
     summary: str
 
 
-class ToldObservation(Struct):
+class AgentOpsContextObservation(Struct):
     """An observation as a client is told of it, its content cut."""
 
     id: int
@@ -102,31 +102,31 @@ class ToldObservation(Struct):
     method: str
 
 
-class Context(Struct):
+class AgentOpsContext(Struct):
     """What a client is told, as rows and as one text."""
 
     context: str
-    recent_sessions: list[ToldSession]
-    recent_observations: list[ToldObservation]
+    recent_sessions: list[AgentOpsContextSession]
+    recent_observations: list[AgentOpsContextObservation]
 
 
-class Entry(Observation):
+class AgentOpsTimelineEntry(AgentOpsObservation):
     """One observation of a timeline."""
 
     is_focus: bool
 
 
-class Timeline(Struct):
+class AgentOpsTimeline(Struct):
     """An observation among its neighbours, oldest first."""
 
-    focus: Observation
-    before: list[Entry]
-    after: list[Entry]
-    session_info: Session | None
+    focus: AgentOpsObservation
+    before: list[AgentOpsTimelineEntry]
+    after: list[AgentOpsTimelineEntry]
+    session_info: AgentOpsSession | None
     total_in_range: int
 
 
-class Stats(Struct):
+class AgentOpsStats(Struct):
     """How much there is."""
 
     total_sessions: int
@@ -135,7 +135,7 @@ class Stats(Struct):
     projects: list[str]
 
 
-class Prompt(Struct):
+class AgentOpsPrompt(Struct):
     """What a user asked."""
 
     id: int
@@ -145,20 +145,20 @@ class Prompt(Struct):
     created_at: str
 
 
-class PromptSaved(Struct):
+class AgentOpsPromptSaved(Struct):
     """A prompt that was kept."""
 
     id: int
     status: str
 
 
-class Topic(Struct):
+class AgentOpsTopic(Struct):
     """A topic key that would fit."""
 
     topic_key: str
 
 
-class Export(Struct):
+class AgentOpsExport(Struct):
     """All that is known."""
 
     version: str
@@ -168,7 +168,7 @@ class Export(Struct):
     prompts: list[dict[str, Any]]
 
 
-class Imported(Struct):
+class AgentOpsImported(Struct):
     """What was taken in, in the words of both; `errors` are the rows that were not."""
 
     imported_sessions: int
@@ -177,10 +177,10 @@ class Imported(Struct):
     observations_imported: int
     prompts_imported: int
     unchanged: int
-    errors: list["FieldError"]
+    errors: list["AgentOpsFieldError"]
 
 
-class Migrated(Struct):
+class AgentOpsMigrated(Struct):
     """What became of a project's rows."""
 
     status: str
@@ -193,7 +193,7 @@ class Migrated(Struct):
     superseded: int = 0
 
 
-class Health(Struct):
+class AgentOpsHealth(Struct):
     """That it lives; `partial` says that a search now leaves out what is in `missing`."""
 
     status: str
@@ -203,14 +203,14 @@ class Health(Struct):
     missing: list[str]
 
 
-class Sync(Struct):
+class AgentOpsSync(Struct):
     """That nothing is sent elsewhere."""
 
     enabled: bool
     message: str
 
 
-class Place(Struct):
+class AgentOpsProject(Struct):
     """The project of a directory."""
 
     project: str
@@ -220,18 +220,18 @@ class Place(Struct):
     available_projects: list[str]
 
 
-class FieldError(Struct):
+class AgentOpsFieldError(Struct):
     """One field that is wrong."""
 
     field: str
     message: str
 
 
-class Failure(Struct):
+class AgentOpsFailure(Struct):
     """Why it was not done: in one line as they read it, and field by field."""
 
     error: str
     title: str
     status: int
     detail: str
-    errors: list[FieldError]
+    errors: list[AgentOpsFieldError]

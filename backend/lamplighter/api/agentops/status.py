@@ -6,16 +6,16 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from lamplighter import __version__
-from lamplighter.api.agentops.contract import DEFAULT_PROJECT, agent_of, desk, project_in
-from lamplighter.api.agentops.params import PlaceQuery, query
+from lamplighter.api.agentops.contract import DEFAULT_PROJECT, agent_of, project_in, service_context
+from lamplighter.api.agentops.params import DirectoryQuery, query
 from lamplighter.api.responses import answer
-from lamplighter.usecases.search.find import unready
+from lamplighter.usecases.search.find import missing_parts
 
 
 async def health(request: Request) -> Response:
     """GET /health: that it lives, and what a search made now would leave out."""
-    here = desk(request)
-    missing = await unready(here.db, here.near)
+    here = service_context(request)
+    missing = await missing_parts(here.db, here.near)
     return answer(
         {
             "status": "ok",
@@ -32,12 +32,12 @@ async def sync(request: Request) -> Response:
     return answer({"enabled": False, "message": "background sync is not configured"})
 
 
-async def place(request: Request) -> Response:
+async def current_project(request: Request) -> Response:
     """GET /project/current: the project of a directory, by its name alone.
 
     The directory is the client's and may be on another machine: nothing is looked at.
     """
-    cwd = query(request, PlaceQuery).cwd.strip()
+    cwd = query(request, DirectoryQuery).cwd.strip()
     windows = "\\" in cwd and "/" not in cwd
     name = (PureWindowsPath if windows else PurePosixPath)(cwd).name
     own = agent_of(request) is not None

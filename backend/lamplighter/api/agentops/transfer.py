@@ -8,62 +8,76 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
-from lamplighter.api.agentops.contract import DEFAULT_PROJECT, agent_of, asker, desk, project_in
-from lamplighter.api.agentops.params import MigrateIn, ProjectQuery, body, decoded, query, required
+from lamplighter.api.agentops.contract import (
+    DEFAULT_PROJECT,
+    agent_of,
+    caller_name,
+    project_in,
+    service_context,
+)
+from lamplighter.api.agentops.params import (
+    MigrateIn,
+    ProjectQuery,
+    body,
+    check_required,
+    decode_body,
+    query,
+)
 from lamplighter.api.responses import answer
-from lamplighter.domain.errors import Invalid, Wrong
+from lamplighter.domain.errors import Invalid, InvalidField
 from lamplighter.formats import third_party_export
 from lamplighter.usecases.clients import projects
-from lamplighter.usecases.clients.exports import Form, export
-from lamplighter.usecases.clients.imports import Became, Fault, Importing, Placed
+from lamplighter.usecases.clients.exports import ExportFormat, export
+from lamplighter.usecases.clients.imports import Fault, Importing, ImportOutcome, LocatedRecord
 
 LISTS: Final = ("sessions", "observations", "prompts")
-HELD_BYTES: Final = 4_000_000
-PIECE: Final = 64 * 1024
-SHOWN: Final = 100
+SPOOL_BYTES: Final = 4_000_000
+CHUNK_BYTES: Final = 64 * 1024
+MAX_ERRORS: Final = 100
 FILE: Final = 'attachment; filename="lamplighter-export.json"'
 
 
-async def out(request: Request) -> Response:
+async def export_rows(request: Request) -> Response:
     """GET /export: as engram writes it, which holds all that AgentOps does."""
-    here = desk(request)
+    here = service_context(request)
     project = project_in(request, query(request, ProjectQuery).project)
     # as of one moment, and perhaps more than is good to hold at once; closed when it is sent
-    file = tempfile.SpooledTemporaryFile(HELD_BYTES, "w+b")  # noqa: SIM115
+    file = tempfile.SpooledTemporaryFile(SPOOL_BYTES, "w+b")  # noqa: SIM115
 
     def write(text: str) -> None:
         file.write(text.encode())
 
     try:
-        await export(here.db, Form.ENGRAM, write, project=project, now=here.now())
+        await export(here.db, ExportFormat.ENGRAM, write, project=project, now=here.now())
     except BaseException:
         file.close()
         raise
     return StreamingResponse(
-        _sent(file), media_type="application/json", headers={"Content-Disposition": FILE}
+        _chunks(file), media_type="application/json", headers={"Content-Disposition": FILE}
     )
 
 
-async def bring(request: Request) -> Response:
+async def import_rows(request: Request) -> Response:
     """POST /import: what comes twice is held once."""
-    here = desk(request)
+    here = service_context(request)
     if agent_of(request) is not None:
         raise HTTPException(403, "An agent has a project of its own: it imports nothing.")
-    given = await decoded(request)
+    given = await decode_body(request)
     importing = Importing(here.db, here.redact, here.now(), origin="the REST API")
     await importing.take(_records(given, importing.faults))
-    counts = {each: importing.counts.get(each, 0) for each in Became}
-    observations = counts[Became.CREATED] + counts[Became.REVISED]
+    counts = {each: importing.counts.get(each, 0) for each in ImportOutcome}
+    observations = counts[ImportOutcome.CREATED] + counts[ImportOutcome.REVISED]
     return answer(
         {
-            "imported_sessions": counts[Became.SESSION],
+            "imported_sessions": counts[ImportOutcome.SESSION],
             "imported_observations": observations,
-            "sessions_imported": counts[Became.SESSION],
+            "sessions_imported": counts[ImportOutcome.SESSION],
             "observations_imported": observations,
-            "prompts_imported": counts[Became.PROMPT],
-            "unchanged": counts[Became.UNCHANGED],
+            "prompts_imported": counts[ImportOutcome.PROMPT],
+            "unchanged": counts[ImportOutcome.UNCHANGED],
             "errors": [
-                {"field": each.place, "message": each.words} for each in importing.faults[:SHOWN]
+                {"field": each.place, "message": each.words}
+                for each in importing.faults[:MAX_ERRORS]
             ],
         }
     )
@@ -71,13 +85,13 @@ async def bring(request: Request) -> Response:
 
 async def migrate(request: Request) -> Response:
     """POST /projects/migrate."""
-    here = desk(request)
+    here = service_context(request)
     if agent_of(request) is not None:
         raise HTTPException(403, "An agent has a project of its own: it moves none.")
     given = await body(request, MigrateIn)
-    required(old_project=given.old_project, new_project=given.new_project)
+    check_required(old_project=given.old_project, new_project=given.new_project)
     old, new = given.old_project or "", given.new_project or ""
-    moved = await projects.move(here.db, old, new, by=asker(request), now=here.now())
+    moved = await projects.move(here.db, old, new, by=caller_name(request), now=here.now())
     if moved is None:
         return answer(_skipped("names are identical"))
     if not moved.any:
@@ -101,30 +115,30 @@ def _skipped(reason: str) -> dict[str, object]:
     return {"status": "skipped", "reason": reason, **nothing}
 
 
-def _records(given: dict[str, Any], faults: list[Fault]) -> list[Placed]:
+def _records(given: dict[str, Any], faults: list[Fault]) -> list[LocatedRecord]:
     wrong = [
-        Wrong(name, "is not a list")
+        InvalidField(name, "is not a list")
         for name in LISTS
         if not isinstance(given.get(name) or [], list)
     ]
     if wrong:
         raise Invalid(*wrong)
-    found: list[Placed] = []
+    found: list[LocatedRecord] = []
     for name in LISTS:
         for number, row in enumerate(given.get(name) or ()):
             place = f"{name} {number}"
             try:
-                record = third_party_export.record(name, row, DEFAULT_PROJECT)
+                record = third_party_export.parse_row(name, row, DEFAULT_PROJECT)
             except Invalid as error:
                 faults.append(Fault(place, str(error)))
                 continue
             if record is not None:
-                found.append(Placed(place, record))
+                found.append(LocatedRecord(place, record))
     return found
 
 
-def _sent(file: tempfile.SpooledTemporaryFile[bytes]) -> Iterator[bytes]:
+def _chunks(file: tempfile.SpooledTemporaryFile[bytes]) -> Iterator[bytes]:
     with file:
         file.seek(0)
-        while piece := file.read(PIECE):
+        while piece := file.read(CHUNK_BYTES):
             yield piece

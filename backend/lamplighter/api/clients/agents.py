@@ -7,12 +7,12 @@ from starlette.responses import Response
 
 from lamplighter.api import common_shapes, params
 from lamplighter.api.access.callers import caller_of
-from lamplighter.api.context import door
+from lamplighter.api.context import api_context
 from lamplighter.api.memory import context_shapes
 from lamplighter.api.responses import answer, page
-from lamplighter.domain.clients.agent import CONTEXT_LIMIT, Agent, agent_of, kept_here
-from lamplighter.domain.clients.agent_block import Told, line
-from lamplighter.domain.project import project_of
+from lamplighter.domain.clients.agent import CONTEXT_LIMIT, Agent, find_agent, require_local
+from lamplighter.domain.clients.agent_block import IncludedMemory, render_line
+from lamplighter.domain.project import normalize_project
 from lamplighter.domain.secrets.redact import Redactor
 from lamplighter.domain.sessions.context import Placement
 from lamplighter.domain.sessions.session import Session
@@ -20,30 +20,30 @@ from lamplighter.formats import serialize
 from lamplighter.repository import reading
 from lamplighter.repository.feed import changes
 from lamplighter.usecases.clients import agent_context as contexts
-from lamplighter.usecases.clients.agent_context import AgentContext, Known, known
+from lamplighter.usecases.clients.agent_context import AgentStatus, ContextBlock, list_agents
 
 PROJECT = "default"
 
 
 async def index(request: Request) -> Response:
     """GET /api/v1/agents."""
-    here, wanted = door(request), params.query(request, common_shapes.PageQuery)
+    here, wanted = api_context(request), params.query(request, common_shapes.PageQuery)
     async with reading(here.db):
-        found = await known(here.db, here.agents)
-        seq = await changes.last(here.db)
+        found = await list_agents(here.db, here.agents)
+        seq = await changes.last_seq(here.db)
     some, behind = params.part_of(found, wanted.cursor, wanted.limit)
-    return page(request, [_known(each, here.redact) for each in some], behind, seq)
+    return page(request, [_agent_out(each, here.redact) for each in some], behind, seq)
 
 
 async def context(request: Request, wanted: context_shapes.ContextQuery) -> Response:
     """GET /api/v1/context?profile=agent: what its doors tell an agent, by the same function."""
-    here = door(request)
-    agent = _whose(request, wanted)
-    project = project_of(wanted.project or "") or (agent.reads if agent else PROJECT)
+    here = api_context(request)
+    agent = _requested_agent(request, wanted)
+    project = normalize_project(wanted.project or "") or (agent.reads if agent else PROJECT)
     limit = agent.context_limit if agent and wanted.limit is None else wanted.limit
     if caller_of(request).agent and agent:
         project = agent.reads
-    seq = await changes.last(here.db)  # a search takes in what waits: in no transaction of ours
+    seq = await changes.last_seq(here.db)  # a search takes in what waits: in no transaction of ours
     found = await contexts.preview(
         here.db,
         project,
@@ -57,13 +57,13 @@ async def context(request: Request, wanted: context_shapes.ContextQuery) -> Resp
     return answer({**about, **_context(found), "seq": seq})
 
 
-def _whose(request: Request, wanted: context_shapes.ContextQuery) -> Agent | None:
+def _requested_agent(request: Request, wanted: context_shapes.ContextQuery) -> Agent | None:
     caller = caller_of(request)
     name = caller.agent if caller.bound else wanted.agent
-    return kept_here(agent_of(door(request).agents, name)) if name else None
+    return require_local(find_agent(api_context(request).agents, name)) if name else None
 
 
-def _known(each: Known, redact: Redactor) -> dict[str, Any]:
+def _agent_out(each: AgentStatus, redact: Redactor) -> dict[str, Any]:
     agent, seen = each.agent, each.seen
     return {
         "name": agent.name,
@@ -76,21 +76,21 @@ def _known(each: Known, redact: Redactor) -> dict[str, Any]:
         "save_rules": len(agent.hooks.save),
         "inject_rules": len(agent.hooks.inject),
         "memory_url": redact(agent.memory_url),
-        "last_seen_at": serialize.at(seen.last),
+        "last_seen_at": serialize.format_moment(seen.last),
         "sessions": seen.sessions,
         "running": seen.running,
         "saved": seen.saved,
     }
 
 
-def _context(found: AgentContext) -> dict[str, Any]:
+def _context(found: ContextBlock) -> dict[str, Any]:
     return {
         "text": found.text,
         "tokens": found.tokens,
         "query": found.query,
         "sessions": [_session(each) for each in found.sessions],
-        "included": [_told(each, at) for at, each in enumerate(found.told)],
-        "excluded": [_left_out(each) for each in found.placements if not each.included],
+        "included": [_memory_out(each, at) for at, each in enumerate(found.told)],
+        "excluded": [_excluded_out(each) for each in found.placements if not each.included],
         "partial": found.partial,
         "missing": list(found.missing),
     }
@@ -101,19 +101,19 @@ def _session(each: Session) -> dict[str, Any]:
         "id": each.id,
         "external_id": each.external_id,
         "summary": each.summary,
-        "ended_at": serialize.at(each.ended_at),
+        "ended_at": serialize.format_moment(each.ended_at),
     }
 
 
-def _told(each: Told, position: int) -> dict[str, Any]:
+def _memory_out(each: IncludedMemory, position: int) -> dict[str, Any]:
     return {
         "position": position,
         "method": each.method,
         "score": each.score,
-        "line": line(each),
+        "line": render_line(each),
         "memory": serialize.memory(each.memory),
     }
 
 
-def _left_out(each: Placement) -> dict[str, Any]:
+def _excluded_out(each: Placement) -> dict[str, Any]:
     return {"why": each.why, "memory": serialize.memory(each.memory)}

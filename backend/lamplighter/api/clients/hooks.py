@@ -10,15 +10,15 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from lamplighter.api.access.callers import caller_of
-from lamplighter.api.context import Door, door
+from lamplighter.api.context import ApiContext, api_context
 from lamplighter.api.memory import context_shapes
 from lamplighter.api.responses import answer
 from lamplighter.domain.access.access import Caller
-from lamplighter.domain.clients.agent import Agent, agent_of
+from lamplighter.domain.clients.agent import Agent, find_agent
 from lamplighter.domain.clients.interactive_text import BUDGET
-from lamplighter.domain.clients.tool_hooks import Used, in_text
-from lamplighter.domain.errors import Invalid, NotFound, Wrong
-from lamplighter.domain.project import PROJECT_CHARS, project_of
+from lamplighter.domain.clients.tool_hooks import ToolCall, arguments_text
+from lamplighter.domain.errors import Invalid, InvalidField, NotFound
+from lamplighter.domain.project import PROJECT_CHARS, normalize_project
 from lamplighter.domain.sessions.session import Session
 from lamplighter.domain.text import one_line
 from lamplighter.formats import serialize
@@ -26,61 +26,65 @@ from lamplighter.repository import reading
 from lamplighter.repository.clients import client_sessions
 from lamplighter.repository.feed import changes
 from lamplighter.usecases.clients import interactive
-from lamplighter.usecases.clients.client_sessions import Opening
-from lamplighter.usecases.clients.interactive import Rules
+from lamplighter.usecases.clients.client_sessions import NewSession
+from lamplighter.usecases.clients.interactive import InteractiveRules
 from lamplighter.usecases.clients.project_context import project_context
 
 START: Final = "SessionStart"
 PROMPT: Final = "UserPromptSubmit"
 END: Final = "SessionEnd"
-USED: Final = ("PostToolUse", "PostToolUseFailure")
-EVENTS: Final = (START, PROMPT, *USED, "Stop", "PreCompact", END)
+TOOL_EVENTS: Final = ("PostToolUse", "PostToolUseFailure")
+EVENTS: Final = (START, PROMPT, *TOOL_EVENTS, "Stop", "PreCompact", END)
 AGENT: Final = "claude-code"
 """The settings of whoever comes with a token of no agent: `[agents.claude-code]`."""
 
 ROOT: Final = "x-lamplighter-root"
 TOOLS: Final = "X-Lamplighter-Tools"
-UNNAMED: Final = "default"
+DEFAULT_PROJECT: Final = "default"
 _WINDOWS: Final = re.compile(r"[A-Za-z]:[\\/]|\\\\")
 PATH_CHARS: Final = 1_000
-NOT_OURS: Final = "A session of ours has tools of its own; hooks are for interactive agents."
+REFUSED_FOR_SESSIONS: Final = (
+    "A session of ours has tools of its own; hooks are for interactive agents."
+)
 
 
-async def take(request: Request) -> Response:
+async def receive(request: Request) -> Response:
     """POST /api/v1/hooks/{event}."""
-    here, caller, event = door(request), caller_of(request), request.path_params["event"]
+    here, caller, event = api_context(request), caller_of(request), request.path_params["event"]
     if event not in EVENTS:
         raise NotFound(f"There is no hook {one_line(event)!r}; there are {', '.join(EVENTS)}.")
     if caller.session_id is not None:
-        raise HTTPException(403, NOT_OURS)
-    given = await _given(request)
+        raise HTTPException(403, REFUSED_FOR_SESSIONS)
+    given = await _read_event(request)
     by = _rules(here, caller)
     if by.agent.memory_url:  # it keeps its knowledge elsewhere
         return answer({})
     opening = _opening(request, given, caller, by)
-    if event == END and await _begun(here, opening) is None:
+    if event == END and await _find_session(here, opening) is None:
         return answer({})
     bound = caller.agent is not None
-    session = await interactive.joined(here.db, opening, bound=bound, now=here.now())
-    words = await _done(here, event, session, given, by)
+    session = await interactive.join(here.db, opening, bound=bound, now=here.now())
+    words = await _handle_event(here, event, session, given, by)
     told = {"hookEventName": event, "additionalContext": words}
-    headers = {TOOLS: _tools(by.agent)} if event == START else None
+    headers = {TOOLS: _wanted_tools(by.agent)} if event == START else None
     return answer({"hookSpecificOutput": told} if words else {}, headers=headers)
 
 
-async def _begun(here: Door, opening: Opening) -> Session | None:
-    return await client_sessions.begun_by(here.db, opening.external_id, opening.agent)
+async def _find_session(here: ApiContext, opening: NewSession) -> Session | None:
+    return await client_sessions.by_agent(here.db, opening.external_id, opening.agent)
 
 
 async def context(request: Request, wanted: context_shapes.ContextQuery) -> Response:
     """GET /api/v1/context?profile=project: what a session is told at its start."""
-    here, caller = door(request), caller_of(request)
-    agent = agent_of(here.agents, caller.agent or AGENT)
-    project = agent.reads if caller.agent else project_of(wanted.project or "") or UNNAMED
+    here, caller = api_context(request), caller_of(request)
+    agent = find_agent(here.agents, caller.agent or AGENT)
+    project = (
+        agent.reads if caller.agent else normalize_project(wanted.project or "") or DEFAULT_PROJECT
+    )
     budget = BUDGET if wanted.budget is None else min(wanted.budget, BUDGET)
     async with reading(here.db):
         block = await project_context(here.db, project, now=here.now(), budget=budget)
-        seq = await changes.last(here.db)
+        seq = await changes.last_seq(here.db)
     about = {"profile": "project", "project": project, "text": block.text, "tokens": block.tokens}
     told = [
         {"position": each.position, "line": each.line, "memory": serialize.memory(each.memory)}
@@ -95,53 +99,61 @@ async def context(request: Request, wanted: context_shapes.ContextQuery) -> Resp
     return answer({**about, "included": told, "excluded": out, "seq": seq})
 
 
-async def _done(
-    here: Door, event: str, session: Session, given: Mapping[str, Any], by: Rules
+async def _handle_event(
+    here: ApiContext, event: str, session: Session, given: Mapping[str, Any], by: InteractiveRules
 ) -> str:
     """Do what an event asks for and return what the session is told."""
     now = here.now()
     if event == START:
-        return await interactive.told_at_start(here.db, session, by, now=now)
+        return await interactive.start_context(here.db, session, by, now=now)
     if event == PROMPT:
-        return await interactive.told_beside(here.db, session, _text(given, "prompt"), by, now=now)
-    if event in USED:
-        return await _used(here, session, given, by)
+        return await interactive.prompt_context(
+            here.db, session, _text(given, "prompt"), by, now=now
+        )
+    if event in TOOL_EVENTS:
+        return await _handle_tool_use(here, session, given, by)
     if event == "Stop":
         words = _text(given, "last_assistant_message")
-        await interactive.answered(here.db, session, words, by, now=now)
+        await interactive.record_response(here.db, session, words, by, now=now)
     elif event == "PreCompact":
-        await interactive.summarized(here.db, session, by, now=now)
+        await interactive.save_summary(here.db, session, by, now=now)
     else:
-        await interactive.ended(here.db, session, by, now=now)
+        await interactive.end(here.db, session, by, now=now)
     return ""
 
 
-async def _used(here: Door, session: Session, given: Mapping[str, Any], by: Rules) -> str:
-    use = Used(_text(given, "tool_name"), in_text(given.get("tool_input", {})))
-    output = interactive.words_in(given.get("tool_response")) or _text(given, "error")
+async def _handle_tool_use(
+    here: ApiContext, session: Session, given: Mapping[str, Any], by: InteractiveRules
+) -> str:
+    use = ToolCall(_text(given, "tool_name"), arguments_text(given.get("tool_input", {})))
+    output = interactive.output_text(given.get("tool_response")) or _text(given, "error")
     ref = _text(given, "tool_use_id")
     asked = given.get("tool_input")
     words = asked if isinstance(asked, dict) else {"input": asked}
-    told = await interactive.told_of_use(here.db, session, use.tool, words, by, now=here.now())
-    await interactive.used(here.db, session, use, output, by, ref=ref, now=here.now())
+    told = await interactive.tool_context(here.db, session, use.tool, words, by, now=here.now())
+    await interactive.capture_tool_output(
+        here.db, session, use, output, by, ref=ref, now=here.now()
+    )
     return told
 
 
-def _rules(here: Door, caller: Caller) -> Rules:
-    agent = agent_of(here.agents, caller.agent or AGENT)
-    return Rules(agent=agent, redact=here.redact, window=here.window, near=here.near)
+def _rules(here: ApiContext, caller: Caller) -> InteractiveRules:
+    agent = find_agent(here.agents, caller.agent or AGENT)
+    return InteractiveRules(agent=agent, redact=here.redact, window=here.window, near=here.near)
 
 
-def _opening(request: Request, given: Mapping[str, Any], caller: Caller, by: Rules) -> Opening:
+def _opening(
+    request: Request, given: Mapping[str, Any], caller: Caller, by: InteractiveRules
+) -> NewSession:
     """Say whose session it is: an agent's token has its own project, a person's the directory's."""
     session, directory = _text(given, "session_id"), _text(given, "cwd")
     root = _path(request.headers.get(ROOT, "")) or directory
-    wrong = [Wrong("session_id", "is missing: it names the session")] if not session else []
+    wrong = [InvalidField("session_id", "is missing: it names the session")] if not session else []
     if wrong:
         raise Invalid(*wrong)
-    return Opening(
+    return NewSession(
         external_id=session,
-        project=by.agent.reads if caller.agent else _named(root),
+        project=by.agent.reads if caller.agent else _project_name(root),
         agent=caller.agent or AGENT,
         token_id=caller.id or None,
         directory=by.redact(one_line(directory or root))[:PATH_CHARS] or "/",
@@ -153,15 +165,15 @@ def _path(header: str) -> str:
     return header.encode("latin-1", "replace").decode("utf-8", "replace")
 
 
-def _named(root: str) -> str:
+def _project_name(root: str) -> str:
     """Return the name of the project in a directory."""
     if _WINDOWS.match(root):
         root = root.replace("\\", "/")
     name = root.rstrip("/").rpartition("/")[2]
-    return project_of(one_line(name))[:PROJECT_CHARS].strip() or UNNAMED
+    return normalize_project(one_line(name))[:PROJECT_CHARS].strip() or DEFAULT_PROJECT
 
 
-def _tools(agent: Agent) -> str:
+def _wanted_tools(agent: Agent) -> str:
     """Return the tools whose answers rules may want; no others need to be sent."""
     saved = agent.hooks.save if agent.auto_save else ()
     told = agent.hooks.inject if agent.auto_search and agent.context_limit else ()
@@ -173,7 +185,7 @@ def _text(given: Mapping[str, Any], name: str) -> str:
     return said if isinstance(said, str) else ""
 
 
-async def _given(request: Request) -> Mapping[str, Any]:
+async def _read_event(request: Request) -> Mapping[str, Any]:
     """Read an event as the agent tells it: whatever fields it has."""
     try:
         given = msgspec.json.decode(await request.body())
@@ -182,5 +194,5 @@ async def _given(request: Request) -> Mapping[str, Any]:
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise HTTPException(400, f"The body is not JSON: {error}") from error
     if not isinstance(given, dict):
-        raise Invalid(Wrong("body", "is not an object"))
+        raise Invalid(InvalidField("body", "is not an object"))
     return given

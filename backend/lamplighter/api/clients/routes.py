@@ -24,7 +24,7 @@ HOOK_OPS: Final = (
         "POST",
         "/hooks/{event}",
         "knowledge:write",
-        hooks.take,
+        hooks.receive,
         "Receive a hook event of an interactive session and return context.",
         shapes.HookAnswer,
         problems=(400, 404),

@@ -4,11 +4,11 @@ from typing import Literal
 
 from msgspec import UNSET, Struct, UnsetType
 
-from lamplighter.api.memory.shapes import Memory
-from lamplighter.domain.search.search import Method
+from lamplighter.api.memory.shapes import MemoryOut
+from lamplighter.domain.search.search import SearchMethod
 
 
-class Agent(Struct):
+class AgentOut(Struct):
     """An agent with its settings and activity; `declared` if lamplighter.toml has a table."""
 
     name: str
@@ -30,12 +30,12 @@ class Agent(Struct):
 class AgentPage(Struct):
     """A page of agents, declared agents first."""
 
-    items: list[Agent]
+    items: list[AgentOut]
     next: str | None
     seq: int
 
 
-class ToldSession(Struct):
+class ContextSessionOut(Struct):
     """A session whose summary the context includes."""
 
     id: int
@@ -44,24 +44,24 @@ class ToldSession(Struct):
     ended_at: str | None
 
 
-class ToldMemory(Struct):
+class ContextMemoryOut(Struct):
     """A memory that the context includes, with its method, score and line."""
 
     position: int
-    method: Method
+    method: SearchMethod
     score: float
     line: str
-    memory: Memory
+    memory: MemoryOut
 
 
-class LeftOut(Struct):
+class ExcludedMemoryOut(Struct):
     """A memory that the context excludes, with the reason."""
 
     why: str
-    memory: Memory
+    memory: MemoryOut
 
 
-class AgentContext(Struct):
+class AgentContextOut(Struct):
     """The context of an agent, and the reason for each included or excluded memory."""
 
     profile: Literal["agent"]
@@ -70,9 +70,9 @@ class AgentContext(Struct):
     text: str
     tokens: int
     query: str
-    sessions: list[ToldSession]
-    included: list[ToldMemory]
-    excluded: list[LeftOut]
+    sessions: list[ContextSessionOut]
+    included: list[ContextMemoryOut]
+    excluded: list[ExcludedMemoryOut]
     partial: bool
     missing: list[str]
     seq: int
@@ -91,12 +91,12 @@ class HookAnswer(Struct, rename="camel"):
     hook_specific_output: HookOutput | UnsetType = UNSET
 
 
-class ToldOfProject(Struct):
+class ProjectMemoryOut(Struct):
     """A memory in the context at the start of an interactive session, and its line."""
 
     position: int
     line: str
-    memory: Memory
+    memory: MemoryOut
 
 
 class ProjectContext(Struct):
@@ -106,6 +106,6 @@ class ProjectContext(Struct):
     project: str
     text: str
     tokens: int
-    included: list[ToldOfProject]
-    excluded: list[LeftOut]
+    included: list[ProjectMemoryOut]
+    excluded: list[ExcludedMemoryOut]
     seq: int

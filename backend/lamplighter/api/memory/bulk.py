@@ -6,37 +6,37 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from lamplighter.api import params
-from lamplighter.api.context import Door, door
+from lamplighter.api.context import ApiContext, api_context
 from lamplighter.api.memory import shapes
-from lamplighter.api.memory.memories import filter_of, finite
+from lamplighter.api.memory.memories import filter_of, require_finite
 from lamplighter.api.responses import answer
-from lamplighter.domain.errors import Invalid, Wrong
+from lamplighter.domain.errors import Invalid, InvalidField
 from lamplighter.formats import serialize
 from lamplighter.repository import reading
 from lamplighter.repository.feed import changes
-from lamplighter.repository.memory.memories import Filter
+from lamplighter.repository.memory.memories import MemoryFilter
 from lamplighter.usecases.memory import bulk
 
-MEANT = {"confidence": "the confidence to set", "adjust": "what to add to each confidence"}
-EVERY = 'is empty, which is every memory: if that is meant, say "all": true beside it'
+VALUE_MEANINGS = {"confidence": "the confidence to set", "adjust": "what to add to each confidence"}
+EMPTY_FILTER = 'is empty, which is every memory: if that is meant, say "all": true beside it'
 
 
 async def act(request: Request) -> Response:
     """POST /api/v1/memories/bulk."""
-    here, given = door(request), await params.body(request, shapes.Bulk)
+    here, given = api_context(request), await params.body(request, shapes.BulkIn)
     wanted = _act(given)
     if given.preview:
         return await _preview(here, given, wanted)
-    done = await bulk.act_on(here.db, await _chosen(here, given), wanted, now=here.now())
+    done = await bulk.apply_action(here.db, await _selection(here, given), wanted, now=here.now())
     ids = {} if given.ids is None else {"ids": done.ids}
-    return answer(await _said(here, done) | ids)
+    return answer(await _result_out(here, done) | ids)
 
 
-async def _preview(here: Door, given: shapes.Bulk, wanted: bulk.Act) -> Response:
+async def _preview(here: ApiContext, given: shapes.BulkIn, wanted: bulk.BulkAction) -> Response:
     async with reading(here.db):
-        chosen = await _chosen(here, given)
-        found = await bulk.foresee(here.db, chosen, wanted, now=here.now())
-        seq = await changes.last(here.db)
+        chosen = await _selection(here, given)
+        found = await bulk.preview(here.db, chosen, wanted, now=here.now())
+        seq = await changes.last_seq(here.db)
     examples = [
         {
             "before": serialize.memory(before),
@@ -61,25 +61,25 @@ async def _preview(here: Door, given: shapes.Bulk, wanted: bulk.Act) -> Response
     )
 
 
-async def _said(here: Door, done: bulk.Done) -> dict[str, Any]:
-    seq = await changes.last(here.db)
+async def _result_out(here: ApiContext, done: bulk.BulkResult) -> dict[str, Any]:
+    seq = await changes.last_seq(here.db)
     return {"changed": len(done.ids), "left": done.left, "seq": seq, "act": done.act}
 
 
-async def _chosen(here: Door, given: shapes.Bulk) -> list[int] | Filter:
+async def _selection(here: ApiContext, given: shapes.BulkIn) -> list[int] | MemoryFilter:
     if given.ids is not None and given.filter is None:
         return given.ids
     if given.filter is not None and given.ids is None:
         found = await filter_of(here, given.filter)
         if found.everything and not given.all:
-            raise Invalid(Wrong("filter", EVERY))
+            raise Invalid(InvalidField("filter", EMPTY_FILTER))
         return found
-    raise Invalid(Wrong("ids", "or a filter says which memories: one of the two"))
+    raise Invalid(InvalidField("ids", "or a filter says which memories: one of the two"))
 
 
-def _act(given: shapes.Bulk) -> bulk.Act:
-    if given.action not in MEANT:
-        return bulk.Act(action=given.action)
+def _act(given: shapes.BulkIn) -> bulk.BulkAction:
+    if given.action not in VALUE_MEANINGS:
+        return bulk.BulkAction(action=given.action)
     if given.value is None:
-        raise Invalid(Wrong("value", f"is missing: {MEANT[given.action]}"))
-    return bulk.Act(action=given.action, value=finite(given.value))
+        raise Invalid(InvalidField("value", f"is missing: {VALUE_MEANINGS[given.action]}"))
+    return bulk.BulkAction(action=given.action, value=require_finite(given.value))

@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
-from lamplighter.api.common_shapes import Tier, Words
+from lamplighter.api.common_shapes import ShortText, Tier
 from lamplighter.domain.clients.agent import MOST_CONTEXT
 from lamplighter.domain.project import PROJECT_CHARS
 
@@ -18,21 +18,21 @@ class ContextQuery(Struct):
     """
 
     tier: Tier = 1
-    services: Words | None = None
+    services: ShortText | None = None
     budget: Annotated[int, Meta(ge=0, le=1_000_000)] | None = None
     profile: Literal["ops", "agent", "project"] = "ops"
     sections: Literal["all", "operational"] = "all"
     dry_run: bool = False
     without: Annotated[str, Meta(max_length=4000)] | None = None
-    against: Words | None = None
-    as_of: Words | None = None
+    against: ShortText | None = None
+    as_of: ShortText | None = None
     agent: Annotated[str, Meta(max_length=64)] | None = None
     project: Annotated[str, Meta(max_length=PROJECT_CHARS)] | None = None
     query: Annotated[str, Meta(max_length=2000)] | None = None
     limit: Annotated[int, Meta(ge=0, le=MOST_CONTEXT)] | None = None
 
 
-class Diff(Struct):
+class ContextDiffOut(Struct):
     """The added and removed memory lines of two prompts, and a unified diff."""
 
     against: str
@@ -41,7 +41,7 @@ class Diff(Struct):
     text: str
 
 
-class Placed(Struct):
+class PlacedMemoryOut(Struct):
     """An included or excluded memory of the next prompt: its position, cost and reason.
 
     `rank` counts from 0 by priority, `left` is the budget left at this rank; `position` is its
@@ -62,7 +62,7 @@ class Placed(Struct):
     position: int | UnsetType = UNSET
 
 
-class Context(Struct):
+class ContextOut(Struct):
     """The next prompt, with the reason for each included or excluded memory."""
 
     text: str
@@ -72,8 +72,8 @@ class Context(Struct):
     total: int
     system: str
     prompt: str
-    included: list[Placed]
-    excluded: list[Placed]
+    included: list[PlacedMemoryOut]
+    excluded: list[PlacedMemoryOut]
     seq: int
     as_of: str | UnsetType = UNSET
-    diff: Diff | UnsetType = UNSET
+    diff: ContextDiffOut | UnsetType = UNSET

@@ -8,7 +8,7 @@ from starlette.responses import Response
 
 from lamplighter.api import common_shapes, params
 from lamplighter.api.access.callers import caller_of
-from lamplighter.api.context import door
+from lamplighter.api.context import api_context
 from lamplighter.api.memory import journal_shapes
 from lamplighter.api.responses import answer, page
 from lamplighter.domain.access.access import ADMIN
@@ -19,48 +19,48 @@ from lamplighter.repository.access.journal import JournalEntry
 from lamplighter.repository.feed import changes
 from lamplighter.usecases.memory import journal as acts
 
-NEEDS: Final = {"review": "reviews:write", "reset": "cooldowns:write"}
+UNDO_SCOPES: Final = {"review": "reviews:write", "reset": "cooldowns:write"}
 """The scope that undoing an act takes, where it is another one than that of memories."""
 
 
 async def index(request: Request) -> Response:
     """GET /api/v1/acts."""
-    here, wanted = door(request), params.query(request, common_shapes.PageQuery)
+    here, wanted = api_context(request), params.query(request, common_shapes.PageQuery)
     position = params.position(wanted.cursor)
     async with reading(here.db):
         found = await journal.page(here.db, limit=wanted.limit, position=position)
-        seq = await changes.last(here.db)
+        seq = await changes.last_seq(here.db)
     named = caller_of(request).may(ADMIN)
-    items = [_shown(each, named=named) for each in found.items]
+    items = [_act_out(each, named=named) for each in found.items]
     return page(request, items, found.position, seq)
 
 
 async def undo(request: Request) -> Response:
     """POST /api/v1/acts/{id}/undo."""
-    here, number = door(request), params.number(request)
+    here, number = api_context(request), params.number(request)
     given = await params.body(request, journal_shapes.UndoIn)
     held = await journal.get(here.db, number)
-    scope = NEEDS.get(held.action if held else "", "memories:write")
+    scope = UNDO_SCOPES.get(held.action if held else "", "memories:write")
     if not caller_of(request).may(scope):
         raise HTTPException(403, f"To undo this act needs the scope {scope}.")
     done = await acts.undo(here.db, number, now=here.now(), partly=given.partly)
     return answer(
         {
             "act": done.act,
-            "undoes": _shown(done.undoes),
+            "undoes": _act_out(done.undoes),
             "changed": done.rows,
             "left": done.left,
-            "seq": await changes.last(here.db),
+            "seq": await changes.last_seq(here.db),
         }
     )
 
 
-def _shown(act: JournalEntry, *, named: bool = True) -> dict[str, Any]:
+def _act_out(act: JournalEntry, *, named: bool = True) -> dict[str, Any]:
     return {
         "id": act.id,
         "action": act.action,
         "actor": act.actor,
-        "created_at": serialize.at(act.created_at),
+        "created_at": serialize.format_moment(act.created_at),
         "value": act.value,
         "memory_id": act.memory_id,
         "review_id": act.review_id,
@@ -69,5 +69,5 @@ def _shown(act: JournalEntry, *, named: bool = True) -> dict[str, Any]:
         "undoes": act.undoes,
         "undone_by": act.undone_by,
         "subject": act.subject if named else None,
-        "final": acts.FINAL.get(act.action),
+        "final": acts.IRREVERSIBLE.get(act.action),
     }

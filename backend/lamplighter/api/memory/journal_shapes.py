@@ -4,8 +4,8 @@ from typing import Literal
 
 from msgspec import Struct
 
-from lamplighter.api.common_shapes import Limit, Seq, Words
-from lamplighter.api.memory.shapes import Memory
+from lamplighter.api.common_shapes import Limit, Seq, ShortText
+from lamplighter.api.memory.shapes import MemoryOut
 
 Action = Literal[
     "create",
@@ -33,7 +33,7 @@ Action = Literal[
 ]
 
 
-class Act(Struct):
+class ActOut(Struct):
     """One operator act; `changed` is null while it is running.
 
     `undoes` is the act that this act reverted, `undone_by` the act that reverted this one. An act
@@ -58,7 +58,7 @@ class Act(Struct):
 class ActPage(Struct):
     """A page of acts, newest first."""
 
-    items: list[Act]
+    items: list[ActOut]
     next: str | None
     seq: Seq
 
@@ -69,14 +69,14 @@ class UndoIn(Struct):
     partly: bool = False
 
 
-class Undone(Struct):
+class UndoneOut(Struct):
     """The result of an undo: its id, the reverted act, and the number of changed rows.
 
     `left` counts the memories that were skipped because they changed since.
     """
 
     act: int
-    undoes: Act
+    undoes: ActOut
     changed: int
     left: int
     seq: Seq
@@ -85,12 +85,12 @@ class Undone(Struct):
 class TrashQuery(Struct):
     """Filters for deleted memories; `q` finds those that contain a text."""
 
-    q: Words | None = None
+    q: ShortText | None = None
     cursor: str | None = None
     limit: Limit = 50
 
 
-class Discarded(Struct):
+class DiscardedOut(Struct):
     """A deleted memory as it was; null if its row cannot be read.
 
     `purge_at` is the time of the permanent deletion, null for never. `changes` and `links` count
@@ -98,7 +98,7 @@ class Discarded(Struct):
     """
 
     id: int
-    memory: Memory | None
+    memory: MemoryOut | None
     deleted_at: str
     deleted_by: str
     act: int | None
@@ -110,7 +110,7 @@ class Discarded(Struct):
 class TrashPage(Struct):
     """A page of deleted memories, highest id first, and their total number."""
 
-    items: list[Discarded]
+    items: list[DiscardedOut]
     next: str | None
     seq: Seq
     total: int

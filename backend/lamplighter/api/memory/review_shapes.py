@@ -5,14 +5,14 @@ from typing import Annotated, Any, Literal
 from msgspec import Meta, Struct
 
 from lamplighter.api.common_shapes import Limit, Name, Seq
-from lamplighter.api.memory.shapes import HistoryEntry, Memory
+from lamplighter.api.memory.shapes import HistoryEntry, MemoryOut
 from lamplighter.domain.memory.memory import MAX_OBSERVATION_CHARS, Category
 
 Scope = Annotated[str, Meta(max_length=500)]
 Text = Annotated[str, Meta(max_length=MAX_OBSERVATION_CHARS)]
 
 
-class Review(Struct):
+class ReviewOut(Struct):
     """One review with both memories in their present state; null if one no longer exists."""
 
     id: int
@@ -23,8 +23,8 @@ class Review(Struct):
     service: str | None
     category: Category
     session_id: int | None
-    old: Memory | None
-    new: Memory | None
+    old: MemoryOut | None
+    new: MemoryOut | None
     resolution: Literal["keep_old", "keep_new", "both", "merge", "dismiss", "gone"] | None
     resolved_by: str | None
     resolved_at: str | None
@@ -32,25 +32,25 @@ class Review(Struct):
     version: int
 
 
-class ReviewChange(HistoryEntry):
+class ReviewChangeOut(HistoryEntry):
     """One change of a memory that a resolution made."""
 
     memory_id: int
 
 
-class ReviewCase(Review):
+class ReviewCaseOut(ReviewOut):
     """One review with the sources and prompts of each claim, and the changes of its resolution."""
 
     sources: dict[Literal["old", "new"], list[dict[str, Any]]]
     exposed: dict[Literal["old", "new"], list[int]]
     exposed_counts: dict[Literal["old", "new"], int]
-    changes: list[ReviewChange]
+    changes: list[ReviewChangeOut]
 
 
 class ReviewPage(Struct):
     """A page of reviews, and their total number."""
 
-    items: list[Review]
+    items: list[ReviewOut]
     next: str | None
     seq: int
     total: int
@@ -79,21 +79,21 @@ class ResolutionIn(Struct):
     observation: Text = ""
 
 
-class Voice(Struct):
+class MentionOut(Struct):
     """A session that confirmed or contradicted a memory or had it in its prompt; null: a person."""
 
     session_id: int | None
     at: str | None
 
 
-class Tally(Struct):
+class TallyOut(Struct):
     """The number of times, and the last 20 sessions, newest first."""
 
     count: int
-    sessions: list[Voice]
+    sessions: list[MentionOut]
 
 
-class Tie(Struct):
+class LinkOut(Struct):
     """A link to or from another memory; `observation` is null if that memory was deleted."""
 
     what: str
@@ -105,14 +105,14 @@ class Tie(Struct):
     at: str
 
 
-class Ties(Struct):
+class LinksOut(Struct):
     """The last 20 links of a memory, newest first."""
 
     count: int
-    items: list[Tie]
+    items: list[LinkOut]
 
 
-class OpenCase(Struct):
+class OpenReviewOut(Struct):
     """An open review, and the other memory in it."""
 
     id: int
@@ -122,25 +122,25 @@ class OpenCase(Struct):
     at: str
 
 
-class OpenCases(Struct):
+class OpenReviewsOut(Struct):
     """The open reviews of a memory, newest first."""
 
     count: int
-    items: list[OpenCase]
+    items: list[OpenReviewOut]
 
 
-class Belief(Struct):
+class BeliefOut(Struct):
     """One memory with its evidence.
 
     `inactive_from` is when its confidence falls below 0.30 unless confirmed; null: never.
     """
 
-    memory: Memory
-    confirmed: Tally
-    contradicted: Tally
-    told: Tally
-    links: Ties
-    reviews: OpenCases
+    memory: MemoryOut
+    confirmed: TallyOut
+    contradicted: TallyOut
+    told: TallyOut
+    links: LinksOut
+    reviews: OpenReviewsOut
     inactive_from: str | None
 
 
@@ -150,7 +150,7 @@ class AuditPage(Struct):
     topic: str
     service: str | None
     states: dict[str, int]
-    items: list[Belief]
+    items: list[BeliefOut]
     next: str | None
     seq: int
 

@@ -6,48 +6,54 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from lamplighter.api import params
-from lamplighter.api.context import door
+from lamplighter.api.context import api_context
 from lamplighter.api.memory import review_shapes
 from lamplighter.api.memory.memories import entry
 from lamplighter.api.responses import page, versioned
 from lamplighter.domain.memory.memory import GENERAL, MemoryId
-from lamplighter.domain.memory.review import Answer, Resolution, Review, ReviewKind, ReviewState
+from lamplighter.domain.memory.review import (
+    Resolution,
+    Review,
+    ReviewAnswer,
+    ReviewKind,
+    ReviewState,
+)
 from lamplighter.formats import serialize
 from lamplighter.repository import Database, reading
 from lamplighter.repository.feed import changes
 from lamplighter.repository.memory import exposures, history, reviews
-from lamplighter.repository.memory.reviews import Filter
+from lamplighter.repository.memory.reviews import ReviewFilter
 from lamplighter.usecases.memory import review, undo
 from lamplighter.usecases.memory.service_names import spelled
 
-SHOWN: Final = 20
+LIST_LIMIT: Final = 20
 
 
 async def index(request: Request) -> Response:
     """GET /api/v1/reviews."""
-    here, wanted = door(request), params.query(request, review_shapes.ReviewQuery)
+    here, wanted = api_context(request), params.query(request, review_shapes.ReviewQuery)
     position = params.position(wanted.cursor)
     async with reading(here.db):
         chosen = await _filter(here.db, wanted, here.known())
         found = await reviews.page(here.db, chosen, limit=wanted.limit, position=position)
         items = await reviews.as_json(here.db, found.items)
         total = await reviews.count(here.db, chosen)
-        seq = await changes.last(here.db)
+        seq = await changes.last_seq(here.db)
     return page(request, items, found.position, seq, total=total)
 
 
 async def show(request: Request) -> Response:
     """GET /api/v1/reviews/{id}."""
-    here, number = door(request), params.number(request)
+    here, number = api_context(request), params.number(request)
     async with reading(here.db):
-        return versioned(await case(here.db, await review.get(here.db, number)))
+        return versioned(await review_case_out(here.db, await review.get(here.db, number)))
 
 
 async def resolve(request: Request) -> Response:
     """PUT /api/v1/reviews/{id}/resolution."""
-    here, number = door(request), params.number(request)
+    here, number = api_context(request), params.number(request)
     given = await params.body(request, review_shapes.ResolutionIn)
-    answer = Answer(
+    answer = ReviewAnswer(
         resolution=Resolution(given.resolution),
         old_scope=given.old_scope,
         new_scope=given.new_scope,
@@ -62,12 +68,12 @@ async def resolve(request: Request) -> Response:
 
 async def reopen(request: Request) -> Response:
     """DELETE /api/v1/reviews/{id}/resolution."""
-    here, number = door(request), params.number(request)
+    here, number = api_context(request), params.number(request)
     await review.reopen(here.db, number, version=params.version(request, number), now=here.now())
     return await show(request)
 
 
-async def case(db: Database, each: Review) -> dict[str, Any]:
+async def review_case_out(db: Database, each: Review) -> dict[str, Any]:
     """Return a review as JSON, with all that helps to decide it."""
     sides = {"old": each.old_id, "new": each.new_id}
     [told] = await reviews.as_json(db, [each])
@@ -75,10 +81,12 @@ async def case(db: Database, each: Review) -> dict[str, Any]:
         **told,
         "sources": {side: await _sources(db, number) for side, number in sides.items()},
         "exposed": {
-            side: await exposures.told(db, number, limit=SHOWN) for side, number in sides.items()
+            side: await exposures.sessions_including(db, number, limit=LIST_LIMIT)
+            for side, number in sides.items()
         },
         "exposed_counts": {
-            side: await exposures.told_count(db, number) for side, number in sides.items()
+            side: await exposures.count_sessions_including(db, number)
+            for side, number in sides.items()
         },
         "changes": await _changes(db, each),
     }
@@ -86,25 +94,27 @@ async def case(db: Database, each: Review) -> dict[str, Any]:
 
 async def _sources(db: Database, memory_id: MemoryId) -> list[dict[str, Any]]:
     return [
-        {"session_id": said.session_id, "at": serialize.at(said.at), "cause": said.cause}
-        for said in await history.said(db, memory_id, limit=SHOWN)
+        {"session_id": said.session_id, "at": serialize.format_moment(said.at), "cause": said.cause}
+        for said in await history.reports_of(db, memory_id, limit=LIST_LIMIT)
     ]
 
 
 async def _changes(db: Database, each: Review) -> list[dict[str, Any]]:
-    made = await review.made_by(db, each)
+    made = await review.changes_of_resolution(db, each)
     shown: dict[int, bool] = {}
     for memory_id in dict.fromkeys(step.memory_id for step in made):
         mine = [step for step in made if step.memory_id == memory_id]
-        shown |= {step.id: able for step, able in await undo.shown(db, memory_id, mine)}
+        shown |= {step.id: able for step, able in await undo.with_undo_state(db, memory_id, mine)}
     return [{**entry(step, undoable=shown[step.id]), "memory_id": step.memory_id} for step in made]
 
 
-async def _filter(db: Database, wanted: review_shapes.ReviewQuery, known: list[str]) -> Filter:
+async def _filter(
+    db: Database, wanted: review_shapes.ReviewQuery, known: list[str]
+) -> ReviewFilter:
     service = wanted.service
     if service is not None:
         service = await spelled(db, service, known) or GENERAL
-    return Filter(
+    return ReviewFilter(
         state=None if wanted.state == "all" else ReviewState(wanted.state),
         service=service,
         kind=None if wanted.kind is None else ReviewKind(wanted.kind),

@@ -4,15 +4,15 @@ from typing import Annotated, Any, Literal
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
-from lamplighter.api.common_shapes import Limit, Name, Words
-from lamplighter.domain.memory.memory import OPERATIONS, Category, Kind
+from lamplighter.api.common_shapes import Limit, Name, ShortText
+from lamplighter.domain.memory.memory import OPERATIONS, Category, MemoryKind
 from lamplighter.domain.sessions.inclusion import MOST_BUDGET
 
 Scope = Literal["project", "global"]
 Tags = Annotated[list[Annotated[str, Meta(max_length=100)]], Meta(max_length=20)]
 
 
-class Memory(Struct):
+class MemoryOut(Struct):
     """One memory."""
 
     id: int
@@ -25,7 +25,7 @@ class Memory(Struct):
     updated_at: str
     session_id: int | None
     tier: int
-    kind: Kind
+    kind: MemoryKind
     trust: Literal["trusted", "observed", "unverified"]
     source: str
     source_ref: str | None
@@ -49,13 +49,13 @@ class Memory(Struct):
 class AsOfQuery(Struct):
     """The moment; default: now."""
 
-    as_of: Words | None = None
+    as_of: ShortText | None = None
 
 
 class MemoryPage(Struct):
     """A page of memories, and their total number."""
 
-    items: list[Memory]
+    items: list[MemoryOut]
     next: str | None
     seq: int
     total: int
@@ -65,10 +65,10 @@ class MemoryPage(Struct):
 class ViewQuery(Struct):
     """Filters for the counted memories."""
 
-    q: Words | None = None
+    q: ShortText | None = None
     service: Name | None = None
     category: Category | None = None
-    kind: Kind | None = None
+    kind: MemoryKind | None = None
     section: Literal["operational", "knowledge"] | None = None
     project: Name | None = None
     scope: Scope | None = None
@@ -80,7 +80,7 @@ class ViewQuery(Struct):
 class FacetQuery(ViewQuery):
     """Filters for the counted memories; `as_of` selects an earlier state."""
 
-    as_of: Words | None = None
+    as_of: ShortText | None = None
 
 
 class MemoryQuery(FacetQuery):
@@ -148,7 +148,7 @@ class BulkFilter(ViewQuery, forbid_unknown_fields=True):
     """Filters for the memories of a bulk change, as in a list."""
 
 
-class Bulk(Struct):
+class BulkIn(Struct):
     """One change of several memories: those in `ids`, or all that match a `filter`.
 
     An empty filter matches every memory and needs `all`. With `preview` nothing is changed; the
@@ -168,23 +168,23 @@ class Bulk(Struct):
     preview: bool = False
 
 
-class Example(Struct):
+class BulkExampleOut(Struct):
     """A memory before and after the change; null: deleted."""
 
-    before: Memory
-    after: Memory | None
+    before: MemoryOut
+    after: MemoryOut | None
 
 
-class Preview(Struct):
+class BulkPreviewOut(Struct):
     """The effect of a bulk change."""
 
     matched: int
     turn_inactive: int
     turn_active: int
-    examples: list[Example]
+    examples: list[BulkExampleOut]
 
 
-class Changed(Struct):
+class BulkResultOut(Struct):
     """The number of changed and skipped memories, and which of the given ids matched.
 
     `act` is the id in the journal. With `preview` there is no act, and the numbers are expected.
@@ -195,7 +195,7 @@ class Changed(Struct):
     seq: int
     act: int | None
     ids: list[int] | UnsetType = UNSET
-    preview: Preview | UnsetType = UNSET
+    preview: BulkPreviewOut | UnsetType = UNSET
 
 
 class HistoryEntry(Struct):
@@ -223,13 +223,13 @@ class HistoryPage(Struct):
     seq: int
 
 
-class GroundsQuery(Struct):
+class EvidenceQuery(Struct):
     """The maximum length of each list."""
 
     limit: Limit = 20
 
 
-class Saying(Struct):
+class ReportOut(Struct):
     """One report of a memory: by a session, or (null, tier 0) by a person."""
 
     session_id: int | None
@@ -240,15 +240,15 @@ class Saying(Struct):
     after: float | None
 
 
-class Sayings(Struct):
+class ReportsOut(Struct):
     """The number of reports of a memory and of sessions, and the newest reports."""
 
     total: int
     sessions: int
-    items: list[Saying]
+    items: list[ReportOut]
 
 
-class Telling(Struct):
+class ExposureOut(Struct):
     """A session with the memory in its prompt, and the position there."""
 
     session_id: int
@@ -257,14 +257,14 @@ class Telling(Struct):
     position: int
 
 
-class Tellings(Struct):
+class ExposuresOut(Struct):
     """The number of sessions with the memory in their prompt, and the newest of them."""
 
     total: int
-    items: list[Telling]
+    items: list[ExposureOut]
 
 
-class PartnerCase(Struct):
+class PartnerReviewOut(Struct):
     """The last review of two conflicting memories."""
 
     id: int
@@ -273,32 +273,32 @@ class PartnerCase(Struct):
     resolution: Literal["keep_old", "keep_new", "both", "merge", "dismiss", "gone"] | None
 
 
-class Partner(Struct):
+class PartnerOut(Struct):
     """A conflicting memory in its present state; null if it no longer exists."""
 
     memory_id: int
-    memory: Memory | None
-    review: PartnerCase | None
+    memory: MemoryOut | None
+    review: PartnerReviewOut | None
 
 
-class Grounds(Struct):
+class EvidenceOut(Struct):
     """The evidence for a memory: its sources, prompts and conflicts, newest first."""
 
-    said: Sayings
-    told: Tellings
-    partners: list[Partner]
+    said: ReportsOut
+    told: ExposuresOut
+    partners: list[PartnerOut]
 
 
 class InclusionQuery(Struct):
     """Changes to the next prompt for this question; default: none."""
 
-    services: Words | None = None
+    services: ShortText | None = None
     budget: Annotated[int, Meta(ge=0, le=MOST_BUDGET)] | None = None
     without: Annotated[str, Meta(max_length=4000)] | None = None
-    as_of: Words | None = None
+    as_of: ShortText | None = None
 
 
-class Way(Struct):
+class InclusionWayOut(Struct):
     """One way to include a memory: all of its fields apply together.
 
     Any of the `categories` works, `topic_key` is removed, `service` is the service of a session.
@@ -315,7 +315,7 @@ class Way(Struct):
     service: str | UnsetType = UNSET
 
 
-class Inclusion(Struct):
+class InclusionOut(Struct):
     """Whether a prompt includes a memory, why, and what would include it.
 
     `rank` counts from 0 by priority among `total` (null: not a candidate), `position` from 0
@@ -336,12 +336,12 @@ class Inclusion(Struct):
     lines: int
     total: int
     budget: int
-    ways: list[Way]
+    ways: list[InclusionWayOut]
     seq: int
     as_of: str | UnsetType = UNSET
 
 
-Said = Annotated[str, Meta(min_length=1)]
+NonEmptyText = Annotated[str, Meta(min_length=1)]
 
 
 class RelateIn(Struct):
@@ -350,14 +350,14 @@ class RelateIn(Struct):
     `id` is a label of the caller and has no effect.
     """
 
-    old: Said
-    new: Said
+    old: NonEmptyText
+    new: NonEmptyText
     service: Name | None = None
     category: Category | None = None
     id: int | str | None = None
 
 
-class Related(Struct):
+class RelationOut(Struct):
     """How the new observation relates to the old one, and why; unsure is reported as new.
 
     `p` is the share of labeled pairs with this kind of result that were labeled correctly.
@@ -378,13 +378,13 @@ class SimilarIn(Struct):
     without: Annotated[int, Meta(ge=1, le=2**63 - 1)] | None = None
 
 
-class Like(Related):
+class SimilarMemoryOut(RelationOut):
     """How the text relates to an existing memory."""
 
-    memory: Memory
+    memory: MemoryOut
 
 
-class Similar(Struct):
+class SimilarOut(Struct):
     """At most five memories: duplicates first, then contradictions."""
 
-    items: list[Like]
+    items: list[SimilarMemoryOut]

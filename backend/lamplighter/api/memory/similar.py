@@ -4,19 +4,19 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from lamplighter.api import params
-from lamplighter.api.context import door
+from lamplighter.api.context import api_context
 from lamplighter.api.memory import shapes
 from lamplighter.api.memory.memories import rules
 from lamplighter.api.responses import answer
 from lamplighter.domain.memory.memory import Candidate, MemoryId, Source, Trust
 from lamplighter.domain.relate import relate
 from lamplighter.formats import serialize
-from lamplighter.usecases.memory.similar import similar
+from lamplighter.usecases.memory.similar import find_similar
 
 
 async def create(request: Request) -> Response:
     """POST /api/v1/memories/similar."""
-    here, given = door(request), await params.body(request, shapes.SimilarIn, rules)
+    here, given = api_context(request), await params.body(request, shapes.SimilarIn, rules)
     candidate = Candidate(
         category=given.category,
         service=given.service,
@@ -26,7 +26,7 @@ async def create(request: Request) -> Response:
         source=Source.OPERATOR,
         trust=Trust.TRUSTED,
     )
-    found = await similar(
+    found = await find_similar(
         here.db,
         candidate,
         lexicon=here.lexicon,
@@ -44,5 +44,7 @@ async def create(request: Request) -> Response:
 async def relate_pair(request: Request) -> Response:
     """POST /api/v1/memories/relate."""
     given = await params.body(request, shapes.RelateIn)
-    found = relate(given.new, given.old, service=given.service, lexicon=door(request).lexicon)
+    found = relate(
+        given.new, given.old, service=given.service, lexicon=api_context(request).lexicon
+    )
     return answer(serialize.verdict(found))

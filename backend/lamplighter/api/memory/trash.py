@@ -7,33 +7,33 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from lamplighter.api import common_shapes, params
-from lamplighter.api.context import door
+from lamplighter.api.context import api_context
 from lamplighter.api.memory import journal_shapes
 from lamplighter.api.responses import page, versioned
 from lamplighter.formats import serialize
 from lamplighter.repository import reading
 from lamplighter.repository.feed import changes
 from lamplighter.repository.memory import trash
-from lamplighter.repository.memory.trash import Discarded
+from lamplighter.repository.memory.trash import TrashedMemory
 from lamplighter.usecases.memory import journal
 
 
 async def index(request: Request) -> Response:
     """GET /api/v1/trash."""
-    here, wanted = door(request), params.query(request, journal_shapes.TrashQuery)
+    here, wanted = api_context(request), params.query(request, journal_shapes.TrashQuery)
     position, q = params.position(wanted.cursor), wanted.q or ""
     async with reading(here.db):
         found = await trash.page(here.db, q=q, limit=wanted.limit, position=position)
         total = await trash.count(here.db, q=q)
-        counts = await trash.belongings(here.db, [each.id for each in found.items])
-        seq = await changes.last(here.db)
-    items = [{**_shown(each, here.trash_kept), **counts[each.id]} for each in found.items]
+        counts = await trash.count_related(here.db, [each.id for each in found.items])
+        seq = await changes.last_seq(here.db)
+    items = [{**_discarded_out(each, here.trash_kept), **counts[each.id]} for each in found.items]
     return page(request, items, found.position, seq, total=total)
 
 
 async def restore(request: Request) -> Response:
     """POST /api/v1/trash/{id}/restore."""
-    here = door(request)
+    here = api_context(request)
     await params.body(request, common_shapes.Empty)
     memory = await journal.restore(here.db, params.number(request), now=here.now())
     return versioned(serialize.memory(memory))
@@ -41,17 +41,17 @@ async def restore(request: Request) -> Response:
 
 async def purge(request: Request) -> Response:
     """DELETE /api/v1/trash/{id}."""
-    here = door(request)
+    here = api_context(request)
     await journal.purge(here.db, params.number(request), now=here.now())
     return Response(status_code=204)
 
 
-def _shown(each: Discarded, kept: timedelta | None) -> dict[str, Any]:
+def _discarded_out(each: TrashedMemory, kept: timedelta | None) -> dict[str, Any]:
     return {
         "id": each.id,
         "memory": None if each.memory is None else serialize.memory(each.memory),
-        "deleted_at": serialize.at(each.deleted_at),
+        "deleted_at": serialize.format_moment(each.deleted_at),
         "deleted_by": each.deleted_by,
         "act": each.act_id,
-        "purge_at": None if kept is None else serialize.at(each.deleted_at + kept),
+        "purge_at": None if kept is None else serialize.format_moment(each.deleted_at + kept),
     }

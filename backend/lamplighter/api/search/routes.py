@@ -12,7 +12,7 @@ OPS: Final = (
         "memories:read",
         search.index,
         "Search memories and session summaries, and events on request.",
-        shapes.FoundPage,
+        shapes.SearchResultPage,
         query=shapes.SearchQuery,
     ),
 )

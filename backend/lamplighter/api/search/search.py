@@ -8,13 +8,13 @@ from starlette.responses import Response
 
 from lamplighter.api import params
 from lamplighter.api.access import project_wall
-from lamplighter.api.context import Door, door
+from lamplighter.api.context import ApiContext, api_context
 from lamplighter.api.responses import answer
 from lamplighter.api.search import shapes
-from lamplighter.domain.errors import Invalid, Wrong
+from lamplighter.domain.errors import Invalid, InvalidField
 from lamplighter.domain.search import period
-from lamplighter.domain.search.search import Layer, Wanted
-from lamplighter.formats.serialize import results
+from lamplighter.domain.search.search import SearchLayer, SearchRequest
+from lamplighter.formats.serialize import search_results
 from lamplighter.repository.feed import changes
 from lamplighter.usecases.memory.service_names import spelled
 from lamplighter.usecases.search.session_search import find
@@ -24,24 +24,24 @@ ACTIVE = {"active": True, "inactive": False, "all": None}
 
 async def index(request: Request) -> Response:
     """GET /api/v1/search."""
-    here, given = door(request), params.query(request, shapes.SearchQuery)
-    wanted = await _wanted(here, given)
+    here, given = api_context(request), params.query(request, shapes.SearchQuery)
+    wanted = await _search_options(here, given)
     project = await project_wall.project_bound(request)
     wanted = wanted if project is None else replace(wanted, project=project)
     found = await find(here.db, wanted, now=here.now(), near=here.near)
     body: dict[str, Any] = {
-        **results(found),
+        **search_results(found),
         "next": None,
-        "seq": await changes.last(here.db),
+        "seq": await changes.last_seq(here.db),
     }
     return answer(body)
 
 
-async def _wanted(here: Door, given: shapes.SearchQuery) -> Wanted:
+async def _search_options(here: ApiContext, given: shapes.SearchQuery) -> SearchRequest:
     service = given.service
     if service is not None:
         service = await spelled(here.db, service, here.known()) or service
-    return Wanted(
+    return SearchRequest(
         query=given.q,
         layers=_layers(given.layers),
         project=given.project,
@@ -50,13 +50,17 @@ async def _wanted(here: Door, given: shapes.SearchQuery) -> Wanted:
         kind=given.kind,
         tags=tuple(given.tag),
         active=ACTIVE[given.state],
-        since=period.moment(given.since, "since"),
+        since=period.parse_moment(given.since, "since"),
         limit=given.limit,
     )
 
 
-def _layers(given: str) -> tuple[Layer, ...]:
+def _layers(given: str) -> tuple[SearchLayer, ...]:
     names = [each.strip() for each in given.split(",") if each.strip()]
-    if not names or not set(names) <= set(Layer):
-        raise Invalid(Wrong("layers", f"is one or more of {', '.join(Layer)}, with commas between"))
-    return tuple(Layer(each) for each in dict.fromkeys(names))
+    if not names or not set(names) <= set(SearchLayer):
+        raise Invalid(
+            InvalidField(
+                "layers", f"is one or more of {', '.join(SearchLayer)}, with commas between"
+            )
+        )
+    return tuple(SearchLayer(each) for each in dict.fromkeys(names))

@@ -4,11 +4,11 @@ from typing import Annotated, Literal
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
-from lamplighter.api.common_shapes import Name, Words
-from lamplighter.api.memory.shapes import Memory
-from lamplighter.api.services.event_shapes import Event
-from lamplighter.api.sessions.shapes import Session
-from lamplighter.domain.memory.memory import Category, Kind
+from lamplighter.api.common_shapes import Name, ShortText
+from lamplighter.api.memory.shapes import MemoryOut
+from lamplighter.api.services.event_shapes import EventOut
+from lamplighter.api.sessions.shapes import SessionOut
+from lamplighter.domain.memory.memory import Category, MemoryKind
 
 LayerName = Literal["memory", "session", "event"]
 """Where something is found."""
@@ -21,10 +21,10 @@ class SearchQuery(Struct):
     project: Name | None = None
     service: Name | None = None
     category: list[Category] = []
-    kind: Kind | None = None
+    kind: MemoryKind | None = None
     tag: Annotated[list[Name], Meta(max_length=20)] = []
-    since: Words | None = None
-    layers: Words = "memory,session"
+    since: ShortText | None = None
+    layers: ShortText = "memory,session"
     state: Literal["active", "inactive", "all"] = "active"
     limit: Annotated[int, Meta(ge=1, le=100)] = 20
 
@@ -36,7 +36,7 @@ class SearchReason(Struct):
     score: float
 
 
-class SearchHit(Struct):
+class SearchHitOut(Struct):
     """One result with its row and the reasons that add up to its score.
 
     `text` is the best passage, `spans` the start and end of each match in it, in characters.
@@ -49,18 +49,18 @@ class SearchHit(Struct):
     reasons: list[SearchReason]
     text: str
     spans: list[list[int]]
-    memory: Memory | UnsetType = UNSET
-    session: Session | UnsetType = UNSET
-    event: Event | UnsetType = UNSET
+    memory: MemoryOut | UnsetType = UNSET
+    session: SessionOut | UnsetType = UNSET
+    event: EventOut | UnsetType = UNSET
 
 
-class FoundPage(Struct):
+class SearchResultPage(Struct):
     """Results, best first; `partial`: a timeout, `missing`: the omitted parts.
 
     `layers` are the searched layers, `filters` the filters recognized in `q`.
     """
 
-    items: list[SearchHit]
+    items: list[SearchHitOut]
     next: None
     seq: int
     terms: list[str]

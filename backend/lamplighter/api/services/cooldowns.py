@@ -6,21 +6,21 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from lamplighter.api import common_shapes, params
-from lamplighter.api.context import Door, door
+from lamplighter.api.context import ApiContext, api_context
 from lamplighter.api.responses import answer, page
 from lamplighter.api.services import shapes
-from lamplighter.domain.services.service import GENERAL, fold
+from lamplighter.domain.services.service import GENERAL, normalize_service_name
 from lamplighter.formats import serialize
 from lamplighter.repository import reading
 from lamplighter.repository.feed import changes
 from lamplighter.repository.services import cooldowns
-from lamplighter.repository.services.cooldowns import Filter
+from lamplighter.repository.services.cooldowns import CooldownFilter
 from lamplighter.usecases.services import act
 
 
 async def index(request: Request) -> Response:
     """GET /api/v1/cooldowns."""
-    here, now = door(request), door(request).now()
+    here, now = api_context(request), api_context(request).now()
     wanted = params.query(request, common_shapes.PageQuery)
     declared = {
         (service.name, action.kind) for service in here.services() for action in service.actions
@@ -30,11 +30,11 @@ async def index(request: Request) -> Response:
             (use.service, use.action)
             for use in await cooldowns.spent_since(here.db, now - act.LONGEST_WINDOW)
         }
-        names = sorted({name for name, _ in declared | used}, key=fold)
-        found = await act.standings(here.db, names, now=now)
-        seq = await changes.last(here.db)
+        names = sorted({name for name, _ in declared | used}, key=normalize_service_name)
+        found = await act.usage_by_service(here.db, names, now=now)
+        seq = await changes.last_seq(here.db)
     items = [
-        {**serialize.standing(each), "declared": (each.service, each.action) in declared}
+        {**serialize.cooldown_status(each), "declared": (each.service, each.action) in declared}
         for name in names
         for each in found[name]
         if (each.service, each.action) in declared | used
@@ -45,28 +45,30 @@ async def index(request: Request) -> Response:
 
 async def uses(request: Request) -> Response:
     """GET /api/v1/cooldowns/uses."""
-    here, wanted = door(request), params.query(request, shapes.UseQuery)
+    here, wanted = api_context(request), params.query(request, shapes.UseQuery)
     position = params.position(wanted.cursor)
     async with reading(here.db):
-        service = wanted.service and await _spelled(here, wanted.service)
-        chosen = Filter(service=service, action=wanted.action)
+        service = wanted.service and await _declared_name(here, wanted.service)
+        chosen = CooldownFilter(service=service, action=wanted.action)
         found = await cooldowns.page(here.db, chosen, limit=wanted.limit, position=position)
-        seq = await changes.last(here.db)
-    return page(request, [serialize.use(each) for each in found.items], found.position, seq)
+        seq = await changes.last_seq(here.db)
+    return page(
+        request, [serialize.cooldown_use(each) for each in found.items], found.position, seq
+    )
 
 
 async def reset(request: Request) -> Response:
     """POST /api/v1/cooldowns/{name}/resets."""
-    here, now = door(request), door(request).now()
+    here, now = api_context(request), api_context(request).now()
     given: Any = await params.body(request, shapes.ResetIn)
-    service, cleared = await act.reset(
+    service, cleared = await act.reset_cooldowns(
         here.db, request.path_params["name"], given.action, services=here.services(), now=now
     )
     return answer({"service": service, "cleared": cleared}, 201)
 
 
-async def _spelled(here: Door, name: str) -> str:
-    if fold(name) == GENERAL:
+async def _declared_name(here: ApiContext, name: str) -> str:
+    if normalize_service_name(name) == GENERAL:
         return GENERAL
     declared = here.services().find(name)
     if declared is not None:

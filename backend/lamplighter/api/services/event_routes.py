@@ -21,7 +21,7 @@ OPS: Final = (
         "events:read",
         events.groups,
         "List groups of repeated events, most recent first.",
-        event_shapes.GroupPage,
+        event_shapes.EventGroupPage,
         query=event_shapes.EventQuery,
     ),
     op(
@@ -30,7 +30,7 @@ OPS: Final = (
         "events:read",
         events.density,
         "Count events over time, by level.",
-        event_shapes.Density,
+        event_shapes.EventDensityOut,
         query=event_shapes.DensityQuery,
     ),
     op(
@@ -39,7 +39,7 @@ OPS: Final = (
         "events:read",
         events.show,
         "Read an event.",
-        event_shapes.Event,
+        event_shapes.EventOut,
         problems=(404,),
     ),
     op(
@@ -48,7 +48,7 @@ OPS: Final = (
         "events:write",
         events.create,
         "Create an event.",
-        event_shapes.Event,
+        event_shapes.EventOut,
         status=201,
         body=event_shapes.EventIn,
     ),

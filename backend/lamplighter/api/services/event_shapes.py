@@ -4,11 +4,11 @@ from typing import Annotated
 
 from msgspec import Meta, Struct, field
 
-from lamplighter.api.common_shapes import Limit, Name, Seq, Words
+from lamplighter.api.common_shapes import Limit, Name, Seq, ShortText
 from lamplighter.domain.services.event import Level
 
 
-class Event(Struct):
+class EventOut(Struct):
     """One event."""
 
     id: int
@@ -25,7 +25,7 @@ class Event(Struct):
 class EventPage(Struct):
     """A page of events, newest first."""
 
-    items: list[Event]
+    items: list[EventOut]
     next: str | None
     seq: int
 
@@ -36,9 +36,9 @@ class EventFilter(Struct):
     level: list[Level] = []
     service: Name | None = None
     session: Seq | None = None
-    q: Words | None = None
-    since: Words | None = field(default=None, name="from")
-    until: Words | None = field(default=None, name="to")
+    q: ShortText | None = None
+    since: ShortText | None = field(default=None, name="from")
+    until: ShortText | None = field(default=None, name="to")
     same: Seq | None = None
 
 
@@ -49,7 +49,7 @@ class EventQuery(EventFilter):
     limit: Limit = 50
 
 
-class Group(Struct):
+class EventGroupOut(Struct):
     """Repeated events of one service; `session_id` is the last session that reported one."""
 
     level: Level
@@ -64,10 +64,10 @@ class Group(Struct):
     session_id: int | None
 
 
-class GroupPage(Struct):
+class EventGroupPage(Struct):
     """A page of groups, most recent first."""
 
-    items: list[Group]
+    items: list[EventGroupOut]
     next: str | None
     seq: int
 
@@ -78,7 +78,7 @@ class DensityQuery(EventFilter):
     buckets: Annotated[int, Meta(ge=2, le=300)] = 60
 
 
-class Stretch(Struct):
+class EventIntervalOut(Struct):
     """The number of events of each level in the interval that begins `at`."""
 
     at: str
@@ -87,12 +87,12 @@ class Stretch(Struct):
     critical: int
 
 
-class Density(Struct):
+class EventDensityOut(Struct):
     """The number of events over time, in intervals of `seconds`."""
 
     seconds: int
     total: int
-    stretches: list[Stretch]
+    stretches: list[EventIntervalOut]
     seq: int
 
 

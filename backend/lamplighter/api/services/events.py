@@ -9,18 +9,18 @@ from starlette.responses import Response
 
 from lamplighter.api import params
 from lamplighter.api.access.callers import caller_of
-from lamplighter.api.context import Door, door
+from lamplighter.api.context import ApiContext, api_context
 from lamplighter.api.responses import answer, page, versioned
 from lamplighter.api.services import event_shapes
-from lamplighter.domain.errors import Invalid, NotFound, Wrong
-from lamplighter.domain.memory.admit import checked_service
+from lamplighter.domain.errors import Invalid, InvalidField, NotFound
+from lamplighter.domain.memory.admit import validate_service
 from lamplighter.domain.search import period
-from lamplighter.domain.services.service import GENERAL, fold
+from lamplighter.domain.services.service import GENERAL, normalize_service_name
 from lamplighter.formats import serialize
 from lamplighter.repository import reading
 from lamplighter.repository.feed import changes
 from lamplighter.repository.services import events
-from lamplighter.repository.services.events import Filter, Group
+from lamplighter.repository.services.events import EventGroup, EventSelection
 from lamplighter.usecases.memory.service_names import spelled
 from lamplighter.usecases.services import events as densities
 from lamplighter.usecases.services import events as report
@@ -28,38 +28,38 @@ from lamplighter.usecases.services import events as report
 
 async def index(request: Request) -> Response:
     """GET /api/v1/events."""
-    return await _listed(request, events.page, serialize.event)
+    return await _list_events(request, events.page, serialize.event)
 
 
 async def groups(request: Request) -> Response:
     """GET /api/v1/events/groups."""
-    return await _listed(request, events.groups, _group)
+    return await _list_events(request, events.page_groups, _group)
 
 
-async def _listed(request: Request, fetch: Any, form: Callable[[Any], Any]) -> Response:
-    here, wanted = door(request), params.query(request, event_shapes.EventQuery)
+async def _list_events(request: Request, fetch: Any, form: Callable[[Any], Any]) -> Response:
+    here, wanted = api_context(request), params.query(request, event_shapes.EventQuery)
     position = params.position(wanted.cursor)
     async with reading(here.db):
         chosen = await _filter(here, wanted)
         found = await fetch(here.db, chosen, limit=wanted.limit, position=position)
-        seq = await changes.last(here.db)
+        seq = await changes.last_seq(here.db)
     return page(request, [form(each) for each in found.items], found.position, seq)
 
 
 async def density(request: Request) -> Response:
     """GET /api/v1/events/density."""
-    here, wanted = door(request), params.query(request, event_shapes.DensityQuery)
+    here, wanted = api_context(request), params.query(request, event_shapes.DensityQuery)
     async with reading(here.db):
         chosen = await _filter(here, wanted)
         found = await densities.density(here.db, chosen, most=wanted.buckets, now=here.now())
-        seq = await changes.last(here.db)
+        seq = await changes.last_seq(here.db)
     return answer({**found.as_json(), "seq": seq})
 
 
 async def show(request: Request) -> Response:
     """GET /api/v1/events/{id}."""
     number = params.number(request)
-    event = await events.get(door(request).db, number)
+    event = await events.get(api_context(request).db, number)
     if event is None:
         raise NotFound(f"There is no event {number}.")
     return versioned(serialize.event(event))
@@ -67,7 +67,7 @@ async def show(request: Request) -> Response:
 
 async def create(request: Request) -> Response:
     """POST /api/v1/events."""
-    here, given = door(request), await params.body(request, event_shapes.EventIn, _rules)
+    here, given = api_context(request), await params.body(request, event_shapes.EventIn, _rules)
     event = await report.report(
         here.db,
         given.level,
@@ -81,15 +81,18 @@ async def create(request: Request) -> Response:
     return answer(serialize.event(event), 201)
 
 
-async def _filter(here: Door, wanted: event_shapes.EventFilter) -> Filter:
-    since, until = period.moment(wanted.since, "from"), period.moment(wanted.until, "to")
+async def _filter(here: ApiContext, wanted: event_shapes.EventFilter) -> EventSelection:
+    since, until = (
+        period.parse_moment(wanted.since, "from"),
+        period.parse_moment(wanted.until, "to"),
+    )
     if since is not None and until is not None and since >= until:
-        raise Invalid(Wrong("to", "must be later than the beginning of the range"))
+        raise Invalid(InvalidField("to", "must be later than the beginning of the range"))
     service = wanted.service
     if service is not None:
-        name = GENERAL if fold(service) == GENERAL else service
+        name = GENERAL if normalize_service_name(service) == GENERAL else service
         service = await spelled(here.db, name, here.known()) or GENERAL
-    return Filter(
+    return EventSelection(
         levels=tuple(wanted.level),
         service=service,
         session=wanted.session,
@@ -100,15 +103,15 @@ async def _filter(here: Door, wanted: event_shapes.EventFilter) -> Filter:
     )
 
 
-def _group(each: Group) -> dict[str, Any]:
+def _group(each: EventGroup) -> dict[str, Any]:
     return {
         **dataclasses.asdict(each),
-        "first_at": serialize.at(each.first_at),
-        "last_at": serialize.at(each.last_at),
+        "first_at": serialize.format_moment(each.first_at),
+        "last_at": serialize.format_moment(each.last_at),
     }
 
 
-def _rules(values: Mapping[str, Any]) -> list[Wrong]:
-    wrong: list[Wrong] = []
-    checked_service(values.get("service"), wrong)
+def _rules(values: Mapping[str, Any]) -> list[InvalidField]:
+    wrong: list[InvalidField] = []
+    validate_service(values.get("service"), wrong)
     return wrong

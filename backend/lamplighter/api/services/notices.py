@@ -4,7 +4,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from lamplighter.api import common_shapes, params
-from lamplighter.api.context import door
+from lamplighter.api.context import api_context
 from lamplighter.api.responses import answer, page
 from lamplighter.api.services import notification_shapes
 from lamplighter.domain.errors import NotFound
@@ -18,19 +18,19 @@ from lamplighter.usecases.services import notify
 
 async def index(request: Request) -> Response:
     """GET /api/v1/notices."""
-    here, wanted = door(request), params.query(request, notification_shapes.NoticeQuery)
+    here, wanted = api_context(request), params.query(request, notification_shapes.NoticeQuery)
     position = params.position(wanted.cursor)
     state = None if wanted.state is None else NoticeState(wanted.state)
     async with reading(here.db):
         found = await notices.page(here.db, state, limit=wanted.limit, position=position)
-        seq = await changes.last(here.db)
+        seq = await changes.last_seq(here.db)
     return page(request, [plain.notice(each) for each in found.items], found.position, seq)
 
 
 async def show(request: Request) -> Response:
     """GET /api/v1/notices/{id}."""
     number = params.number(request)
-    notice = await notices.get(door(request).db, number)
+    notice = await notices.get(api_context(request).db, number)
     if notice is None:
         raise NotFound(f"There is no notice {number}.")
     return answer(plain.notice(notice))
@@ -38,6 +38,6 @@ async def show(request: Request) -> Response:
 
 async def test(request: Request) -> Response:
     """POST /api/v1/notices/test."""
-    here = door(request)
+    here = api_context(request)
     await params.body(request, common_shapes.Empty)
-    return answer(plain.notice(await notify.test(here.db, now=here.now())), 202)
+    return answer(plain.notice(await notify.enqueue_test(here.db, now=here.now())), 202)

@@ -4,14 +4,14 @@ from typing import Literal
 
 from msgspec import Struct
 
-from lamplighter.api.common_shapes import Limit, Name, Words
-from lamplighter.api.sessions.shapes import Request
+from lamplighter.api.common_shapes import Limit, Name, ShortText
+from lamplighter.api.sessions.shapes import SessionRequestOut
 from lamplighter.domain.services.event import Level
 
 AlertState = Literal["firing", "resolved"]
 
 
-class Alert(Struct):
+class AlertOut(Struct):
     """One incident that a monitor reported, and its session request."""
 
     id: int
@@ -31,23 +31,23 @@ class Alert(Struct):
     version: int
 
 
-class Delivered(Alert):
+class DeliveredAlertOut(AlertOut):
     """An alert of a delivery; `new` is false for a repeated alert."""
 
     new: bool
 
 
-class Delivery(Struct):
+class DeliveryOut(Struct):
     """The result of a delivery: the request of its first alert, and each alert."""
 
-    request: Request | None
-    alerts: list[Delivered]
+    request: SessionRequestOut | None
+    alerts: list[DeliveredAlertOut]
 
 
 class AlertPage(Struct):
     """A page of alerts, newest first."""
 
-    items: list[Alert]
+    items: list[AlertOut]
     next: str | None
     seq: int
 
@@ -56,7 +56,7 @@ class AlertQuery(Struct):
     """Filters for alerts."""
 
     state: AlertState | None = None
-    source: Words | None = None
+    source: ShortText | None = None
     service: Name | None = None
     cursor: str | None = None
     limit: Limit = 50
@@ -65,7 +65,7 @@ class AlertQuery(Struct):
 NoticeState = Literal["waiting", "sending", "sent", "failed"]
 
 
-class Notice(Struct):
+class NoticeOut(Struct):
     """A notification; `problem` is the reason of the last failed delivery."""
 
     id: int
@@ -87,7 +87,7 @@ class Notice(Struct):
 class NoticePage(Struct):
     """A page of notifications, newest first."""
 
-    items: list[Notice]
+    items: list[NoticeOut]
     next: str | None
     seq: int
 

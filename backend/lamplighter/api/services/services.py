@@ -8,7 +8,7 @@ from starlette.responses import Response
 
 from lamplighter.api import common_shapes, params
 from lamplighter.api.access import project_wall
-from lamplighter.api.context import Door, door
+from lamplighter.api.context import ApiContext, api_context
 from lamplighter.api.responses import answer, page
 from lamplighter.api.services import shapes
 from lamplighter.api.sessions import halt, spending
@@ -21,84 +21,86 @@ from lamplighter.repository import reading
 from lamplighter.repository.feed import changes
 from lamplighter.repository.services import checks
 from lamplighter.repository.upkeep import statistics
-from lamplighter.repository.upkeep.statistics import Turn
-from lamplighter.usecases.sessions.statistics import Run
+from lamplighter.repository.upkeep.statistics import ConfidenceChange
+from lamplighter.usecases.sessions.statistics import RunStatistics
 from lamplighter.usecases.system import overview as views
-from lamplighter.usecases.system.overview import LATELY, Condition, State
+from lamplighter.usecases.system.overview import RECENT, ServiceCondition, ServiceState
 
 
 async def index(request: Request) -> Response:
     """GET /api/v1/services."""
-    here, wanted = door(request), params.query(request, common_shapes.PageQuery)
+    here, wanted = api_context(request), params.query(request, common_shapes.PageQuery)
     some, behind = params.part_of(list(here.services()), wanted.cursor, wanted.limit)
     async with reading(here.db):
-        found = await views.conditions(here.db, some, now=here.now())
-        seq = await changes.last(here.db)
-    items = [_condition(here, each) for each in found]
+        found = await views.service_conditions(here.db, some, now=here.now())
+        seq = await changes.last_seq(here.db)
+    items = [_service_out(here, each) for each in found]
     more = {"path": here.services_path, "problems": here.problems()}
     return page(request, items, behind, seq, **more)
 
 
 async def show(request: Request) -> Response:
     """GET /api/v1/services/{name}."""
-    here = door(request)
+    here = api_context(request)
     async with reading(here.db):
-        [found] = await views.conditions(here.db, [_service(here, request)], now=here.now())
-    return answer(_condition(here, found))
+        [found] = await views.service_conditions(here.db, [_service(here, request)], now=here.now())
+    return answer(_service_out(here, found))
 
 
-async def looks(request: Request) -> Response:
+async def list_check_results(request: Request) -> Response:
     """GET /api/v1/services/{name}/looks."""
-    here, wanted = door(request), params.query(request, common_shapes.PageQuery)
+    here, wanted = api_context(request), params.query(request, common_shapes.PageQuery)
     service, position = _service(here, request), params.position(wanted.cursor)
     async with reading(here.db):
         found = await checks.page(here.db, service.name, limit=wanted.limit, position=position)
-        seq = await changes.last(here.db)
-    return page(request, [serialize.look(each) for each in found.items], found.position, seq)
+        seq = await changes.last_seq(here.db)
+    return page(
+        request, [serialize.check_result(each) for each in found.items], found.position, seq
+    )
 
 
 async def overview(request: Request) -> Response:
     """GET /api/v1/overview."""
-    here, wanted = door(request), params.query(request, shapes.OverviewQuery)
+    here, wanted = api_context(request), params.query(request, shapes.OverviewQuery)
     now = here.now()
-    since = period.moment(wanted.since, "since") or now - LATELY
+    since = period.parse_moment(wanted.since, "since") or now - RECENT
     project = await project_wall.project_bound(request)
     async with reading(here.db):
         found = await views.overview(
             here.db, here.services(), since=since, now=now, project=project
         )
         pulled = await here.brake.pulled(here.db)
-        spent = await spending.standing(here)
-        seq = await changes.last(here.db)
+        spent = await spending.spending_status(here)
+        seq = await changes.last_seq(here.db)
     stands = halt.as_json(here, pulled) if pulled else None
     shown = _overview(here, found, since=since, now=now)
     return answer({**shown, "spending": spent, "halt": stands, "seq": seq})
 
 
-async def learned(request: Request) -> Response:
+async def list_learned(request: Request) -> Response:
     """GET /api/v1/learned."""
-    here, wanted = door(request), params.query(request, shapes.LearnedQuery)
+    here, wanted = api_context(request), params.query(request, shapes.LearnedQuery)
     position = params.position(wanted.cursor)
-    since = period.moment(wanted.since, "since") or here.now() - LATELY
+    since = period.parse_moment(wanted.since, "since") or here.now() - RECENT
     causes = [wanted.cause] if wanted.cause else statistics.CAUSES
     async with reading(here.db):
         found = await statistics.page(
             here.db, causes, since=since, limit=wanted.limit, position=position
         )
-        seq = await changes.last(here.db)
-    return page(request, [_turn(each) for each in found.items], found.position, seq)
+        seq = await changes.last_seq(here.db)
+    return page(request, [_learned_out(each) for each in found.items], found.position, seq)
 
 
 def _overview(
-    here: Door, found: views.Overview, *, since: datetime, now: datetime
+    here: ApiContext, found: views.SystemOverview, *, since: datetime, now: datetime
 ) -> dict[str, Any]:
     states = [each.state for each in found.conditions]
     checked = [each.checked_at for each in found.conditions if each.checked_at]
-    lately = serialize.at(now - LATELY)
+    lately = serialize.format_moment(now - RECENT)
     return {
         "state": found.state,
-        "counts": {state: states.count(state) for state in State},
-        "checked_at": serialize.at(max(checked, default=None)),
+        "counts": {state: states.count(state) for state in ServiceState},
+        "checked_at": serialize.format_moment(max(checked, default=None)),
         "path": here.services_path,
         "problems": here.problems(),
         "supervisor": {**serialize.leader(found.leader, now=now), "waiting": found.parked},
@@ -110,12 +112,12 @@ def _overview(
                 "id": each.id,
                 "service": each.service,
                 "reason": each.reason,
-                "asked_at": serialize.at(each.created_at),
+                "asked_at": serialize.format_moment(each.created_at),
                 "session_id": each.session_id,
             }
             for each in found.people
         ],
-        "services": [_condition(here, each) for each in found.conditions],
+        "services": [_service_out(here, each) for each in found.conditions],
         "learned": _learned(found, since),
         "events": {
             "since": lately,
@@ -128,13 +130,19 @@ def _overview(
             "by_tier": {str(tier): found.ran.by_tier.get(tier, 0) for tier in (1, 2, 3)},
             "cost_usd": found.ran.cost_usd,
         },
-        "reviews": {"open": found.reviews[0], "oldest_at": serialize.at(found.reviews[1])},
-        "approvals": {"open": found.approvals[0], "oldest_at": serialize.at(found.approvals[1])},
-        "run": _run(found.run),
+        "reviews": {
+            "open": found.reviews[0],
+            "oldest_at": serialize.format_moment(found.reviews[1]),
+        },
+        "approvals": {
+            "open": found.approvals[0],
+            "oldest_at": serialize.format_moment(found.approvals[1]),
+        },
+        "run": _sessions_out(found.run),
     }
 
 
-def _run(found: Run) -> dict[str, Any]:
+def _sessions_out(found: RunStatistics) -> dict[str, Any]:
     return {
         "days": [
             {"day": day.isoformat(), "by_tier": {str(tier): n for tier, n in by_tier.items()}}
@@ -146,21 +154,21 @@ def _run(found: Run) -> dict[str, Any]:
     }
 
 
-def _learned(found: views.Overview, since: datetime) -> dict[str, Any]:
+def _learned(found: views.SystemOverview, since: datetime) -> dict[str, Any]:
     return {
-        "since": serialize.at(since),
+        "since": serialize.format_moment(since),
         "learned": found.causes["learned"],
         "reinforced": found.causes["reinforced"],
         "weakened": found.causes["contradicted"],
         "faded": found.causes["faded"],
-        "items": [_turn(each) for each in found.turns],
+        "items": [_learned_out(each) for each in found.turns],
     }
 
 
-def _turn(each: Turn) -> dict[str, Any]:
+def _learned_out(each: ConfidenceChange) -> dict[str, Any]:
     return {
         "cause": each.cause,
-        "at": serialize.at(each.at),
+        "at": serialize.format_moment(each.at),
         "reason": each.reason,
         "before": each.before,
         "after": each.after,
@@ -168,15 +176,15 @@ def _turn(each: Turn) -> dict[str, Any]:
     }
 
 
-def _condition(here: Door, each: Condition) -> dict[str, Any]:
+def _service_out(here: ApiContext, each: ServiceCondition) -> dict[str, Any]:
     service = each.service
     return {
         "name": service.name,
         "description": service.description,
         "depends_on": list(service.depends_on),
         "state": each.state,
-        "since": serialize.at(each.since),
-        "checked_at": serialize.at(each.checked_at),
+        "since": serialize.format_moment(each.since),
+        "checked_at": serialize.format_moment(each.checked_at),
         "detail": each.detail,
         "memories": each.memories,
         "checks": [_check(each, check.name, check.kind, check.target) for check in service.checks],
@@ -192,7 +200,7 @@ def _condition(here: Door, each: Condition) -> dict[str, Any]:
             }
             for action in service.actions
         ],
-        "cooldowns": [_standing(used) for used in each.used],
+        "cooldowns": [_cooldown_out(used) for used in each.used],
         "strip": [
             {
                 "day": day.day.isoformat(),
@@ -205,13 +213,13 @@ def _condition(here: Door, each: Condition) -> dict[str, Any]:
     }
 
 
-def _standing(used: Any) -> dict[str, Any]:
-    found = serialize.standing(used)
+def _cooldown_out(used: Any) -> dict[str, Any]:
+    found = serialize.cooldown_status(used)
     del found["service"], found["last_at"]
     return found
 
 
-def _check(each: Condition, name: str, kind: str, target: str) -> dict[str, Any]:
+def _check(each: ServiceCondition, name: str, kind: str, target: str) -> dict[str, Any]:
     look = each.looks.get(name)
     return {
         "name": name,
@@ -222,11 +230,11 @@ def _check(each: Condition, name: str, kind: str, target: str) -> dict[str, Any]
         "status": look.status if look else None,
         "latency_ms": look.latency_ms if look else None,
         "detail": look.detail if look else "",
-        "at": serialize.at(look.at) if look else None,
+        "at": serialize.format_moment(look.at) if look else None,
     }
 
 
-def _service(here: Door, request: Request) -> Service:
+def _service(here: ApiContext, request: Request) -> Service:
     name = request.path_params["name"]
     found = here.services().find(name)
     if found is None:

@@ -4,11 +4,11 @@ from typing import Annotated, Any, Literal
 
 from msgspec import Meta, Struct
 
-from lamplighter.api.common_shapes import Limit, Name, Slot, Use, Words
-from lamplighter.api.memory.shapes import Memory
-from lamplighter.api.sessions.approval_shapes import Pulled
-from lamplighter.api.sessions.shapes import Spending
-from lamplighter.domain.services.service import ActionKind, Approve
+from lamplighter.api.common_shapes import Limit, Name, ShortText, SlotOut, UseOut
+from lamplighter.api.memory.shapes import MemoryOut
+from lamplighter.api.sessions.approval_shapes import ActiveHaltOut
+from lamplighter.api.sessions.shapes import SpendingOut
+from lamplighter.domain.services.service import ActionKind, ApprovalPolicy
 
 State = Literal["ok", "warning", "failing", "unknown"]
 
@@ -22,7 +22,7 @@ class ActionOut(Struct, rename={"repairs": "for"}):
     directory: str | None
     timeout: float
     repairs: list[str]
-    approve: Approve
+    approve: ApprovalPolicy
 
 
 class CheckOut(Struct):
@@ -48,7 +48,7 @@ class DayOut(Struct):
     warned: int
 
 
-class Service(Struct):
+class ServiceOut(Struct):
     """A service with its status; `strip` has the last 30 days, oldest first."""
 
     name: str
@@ -61,21 +61,21 @@ class Service(Struct):
     memories: int
     checks: list[CheckOut]
     actions: list[ActionOut]
-    cooldowns: list[Slot]
+    cooldowns: list[SlotOut]
     strip: list[DayOut]
 
 
 class ServicePage(Struct):
     """All services with their last status."""
 
-    items: list[Service]
+    items: list[ServiceOut]
     next: str | None
     path: str
     problems: list[dict[str, Any]]
     seq: int
 
 
-class LookOut(Struct):
+class CheckResultOut(Struct):
     """The result of one check."""
 
     service: str
@@ -91,15 +91,15 @@ class LookOut(Struct):
     at: str | None
 
 
-class LookPage(Struct):
+class CheckResultPage(Struct):
     """A page of check results of a service, newest first."""
 
-    items: list[LookOut]
+    items: list[CheckResultOut]
     next: str | None
     seq: int
 
 
-class Overview(Struct):
+class OverviewOut(Struct):
     """The overall status; `people` lists the services that wait for a person.
 
     `outcomes` are the last sessions that acted or requested an action.
@@ -115,15 +115,15 @@ class Overview(Struct):
     outcomes: list[dict[str, Any]]
     queued: int
     people: list[dict[str, Any]]
-    services: list[Service]
+    services: list[ServiceOut]
     learned: dict[str, Any]
     events: dict[str, Any]
     sessions: dict[str, Any]
     reviews: dict[str, Any]
     approvals: dict[str, Any]
     run: dict[str, Any]
-    spending: Spending
-    halt: Pulled | None
+    spending: SpendingOut
+    halt: ActiveHaltOut | None
     seq: int
 
 
@@ -131,7 +131,7 @@ class LearnedQuery(Struct):
     """Filters for memory changes and their start time; default: all of the last 24 hours."""
 
     cause: Literal["learned", "reinforced", "contradicted", "faded"] | None = None
-    since: Words | None = None
+    since: ShortText | None = None
     cursor: str | None = None
     limit: Limit = 50
 
@@ -144,7 +144,7 @@ class LearnedOut(Struct):
     reason: str
     before: float | None
     after: float | None
-    memory: Memory
+    memory: MemoryOut
 
 
 class LearnedPage(Struct):
@@ -158,10 +158,10 @@ class LearnedPage(Struct):
 class OverviewQuery(Struct):
     """The start time for memory changes; default: the last 24 hours."""
 
-    since: Words | None = None
+    since: ShortText | None = None
 
 
-class Standing(Struct):
+class CooldownOut(Struct):
     """The present usage of a cooldown."""
 
     service: str
@@ -174,10 +174,10 @@ class Standing(Struct):
     declared: bool
 
 
-class StandingPage(Struct):
+class CooldownPage(Struct):
     """Every cooldown that is declared or was used."""
 
-    items: list[Standing]
+    items: list[CooldownOut]
     next: str | None
     seq: int
 
@@ -185,7 +185,7 @@ class StandingPage(Struct):
 class UsePage(Struct):
     """A page of uses and refusals, newest first."""
 
-    items: list[Use]
+    items: list[UseOut]
     next: str | None
     seq: int
 
@@ -205,7 +205,7 @@ class ResetIn(Struct):
     action: ActionKind | None = None
 
 
-class Cleared(Struct):
+class ResetOut(Struct):
     """The number of uses that no longer count."""
 
     service: str

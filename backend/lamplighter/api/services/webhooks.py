@@ -11,60 +11,60 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from lamplighter.api import params
-from lamplighter.api.context import Door, door
+from lamplighter.api.context import ApiContext, api_context
 from lamplighter.api.responses import answer, page
 from lamplighter.api.services import notification_shapes
 from lamplighter.domain.access.access import WEBHOOKS, Caller
-from lamplighter.domain.errors import Invalid, Wrong
+from lamplighter.domain.errors import Invalid, InvalidField
 from lamplighter.formats import alerts as payloads
 from lamplighter.formats import serialize
-from lamplighter.formats.alerts import State
+from lamplighter.formats.alerts import AlertState
 from lamplighter.repository import reading
 from lamplighter.repository.feed import changes
 from lamplighter.repository.services import alerts
-from lamplighter.repository.services.alerts import Filter
+from lamplighter.repository.services.alerts import AlertFilter
 from lamplighter.usecases.memory.service_names import spelled
 from lamplighter.usecases.services import alert
-from lamplighter.usecases.services.alert import Rules, Taken
+from lamplighter.usecases.services.alert import AlertResult, AlertRules
 
-BELOW: Final = "/api/v1/webhooks/"
+WEBHOOK_PREFIX: Final = "/api/v1/webhooks/"
 HEADER: Final = "x-lamplighter-token"
 MAX_BYTES: Final = 256 * 1024
 MAX_DEPTH: Final = 32
 CLOSED: Final = "No alerts are taken: LAMPLIGHTER_WEBHOOK_TOKEN is not set."
 
 
-async def take(request: Request) -> Response:
+async def receive_alerts(request: Request) -> Response:
     """POST /api/v1/webhooks/{source}."""
-    here, source = door(request), payloads.source_of(request.path_params["source"])
+    here, source = api_context(request), payloads.parse_source(request.path_params["source"])
     given = payloads.parse(source, await _payload(request))
-    rules = Rules(
+    rules = AlertRules(
         services=here.services(),
         redact=here.redact,
         tier=here.webhook_tier,
         max_tier=here.max_tier,
     )
-    taken = await alert.take(here.db, source, given, rules, now=here.now())
-    return answer(_taken(taken), 202 if any(each.new for each in taken) else 200)
+    taken = await alert.ingest_delivery(here.db, source, given, rules, now=here.now())
+    return answer(_delivery_out(taken), 202 if any(each.new for each in taken) else 200)
 
 
 async def index(request: Request) -> Response:
     """GET /api/v1/alerts."""
-    here, wanted = door(request), params.query(request, notification_shapes.AlertQuery)
+    here, wanted = api_context(request), params.query(request, notification_shapes.AlertQuery)
     position = params.position(wanted.cursor)
     async with reading(here.db):
         service = wanted.service and await spelled(here.db, wanted.service, here.known())
-        chosen = Filter(
-            state=None if wanted.state is None else State(wanted.state),
+        chosen = AlertFilter(
+            state=None if wanted.state is None else AlertState(wanted.state),
             source=wanted.source,
             service=service,
         )
         found = await alerts.page(here.db, chosen, limit=wanted.limit, position=position)
-        seq = await changes.last(here.db)
+        seq = await changes.last_seq(here.db)
     return page(request, [serialize.alert(each) for each in found.items], found.position, seq)
 
 
-def shown(headers: Headers) -> str:
+def request_token(headers: Headers) -> str:
     """Return the token that a monitor shows, in whichever of the two headers it can."""
     scheme, _, words = headers.get("authorization", "").partition(" ")
     return words.strip() if scheme.lower() == "bearer" else headers.get(HEADER, "").strip()
@@ -95,7 +95,7 @@ async def _payload(request: Request) -> Mapping[str, Any]:
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise HTTPException(400, f"The body is not JSON: {error}") from error
     if not isinstance(given, dict):
-        raise Invalid(Wrong("body", "is not an object"))
+        raise Invalid(InvalidField("body", "is not an object"))
     if _deeper(given, MAX_DEPTH):
         raise HTTPException(400, "The body is nested too deeply.")
     return given
@@ -106,7 +106,7 @@ def _deeper(value: Any, depth: int) -> bool:
     return bool(inner) and (depth == 0 or any(_deeper(each, depth - 1) for each in inner))
 
 
-def _taken(taken: list[Taken]) -> dict[str, Any]:
+def _delivery_out(taken: list[AlertResult]) -> dict[str, Any]:
     first = next((each.request for each in taken if each.request), None)
     return {
         "request": serialize.request(first) if first else None,
@@ -114,6 +114,6 @@ def _taken(taken: list[Taken]) -> dict[str, Any]:
     }
 
 
-def closed(here: Door, caller: Caller | None) -> bool:
+def is_closed(here: ApiContext, caller: Caller | None) -> bool:
     """Whether no alerts are taken at all; who may hand none in is told that instead."""
     return not here.webhook_token and (caller is None or caller.may(WEBHOOKS))

@@ -22,7 +22,7 @@ OPS: Final = (
         "approvals:read",
         approvals.show,
         "Read an approval.",
-        approval_shapes.ApprovalCase,
+        approval_shapes.ApprovalCaseOut,
         problems=(404,),
     ),
     op(
@@ -31,7 +31,7 @@ OPS: Final = (
         "approvals:write",
         approvals.decide,
         "Approve or deny an action, or replace its command.",
-        approval_shapes.ApprovalCase,
+        approval_shapes.ApprovalCaseOut,
         body=approval_shapes.DecisionIn,
         problems=(404, 409, 412),
         matches=True,
@@ -46,8 +46,8 @@ HALT_OPS: Final = (
         "sessions:read",
         halt.show,
         "Read the halt status and who halted Lamplighter.",
-        approval_shapes.Halt,
-        query=common_shapes.Nothing,
+        approval_shapes.HaltOut,
+        query=common_shapes.NoParameters,
     ),
     op(
         "PUT",
@@ -55,7 +55,7 @@ HALT_OPS: Final = (
         "sessions:write",
         halt.pull,
         "Halt all rounds, sessions and actions.",
-        approval_shapes.Halt,
+        approval_shapes.HaltOut,
         body=approval_shapes.HaltIn,
     ),
     op(
@@ -64,7 +64,7 @@ HALT_OPS: Final = (
         "sessions:write",
         halt.release,
         "Resume after a halt.",
-        approval_shapes.Halt,
+        approval_shapes.HaltOut,
         problems=(409,),
     ),
 )

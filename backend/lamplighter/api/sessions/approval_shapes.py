@@ -4,8 +4,8 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
 
-from lamplighter.api.common_shapes import Limit, Seq, Slot, Use
-from lamplighter.api.memory.shapes import Memory
+from lamplighter.api.common_shapes import Limit, Seq, SlotOut, UseOut
+from lamplighter.api.memory.shapes import MemoryOut
 from lamplighter.domain.actions.approval import (
     MAX_ARGUMENT_CHARS,
     MAX_ARGUMENTS,
@@ -14,11 +14,11 @@ from lamplighter.domain.actions.approval import (
 )
 from lamplighter.domain.services.service import ActionKind
 
-Word = Annotated[str, Meta(max_length=MAX_ARGUMENT_CHARS)]
-Argv = Annotated[list[Word], Meta(min_length=1, max_length=MAX_ARGUMENTS)]
+Argument = Annotated[str, Meta(max_length=MAX_ARGUMENT_CHARS)]
+Argv = Annotated[list[Argument], Meta(min_length=1, max_length=MAX_ARGUMENTS)]
 
 
-class Approval(Struct):
+class ApprovalOut(Struct):
     """One approval; secrets in `argv` are masked."""
 
     id: int
@@ -43,24 +43,24 @@ class Approval(Struct):
     version: int
 
 
-class ApprovalCase(Approval):
+class ApprovalCaseOut(ApprovalOut):
     """One approval with the information for the decision, and its outcome.
 
     `told` lists the memories about the service in the prompt of the session, in their present
     state; `replaced_by` is the approval that replaced this one.
     """
 
-    told: list[Memory]
-    cooldown: Slot
+    told: list[MemoryOut]
+    cooldown: SlotOut
     seconds_left: float
     replaced_by: int | None
-    use: Use | None
+    use: UseOut | None
 
 
 class ApprovalPage(Struct):
     """A page of approvals."""
 
-    items: list[Approval]
+    items: list[ApprovalOut]
     next: str | None
     seq: int
 
@@ -90,7 +90,7 @@ class HaltIn(Struct):
     reason: Annotated[str, Meta(max_length=4000)] = ""
 
 
-class Pulled(Struct):
+class ActiveHaltOut(Struct):
     """One active halt: who set it, why, since when, and what releases it."""
 
     way: Literal["row", "file"]
@@ -101,9 +101,9 @@ class Pulled(Struct):
     release: str
 
 
-class Halt(Struct):
+class HaltOut(Struct):
     """Whether Lamplighter is halted; each halt in `pulled` has to be released."""
 
     halted: bool
-    pulled: list[Pulled]
+    pulled: list[ActiveHaltOut]
     seq: int

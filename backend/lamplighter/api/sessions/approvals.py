@@ -6,11 +6,16 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from lamplighter.api import params
-from lamplighter.api.access.callers import caller_of, known_as
-from lamplighter.api.context import Door, door
+from lamplighter.api.access.callers import actor_name, caller_of
+from lamplighter.api.context import ApiContext, api_context
 from lamplighter.api.responses import page, versioned
 from lamplighter.api.sessions import approval_shapes
-from lamplighter.domain.actions.approval import Answer, Approval, ApprovalState, Choice
+from lamplighter.domain.actions.approval import (
+    Approval,
+    ApprovalAnswer,
+    ApprovalChoice,
+    ApprovalState,
+)
 from lamplighter.domain.memory.memory import MemoryId
 from lamplighter.formats import serialize
 from lamplighter.repository import reading
@@ -18,36 +23,36 @@ from lamplighter.repository.feed import changes
 from lamplighter.repository.memory import memories
 from lamplighter.repository.services import cooldowns
 from lamplighter.repository.sessions import approvals as rows
-from lamplighter.repository.sessions.approvals import Filter
+from lamplighter.repository.sessions.approvals import ApprovalFilter
 from lamplighter.usecases.services import act
 from lamplighter.usecases.sessions import approvals
 
 
 async def index(request: Request) -> Response:
     """GET /api/v1/approvals."""
-    here, wanted = door(request), params.query(request, approval_shapes.ApprovalQuery)
+    here, wanted = api_context(request), params.query(request, approval_shapes.ApprovalQuery)
     position = params.position(wanted.cursor)
     state = None if wanted.state == "all" else ApprovalState(wanted.state)
-    chosen = Filter(state=state, session=wanted.session)
+    chosen = ApprovalFilter(state=state, session=wanted.session)
     async with reading(here.db):
         found = await rows.page(here.db, chosen, limit=wanted.limit, position=position)
-        seq = await changes.last(here.db)
+        seq = await changes.last_seq(here.db)
     return page(request, [serialize.approval(each) for each in found.items], found.position, seq)
 
 
 async def show(request: Request) -> Response:
     """GET /api/v1/approvals/{id}."""
-    here, number = door(request), params.number(request)
+    here, number = api_context(request), params.number(request)
     async with reading(here.db):
-        return versioned(await case(here, await approvals.get(here.db, number)))
+        return versioned(await approval_case_out(here, await approvals.get(here.db, number)))
 
 
 async def decide(request: Request) -> Response:
     """PUT /api/v1/approvals/{id}/decision."""
-    here, number = door(request), params.number(request)
+    here, number = api_context(request), params.number(request)
     given = await params.body(request, approval_shapes.DecisionIn)
-    answer = Answer(
-        choice=Choice(given.decision),
+    answer = ApprovalAnswer(
+        choice=ApprovalChoice(given.decision),
         argv=None if given.argv is None else tuple(given.argv),
         note=given.note,
     )
@@ -55,30 +60,30 @@ async def decide(request: Request) -> Response:
         here.db,
         number,
         answer,
-        by=known_as(caller_of(request)),
+        by=actor_name(caller_of(request)),
         version=params.version(request, number),
         redact=here.redact,
         now=here.now(),
     )
     async with reading(here.db):
-        return versioned(await case(here, stands))
+        return versioned(await approval_case_out(here, stands))
 
 
-async def case(here: Door, each: Approval) -> dict[str, Any]:
+async def approval_case_out(here: ApiContext, each: Approval) -> dict[str, Any]:
     """Return an approval as JSON, with all that helps to decide it."""
     db, now = here.db, here.now()
-    held = await memories.several(db, [MemoryId(number) for number in each.memories])
-    instead = await rows.instead_of(db, each.id)
+    held = await memories.by_ids(db, [MemoryId(number) for number in each.memories])
+    instead = await rows.replacement_of(db, each.id)
     use = None if each.use_id is None else await cooldowns.get(db, each.use_id)
-    standings = (await act.standings(db, [each.service], now=now))[each.service]
+    standings = (await act.usage_by_service(db, [each.service], now=now))[each.service]
     [standing] = [one for one in standings if one.action is each.action]
     return {
         **serialize.approval(each),
         "told": [serialize.memory(one) for one in held.values()],
-        "cooldown": _slot(serialize.standing(standing)),
+        "cooldown": _slot(serialize.cooldown_status(standing)),
         "seconds_left": each.seconds_left(now=now),
         "replaced_by": None if instead is None else instead.id,
-        "use": None if use is None else serialize.use(use),
+        "use": None if use is None else serialize.cooldown_use(use),
     }
 
 

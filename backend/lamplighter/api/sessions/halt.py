@@ -8,8 +8,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from lamplighter.api import common_shapes, params
-from lamplighter.api.access.callers import caller_of, known_as
-from lamplighter.api.context import Door, door
+from lamplighter.api.access.callers import actor_name, caller_of
+from lamplighter.api.context import ApiContext, api_context
 from lamplighter.api.responses import answer
 from lamplighter.api.sessions import approval_shapes
 from lamplighter.domain.actions.halt import Halt
@@ -20,55 +20,55 @@ from lamplighter.usecases.sessions import halt
 
 logger = logging.getLogger(__name__)
 
-KEPT_SECONDS: Final = 1.0
+CACHE_SECONDS: Final = 1.0
 """How long the answer waits for the database; the file halts everything meanwhile."""
 
 
 async def show(request: Request) -> Response:
     """GET /api/v1/halt."""
-    params.query(request, common_shapes.Nothing)
-    return await _standing(door(request))
+    params.query(request, common_shapes.NoParameters)
+    return await _halt_state(api_context(request))
 
 
 async def pull(request: Request) -> Response:
     """PUT /api/v1/halt."""
-    here, by, now = door(request), _person(request), door(request).now()
+    here, by, now = api_context(request), _person(request), api_context(request).now()
     given = await params.body(request, approval_shapes.HaltIn)
     try:
         here.brake.write(given.reason, by=by, now=now)
     except OSError as error:
         logger.warning("%s could not be written: %s", here.brake.file, error)
     if here.brake.by_request() is None:  # without a file only the database can halt
-        await halt.pull(here.db, here.brake, given.reason, by=by, now=now)
+        await halt.halt_all(here.db, here.brake, given.reason, by=by, now=now)
     else:
-        work = halt.keep_patiently(here.db, here.brake, now=now)
-        await request.app.state.jobs.start("the halt", work, wait=KEPT_SECONDS)
-    return await _standing(here)
+        work = halt.sync_file_patiently(here.db, here.brake, now=now)
+        await request.app.state.jobs.start("the halt", work, wait=CACHE_SECONDS)
+    return await _halt_state(here)
 
 
 async def release(request: Request) -> Response:
     """DELETE /api/v1/halt."""
-    here, by = door(request), _person(request)
-    await halt.release(here.db, here.brake, by=by, now=here.now())
-    return await _standing(here)
+    here, by = api_context(request), _person(request)
+    await halt.resume_all(here.db, here.brake, by=by, now=here.now())
+    return await _halt_state(here)
 
 
-def as_json(here: Door, each: Halt) -> dict[str, Any]:
+def as_json(here: ApiContext, each: Halt) -> dict[str, Any]:
     """Return a halt that stands as JSON, with what releases it."""
     return {
         "way": each.way,
         "reason": each.reason,
         "by": each.pulled_by,
-        "at": serialize.at(each.pulled_at),
+        "at": serialize.format_moment(each.pulled_at),
         "words": each.words,
         "release": here.brake.release(each),
     }
 
 
-async def _standing(here: Door) -> Response:
+async def _halt_state(here: ApiContext) -> Response:
     async with reading(here.db):
         found = await here.brake.all(here.db)
-        seq = await changes.last(here.db)
+        seq = await changes.last_seq(here.db)
     pulled = [as_json(here, each) for each in found]
     return answer({"halted": bool(pulled), "pulled": pulled, "seq": seq})
 
@@ -78,4 +78,4 @@ def _person(request: Request) -> str:
     caller = caller_of(request)
     if caller.kind == "session":
         raise HTTPException(403, "A session neither halts anything nor lets it go on.")
-    return known_as(caller)
+    return actor_name(caller)

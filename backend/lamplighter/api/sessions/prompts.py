@@ -6,7 +6,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from lamplighter.api import params
-from lamplighter.api.context import door
+from lamplighter.api.context import api_context
 from lamplighter.api.responses import answer
 from lamplighter.domain.errors import NotFound
 from lamplighter.domain.sessions.session import Trigger
@@ -14,34 +14,34 @@ from lamplighter.formats import serialize
 from lamplighter.repository import reading
 from lamplighter.repository.feed import changes
 from lamplighter.repository.memory import exposures
-from lamplighter.repository.memory.exposures import Retelling
+from lamplighter.repository.memory.exposures import PromptUpdate
 from lamplighter.repository.sessions import sessions
 
 
 async def prompt(request: Request) -> Response:
     """GET /api/v1/sessions/{id}/prompt."""
-    here = door(request)
+    here = api_context(request)
     async with reading(here.db):
         session = await sessions.get(here.db, params.number(request))
         if session is None:
             raise NotFound(f"There is no session {params.number(request)}.")
         given = await exposures.prompt(here.db, session.id)
-        told = await exposures.of(here.db, session.id)
+        told = await exposures.of_session(here.db, session.id)
         anew = await exposures.updates_of(here.db, session.id)
-        seq = await changes.last(here.db)
+        seq = await changes.last_seq(here.db)
     if given is None and not anew and session.trigger is not Trigger.CLIENT:
         raise NotFound(f"Session {session.id} was told nothing.")
     return answer(
         {
-            **_given(given or exposures.NO_PROMPT),
-            "memories": [_told(each) for each in told],
-            "retold": [_retold(each) for each in anew],
+            **_prompt_out(given or exposures.NO_PROMPT),
+            "memories": [_memory_out(each) for each in told],
+            "retold": [_update_out(each) for each in anew],
             "seq": seq,
         }
     )
 
 
-def _given(prompt: exposures.Prompt) -> dict[str, Any]:
+def _prompt_out(prompt: exposures.SessionPrompt) -> dict[str, Any]:
     return {
         "system": prompt.system,
         "injected": prompt.injected,
@@ -51,7 +51,7 @@ def _given(prompt: exposures.Prompt) -> dict[str, Any]:
     }
 
 
-def _told(each: exposures.Exposure) -> dict[str, Any]:
+def _memory_out(each: exposures.Exposure) -> dict[str, Any]:
     return {
         "memory_id": each.memory_id,
         "version": each.version,
@@ -62,9 +62,9 @@ def _told(each: exposures.Exposure) -> dict[str, Any]:
     }
 
 
-def _retold(each: Retelling) -> dict[str, Any]:
+def _update_out(each: PromptUpdate) -> dict[str, Any]:
     return {
-        "at": serialize.at(each.at),
+        "at": serialize.format_moment(each.at),
         "query": each.query,
         "injected": each.injected,
         "tokens": each.tokens,

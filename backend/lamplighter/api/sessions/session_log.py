@@ -10,12 +10,12 @@ from lamplighter.domain.secrets.redact import Redactor
 from lamplighter.domain.sessions.transcript import (
     PARTIAL,
     WHOLE,
-    Item,
     Line,
-    Odd,
-    Shown,
-    shown,
-    whole,
+    TranscriptEntry,
+    TranscriptItem,
+    UnreadableLine,
+    full_transcript_entry,
+    transcript_entry,
 )
 from lamplighter.engines import stream
 from lamplighter.engines.tail import CHUNK_BYTES, Tail
@@ -25,10 +25,12 @@ SECRET_CHARS: Final = 500
 BACK_BYTES: Final = 2**20
 
 Form = Literal["shown", "whole", "raw"]
-Read = Callable[[Line], list[dict[str, Any]]]
+ReadLine = Callable[[Line], list[dict[str, Any]]]
 
 
-def forward(path: Path, after: int, *, limit: int, until: int | None, read: Read) -> dict[str, Any]:
+def forward(
+    path: Path, after: int, *, limit: int, until: int | None, read: ReadLine
+) -> dict[str, Any]:
     """Return about `limit` entries from a byte on; `until` is where a running session's end."""
     items: list[dict[str, Any]] = []
     at, more = after, False
@@ -54,7 +56,7 @@ def forward(path: Path, after: int, *, limit: int, until: int | None, read: Read
 
 
 def backward(
-    path: Path, before: int, *, limit: int, until: int | None, read: Read
+    path: Path, before: int, *, limit: int, until: int | None, read: ReadLine
 ) -> dict[str, Any]:
     """Return the entries of the last `limit` lines before a byte, or of fewer that are long."""
     try:
@@ -62,7 +64,7 @@ def backward(
     except FileNotFoundError:
         return {"items": [], "start": 0, "next": 0, "more": False}
     end = min(before, size if until is None else until)
-    start = _begins(path, end, limit)
+    start = _find_start(path, end, limit)
     whole_file = until is None and end == size
     found = forward(path, start, limit=2**31, until=None if whole_file else end, read=read)
     return {**found, "next": end, "more": start > 0}
@@ -92,12 +94,16 @@ def _next(tail: Tail, until: int | None) -> list[Line]:
     return [last] if last else []
 
 
-def _entries(line: Line, form: Form) -> list[Shown | None]:
+def _entries(line: Line, form: Form) -> list[TranscriptEntry | None]:
     if form == "raw":
         text = line.problem or line.content.decode("utf-8", "replace")
-        return [Shown("raw", text) if text.strip() else None]
-    items: list[Item] = [Odd(line.problem)] if line.problem else stream.parse(line.content)
-    return [(whole if form == "whole" else shown)(item) for item in items]
+        return [TranscriptEntry("raw", text) if text.strip() else None]
+    items: list[TranscriptItem] = (
+        [UnreadableLine(line.problem)] if line.problem else stream.parse(line.content)
+    )
+    return [
+        (full_transcript_entry if form == "whole" else transcript_entry)(item) for item in items
+    ]
 
 
 def _cut(text: str, length: int, form: Form) -> str:
@@ -107,7 +113,7 @@ def _cut(text: str, length: int, form: Form) -> str:
     return text[:ENTRY_CHARS] + ("" if form == "shown" else more)
 
 
-def _begins(path: Path, end: int, limit: int) -> int:
+def _find_start(path: Path, end: int, limit: int) -> int:
     """Return where the last `limit` lines before `end` begin; earlier lines are not read."""
     found, at = 0, end
     file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)

@@ -12,47 +12,47 @@ from starlette.responses import Response
 
 from lamplighter.api import common_shapes, params
 from lamplighter.api.access import project_wall
-from lamplighter.api.context import Door, door
+from lamplighter.api.context import ApiContext, api_context
 from lamplighter.api.responses import answer, page, versioned
 from lamplighter.api.sessions import session_log, shapes, spending
-from lamplighter.domain.errors import Conflict, Invalid, NotFound, Wrong, wrong_of
+from lamplighter.domain.errors import Conflict, Invalid, InvalidField, NotFound, collect_errors
 from lamplighter.domain.memory.memory import Memory, MemoryId
 from lamplighter.domain.search import period
-from lamplighter.domain.search.search import Search
-from lamplighter.domain.sessions.session import Plan, Session, Trigger
-from lamplighter.engines import Engine, Outside
+from lamplighter.domain.search.search import RecordedSearch
+from lamplighter.domain.sessions.session import Session, SessionPlan, Trigger
+from lamplighter.engines import Engine, ExternalEngine
 from lamplighter.formats import serialize
 from lamplighter.repository import reading
 from lamplighter.repository.feed import changes
 from lamplighter.repository.memory import history, memories
 from lamplighter.repository.search import searches
 from lamplighter.repository.sessions import approvals, marker_results, requests, sessions
-from lamplighter.repository.sessions.sessions import Filter
+from lamplighter.repository.sessions.sessions import SessionFilter
 from lamplighter.usecases.ingest import ignored, leftover
-from lamplighter.usecases.ingest.context import Ingest
+from lamplighter.usecases.ingest.context import IngestContext
 from lamplighter.usecases.sessions import chain as chains
 from lamplighter.usecases.sessions import sessions as lifecycle
 
 
 async def index(request: Request) -> Response:
     """GET /api/v1/sessions."""
-    here, wanted = door(request), params.query(request, shapes.SessionQuery)
+    here, wanted = api_context(request), params.query(request, shapes.SessionQuery)
     position = params.position(wanted.cursor)
-    chosen = Filter(
+    chosen = SessionFilter(
         status=wanted.status,
         tier=wanted.tier,
         trigger=wanted.trigger,
-        service=None if wanted.service is None else _spelled(here, wanted.service),
-        since=period.moment(wanted.since, "from"),
+        service=None if wanted.service is None else _declared_name(here, wanted.service),
+        since=period.parse_moment(wanted.since, "from"),
         project=await project_wall.project_bound(request),
     )
     async with reading(here.db):
         found = await sessions.page(here.db, chosen, limit=wanted.limit, position=position)
-        linked = await sessions.linked(here.db, found.items)
+        linked = await sessions.chain_members(here.db, found.items)
         every = [each.id for each in (*found.items, *linked)]
-        waiting = await approvals.waiting_since(here.db)
-        told_otherwise = await history.contradictions(here.db, every)
-        seq = await changes.last(here.db)
+        waiting = await approvals.waiting_sessions(here.db)
+        told_otherwise = await history.count_contradictions(here.db, every)
+        seq = await changes.last_seq(here.db)
     return page(
         request,
         [_row(each, waiting) for each in found.items],
@@ -65,18 +65,18 @@ async def index(request: Request) -> Response:
 
 async def create(request: Request) -> Response:
     """POST /api/v1/sessions."""
-    here = door(request)
+    here = api_context(request)
     given = await params.body(request, shapes.SessionIn, partial(_rules, here))
-    if wrong := _not_here(here, given.engine):
+    if wrong := _engine_problem(here, given.engine):
         raise Invalid(*wrong)
-    plan = Plan(
+    plan = SessionPlan(
         tier=given.tier,
         trigger=Trigger.MANUAL,
         services=None if given.services is None else tuple(given.services),
         prompt="" if given.prompt is msgspec.UNSET else given.prompt,
         dry_run=given.dry_run,
     )
-    filed = await lifecycle.ask(
+    filed = await lifecycle.file_request(
         here.db,
         plan,
         services=here.services(),
@@ -91,30 +91,33 @@ async def create(request: Request) -> Response:
 
 async def show(request: Request) -> Response:
     """GET /api/v1/sessions/{id}."""
-    here = door(request)
+    here = api_context(request)
     async with reading(here.db):
         session = await _session(here, params.number(request))
-        return versioned(_row(session, await approvals.waiting_since(here.db)))
+        return versioned(_row(session, await approvals.waiting_sessions(here.db)))
 
 
 def _row(each: Session, waiting: Mapping[int, datetime]) -> dict[str, Any]:
     """Return a session as JSON, with since when it waits for approval."""
-    return {**serialize.session(each), "waiting_since": serialize.at(waiting.get(each.id))}
+    return {
+        **serialize.session(each),
+        "waiting_since": serialize.format_moment(waiting.get(each.id)),
+    }
 
 
 async def stop(request: Request) -> Response:
     """POST /api/v1/sessions/{id}/stop."""
-    here = door(request)
+    here = api_context(request)
     session = await lifecycle.stop(here.db, params.number(request), now=here.now())
     return versioned(serialize.session(session), 202)
 
 
 async def engines(request: Request) -> Response:
     """GET /api/v1/engines."""
-    here = door(request)
-    params.query(request, common_shapes.Nothing)
+    here = api_context(request)
+    params.query(request, common_shapes.NoParameters)
     async with reading(here.db):
-        caps = await spending.standing(here)
+        caps = await spending.spending_status(here)
     return answer(
         {
             "engines": await asyncio.to_thread(_engines, here),
@@ -128,14 +131,14 @@ async def engines(request: Request) -> Response:
     )
 
 
-def _engines(here: Door) -> list[dict[str, Any]]:
+def _engines(here: ApiContext) -> list[dict[str, Any]]:
     """Ask each engine; one that is a program of others may take its time."""
     return [_engine(here, each) for each in here.engines]
 
 
-def _engine(here: Door, engine: Engine) -> dict[str, Any]:
+def _engine(here: ApiContext, engine: Engine) -> dict[str, Any]:
     tiers = [tier for tier, name in sorted(here.usual_engines.items()) if name == engine.name]
-    found = engine.installed() if isinstance(engine, Outside) else None
+    found = engine.installed() if isinstance(engine, ExternalEngine) else None
     return {
         "name": engine.name,
         "usual": 1 in tiers,
@@ -148,12 +151,12 @@ def _engine(here: Door, engine: Engine) -> dict[str, Any]:
 
 async def log(request: Request) -> Response:
     """GET /api/v1/sessions/{id}/log."""
-    here, wanted = door(request), params.query(request, shapes.LogQuery)
+    here, wanted = api_context(request), params.query(request, shapes.LogQuery)
     if wanted.before is not None and wanted.after:
-        raise Invalid(Wrong("before", "is given beside after"))
+        raise Invalid(InvalidField("before", "is given beside after"))
     async with reading(here.db):
         session = await _session(here, params.number(request))
-        seq = await changes.last(here.db)
+        seq = await changes.last_seq(here.db)
     path = here.session_files / f"{session.output}.jsonl"
     ours = session.is_of(here.db.home.id if here.db.home else None) or path.exists()
     # what is shown is what was taken in: the file itself may be further on
@@ -176,33 +179,35 @@ async def log(request: Request) -> Response:
 
 async def markers(request: Request) -> Response:
     """GET /api/v1/sessions/{id}/markers."""
-    here, wanted = door(request), params.query(request, common_shapes.PageQuery)
+    here, wanted = api_context(request), params.query(request, common_shapes.PageQuery)
     after = params.position(wanted.cursor)
     async with reading(here.db):
         session = await _session(here, params.number(request))
         found = await marker_results.page(here.db, session.id, limit=wanted.limit, position=after)
-        seq = await changes.last(here.db)
-    return page(request, [serialize.mark(each) for each in found.items], found.position, seq)
+        seq = await changes.last_seq(here.db)
+    return page(
+        request, [serialize.marker_result(each) for each in found.items], found.position, seq
+    )
 
 
-async def searched(request: Request) -> Response:
+async def list_searches(request: Request) -> Response:
     """GET /api/v1/sessions/{id}/searches."""
-    here, wanted = door(request), params.query(request, common_shapes.PageQuery)
+    here, wanted = api_context(request), params.query(request, common_shapes.PageQuery)
     async with reading(here.db):
         session = await _session(here, params.number(request))
-        found = await searches.of(here.db, session.id)
+        found = await searches.of_session(here.db, session.id)
         some, behind = params.part_of(found, wanted.cursor, wanted.limit)
         ids = {MemoryId(hit.memory_id) for each in some for hit in each.hits}
-        held = await memories.several(here.db, sorted(ids))
-        seq = await changes.last(here.db)
+        held = await memories.by_ids(here.db, sorted(ids))
+        seq = await changes.last_seq(here.db)
     return page(request, [_search(each, held) for each in some], behind, seq)
 
 
-async def take(request: Request) -> Response:
+async def accept_marker(request: Request) -> Response:
     """PUT /api/v1/markers/{id}/taken."""
-    here = door(request)
+    here = api_context(request)
     await params.body(request, common_shapes.Empty)
-    mark = await ignored.take(
+    mark = await ignored.ingest_ignored(
         here.db,
         params.number(request),
         now=here.now(),
@@ -210,18 +215,18 @@ async def take(request: Request) -> Response:
         known=here.known(),
         lexicon=here.lexicon,
     )
-    return versioned(serialize.mark(mark))
+    return versioned(serialize.marker_result(mark))
 
 
 async def ingest_rest(request: Request) -> Response:
     """POST /api/v1/sessions/{id}/markers."""
-    here, number = door(request), params.number(request)
+    here, number = api_context(request), params.number(request)
     await params.body(request, common_shapes.Empty)
-    session = await leftover.leftover(here.db, number)
+    session = await leftover.get_leftover(here.db, number)
     file = here.session_files / f"{session.output}.jsonl"
     if not await asyncio.to_thread(file.is_file):
         raise Conflict(f"The file of session {number} is not here: {file}.")
-    ingest = Ingest(here.db, session, here.redact, here.known(), lexicon=here.lexicon)
+    ingest = IngestContext(here.db, session, here.redact, here.known(), lexicon=here.lexicon)
     work = leftover.ingest_leftover(ingest, file, here.brake, now=here.now)
     await request.app.state.jobs.start(f"the rest of session {number}", work)
     return versioned(serialize.session(session), 202)
@@ -229,18 +234,18 @@ async def ingest_rest(request: Request) -> Response:
 
 async def chain(request: Request) -> Response:
     """GET /api/v1/sessions/{id}/chain."""
-    here, number = door(request), params.number(request)
+    here, number = api_context(request), params.number(request)
     async with reading(here.db):
         await _session(here, number)
-        found = await chains.told(here.db, number)
-        seq = await changes.last(here.db)
+        found = await chains.get_chain(here.db, number)
+        seq = await changes.last_seq(here.db)
     last = found.sessions[-1]
     return answer(
         {
             "items": [serialize.session(each) for each in found.sessions],
             "handoffs": [serialize.escalation(each) for each in found.handed],
             "findings": [serialize.finding(each) for each in found.found],
-            "uses": [serialize.use(each) for each in found.uses],
+            "uses": [serialize.cooldown_use(each) for each in found.uses],
             "status": last.status,
             "reason": last.reason or last.response,
             "cost_usd": found.cost_usd,
@@ -251,24 +256,24 @@ async def chain(request: Request) -> Response:
 
 async def settle(request: Request) -> Response:
     """PUT /api/v1/escalations/{id}/settled."""
-    here, number = door(request), params.number(request)
+    here, number = api_context(request), params.number(request)
     await params.body(request, common_shapes.Empty)
-    return answer(serialize.escalation(await chains.settle(here.db, number, now=here.now())))
+    return answer(serialize.escalation(await chains.mark_handled(here.db, number, now=here.now())))
 
 
 async def queue(request: Request) -> Response:
     """GET /api/v1/requests."""
-    here, wanted = door(request), params.query(request, shapes.RequestQuery)
+    here, wanted = api_context(request), params.query(request, shapes.RequestQuery)
     position = params.position(wanted.cursor)
     async with reading(here.db):
         found = await requests.page(here.db, wanted.state, limit=wanted.limit, position=position)
-        seq = await changes.last(here.db)
+        seq = await changes.last_seq(here.db)
     return page(request, [serialize.request(each) for each in found.items], found.position, seq)
 
 
-async def wish(request: Request) -> Response:
+async def show_request(request: Request) -> Response:
     """GET /api/v1/requests/{id}."""
-    found = await requests.get(door(request).db, params.number(request))
+    found = await requests.get(api_context(request).db, params.number(request))
     if found is None:
         raise NotFound(f"There is no request {params.number(request)}.")
     return versioned(serialize.request(found))
@@ -276,29 +281,29 @@ async def wish(request: Request) -> Response:
 
 async def cancel(request: Request) -> Response:
     """DELETE /api/v1/requests/{id}."""
-    here = door(request)
+    here = api_context(request)
     await lifecycle.cancel(here.db, params.number(request), now=here.now())
     return Response(status_code=204)
 
 
-def _rules(here: Door, values: Mapping[str, Any]) -> list[Wrong]:
-    plan = Plan(services=tuple(values.get("services") or ()))
-    wrong = wrong_of(lambda: lifecycle.checked(plan, here.services(), here.max_tier))
-    return [*wrong, *_not_here(here, values.get("engine"))]
+def _rules(here: ApiContext, values: Mapping[str, Any]) -> list[InvalidField]:
+    plan = SessionPlan(services=tuple(values.get("services") or ()))
+    wrong = collect_errors(lambda: lifecycle.check_plan(plan, here.services(), here.max_tier))
+    return [*wrong, *_engine_problem(here, values.get("engine"))]
 
 
-def _not_here(here: Door, name: str | None) -> list[Wrong]:
+def _engine_problem(here: ApiContext, name: str | None) -> list[InvalidField]:
     if name is None:
         return []
     found = next((each for each in here.engines if each.name == name), None)
     if found is None:
         names = ", ".join(each.name for each in here.engines)
-        return [Wrong("engine", f"{name!r} is not one of {names}")]
+        return [InvalidField("engine", f"{name!r} is not one of {names}")]
     why_not = found.probe()
-    return [Wrong("engine", f"cannot run here: {why_not}")] if why_not else []
+    return [InvalidField("engine", f"cannot run here: {why_not}")] if why_not else []
 
 
-def _search(each: Search, held: Mapping[MemoryId, Memory]) -> dict[str, Any]:
+def _search(each: RecordedSearch, held: Mapping[MemoryId, Memory]) -> dict[str, Any]:
     shown = [(hit, held.get(MemoryId(hit.memory_id))) for hit in each.hits]
     return {
         "id": each.id,
@@ -312,16 +317,16 @@ def _search(each: Search, held: Mapping[MemoryId, Memory]) -> dict[str, Any]:
             }
             for hit, memory in shown
         ],
-        "at": serialize.at(each.at),
+        "at": serialize.format_moment(each.at),
     }
 
 
-def _spelled(here: Door, name: str) -> str:
+def _declared_name(here: ApiContext, name: str) -> str:
     service = here.services().find(name)
     return service.name if service else name
 
 
-async def _session(here: Door, session_id: int) -> Session:
+async def _session(here: ApiContext, session_id: int) -> Session:
     session = await sessions.get(here.db, session_id)
     if session is None:
         raise NotFound(f"There is no session {session_id}.")

@@ -4,12 +4,12 @@ from typing import Annotated, Any, Literal
 
 from msgspec import UNSET, Meta, Struct, UnsetType, field
 
-from lamplighter.api.common_shapes import Limit, Name, Seq, Tier, Words
+from lamplighter.api.common_shapes import Limit, Name, Seq, ShortText, Tier
 from lamplighter.domain.sessions.handoff import EscalationState
 from lamplighter.domain.sessions.session import OutcomeState, RequestState, Status, Trigger
 
 
-class Session(Struct, kw_only=True):
+class SessionOut(Struct, kw_only=True):
     """One session; `host` is the place of its output, "machine:directory".
 
     `waiting_since` is the start of its wait for approval. `outcome` describes the result; it is
@@ -64,10 +64,10 @@ class Session(Struct, kw_only=True):
 class SessionPage(Struct):
     """A page of sessions, newest first, with the others of their chains and contradictions."""
 
-    items: list[Session]
+    items: list[SessionOut]
     next: str | None
     seq: int
-    linked: list[Session]
+    linked: list[SessionOut]
     contradicted: dict[str, int]
 
 
@@ -78,7 +78,7 @@ class SessionQuery(Struct):
     tier: Annotated[int, Meta(ge=0, le=3)] | None = None
     trigger: Trigger | None = None
     service: Name | None = None
-    since: Words | None = field(default=None, name="from")
+    since: ShortText | None = field(default=None, name="from")
     cursor: str | None = None
     limit: Limit = 50
 
@@ -93,7 +93,7 @@ class SessionIn(Struct):
     engine: Annotated[str, Meta(min_length=1, max_length=40)] | None = None
 
 
-class Engine(Struct):
+class EngineOut(Struct):
     """One engine: whether it runs rounds, its default `tiers`, and why it cannot run.
 
     `program` is the external program that it needs, if found, with its `version`.
@@ -107,7 +107,7 @@ class Engine(Struct):
     version: str | None
 
 
-class Spending(Struct):
+class SpendingOut(Struct):
     """Spending limits in dollars, null without a limit; `day_spent` covers 24 hours."""
 
     session: float | None
@@ -116,19 +116,19 @@ class Spending(Struct):
     day_spent: float
 
 
-class Engines(Struct):
+class EnginesOut(Struct):
     """Engines, models and session limits."""
 
-    engines: list[Engine]
+    engines: list[EngineOut]
     models: dict[str, str | None]
-    caps: Spending
+    caps: SpendingOut
     max_turns: int
     max_tier: int
     session_seconds: float
     idle_seconds: float
 
 
-class Request(Struct):
+class SessionRequestOut(Struct):
     """A request for a session, and its position in the queue."""
 
     id: int
@@ -148,7 +148,7 @@ class Request(Struct):
 class RequestPage(Struct):
     """A page of requests, newest first."""
 
-    items: list[Request]
+    items: list[SessionRequestOut]
     next: str | None
     seq: int
 
@@ -182,7 +182,7 @@ class LogEntry(Struct):
     text: str
 
 
-class Log(Struct):
+class LogOut(Struct):
     """A part of a session's log: from `start` to `next`; `more` if entries follow.
 
     `elsewhere` names the home that has the output if that is another home.
@@ -197,7 +197,7 @@ class Log(Struct):
     seq: int
 
 
-class Marker(Struct):
+class MarkerOut(Struct):
     """One marker and its outcome."""
 
     id: int
@@ -221,12 +221,12 @@ class Marker(Struct):
 class MarkerPage(Struct):
     """The markers of a session in the order of its output."""
 
-    items: list[Marker]
+    items: list[MarkerOut]
     next: str | None
     seq: int
 
 
-class SearchHit(Struct):
+class SessionSearchHitOut(Struct):
     """A search result in its present state; `observation` is null if the memory was deleted."""
 
     memory_id: int
@@ -234,25 +234,25 @@ class SearchHit(Struct):
     observation: str | None
 
 
-class Search(Struct):
+class SessionSearchOut(Struct):
     """A memory search of a session, and its results."""
 
     id: int
     tool: str
     query: str
-    hits: list[SearchHit]
+    hits: list[SessionSearchHitOut]
     at: str
 
 
-class SearchPage(Struct):
+class SessionSearchPage(Struct):
     """The searches of a session, oldest first."""
 
-    items: list[Search]
+    items: list[SessionSearchOut]
     next: str | None
     seq: int
 
 
-class Told(Struct):
+class PromptMemoryOut(Struct):
     """An included or excluded memory of a prompt, with the reason."""
 
     memory_id: int
@@ -263,7 +263,7 @@ class Told(Struct):
     line: str
 
 
-class Placed(Struct):
+class UpdateMemoryOut(Struct):
     """An included or excluded memory of an updated prompt, with the reason."""
 
     memory_id: int
@@ -272,17 +272,17 @@ class Placed(Struct):
     why: str
 
 
-class Retold(Struct):
+class PromptUpdateOut(Struct):
     """An update of the memory block while the session was running."""
 
     at: str
     query: str
     injected: str
     tokens: int
-    memories: list[Placed]
+    memories: list[UpdateMemoryOut]
 
 
-class Prompt(Struct):
+class PromptOut(Struct):
     """The prompt of a session, byte for byte: at its start, and its updates."""
 
     system: str
@@ -290,12 +290,12 @@ class Prompt(Struct):
     prompt: str
     tokens: int
     budget: int
-    memories: list[Told]
-    retold: list[Retold]
+    memories: list[PromptMemoryOut]
+    retold: list[PromptUpdateOut]
     seq: int
 
 
-class Escalation(Struct):
+class EscalationOut(Struct):
     """An escalation to the next tier or to a person, and its outcome."""
 
     id: int
@@ -311,11 +311,11 @@ class Escalation(Struct):
     version: int
 
 
-class Chain(Struct):
+class ChainOut(Struct):
     """The sessions of a chain, the first one first, and its outcome."""
 
-    items: list[Session]
-    handoffs: list[Escalation]
+    items: list[SessionOut]
+    handoffs: list[EscalationOut]
     findings: list[dict[str, Any]]
     uses: list[dict[str, Any]]
     status: Status

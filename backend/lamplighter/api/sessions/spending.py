@@ -3,14 +3,14 @@
 from math import fsum
 from typing import Any
 
-from lamplighter.api.context import Door
+from lamplighter.api.context import ApiContext
 from lamplighter.domain.sessions.cost import DAY
 from lamplighter.repository.sessions import sessions
 
 
-async def standing(here: Door) -> dict[str, Any]:
+async def spending_status(here: ApiContext) -> dict[str, Any]:
     """Return the caps as JSON, with what counts against that of 24 hours."""
-    charged = await sessions.since(here.db, here.now() - DAY)
+    charged = await sessions.charges_since(here.db, here.now() - DAY)
     return {
         "session": here.caps.session,
         "chain": here.caps.chain,

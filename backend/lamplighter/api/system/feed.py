@@ -15,8 +15,8 @@ from starlette.types import Receive, Scope, Send
 
 from lamplighter import __version__
 from lamplighter.api import params
-from lamplighter.api.access.callers import CHECK_SECONDS, Admitted, caller_of, callers_of
-from lamplighter.api.context import Door, door
+from lamplighter.api.access.callers import CHECK_SECONDS, AdmissionCheck, caller_of, callers_of
+from lamplighter.api.context import ApiContext, api_context
 from lamplighter.api.hub import as_json, frame
 from lamplighter.api.responses import answer
 from lamplighter.api.system import shapes
@@ -28,7 +28,7 @@ logger = logging.getLogger(__name__)
 
 PING_SECONDS: Final = 15
 SEND_SECONDS: Final = 10.0
-LET_GO_SECONDS: Final = 60.0
+DISCONNECT_SECONDS: Final = 60.0
 REPLAY_AT_ONCE: Final = 500
 LAST_EVENT_ID: Final = "last-event-id"
 
@@ -42,22 +42,22 @@ class Pings(TypedDict, total=False):
 
 async def index(request: Request) -> Response:
     """GET /api/v1/changes."""
-    here, wanted = door(request), params.query(request, shapes.ChangesQuery)
+    here, wanted = api_context(request), params.query(request, shapes.ChangesQuery)
     async with reading(here.db):
-        seq = await changes.last(here.db)
-        if await changes.missed(here.db, wanted.after):
+        seq = await changes.last_seq(here.db)
+        if await changes.has_missed(here.db, wanted.after):
             return answer({"reset": True, "seq": seq})
-        found = await changes.since(here.db, wanted.after, limit=wanted.limit)
+        found = await changes.list_after(here.db, wanted.after, limit=wanted.limit)
     reached = found[-1].seq if found else wanted.after
     return answer({"items": [as_json(change) for change in found], "next": reached, "seq": seq})
 
 
 async def stream(request: Request) -> Response:
     """GET /api/v1/stream: it ends when its caller would no longer be let in."""
-    here, wanted = door(request), params.query(request, shapes.StreamQuery)
+    here, wanted = api_context(request), params.query(request, shapes.StreamQuery)
     last = request.headers.get(LAST_EVENT_ID, "")
     after = int(last) if last.isdecimal() and len(last) < 19 else wanted.after
-    admitted = Admitted(callers_of(request), caller_of(request))
+    admitted = AdmissionCheck(callers_of(request), caller_of(request))
     frames = _frames(here, after, admitted)
     return Stream(frames, send_timeout=SEND_SECONDS, sep="\n", **_pings(wanted.ping))
 
@@ -83,12 +83,14 @@ class Stream(EventSourceResponse):
         except SendTimeoutError:
             logger.warning("A client of the change feed reads no more; it is let go.")
             with suppress(TimeoutError):
-                async with asyncio.timeout(LET_GO_SECONDS):  # the system closes it by then
+                async with asyncio.timeout(DISCONNECT_SECONDS):  # the system closes it by then
                     while (await receive())["type"] != "http.disconnect":
                         pass
 
 
-async def _frames(here: Door, after: int | None, admitted: Admitted) -> AsyncIterator[bytes]:
+async def _frames(
+    here: ApiContext, after: int | None, admitted: AdmissionCheck
+) -> AsyncIterator[bytes]:
     seq = await _newest(here) if after is None else after
     with here.hub.following(seq) as follower:
         yield b"retry: 2000\n" + _event("hello", seq, version=__version__)
@@ -111,21 +113,21 @@ async def _frames(here: Door, after: int | None, admitted: Admitted) -> AsyncIte
                 await here.hub.more(CHECK_SECONDS)
 
 
-async def _newest(here: Door) -> int:
+async def _newest(here: ApiContext) -> int:
     """Return the newest change; where nothing can be read now, the newest one that was."""
     try:
-        return await changes.last(here.db)
+        return await changes.last_seq(here.db)
     except (Error, TimeoutError):
         return here.hub.seq
 
 
-async def _replay(here: Door, seq: int) -> tuple[int, bytes]:
+async def _replay(here: ApiContext, seq: int) -> tuple[int, bytes]:
     """Return what is kept after `seq`, or a reset where something is missing."""
     async with reading(here.db):
-        if await changes.missed(here.db, seq):
-            seq = await changes.last(here.db)
+        if await changes.has_missed(here.db, seq):
+            seq = await changes.last_seq(here.db)
             return seq, _event("reset", seq)
-        found = await changes.since(here.db, seq, limit=REPLAY_AT_ONCE)
+        found = await changes.list_after(here.db, seq, limit=REPLAY_AT_ONCE)
     return (found[-1].seq if found else seq), b"".join(frame(change) for change in found)
 
 

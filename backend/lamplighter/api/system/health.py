@@ -8,40 +8,40 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from lamplighter.api import common_shapes, params
-from lamplighter.api.context import door
+from lamplighter.api.context import api_context
 from lamplighter.api.responses import answer
 from lamplighter.api.system import shapes
-from lamplighter.domain.services.vitals import Condition, Sign
+from lamplighter.domain.services.vitals import VitalSign, VitalStatus
 from lamplighter.formats import serialize
 
-WORST_FIRST = (Condition.FAILING, Condition.WARNING, Condition.OK, Condition.UNKNOWN)
+WORST_FIRST = (VitalStatus.FAILING, VitalStatus.WARNING, VitalStatus.OK, VitalStatus.UNKNOWN)
 
 
 async def health(request: Request) -> Response:
     """GET /api/v1/health."""
-    params.query(request, common_shapes.Nothing)
-    return answer(_health(await door(request).health.signs()))
+    params.query(request, common_shapes.NoParameters)
+    return answer(_health(await api_context(request).health.signs()))
 
 
-async def look_closer(request: Request) -> Response:
+async def run_full_check(request: Request) -> Response:
     """POST /api/v1/health/looks."""
     await params.body(request, common_shapes.Empty)
-    return answer(_health(await door(request).health.look_closer()), 201)
+    return answer(_health(await api_context(request).health.look_closer()), 201)
 
 
 async def settings(request: Request) -> Response:
     """GET /api/v1/settings."""
-    params.query(request, common_shapes.Nothing)
-    return answer(await door(request).settings.shown())
+    params.query(request, common_shapes.NoParameters)
+    return answer(await api_context(request).settings.shown())
 
 
 async def line(request: Request) -> Response:
     """POST /api/v1/settings/line: nothing is changed, the operator writes the line."""
     given = await params.body(request, shapes.SettingIn)
-    return answer({"line": door(request).settings.line_of(given.name, given.value)})
+    return answer({"line": api_context(request).settings.line_of(given.name, given.value)})
 
 
-def _health(found: Sequence[tuple[datetime, Sign]]) -> dict[str, Any]:
+def _health(found: Sequence[tuple[datetime, VitalSign]]) -> dict[str, Any]:
     conditions = {sign.condition for _, sign in found}
     return {
         "state": next(each for each in WORST_FIRST if each in conditions),
@@ -52,7 +52,7 @@ def _health(found: Sequence[tuple[datetime, Sign]]) -> dict[str, Any]:
                 "words": sign.words,
                 "what_to_do": sign.advice,
                 "figure": sign.figure,
-                "at": serialize.at(at),
+                "at": serialize.format_moment(at),
             }
             for at, sign in found
         ],

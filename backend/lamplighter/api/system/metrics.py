@@ -9,10 +9,10 @@ from starlette.responses import Response
 
 from lamplighter import __version__
 from lamplighter.api import common_shapes, params
-from lamplighter.api.context import Door, door
-from lamplighter.repository.upkeep.statistics import Figures
+from lamplighter.api.context import ApiContext, api_context
+from lamplighter.repository.upkeep.statistics import StoreFigures
 from lamplighter.telemetry import counts
-from lamplighter.usecases.search.semantic import Absent
+from lamplighter.usecases.search.semantic import NoSemanticSearch
 
 if TYPE_CHECKING:  # it takes a while to load, and who asks for no figures never needs it
     from prometheus_client.core import Metric
@@ -23,19 +23,19 @@ async def metrics(request: Request) -> Response:
     from prometheus_client import CollectorRegistry, ProcessCollector, generate_latest
     from prometheus_client.exposition import CONTENT_TYPE_LATEST
 
-    params.query(request, common_shapes.Nothing)
-    here = door(request)
+    params.query(request, common_shapes.NoParameters)
+    here = api_context(request)
     registry = CollectorRegistry()
     ProcessCollector(registry=registry)
-    registry.register(Families(await here.figures.at(here.db, here.now()), here))
+    registry.register(MetricFamilies(await here.figures.at(here.db, here.now()), here))
     content = await asyncio.to_thread(generate_latest, registry)
     return Response(content, headers={"Content-Type": CONTENT_TYPE_LATEST})
 
 
-class Families:
+class MetricFamilies:
     """What is told, family by family."""
 
-    def __init__(self, found: Figures | None, here: Door) -> None:
+    def __init__(self, found: StoreFigures | None, here: ApiContext) -> None:
         self._found, self._here = found, here
 
     def describe(self) -> "Iterable[Metric]":
@@ -49,7 +49,7 @@ class Families:
         yield InfoMetricFamily(
             "lamplighter_build", "Running version.", value={"version": __version__}
         )
-        yield from _own()
+        yield from _process_metrics()
         yield _gauge(
             "feed_clients", "Clients connected to the change feed.", len(self._here.hub.followers)
         )
@@ -62,8 +62,8 @@ class Families:
             "database_up", "Whether the database could be queried.", float(self._found is not None)
         )
         if self._found is not None:
-            yield from _of_rows(self._found)
-            if not isinstance(self._here.near, Absent | None):
+            yield from _row_metrics(self._found)
+            if not isinstance(self._here.near, NoSemanticSearch | None):
                 yield _gauge(
                     "vectors_missing",
                     "Memories without an embedding.",
@@ -71,7 +71,7 @@ class Families:
                 )
 
 
-def _own() -> "Iterator[Metric]":
+def _process_metrics() -> "Iterator[Metric]":
     from prometheus_client.core import CounterMetricFamily, HistogramMetricFamily
 
     for counter in counts.COUNTERS:
@@ -86,7 +86,7 @@ def _own() -> "Iterator[Metric]":
         yield shown
 
 
-def _of_rows(found: Figures) -> "Iterator[Metric]":
+def _row_metrics(found: StoreFigures) -> "Iterator[Metric]":
     yield _gauge(
         "memories",
         "Stored memories, by category and state (active, or the reason for being inactive).",

@@ -7,35 +7,35 @@ from lamplighter.api.access import project_wall
 from lamplighter.api.clients import shapes as clients_shapes
 from lamplighter.api.memory import context_shapes
 from lamplighter.api.memory import shapes as memory_shapes
-from lamplighter.api.op import Op, op
+from lamplighter.api.op import Operation, op
 from lamplighter.api.system import feed, health, metrics, shapes, state
 
 HEALTH: Final = (
-    Op(
+    Operation(
         method="GET",
         path="/healthz",
         scope=None,
         ask=state.healthz,
         about="Check that this process responds.",
-        gives=shapes.Health,
+        gives=shapes.ReadinessOut,
     ),
-    Op(
+    Operation(
         method="GET",
         path="/readyz",
         scope=None,
         ask=state.readyz,
         about="Check that this process is ready to serve requests.",
-        gives=shapes.Health,
+        gives=shapes.ReadinessOut,
         problems=(503,),
     ),
-    Op(
+    Operation(
         method="GET",
         path="/metrics",
         scope="health:read",
         ask=metrics.metrics,
         about="Read metrics in Prometheus format.",
         gives=None,
-        query=common_shapes.Nothing,
+        query=common_shapes.NoParameters,
         media="text/plain",
     ),
 )
@@ -46,9 +46,9 @@ OPS: Final = (
         "GET",
         "/memories/{id:int}/prompt",
         "context:read",
-        project_wall.memory(state.inclusion),
+        project_wall.restrict_memory(state.inclusion),
         "Read whether the next prompt includes a memory, why, and what would include it.",
-        memory_shapes.Inclusion,
+        memory_shapes.InclusionOut,
         query=memory_shapes.InclusionQuery,
         problems=(404,),
     ),
@@ -58,16 +58,16 @@ OPS: Final = (
         "health:read",
         health.health,
         "Read the health of Lamplighter itself.",
-        shapes.Vitals,
-        query=common_shapes.Nothing,
+        shapes.HealthOut,
+        query=common_shapes.NoParameters,
     ),
     op(
         "POST",
         "/health/looks",
         "health:write",
-        health.look_closer,
+        health.run_full_check,
         "Run a full health check, including every page of the database.",
-        shapes.Vitals,
+        shapes.HealthOut,
         status=201,
         body=common_shapes.Empty,
     ),
@@ -78,7 +78,7 @@ OPS: Final = (
         health.settings,
         "Read the active settings and their sources.",
         shapes.SettingsOut,
-        query=common_shapes.Nothing,
+        query=common_shapes.NoParameters,
     ),
     op(
         "POST",
@@ -95,8 +95,8 @@ OPS: Final = (
         "sessions:read",
         state.supervisor,
         "Read the supervisor status.",
-        shapes.Supervisor,
-        query=common_shapes.Nothing,
+        shapes.SupervisorOut,
+        query=common_shapes.NoParameters,
     ),
     op(
         "GET",
@@ -104,8 +104,8 @@ OPS: Final = (
         "context:read",
         state.context,
         "Preview the prompt of the next session.",
-        context_shapes.Context,
-        or_gives=(clients_shapes.AgentContext, clients_shapes.ProjectContext),
+        context_shapes.ContextOut,
+        or_gives=(clients_shapes.AgentContextOut, clients_shapes.ProjectContext),
         query=context_shapes.ContextQuery,
         problems=(404,),
     ),

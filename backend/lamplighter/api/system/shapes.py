@@ -6,28 +6,28 @@ import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from lamplighter.api.common_shapes import Seq
-from lamplighter.domain.services.vitals import Condition
+from lamplighter.domain.services.vitals import VitalStatus
 
 
-class SignOut(Struct):
+class HealthCheckOut(Struct):
     """One health check; `what_to_do` is empty if the state is ok."""
 
     name: str
-    state: Condition
+    state: VitalStatus
     words: str
     what_to_do: str
     figure: float | None
     at: str
 
 
-class Vitals(Struct):
+class HealthOut(Struct):
     """The health of Lamplighter itself: the worst of its checks, and each of them."""
 
-    state: Condition
-    checks: list[SignOut]
+    state: VitalStatus
+    checks: list[HealthCheckOut]
 
 
-class Setting(Struct):
+class SettingOut(Struct):
     """A setting with its value, its source, and its value after a restart."""
 
     name: str
@@ -51,7 +51,7 @@ class FileOut(Struct):
     problems: list[dict[str, Any]]
 
 
-class About(Struct):
+class AboutOut(Struct):
     """The running version."""
 
     version: str
@@ -65,11 +65,11 @@ class About(Struct):
 class SettingsOut(Struct):
     """The active settings; `refused` is the reason if a restart would fail now."""
 
-    settings: list[Setting]
+    settings: list[SettingOut]
     warnings: list[str]
     refused: list[str]
     files: list[FileOut]
-    about: About
+    about: AboutOut
 
 
 class SettingIn(Struct):
@@ -92,7 +92,7 @@ class ChangesQuery(Struct):
     limit: Annotated[int, Meta(ge=1, le=1000)] = 500
 
 
-class Change(Struct):
+class ChangeOut(Struct):
     """One change of the feed."""
 
     seq: int
@@ -108,7 +108,7 @@ class ChangesPage(Struct):
     """Changes, oldest first; or `reset` if some after `after` are no longer stored."""
 
     seq: int
-    items: list[Change] | UnsetType = UNSET
+    items: list[ChangeOut] | UnsetType = UNSET
     next: int | UnsetType = UNSET
     reset: bool | UnsetType = UNSET
 
@@ -120,7 +120,7 @@ class StreamQuery(Struct):
     ping: Annotated[int, Meta(ge=1, le=60)] | None = None
 
 
-class Supervisor(Struct):
+class SupervisorOut(Struct):
     """The status of the supervisor; `waiting` counts sessions that wait for approval.
 
     `database` is the reason if the file was deleted, replaced or damaged and writes fail.
@@ -141,7 +141,7 @@ class Supervisor(Struct):
     seq: int
 
 
-class Health(Struct):
+class ReadinessOut(Struct):
     """Whether this process responds and is ready."""
 
     status: str

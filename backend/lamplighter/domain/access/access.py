@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final, Literal
 
-from lamplighter.domain.errors import Invalid, Wrong
+from lamplighter.domain.errors import Invalid, InvalidField
 from lamplighter.domain.text import one_line
 
 ADMIN: Final = "admin"
@@ -54,14 +54,14 @@ MAX_DAYS: Final = 3_650
 _CREDENTIAL: Final = re.compile(r"lamp_([1-9]\d{0,17})_([A-Za-z0-9_-]{20,100})", re.ASCII)
 _CODE_SIGNS: Final = re.compile(r"[\s-]+")
 
-Kind = Literal["login", "token", "session"]
+CallerKind = Literal["login", "token", "session"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Caller:
     """Who asks: a person's login, a program's token, or a session by the token it was given."""
 
-    kind: Kind
+    kind: CallerKind
     id: int
     name: str
     scopes: tuple[str, ...]
@@ -82,7 +82,7 @@ class Caller:
 
     def may(self, scope: str) -> bool:
         """Whether the caller holds a scope."""
-        return scope in granted(self.scopes)
+        return scope in expand_scopes(self.scopes)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,7 +106,7 @@ class Token:
 
     def caller(self) -> Caller:
         """Return who asks with it."""
-        kind: Kind = "token" if self.session_id is None else "session"
+        kind: CallerKind = "token" if self.session_id is None else "session"
         return Caller(
             kind=kind,
             id=self.id,
@@ -149,26 +149,26 @@ class Credential:
 
     def fits(self, secret_hash: str) -> bool:
         """Whether the secret is the one whose hash is kept; takes as long either way."""
-        return hmac.compare_digest(hashed(self.secret), secret_hash)
+        return hmac.compare_digest(hash_secret(self.secret), secret_hash)
 
 
-def credential(word: str) -> Credential | None:
+def parse_credential(word: str) -> Credential | None:
     """Read `lamp_<id>_<secret>`; None for anything else."""
     found = _CREDENTIAL.fullmatch(word)
     return Credential(int(found[1]), found[2]) if found else None
 
 
-def hashed(secret: str) -> str:
+def hash_secret(secret: str) -> str:
     """Return what is kept of a secret. It is random and long: a plain hash cannot be guessed."""
     return hashlib.sha256(secret.encode("utf-8", "surrogateescape")).hexdigest()
 
 
-def code_of(typed: str) -> str:
+def normalize_code(typed: str) -> str:
     """Return a one-time code as it was made, however a person typed it."""
     return _CODE_SIGNS.sub("", typed).lower()
 
 
-def granted(scopes: Iterable[str]) -> frozenset[str]:
+def expand_scopes(scopes: Iterable[str]) -> frozenset[str]:
     """Return every `noun:read` and `noun:write` that these scopes stand for."""
     found: set[str] = set()
     for scope in scopes:
@@ -181,26 +181,26 @@ def granted(scopes: Iterable[str]) -> frozenset[str]:
 
 def covers(held: Iterable[str], wanted: Iterable[str]) -> bool:
     """Whether who holds some scopes may give others away."""
-    return granted(wanted) <= granted(held)
+    return expand_scopes(wanted) <= expand_scopes(held)
 
 
-def checked_scopes(given: Sequence[str]) -> tuple[str, ...]:
+def validate_scopes(given: Sequence[str]) -> tuple[str, ...]:
     """Return scopes, each once; raises Invalid naming those that are none."""
     words = tuple(dict.fromkeys(word.strip().lower() for word in given if word.strip()))
     unknown = [word for word in words if word not in SCOPES]
     if unknown:
         named = ", ".join(map(repr, unknown))
-        raise Invalid(Wrong("scopes", f"{named} is not one of {', '.join(SCOPES)}"))
+        raise Invalid(InvalidField("scopes", f"{named} is not one of {', '.join(SCOPES)}"))
     if not words:
-        raise Invalid(Wrong("scopes", f"names none of {', '.join(SCOPES)}"))
+        raise Invalid(InvalidField("scopes", f"names none of {', '.join(SCOPES)}"))
     return words
 
 
-def checked_name(given: str) -> str:
+def validate_token_name(given: str) -> str:
     """Return the name of a token in one line; raises Invalid."""
     name = one_line(given)
     if len(name) > MAX_NAME_CHARS:
-        raise Invalid(Wrong("name", f"is longer than {MAX_NAME_CHARS} characters"))
+        raise Invalid(InvalidField("name", f"is longer than {MAX_NAME_CHARS} characters"))
     if name.startswith(MACHINE):
-        raise Invalid(Wrong("name", f"{MACHINE!r} names what a home keeps for itself"))
+        raise Invalid(InvalidField("name", f"{MACHINE!r} names what a home keeps for itself"))
     return name

@@ -3,9 +3,9 @@
 import re
 from typing import Final
 
-from lamplighter.domain.text import one_line, shortened
+from lamplighter.domain.text import one_line, shorten
 
-SHOWN_CHARS: Final = 60
+BROWSER_CHARS: Final = 60
 
 # in this order: most of them call themselves Chrome and Safari as well
 _BROWSERS: Final = (
@@ -25,12 +25,12 @@ _SYSTEMS: Final = (
 )
 
 
-def browser(agent: str) -> str:
+def describe_browser(agent: str) -> str:
     """Return `Firefox on Linux`; of one that is not known, how it begins."""
-    names = [_first(each, agent) for each in (_BROWSERS, _SYSTEMS)]
+    names = [_first_match(each, agent) for each in (_BROWSERS, _SYSTEMS)]
     known = " on ".join(name for name in names if name)
-    return known or shortened(one_line(agent), SHOWN_CHARS)
+    return known or shorten(one_line(agent), BROWSER_CHARS)
 
 
-def _first(names: tuple[tuple[str, str], ...], agent: str) -> str:
+def _first_match(names: tuple[tuple[str, str], ...], agent: str) -> str:
     return next((name for name, sign in names if re.search(sign, agent)), "")

@@ -7,9 +7,9 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Final
 
-from lamplighter.domain.errors import Invalid, Wrong
+from lamplighter.domain.errors import Invalid, InvalidField
 from lamplighter.domain.services.service import Action, ActionKind
-from lamplighter.domain.text import clock
+from lamplighter.domain.text import format_time
 
 MAX_ARGUMENTS: Final = 100
 MAX_ARGUMENT_CHARS: Final = 4_096
@@ -29,7 +29,7 @@ class ApprovalState(StrEnum):
     WITHDRAWN = "withdrawn"
 
 
-NEXT: Final[Mapping[ApprovalState, frozenset[ApprovalState]]] = {
+TRANSITIONS: Final[Mapping[ApprovalState, frozenset[ApprovalState]]] = {
     ApprovalState.OPEN: frozenset(
         {
             ApprovalState.APPROVED,
@@ -43,16 +43,16 @@ NEXT: Final[Mapping[ApprovalState, frozenset[ApprovalState]]] = {
 }
 """What may become of an approval; what is not in here is final."""
 
-LIVING: Final = tuple(NEXT)
+OPEN_STATES: Final = tuple(TRANSITIONS)
 _BECAME: Final = {ApprovalState.USED: "approved"}
 
 
-def becomes(before: ApprovalState, state: ApprovalState) -> bool:
+def can_become(before: ApprovalState, state: ApprovalState) -> bool:
     """Whether an approval may come from one state to another."""
-    return state in NEXT.get(before, ())
+    return state in TRANSITIONS.get(before, ())
 
 
-class Choice(StrEnum):
+class ApprovalChoice(StrEnum):
     """What a person says to an approval."""
 
     APPROVE = "approve"
@@ -61,19 +61,19 @@ class Choice(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
+class ApprovalAnswer:
     """A person's answer; `argv` is what an edit writes instead, None leaves the command as it is.
 
     The session is told the note.
     """
 
-    choice: Choice
+    choice: ApprovalChoice
     argv: tuple[str, ...] | None = None
     note: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wish:
+class ActionRequest:
     """What a session wants to do, and why, in its own words."""
 
     service: str
@@ -132,12 +132,12 @@ class Approval:
     @property
     def living(self) -> bool:
         """Whether something may yet come of it."""
-        return self.state in LIVING
+        return self.state in OPEN_STATES
 
     @property
-    def wish(self) -> Wish:
+    def wish(self) -> ActionRequest:
         """Return what it was asked for."""
-        return Wish(
+        return ActionRequest(
             service=self.service,
             action=self.action,
             name=self.name,
@@ -157,7 +157,9 @@ class Approval:
         return max(0.0, round((self.expires_at - now).total_seconds(), 1))
 
 
-def unfit(each: Approval, *, session_id: int, declared: Action | None, now: datetime) -> str:
+def refusal_reason(
+    each: Approval, *, session_id: int, declared: Action | None, now: datetime
+) -> str:
     """Say why an approval permits nothing now; empty when it permits its command once.
 
     `declared` is its action as services.yaml has it now, None where it has it no more.
@@ -167,7 +169,7 @@ def unfit(each: Approval, *, session_id: int, declared: Action | None, now: date
     if each.session_id != session_id:
         return f"approval {each.id} was asked for by another session"
     if each.expired(now=now):
-        return f"its approval ran out at {clock(each.expires_at, now)}"
+        return f"its approval ran out at {format_time(each.expires_at, now)}"
     if declared is None:
         return f"services.yaml declares {each.name!r} no more"
     if (each.name, each.action, each.directory) != (
@@ -179,52 +181,52 @@ def unfit(each: Approval, *, session_id: int, declared: Action | None, now: date
     return ""
 
 
-def in_full(each: Approval, *, now: datetime) -> str:
+def describe_request(each: Approval, *, now: datetime) -> str:
     """Say what waits for a person, where they see nothing else of it."""
     said = f"It says: {each.reason!r}\n" if each.reason else ""
     return (
         f"Session {each.session_id} (tier {each.tier}) wants to run, in {each.directory or '/'}:\n"
         f"{shlex.join(each.shown)}\n{said}"
-        f"It waits until {clock(each.expires_at, now)}. Answer in the app, or with "
+        f"It waits until {format_time(each.expires_at, now)}. Answer in the app, or with "
         f"`lamplighter approvals approve {each.id}`, deny or edit."
     )
 
 
-def told(each: Approval) -> str:
+def describe_result(each: Approval) -> str:
     """Say what became of an approval, as its session is told."""
     said = f": {each.note}" if each.note else ""
     match each.state:
         case ApprovalState.DENIED:
             return f"denied by a person{said}"
         case ApprovalState.EXPIRED:
-            return f"nobody answered within {_lasting(each.expires_at - each.created_at)}"
+            return f"nobody answered within {_format_duration(each.expires_at - each.created_at)}"
         case ApprovalState.WITHDRAWN:
             return f"withdrawn{said}"
     return f"approval {each.id} is {each.state}"
 
 
-def agreed(each: Approval) -> str:
+def describe_agreement(each: Approval) -> str:
     """Say how a person agreed, before what came of it."""
     how = f" to {shlex.join(each.shown)} instead" if each.edited else ""
     said = f" ({each.note})" if each.note else ""
     return f"a person agreed{how}{said}"
 
 
-def wrong_words(answer: Answer) -> list[Wrong]:
+def validate_answer(answer: ApprovalAnswer) -> list[InvalidField]:
     """Return what is wrong with the words of an answer, field by field."""
-    wrong: list[Wrong] = []
-    if answer.choice is not Choice.EDIT and answer.argv is not None:
-        wrong.append(Wrong("argv", f"does not go with {answer.choice}"))
-    elif answer.choice is Choice.EDIT and answer.argv is None and not answer.note:
-        wrong.append(Wrong("argv", "is missing: an edit changes the command or the note"))
+    wrong: list[InvalidField] = []
+    if answer.choice is not ApprovalChoice.EDIT and answer.argv is not None:
+        wrong.append(InvalidField("argv", f"does not go with {answer.choice}"))
+    elif answer.choice is ApprovalChoice.EDIT and answer.argv is None and not answer.note:
+        wrong.append(InvalidField("argv", "is missing: an edit changes the command or the note"))
     elif answer.argv is not None:
-        wrong += [Wrong("argv", why) for why in _wrong_argv(answer.argv)]
+        wrong += [InvalidField("argv", why) for why in _argv_problems(answer.argv)]
     if len(answer.note) > MAX_NOTE_CHARS:
-        wrong.append(Wrong("note", f"is longer than {MAX_NOTE_CHARS:,} characters"))
+        wrong.append(InvalidField("note", f"is longer than {MAX_NOTE_CHARS:,} characters"))
     return wrong
 
 
-def unmasked(words: Sequence[str], held: Approval) -> tuple[str, ...]:
+def restore_masked(words: Sequence[str], held: Approval) -> tuple[str, ...]:
     """Return words that a person wrote with what was masked in them as it is.
 
     Raises Invalid where two that look the same are masked, and which is meant
@@ -238,12 +240,12 @@ def unmasked(words: Sequence[str], held: Approval) -> tuple[str, ...]:
             meant = {pairs[place][1]}
         if len(meant) > 1:
             wrong = f"word {place + 1}, {word}, stands for two secrets; which is not clear"
-            raise Invalid(Wrong("argv", wrong))
+            raise Invalid(InvalidField("argv", wrong))
         found += meant or [word]
     return tuple(found)
 
 
-def _wrong_argv(argv: Sequence[str]) -> list[str]:
+def _argv_problems(argv: Sequence[str]) -> list[str]:
     if not argv or not argv[0].strip():
         return ["names no program"]
     if len(argv) > MAX_ARGUMENTS:
@@ -252,19 +254,19 @@ def _wrong_argv(argv: Sequence[str]) -> list[str]:
         return [f"has an argument of more than {MAX_ARGUMENT_CHARS:,} characters"]
     if any("\0" in word for word in argv):
         return ["holds a NUL"]
-    if any(not _writable(word) for word in argv):
+    if any(not _is_writable(word) for word in argv):
         return ["holds what is not text"]
     return []
 
 
-def _lasting(span: timedelta) -> str:
+def _format_duration(span: timedelta) -> str:
     seconds = span.total_seconds()
     if seconds >= 60 and seconds % 60 == 0:
         return f"{seconds / 60:g} m"
     return f"{seconds:.0f} s" if seconds >= 10 else f"{seconds:.2g} s"
 
 
-def _writable(word: str) -> bool:
+def _is_writable(word: str) -> bool:
     try:
         word.encode()
     except UnicodeEncodeError:

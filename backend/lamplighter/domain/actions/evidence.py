@@ -5,23 +5,23 @@ from dataclasses import dataclass
 from typing import Any
 
 from lamplighter.domain.sessions.handoff import Finding
-from lamplighter.domain.sessions.marker_results import Look
+from lamplighter.domain.sessions.marker_results import CheckResult
 from lamplighter.domain.text import one_line
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
+class RecoveryTime:
     """How many seconds a service took to be healthy after a use of its cooldown."""
 
     use_id: int
     seconds: float
 
 
-def read(found: Mapping[str, Any]) -> Look | Finding | Measured | None:
+def parse_evidence(found: Mapping[str, Any]) -> CheckResult | Finding | RecoveryTime | None:
     """Return what a structured tool result tells; None when it is nothing we keep."""
     match found:
         case {"service": str(service), "check": str(name), "kind": str(kind), "ok": bool(ok)}:
-            return _look(found, service, name, kind, ok=ok)
+            return _parse_check_result(found, service, name, kind, ok=ok)
         case {"service": str(service), "stage": str(stage)}:
             return Finding(
                 service=service,
@@ -31,14 +31,16 @@ def read(found: Mapping[str, Any]) -> Look | Finding | Measured | None:
                 detail=_text(found.get("detail")),
             )
         case {"use": int(use), "healthy_after": int() | float() as seconds}:
-            return Measured(use, float(seconds))
+            return RecoveryTime(use, float(seconds))
     return None
 
 
-def _look(found: Mapping[str, Any], service: str, name: str, kind: str, *, ok: bool) -> Look:
+def _parse_check_result(
+    found: Mapping[str, Any], service: str, name: str, kind: str, *, ok: bool
+) -> CheckResult:
     status, latency = found.get("status"), found.get("latency_ms")
     answered = found.get("answered")
-    return Look(
+    return CheckResult(
         service=service,
         name=name,
         kind=kind,

@@ -12,7 +12,7 @@ FILE_PULLED: Final = f"the file {FILE}"
 MAX_REASON_CHARS: Final = 500
 
 
-class Way(StrEnum):
+class HaltSource(StrEnum):
     """How everything was halted: by a row of the database, or by the file."""
 
     ROW = "row"
@@ -24,7 +24,7 @@ class Halt:
     """One halt, by whom and why; one that was not released stands."""
 
     id: int = 0
-    way: Way
+    way: HaltSource
     reason: str
     pulled_by: str
     pulled_at: datetime
@@ -39,8 +39,8 @@ class Halt:
         return f"Halted by {self.pulled_by}{why}."
 
 
-def release_words(way: Way, file: str) -> str:
+def release_hint(way: HaltSource, file: str) -> str:
     """Say what releases a halt that was pulled in one way."""
-    if way is Way.FILE:
+    if way is HaltSource.FILE:
         return f"Remove {file or FILE_PULLED}, or run `lamplighter resume` on that machine."
     return "Press Go on in the app, run `lamplighter resume`, or ask for DELETE /api/v1/halt."

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from typing import Final
 
 from lamplighter.domain.actions.approval import Approval, ApprovalState
-from lamplighter.domain.services.cooldown import Outcome, Use
+from lamplighter.domain.services.cooldown import CooldownUse, UseOutcome
 from lamplighter.domain.services.event import Event, Level
-from lamplighter.domain.services.service import GENERAL, fold
+from lamplighter.domain.services.service import GENERAL, normalize_service_name
 from lamplighter.domain.sessions.handoff import Escalation, EscalationState
-from lamplighter.domain.sessions.marker_results import Look
+from lamplighter.domain.sessions.marker_results import CheckResult
 from lamplighter.domain.sessions.session import OutcomeState, Status
 
 ENDED_AS_PLANNED: Final = (Status.COMPLETED, Status.ESCALATED)
@@ -29,8 +29,8 @@ class SessionRecords:
     """What was recorded of one session, each oldest first."""
 
     status: Status
-    results: Sequence[Look] = ()
-    uses: Sequence[Use] = ()
+    results: Sequence[CheckResult] = ()
+    uses: Sequence[CooldownUse] = ()
     escalations: Sequence[Escalation] = ()
     approvals: Sequence[Approval] = ()
     events: Sequence[Event] = ()
@@ -38,77 +38,90 @@ class SessionRecords:
 
 def session_outcome(records: SessionRecords) -> SessionOutcome:
     """Return the outcome of a session that ended: the first rule that applies decides."""
-    rules = (_person, _broke_off, _repaired, _denied, _refused, _planned, _failing, _healthy)
+    rules = (
+        _person_outcome,
+        _aborted_outcome,
+        _repaired_outcome,
+        _denied_outcome,
+        _refused_outcome,
+        _planned_outcome,
+        _failing_outcome,
+        _healthy_outcome,
+    )
     return next(filter(None, (rule(records) for rule in rules)), SessionOutcome())
 
 
-def _person(records: SessionRecords) -> SessionOutcome | None:
-    waiting = _handed(records, EscalationState.PERSON)
+def _person_outcome(records: SessionRecords) -> SessionOutcome | None:
+    waiting = _escalated_services(records, EscalationState.PERSON)
     if waiting:
-        return SessionOutcome(OutcomeState.NEEDS_YOU, _about("needs you", waiting))
-    handled = _handed(records, EscalationState.CLOSED)
+        return SessionOutcome(OutcomeState.NEEDS_YOU, _with_services("needs you", waiting))
+    handled = _escalated_services(records, EscalationState.CLOSED)
     if handled:
-        return SessionOutcome(OutcomeState.HANDLED, _about("needed you", handled))
+        return SessionOutcome(OutcomeState.HANDLED, _with_services("needed you", handled))
     return None
 
 
-def _broke_off(records: SessionRecords) -> SessionOutcome | None:
+def _aborted_outcome(records: SessionRecords) -> SessionOutcome | None:
     return None if records.status in ENDED_AS_PLANNED else SessionOutcome()
 
 
-def _repaired(records: SessionRecords) -> SessionOutcome | None:
+def _repaired_outcome(records: SessionRecords) -> SessionOutcome | None:
     failing = _failing_services(records)
     repaired = [
         use
         for use in records.uses
-        if use.outcome is Outcome.SUCCESS and fold(use.service) not in failing
+        if use.outcome is UseOutcome.SUCCESS and normalize_service_name(use.service) not in failing
     ]
     if not repaired:
         return None
-    names = {fold(use.service): use.service for use in repaired}
+    names = {normalize_service_name(use.service): use.service for use in repaired}
     words = f"repaired {len(names)} services"
     if len(names) == 1:
-        words = f"repaired {repaired[-1].service}{_time(repaired[-1].healthy_after)}"
+        words = f"repaired {repaired[-1].service}{_format_time(repaired[-1].healthy_after)}"
     if failing:
-        words += f", {_counted(failing.values())}"
+        words += f", {_count_services(failing.values())}"
     return SessionOutcome(OutcomeState.REPAIRED, words)
 
 
-def _denied(records: SessionRecords) -> SessionOutcome | None:
+def _denied_outcome(records: SessionRecords) -> SessionOutcome | None:
     denied = [each for each in records.approvals if each.state is ApprovalState.DENIED]
     if not denied:
         return None
     return SessionOutcome(OutcomeState.DENIED, f"{denied[-1].name} of {denied[-1].service} denied")
 
 
-def _refused(records: SessionRecords) -> SessionOutcome | None:
-    return _last_use(records, Outcome.REFUSED, OutcomeState.REFUSED, "{what} of {service} refused")
+def _refused_outcome(records: SessionRecords) -> SessionOutcome | None:
+    return _last_use_outcome(
+        records, UseOutcome.REFUSED, OutcomeState.REFUSED, "{what} of {service} refused"
+    )
 
 
-def _planned(records: SessionRecords) -> SessionOutcome | None:
-    return _last_use(records, Outcome.WOULD, OutcomeState.PLANNED, "{what} of {service} planned")
+def _planned_outcome(records: SessionRecords) -> SessionOutcome | None:
+    return _last_use_outcome(
+        records, UseOutcome.WOULD, OutcomeState.PLANNED, "{what} of {service} planned"
+    )
 
 
-def _last_use(
-    records: SessionRecords, outcome: Outcome, state: OutcomeState, words: str
+def _last_use_outcome(
+    records: SessionRecords, outcome: UseOutcome, state: OutcomeState, words: str
 ) -> SessionOutcome | None:
     """Name the last use where each of them ended in one way."""
-    uses = [use for use in records.uses if use.outcome is not Outcome.UNNEEDED]
+    uses = [use for use in records.uses if use.outcome is not UseOutcome.UNNEEDED]
     if not uses or any(use.outcome is not outcome for use in uses):
         return None
     what = uses[-1].name or uses[-1].action
     return SessionOutcome(state, words.format(what=what, service=uses[-1].service))
 
 
-def _failing(records: SessionRecords) -> SessionOutcome | None:
+def _failing_outcome(records: SessionRecords) -> SessionOutcome | None:
     failing = _failing_services(records)
     if not failing:
         return None
-    return SessionOutcome(OutcomeState.FAILING, _counted(failing.values()))
+    return SessionOutcome(OutcomeState.FAILING, _count_services(failing.values()))
 
 
-def _healthy(records: SessionRecords) -> SessionOutcome | None:
-    newest = _newest(records.results)
+def _healthy_outcome(records: SessionRecords) -> SessionOutcome | None:
+    newest = _latest_results(records.results)
     names = list(dict.fromkeys(look.service for look in newest))
     if not names:
         return None
@@ -121,38 +134,48 @@ def _healthy(records: SessionRecords) -> SessionOutcome | None:
 
 def _failing_services(records: SessionRecords) -> dict[str, str]:
     """Return what failed at the end: by the checks, else by what was reported or escalated."""
-    newest = _newest(records.results)
-    checked = {fold(look.service) for look in newest}
-    escalated = [each.service for each in records.escalations if fold(each.service) != GENERAL]
+    newest = _latest_results(records.results)
+    checked = {normalize_service_name(look.service) for look in newest}
+    escalated = [
+        each.service
+        for each in records.escalations
+        if normalize_service_name(each.service) != GENERAL
+    ]
     critical = [each.service for each in records.events if each.level is Level.CRITICAL]
-    reported = [name for name in (*escalated, *critical) if name and fold(name) not in checked]
+    reported = [
+        name
+        for name in (*escalated, *critical)
+        if name and normalize_service_name(name) not in checked
+    ]
     failed = [look.service for look in newest if not look.ok]
-    return {fold(name): name for name in (*failed, *reported)}
+    return {normalize_service_name(name): name for name in (*failed, *reported)}
 
 
-def _handed(records: SessionRecords, state: EscalationState) -> list[str]:
+def _escalated_services(records: SessionRecords, state: EscalationState) -> list[str]:
     return [each.service for each in records.escalations if each.state is state]
 
 
-def _about(words: str, services: Sequence[str]) -> str:
+def _with_services(words: str, services: Sequence[str]) -> str:
     names = list(dict.fromkeys(services))
     if len(names) > 1:
         return f"{words} for {len(names)} services"
-    return words if fold(names[0]) == GENERAL else f"{words} for {names[0]}"
+    return words if normalize_service_name(names[0]) == GENERAL else f"{words} for {names[0]}"
 
 
-def _counted(services: Iterable[str]) -> str:
+def _count_services(services: Iterable[str]) -> str:
     names = list(services)
     return f"{names[0]} failing" if len(names) == 1 else f"{len(names)} failing"
 
 
-def _time(seconds: float | None) -> str:
+def _format_time(seconds: float | None) -> str:
     if seconds is None:
         return ""
     rounded = max(1, round(seconds))
     return f" in {rounded} s" if rounded < MINUTES_FROM else f" in {round(rounded / 60)} min"
 
 
-def _newest(results: Iterable[Look]) -> list[Look]:
+def _latest_results(results: Iterable[CheckResult]) -> list[CheckResult]:
     """Return the last result of each check."""
-    return list({(fold(look.service), look.name): look for look in results}.values())
+    return list(
+        {(normalize_service_name(look.service), look.name): look for look in results}.values()
+    )

@@ -9,21 +9,21 @@ from datetime import datetime
 from typing import Final
 
 from lamplighter.domain.services import cooldown
-from lamplighter.domain.services.cooldown import Standing
-from lamplighter.domain.services.service import Action, Approve, Service, Services
+from lamplighter.domain.services.cooldown import CooldownStatus
+from lamplighter.domain.services.service import Action, ApprovalPolicy, Service, Services
 from lamplighter.domain.sessions.session import MAX_TIER
-from lamplighter.domain.text import one_line, shortened
+from lamplighter.domain.text import one_line, shorten
 
 REFUSALS: Final = 20
 """A session that insists is not heard any more."""
 
 TOO_OFTEN: Final = "this session was refused too often"
-OVER: Final = "its session is over"
+SESSION_OVER: Final = "its session is over"
 UNDER_WAY: Final = "another action on it is under way"
 HALTED: Final = "everything is halted"
-SPENT: Final = "the money of this session is used up"
-ASK: Final = "a person has to agree first"
-UNKNOWN: Final = "what was used of its cooldown is not known"
+BUDGET_SPENT: Final = "the money of this session is used up"
+APPROVAL_REQUIRED: Final = "a person has to agree first"
+USAGE_UNKNOWN: Final = "what was used of its cooldown is not known"
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,22 +32,22 @@ class Allowed:
 
 
 @dataclass(frozen=True, slots=True)
-class Ask:
+class NeedsApproval:
     """It may run when a person agrees."""
 
 
 @dataclass(frozen=True, slots=True)
-class Refused:
+class Refusal:
     """It may not run, and why."""
 
     why: str
 
 
-Ruling = Allowed | Ask | Refused
+PolicyDecision = Allowed | NeedsApproval | Refusal
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reach:
+class SessionPermissions:
     """What a session may wish for at all; `scope` None means every service."""
 
     tier: int = 0
@@ -57,7 +57,7 @@ class Reach:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Facts:
+class PolicyFacts:
     """How things stand now; what nobody established counts against the wish.
 
     `second` says that it is the second attempt of a use: its slot is taken
@@ -68,68 +68,70 @@ class Facts:
     halted: bool = True
     solvent: bool = False
     under_way: bool = True
-    standing: Standing | None = None
+    standing: CooldownStatus | None = None
     second: bool = False
     agreed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class Chosen:
+class RequestedAction:
     """A declared action that a session may wish for, and the service it is of."""
 
     service: Service
     action: Action
 
 
-def choose(service: str, action: str, reach: Reach) -> Chosen | Refused:
+def resolve_action(
+    service: str, action: str, reach: SessionPermissions
+) -> RequestedAction | Refusal:
     """Return what services.yaml declares by these names, or why a session may not have it.
 
     The action says itself whether a person is asked before it.
     """
     if reach.refusals >= REFUSALS:
-        return Refused(TOO_OFTEN)
+        return Refusal(TOO_OFTEN)
     if reach.tier != MAX_TIER:
-        return Refused(f"tier {reach.tier} changes nothing")
+        return Refusal(f"tier {reach.tier} changes nothing")
     found = reach.services.find(service)
     if found is None:
-        return Refused(f"{quoted(service)} is not in services.yaml")
+        return Refusal(f"{quote_name(service)} is not in services.yaml")
     if reach.scope is not None and found.name not in reach.scope:
-        return Refused(f"{found.name} was not handed to this session")
+        return Refusal(f"{found.name} was not handed to this session")
     for each in found.actions:
         if each.name == action:
-            return Chosen(found, replace(each, approve=found.approval_of(each)))
-    return Refused(f"{found.name} declares no action {quoted(action)}")
+            return RequestedAction(found, replace(each, approve=found.approval_of(each)))
+    return Refusal(f"{found.name} declares no action {quote_name(action)}")
 
 
-def decide(chosen: Chosen, facts: Facts, *, now: datetime) -> Ruling:
+def decide(chosen: RequestedAction, facts: PolicyFacts, *, now: datetime) -> PolicyDecision:
     """Say whether an action may run now."""
-    why_not = stopped(facts) or _used_up(chosen, facts, now=now)
+    why_not = stop_reason(facts) or _limit_reason(chosen, facts, now=now)
     if why_not:
-        return Refused(why_not)
+        return Refusal(why_not)
     rule = chosen.service.approval_of(chosen.action)
-    return Allowed() if facts.agreed or rule is Approve.NEVER else Ask()
+    return Allowed() if facts.agreed or rule is ApprovalPolicy.NEVER else NeedsApproval()
 
 
-def stopped(facts: Facts) -> str:
+def stop_reason(facts: PolicyFacts) -> str:
     """Say why a session may do nothing now, not even look; empty when it may."""
     if not facts.alive:
-        return OVER
+        return SESSION_OVER
     if facts.halted:
         return HALTED
-    return "" if facts.solvent else SPENT
+    return "" if facts.solvent else BUDGET_SPENT
 
 
-def _used_up(chosen: Chosen, facts: Facts, *, now: datetime) -> str:
+def _limit_reason(chosen: RequestedAction, facts: PolicyFacts, *, now: datetime) -> str:
     if facts.under_way:
         return UNDER_WAY
     if facts.second:
         return ""
     found = facts.standing
     if found is None or not found.of(chosen.service.name, chosen.action.kind):
-        return UNKNOWN
-    return "" if found.free else cooldown.refusal(found, now=now)
+        return USAGE_UNKNOWN
+    return "" if found.free else cooldown.cooldown_refusal(found, now=now)
 
 
-def quoted(name: str) -> str:
+def quote_name(name: str) -> str:
     """Return a name that a session gave as a person may read it."""
-    return repr(shortened(one_line(name), 80))
+    return repr(shorten(one_line(name), 80))

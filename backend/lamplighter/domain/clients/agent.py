@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from lamplighter.domain.clients.tool_hooks import Hooks
-from lamplighter.domain.errors import Conflict, Invalid, Wrong
+from lamplighter.domain.errors import Conflict, Invalid, InvalidField
 
 CONTEXT_LIMIT: Final = 5
 MOST_CONTEXT: Final = 50
@@ -40,22 +40,22 @@ class Agent:
         return self.project or self.name
 
 
-def checked_agent(given: str) -> str:
+def validate_agent_name(given: str) -> str:
     """Return the name of an agent as it is kept; raises Invalid."""
     name = given.strip().lower()
     if not NAME.fullmatch(name):
         rule = "has 1 to 64 small letters, digits, dots, _ or -, and begins with one of the first"
-        raise Invalid(Wrong("agent", rule))
+        raise Invalid(InvalidField("agent", rule))
     return name
 
 
-def agent_of(agents: Iterable[Agent], name: str) -> Agent:
+def find_agent(agents: Iterable[Agent], name: str) -> Agent:
     """Return an agent by its name; one that no setting tells of has every default."""
     name = name.strip().lower()
     return next((each for each in agents if each.name == name), Agent(name=name))
 
 
-def kept_here(agent: Agent) -> Agent:
+def require_local(agent: Agent) -> Agent:
     """Return an agent whose knowledge is here; raises Conflict, saying where it is."""
     if agent.memory_url:
         raise Conflict(

@@ -9,12 +9,12 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from lamplighter.domain.clients.packing import LEAST_CHARS, origin, shares
+from lamplighter.domain.clients.packing import LEAST_CHARS, allocate_chars, origin
 from lamplighter.domain.memory.memory import Memory, Trust
-from lamplighter.domain.search.passage import excerpt, shown
-from lamplighter.domain.search.search import Method
+from lamplighter.domain.search.passage import find_excerpt, render_excerpt
+from lamplighter.domain.search.search import SearchMethod
 from lamplighter.domain.sessions.context import CHARS_PER_TOKEN, Placement
-from lamplighter.domain.sessions.markers import defused
+from lamplighter.domain.sessions.markers import escape_markers
 from lamplighter.domain.sessions.session import Session
 from lamplighter.domain.text import one_line
 
@@ -35,69 +35,71 @@ _TAG: Final = re.compile(
     re.IGNORECASE,
 )
 
-WHY: Final = {
-    Method.TOPIC_KEY: "its topic key was asked for",
-    Method.WORDS: "holds words of the query",
-    Method.MEANING: "is near the query in meaning",
-    Method.RECENT: "is among the newest of the project",
+REASONS: Final = {
+    SearchMethod.TOPIC_KEY: "its topic key was asked for",
+    SearchMethod.WORDS: "holds words of the query",
+    SearchMethod.MEANING: "is near the query in meaning",
+    SearchMethod.RECENT: "is among the newest of the project",
 }
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class IncludedMemory:
     """One memory that a client is told, how it was found, and its words cut to size."""
 
     memory: Memory
-    method: Method
+    method: SearchMethod
     score: float
     content: str
 
 
-def rendered(summaries: Iterable[str], told: Sequence[Told]) -> str:
+def render_block(summaries: Iterable[str], told: Sequence[IncludedMemory]) -> str:
     """Return both blocks as text; empty where there is nothing to tell."""
     lines: list[str] = []
-    said = [f"- {_safe(each)}" for each in summaries if each.strip()]
+    said = [f"- {_escape_tags(each)}" for each in summaries if each.strip()]
     if said:
         lines += ["<memory:sessions>", *said, "</memory:sessions>"]
     if told:
-        lines += ["<memory:context>", *map(line, told), "</memory:context>"]
+        lines += ["<memory:context>", *map(render_line, told), "</memory:context>"]
     return "\n".join([*lines, ""]) if lines else ""
 
 
-def packed(
+def pack_block(
     sessions: Iterable[Session],
-    told: Sequence[Told],
+    told: Sequence[IncludedMemory],
     *,
     budget: int,
     terms: Collection[str] = (),
     names: Mapping[int, str] | None = None,
-) -> tuple[str, list[Told]]:
+) -> tuple[str, list[IncludedMemory]]:
     """Return both blocks within a budget of tokens, and the memories that are in them.
 
     Each memory has its whole text while there is room, else the passage that answers best;
     each line has its day, and who said it or in which session where that is known.
     """
     summaries = [_summary(each) for each in sessions if each.summary.strip()]
-    room = budget * CHARS_PER_TOKEN - len(rendered(("x",), [])) - len(FRAME)
+    room = budget * CHARS_PER_TOKEN - len(render_block(("x",), [])) - len(FRAME)
     while summaries and sum(len(each) + 3 for each in summaries) > room // SESSIONS_SHARE:
         summaries.pop()
     room -= sum(len(each) + 3 for each in summaries)
     heads = [
         _head(each.memory, (names or {}).get(each.memory.session_id or 0, "")) for each in told
     ]
-    texts = [_safe(each.memory.observation) for each in told]
+    texts = [_escape_tags(each.memory.observation) for each in told]
     whole = [len(head) + len(text) + 1 for head, text in zip(heads, texts, strict=True)]
     lines, kept = [], []
-    for each, head, text, share in zip(told, heads, texts, shares(whole, room), strict=True):
+    for each, head, text, share in zip(
+        told, heads, texts, allocate_chars(whole, room), strict=True
+    ):
         chars = share - len(head) - 1
         if chars < min(len(text), LEAST_CHARS // 2):
             continue
-        said = _safe(shown(text, terms, chars))
+        said = _escape_tags(render_excerpt(text, terms, chars))
         lines.append(f"{head}{said}")
         kept.append(replace(each, content=said))
     if not lines and not summaries:
         return "", []
-    blocks = [rendered(summaries, [])] if summaries else []
+    blocks = [render_block(summaries, [])] if summaries else []
     blocks += ["\n".join(("<memory:context>", *lines, "</memory:context>", ""))] if lines else []
     return "".join(blocks), kept
 
@@ -105,48 +107,52 @@ def packed(
 def _summary(session: Session) -> str:
     day = f"{session.ended_at or session.started_at:%Y-%m-%d}"
     who = f", {session.agent}" if session.agent else ""
-    return cut(f"[{day}{who}] {one_line(session.summary)}")
+    return shorten_content(f"[{day}{who}] {one_line(session.summary)}")
 
 
 def _head(memory: Memory, session: str) -> str:
     doubt = f", {UNVERIFIED}" if memory.trust is Trust.UNVERIFIED else ""
-    title = _safe(memory.title)
+    title = _escape_tags(memory.title)
     text = one_line(memory.observation)
     title = "" if not title or text.startswith(title.rstrip("….")) else f"{title}: "
-    return f"- [{memory.category}, {_safe(origin(memory, session))}{doubt}] {title}"
+    return f"- [{memory.category}, {_escape_tags(origin(memory, session))}{doubt}] {title}"
 
 
-def quoted(text: str) -> str:
+def quote_remote(text: str) -> str:
     """Return a context that a service elsewhere wrote as one text, as a block of ours."""
-    said = [f"- {_safe(each.lstrip(_MARKS))}" for each in text.splitlines() if each.strip(_MARKS)]
+    said = [
+        f"- {_escape_tags(each.lstrip(_MARKS))}" for each in text.splitlines() if each.strip(_MARKS)
+    ]
     return "\n".join(["<memory:context>", *said, "</memory:context>", ""]) if said else ""
 
 
-def line(each: Told) -> str:
+def render_line(each: IncludedMemory) -> str:
     """Return a memory as it stands in the block: always one line, never a marker or a tag.
 
     A title that its words begin with is not said twice.
     """
-    memory, said = each.memory, _safe(each.content)
-    title = _safe(memory.title)
+    memory, said = each.memory, _escape_tags(each.content)
+    title = _escape_tags(memory.title)
     title = "" if said.startswith(title.rstrip("….")) else f"{title}: "
     doubt = f" ({UNVERIFIED})" if memory.trust is Trust.UNVERIFIED else ""
     return f"- [{memory.category}] {title}{said}{doubt}"
 
 
-def cut(text: str, looked_for: Collection[str] = ()) -> str:
+def shorten_content(text: str, looked_for: Collection[str] = ()) -> str:
     """Return the words of a memory as far as an agent is told them.
 
     Of more than 300 characters the first, unless others hold more of the words of its query.
     """
-    start, end = excerpt(text, looked_for, CONTENT_CHARS)
+    start, end = find_excerpt(text, looked_for, CONTENT_CHARS)
     return f"{CUT if start else ''}{text[start:end]}{CUT if end < len(text) else ''}"
 
 
-def placements(told: Sequence[Told], left_out: Iterable[tuple[Memory, str]]) -> list[Placement]:
+def explain_placements(
+    told: Sequence[IncludedMemory], left_out: Iterable[tuple[Memory, str]]
+) -> list[Placement]:
     """Return why each memory that was chosen among is in the block or out of it."""
     chosen = [
-        Placement(each.memory, line(each), WHY[each.method], position=at, rank=at)
+        Placement(each.memory, render_line(each), REASONS[each.method], position=at, rank=at)
         for at, each in enumerate(told)
     ]
     out = [
@@ -156,5 +162,5 @@ def placements(told: Sequence[Told], left_out: Iterable[tuple[Memory, str]]) -> 
     return chosen + out
 
 
-def _safe(text: str) -> str:
-    return defused(_TAG.sub(r"(\1", one_line(text)))
+def _escape_tags(text: str) -> str:
+    return escape_markers(_TAG.sub(r"(\1", one_line(text)))

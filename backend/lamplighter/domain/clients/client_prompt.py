@@ -4,9 +4,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
-from lamplighter.domain.errors import Invalid, Wrong
+from lamplighter.domain.errors import Invalid, InvalidField
 from lamplighter.domain.memory.admit import Redact
-from lamplighter.domain.text import several_lines, without_private
+from lamplighter.domain.text import clean_lines, without_private
 
 MAX_PROMPT_CHARS: Final = 50_000
 CUT: Final = "... [truncated]"
@@ -24,9 +24,9 @@ class ClientPrompt:
     deleted_at: datetime | None = None
 
 
-def admitted_prompt(content: str, redact: Redact) -> str:
+def admit_prompt(content: str, redact: Redact) -> str:
     """Return a prompt as it may be kept: masked, and cut where it is very long; raises Invalid."""
-    words = several_lines(redact(without_private(content)))
+    words = clean_lines(redact(without_private(content)))
     if not words:
-        raise Invalid(Wrong("content", "says nothing"))
+        raise Invalid(InvalidField("content", "says nothing"))
     return words if len(words) <= MAX_PROMPT_CHARS else words[:MAX_PROMPT_CHARS] + CUT

@@ -4,13 +4,13 @@ from collections.abc import Sequence
 from typing import Final
 
 from lamplighter.domain.memory.memory import Memory
-from lamplighter.domain.search.utterance import said_at, said_by
+from lamplighter.domain.search.utterance import utterance_date, utterance_speaker
 
 LEAST_CHARS: Final = 240
 """A passage shorter than that says too little: rather fewer memories."""
 
 
-def shares(sizes: Sequence[int], room: int, least: int = LEAST_CHARS) -> list[int]:
+def allocate_chars(sizes: Sequence[int], room: int, least: int = LEAST_CHARS) -> list[int]:
     """Return how many characters each text gets, best first: all it needs while there is room.
 
     Where there is not, the long ones share what the short ones leave, and the last get nothing.
@@ -27,8 +27,8 @@ def shares(sizes: Sequence[int], room: int, least: int = LEAST_CHARS) -> list[in
 
 def origin(memory: Memory, session: str = "") -> str:
     """Return the day of a memory and who said it, else in which session, where that is known."""
-    spoken = said_by(memory)
+    spoken = utterance_speaker(memory)
     beginning = memory.observation.lstrip(" [(>*_-").startswith(spoken) if spoken else True
     who = spoken if spoken and not beginning else f"session {session}" if session else ""
-    day = f"{said_at(memory) or memory.updated_at:%Y-%m-%d}"
+    day = f"{utterance_date(memory) or memory.updated_at:%Y-%m-%d}"
     return ", ".join(filter(None, (day, who)))

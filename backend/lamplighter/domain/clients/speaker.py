@@ -7,12 +7,12 @@ from lamplighter.domain.access.access import Caller
 from lamplighter.domain.clients.agent import Agent
 from lamplighter.domain.sessions.session import Session
 
-USUAL: Final = "default"
+DEFAULT_PROJECT: Final = "default"
 """The project of who names none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Speaker:
+class ClientIdentity:
     """Who speaks: a session of ours, an agent, or a person's own program.
 
     `project` is where they read and write; only who is bound to none chooses another
@@ -20,7 +20,7 @@ class Speaker:
     """
 
     caller: Caller
-    project: str = USUAL
+    project: str = DEFAULT_PROJECT
     agent: Agent | None = None
     session: Session | None = None
 

@@ -13,15 +13,15 @@ import re2
 
 from lamplighter.domain.memory.memory import OPERATIONS, PROJECT, Candidate, Category, Source, Trust
 from lamplighter.domain.sessions.session import Session
-from lamplighter.domain.text import one_line, shortened
+from lamplighter.domain.text import one_line, shorten
 
-OURS: Final = "mcp__lamplighter__"
+OWN_TOOL_PREFIX: Final = "mcp__lamplighter__"
 OUTPUT_BYTES: Final = 256 * 1024
 ARGUMENT_CHARS: Final = 64 * 1024
 CONTENT_CHARS: Final = 2_000
 LINE_CHARS: Final = 80
 CONFIDENCE: Final = 0.6
-RECALLED: Final = 3
+INJECT_LIMIT: Final = 3
 QUERY_CHARS: Final = 500
 _QUIET: Final = re2.Options()
 _QUIET.log_errors = False
@@ -45,7 +45,7 @@ class InjectRule:
 
     tool: str
     match_args: str = ""
-    limit: int = RECALLED
+    limit: int = INJECT_LIMIT
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,19 +57,19 @@ class Hooks:
 
     def saves(self, tool: str) -> bool:
         """Whether any rule may keep what a tool answers."""
-        return any(rule.tool == folded(tool) for rule in self.save)
+        return any(rule.tool == normalize_tool_name(tool) for rule in self.save)
 
     def injects(self, tool: str, arguments: str) -> InjectRule | None:
         """Return the first rule by which something is told beside this use of a tool."""
-        name = folded(tool)
+        name = normalize_tool_name(tool)
         for rule in self.inject:
-            if rule.tool == name and _found(rule.match_args, arguments) is not None:
+            if rule.tool == name and _search(rule.match_args, arguments) is not None:
                 return rule
         return None
 
 
 @dataclass(frozen=True, slots=True)
-class Used:
+class ToolCall:
     """One use of a tool: its name, and its arguments as text."""
 
     tool: str
@@ -77,88 +77,90 @@ class Used:
 
 
 @dataclass(frozen=True, slots=True)
-class Hit:
+class RuleMatch:
     """A rule that matched, and the line of the answer in which it did."""
 
     rule: SaveRule
     line: str
 
 
-def folded(tool: str) -> str:
+def normalize_tool_name(tool: str) -> str:
     """Return a tool's name as rules have it: Bash is bash, and our tools go without their door."""
-    return tool.strip().casefold().removeprefix(OURS)
+    return tool.strip().casefold().removeprefix(OWN_TOOL_PREFIX)
 
 
-def in_text(given: Any) -> str:
+def arguments_text(given: Any) -> str:
     """Return the arguments of a tool as rules see them: JSON, or the words themselves."""
     if not isinstance(given, str):
         given = json.dumps(given, ensure_ascii=False, separators=(", ", ": "), default=str)
     return str(given)[:ARGUMENT_CHARS]
 
 
-def hits(rules: Sequence[SaveRule], used: Used, output: str) -> list[Hit]:
+def match_rules(rules: Sequence[SaveRule], used: ToolCall, output: str) -> list[RuleMatch]:
     """Return every rule that matches, but each kind of knowledge only once."""
-    name, output = folded(used.tool), _capped(output)
-    found: dict[tuple[Category, str, str], Hit] = {}
+    name, output = normalize_tool_name(used.tool), _limit_output(output)
+    found: dict[tuple[Category, str, str], RuleMatch] = {}
     for rule in rules:
-        if rule.tool != name or _found(rule.match_args, used.arguments) is None:
+        if rule.tool != name or _search(rule.match_args, used.arguments) is None:
             continue
-        at = _found(rule.match_output, output)
+        at = _search(rule.match_output, output)
         if at is not None:
             said = _line_at(output, at) or one_line(used.arguments)
-            found.setdefault((rule.category, rule.scope, rule.project), Hit(rule, said))
+            found.setdefault((rule.category, rule.scope, rule.project), RuleMatch(rule, said))
     return list(found.values())
 
 
-def candidate(hit: Hit, used: Used, output: str, session: Session, *, at: int) -> Candidate:
+def build_candidate(
+    hit: RuleMatch, used: ToolCall, output: str, session: Session, *, at: int
+) -> Candidate:
     """Return what a hit proposes to keep; `at` is where its line stands in the session's file."""
-    words = f"{used.arguments}\n{_capped(output)}"
+    words = f"{used.arguments}\n{_limit_output(output)}"
     return Candidate(
         category=hit.rule.category,
         service=None,
-        observation=shortened(words.strip(), CONTENT_CHARS),
+        observation=shorten(words.strip(), CONTENT_CHARS),
         tier=session.tier,
         session_id=session.id,
         confidence=CONFIDENCE,
         source=Source.CAPTURED,
         source_ref=f"session {session.id}, byte {at}",
         trust=Trust.UNVERIFIED,
-        title=f"{folded(used.tool)}: {one_line(hit.line)[:LINE_CHARS]}",
+        title=f"{normalize_tool_name(used.tool)}: {one_line(hit.line)[:LINE_CHARS]}",
         scope=hit.rule.scope,
         project=hit.rule.project,
     )
 
 
-def query(given: Mapping[str, Any]) -> str:
+def build_query(given: Mapping[str, Any]) -> str:
     """Return what a tool was asked for, as one looks for it: the words among its arguments."""
-    return one_line(" ".join(_words_in(given)))[:QUERY_CHARS]
+    return one_line(" ".join(_argument_words(given)))[:QUERY_CHARS]
 
 
-def _words_in(given: Any) -> Iterator[str]:
+def _argument_words(given: Any) -> Iterator[str]:
     if isinstance(given, Mapping):
         given = list(given.values())
     if isinstance(given, list):
         for each in given:
-            yield from _words_in(each)
+            yield from _argument_words(each)
     elif isinstance(given, str):
         yield given
 
 
-def _capped(output: str) -> str:
+def _limit_output(output: str) -> str:
     raw = output.encode("utf-8", "replace")
     return output if len(raw) <= OUTPUT_BYTES else raw[:OUTPUT_BYTES].decode("utf-8", "ignore")
 
 
-def _found(pattern: str, text: str) -> int | None:
+def _search(pattern: str, text: str) -> int | None:
     """Return the character at which a pattern is found; no pattern is found at the beginning."""
     if not pattern:
         return 0
-    found = _compiled(pattern).search(text)
+    found = _compile(pattern).search(text)
     return found.start() if found else None
 
 
 @lru_cache(maxsize=4_096)
-def _compiled(pattern: str) -> Any:
+def _compile(pattern: str) -> Any:
     return re2.compile(pattern, _QUIET)
 
 

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Final
 
-from lamplighter.domain.errors import Invalid, Wrong, wrong_of
+from lamplighter.domain.errors import Invalid, InvalidField, collect_errors
 from lamplighter.domain.memory.memory import (
     MAX_OBSERVATION_CHARS,
     NO_KEY,
@@ -15,9 +15,9 @@ from lamplighter.domain.memory.memory import (
     Category,
     Edit,
 )
-from lamplighter.domain.project import PROJECT_CHARS, project_of
-from lamplighter.domain.services.service import GENERAL, NAME, fold
-from lamplighter.domain.text import one_line, several_lines, without_private
+from lamplighter.domain.project import PROJECT_CHARS, normalize_project
+from lamplighter.domain.services.service import GENERAL, NAME, normalize_service_name
+from lamplighter.domain.text import clean_lines, one_line, without_private
 
 Redact = Callable[[str], str]
 MAX_TITLE_CHARS: Final = 500
@@ -26,20 +26,20 @@ MAX_TAGS: Final = 20
 MAX_TAG_CHARS: Final = 100
 
 
-def admitted(candidate: Candidate, redact: Redact) -> Candidate:
+def admit_candidate(candidate: Candidate, redact: Redact) -> Candidate:
     """Return a candidate as it may be kept; raises Invalid naming each wrong field.
 
     Secrets and private parts are masked, control characters removed, operational
     text brought to one line; "general" is no service.
     """
-    wrong: list[Wrong] = []
-    observation = _checked(candidate.observation, candidate.category, redact, wrong)
-    service = checked_service(candidate.service, wrong)
-    title = _title(candidate.title, redact, wrong)
-    tags = _tags(candidate.tags, redact, wrong)
-    project = _project(candidate.project, wrong)
-    topic_key = _key(candidate.topic_key or NO_KEY, redact, wrong) or None
-    wrong += misplaced(candidate.category, candidate.scope, topic_key, project)
+    wrong: list[InvalidField] = []
+    observation = _clean_observation(candidate.observation, candidate.category, redact, wrong)
+    service = validate_service(candidate.service, wrong)
+    title = _clean_title(candidate.title, redact, wrong)
+    tags = _clean_tags(candidate.tags, redact, wrong)
+    project = _clean_project(candidate.project, wrong)
+    topic_key = _clean_topic_key(candidate.topic_key or NO_KEY, redact, wrong) or None
+    wrong += knowledge_field_errors(candidate.category, candidate.scope, topic_key, project)
     if wrong:
         raise Invalid(*wrong)
     return replace(
@@ -54,113 +54,129 @@ def admitted(candidate: Candidate, redact: Redact) -> Candidate:
     )
 
 
-def admitted_knowledge(candidate: Candidate, redact: Redact) -> Candidate:
+def admit_knowledge(candidate: Candidate, redact: Redact) -> Candidate:
     """Return a candidate of knowledge as it may be kept; raises Invalid naming each wrong field."""
     wrong = [
-        *knowledge_only(candidate.category),
-        *wrong_of(lambda: admitted(candidate, redact)),
+        *require_knowledge(candidate.category),
+        *collect_errors(lambda: admit_candidate(candidate, redact)),
     ]
     if wrong:
         raise Invalid(*wrong)
-    return admitted(candidate, redact)
+    return admit_candidate(candidate, redact)
 
 
-def admitted_edit(edit: Edit, category: Category, redact: Redact) -> Edit:
+def admit_edit(edit: Edit, category: Category, redact: Redact) -> Edit:
     """Return an edit of a memory of `category` as it may be kept; raises Invalid."""
-    wrong: list[Wrong] = []
+    wrong: list[InvalidField] = []
     observation = edit.observation
     if observation is not None:
-        observation = _checked(observation, edit.category or category, redact, wrong)
+        observation = _clean_observation(observation, edit.category or category, redact, wrong)
     if edit.service is not None:
-        service = checked_service(edit.service, wrong)
+        service = validate_service(edit.service, wrong)
         edit = replace(edit, service=service or GENERAL)
     if edit.title is not None:
-        edit = replace(edit, title=_title(edit.title, redact, wrong))
+        edit = replace(edit, title=_clean_title(edit.title, redact, wrong))
     if edit.tags is not None:
-        edit = replace(edit, tags=_tags(edit.tags, redact, wrong))
+        edit = replace(edit, tags=_clean_tags(edit.tags, redact, wrong))
     if edit.project is not None:
-        edit = replace(edit, project=_project(edit.project, wrong))
+        edit = replace(edit, project=_clean_project(edit.project, wrong))
     if edit.topic_key is not None:
-        edit = replace(edit, topic_key=_key(edit.topic_key, redact, wrong))
+        edit = replace(edit, topic_key=_clean_topic_key(edit.topic_key, redact, wrong))
     if wrong:
         raise Invalid(*wrong)
     return replace(edit, observation=observation)
 
 
-def misplaced(
+def knowledge_field_errors(
     category: Category, scope: str, topic_key: str | None, project: str = OPERATIONS
-) -> list[Wrong]:
+) -> list[InvalidField]:
     """Return what only knowledge may have, of what an operational memory was given."""
     if category not in OPERATIONAL:
         return []
-    wrong: list[Wrong] = []
+    wrong: list[InvalidField] = []
     if project != OPERATIONS:
-        wrong.append(Wrong("project", f"is {OPERATIONS} for {category}: only knowledge has others"))
+        wrong.append(
+            InvalidField("project", f"is {OPERATIONS} for {category}: only knowledge has others")
+        )
     if scope != PROJECT:
-        wrong.append(Wrong("scope", f"is {PROJECT} for {category}: only knowledge may be global"))
+        wrong.append(
+            InvalidField("scope", f"is {PROJECT} for {category}: only knowledge may be global")
+        )
     if topic_key is not None:
-        wrong.append(Wrong("topic_key", f"is for knowledge: {category} has none"))
+        wrong.append(InvalidField("topic_key", f"is for knowledge: {category} has none"))
     return wrong
 
 
-def knowledge_only(category: Category) -> list[Wrong]:
+def require_knowledge(category: Category) -> list[InvalidField]:
     """Return what is wrong with a category where only knowledge is taken."""
     if category not in OPERATIONAL:
         return []
     known = ", ".join(each for each in Category if each not in OPERATIONAL)
-    return [Wrong("category", f"is not one of {known}: {category} is for what sessions observe")]
+    return [
+        InvalidField("category", f"is not one of {known}: {category} is for what sessions observe")
+    ]
 
 
-def _checked(text: str, category: Category, redact: Redact, wrong: list[Wrong]) -> str:
-    clean = one_line if category in OPERATIONAL else several_lines
+def _clean_observation(
+    text: str, category: Category, redact: Redact, wrong: list[InvalidField]
+) -> str:
+    clean = one_line if category in OPERATIONAL else clean_lines
     text = clean(redact(without_private(text)))
     if not text:
-        wrong.append(Wrong("observation", "says nothing: write down what is true"))
+        wrong.append(InvalidField("observation", "says nothing: write down what is true"))
     elif len(text) > MAX_OBSERVATION_CHARS:
-        wrong.append(Wrong("observation", f"is longer than {MAX_OBSERVATION_CHARS:,} characters"))
+        wrong.append(
+            InvalidField("observation", f"is longer than {MAX_OBSERVATION_CHARS:,} characters")
+        )
     return text
 
 
-def _title(text: str, redact: Redact, wrong: list[Wrong]) -> str:
+def _clean_title(text: str, redact: Redact, wrong: list[InvalidField]) -> str:
     title = one_line(redact(without_private(text)))
     if len(title) > MAX_TITLE_CHARS:
-        wrong.append(Wrong("title", f"is longer than {MAX_TITLE_CHARS} characters"))
+        wrong.append(InvalidField("title", f"is longer than {MAX_TITLE_CHARS} characters"))
     return title
 
 
-def _tags(given: tuple[str, ...], redact: Redact, wrong: list[Wrong]) -> tuple[str, ...]:
+def _clean_tags(
+    given: tuple[str, ...], redact: Redact, wrong: list[InvalidField]
+) -> tuple[str, ...]:
     clean = (one_line(redact(without_private(tag))) for tag in given)
     tags = tuple(dict.fromkeys(filter(None, clean)))
     if len(tags) > MAX_TAGS:
-        wrong.append(Wrong("tags", f"are more than {MAX_TAGS}"))
+        wrong.append(InvalidField("tags", f"are more than {MAX_TAGS}"))
     elif any(len(tag) > MAX_TAG_CHARS for tag in tags):
-        wrong.append(Wrong("tags", f"have one that is longer than {MAX_TAG_CHARS} characters"))
+        wrong.append(
+            InvalidField("tags", f"have one that is longer than {MAX_TAG_CHARS} characters")
+        )
     return tags
 
 
-def _project(given: str, wrong: list[Wrong]) -> str:
-    project = project_of(one_line(given))
+def _clean_project(given: str, wrong: list[InvalidField]) -> str:
+    project = normalize_project(one_line(given))
     if not project:
-        wrong.append(Wrong("project", "is missing"))
+        wrong.append(InvalidField("project", "is missing"))
     elif len(project) > PROJECT_CHARS:
-        wrong.append(Wrong("project", f"is longer than {PROJECT_CHARS} characters"))
+        wrong.append(InvalidField("project", f"is longer than {PROJECT_CHARS} characters"))
     return project
 
 
-def _key(text: str, redact: Redact, wrong: list[Wrong]) -> str:
+def _clean_topic_key(text: str, redact: Redact, wrong: list[InvalidField]) -> str:
     """Return a topic key in the one form that is compared: small letters and no spaces."""
     key = one_line(redact(without_private(text))).lower().replace(" ", "-")
     if len(key) > MAX_KEY_CHARS:
-        wrong.append(Wrong("topic_key", f"is longer than {MAX_KEY_CHARS} characters"))
+        wrong.append(InvalidField("topic_key", f"is longer than {MAX_KEY_CHARS} characters"))
     return key
 
 
-def checked_service(name: str | None, wrong: list[Wrong]) -> str | None:
+def validate_service(name: str | None, wrong: list[InvalidField]) -> str | None:
     """Return a service's name as it may be kept, None for general; adds to `wrong`."""
-    if name is None or fold(name) in ("", GENERAL):
+    if name is None or normalize_service_name(name) in ("", GENERAL):
         return None
     name = name.strip()
     if not NAME.fullmatch(name):
         rule = "letters, digits, - and _ only, at most 64 of them"
-        wrong.append(Wrong("service", f"{one_line(name)[:80]!r} is not a service name: {rule}"))
+        wrong.append(
+            InvalidField("service", f"{one_line(name)[:80]!r} is not a service name: {rule}")
+        )
     return name

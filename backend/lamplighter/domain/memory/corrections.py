@@ -16,7 +16,7 @@ from lamplighter.domain.memory.memory import Category
 from lamplighter.domain.text import one_line
 
 
-class Tone(StrEnum):
+class CorrectionTone(StrEnum):
     """How somebody tells what is so."""
 
     CORRECTION = "correction"
@@ -26,13 +26,13 @@ class Tone(StrEnum):
 
 
 CATEGORIES: Final = {
-    Tone.CORRECTION: Category.LEARNING,
-    Tone.PREFERENCE: Category.PREFERENCE,
-    Tone.DECISION: Category.DECISION,
-    Tone.REMEMBER: Category.LEARNING,
+    CorrectionTone.CORRECTION: Category.LEARNING,
+    CorrectionTone.PREFERENCE: Category.PREFERENCE,
+    CorrectionTone.DECISION: Category.DECISION,
+    CorrectionTone.REMEMBER: Category.LEARNING,
 }
-MOST: Final = 5
-LOOKED_AT_CHARS: Final = 8_000
+MAX_CORRECTIONS: Final = 5
+SCANNED_CHARS: Final = 8_000
 SENTENCE_CHARS: Final = 400
 LEAST_WORDS: Final = 3
 
@@ -53,27 +53,31 @@ _LEAD: Final = re.compile(
 )
 
 
-def _any(words: str) -> str:
+def _any_of(words: str) -> str:
     """Return a pattern of any of these words; `_` stands for a space within one."""
     return f"(?:{'|'.join(words.split()).replace('_', ' ')})"
 
 
-_TOLD_OF = _any("mind knew thought said seen saw had been got again") + r"\b"
-_HABITS: Final = _any("use want write put commit merge push run deploy do mock log keep name add")
-_GIVEN_UP: Final = _any(
+_REPORTED_SPEECH = _any_of("mind knew thought said seen saw had been got again") + r"\b"
+_HABITS: Final = _any_of(
+    "use want write put commit merge push run deploy do mock log keep name add"
+)
+_DROPPED_VERBS: Final = _any_of(
     "use using do have support write run commit deploy mock need allow want store log"
 )
-_OURS: Final = _any("we our_\\w+ this_project the_project the_repo this_repo")
-_DOINGS: Final = _any("adding using writing making doing putting creating saying asking committing")
-_ASIDES: Final = _any(
+_OWN_SUBJECTS: Final = _any_of("we our_\\w+ this_project the_project the_repo this_repo")
+_GERUNDS: Final = _any_of(
+    "adding using writing making doing putting creating saying asking committing"
+)
+_ASIDES: Final = _any_of(
     "problem worries thanks thank need idea rush hurry can could what why how is are does do_you"
 )
-_THINGS: Final = _any("you code comments? tests? commits? names? files?")
+_THINGS: Final = _any_of("you code comments? tests? commits? names? files?")
 _RULES: Final = tuple(
     (tone, re.compile("|".join(patterns), re.IGNORECASE))
     for tone, patterns in (
         (
-            Tone.REMEMBER,
+            CorrectionTone.REMEMBER,
             (
                 r"(?:remember|note|keep in mind|bear in mind|don'?t forget|make a note|take note)"
                 r"(?::\s*|,?\s+(?:that|to (?:always|never)|we|the fact|this:)\b)",
@@ -81,7 +85,7 @@ _RULES: Final = tuple(
             ),
         ),
         (
-            Tone.DECISION,
+            CorrectionTone.DECISION,
             (
                 r"(?:we|i)(?:'ve| have)? (?:just )?(?:decided|agreed)(?: to| on| that| not)?\s",
                 r"(?:(?:the )?decision(?: is)?:|decided:|agreed:)\s",
@@ -93,10 +97,10 @@ _RULES: Final = tuple(
             ),
         ),
         (
-            Tone.PREFERENCE,
+            CorrectionTone.PREFERENCE,
             (
                 r"(?:you (?:should|must|can) )?(?:always|never)\s+"
-                rf"(?!{_TOLD_OF}|\w+ed\b|\w+s\b(?! to\b))[a-z]+",
+                rf"(?!{_REPORTED_SPEECH}|\w+ed\b|\w+s\b(?! to\b))[a-z]+",
                 r"(?:from now on|going forward|in (?:the )?future|as a rule|by default)\b,? ",
                 r"(?:i|we) (?:always|never|usually|generally|strongly|really|would)?\s*prefer\b",
                 r"i(?:'d| would) (?:rather|prefer)\b",
@@ -104,12 +108,12 @@ _RULES: Final = tuple(
                 r"i (?:don'?t|do not|hate|dislike) (?:like|want|it when|when)\b"
                 rf".{{0,80}}\b{_THINGS}\b",
                 r"don'?t (?:ever|you ever)\b",
-                rf"(?:stop|quit|avoid) {_DOINGS}\b",
+                rf"(?:stop|quit|avoid) {_GERUNDS}\b",
                 r"(?:in this (?:project|repo|repository|codebase|team)|here|around here),? we\b",
             ),
         ),
         (
-            Tone.CORRECTION,
+            CorrectionTone.CORRECTION,
             (
                 rf"no+(?:pe)?[,.!:;—–-]+\s*(?!{_ASIDES}\b)\S",
                 r"(?:that|this|it)(?:'s| is| was) "
@@ -117,9 +121,9 @@ _RULES: Final = tuple(
                 r"you(?:'re| are) wrong\b",
                 r"i (?:said|meant|told you|already (?:said|told))\b",
                 r"not [\w./@-]+(?: [\w./@-]+){0,3}[,;—–-]+ ?(?:but |use |it'?s |we )\S",
-                rf"{_OURS} (?:uses?|runs?|deploys?|writes?|is|are) .{{1,100}}"
+                rf"{_OWN_SUBJECTS} (?:uses?|runs?|deploys?|writes?|is|are) .{{1,100}}"
                 r"(?:,? (?:and )?not\b|\binstead of\b|\brather than\b)",
-                rf"we (?:don'?t|do not|no longer|stopped) {_GIVEN_UP}\b",
+                rf"we (?:don'?t|do not|no longer|stopped) {_DROPPED_VERBS}\b",
                 r"(?:use|it'?s|its|that'?s) [^,;?]{1,60}, not\b",
                 r"don'?t use\b",
                 r"actually,? (?:we|it'?s|the|that'?s|our|this)\b",
@@ -129,7 +133,7 @@ _RULES: Final = tuple(
         ),
     )
 )
-_ASKS: Final = re.compile(
+_QUESTION_START: Final = re.compile(
     r"(?:can|could|would|will|should|shall|do|does|did|is|are|was|were|what|why|how|when|where|which|who|"
     r"any)\b(?!\s+not\b)",
     re.IGNORECASE,
@@ -137,10 +141,10 @@ _ASKS: Final = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class Correction:
     """One sentence that a person corrected, preferred or decided by."""
 
-    tone: Tone
+    tone: CorrectionTone
     text: str
 
     @property
@@ -149,16 +153,16 @@ class Said:
         return CATEGORIES[self.tone]
 
 
-def said(prompt: str) -> list[Said]:
+def find_corrections(prompt: str) -> list[Correction]:
     """Return what a person tells in a prompt to be so, at most five sentences of it."""
     if prompt.lstrip().startswith(("/", "#!", "<")):
         return []
-    found: dict[str, Said] = {}
-    for sentence in _sentences(prompt[:LOOKED_AT_CHARS]):
-        tone = _tone(sentence)
+    found: dict[str, Correction] = {}
+    for sentence in _sentences(prompt[:SCANNED_CHARS]):
+        tone = _classify(sentence)
         if tone is not None:
-            found.setdefault(sentence.casefold(), Said(tone, sentence))
-    return list(islice(found.values(), MOST))
+            found.setdefault(sentence.casefold(), Correction(tone, sentence))
+    return list(islice(found.values(), MAX_CORRECTIONS))
 
 
 def _sentences(prompt: str) -> Iterator[str]:
@@ -175,9 +179,13 @@ def _sentences(prompt: str) -> Iterator[str]:
             yield sentence
 
 
-def _tone(sentence: str) -> Tone | None:
+def _classify(sentence: str) -> CorrectionTone | None:
     words = _LEAD.sub("", sentence)
-    if sentence.endswith("?") or _ASKS.match(words) or len(sentence.split()) < LEAST_WORDS:
+    if (
+        sentence.endswith("?")
+        or _QUESTION_START.match(words)
+        or len(sentence.split()) < LEAST_WORDS
+    ):
         return None
     return next((tone for tone, rule in _RULES if rule.match(words)), None)
 
@@ -200,7 +208,7 @@ _EMPHASIS: Final = (
 )
 
 
-def learnings(text: str) -> list[str]:
+def extract_learnings(text: str) -> list[str]:
     """Return the items of the last section of learnings that has any: numbered ones, else bullets.
 
     What has fewer than 20 characters or four words says too little to be kept.
@@ -211,13 +219,15 @@ def learnings(text: str) -> list[str]:
         ends = _NEXT.search(rest)
         section = rest[: ends.start()] if ends else rest
         for form in (_NUMBERED, _BULLET):
-            found = [each for each in map(_plain, form.findall(section)) if _says_enough(each)]
+            found = [
+                each for each in map(_strip_markup, form.findall(section)) if _is_substantial(each)
+            ]
             if found:
                 return found
     return []
 
 
-def titled(learning: str) -> str:
+def learning_title(learning: str) -> str:
     """Return what a learning is called: its beginning, cut between two words."""
     if len(learning) <= TITLE_CHARS:
         return learning
@@ -225,12 +235,12 @@ def titled(learning: str) -> str:
     return f"{cut or learning[: TITLE_CHARS - 1]}…"
 
 
-def _plain(item: str) -> str:
+def _strip_markup(item: str) -> str:
     for marks in _EMPHASIS:
         item = marks.sub(r"\1", item)
     return " ".join(item.split())
 
 
-def _says_enough(item: str) -> bool:
+def _is_substantial(item: str) -> bool:
     spaced = not any(unicodedata.category(char) == "Lo" for char in item)
     return len(item) >= LEAST_CHARS and (not spaced or len(item.split()) >= ITEM_LEAST_WORDS)

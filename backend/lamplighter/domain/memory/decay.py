@@ -12,13 +12,13 @@ from lamplighter.domain.memory.memory import (
     with_confidence,
 )
 
-GRACE: Final = timedelta(days=30)
+GRACE_PERIOD: Final = timedelta(days=30)
 WEEK: Final = timedelta(weeks=1)
 WEEKLY_DECAY: Final = 0.1
-WEEKS_AT_MOST: Final = 10  # after so many nothing is left of any confidence
+MAX_DECAY_WEEKS: Final = 10  # after so many nothing is left of any confidence
 
 
-def faded(memory: Memory, *, now: datetime) -> Memory:
+def apply_decay(memory: Memory, *, now: datetime) -> Memory:
     """Take 0.1 for each whole week past 30 days without confirmation, once for each week.
 
     Weeks already taken are remembered, so asking once or a thousand times is the
@@ -38,18 +38,19 @@ def faded(memory: Memory, *, now: datetime) -> Memory:
 
 def weeks_due(memory: Memory, *, now: datetime) -> int:
     """Return how many weeks of fading have not been taken yet."""
-    return (now - memory.updated_at - GRACE) // WEEK - memory.decayed_weeks
+    return (now - memory.updated_at - GRACE_PERIOD) // WEEK - memory.decayed_weeks
 
 
-def falls_inactive(memory: Memory) -> datetime | None:
+def inactive_from(memory: Memory) -> datetime | None:
     """Return from when on fading leaves a memory inactive unless it is confirmed; None: never."""
     if not memory.active or memory.pinned or memory.category not in OPERATIONAL:
         return None
     surest = min(1.0, memory.confidence)
     weeks = sum(
-        clamp(surest - WEEKLY_DECAY * week) >= ACTIVE_THRESHOLD for week in range(1, WEEKS_AT_MOST)
+        clamp(surest - WEEKLY_DECAY * week) >= ACTIVE_THRESHOLD
+        for week in range(1, MAX_DECAY_WEEKS)
     )
     try:
-        return memory.updated_at + GRACE + WEEK * (memory.decayed_weeks + weeks + 1)
+        return memory.updated_at + GRACE_PERIOD + WEEK * (memory.decayed_weeks + weeks + 1)
     except OverflowError:
         return None  # after all time

@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import Final
 
 from lamplighter.domain.memory.memory import Category
-from lamplighter.domain.text import same_words
+from lamplighter.domain.text import comparison_key
 
 _SLOT: Final = re.compile(r"\\\{(\w+)\\\}")
 
@@ -35,7 +35,7 @@ class Frame:
 
     def fillers(self, observation: str) -> Mapping[str, str] | None:
         """Return what fills the slots of an observation; None if it has another form."""
-        found = self._pattern.fullmatch(same_words(observation))
+        found = self._pattern.fullmatch(comparison_key(observation))
         return found.groupdict() if found else None
 
     @cached_property
@@ -53,7 +53,7 @@ class Frame:
             named.add(name)
             return f"(?P={name})" if again else f"(?P<{name}>.+?)"
 
-        sentence = _SLOT.sub(slot, re.escape(same_words(self.sentence)))
+        sentence = _SLOT.sub(slot, re.escape(comparison_key(self.sentence)))
         tail = re.escape(self.tail.casefold())
         return re.compile(f"{sentence}(?:{tail})?" if tail else sentence)
 

@@ -8,30 +8,30 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Final
 
-from lamplighter.domain.memory.corrections import titled
+from lamplighter.domain.memory.corrections import learning_title
 from lamplighter.domain.memory.memory import (
     GLOBAL,
     INITIAL_CONFIDENCE,
     Candidate,
     Edit,
     InactiveReason,
-    Kind,
     Memory,
+    MemoryKind,
     Source,
     Trust,
-    edited,
+    apply_edit,
     kind_of,
 )
-from lamplighter.domain.text import REDACTED, content_hash, one_line, shortened, without_private
+from lamplighter.domain.text import REDACTED, content_hash, one_line, shorten, without_private
 
 RAW_CONFIDENCE: Final = 0.6
 """How sure we are of what nobody thought over: what rules caught, and what was imported."""
 
 _RAW: Final = (Source.CAPTURED, Source.IMPORTED, Source.EXTRACTED)
-_STANDING: Final = (Trust.UNVERIFIED, Trust.OBSERVED, Trust.TRUSTED)
+_TRUST_ORDER: Final = (Trust.UNVERIFIED, Trust.OBSERVED, Trust.TRUSTED)
 
 
-class Outcome(StrEnum):
+class SaveOutcome(StrEnum):
     """What became of a piece of knowledge, in AgentOps' words."""
 
     CREATED = "created"
@@ -40,18 +40,18 @@ class Outcome(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class SavedKnowledge:
     """What became of a piece of knowledge, and the memory that holds it now."""
 
-    outcome: Outcome
+    outcome: SaveOutcome
     memory: Memory
 
 
 @dataclass(frozen=True, slots=True)
-class Captured:
+class CaptureResult:
     """What became of the learnings of a text, in their order."""
 
-    kept: tuple[Kept, ...] = ()
+    kept: tuple[SavedKnowledge, ...] = ()
 
     @property
     def extracted(self) -> int:
@@ -61,7 +61,7 @@ class Captured:
     @property
     def saved(self) -> int:
         """How many of them are new."""
-        return sum(each.outcome is Outcome.CREATED for each in self.kept)
+        return sum(each.outcome is SaveOutcome.CREATED for each in self.kept)
 
     @property
     def duplicates(self) -> int:
@@ -70,7 +70,7 @@ class Captured:
 
 
 @dataclass(frozen=True, slots=True)
-class Timeline:
+class MemoryTimeline:
     """A memory among those that were kept before it and after it, oldest first."""
 
     before: tuple[Memory, ...]
@@ -79,7 +79,7 @@ class Timeline:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Stats:
+class KnowledgeStats:
     """How much agents know: active memories of knowledge, and the sessions of clients."""
 
     sessions: int
@@ -89,7 +89,7 @@ class Stats:
     projects: tuple[str, ...]
 
 
-def as_said(candidate: Candidate) -> Candidate:
+def with_source_trust(candidate: Candidate) -> Candidate:
     """Return a candidate as sure and as trusted as the door it came in by lets it be."""
     if candidate.source in _RAW:
         return replace(candidate, confidence=RAW_CONFIDENCE, trust=Trust.UNVERIFIED)
@@ -98,7 +98,7 @@ def as_said(candidate: Candidate) -> Candidate:
     return candidate
 
 
-def revised(memory: Memory, said: Candidate, *, now: datetime) -> Memory:
+def revise(memory: Memory, said: Candidate, *, now: datetime) -> Memory:
     """Return a memory in the newer words of its topic key (agentops-memory, tier 1).
 
     What nobody thought over leaves the kind and whether it is distilled as they are.
@@ -111,8 +111,8 @@ def revised(memory: Memory, said: Candidate, *, now: datetime) -> Memory:
         title=said.title or memory.title,
         tags=said.tags or memory.tags,
         category=said.category,
-        kind=memory.kind if raw and memory.kind is Kind.EPISODIC else kind_of(said.category),
-        trust=lesser(memory.trust, said.trust),
+        kind=memory.kind if raw and memory.kind is MemoryKind.EPISODIC else kind_of(said.category),
+        trust=lesser_trust(memory.trust, said.trust),
         distilled=memory.distilled or not raw,
         revision_count=memory.revision_count + 1,
         last_seen_at=now,
@@ -122,7 +122,7 @@ def revised(memory: Memory, said: Candidate, *, now: datetime) -> Memory:
     )
 
 
-def widened(memory: Memory, said: Candidate) -> Memory:
+def widen_scope(memory: Memory, said: Candidate) -> Memory:
     """Return a memory found as widely as whoever says its words again asks for.
 
     What is global stays so, for others find it by that.
@@ -132,7 +132,7 @@ def widened(memory: Memory, said: Candidate) -> Memory:
     return replace(memory, scope=GLOBAL, version=memory.version + 1)
 
 
-def keyed(memory: Memory, said: Candidate) -> Memory:
+def set_topic_key(memory: Memory, said: Candidate) -> Memory:
     """Return a memory under the topic key that its words are said again with; its own stays."""
     if said.topic_key is None or memory.topic_key is not None:
         return memory
@@ -144,19 +144,19 @@ def keyed(memory: Memory, said: Candidate) -> Memory:
     )
 
 
-def corrected(memory: Memory, change: Edit, *, now: datetime) -> Memory:
+def apply_correction(memory: Memory, change: Edit, *, now: datetime) -> Memory:
     """Return a memory as its client corrects it; other words are not trusted as a person's are."""
-    changed = edited(memory, change, now=now)
+    changed = apply_edit(memory, change, now=now)
     if changed.observation == memory.observation:
         return changed
     return replace(
         changed,
         content_hash=content_hash(changed.observation),
-        trust=lesser(memory.trust, Trust.OBSERVED),
+        trust=lesser_trust(memory.trust, Trust.OBSERVED),
     )
 
 
-def forgotten(memory: Memory) -> Memory:
+def withdraw(memory: Memory) -> Memory:
     """Return a memory as its client takes it back: told to nobody, but an operator sees it."""
     return replace(
         memory,
@@ -166,14 +166,14 @@ def forgotten(memory: Memory) -> Memory:
     )
 
 
-def superseded(memory: Memory) -> Memory:
+def supersede(memory: Memory) -> Memory:
     """Return a memory that another one is current in the place of; the version is the caller's."""
     return replace(memory, active=False, inactive_reason=InactiveReason.SUPERSEDED)
 
 
-def lesser(held: Trust, said: Trust) -> Trust:
+def lesser_trust(held: Trust, said: Trust) -> Trust:
     """Return the lesser of two trusts: newer words are as trusted as who said them, at most."""
-    return min(held, said, key=_STANDING.index)
+    return min(held, said, key=_TRUST_ORDER.index)
 
 
 TITLE_WORDS: Final = 8
@@ -212,36 +212,36 @@ _SIGNS: Final = {
 _BETWEEN: Final = re.compile(r"[\W_]+")
 
 
-def topic_key(kind: str, title: str, content: str) -> str:
+def suggest_topic_key(kind: str, title: str, content: str) -> str:
     """Suggest a topic key: the same for what is about the same, whoever asks.
 
     The family comes from the type, else from what the words are about; the rest is the
     title, or the first eight words of the content where the title says nothing.
     """
-    title, content = _plain(title), _plain(content)
-    family = _family(kind, f"{title} {content}")
-    said = _segment(title) or _segment(" ".join(content.split()[:TITLE_WORDS]))
+    title, content = _normalize(title), _normalize(content)
+    family = _find_family(kind, f"{title} {content}")
+    said = _key_segment(title) or _key_segment(" ".join(content.split()[:TITLE_WORDS]))
     said = said.removeprefix(f"{family}-")
     return f"{family}/{GENERAL if said in ('', family) else said}"
 
 
-def _plain(text: str) -> str:
+def _normalize(text: str) -> str:
     shown = without_private(text).replace(REDACTED, " ")
     return unicodedata.normalize("NFKC", shown).lower()
 
 
-def _family(kind: str, text: str) -> str:
+def _find_family(kind: str, text: str) -> str:
     kind = kind.strip().lower()
     if kind in _OF_TYPE:
         return _OF_TYPE[kind]
     for family, signs in _SIGNS.items():
         if signs.search(text):
             return family
-    own = "" if kind == MANUAL else _segment(kind)[:FAMILY_CHARS].strip("-")
+    own = "" if kind == MANUAL else _key_segment(kind)[:FAMILY_CHARS].strip("-")
     return own or TOPIC
 
 
-def _segment(text: str) -> str:
+def _key_segment(text: str) -> str:
     """Return the words of a text with - between them, cut between two of them."""
     whole = _BETWEEN.sub("-", text).strip("-")
     if len(whole) <= SEGMENT_CHARS:
@@ -253,12 +253,12 @@ def _segment(text: str) -> str:
 TITLE_CHARS: Final = 80
 
 
-def title_of(memory: Memory) -> str:
+def memory_title(memory: Memory) -> str:
     """Return the title of a memory, else its first line."""
     lines = (one_line(line).lstrip("#*- ") for line in memory.observation.splitlines())
-    return memory.title or shortened(next(filter(None, lines), ""), TITLE_CHARS)
+    return memory.title or shorten(next(filter(None, lines), ""), TITLE_CHARS)
 
 
-def own_title(memory: Memory) -> str:
+def custom_title(memory: Memory) -> str:
     """Return the title that somebody gave; empty for one that was made of the text."""
-    return "" if memory.title == titled(memory.observation) else memory.title
+    return "" if memory.title == learning_title(memory.observation) else memory.title

@@ -39,7 +39,7 @@ class Category(StrEnum):
 
 
 OPERATIONAL: Final = tuple(Category)[:5]
-MEANINGS: Final = {
+CATEGORY_MEANINGS: Final = {
     Category.TIMING: "start-up delays, timeout patterns",
     Category.DEPENDENCY: "ordering, prerequisites",
     Category.BEHAVIOR: "quirks, workarounds, known issues",
@@ -48,7 +48,7 @@ MEANINGS: Final = {
 }
 
 
-class Kind(StrEnum):
+class MemoryKind(StrEnum):
     """How a memory is kept and recalled."""
 
     EPISODIC = "episodic"
@@ -89,13 +89,13 @@ class InactiveReason(StrEnum):
 
 
 KINDS: Final = {
-    Category.REMEDIATION: Kind.PROCEDURAL,
-    Category.MAINTENANCE: Kind.PROCEDURAL,
-    Category.PREFERENCE: Kind.PROCEDURAL,
-    Category.PATTERN: Kind.PROCEDURAL,
-    Category.LEARNING: Kind.PROCEDURAL,
-    Category.ARCHITECTURE: Kind.PROJECT,
-    Category.CONFIG: Kind.PROJECT,
+    Category.REMEDIATION: MemoryKind.PROCEDURAL,
+    Category.MAINTENANCE: MemoryKind.PROCEDURAL,
+    Category.PREFERENCE: MemoryKind.PROCEDURAL,
+    Category.PATTERN: MemoryKind.PROCEDURAL,
+    Category.LEARNING: MemoryKind.PROCEDURAL,
+    Category.ARCHITECTURE: MemoryKind.PROJECT,
+    Category.CONFIG: MemoryKind.PROJECT,
 }
 
 
@@ -131,12 +131,12 @@ class Candidate:
         return self.source not in raw
 
     @property
-    def kind(self) -> Kind:
+    def kind(self) -> MemoryKind:
         """How the row is kept: by what it is about; what nobody thought over is an episode."""
         if self.source is Source.EXTRACTED:
-            return Kind.SEMANTIC
+            return MemoryKind.SEMANTIC
         episode = self.source in (Source.CAPTURED, Source.IMPORTED)
-        return Kind.EPISODIC if episode else kind_of(self.category)
+        return MemoryKind.EPISODIC if episode else kind_of(self.category)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -157,7 +157,7 @@ class Memory:
     session_id: int | None
     created_at: datetime
     updated_at: datetime
-    kind: Kind = Kind.SEMANTIC
+    kind: MemoryKind = MemoryKind.SEMANTIC
     trust: Trust = Trust.OBSERVED
     title: str = ""
     tags: tuple[str, ...] = ()
@@ -205,9 +205,9 @@ def clamp(confidence: float) -> float:
     return round(min(1.0, max(0.0, confidence)), 2)
 
 
-def kind_of(category: Category) -> Kind:
+def kind_of(category: Category) -> MemoryKind:
     """Say how a memory of this category is kept."""
-    return KINDS.get(category, Kind.SEMANTIC)
+    return KINDS.get(category, MemoryKind.SEMANTIC)
 
 
 def with_confidence(memory: Memory, confidence: float) -> Memory:
@@ -225,13 +225,13 @@ def with_confidence(memory: Memory, confidence: float) -> Memory:
     return replace(memory, confidence=confidence)
 
 
-def reinforced(memory: Memory, *, now: datetime) -> Memory:
+def reinforce(memory: Memory, *, now: datetime) -> Memory:
     """Raise a memory that was seen again by 0.1, at most to 1.0 (SPEC-0015, Reinforcement)."""
     raised = with_confidence(memory, memory.confidence + REINFORCEMENT)
     return replace(raised, updated_at=now, decayed_weeks=0, version=memory.version + 1)
 
 
-def contradicted(memory: Memory) -> Memory:
+def contradict(memory: Memory) -> Memory:
     """Take 0.2 from a memory that a session contradicted (SPEC-0015, Memory Contradiction).
 
     Its `updated_at` stays: it was not confirmed.
@@ -240,13 +240,13 @@ def contradicted(memory: Memory) -> Memory:
     return replace(lowered, version=memory.version + 1)
 
 
-def edited(memory: Memory, edit: Edit, *, now: datetime) -> Memory:
+def apply_edit(memory: Memory, edit: Edit, *, now: datetime) -> Memory:
     """Apply a person's edit. Only text, confidence, category and service refresh `updated_at`."""
-    changed = _with_words(memory, edit)
+    changed = _apply_text(memory, edit)
     if edit.confidence is not None:
         changed = with_confidence(changed, edit.confidence)
     if edit.active is not None and edit.active != changed.active:
-        changed = _switched(changed, active=edit.active)
+        changed = _set_active(changed, active=edit.active)
     if edit.pinned is not None:
         changed = replace(changed, pinned=edit.pinned)
     if changed == memory and edit.confidence is None:
@@ -260,29 +260,29 @@ def edited(memory: Memory, edit: Edit, *, now: datetime) -> Memory:
     return replace(changed, version=memory.version + 1)
 
 
-def _with_words(memory: Memory, edit: Edit) -> Memory:
+def _apply_text(memory: Memory, edit: Edit) -> Memory:
     category = edit.category or memory.category
     return replace(
         memory,
         observation=memory.observation if edit.observation is None else edit.observation,
         category=category,
         kind=kind_of(category) if edit.category else memory.kind,
-        service=_given(memory.service, edit.service, none=GENERAL),
+        service=_optional_value(memory.service, edit.service, none=GENERAL),
         title=memory.title if edit.title is None else edit.title,
         tags=memory.tags if edit.tags is None else edit.tags,
         project=edit.project or memory.project,
         scope=edit.scope or memory.scope,
-        topic_key=_given(memory.topic_key, edit.topic_key, none=NO_KEY),
+        topic_key=_optional_value(memory.topic_key, edit.topic_key, none=NO_KEY),
     )
 
 
-def _given(held: str | None, given: str | None, *, none: str) -> str | None:
+def _optional_value(held: str | None, given: str | None, *, none: str) -> str | None:
     if given is None:
         return held
     return None if given == none else given
 
 
-def _switched(memory: Memory, *, active: bool) -> Memory:
+def _set_active(memory: Memory, *, active: bool) -> Memory:
     if active and memory.confidence < ACTIVE_THRESHOLD:
         return memory  # only more confidence brings it back
     reason = None if active else InactiveReason.OPERATOR

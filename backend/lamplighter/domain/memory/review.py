@@ -5,7 +5,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Final
 
-from lamplighter.domain.errors import Wrong
+from lamplighter.domain.errors import InvalidField
 from lamplighter.domain.memory.memory import (
     ACTIVE_THRESHOLD,
     Category,
@@ -13,13 +13,13 @@ from lamplighter.domain.memory.memory import (
     InactiveReason,
     Memory,
     MemoryId,
-    edited,
+    apply_edit,
 )
 
 SUPERSEDES: Final = "supersedes"
 MERGED_INTO: Final = "merged_into"
 
-WAKES: Final = (InactiveReason.LOW, InactiveReason.OPERATOR, InactiveReason.SUPERSEDED)
+REVIVABLE: Final = (InactiveReason.LOW, InactiveReason.OPERATOR, InactiveReason.SUPERSEDED)
 """Why a claim was put aside that a person may yet call true."""
 
 DELETION: Final = "deletion"
@@ -73,7 +73,7 @@ class Review:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
+class ReviewAnswer:
     """What a person decides, and the words that some decisions need."""
 
     resolution: Resolution
@@ -88,7 +88,7 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True)
-class Move:
+class ReviewChange:
     """What a decision makes of one memory, and why."""
 
     before: Memory
@@ -97,90 +97,102 @@ class Move:
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class ReviewOutcome:
     """What follows from a decision: how memories change, and how they stand to each other then."""
 
-    moves: tuple[Move, ...] = ()
+    moves: tuple[ReviewChange, ...] = ()
     link: tuple[MemoryId, MemoryId, str] | None = None
 
 
-def wrong_words(answer: Answer) -> list[Wrong]:
+def validate_review_answer(answer: ReviewAnswer) -> list[InvalidField]:
     """Return what is missing from an answer, and what its decision has no use for."""
-    wrong: list[Wrong] = []
+    wrong: list[InvalidField] = []
     both, merge = (answer.resolution is each for each in (Resolution.BOTH, Resolution.MERGE))
     worded = merge or answer.resolution is Resolution.KEEP_NEW
     for name, value in (("old_scope", answer.old_scope), ("new_scope", answer.new_scope)):
         if value and not both:
-            wrong.append(Wrong(name, f"is only for {Resolution.BOTH}"))
+            wrong.append(InvalidField(name, f"is only for {Resolution.BOTH}"))
     if both and not (answer.old_scope or answer.new_scope):
-        wrong.append(Wrong("old_scope", "is missing: when one of them is true, here or new_scope"))
+        wrong.append(
+            InvalidField("old_scope", "is missing: when one of them is true, here or new_scope")
+        )
     if answer.observation and not worded:
         wrong.append(
-            Wrong("observation", f"is only for {Resolution.MERGE} and {Resolution.KEEP_NEW}")
+            InvalidField("observation", f"is only for {Resolution.MERGE} and {Resolution.KEEP_NEW}")
         )
     if merge and not answer.observation:
-        wrong.append(Wrong("observation", "is missing: the words that hold both"))
+        wrong.append(InvalidField("observation", "is missing: the words that hold both"))
     return wrong
 
 
-def judged(review: Review, answer: Answer, old: Memory, new: Memory, *, now: datetime) -> Verdict:
+def resolve_review(
+    review: Review, answer: ReviewAnswer, old: Memory, new: Memory, *, now: datetime
+) -> ReviewOutcome:
     """Say what follows from an answer; `old` has what was taken from it back where it gets that."""
     said = f"review {review.id}"
     match answer.resolution:
         case Resolution.KEEP_OLD:
-            moves = _kept(old, new, said, now=now)
-            return Verdict(moves, (old.id, new.id, SUPERSEDES))
+            moves = _keep_memory(old, new, said, now=now)
+            return ReviewOutcome(moves, (old.id, new.id, SUPERSEDES))
         case Resolution.KEEP_NEW:
-            worded = _worded(new, answer.observation, said, now=now)
-            moves = _kept(worded[-1].after if worded else new, old, said, now=now)
-            return Verdict((*worded, *moves), (new.id, old.id, SUPERSEDES))
+            worded = _reword_memory(new, answer.observation, said, now=now)
+            moves = _keep_memory(worded[-1].after if worded else new, old, said, now=now)
+            return ReviewOutcome((*worded, *moves), (new.id, old.id, SUPERSEDES))
         case Resolution.BOTH:
             scopes = ((old, answer.old_scope), (new, answer.new_scope))
             why = f"{said}: both are true"
-            return Verdict(
-                tuple(_scoped(each, text, why, now=now) for each, text in scopes if text)
+            return ReviewOutcome(
+                tuple(_scope_memory(each, text, why, now=now) for each, text in scopes if text)
             )
         case Resolution.MERGE:
             confidence = max(old.confidence, new.confidence, ACTIVE_THRESHOLD)
             edit = Edit(observation=answer.observation, confidence=confidence, active=True)
-            merged = Move(old, edited(old, edit, now=now), f"{said}: merged with memory {new.id}")
-            moves = (merged, *_superseded(new, f"{said}: merged into memory {old.id}"))
-            return Verdict(moves, (new.id, old.id, MERGED_INTO))
-    return Verdict()
+            merged = ReviewChange(
+                old, apply_edit(old, edit, now=now), f"{said}: merged with memory {new.id}"
+            )
+            moves = (merged, *_supersede(new, f"{said}: merged into memory {old.id}"))
+            return ReviewOutcome(moves, (new.id, old.id, MERGED_INTO))
+    return ReviewOutcome()
 
 
-def scoped(observation: str, scope: str) -> str:
+def add_scope(observation: str, scope: str) -> str:
     """Return an observation that says when it is true."""
     return f"{observation} ({scope})"
 
 
-def _scoped(memory: Memory, scope: str, why: str, *, now: datetime) -> Move:
-    edit = Edit(observation=scoped(memory.observation, scope))
-    return Move(memory, edited(memory, edit, now=now), f"{why}, this one {scope}")
+def _scope_memory(memory: Memory, scope: str, why: str, *, now: datetime) -> ReviewChange:
+    edit = Edit(observation=add_scope(memory.observation, scope))
+    return ReviewChange(memory, apply_edit(memory, edit, now=now), f"{why}, this one {scope}")
 
 
-def _worded(memory: Memory, text: str, said: str, *, now: datetime) -> tuple[Move, ...]:
+def _reword_memory(
+    memory: Memory, text: str, said: str, *, now: datetime
+) -> tuple[ReviewChange, ...]:
     if text in ("", memory.observation):
         return ()
-    after = edited(memory, Edit(observation=text), now=now)
-    return (Move(memory, after, f"{said}: it is true in these words"),)
+    after = apply_edit(memory, Edit(observation=text), now=now)
+    return (ReviewChange(memory, after, f"{said}: it is true in these words"),)
 
 
-def _kept(kept: Memory, other: Memory, said: str, *, now: datetime) -> tuple[Move, ...]:
-    aside = _superseded(other, f"{said}: memory {kept.id} is true instead")
-    if kept.active or kept.inactive_reason not in WAKES:
+def _keep_memory(
+    kept: Memory, other: Memory, said: str, *, now: datetime
+) -> tuple[ReviewChange, ...]:
+    aside = _supersede(other, f"{said}: memory {kept.id} is true instead")
+    if kept.active or kept.inactive_reason not in REVIVABLE:
         return aside
     why, edit = f"{said}: it is true instead of memory {other.id}", Edit(active=True)
     if kept.confidence < ACTIVE_THRESHOLD:
         why = f"{why}, so its confidence is {ACTIVE_THRESHOLD:.2f} again"
         edit = replace(edit, confidence=ACTIVE_THRESHOLD)
-    return (Move(kept, edited(kept, edit, now=now), why), *aside)
+    return (ReviewChange(kept, apply_edit(kept, edit, now=now), why), *aside)
 
 
-def _superseded(memory: Memory, why: str) -> tuple[Move, ...]:
+def _supersede(memory: Memory, why: str) -> tuple[ReviewChange, ...]:
     if memory.inactive_reason is InactiveReason.SUPERSEDED:
         return ()
     version, reason = memory.version + 1, InactiveReason.SUPERSEDED
     return (
-        Move(memory, replace(memory, active=False, inactive_reason=reason, version=version), why),
+        ReviewChange(
+            memory, replace(memory, active=False, inactive_reason=reason, version=version), why
+        ),
     )

@@ -10,8 +10,8 @@ from lamplighter.domain.memory.memory import (
     ACTIVE_THRESHOLD,
     Category,
     InactiveReason,
-    Kind,
     Memory,
+    MemoryKind,
     Trust,
     clamp,
     kind_of,
@@ -38,12 +38,12 @@ SETTINGS: Final = {
     "scope": "scope",
     "topic_key": "topic key",
 }
-_WORDS: Final = {**SETTINGS, "active": "state"}
+_FIELD_NAMES: Final = {**SETTINGS, "active": "state"}
 
 Values = dict[str, Any]
 
 
-class Step(Protocol):
+class HistoryStep(Protocol):
     """One change of a memory, as its history keeps it."""
 
     @property
@@ -75,18 +75,18 @@ class Step(Protocol):
         """The act of an operator that it was part of."""
 
 
-S = TypeVar("S", bound=Step)
+S = TypeVar("S", bound=HistoryStep)
 
 
 @dataclass(frozen=True, slots=True)
-class Undone:
+class MemoryUndo:
     """A memory without a step of its history; `left` names what later steps changed again."""
 
     memory: Memory
     left: tuple[str, ...] = ()
 
 
-def undo(memory: Memory, step: Step, later: Sequence[Step]) -> Undone:
+def undo(memory: Memory, step: HistoryStep, later: Sequence[HistoryStep]) -> MemoryUndo:
     """Put back what a step changed; the same memory where nothing of it is left to put back.
 
     `later` are the steps after it. Raises Conflict for what cannot be undone at
@@ -94,26 +94,28 @@ def undo(memory: Memory, step: Step, later: Sequence[Step]) -> Undone:
     """
     if step.after is None:
         raise Conflict("That step cannot be undone here: restore a deleted memory from the trash.")
-    by = taken_back(step, later)
+    by = find_undo(step, later)
     if by is not None:
         raise Conflict(
             f"That step was undone already, in version {by.version}; that can be undone instead."
         )
     if step.before is None:
-        return Undone(_next(memory, _set_aside(memory)))
-    was, gave = _values(step.before), _values(step.after)
-    put, left = _settings(memory, was, gave)
+        return MemoryUndo(_next_version(memory, _deactivate(memory)))
+    was, gave = _parse_values(step.before), _parse_values(step.after)
+    put, left = _undo_settings(memory, was, gave)
     if put or not left:
-        put |= _clock(memory, was, gave)
+        put |= _undo_clock(memory, was, gave)
     if not left:
-        put |= _standing(memory, was, gave)
+        put |= _undo_kind(memory, was, gave)
     if "category" in put:
         put["kind"] = was.get("kind") or kind_of(put["category"])
-    strength, stays = _strength(memory, was, gave)
-    return Undone(_next(memory, _with(memory, {**put, **strength})), (*left, *stays))
+    strength, stays = _undo_strength(memory, was, gave)
+    return MemoryUndo(
+        _next_version(memory, _with_values(memory, {**put, **strength})), (*left, *stays)
+    )
 
 
-def possible(memory: Memory | None, step: Step, later: Sequence[Step]) -> bool:
+def can_undo(memory: Memory | None, step: HistoryStep, later: Sequence[HistoryStep]) -> bool:
     """Whether something of a step can be undone; `memory` None is one that is gone."""
     try:
         return memory is not None and undo(memory, step, later).memory != memory
@@ -121,84 +123,84 @@ def possible(memory: Memory | None, step: Step, later: Sequence[Step]) -> bool:
         return False
 
 
-def undoes(step: Step) -> str:
+def undo_reason(step: HistoryStep) -> str:
     """Return what the reason of the undo of a step begins with."""
     return f"undoes {step.cause} of version {step.version}"
 
 
-def kept_as(step: Step, before: Memory, after: Memory) -> str:
+def recorded_reason(step: HistoryStep, before: Memory, after: Memory) -> str:
     """Return the reason that the undo of a step is kept with: what it is, and what comes of it."""
     weeks = before.decayed_weeks - after.decayed_weeks
     due = step.cause == FADED and weeks > 0 and not after.pinned
-    return f"{undoes(step)}; {FADES_AGAIN}" if due else undoes(step)
+    return f"{undo_reason(step)}; {FADES_AGAIN}" if due else undo_reason(step)
 
 
-def undoes_act(act_id: int) -> str:
+def act_undo_reason(act_id: int) -> str:
     """Return the reason that the undo of an operator's act is kept with, in each memory."""
     return f"undoes act {act_id}"
 
 
-def as_before(memory: Memory, step: Step) -> Memory:
+def restore_before(memory: Memory, step: HistoryStep) -> Memory:
     """Return a memory as it was before a step, in a version of its own."""
     assert step.before is not None
-    return replace(_with(memory, _values(step.before)), version=memory.version + 1)
+    return replace(_with_values(memory, _parse_values(step.before)), version=memory.version + 1)
 
 
-def taken_back(step: Step, later: Sequence[S]) -> S | None:
+def find_undo(step: HistoryStep, later: Sequence[S]) -> S | None:
     """Return the undo of a step; there is at most one, and it can be undone in its turn."""
-    reasons = {undoes(step)}
+    reasons = {undo_reason(step)}
     if step.act_id is not None:
         # before there was a journal an act on many memories was called a bulk
-        reasons |= {undoes_act(step.act_id), f"undoes bulk {step.act_id}"}
+        reasons |= {act_undo_reason(step.act_id), f"undoes bulk {step.act_id}"}
     for each in later:
-        if each.cause in UNDOING and each.id > step.id and _first(each.reason) in reasons:
+        if each.cause in UNDOING and each.id > step.id and _reason_head(each.reason) in reasons:
             return each
     return None
 
 
-def in_force(step: S, later: Sequence[S]) -> S | None:
+def step_to_undo(step: S, later: Sequence[S]) -> S | None:
     """Return the step to undo so that a step no longer counts; None when it does not now.
 
     That is the step itself, or what undid its undo.
     """
-    while (undone := taken_back(step, later)) is not None:
-        again = taken_back(undone, later)
+    while (undone := find_undo(step, later)) is not None:
+        again = find_undo(undone, later)
         if again is None:
             return None
         step = again
     return step
 
 
-def in_the_way(left: Sequence[str], later: Sequence[Step]) -> str:
+def undo_obstacle(left: Sequence[str], later: Sequence[HistoryStep]) -> str:
     """Say what stands in the way of an undo."""
     if not left:
         return "Nothing of that step is left to put back."
-    what = " and ".join(_WORDS[name] for name in left)
-    changes = [each for each in later if _changed(each) & set(left)]
+    what = " and ".join(_FIELD_NAMES[name] for name in left)
+    changes = [each for each in later if _changed_fields(each) & set(left)]
     if not changes:
         return f"The {what} it gave was changed again since."
     last = max(changes, key=lambda each: each.id)
     return f"The {what} it gave was changed again later: {last.cause}, version {last.version}."
 
 
-def _first(reason: str) -> str:
+def _reason_head(reason: str) -> str:
     return reason.partition(";")[0]
 
 
-def _set_aside(memory: Memory) -> Memory:
+def _deactivate(memory: Memory) -> Memory:
     if not memory.active:
         return memory
     return replace(memory, active=False, inactive_reason=InactiveReason.OPERATOR)
 
 
-def _settings(memory: Memory, was: Values, gave: Values) -> tuple[Values, tuple[str, ...]]:
+def _undo_settings(memory: Memory, was: Values, gave: Values) -> tuple[Values, tuple[str, ...]]:
     changed = [name for name in SETTINGS if _differs(name, was, gave)]
     put = {name: was[name] for name in changed if getattr(memory, name) == gave[name]}
     left = [name for name in changed if getattr(memory, name) not in (was[name], gave[name])]
     return put, tuple(left)
 
 
-def _clock(memory: Memory, was: Values, gave: Values) -> Values:
+def _undo_clock(memory: Memory, was: Values, gave: Values) -> Values:
     """Return when it was last confirmed, and the weeks of fading taken since, without a step.
 
     Weeks that were taken after the step stay taken.
@@ -209,7 +211,7 @@ def _clock(memory: Memory, was: Values, gave: Values) -> Values:
     return {"updated_at": was["updated_at"], "decayed_weeks": max(0, weeks)}
 
 
-def _standing(memory: Memory, was: Values, gave: Values) -> Values:
+def _undo_kind(memory: Memory, was: Values, gave: Values) -> Values:
     """Return what goes with its words: its kind, whether they are thought over, how often revised.
 
     Later revisions still count.
@@ -225,7 +227,7 @@ def _standing(memory: Memory, was: Values, gave: Values) -> Values:
     return put
 
 
-def _strength(memory: Memory, was: Values, gave: Values) -> tuple[Values, tuple[str, ...]]:
+def _undo_strength(memory: Memory, was: Values, gave: Values) -> tuple[Values, tuple[str, ...]]:
     """Return the confidence and activity without a step, and what stays as it is."""
     by = gave["confidence"] - was["confidence"]
     stood, stands = ((each["active"], each["inactive_reason"]) for each in (was, gave))
@@ -236,12 +238,12 @@ def _strength(memory: Memory, was: Values, gave: Values) -> tuple[Values, tuple[
         confidence = was["confidence"]
     held = (memory.active, memory.inactive_reason)
     put_back = stood != stands and held == stands
-    active, reason = _ruled(confidence, *(stood if put_back else held))
+    active, reason = _apply_threshold(confidence, *(stood if put_back else held))
     found = {"confidence": confidence, "active": active, "inactive_reason": reason}
     return found, () if by or put_back or held == stood else ("active",)
 
 
-def _ruled(
+def _apply_threshold(
     confidence: float, active: bool, reason: InactiveReason | None
 ) -> tuple[bool, InactiveReason | None]:
     """Keep to the rule of 0.30, except where something else than confidence put it aside."""
@@ -253,14 +255,14 @@ def _ruled(
     return active, reason
 
 
-def _with(memory: Memory, values: Values) -> Memory:
+def _with_values(memory: Memory, values: Values) -> Memory:
     back = replace(memory, **values)
     if back.observation != memory.observation:
         back = replace(back, content_hash=content_hash(back.observation))
     return back
 
 
-def _next(before: Memory, after: Memory) -> Memory:
+def _next_version(before: Memory, after: Memory) -> Memory:
     return after if after == before else replace(after, version=before.version + 1)
 
 
@@ -268,26 +270,26 @@ def _differs(name: str, was: Mapping[str, Any], gave: Mapping[str, Any]) -> bool
     return name in was and name in gave and was[name] != gave[name]
 
 
-def _changed(step: Step) -> set[str]:
-    return {name for name in _WORDS if _differs(name, step.before or {}, step.after or {})}
+def _changed_fields(step: HistoryStep) -> set[str]:
+    return {name for name in _FIELD_NAMES if _differs(name, step.before or {}, step.after or {})}
 
 
-def _values(kept: Mapping[str, Any]) -> Values:
+def _parse_values(kept: Mapping[str, Any]) -> Values:
     """Read what an entry keeps; one of an earlier version tells less."""
     low = kept["confidence"] < ACTIVE_THRESHOLD
     reason = InactiveReason.LOW if low else InactiveReason.OPERATOR
     given = {"inactive_reason": None if kept["active"] else reason, **kept}
-    return {name: _read(name, value) for name, value in given.items()}
+    return {name: _parse_value(name, value) for name, value in given.items()}
 
 
-def _read(name: str, value: Any) -> Any:
+def _parse_value(name: str, value: Any) -> Any:
     match name:
         case "category":
             return Category(value)
         case "trust":
             return Trust(value)
         case "kind":
-            return Kind(value)
+            return MemoryKind(value)
         case "inactive_reason":
             return None if value is None else InactiveReason(value)
         case "updated_at":

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Final
 
-from lamplighter.domain.relate.slots import Slot
+from lamplighter.domain.relate.slots import AttributeSlot
 
 LIGHT: Final = 0.35
 POLAR: Final = 0.5
@@ -22,7 +22,7 @@ class Sense:
 
 
 @dataclass(frozen=True, slots=True)
-class Word:
+class ClauseWord:
     """A word of a clause: what it may mean, its weight, and its position.
 
     `end` is +1 for a word that something ends well by, -1 for one that it ends badly by;
@@ -71,7 +71,7 @@ class Clause:
     first and what comes then; `predicate` is where the verb stands, -1 when none is known.
     """
 
-    words: tuple[Word, ...]
+    words: tuple[ClauseWord, ...]
     measures: tuple[Measure, ...]
     denials: int = 0
     denied_conditions: int = 0
@@ -92,7 +92,7 @@ class Analysis:
 
     lexicon: str
     clauses: tuple[Clause, ...]
-    slots: tuple[Slot, ...] = ()
+    slots: tuple[AttributeSlot, ...] = ()
 
     @property
     def claims(self) -> tuple[Clause, ...]:

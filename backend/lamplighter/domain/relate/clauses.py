@@ -7,8 +7,8 @@ from typing import Final
 from lamplighter.domain.relate.analysis import Analysis
 from lamplighter.domain.relate.lexicon import Lexicon
 from lamplighter.domain.relate.reading import OTHERWISE, read_clause
-from lamplighter.domain.relate.slots import slots
-from lamplighter.domain.relate.text import Item, folded, items, stem, stems
+from lamplighter.domain.relate.slots import find_slots
+from lamplighter.domain.relate.text import TextItem, fold_text, split_items, stem, stems
 
 # what comes after is not read: each claim of one text is held against each of the other
 ITEMS: Final = 160
@@ -22,26 +22,26 @@ _OPENERS: Final = stems(
 _CLAIM: Final = 4
 
 
-def analyse(text: str, lexicon: Lexicon, *, service: str | None = None) -> Analysis:
+def analyze(text: str, lexicon: Lexicon, *, service: str | None = None) -> Analysis:
     """Take an observation apart; of a very long one, its beginning.
 
     The name of its service says nothing: all that it is compared with is of the same one.
     """
-    own = frozenset(stem(part) for part in _parts(service or ""))
-    found = _phrased(items(text)[:ITEMS], lexicon)
+    own = frozenset(stem(part) for part in _name_parts(service or ""))
+    found = _merge_phrases(split_items(text)[:ITEMS], lexicon)
     clauses = [read_clause(each, lexicon, own) for each in islice(_split(found), CLAUSES)]
     kept = tuple(each for each in clauses if each.words or each.measures)
-    return Analysis(lexicon.version, kept, tuple(slots(folded(text))))
+    return Analysis(lexicon.version, kept, tuple(find_slots(fold_text(text))))
 
 
-def _parts(name: str) -> list[str]:
+def _name_parts(name: str) -> list[str]:
     whole = name.lower()
     return [whole, *whole.replace("_", "-").split("-")]
 
 
-def _phrased(row: Sequence[Item], lexicon: Lexicon) -> list[Item]:
+def _merge_phrases(row: Sequence[TextItem], lexicon: Lexicon) -> list[TextItem]:
     """Put one word where a phrase stands; the longest phrase wins."""
-    found: list[Item] = []
+    found: list[TextItem] = []
     at = 0
     roots = [lexicon.root(each.text) if each.kind in ("word", "number") else "" for each in row]
     while at < len(row):
@@ -49,7 +49,9 @@ def _phrased(row: Sequence[Item], lexicon: Lexicon) -> list[Item]:
             word = lexicon.phrases.get(tuple(roots[at : at + length]))
             if word is not None:
                 found.append(
-                    Item("word", word, said=" ".join(each.text for each in row[at : at + length]))
+                    TextItem(
+                        "word", word, said=" ".join(each.text for each in row[at : at + length])
+                    )
                 )
                 at += length
                 break
@@ -59,9 +61,9 @@ def _phrased(row: Sequence[Item], lexicon: Lexicon) -> list[Item]:
     return found
 
 
-def _split(row: Sequence[Item]) -> Iterator[list[Item]]:
+def _split(row: Sequence[TextItem]) -> Iterator[list[TextItem]]:
     """Break a sentence into clauses; "otherwise" opens one back to the comma before it."""
-    clause: list[Item] = []
+    clause: list[TextItem] = []
     for at, item in enumerate(row):
         root = stem(item.text) if item.kind == "word" else ""
         ends = item.kind == "stop" and (item.text in _BREAKS or item.text.startswith("-"))
@@ -69,7 +71,7 @@ def _split(row: Sequence[Item]) -> Iterator[list[Item]]:
             at = max((n for n, each in enumerate(clause) if each.text == ","), default=len(clause))
             yield clause[:at]
             clause = [item, *clause[at:]]
-        elif ends or root in _SPLITTERS or _parts_claims(item, clause, row[at + 1 :]):
+        elif ends or root in _SPLITTERS or _separates_claims(item, clause, row[at + 1 :]):
             yield clause
             clause = []
         else:
@@ -77,7 +79,7 @@ def _split(row: Sequence[Item]) -> Iterator[list[Item]]:
     yield clause
 
 
-def _parts_claims(item: Item, clause: Sequence[Item], rest: Sequence[Item]) -> bool:
+def _separates_claims(item: TextItem, clause: Sequence[TextItem], rest: Sequence[TextItem]) -> bool:
     """Whether a comma parts two claims, and not a claim from its condition or its order."""
     if item.text != "," or len(clause) < _CLAIM or len(rest) < _CLAIM:
         return False

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from lamplighter.domain.relate.analysis import Analysis, Clause, Word
+from lamplighter.domain.relate.analysis import Analysis, Clause, ClauseWord
 from lamplighter.domain.relate.match import HEAVY, Match, match
 from lamplighter.domain.relate.measures import QUANTITIES
 
@@ -13,7 +13,7 @@ _SHARED: Final = 0.2
 
 
 @dataclass(frozen=True, slots=True)
-class Compared:
+class Comparison:
     """Two observations beside each other: the whole of them, their nearest claims, figures."""
 
     whole: Match
@@ -21,32 +21,32 @@ class Compared:
     figures: dict[str, float]
 
 
-def compare(old: Analysis, new: Analysis) -> Compared:
+def compare(old: Analysis, new: Analysis) -> Comparison:
     """Put two observations beside each other."""
-    return compared(old, new, match(old.clauses, new.clauses))
+    return build_comparison(old, new, match(old.clauses, new.clauses))
 
 
-def compared(old: Analysis, new: Analysis, whole: Match) -> Compared:
+def build_comparison(old: Analysis, new: Analysis, whole: Match) -> Comparison:
     """Say in figures what two observations that are put beside each other have in common."""
     alone = len(old.clauses) == len(new.clauses) == 1
-    claims = [whole] if alone else aligned(old.claims, new.claims)
+    claims = [whole] if alone else align_claims(old.claims, new.claims)
     best = max(claims, key=lambda m: m.cover[0] * m.cover[1] * m.size, default=Match((), ()))
-    swapped, kept = order(old, new)
+    swapped, kept = order_agreement(old, new)
     found = {
         **coverage(whole, best),
-        **_measures(whole),
-        **_polarity(old, new, whole, best, swapped),
-        **_rest(old, new, whole, best),
-        **_claims(claims),
-        "ends_apart": float(ending(old.claims) * ending(new.claims) < 0),
-        "ends_agree": float(ending(old.claims) * ending(new.claims) > 0),
+        **_measure_figures(whole),
+        **_polarity_figures(old, new, whole, best, swapped),
+        **_other_figures(old, new, whole, best),
+        **_claim_figures(claims),
+        "ends_apart": float(ending_sign(old.claims) * ending_sign(new.claims) < 0),
+        "ends_agree": float(ending_sign(old.claims) * ending_sign(new.claims) > 0),
         "swapped": swapped,
         "kept_order": kept,
     }
-    return Compared(whole, best, {**found, **_together(found)})
+    return Comparison(whole, best, {**found, **_interactions(found)})
 
 
-def aligned(old: Sequence[Clause], new: Sequence[Clause]) -> list[Match]:
+def align_claims(old: Sequence[Clause], new: Sequence[Clause]) -> list[Match]:
     """Match each new claim with the held one that says most of the same."""
     found = []
     for claim in new if old else ():
@@ -58,7 +58,7 @@ def aligned(old: Sequence[Clause], new: Sequence[Clause]) -> list[Match]:
 def coverage(whole: Match, best: Match) -> dict[str, float]:
     """Say how much two texts share, and how much of weight only one of them says."""
     old, new = whole.cover
-    heavy_left, heavy_right = heavy(whole.left), heavy(whole.right)
+    heavy_left, heavy_right = heavy_words(whole.left), heavy_words(whole.right)
     left = min(MOST, sum(word.weight for word in whole.left))
     right = min(MOST, sum(word.weight for word in whole.right))
     return {
@@ -81,12 +81,12 @@ def coverage(whole: Match, best: Match) -> dict[str, float]:
     }
 
 
-def heavy(words: Sequence[Word]) -> list[Word]:
+def heavy_words(words: Sequence[ClauseWord]) -> list[ClauseWord]:
     """Return the words that make a fact another one: no light ones, and no poles of an axis."""
     return [word for word in words if word.weight >= HEAVY]
 
 
-def _measures(whole: Match) -> dict[str, float]:
+def _measure_figures(whole: Match) -> dict[str, float]:
     unlike = whole.measures.unlike
     labels = [pair for pair in unlike if "label" in (pair[0].kind, pair[1].kind)]
     amounts = [pair for pair in unlike if pair[0].kind in QUANTITIES and pair[1].kind in QUANTITIES]
@@ -103,16 +103,16 @@ def _measures(whole: Match) -> dict[str, float]:
     }
 
 
-def _polarity(
+def _polarity_figures(
     old: Analysis, new: Analysis, whole: Match, best: Match, swapped: float
 ) -> dict[str, float]:
     opposed = [pair for pair in whole.pairs if pair.opposed and not pair.told]
     told = [pair for pair in whole.pairs if pair.told]
-    lone_left, lone_right = lone(whole.left) % 2, lone(whole.right) % 2
-    head = denied(old.claims[:1]) + denied(new.claims[:1])
+    lone_left, lone_right = count_denials(whole.left) % 2, count_denials(whole.right) % 2
+    head = count_denied(old.claims[:1]) + count_denied(new.claims[:1])
     matched = (head + len(opposed) + len(told) + int(swapped)) % 2
     alone = len(old.clauses) == len(new.clauses) == 1
-    flip = flipped(whole if alone else best, swapped)
+    flip = is_flipped(whole if alone else best, swapped)
     return {
         "opposed": float(len(opposed) % 2),
         "told": float(len(told) % 2),
@@ -120,29 +120,29 @@ def _polarity(
         "lone_right": float(lone_right),
         "net": float(flip),
         "net_matched": float(matched),
-        "net_claim": float(flipped(best)),
+        "net_claim": float(is_flipped(best)),
         "denials": float(head % 2),
-        "often": often(old, new),
-        "amount": float({amount(old), amount(new)} == {"all", "some"}),
+        "often": frequency_gap(old, new),
+        "amount": float({quantifier(old), quantifier(new)} == {"all", "some"}),
         "only_one": float(
             any(each.only for each in old.clauses) != any(each.only for each in new.clauses)
         ),
     }
 
 
-def flipped(m: Match, swapped: float = 0.0) -> int:
+def is_flipped(m: Match, swapped: float = 0.0) -> int:
     """Whether one says that something is so, and the other that it is not, as 1 or 0."""
     unlike = sum(pair.opposed or pair.told for pair in m.pairs)
-    lone_ones = lone((*m.left, *m.right))
-    return (denied(m.old) + denied(m.new) + unlike + lone_ones + int(swapped)) % 2
+    lone_ones = count_denials((*m.left, *m.right))
+    return (count_denied(m.old) + count_denied(m.new) + unlike + lone_ones + int(swapped)) % 2
 
 
-def lone(words: Sequence[Word]) -> int:
+def count_denials(words: Sequence[ClauseWord]) -> int:
     """Count the words that say no."""
     return sum(word.senses[0].tells < 0 for word in words)
 
 
-def denied(claims: Sequence[Clause]) -> int:
+def count_denied(claims: Sequence[Clause]) -> int:
     """Count what is denied; `until` and `unless` take back what was denied already."""
     total = 0
     for clause in claims:
@@ -154,19 +154,19 @@ def denied(claims: Sequence[Clause]) -> int:
     return total
 
 
-def often(old: Analysis, new: Analysis) -> float:
+def frequency_gap(old: Analysis, new: Analysis) -> float:
     """Say how far apart never, rarely, sometimes, usually and always are, from 0 to 1."""
     one = next((each.often for each in old.clauses if each.often is not None), None)
     two = next((each.often for each in new.clauses if each.often is not None), None)
     return 0.0 if one is None or two is None else abs(one - two) / 4
 
 
-def amount(one: Analysis) -> str:
+def quantifier(one: Analysis) -> str:
     """Return whether it speaks of all or of some; "" when it does not say."""
     return next((each.amount for each in one.clauses if each.amount), "")
 
 
-def order(old: Analysis, new: Analysis) -> tuple[float, float]:
+def order_agreement(old: Analysis, new: Analysis) -> tuple[float, float]:
     """Whether what comes first in one comes then in the other, and whether it does not."""
     one = next((each for each in old.clauses if each.first or each.then), None)
     two = next((each for each in new.clauses if each.first or each.then), None)
@@ -177,11 +177,11 @@ def order(old: Analysis, new: Analysis) -> tuple[float, float]:
     return float(crossed > 0 and crossed >= straight), float(straight > crossed)
 
 
-def _rest(old: Analysis, new: Analysis, whole: Match, best: Match) -> dict[str, float]:
-    left, right = heavy(whole.left), heavy(whole.right)
+def _other_figures(old: Analysis, new: Analysis, whole: Match, best: Match) -> dict[str, float]:
+    left, right = heavy_words(whole.left), heavy_words(whole.right)
     conditions = [any(word.condition for word in side) for side in (left, right)]
-    subject_left, object_left = _sides(best.old, best.left)
-    subject_right, object_right = _sides(best.new, best.right)
+    subject_left, object_left = _split_sides(best.old, best.left)
+    subject_right, object_right = _split_sides(best.new, best.right)
     single = any(each.single for each in (*best.old, *best.new))
     objects = bool(object_left and object_right) and not (subject_left or subject_right)
     one_each = len(left) == len(right) == 1
@@ -199,26 +199,28 @@ def _rest(old: Analysis, new: Analysis, whole: Match, best: Match) -> dict[str, 
     }
 
 
-def _sides(clauses: Sequence[Clause], words: Sequence[Word]) -> tuple[list[Word], list[Word]]:
+def _split_sides(
+    clauses: Sequence[Clause], words: Sequence[ClauseWord]
+) -> tuple[list[ClauseWord], list[ClauseWord]]:
     """Part what is left over in a claim into what stands before its verb and behind it."""
-    rest = [word for word in heavy(words) if not word.condition]
+    rest = [word for word in heavy_words(words) if not word.condition]
     verb = clauses[0].predicate if clauses else -1
     if verb < 0:
         return rest, []
     return [w for w in rest if w.place < verb], [w for w in rest if w.place > verb]
 
 
-def _claims(claims: Sequence[Match]) -> dict[str, float]:
+def _claim_figures(claims: Sequence[Match]) -> dict[str, float]:
     found = dict.fromkeys(
         ("claim_net", "claim_agrees", "claim_unlike", "claim_ends", "claim_opposed"), 0.0
     )
     for each in claims:
         if each.cover[0] * each.cover[1] <= _SHARED:
             continue
-        flip = flipped(each)
+        flip = is_flipped(each)
         opposed = sum(p.opposed or p.told for p in each.pairs)
-        matched = denied(each.old) + denied(each.new) + opposed
-        ends = ending(each.old) * ending(each.new)
+        matched = count_denied(each.old) + count_denied(each.new) + opposed
+        ends = ending_sign(each.old) * ending_sign(each.new)
         shown = {
             "claim_net": flip * (matched % 2),
             "claim_agrees": 1 - flip,
@@ -231,7 +233,7 @@ def _claims(claims: Sequence[Match]) -> dict[str, float]:
     return found
 
 
-def ending(claims: Sequence[Clause]) -> int:
+def ending_sign(claims: Sequence[Clause]) -> int:
     """Return +1 for a text that tells of a good end, -1 for one of a bad end, 0 for neither.
 
     A remedy ends well whatever it is that it cures: "fixed the crash" is like "no crash".
@@ -239,21 +241,21 @@ def ending(claims: Sequence[Clause]) -> int:
     total = 0
     for clause in claims:
         ends = sum(word.end for word in clause.words)
-        if _remedied(clause.words):
+        if _is_remedied(clause.words):
             ends = 1
         denials = clause.denials + (clause.denied_conditions if clause.only else 0)
         total += -ends if denials % 2 else ends
     return (total > 0) - (total < 0)
 
 
-def _remedied(words: Sequence[Word]) -> bool:
+def _is_remedied(words: Sequence[ClauseWord]) -> bool:
     """Whether something is cured, or something bad ceases: "the errors are gone"."""
     ceases = [word for word in words if word.ceases]
     bad = any(word.senses[0].tells < 0 and not word.ceases for word in words)
     return any(word.cures for word in words) or bool(ceases and bad)
 
 
-def _together(f: dict[str, float]) -> dict[str, float]:
+def _interactions(f: dict[str, float]) -> dict[str, float]:
     """What says more together than each alone."""
     cover, none, both = f["cover_least"], f["heavy_none"], f["heavy_both"]
     agreed = f["net"] * f["net_matched"]

@@ -5,44 +5,52 @@ from typing import Final
 
 from lamplighter.domain.memory.frames import FRAMES, Frame
 from lamplighter.domain.relate.analysis import Measure
-from lamplighter.domain.relate.judge import Relation, Verdict
-from lamplighter.domain.relate.measures import QUANTITIES, agree
-from lamplighter.domain.relate.text import items
+from lamplighter.domain.relate.judge import Relation, RelationVerdict
+from lamplighter.domain.relate.measures import QUANTITIES, measures_agree
+from lamplighter.domain.relate.text import split_items
 
-P: Final = 0.99
+FRAME_PROBABILITY: Final = 0.99
 
 
-def framed(new: str, held: str) -> Verdict | None:
+def judge_frame(new: str, held: str) -> RelationVerdict | None:
     """Judge two observations of one frame; None where they do not share one."""
     for frame in FRAMES:
         said, known = frame.fillers(new), frame.fillers(held)
         if said is not None and known is not None:
-            return _judged(frame, said, known)
+            return _judge_fillers(frame, said, known)
     return None
 
 
-def _judged(frame: Frame, said: Mapping[str, str], known: Mapping[str, str]) -> Verdict:
-    differs = [slot for slot in frame.slots if not equal(said[slot], known[slot])]
+def _judge_fillers(
+    frame: Frame, said: Mapping[str, str], known: Mapping[str, str]
+) -> RelationVerdict:
+    differs = [slot for slot in frame.slots if not fillers_equal(said[slot], known[slot])]
     subjects = [slot for slot in differs if slot != frame.value]
     if subjects:
         slot = subjects[0]
-        return Verdict(Relation.UNRELATED, f"about another one: {said[slot]}, not {known[slot]}", P)
+        return RelationVerdict(
+            Relation.UNRELATED,
+            f"about another one: {said[slot]}, not {known[slot]}",
+            FRAME_PROBABILITY,
+        )
     if differs:
-        return Verdict(
+        return RelationVerdict(
             Relation.CONFLICTING,
             f"says {said[frame.value]} where the other says {known[frame.value]}",
-            P,
+            FRAME_PROBABILITY,
         )
     slot = frame.value or frame.slots[0]
-    return Verdict(Relation.SAME, f"says the same: {said[slot]} for {known[slot]}", P)
+    return RelationVerdict(
+        Relation.SAME, f"says the same: {said[slot]} for {known[slot]}", FRAME_PROBABILITY
+    )
 
 
-def equal(one: str, two: str) -> bool:
+def fillers_equal(one: str, two: str) -> bool:
     """Whether two fillers are the same: amounts within 15 %, all others word for word."""
     if one == two:
         return True
-    first, second = items(one), items(two)
+    first, second = split_items(one), split_items(two)
     if len(first) != 1 or len(second) != 1:
         return False
     a, b = (Measure(each.kind, each.text, each.low, each.high) for each in (first[0], second[0]))
-    return a.kind == b.kind and a.kind in QUANTITIES - {"number"} and agree(a, b)
+    return a.kind == b.kind and a.kind in QUANTITIES - {"number"} and measures_agree(a, b)

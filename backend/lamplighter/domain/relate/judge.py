@@ -9,19 +9,19 @@ from importlib.resources import files
 from math import exp
 from typing import Final
 
-from lamplighter.domain.relate.analysis import POLAR, Analysis, Measure, Word
-from lamplighter.domain.relate.features import Compared, compared, heavy
+from lamplighter.domain.relate.analysis import POLAR, Analysis, ClauseWord, Measure
+from lamplighter.domain.relate.features import Comparison, build_comparison, heavy_words
 from lamplighter.domain.relate.match import Match, match
 from lamplighter.domain.relate.measures import QUANTITIES
-from lamplighter.domain.relate.replaced import replaced, subject, valued
-from lamplighter.domain.relate.slots import agreeing, differing
-from lamplighter.domain.text import shortened
+from lamplighter.domain.relate.replaced import find_replacements, is_subject, is_value
+from lamplighter.domain.relate.slots import agreeing_slot, differing_slots
+from lamplighter.domain.text import shorten
 
 # Where the line is drawn, set on labelled pairs. The worst error is to take a contradiction for
 # a reinforcement: what may well conflict is not reinforced, and what is not sure is not acted on.
 APART: Final = 0.4
 LIKELY: Final = 0.45  # below it not even every second conflict is one
-UNSHOWN: Final = 0.55
+UNPROVEN: Final = 0.55
 EVIDENCE: Final = (
     "claim_net",
     "claim_ends",
@@ -64,7 +64,7 @@ _LABELS: Final = {
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class RelationVerdict:
     """How two observations stand to each other, how likely that is, and why in words.
 
     `p` is the share of labelled pairs with such a verdict that were judged rightly.
@@ -86,7 +86,7 @@ class Verdict:
         return self.relation is not Relation.UNSURE
 
 
-def calibrated(verdict: Verdict) -> Verdict:
+def calibrate(verdict: RelationVerdict) -> RelationVerdict:
     """Return a verdict with the share of such verdicts that are right, for its own score."""
     steps = calibration()[verdict.relation.value]
     p = next((p for least, p in reversed(steps) if verdict.p >= least), steps[0][1])
@@ -122,86 +122,93 @@ class Weights:
 
 
 @cache
-def weights() -> Weights:
+def load_weights() -> Weights:
     """Return the weights that come with the product; `benchmarks/fit.py` made them."""
     found = json.loads(files(__package__).joinpath("weights.json").read_text(encoding="utf-8"))
     return Weights(tuple(found["names"]), tuple(map(tuple, found["weights"])), tuple(found["bias"]))
 
 
-def judge(new: Analysis, held: Analysis, by: Weights | None = None) -> Verdict:
+def judge(new: Analysis, held: Analysis, by: Weights | None = None) -> RelationVerdict:
     """Say how a new observation stands to a held one of the same service and category.
 
     Deterministic. Rules say what two texts have in common and where they part; a fixed
     linear model weighs it; what it is not sure of is said to be unsure.
     """
-    return calibrated(raw(new, held, by))
+    return calibrate(judge_raw(new, held, by))
 
 
-def raw(new: Analysis, held: Analysis, by: Weights | None = None) -> Verdict:
+def judge_raw(new: Analysis, held: Analysis, by: Weights | None = None) -> RelationVerdict:
     """Judge two observations; `p` is the score of the verdict, not yet calibrated."""
     whole = match(held.clauses, new.clauses)
     if whole.least < LEAST_COVER and whole.size < LEAST_SHARED:
-        return Verdict(Relation.UNRELATED, "they have little in common", LITTLE)
-    found = compared(held, new, whole)
-    labels = [pair for pair in whole.measures.unlike if _labels(pair)]
+        return RelationVerdict(Relation.UNRELATED, "they have little in common", LITTLE)
+    found = build_comparison(held, new, whole)
+    labels = [pair for pair in whole.measures.unlike if _are_labels(pair)]
     if labels:
         old, other = labels[0]
-        return Verdict(
-            Relation.UNRELATED, f"about another one: {_measured(other)}, not {_measured(old)}"
+        return RelationVerdict(
+            Relation.UNRELATED,
+            f"about another one: {_format_measure(other)}, not {_format_measure(old)}",
         )
-    return _slotted(held, new, found) or _judged(found, *(by or weights()).chances(found.figures))
+    return _judge_slots(held, new, found) or _decide(
+        found, *(by or load_weights()).chances(found.figures)
+    )
 
 
-def _slotted(held: Analysis, new: Analysis, found: Compared) -> Verdict | None:
+def _judge_slots(held: Analysis, new: Analysis, found: Comparison) -> RelationVerdict | None:
     """Judge two texts that give one attribute of a subject a value; None where they do not."""
-    pair = differing(held.slots, new.slots)
+    pair = differing_slots(held.slots, new.slots)
     if pair is not None:
         old, other = pair
-        reason = f"says {_short(other.shown)} where the other says {_short(old.shown)}"
-        return Verdict(Relation.CONFLICTING, reason, FRAMED)
-    same = agreeing(held.slots, new.slots)
+        reason = f"says {_shorten(other.shown)} where the other says {_shorten(old.shown)}"
+        return RelationVerdict(Relation.CONFLICTING, reason, FRAMED)
+    same = agreeing_slot(held.slots, new.slots)
     alone = len(held.clauses) == len(new.clauses) == 1
     if same is None or not alone or found.figures["unlike"]:
         return None
-    return Verdict(Relation.SAME, "says the same in other words", FRAMED)
+    return RelationVerdict(Relation.SAME, "says the same in other words", FRAMED)
 
 
-def _short(words: str) -> str:
-    return shortened(words, REASON_CHARS)
+def _shorten(words: str) -> str:
+    return shorten(words, REASON_CHARS)
 
 
-def _judged(found: Compared, same: float, conflicting: float, apart: float) -> Verdict:
+def _decide(found: Comparison, same: float, conflicting: float, apart: float) -> RelationVerdict:
     if apart >= APART:
         if conflicting > DOUBTFUL and not found.figures["condition_any"]:
-            return Verdict(Relation.UNSURE, f"may conflict: {_conflict(found)}", conflicting)
-        return Verdict(Relation.UNRELATED, _apart(found), apart)
-    of_one_frame = _in_one_frame(found)
+            return RelationVerdict(
+                Relation.UNSURE, f"may conflict: {_conflict_reason(found)}", conflicting
+            )
+        return RelationVerdict(Relation.UNRELATED, _difference_reason(found), apart)
+    of_one_frame = _judge_replacement(found)
     if of_one_frame is not None:
         return of_one_frame
-    return _weighed(found, same, conflicting)
+    return _weigh(found, same, conflicting)
 
 
-def _weighed(found: Compared, same: float, conflicting: float) -> Verdict:
-    if conflicting * CAUTION > same and conflicting >= _least(found.figures):
-        return Verdict(Relation.CONFLICTING, _conflict(found), conflicting)
+def _weigh(found: Comparison, same: float, conflicting: float) -> RelationVerdict:
+    if conflicting * CAUTION > same and conflicting >= _conflict_threshold(found.figures):
+        return RelationVerdict(Relation.CONFLICTING, _conflict_reason(found), conflicting)
     if same < SURE and (found.figures["one_each"] or found.whole.least < THIN):
-        return Verdict(Relation.UNRELATED, _apart(found), same)
-    if _doubtful(found, same, conflicting):
-        return Verdict(Relation.UNSURE, f"may conflict: {_conflict(found)}", conflicting)
-    return Verdict(Relation.SAME, _same(found), same)
+        return RelationVerdict(Relation.UNRELATED, _difference_reason(found), same)
+    if _is_doubtful(found, same, conflicting):
+        return RelationVerdict(
+            Relation.UNSURE, f"may conflict: {_conflict_reason(found)}", conflicting
+        )
+    return RelationVerdict(Relation.SAME, _same_reason(found), same)
 
 
-def _least(figures: Mapping[str, float]) -> float:
+def _conflict_threshold(figures: Mapping[str, float]) -> float:
     """Return how likely a conflict has to be: of several claims, one has to show it."""
     shown = any(figures[name] for name in EVIDENCE)
-    return LIKELY if shown or not figures["clauses"] else UNSHOWN
+    return LIKELY if shown or not figures["clauses"] else UNPROVEN
 
 
-def _doubtful(found: Compared, same: float, conflicting: float) -> bool:
+def _is_doubtful(found: Comparison, same: float, conflicting: float) -> bool:
     """Whether two texts that seem the same may conflict after all."""
     most = DOUBT_LONG if found.figures["clauses"] else DOUBT
     likely = conflicting * CAUTION > same or conflicting > most
-    other = _ends_otherwise(found.figures) or bool(replaced(found.whole, POLAR))
+    other = _ends_otherwise(found.figures) or bool(find_replacements(found.whole, POLAR))
     return likely or other or _other_fillers(found.whole)
 
 
@@ -211,49 +218,49 @@ def _ends_otherwise(figures: Mapping[str, float]) -> bool:
     return bool(figures["ends_apart"]) and not other and figures["cover_least"] >= LEAST_ENDED
 
 
-def _in_one_frame(found: Compared) -> Verdict | None:
+def _judge_replacement(found: Comparison) -> RelationVerdict | None:
     """Judge two texts of one sentence in which a word was replaced; None where none was.
 
     They are never the same. Of another subject or under another condition both may be true;
     one value for another conflicts; of any other word we cannot tell.
     """
-    gaps = replaced(found.whole)
+    gaps = find_replacements(found.whole)
     if not gaps or _denies(found):
         return None
     left, right = ([word for gap in gaps for word in gap[side]] for side in (0, 1))
     words = [*left, *right]
     clauses = [*found.whole.old, *found.whole.new]
-    if any(word.condition or subject(word, clauses) for word in words):
-        return Verdict(Relation.UNRELATED, _apart(found), FRAMED)
-    if all(valued(word, clauses) for word in words):
-        return Verdict(Relation.CONFLICTING, _conflict(found), FRAMED)
-    return Verdict(Relation.UNSURE, f"may conflict: {_conflict(found)}", FRAMED)
+    if any(word.condition or is_subject(word, clauses) for word in words):
+        return RelationVerdict(Relation.UNRELATED, _difference_reason(found), FRAMED)
+    if all(is_value(word, clauses) for word in words):
+        return RelationVerdict(Relation.CONFLICTING, _conflict_reason(found), FRAMED)
+    return RelationVerdict(Relation.UNSURE, f"may conflict: {_conflict_reason(found)}", FRAMED)
 
 
 def _other_fillers(whole: Match) -> bool:
     """Whether each names something that the other does not: a host, a path, a port, a version."""
-    left = _named(whole.left, whole.measures.left)
-    right = _named(whole.right, whole.measures.right)
+    left = _has_name(whole.left, whole.measures.left)
+    right = _has_name(whole.right, whole.measures.right)
     return bool(whole.measures.unlike) or (left and right)
 
 
-def _named(words: Sequence[Word], measures: Sequence[Measure]) -> bool:
+def _has_name(words: Sequence[ClauseWord], measures: Sequence[Measure]) -> bool:
     return any(each.name for each in words) or any(each.kind not in QUANTITIES for each in measures)
 
 
-def _denies(found: Compared) -> bool:
+def _denies(found: Comparison) -> bool:
     """Whether two texts differ in more than the replaced words."""
     figures = found.figures
     names = ("net", "opposed", "unlike", "swapped", "often", "amount", "only_one")
     return any(figures[name] for name in names)
 
 
-def _labels(pair: tuple[Measure, Measure]) -> bool:
+def _are_labels(pair: tuple[Measure, Measure]) -> bool:
     """Whether two measures are the names of two things of one kind: worker 1 and worker 2."""
     return "label" in (pair[0].kind, pair[1].kind)
 
 
-def _same(found: Compared) -> str:
+def _same_reason(found: Comparison) -> str:
     measures = [(a, b) for a, b in found.whole.measures.same if a.text != b.text]
     if measures:
         old, new = measures[0]
@@ -261,23 +268,23 @@ def _same(found: Compared) -> str:
     return "says the same in other words"
 
 
-def _apart(found: Compared) -> str:
+def _difference_reason(found: Comparison) -> str:
     """Name what makes two texts two facts: another thing, another condition, or little shared."""
-    left, right = heavy(found.whole.left), heavy(found.whole.right)
+    left, right = heavy_words(found.whole.left), heavy_words(found.whole.right)
     conditions = [word for word in right if word.condition]
     if conditions:
-        return f"under another condition: {_said(conditions)}"
+        return f"under another condition: {_quote_words(conditions)}"
     if left and right:
-        return f"about something else: {_said(right)}, not {_said(left)}"
+        return f"about something else: {_quote_words(right)}, not {_quote_words(left)}"
     return "another fact about it"
 
 
-def _conflict(found: Compared) -> str:
+def _conflict_reason(found: Comparison) -> str:
     """Name the strongest thing that both cannot have."""
     unlike = found.whole.measures.unlike or found.best.measures.unlike
     if unlike:
         old, new = unlike[0]
-        return f"says {_measured(new)} where the other says {_measured(old)}"
+        return f"says {_format_measure(new)} where the other says {_format_measure(old)}"
     opposed = [pair for pair in found.whole.pairs if pair.opposed]
     if opposed:
         pair = opposed[0]
@@ -286,16 +293,16 @@ def _conflict(found: Compared) -> str:
         return "puts them in the other order"
     if found.figures["net"]:
         return "denies what the other says"
-    left, right = heavy(found.whole.left), heavy(found.whole.right)
+    left, right = heavy_words(found.whole.left), heavy_words(found.whole.right)
     if left and right:
-        return f"says {_said(right)} where the other says {_said(left)}"
+        return f"says {_quote_words(right)} where the other says {_quote_words(left)}"
     return "both cannot be true"
 
 
-def _said(words: Sequence[Word]) -> str:
-    return shortened(" ".join(word.shown for word in words[:4]), REASON_CHARS)
+def _quote_words(words: Sequence[ClauseWord]) -> str:
+    return shorten(" ".join(word.shown for word in words[:4]), REASON_CHARS)
 
 
-def _measured(measure: Measure) -> str:
+def _format_measure(measure: Measure) -> str:
     bound = {"min": "at least ", "max": "at most ", "below": "below "}.get(measure.bound, "")
-    return f"{bound}{shortened(measure.text.removeprefix('id_'), 80)}"
+    return f"{bound}{shorten(measure.text.removeprefix('id_'), 80)}"

@@ -8,7 +8,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any, Final
 
-from lamplighter.domain.relate.text import digits, stem
+from lamplighter.domain.relate.text import stem, to_digits
 
 TABLES: Final = ("phrases", "forms", "synonyms", "opposites", "scales")
 PHRASE_WORDS: Final = 10
@@ -68,15 +68,15 @@ class Lexicon:
         return self.heads.get(root, (root,))
 
 
-def extended(text: str) -> Lexicon:
+def extend_builtin(text: str) -> Lexicon:
     """Return our words with those of an operator's file.
 
     Raises ValueError, naming the line or the key, for a text that is no lexicon.
     """
-    return read(source(), text)
+    return parse_lexicon(builtin_source(), text)
 
 
-def read(*texts: str) -> Lexicon:
+def parse_lexicon(*texts: str) -> Lexicon:
     """Read lexicon files; a later one adds to the earlier ones.
 
     What it says of a phrase or of how often something is wins.
@@ -85,9 +85,9 @@ def read(*texts: str) -> Lexicon:
     lists: dict[str, set[str]] = {name: set() for name in LISTS}
     version = ""
     for text in texts:
-        found = _parsed(text)
+        found = _parse(text)
         for name in TABLES:
-            add = _ADD.get(name, lambda _, value: value)
+            add = _MERGERS.get(name, lambda _, value: value)
             for word, value in found.get(name, {}).items():
                 held = tables[name].get(word.lower())
                 tables[name][word.lower()] = value if held is None else add(held, value)
@@ -96,21 +96,21 @@ def read(*texts: str) -> Lexicon:
         version = version or str(found.get("version", ""))
     if len(texts) > 1:
         version += "+" + hashlib.sha256("\n".join(texts[1:]).encode()).hexdigest()[:8]
-    return _built(version, tables, lists)
+    return _build(version, tables, lists)
 
 
 @cache
-def built_in() -> Lexicon:
+def builtin_lexicon() -> Lexicon:
     """Return the lexicon that comes with the product."""
-    return read(source())
+    return parse_lexicon(builtin_source())
 
 
-def source() -> str:
+def builtin_source() -> str:
     """Return the text of the lexicon that comes with the product."""
     return files(__package__).joinpath("lexicon.toml").read_text(encoding="utf-8")
 
 
-def _parsed(text: str) -> dict[str, Any]:
+def _parse(text: str) -> dict[str, Any]:
     try:
         found = tomllib.loads(text)
     except RecursionError:
@@ -128,12 +128,12 @@ def _check(found: Mapping[str, Any]) -> None:
         wanted, kind = (dict, "table") if name in TABLES else (str, "text of words")
         if not isinstance(value, wanted):
             raise ValueError(f"{name} is not a {kind}")
-    for name, right in _RIGHT.items():
+    for name, right in _VALIDATORS.items():
         for word, value in found.get(name, {}).items():
             if not 1 <= len(word.split()) <= PHRASE_WORDS:
                 raise ValueError(f"{name}.{word!r} is not 1 to {PHRASE_WORDS} words")
             if not right(value):
-                raise ValueError(f"{name}.{word} is not {_WANTED[name]}")
+                raise ValueError(f"{name}.{word} is not {_EXPECTED[name]}")
 
 
 def _is_word(value: object) -> bool:
@@ -160,19 +160,19 @@ def _more_poles(held: Sequence[str], more: Sequence[str]) -> list[str]:
     return [_more_words(*ends) for ends in zip(held, more, strict=True)]
 
 
-_ADD: Final[Mapping[str, Callable[[Any, Any], Any]]] = {
+_MERGERS: Final[Mapping[str, Callable[[Any, Any], Any]]] = {
     "forms": _more_words,
     "synonyms": _more_words,
     "opposites": _more_poles,
 }
-_RIGHT: Final[Mapping[str, Callable[[object], bool]]] = {
+_VALIDATORS: Final[Mapping[str, Callable[[object], bool]]] = {
     "phrases": _is_word,
     "forms": _is_words,
     "synonyms": _is_words,
     "opposites": _are_poles,
     "scales": _is_scale,
 }
-_WANTED: Final = {
+_EXPECTED: Final = {
     "phrases": "one word",
     "forms": "a text of words",
     "synonyms": "a text of words",
@@ -181,7 +181,7 @@ _WANTED: Final = {
 }
 
 
-def _built(
+def _build(
     version: str, tables: Mapping[str, Mapping[str, Any]], lists: Mapping[str, Iterable[str]]
 ) -> Lexicon:
     forms = {
@@ -199,7 +199,7 @@ def _built(
         return frozenset(heads.get(each, (each,))[0] for each in map(root, lists[name]))
 
     phrases = {
-        tuple(root(digits(part)) for part in phrase.replace("-", " ").split()): word.lower()
+        tuple(root(to_digits(part)) for part in phrase.replace("-", " ").split()): word.lower()
         for phrase, word in tables["phrases"].items()
     }
     return Lexicon(

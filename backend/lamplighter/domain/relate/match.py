@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from typing import Final
 
-from lamplighter.domain.relate.analysis import Clause, Sense, Word
-from lamplighter.domain.relate.measures import Measures, beside
+from lamplighter.domain.relate.analysis import Clause, ClauseWord, Sense
+from lamplighter.domain.relate.measures import MeasureMatch, match_measures
 from lamplighter.domain.relate.text import stem
 
 HEAVY: Final = 0.9  # the least weight of a word that makes a fact another one
@@ -17,11 +17,11 @@ _MOST_TYPED: Final = 40
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
+class WordPair:
     """Two words of one meaning; `opposed` when they stand at its two ends."""
 
-    old: Word
-    new: Word
+    old: ClauseWord
+    new: ClauseWord
     one: Sense
     two: Sense
 
@@ -42,10 +42,10 @@ class Match:
 
     old: Sequence[Clause]
     new: Sequence[Clause]
-    pairs: list[Pair] = field(default_factory=list)
-    left: list[Word] = field(default_factory=list)
-    right: list[Word] = field(default_factory=list)
-    measures: Measures = field(default_factory=Measures)
+    pairs: list[WordPair] = field(default_factory=list)
+    left: list[ClauseWord] = field(default_factory=list)
+    right: list[ClauseWord] = field(default_factory=list)
+    measures: MeasureMatch = field(default_factory=MeasureMatch)
 
     @cached_property
     def cover(self) -> tuple[float, float]:
@@ -67,7 +67,7 @@ class Match:
         words = sum(pair.old.weight for pair in self.pairs)
         return words + len(self.measures.same) + amounts * 0.5
 
-    def _share(self, hit: Sequence[Word], rest: Sequence[Word], over: int) -> float:
+    def _share(self, hit: Sequence[ClauseWord], rest: Sequence[ClauseWord], over: int) -> float:
         said = sum(word.weight for word in hit) + len(self.measures.same)
         missed = sum(word.weight for word in rest)
         total = said + missed + 0.5 * over + 0.5 * len(self.measures.unlike)
@@ -79,7 +79,7 @@ def match(old: Sequence[Clause], new: Sequence[Clause]) -> Match:
     found = Match(
         old,
         new,
-        measures=beside(
+        measures=match_measures(
             [each for clause in old for each in clause.measures],
             [each for clause in new for each in clause.measures],
         ),
@@ -96,31 +96,31 @@ def match(old: Sequence[Clause], new: Sequence[Clause]) -> Match:
     return found
 
 
-def _counterpart(word: Word, among: Sequence[Word]) -> Pair | None:
+def _counterpart(word: ClauseWord, among: Sequence[ClauseWord]) -> WordPair | None:
     senses = word.senses
     for other in among:
         for one in senses:
             for two in other.senses:
                 if one.key == two.key:
-                    return Pair(word, other, one, two)
+                    return WordPair(word, other, one, two)
     first = word.surface[0]
     for other in among:
         named = word.name or other.name  # a slip in a name makes it the name of another thing
-        if not named and akin(word.surface, other.surface):
-            return Pair(word, other, senses[0], senses[0])
-        if not named and other.surface[0] == first and alike(word.surface, other.surface):
-            return Pair(word, other, senses[0], senses[0])
+        if not named and same_root(word.surface, other.surface):
+            return WordPair(word, other, senses[0], senses[0])
+        if not named and other.surface[0] == first and differs_by_typo(word.surface, other.surface):
+            return WordPair(word, other, senses[0], senses[0])
     return None
 
 
-def akin(one: str, two: str) -> bool:
+def same_root(one: str, two: str) -> bool:
     """Whether two words are forms of one: "rebalance" and "rebalancing"."""
     first, second = sorted((stem(one), stem(two)), key=len)
     return len(first) >= _LEAST_TYPED and second.startswith(first) and len(second) <= len(first) + 3
 
 
 @lru_cache(maxsize=50_000)
-def alike(one: str, two: str) -> bool:
+def differs_by_typo(one: str, two: str) -> bool:
     """Whether two words differ by a slip of the fingers only."""
     size = min(len(one), len(two))
     if one[0] != two[0] or not _LEAST_TYPED <= size <= _MOST_TYPED:
@@ -131,10 +131,10 @@ def alike(one: str, two: str) -> bool:
         return False  # sda1 is not sdb1
     most = 1 if size < _LONG_TYPED else 2
     # each slip brings in one letter at most: seldom is there more to count
-    return (Counter(one) - Counter(two)).total() <= most and slips(one, two) <= most
+    return (Counter(one) - Counter(two)).total() <= most and edit_distance(one, two) <= most
 
 
-def slips(one: str, two: str) -> int:
+def edit_distance(one: str, two: str) -> int:
     """Count insertions, deletions, replacements and swaps (Damerau-Levenshtein)."""
     older: list[int] = []
     before: list[int] = []

@@ -24,7 +24,7 @@ _APART: Final = (
 
 
 @dataclass(slots=True)
-class Measures:
+class MeasureMatch:
     """The measures of two texts, put beside each other."""
 
     same: list[tuple[Measure, Measure]] = field(default_factory=list)
@@ -33,20 +33,20 @@ class Measures:
     right: list[Measure] = field(default_factory=list)
 
 
-def beside(old: Iterable[Measure], new: Sequence[Measure]) -> Measures:
+def match_measures(old: Iterable[Measure], new: Sequence[Measure]) -> MeasureMatch:
     """Put each measure beside its like; "302, not 200" conflicts with a plain 200."""
-    found = Measures()
+    found = MeasureMatch()
     told = [each for each in new if not each.denied]
     denied = [each for each in new if each.denied]
     open_: list[Measure] = []
     for measure in old:
-        other = _take(told, agree, measure)
+        other = _take(told, measures_agree, measure)
         if other is None and not measure.denied:
             open_.append(measure)
         elif other is not None:
             (found.unlike if measure.denied else found.same).append((measure, other))
     for measure in open_:
-        other = _take(told, comparable, measure) or _take(denied, agree, measure)
+        other = _take(told, comparable, measure) or _take(denied, measures_agree, measure)
         if other is None:
             found.left.append(measure)
         else:
@@ -73,7 +73,7 @@ def comparable(one: Measure, two: Measure) -> bool:
     return kinds in _LIKE or kinds in _APART
 
 
-def agree(one: Measure, two: Measure) -> bool:
+def measures_agree(one: Measure, two: Measure) -> bool:
     """Whether two measures say the same: quantities within 15 %, all others exactly."""
     if one.kind != two.kind and frozenset((one.kind, two.kind)) not in _LIKE:
         return False

@@ -12,7 +12,7 @@ from lamplighter.domain.relate.analysis import LIGHT, Analysis
 VISITS: Final = 2_000
 
 
-def terms(analysis: Analysis) -> frozenset[str]:
+def lookup_terms(analysis: Analysis) -> frozenset[str]:
     """Return what to look an observation up by: its meanings, and its measures with their kinds.
 
     Words that say little count only where no other says anything.
@@ -26,7 +26,7 @@ def terms(analysis: Analysis) -> frozenset[str]:
 
 
 @dataclass(slots=True)
-class Nearest:
+class TermIndex:
     """An index in memory from terms to observations, each known by a number."""
 
     _by_term: dict[str, "array[int]"] = field(default_factory=dict)

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from lamplighter.domain.relate.analysis import LIGHT, POLAR, Clause, Measure, Sense, Word
+from lamplighter.domain.relate.analysis import LIGHT, POLAR, Clause, ClauseWord, Measure, Sense
 from lamplighter.domain.relate.lexicon import Lexicon
-from lamplighter.domain.relate.text import Item, stem, stems
+from lamplighter.domain.relate.text import TextItem, stem, stems
 
 DENIALS: Final = stems("not no never without none neither nor nothing nobody")
 OTHERWISE: Final = stems("otherwise else")
@@ -21,7 +21,7 @@ _LABELLED: Final = stems(
     " job thread task camera sensor unit site partition broker controller bank fan core gpu room"
     " floor tunnel peer group team tenant branch build stage step number id"
 )
-_UN_KEPT: Final = frozenset(
+_UN_WORDS: Final = frozenset(
     ["under", "until", "unit", "union", "unique", "unix", "unless", "undo", "unifi", "unbound"]
 )
 _BOUNDS: Final = {stem("minimum"): "min", stem("maximum"): "max", stem("below"): "below"}
@@ -35,11 +35,11 @@ PORTS: Final = range(21, 65_536)
 
 
 @dataclass(slots=True)
-class _Reading:
+class _ClauseReader:
     lexicon: Lexicon
     own: frozenset[str]
     roots: frozenset[str]
-    words: list[Word] = field(default_factory=list)
+    words: list[ClauseWord] = field(default_factory=list)
     measures: list[Measure] = field(default_factory=list)
     denials: list[int] = field(default_factory=lambda: [0, 0])
     cancels: bool = False
@@ -59,7 +59,7 @@ class _Reading:
     commas: list[int] = field(default_factory=list)
     turns: list[tuple[str, int]] = field(default_factory=list)
 
-    def take(self, item: Item, *, last: bool) -> None:
+    def take(self, item: TextItem, *, last: bool) -> None:
         """Take in the next item."""
         self.place += 1
         self.phrase = item.said
@@ -67,7 +67,7 @@ class _Reading:
             self.commas.append(self.place)
             self.condition = False
         elif item.kind == "name" and self.labels():
-            self.measure(Item("label", item.text))
+            self.measure(TextItem("label", item.text))
         elif item.kind in ("word", "name"):
             self.word(item.text, name=item.kind == "name", last=last)
         else:
@@ -131,7 +131,7 @@ class _Reading:
         weight = POLAR if polar else LIGHT if light else 1.0
         end = 0 if self.condition else self.end(root, meanings) * (-1 if flipped else 1)
         at = self.place
-        word = Word(senses, text, weight, at, self.condition, name, self.phrase, end)
+        word = ClauseWord(senses, text, weight, at, self.condition, name, self.phrase, end)
         if not self.condition:
             word = replace(word, cures=meanings[0] in _CURES, ceases=root in _CEASES)
         self.words.append(word)
@@ -161,11 +161,11 @@ class _Reading:
         lexicon = self.lexicon
         rest = text[3:] if text.startswith("non") else text[2:] if text.startswith("un") else ""
         known = meanings != (stem(text),) or meanings[0] in lexicon.poles
-        if len(rest) < 4 or known or text in _UN_KEPT:
+        if len(rest) < 4 or known or text in _UN_WORDS:
             return meanings, False
         return lexicon.meanings(lexicon.root(rest)), True
 
-    def measure(self, item: Item) -> None:
+    def measure(self, item: TextItem) -> None:
         kind = self.numbered(item) if item.kind == "number" else item.kind
         if item.low == 1 and self.only and not self.amount:
             self.amount = "some"  # just one
@@ -180,7 +180,7 @@ class _Reading:
         near = before is not None and before.place == self.place - 1
         return bool(near and before and stem(before.surface) in _LABELLED)
 
-    def numbered(self, item: Item) -> str:
+    def numbered(self, item: TextItem) -> str:
         """Say what a bare number is: a port, a status, the name of one of several, a count."""
         if self.labels():
             return "label"
@@ -229,11 +229,11 @@ class _Reading:
         return one - two, two - one
 
 
-def read_clause(row: Sequence[Item], lexicon: Lexicon, own: frozenset[str]) -> Clause:
+def read_clause(row: Sequence[TextItem], lexicon: Lexicon, own: frozenset[str]) -> Clause:
     """Read a clause; `own` are stems that say nothing here."""
     found = [lexicon.root(item.text) for item in row if item.kind == "word"]
     roots = frozenset(each for root in found for each in (root, *lexicon.meanings(root)))
-    reading = _Reading(lexicon, own, roots)
+    reading = _ClauseReader(lexicon, own, roots)
     for at, item in enumerate(row):
         reading.take(item, last=at == len(row) - 1)
     first, then = reading.order()

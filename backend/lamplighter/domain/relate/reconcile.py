@@ -6,19 +6,19 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Final
 
-from lamplighter.domain.memory.memory import Candidate, Memory, MemoryId, contradicted, reinforced
+from lamplighter.domain.memory.memory import Candidate, Memory, MemoryId, contradict, reinforce
 from lamplighter.domain.memory.review import ReviewKind
-from lamplighter.domain.relate import Relation, Verdict
+from lamplighter.domain.relate import Relation, RelationVerdict
 
-Relate = Callable[[Memory], Verdict]
-OWN: Final = "the session that learned it says it again"
-ONCE: Final = "this session has reinforced it already"
+Relate = Callable[[Memory], RelationVerdict]
+OWN_MEMORY: Final = "the session that learned it says it again"
+ALREADY_REINFORCED: Final = "this session has reinforced it already"
 ECHO: Final = "it was told to this session, which repeats it word for word without looking"
 REFUSED: Final = "a person decided against it"
-TOLD: Final = "it was told to this session, which says it word for word"
+IN_PROMPT: Final = "it was told to this session, which says it word for word"
 
 
-class Outcome(StrEnum):
+class ReconcileOutcome(StrEnum):
     """What became of a candidate."""
 
     LEARNED = "learned"
@@ -26,7 +26,7 @@ class Outcome(StrEnum):
     UNCHANGED = "unchanged"
 
 
-class Echo(StrEnum):
+class EchoPolicy(StrEnum):
     """What a word-for-word repeat of a line that was told to the same session is worth."""
 
     COUNT = "count"
@@ -34,7 +34,7 @@ class Echo(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Standing:
+class CandidateHistory:
     """What the candidate's session has done so far, and what people decided.
 
     `up` and `down` are the memories it has moved; `told` those that were told to
@@ -47,12 +47,12 @@ class Standing:
     down: Collection[MemoryId] = ()
     told: Collection[MemoryId] = ()
     looked: bool = True
-    echo: Echo = Echo.COUNT
+    echo: EchoPolicy = EchoPolicy.COUNT
     settled: Collection[frozenset[MemoryId]] = ()
     refused: Collection[MemoryId] = ()
 
 
-NOTHING_DONE: Final = Standing()
+NO_HISTORY: Final = CandidateHistory()
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +78,7 @@ class Decision:
     what an operator reads in the history.
     """
 
-    outcome: Outcome
+    outcome: ReconcileOutcome
     target: Memory | None = None
     effects: tuple[Effect, ...] = ()
     revives: MemoryId | None = None
@@ -91,7 +91,7 @@ def reconcile(
     relate: Relate,
     *,
     now: datetime,
-    standing: Standing = NOTHING_DONE,
+    standing: CandidateHistory = NO_HISTORY,
 ) -> Decision:
     """Decide what becomes of a candidate (SPEC-0015, Memory Reinforcement, Contradiction).
 
@@ -103,56 +103,62 @@ def reconcile(
     session are not weighed against each other.
     """
     verdicts = [(memory, relate(memory)) for memory in held]
-    refused = _refused(verdicts, standing)
+    refused = _find_refused(verdicts, standing)
     if refused is not None:
-        return Decision(Outcome.UNCHANGED, refused, reason=REFUSED)
+        return Decision(ReconcileOutcome.UNCHANGED, refused, reason=REFUSED)
     active = [(memory, verdict) for memory, verdict in verdicts if memory.active]
     same = [each for each in active if each[1].relation is Relation.SAME]
-    best = max(same, key=_standing, default=None)
+    best = max(same, key=_rank, default=None)
     effects = tuple(
         _effect(memory, verdict, standing)
         for memory, verdict in active
         if verdict.relation in (Relation.CONFLICTING, Relation.UNSURE)
-        and not _own(candidate, memory)
+        and not _is_own_memory(candidate, memory)
         and not (best and frozenset((best[0].id, memory.id)) in standing.settled)
     )
     if best is None:
         twins = [each.id for each, verdict in verdicts if _is_twin(each, verdict)]
-        return _learned(max(twins, default=None), effects)
+        return _learn(max(twins, default=None), effects)
     memory, verdict = best
-    held_back = _held_back(candidate, memory, verdict, standing)
+    held_back = _no_reinforcement_reason(candidate, memory, verdict, standing)
     if held_back:
-        return Decision(Outcome.UNCHANGED, memory, effects, reason=held_back)
-    reason = TOLD if _echoes(memory, verdict, standing) else verdict.reason
-    return Decision(Outcome.REINFORCED, reinforced(memory, now=now), effects, reason=reason)
+        return Decision(ReconcileOutcome.UNCHANGED, memory, effects, reason=held_back)
+    reason = IN_PROMPT if _is_echo(memory, verdict, standing) else verdict.reason
+    return Decision(ReconcileOutcome.REINFORCED, reinforce(memory, now=now), effects, reason=reason)
 
 
-def _effect(memory: Memory, verdict: Verdict, standing: Standing) -> Effect:
+def _effect(memory: Memory, verdict: RelationVerdict, standing: CandidateHistory) -> Effect:
     if verdict.relation is Relation.UNSURE:
         return Effect(memory, memory, ReviewKind.POSSIBLE, verdict.reason)
-    after = memory if memory.id in standing.down else contradicted(memory)
+    after = memory if memory.id in standing.down else contradict(memory)
     return Effect(memory, after, ReviewKind.CONFLICT, verdict.reason)
 
 
-def _held_back(
-    candidate: Candidate, best: Memory, verdict: Verdict, standing: Standing
+def _no_reinforcement_reason(
+    candidate: Candidate, best: Memory, verdict: RelationVerdict, standing: CandidateHistory
 ) -> str | None:
     """Say why a memory that is said again is not reinforced; None when it is."""
-    if _own(candidate, best):
-        return OWN
+    if _is_own_memory(candidate, best):
+        return OWN_MEMORY
     if best.id in standing.up:
-        return ONCE
-    if _echoes(best, verdict, standing) and standing.echo is Echo.IGNORE and not standing.looked:
+        return ALREADY_REINFORCED
+    if (
+        _is_echo(best, verdict, standing)
+        and standing.echo is EchoPolicy.IGNORE
+        and not standing.looked
+    ):
         return ECHO
     return None
 
 
-def _own(candidate: Candidate, memory: Memory) -> bool:
+def _is_own_memory(candidate: Candidate, memory: Memory) -> bool:
     """Whether the session that speaks is the one that a memory was learned from."""
     return candidate.session_id is not None and memory.session_id == candidate.session_id
 
 
-def _refused(verdicts: Sequence[tuple[Memory, Verdict]], standing: Standing) -> Memory | None:
+def _find_refused(
+    verdicts: Sequence[tuple[Memory, RelationVerdict]], standing: CandidateHistory
+) -> Memory | None:
     twins = [memory for memory, verdict in verdicts if verdict.word_for_word]
     if any(each.active for each in twins):
         return None
@@ -160,23 +166,23 @@ def _refused(verdicts: Sequence[tuple[Memory, Verdict]], standing: Standing) -> 
     return max(against, key=lambda each: each.id, default=None)
 
 
-def _echoes(memory: Memory, verdict: Verdict, standing: Standing) -> bool:
+def _is_echo(memory: Memory, verdict: RelationVerdict, standing: CandidateHistory) -> bool:
     return memory.id in standing.told and verdict.word_for_word
 
 
-def _is_twin(memory: Memory, verdict: Verdict) -> bool:
+def _is_twin(memory: Memory, verdict: RelationVerdict) -> bool:
     return not memory.active and verdict.word_for_word
 
 
-def _learned(twin: MemoryId | None, effects: tuple[Effect, ...]) -> Decision:
+def _learn(twin: MemoryId | None, effects: tuple[Effect, ...]) -> Decision:
     reason = (
         "not known before"
         if twin is None
         else f"says again what memory {twin} held before it turned inactive"
     )
-    return Decision(Outcome.LEARNED, effects=effects, revives=twin, reason=reason)
+    return Decision(ReconcileOutcome.LEARNED, effects=effects, revives=twin, reason=reason)
 
 
-def _standing(each: tuple[Memory, Verdict]) -> tuple[float, float, int]:
+def _rank(each: tuple[Memory, RelationVerdict]) -> tuple[float, float, int]:
     memory, verdict = each
     return verdict.p, memory.confidence, -memory.id

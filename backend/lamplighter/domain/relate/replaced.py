@@ -2,14 +2,14 @@
 
 from collections.abc import Mapping, Sequence
 
-from lamplighter.domain.relate.analysis import Clause, Word
+from lamplighter.domain.relate.analysis import Clause, ClauseWord
 from lamplighter.domain.relate.match import HEAVY, Match
 
-Gap = tuple[list[Word], list[Word]]
+Gap = tuple[list[ClauseWord], list[ClauseWord]]
 """The words that stand in one place of the sentence, in the old and in the new text."""
 
 
-def replaced(m: Match, least: float = HEAVY) -> list[Gap]:
+def find_replacements(m: Match, least: float = HEAVY) -> list[Gap]:
     """Return what one sentence says where the other says something else.
 
     Empty unless the words they share stand in the same order, and each word of weight that
@@ -29,10 +29,10 @@ def replaced(m: Match, least: float = HEAVY) -> list[Gap]:
 
 def _gaps(
     clauses: Sequence[Clause], shared: Mapping[int, int], least: float
-) -> tuple[list[int], list[list[Word]]]:
+) -> tuple[list[int], list[list[ClauseWord]]]:
     """Return the shared words in order, and the weighty words between them."""
     order: list[int] = []
-    gaps: list[list[Word]] = [[]]
+    gaps: list[list[ClauseWord]] = [[]]
     for word in (word for clause in clauses for word in clause.words):
         at = shared.get(id(word))
         if at is not None:
@@ -43,7 +43,7 @@ def _gaps(
     return order, gaps
 
 
-def subject(word: Word, clauses: Sequence[Clause]) -> bool:
+def is_subject(word: ClauseWord, clauses: Sequence[Clause]) -> bool:
     """Whether a word names the subject of a claim: it comes before the verb.
 
     Where the verb is not known, it is the word that a claim begins with: a verb that a claim
@@ -58,7 +58,7 @@ def subject(word: Word, clauses: Sequence[Clause]) -> bool:
     return False
 
 
-def valued(word: Word, clauses: Sequence[Clause]) -> bool:
+def is_value(word: ClauseWord, clauses: Sequence[Clause]) -> bool:
     """Whether a word is the one value that its claim's subject can have."""
     return any(
         clause.single

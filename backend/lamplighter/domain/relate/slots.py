@@ -55,7 +55,7 @@ _LONGEST: Final = 80
 
 
 @dataclass(frozen=True, slots=True)
-class Slot:
+class AttributeSlot:
     """One value of one attribute of a subject; subject and value as stems."""
 
     kind: str
@@ -64,19 +64,21 @@ class Slot:
     shown: str
 
 
-def slots(text: str) -> Iterator[Slot]:
+def find_slots(text: str) -> Iterator[AttributeSlot]:
     """Return the slots that the clauses of a folded, lower-case text fill."""
     for part in _BREAK.split(text):
         clause = _ARTICLES.sub("", part.strip())
         if 0 < len(clause) <= _LONGEST and not _OPEN.search(clause):
-            yield from _filled(clause)
+            yield from _match_slots(clause)
 
 
-def _filled(clause: str) -> Iterator[Slot]:
+def _match_slots(clause: str) -> Iterator[AttributeSlot]:
     for kind, sentence in _SENTENCES:
         found = sentence.fullmatch(clause)
         if found is not None:
-            yield Slot(kind, _stems(found["subject"]), _stems(found["value"]), found["value"])
+            yield AttributeSlot(
+                kind, _stems(found["subject"]), _stems(found["value"]), found["value"]
+            )
             return
 
 
@@ -84,7 +86,9 @@ def _stems(words: str) -> frozenset[str]:
     return frozenset(stem(word) for word in words.split() if word not in _JOINTS)
 
 
-def differing(old: tuple[Slot, ...], new: tuple[Slot, ...]) -> tuple[Slot, Slot] | None:
+def differing_slots(
+    old: tuple[AttributeSlot, ...], new: tuple[AttributeSlot, ...]
+) -> tuple[AttributeSlot, AttributeSlot] | None:
     """Return two slots of one kind and subject that hold other values."""
     pairs = ((one, two) for one in old for two in new if one.kind == two.kind)
     for one, two in pairs:
@@ -94,7 +98,9 @@ def differing(old: tuple[Slot, ...], new: tuple[Slot, ...]) -> tuple[Slot, Slot]
     return None
 
 
-def agreeing(old: tuple[Slot, ...], new: tuple[Slot, ...]) -> Slot | None:
+def agreeing_slot(
+    old: tuple[AttributeSlot, ...], new: tuple[AttributeSlot, ...]
+) -> AttributeSlot | None:
     """Return the slot that both fill with the same value."""
     pairs = ((one, two) for one in old for two in new if one.kind == two.kind)
     return next(

@@ -181,7 +181,7 @@ _ITEM: Final = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
+class TextItem:
     """One piece of a sentence: what it is, its words, and what it measures where it does."""
 
     kind: str
@@ -191,28 +191,28 @@ class Item:
     said: str = ""  # the words that a phrase stood in
 
 
-def items(text: str) -> list[Item]:
+def split_items(text: str) -> list[TextItem]:
     """Read the beginning of a text piece by piece; nothing in it can make this fail."""
-    plain = _LETTER.sub(r"id_\1", _folded(text)).lower()
+    plain = _LETTER.sub(r"id_\1", _fold(text)).lower()
     for pattern, words in _CONTRACTIONS:
         plain = pattern.sub(words, plain)
     plain = _NUMBER_WORD.sub(lambda found: _WORDED[found[0]], plain)
     for pattern, words in _SPELLED:
         plain = pattern.sub(words, plain)
-    return [_item(found) for found in _ITEM.finditer(plain)]
+    return [_build_item(found) for found in _ITEM.finditer(plain)]
 
 
-def folded(text: str) -> str:
+def fold_text(text: str) -> str:
     """Return the beginning of a text in lower case, with one kind of quotes and dashes."""
-    return _folded(text).lower()
+    return _fold(text).lower()
 
 
-def _folded(text: str) -> str:
+def _fold(text: str) -> str:
     # cut again: one character may stand for eighteen
     return unicodedata.normalize("NFKC", text[:READ_CHARS])[:READ_CHARS].translate(_FOLD)
 
 
-def digits(word: str) -> str:
+def to_digits(word: str) -> str:
     """Return a number word in digits, and any other word as it is."""
     return _WORDED.get(word, word)
 
@@ -228,49 +228,49 @@ def stems(words: str) -> frozenset[str]:
     return frozenset(map(stem, words.split()))
 
 
-def _item(found: re.Match[str]) -> Item:
+def _build_item(found: re.Match[str]) -> TextItem:
     text = found[0].strip()
     if found["weekday"] is not None:
-        low, high = _days(text)
-        return Item("weekday", text, low, high)
+        low, high = _day_range(text)
+        return TextItem("weekday", text, low, high)
     for name in ("path", "address", "version", "name", "word", "stop", "ordinal"):
         if found[name] is not None:
-            return Item(name, _named(name, text))
+            return TextItem(name, _normalize_name(name, text))
     if found["clock"] is not None:
         at = _clock(text)
-        return Item("clock", text, at, at)
-    return _measured(found, text)
+        return TextItem("clock", text, at, at)
+    return _build_measure(found, text)
 
 
-def _named(kind: str, text: str) -> str:
+def _normalize_name(kind: str, text: str) -> str:
     """Return a name without what does not make it another one."""
     if kind == "path":
         return text.rstrip("/") or "/"
     return text.lstrip("v") if kind == "version" else text
 
 
-def _measured(found: re.Match[str], text: str) -> Item:
+def _build_measure(found: re.Match[str], text: str) -> TextItem:
     if found["every"] is not None:
         at = _amount(found["every_n"] or "1") * SECONDS.get(found["every_unit"], 1.0)
-        return Item("period", text, at, at)
+        return TextItem("period", text, at, at)
     if found["split"] is not None:
         at = SECONDS.get(found["split_unit"], 1.0) / max(1.0, _amount(found["split_n"]))
-        return Item("period", text, at, at)
+        return TextItem("period", text, at, at)
     if found["percent"] is not None:
         at = _amount(text.rstrip("% "))
-        return Item("percent", text, at, at)
+        return TextItem("percent", text, at, at)
     if found["range"] is not None:
         kind, factor = _unit(found["range_unit"])
-        return Item(kind, text, _amount(found["low"]) * factor, _amount(found["high"]) * factor)
+        return TextItem(kind, text, _amount(found["low"]) * factor, _amount(found["high"]) * factor)
     if found["quantity"] is not None:
         kind, factor = _unit(found["unit"])
         at = _amount(found["n"]) * factor
-        return Item(kind, text, at, at)
+        return TextItem(kind, text, at, at)
     at = _amount(text)
-    return Item("number", text, at, at)
+    return TextItem("number", text, at, at)
 
 
-def _days(text: str) -> tuple[float, float]:
+def _day_range(text: str) -> tuple[float, float]:
     """Return the first and the last day that is meant, from 1 for Monday to 7 for Sunday."""
     if text.startswith("weekend"):
         return 6.0, 7.0

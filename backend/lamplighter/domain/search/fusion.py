@@ -17,7 +17,7 @@ NOTHING: Final[Mapping[int, float]] = {}
 
 
 @dataclass(frozen=True, slots=True)
-class Fused:
+class FusedScore:
     """One memory's score in [0, 1], and what words and meaning are of it."""
 
     id: int
@@ -30,14 +30,14 @@ class Fused:
         return self.words + self.meaning
 
 
-def fused(
+def fuse_scores(
     words: Mapping[int, float],
     meaning: Mapping[int, float],
     *,
     full: float = 0.0,
     weight: float = WEIGHT,
     read: Mapping[int, float] = NOTHING,
-) -> list[Fused]:
+) -> list[FusedScore]:
     """Return memories by both scores, best first; more is better in each.
 
     `full` is what a memory with all the words of the query would score. The scores of words
@@ -51,16 +51,16 @@ def fused(
     """
     weight = weight if words else 1.0
     weight = weight if meaning else 0.0
-    scale, nearest = scale_of(words, full), max(meaning.values(), default=0.0)
+    scale, nearest = full_score(words, full), max(meaning.values(), default=0.0)
     by_words = {number: score / scale for number, score in words.items()}
     by_meaning = {
         number: _with_unread(
-            _above(near, nearest), by_words.get(number, 0.0), read.get(number, 1.0)
+            _above_floor(near, nearest), by_words.get(number, 0.0), read.get(number, 1.0)
         )
         for number, near in meaning.items()
     }
     found = [
-        Fused(
+        FusedScore(
             number, (1 - weight) * by_words.get(number, 0.0), weight * by_meaning.get(number, 0.0)
         )
         for number in {**words, **meaning}
@@ -68,7 +68,7 @@ def fused(
     return sorted(found, key=lambda each: (-each.score, each.id))
 
 
-def scale_of(words: Mapping[int, float], full: float) -> float:
+def full_score(words: Mapping[int, float], full: float) -> float:
     """Return the score of words that counts as 1."""
     return max(max(words.values(), default=0.0), GOOD_PART * full) or 1.0
 
@@ -77,6 +77,6 @@ def _with_unread(meaning: float, words: float, read: float) -> float:
     return max(meaning, read * meaning + (1.0 - read) * words)
 
 
-def _above(near: float, nearest: float) -> float:
+def _above_floor(near: float, nearest: float) -> float:
     """Return how near something is as a share of the nearest, above what all texts share."""
     return max(0.0, near - FLOOR) / (nearest - FLOOR) if nearest > FLOOR else 0.0

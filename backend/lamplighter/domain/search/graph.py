@@ -16,7 +16,7 @@ ABOUT: Final = "is about"
 OF_TOPIC: Final = "holds"
 DEPENDS_ON: Final = "depends on"
 IN: Final = "has"
-SAID: Final = "brought"
+BROUGHT: Final = "brought"
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ class Graph:
     more: bool = False
 
 
-def node_of(memory: Memory) -> Node:
+def memory_node(memory: Memory) -> Node:
     """Return the node of a memory."""
     return Node(MEMORY, str(memory.id))
 
@@ -67,9 +67,9 @@ def session_node(session: Session) -> Node:
     return Node(SESSION, theirs or str(session.id))
 
 
-def edges_of(memory: Memory) -> list[Edge]:
+def memory_edges(memory: Memory) -> list[Edge]:
     """Return how a memory stands to its service and its topic."""
-    here = node_of(memory)
+    here = memory_node(memory)
     found = []
     if memory.service is not None:
         found.append(Edge(here, ABOUT, Node(SERVICE, memory.service)))

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Collection, Sequence
 from typing import Final
 
-from lamplighter.domain.search.terms import Word, is_name, is_single, words
+from lamplighter.domain.search.terms import TermSpan, is_name, is_single, term_spans
 
 PASSAGE_CHARS: Final = 400
 LEAD_CHARS: Final = 60
@@ -14,12 +14,12 @@ CUT: Final = "…"
 Span = tuple[int, int]
 
 
-def passage(text: str, looked_for: Collection[str]) -> tuple[str, tuple[Span, ...]]:
+def best_passage(text: str, looked_for: Collection[str]) -> tuple[str, tuple[Span, ...]]:
     """Return the part of a text that holds most words of a query, and where these stand."""
-    spans = spans_of(text[:READ_CHARS], looked_for)
+    spans = find_spans(text[:READ_CHARS], looked_for)
     if len(text) <= PASSAGE_CHARS:
         return text, tuple(spans)
-    start = _start(spans, text)
+    start = _passage_start(spans, text)
     end = min(len(text), start + PASSAGE_CHARS)
     before, after = CUT if start else "", CUT if end < len(text) else ""
     moved = len(before) - start
@@ -27,7 +27,7 @@ def passage(text: str, looked_for: Collection[str]) -> tuple[str, tuple[Span, ..
     return f"{before}{text[start:end]}{after}", tuple(inside)
 
 
-def excerpt(text: str, looked_for: Collection[str], chars: int) -> tuple[int, int]:
+def find_excerpt(text: str, looked_for: Collection[str], chars: int) -> tuple[int, int]:
     """Return which part of a text, of `chars` at most, holds most different words of a query.
 
     That is its beginning, unless another part holds more of them.
@@ -40,7 +40,7 @@ def excerpt(text: str, looked_for: Collection[str], chars: int) -> tuple[int, in
     held: Counter[str] = Counter()
     last = 0
     for first, (start, _, term) in enumerate(found):
-        begin = _before(text, start)
+        begin = _lead_start(text, start)
         while last < len(found) and (found[last][1] <= begin + chars or last <= first):
             held[found[last][2]] += 1
             last += 1
@@ -52,14 +52,14 @@ def excerpt(text: str, looked_for: Collection[str], chars: int) -> tuple[int, in
     return best, min(end, best + chars)
 
 
-def shown(text: str, looked_for: Collection[str], chars: int) -> str:
+def render_excerpt(text: str, looked_for: Collection[str], chars: int) -> str:
     """Return that part of a text, with an ellipsis where it was cut."""
-    start, end = excerpt(text, looked_for, chars)
+    start, end = find_excerpt(text, looked_for, chars)
     before, after = CUT if start else "", CUT if end < len(text) else ""
     return f"{before}{text[start + len(before) : end - len(after)]}{after}"
 
 
-def spans_of(text: str, looked_for: Collection[str]) -> list[Span]:
+def find_spans(text: str, looked_for: Collection[str]) -> list[Span]:
     """Return where the words of a query stand in a text; what touches is one span."""
     merged: list[Span] = []
     for start, end in sorted({(start, end) for start, end, _ in _matches(text, looked_for)}):
@@ -75,25 +75,25 @@ def _matches(text: str, looked_for: Collection[str]) -> list[tuple[int, int, str
     starts = tuple(each for each in wanted if is_single(each))
     return [
         (each.start, each.end, each.term)
-        for each in words(text)
-        if _is_wanted(each, wanted, starts)
+        for each in term_spans(text)
+        if _is_match(each, wanted, starts)
     ]
 
 
-def _before(text: str, start: int) -> int:
+def _lead_start(text: str, start: int) -> int:
     """Return where to begin so that some words lead to what stands at `start`."""
     ahead = max(0, start - LEAD_CHARS)
     gap = text.find(" ", ahead, start) if ahead else -1
     return ahead if gap < 0 else gap + 1
 
 
-def _is_wanted(word: Word, wanted: frozenset[str], starts: tuple[str, ...]) -> bool:
+def _is_match(word: TermSpan, wanted: frozenset[str], starts: tuple[str, ...]) -> bool:
     if word.term in wanted:
         return True
     return bool(starts) and not is_name(word.term) and word.term.startswith(starts)
 
 
-def _start(spans: Sequence[Span], text: str) -> int:
+def _passage_start(spans: Sequence[Span], text: str) -> int:
     """Return where the passage begins: where most spans fit in, the first of those, at a word."""
     if not spans:
         return 0
@@ -104,4 +104,4 @@ def _start(spans: Sequence[Span], text: str) -> int:
             last += 1
         if last - first > most:
             best, most = first, last - first
-    return _before(text, spans[best][0])
+    return _lead_start(text, spans[best][0])

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
-from lamplighter.domain.errors import Invalid, Wrong
+from lamplighter.domain.errors import Invalid, InvalidField
 
 DAY: Final = timedelta(days=1)
 WEEK: Final = timedelta(days=7)
@@ -37,7 +37,7 @@ class Period:
         return at is not None and self.start <= at < self.end
 
 
-def period(text: str, *, now: datetime) -> Period | None:
+def find_period(text: str, *, now: datetime) -> Period | None:
     """Return the first time that a text names; None for none."""
     today = now.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
     found = (
@@ -56,19 +56,21 @@ Span = tuple[datetime, datetime]
 Read = Callable[[re.Match[str], datetime, datetime], Span | None]
 
 
-def _day(match: re.Match[str], today: datetime, now: datetime) -> Span:
+def _read_day(match: re.Match[str], today: datetime, now: datetime) -> Span:
     start = today if match[1].lower() == "today" else today - DAY
     return start, start + DAY
 
 
-def _last(match: re.Match[str], today: datetime, now: datetime) -> Span:
+def _read_last(match: re.Match[str], today: datetime, now: datetime) -> Span:
     this, unit = match[1].lower() == "this", match[2].lower()
     if unit == "week":
         start = today - timedelta(days=today.weekday())
         return (start, start + WEEK) if this else (start - WEEK, start)
     if unit == "month":
         start = today.replace(day=1)
-        return _month(start.year, start.month) if this else ((start - DAY).replace(day=1), start)
+        return (
+            _month_span(start.year, start.month) if this else ((start - DAY).replace(day=1), start)
+        )
     start = today.replace(month=1, day=1)
     return (
         (start, start.replace(year=start.year + 1))
@@ -77,7 +79,7 @@ def _last(match: re.Match[str], today: datetime, now: datetime) -> Span:
     )
 
 
-def _ago(match: re.Match[str], today: datetime, now: datetime) -> Span | None:
+def _read_ago(match: re.Match[str], today: datetime, now: datetime) -> Span | None:
     """Read `3 days ago` as that day, give or take as much as its unit leaves open."""
     size = UNITS[match[2].lower()]
     if int(match[1]) > _MOST or size * int(match[1]) > now - datetime(1970, 1, 1, tzinfo=UTC):
@@ -86,25 +88,25 @@ def _ago(match: re.Match[str], today: datetime, now: datetime) -> Span | None:
     return at - size / 2, at + size / 2
 
 
-def _past(match: re.Match[str], today: datetime, now: datetime) -> Span | None:
+def _read_duration(match: re.Match[str], today: datetime, now: datetime) -> Span | None:
     size = UNITS[match[2].lower()] * int(match[1])
     within = size <= now - datetime(1970, 1, 1, tzinfo=UTC)
     return (now - size, now + DAY) if within else None
 
 
-def _weekday(match: re.Match[str], today: datetime, now: datetime) -> Span:
+def _read_weekday(match: re.Match[str], today: datetime, now: datetime) -> Span:
     back = (today.weekday() - DAYS.index(match[1].lower()) - 1) % 7 + 1
     return today - back * DAY, today - (back - 1) * DAY
 
 
-def _named_month(match: re.Match[str], today: datetime, now: datetime) -> Span | None:
+def _read_named_month(match: re.Match[str], today: datetime, now: datetime) -> Span | None:
     month = MONTHS.index(match[1].lower()) + 1
     if match[2]:
-        return _month(int(match[2]), month) if int(match[2]) in _YEARS else None
-    return _month(today.year - (month > today.month), month)
+        return _month_span(int(match[2]), month) if int(match[2]) in _YEARS else None
+    return _month_span(today.year - (month > today.month), month)
 
 
-def _date(match: re.Match[str], today: datetime, now: datetime) -> Span | None:
+def _read_date(match: re.Match[str], today: datetime, now: datetime) -> Span | None:
     try:
         start = datetime(int(match[1]), int(match[2]), int(match[3]), tzinfo=UTC)
         return start, start + DAY
@@ -112,29 +114,29 @@ def _date(match: re.Match[str], today: datetime, now: datetime) -> Span | None:
         return None
 
 
-def _year(match: re.Match[str], today: datetime, now: datetime) -> Span | None:
+def _read_year(match: re.Match[str], today: datetime, now: datetime) -> Span | None:
     year = int(match[1])
-    return (_month(year, 1)[0], _month(year, 12)[1]) if year in _YEARS else None
+    return (_month_span(year, 1)[0], _month_span(year, 12)[1]) if year in _YEARS else None
 
 
-def _month_of(match: re.Match[str], today: datetime, now: datetime) -> Span | None:
-    return _month(int(match[2]), _number(match[1])) if int(match[2]) in _YEARS else None
+def _read_month_of(match: re.Match[str], today: datetime, now: datetime) -> Span | None:
+    return _month_span(int(match[2]), _month_number(match[1])) if int(match[2]) in _YEARS else None
 
 
-def _day_first(match: re.Match[str], today: datetime, now: datetime) -> Span | None:
-    return _written(match[1], match[2], match[3], today)
+def _read_day_first(match: re.Match[str], today: datetime, now: datetime) -> Span | None:
+    return _resolve_day(match[1], match[2], match[3], today)
 
 
-def _month_first(match: re.Match[str], today: datetime, now: datetime) -> Span | None:
+def _read_month_first(match: re.Match[str], today: datetime, now: datetime) -> Span | None:
     if match[1].islower():  # who writes `may 5 of us` means no day
         return None
-    return _written(match[2], match[1], match[3], today)
+    return _resolve_day(match[2], match[1], match[3], today)
 
 
-def _written(day: str, month: str, year: str | None, today: datetime) -> Span | None:
+def _resolve_day(day: str, month: str, year: str | None, today: datetime) -> Span | None:
     """Read a day; one without a year is the last such day."""
     try:
-        start = datetime(int(year or today.year), _number(month), int(day), tzinfo=UTC)
+        start = datetime(int(year or today.year), _month_number(month), int(day), tzinfo=UTC)
         if year is None and start > today:
             start = start.replace(year=today.year - 1)
         return start, start + DAY
@@ -142,49 +144,52 @@ def _written(day: str, month: str, year: str | None, today: datetime) -> Span | 
         return None
 
 
-def _number(month: str) -> int:
+def _month_number(month: str) -> int:
     return next(at for at, name in enumerate(MONTHS, 1) if name[:3] == month[:3].lower())
 
 
-def begins_at(text: str) -> datetime | None:
+def leading_date(text: str) -> datetime | None:
     """Return the day that a text begins with, as logs and retold talks do; None for none."""
     match = _BEGINS.match(text[:_LEAD])
     if match is None or _HAS_YEAR.search(match[0]) is None:
         return None
     # with its year it is the same day whenever it is read
-    found = period(match[0], now=_ANY)
+    found = find_period(match[0], now=_ANY)
     return found.start if found is not None and found.end - found.start == DAY else None
 
 
-def _month(year: int, month: int) -> Span:
+def _month_span(year: int, month: int) -> Span:
     start = datetime(year, month, 1, tzinfo=UTC)
     return start, datetime(year + month // 12, month % 12 + 1, 1, tzinfo=UTC)
 
 
-def _form(words: str) -> re.Pattern[str]:
+def _compile_form(words: str) -> re.Pattern[str]:
     return re.compile(rf"(?<![\w-]){words}(?![\w-])", re.IGNORECASE | re.ASCII)
 
 
 _DAY_OF: Final = "([0-9]{1,2})(?:st|nd|rd|th)?"
 _UNIT: Final = "(hour|day|week|month)s?"
 _FORMS: Final[tuple[tuple[re.Pattern[str], Read], ...]] = (
-    (_form("(today|yesterday)"), _day),
-    (_form("(this|last) (week|month|year)"), _last),
-    (_form(rf"([0-9]{{1,4}}) {_UNIT} ago"), _ago),
-    (_form(rf"(?:last|past) ([0-9]{{1,3}}) {_UNIT}"), _past),
-    (_form(rf"(?:on |last )({'|'.join(DAYS)})"), _weekday),
-    (_form(rf"(?:in|since|during) ({'|'.join(MONTHS)})(?: ([0-9]{{4}}))?"), _named_month),
-    (_form("([0-9]{4})-([0-9]{2})-([0-9]{2})(?:T[0-9:.]+Z?)?"), _date),
+    (_compile_form("(today|yesterday)"), _read_day),
+    (_compile_form("(this|last) (week|month|year)"), _read_last),
+    (_compile_form(rf"([0-9]{{1,4}}) {_UNIT} ago"), _read_ago),
+    (_compile_form(rf"(?:last|past) ([0-9]{{1,3}}) {_UNIT}"), _read_duration),
+    (_compile_form(rf"(?:on |last )({'|'.join(DAYS)})"), _read_weekday),
     (
-        _form(rf"{_DAY_OF}(?: of)? {_MONTH}(?:[.,]*[ ]([0-9]{{4}}))?"),
-        _day_first,
+        _compile_form(rf"(?:in|since|during) ({'|'.join(MONTHS)})(?: ([0-9]{{4}}))?"),
+        _read_named_month,
+    ),
+    (_compile_form("([0-9]{4})-([0-9]{2})-([0-9]{2})(?:T[0-9:.]+Z?)?"), _read_date),
+    (
+        _compile_form(rf"{_DAY_OF}(?: of)? {_MONTH}(?:[.,]*[ ]([0-9]{{4}}))?"),
+        _read_day_first,
     ),
     (
-        _form(rf"{_MONTH}[.]? ([0-9]{{1,2}})(?:st|nd|rd|th)?(?:[, ]{{1,2}}([0-9]{{4}}))?"),
-        _month_first,
+        _compile_form(rf"{_MONTH}[.]? ([0-9]{{1,2}})(?:st|nd|rd|th)?(?:[, ]{{1,2}}([0-9]{{4}}))?"),
+        _read_month_first,
     ),
-    (_form(rf"{_MONTH} ([0-9]{{4}})"), _month_of),
-    (_form("(?:in|since|during) ([0-9]{4})"), _year),
+    (_compile_form(rf"{_MONTH} ([0-9]{{4}})"), _read_month_of),
+    (_compile_form("(?:in|since|during) ([0-9]{4})"), _read_year),
 )
 _LEAD: Final = 120
 _HAS_YEAR: Final = re.compile("[0-9]{4}")
@@ -206,7 +211,7 @@ _RFC_3339: Final = re.compile(
 )
 
 
-def moment(given: str | None, name: str) -> datetime | None:
+def parse_moment(given: str | None, name: str) -> datetime | None:
     """Read a moment; Invalid names the field when it is not written as RFC 3339 does."""
     if given is None:
         return None
@@ -215,12 +220,12 @@ def moment(given: str | None, name: str) -> datetime | None:
             raise ValueError
         return datetime.fromisoformat(given.upper()).astimezone(UTC)
     except (ValueError, OverflowError) as error:
-        raise Invalid(Wrong(name, "is not a time such as 2026-01-01T12:00:00Z")) from error
+        raise Invalid(InvalidField(name, "is not a time such as 2026-01-01T12:00:00Z")) from error
 
 
-def past(given: str | None, name: str, *, now: datetime) -> datetime | None:
+def parse_elapsed_moment(given: str | None, name: str, *, now: datetime) -> datetime | None:
     """Read a moment that is not in the future; else Invalid."""
-    found = moment(given, name)
+    found = parse_moment(given, name)
     if found is not None and found > now:
-        raise Invalid(Wrong(name, "is in the future"))
+        raise Invalid(InvalidField(name, "is in the future"))
     return found

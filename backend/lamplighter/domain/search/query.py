@@ -12,13 +12,13 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
-from lamplighter.domain.memory.memory import Category, Kind
-from lamplighter.domain.project import project_of
+from lamplighter.domain.memory.memory import Category, MemoryKind
+from lamplighter.domain.project import normalize_project
 from lamplighter.domain.search import scope_terms
-from lamplighter.domain.search.period import Period, period
-from lamplighter.domain.search.search import Layer, Wanted
-from lamplighter.domain.search.terms import STOP, Word, words
-from lamplighter.domain.services.service import fold
+from lamplighter.domain.search.period import Period, find_period
+from lamplighter.domain.search.search import SearchLayer, SearchRequest
+from lamplighter.domain.search.terms import STOP, TermSpan, term_spans
+from lamplighter.domain.services.service import normalize_service_name
 
 QUERY_CHARS: Final = 8_192
 TERMS: Final = 64
@@ -34,14 +34,14 @@ _KEY: Final = re.compile(r"[\w.-]+(?:/[\w.-]+)+")
 _AGO: Final = re.compile(r"([0-9]{1,4})([hdw])")
 _SIZES: Final = {"h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1)}
 _LAYERS: Final = {
-    **{f"{layer.value}{ending}": (layer,) for layer in Layer for ending in ("", "s")},
-    "memories": (Layer.MEMORY,),
-    "all": tuple(Layer),
+    **{f"{layer.value}{ending}": (layer,) for layer in SearchLayer for ending in ("", "s")},
+    "memories": (SearchLayer.MEMORY,),
+    "all": tuple(SearchLayer),
 }
 
 
 @dataclass(slots=True)
-class _Parts:
+class _QueryParts:
     """What a query was taken apart into, in its order."""
 
     texts: list[str] = field(default_factory=list)
@@ -52,14 +52,14 @@ class _Parts:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class ParsedQuery:
     """What a query asks for, in terms; `wanted` is narrowed by the filters in its words.
 
     `spelled` has each term as it was typed, `keys` are the words that may be topic keys,
     `filters` what of the query narrows, as it was typed.
     """
 
-    wanted: Wanted
+    wanted: SearchRequest
     terms: tuple[str, ...] = ()
     spelled: Mapping[str, str] = field(default_factory=dict)
     filters: tuple[str, ...] = ()
@@ -76,79 +76,85 @@ class Asked:
         return not self.terms and not self.phrases and not any(narrow)
 
 
-def asked(wanted: Wanted, *, now: datetime) -> Asked:
+def parse_query(wanted: SearchRequest, *, now: datetime) -> ParsedQuery:
     """Take a query apart; where `plain` is wanted every word is only a word."""
     text = wanted.query[:QUERY_CHARS].replace("\0", " ")
-    parts = _Parts(texts=[text])
+    parts = _QueryParts(texts=[text])
     if not wanted.plain:
-        parts, wanted = _taken_apart(text, wanted, now=now)
+        parts, wanted = _split_query(text, wanted, now=now)
     spelled: dict[str, str] = {}
-    kept = _telling(word for each in parts.texts for word in _spelling(each, spelled))
+    kept = _informative_words(word for each in parts.texts for word in _spelling(each, spelled))
     kept += [word for each in parts.exact for word in _spelling(each, spelled)]
-    phrases = [tuple(each.term for each in words(text)) for text in parts.phrases]
-    kept += [word for each in parts.phrases for word in _telling(_spelling(each, spelled))]
-    without = [tuple(each.term for each in words(text)) for text in parts.without]
+    phrases = [tuple(each.term for each in term_spans(text)) for text in parts.phrases]
+    kept += [
+        word for each in parts.phrases for word in _informative_words(_spelling(each, spelled))
+    ]
+    without = [tuple(each.term for each in term_spans(text)) for text in parts.without]
     found = list(dict.fromkeys(each.term for each in kept))[:TERMS]
-    return Asked(
+    return ParsedQuery(
         wanted=wanted,
         terms=tuple(found),
         spelled=spelled,
         filters=tuple(parts.filters),
         phrases=tuple(each[:TERMS] for each in phrases[:TERMS] if each),
         without=tuple(each[:TERMS] for each in without[:TERMS] if each) if found else (),
-        keys=_keys(parts.texts),
-        period=period(" ".join(parts.texts)[:QUERY_CHARS], now=now),
+        keys=_find_keys(parts.texts),
+        period=find_period(" ".join(parts.texts)[:QUERY_CHARS], now=now),
     )
 
 
-def sanitised(text: str) -> str:
+def sanitize_query(text: str) -> str:
     """Return a query as clients of memory services know it: `"fix" OR "auth"`."""
     bare = (re.sub(r"[^\w./-]+", "", part) for part in text.replace("\0", " ").split())
     return " OR ".join(f'"{each}"' for each in bare if each)
 
 
-def _spelling(text: str, spelled: dict[str, str]) -> Iterator[Word]:
+def _spelling(text: str, spelled: dict[str, str]) -> Iterator[TermSpan]:
     """Yield the words of a text, and keep each term as it was typed first."""
-    for word in words(text):
+    for word in term_spans(text):
         spelled.setdefault(word.term, text[word.start : word.end])
         yield word
 
 
-def _telling(found: Iterable[Word]) -> list[Word]:
+def _informative_words(found: Iterable[TermSpan]) -> list[TermSpan]:
     """Leave out what stands in every sentence, unless nothing else is said."""
     every = list(found)
     return [each for each in every if each.plain not in STOP] or every
 
 
-def _taken_apart(text: str, wanted: Wanted, *, now: datetime) -> tuple[_Parts, Wanted]:
-    parts, given = _Parts(), wanted
+def _split_query(
+    text: str, wanted: SearchRequest, *, now: datetime
+) -> tuple[_QueryParts, SearchRequest]:
+    parts, given = _QueryParts(), wanted
     for match in _PART.finditer(text):
         name, value = match["name"], match["quoted"]
         minus = match["minus"] == "-"
         if value is None and (bare := _FILTER.fullmatch(match[0])):
             name, value = bare["name"], bare["value"]
         narrow = _FILTERS.get(name.lower()) if name and value and not minus else None
-        narrowed = narrow and narrow(_Before(given, wanted, now), value[:VALUE_CHARS].strip())
+        narrowed = narrow and narrow(
+            _FilterContext(given, wanted, now), value[:VALUE_CHARS].strip()
+        )
         if narrowed:
             wanted = narrowed
             parts.filters.append(match[0])
         elif match["quoted"] is None:
-            _word(parts, match[0])
+            _add_word(parts, match[0])
         elif name:
             parts.texts.append(match[0])
         else:
-            _quoted(parts, value, minus=minus)
+            _add_phrase(parts, value, minus=minus)
     if not (parts.texts or parts.exact or parts.phrases) and parts.without:
         parts.texts, parts.without = parts.without, []
     return parts, wanted
 
 
-def _word(parts: _Parts, text: str) -> None:
-    minus = text.startswith("-") and any(words(text[1:2]))
+def _add_word(parts: _QueryParts, text: str) -> None:
+    minus = text.startswith("-") and any(term_spans(text[1:2]))
     (parts.without if minus else parts.texts).append(text[1:] if minus else text)
 
 
-def _quoted(parts: _Parts, text: str, *, minus: bool) -> None:
+def _add_phrase(parts: _QueryParts, text: str, *, minus: bool) -> None:
     if minus:
         parts.without.append(text)
     elif len(text.split()) > 1:
@@ -157,29 +163,31 @@ def _quoted(parts: _Parts, text: str, *, minus: bool) -> None:
         parts.exact.append(text)
 
 
-def _keys(texts: Iterable[str]) -> tuple[str, ...]:
+def _find_keys(texts: Iterable[str]) -> tuple[str, ...]:
     bare = (word.strip("\"'(),;:.?!") for text in texts for word in text.split())
-    found = (scope_terms.key_form(each) for each in bare if len(each) <= KEY_CHARS)
+    found = (scope_terms.normalize_key(each) for each in bare if len(each) <= KEY_CHARS)
     return tuple(dict.fromkeys(each for each in found if _KEY.fullmatch(each)))[:KEYS]
 
 
 @dataclass(frozen=True, slots=True)
-class _Before:
+class _FilterContext:
     """What was asked for outside of the query, and what of it the filters so far have left."""
 
-    given: Wanted
-    so_far: Wanted
+    given: SearchRequest
+    so_far: SearchRequest
     now: datetime
 
 
-def _service(before: _Before, value: str) -> Wanted | None:
+def _filter_service(before: _FilterContext, value: str) -> SearchRequest | None:
     held = before.given.service
-    if not value or (held is not None and fold(held) != fold(value)):
+    if not value or (
+        held is not None and normalize_service_name(held) != normalize_service_name(value)
+    ):
         return None
     return replace(before.so_far, service=value)
 
 
-def _category(before: _Before, value: str) -> Wanted | None:
+def _filter_category(before: _FilterContext, value: str) -> SearchRequest | None:
     """Narrow to a category; several that are typed are alternatives."""
     given, typed = before.given.categories, before.so_far.categories
     if value.lower() not in set(Category) or (given and value.lower() not in given):
@@ -188,32 +196,32 @@ def _category(before: _Before, value: str) -> Wanted | None:
     return replace(before.so_far, categories=(*others, Category(value.lower())))
 
 
-def _kind(before: _Before, value: str) -> Wanted | None:
+def _filter_kind(before: _FilterContext, value: str) -> SearchRequest | None:
     held = before.given.kind
-    if value.lower() not in set(Kind) or (held is not None and held != value.lower()):
+    if value.lower() not in set(MemoryKind) or (held is not None and held != value.lower()):
         return None
-    return replace(before.so_far, kind=Kind(value.lower()))
+    return replace(before.so_far, kind=MemoryKind(value.lower()))
 
 
-def _project(before: _Before, value: str) -> Wanted | None:
+def _filter_project(before: _FilterContext, value: str) -> SearchRequest | None:
     held = before.given.project
-    if not value or (held is not None and project_of(held) != project_of(value)):
+    if not value or (held is not None and normalize_project(held) != normalize_project(value)):
         return None
     return replace(before.so_far, project=value)
 
 
-def _tag(before: _Before, value: str) -> Wanted | None:
+def _filter_tag(before: _FilterContext, value: str) -> SearchRequest | None:
     wanted = before.so_far
     return replace(wanted, tags=(*wanted.tags, value)) if value else None
 
 
-def _layers(before: _Before, value: str) -> Wanted | None:
+def _filter_layers(before: _FilterContext, value: str) -> SearchRequest | None:
     """Look elsewhere: where is no wall, but what else is asked for holds there too."""
     layers = _LAYERS.get(value.lower())
     return None if layers is None else replace(before.so_far, layers=layers)
 
 
-def _since(before: _Before, value: str) -> Wanted | None:
+def _filter_time(before: _FilterContext, value: str) -> SearchRequest | None:
     ago = _AGO.fullmatch(value.lower())
     try:
         since = before.now - _SIZES[ago[2]] * int(ago[1]) if ago else datetime.fromisoformat(value)
@@ -224,13 +232,13 @@ def _since(before: _Before, value: str) -> Wanted | None:
     return replace(before.so_far, since=since if held is None else max(held, since))
 
 
-_FILTERS: Final[dict[str, Callable[[_Before, str], Wanted | None]]] = {
-    "service": _service,
-    "project": _project,
-    "tag": _tag,
-    "type": _category,
-    "category": _category,
-    "kind": _kind,
-    "in": _layers,
-    "since": _since,
+_FILTERS: Final[dict[str, Callable[[_FilterContext, str], SearchRequest | None]]] = {
+    "service": _filter_service,
+    "project": _filter_project,
+    "tag": _filter_tag,
+    "type": _filter_category,
+    "category": _filter_category,
+    "kind": _filter_kind,
+    "in": _filter_layers,
+    "since": _filter_time,
 }

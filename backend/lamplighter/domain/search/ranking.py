@@ -9,11 +9,11 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final
 
-from lamplighter.domain.search.query import Asked
-from lamplighter.domain.search.search import Reason
+from lamplighter.domain.search.query import ParsedQuery
+from lamplighter.domain.search.search import ScoreReason
 from lamplighter.domain.search.terms import is_single, terms
-from lamplighter.domain.search.utterance import called, said_at, said_by
-from lamplighter.domain.services.service import fold
+from lamplighter.domain.search.utterance import speaker_terms, utterance_date, utterance_speaker
+from lamplighter.domain.services.service import normalize_service_name
 from lamplighter.domain.sessions.session import Session
 
 K1, B = 1.2, 0.05
@@ -46,7 +46,7 @@ Fields = tuple[str, str, str, str]
 
 
 @dataclass(frozen=True, slots=True)
-class Corpus:
+class CorpusStats:
     """How much is indexed, how long its texts are on average, and how many hold each term.
 
     `parts` says how much of it is in each part of the index.
@@ -63,7 +63,7 @@ class Corpus:
         return math.log(1.0 + (self.documents - held + 0.5) / (held + 0.5))
 
 
-NOTHING: Final = Corpus(0, 0.0, {})
+NOTHING: Final = CorpusStats(0, 0.0, {})
 
 
 def size_of(fields: Fields) -> float:
@@ -73,10 +73,10 @@ def size_of(fields: Fields) -> float:
     )
 
 
-class Words:
+class QueryWeights:
     """The terms of a query with what each weighs: made once, asked of each text."""
 
-    def __init__(self, looked_for: Sequence[str], corpus: Corpus) -> None:
+    def __init__(self, looked_for: Sequence[str], corpus: CorpusStats) -> None:
         self.corpus = corpus
         self._weights = {term: corpus.weight(term) for term in looked_for}
         self._singles = tuple(term for term in self._weights if is_single(term))
@@ -89,11 +89,11 @@ class Words:
         """Return what all terms count for a text; BM25 over the weighted fields."""
         return sum(score for _, score in self._parts(fields, size))
 
-    def reasons(self, fields: Fields, size: float) -> tuple[Reason, ...]:
+    def reasons(self, fields: Fields, size: float) -> tuple[ScoreReason, ...]:
         """Return what each term counts for a text."""
         own = self._held((*fields[:AROUND_AT], ""))
         return tuple(
-            Reason(term if term in own else f"{NEXT_TO}{term}", score)
+            ScoreReason(term if term in own else f"{NEXT_TO}{term}", score)
             for term, score in self._parts(fields, size)
         )
 
@@ -123,23 +123,28 @@ class Words:
         return held
 
 
-def by_name(row: object, asked: Asked, score: float) -> list[Reason]:
+def name_reasons(row: object, asked: ParsedQuery, score: float) -> list[ScoreReason]:
     """Return what counts because the query names the service, speaker or time of a row."""
     held = set(asked.terms)
     found = [
-        Reason(f"names {name}", share * score)
+        ScoreReason(f"names {name}", share * score)
         for name, words, share in _names(row)
         if held.issuperset(words)
     ]
     wanted, own = asked.wanted, getattr(row, "service", None)
-    if wanted.general and wanted.service and own and fold(own) == fold(wanted.service):
-        found.append(Reason(f"of {own}", OF_SERVICE * score + 1.0))
-    if asked.period is not None and asked.period.holds(said_at(row) or moment_of(row)):
-        found.append(Reason(f"from {asked.period.words}", OF_PERIOD * score))
+    if (
+        wanted.general
+        and wanted.service
+        and own
+        and normalize_service_name(own) == normalize_service_name(wanted.service)
+    ):
+        found.append(ScoreReason(f"of {own}", OF_SERVICE * score + 1.0))
+    if asked.period is not None and asked.period.holds(utterance_date(row) or row_moment(row)):
+        found.append(ScoreReason(f"from {asked.period.words}", OF_PERIOD * score))
     return found
 
 
-def most(score: float, fields: Fields | None, asked: Asked) -> float:
+def max_score(score: float, fields: Fields | None, asked: ParsedQuery) -> float:
     """Return the most that `by_name` can make of a score.
 
     What only meaning found has no `fields`: words would have found its names.
@@ -153,7 +158,7 @@ def most(score: float, fields: Fields | None, asked: Asked) -> float:
     return score * (1.0 + share)
 
 
-def moment_of(row: object) -> datetime | None:
+def row_moment(row: object) -> datetime | None:
     """Return the moment that a row is of."""
     for name in ("updated_at", "ended_at", "started_at", "created_at"):
         found = getattr(row, name, None)
@@ -162,7 +167,7 @@ def moment_of(row: object) -> datetime | None:
     return None
 
 
-def total(reasons: Sequence[Reason]) -> float:
+def total_score(reasons: Sequence[ScoreReason]) -> float:
     """Return the score that some reasons add up to."""
     return math.fsum(each.score for each in reasons)
 
@@ -173,9 +178,9 @@ def _names(row: object) -> Iterator[tuple[str, list[str], float]]:
         for name in filter(None, (*(row.services or ()), row.agent)):
             yield name, terms(name), OF_SERVICE
         return
-    own, spoken = getattr(row, "service", None), said_by(row)
+    own, spoken = getattr(row, "service", None), utterance_speaker(row)
     if own:
         yield own, terms(own), OF_SERVICE
     if spoken and spoken != own:
         titled = spoken == str(getattr(row, "title", "")).strip()
-        yield spoken, terms(spoken) if titled else called(spoken), OF_SPEAKER
+        yield spoken, terms(spoken) if titled else speaker_terms(spoken), OF_SPEAKER

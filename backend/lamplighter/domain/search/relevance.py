@@ -39,7 +39,7 @@ _EVERYDAY: Final = frozenset(
 )
 
 
-def near(prompt: str, memory: Memory) -> bool:
+def is_relevant(prompt: str, memory: Memory) -> bool:
     """Whether enough of what a prompt is about is what a memory is about."""
     asked = {each: _weight(each) for each in terms(prompt) if each not in STOP | _EVERYDAY}
     said = (memory.title, memory.observation, memory.service, memory.topic_key, *memory.tags)

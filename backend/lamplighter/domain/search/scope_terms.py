@@ -4,10 +4,10 @@ import hashlib
 from collections.abc import Iterable
 from typing import Final
 
-from lamplighter.domain.memory.memory import Category, Kind, Memory
-from lamplighter.domain.project import project_of
+from lamplighter.domain.memory.memory import Category, Memory, MemoryKind
+from lamplighter.domain.project import normalize_project
 from lamplighter.domain.services.event import Event
-from lamplighter.domain.services.service import fold
+from lamplighter.domain.services.service import normalize_service_name
 from lamplighter.domain.sessions.session import Session
 
 EVERYWHERE: Final = "everywhere"
@@ -16,70 +16,70 @@ OPERATIONS: Final = "ops"
 _BYTES: Final = 6
 
 
-def of_project(name: str) -> str:
+def project_term(name: str) -> str:
     """Return the term of a project."""
-    return _marked("p", project_of(name))
+    return _prefixed_term("p", normalize_project(name))
 
 
-def of_service(name: str | None) -> str:
+def service_term(name: str | None) -> str:
     """Return the term of a service; None is what is true of all."""
-    return NO_SERVICE if name is None else _marked("s", fold(name))
+    return NO_SERVICE if name is None else _prefixed_term("s", normalize_service_name(name))
 
 
-def of_category(category: Category) -> str:
+def category_term(category: Category) -> str:
     """Return the term of a category."""
     return f"c{category.value}"
 
 
-def of_kind(kind: Kind) -> str:
+def kind_term(kind: MemoryKind) -> str:
     """Return the term of a kind."""
     return f"k{kind.value}"
 
 
-def of_tag(tag: str) -> str:
+def tag_term(tag: str) -> str:
     """Return the term of a tag."""
-    return _marked("t", tag.casefold().strip())
+    return _prefixed_term("t", tag.casefold().strip())
 
 
-def of_key(topic_key: str) -> str:
+def key_term(topic_key: str) -> str:
     """Return the term of a topic key, or of the beginning of one up to a slash."""
-    return _marked("y", key_form(topic_key))
+    return _prefixed_term("y", normalize_key(topic_key))
 
 
-def key_form(topic_key: str) -> str:
+def normalize_key(topic_key: str) -> str:
     """Return a topic key in the one form that is compared."""
     return topic_key.lower().strip("/")
 
 
-def of_memory(memory: Memory) -> list[str]:
+def memory_terms(memory: Memory) -> list[str]:
     """Return the terms of where a memory belongs."""
-    parts = key_form(memory.topic_key or "").split("/")
+    parts = normalize_key(memory.topic_key or "").split("/")
     begun = ["/".join(parts[:count]) for count in range(1, len(parts) + 1)]
     return [
         *([EVERYWHERE] if memory.scope == "global" else []),
-        of_project(memory.project),
-        of_service(memory.service),
-        of_category(memory.category),
-        of_kind(memory.kind),
-        *map(of_tag, memory.tags),
-        *map(of_key, filter(None, begun)),
+        project_term(memory.project),
+        service_term(memory.service),
+        category_term(memory.category),
+        kind_term(memory.kind),
+        *map(tag_term, memory.tags),
+        *map(key_term, filter(None, begun)),
     ]
 
 
-def of_session(session: Session) -> list[str]:
+def session_terms(session: Session) -> list[str]:
     """Return the terms of where a session belongs."""
-    return [of_project(session.project), *_services(session.services or ())]
+    return [project_term(session.project), *_service_terms(session.services or ())]
 
 
-def of_event(event: Event) -> list[str]:
+def event_terms(event: Event) -> list[str]:
     """Return the terms of where an event belongs."""
-    return [of_project(OPERATIONS), of_service(event.service)]
+    return [project_term(OPERATIONS), service_term(event.service)]
 
 
-def _services(names: Iterable[str]) -> list[str]:
-    return [of_service(name) for name in names] or [NO_SERVICE]
+def _service_terms(names: Iterable[str]) -> list[str]:
+    return [service_term(name) for name in names] or [NO_SERVICE]
 
 
-def _marked(letter: str, value: str) -> str:
+def _prefixed_term(letter: str, value: str) -> str:
     digest = hashlib.blake2b(value.encode("utf-8", "replace"), digest_size=_BYTES)
     return f"{letter}0{digest.hexdigest()}"

@@ -6,7 +6,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Final, Protocol
 
-from lamplighter.domain.memory.memory import Category, Kind, Memory
+from lamplighter.domain.memory.memory import Category, Memory, MemoryKind
 from lamplighter.domain.services.event import Event
 from lamplighter.domain.sessions.session import Session
 
@@ -16,7 +16,7 @@ PARTIAL: Final = "X-Partial"
 """The header by which the contract of AgentOps names what was not searched."""
 
 
-class Layer(StrEnum):
+class SearchLayer(StrEnum):
     """Where something is found."""
 
     MEMORY = "memory"
@@ -24,7 +24,7 @@ class Layer(StrEnum):
     EVENT = "event"
 
 
-class Method(StrEnum):
+class SearchMethod(StrEnum):
     """How something was found."""
 
     TOPIC_KEY = "topic_key"
@@ -34,7 +34,7 @@ class Method(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
+class SearchRequest:
     """What is looked for; None asks for all. Any `query` is valid.
 
     Of a `project` are its own memories and the global ones of all; with `general`, of a
@@ -44,11 +44,11 @@ class Wanted:
     """
 
     query: str
-    layers: tuple[Layer, ...] = (Layer.MEMORY, Layer.SESSION)
+    layers: tuple[SearchLayer, ...] = (SearchLayer.MEMORY, SearchLayer.SESSION)
     project: str | None = None
     service: str | None = None
     categories: tuple[Category, ...] = ()
-    kind: Kind | None = None
+    kind: MemoryKind | None = None
     tags: tuple[str, ...] = ()
     active: bool | None = True
     since: datetime | None = None
@@ -58,7 +58,7 @@ class Wanted:
 
 
 @dataclass(frozen=True, slots=True)
-class Reason:
+class ScoreReason:
     """One part of a score: what counted, and how much."""
 
     what: str
@@ -66,24 +66,24 @@ class Reason:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
+class SearchResult:
     """One thing that was found: `rank` counts from 1, more `score` is better.
 
     `spans` are where the words of the query stand in `text`, as pairs of positions.
     """
 
-    layer: Layer
+    layer: SearchLayer
     row: Memory | Session | Event
     rank: int
     score: float
-    method: Method
+    method: SearchMethod
     text: str
     spans: tuple[tuple[int, int], ...] = ()
-    reasons: tuple[Reason, ...] = ()
+    reasons: tuple[ScoreReason, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Results:
+class SearchResults:
     """What was found, best first.
 
     `missing` names what was left out: layers for which time ran out, "unindexed" where rows
@@ -92,22 +92,22 @@ class Results:
     that were searched, `filters` what of the query's words narrowed it.
     """
 
-    found: tuple[Found, ...] = ()
+    found: tuple[SearchResult, ...] = ()
     terms: tuple[str, ...] = ()
     partial: bool = False
     missing: tuple[str, ...] = ()
-    layers: tuple[Layer, ...] = ()
+    layers: tuple[SearchLayer, ...] = ()
     filters: tuple[str, ...] = ()
 
     @property
     def holds_no_word(self) -> bool:
         """Whether all of it was found by meaning alone: for nonsense too something is nearest."""
-        return bool(self.found) and all(each.method is Method.MEANING for each in self.found)
+        return bool(self.found) and all(each.method is SearchMethod.MEANING for each in self.found)
 
     @property
     def left_out(self) -> str:
         """What was not searched, for a person or an agent; empty where all was."""
-        return left_out(self.missing) if self.partial else ""
+        return partial_notice(self.missing) if self.partial else ""
 
     @property
     def memories(self) -> list[Memory]:
@@ -116,26 +116,26 @@ class Results:
 
 
 PARTS: Final = {
-    Layer.MEMORY.value: "memories",
-    Layer.SESSION.value: "session summaries",
-    Layer.EVENT.value: "events",
+    SearchLayer.MEMORY.value: "memories",
+    SearchLayer.SESSION.value: "session summaries",
+    SearchLayer.EVENT.value: "events",
     "unindexed": "rows that are not indexed yet",
     "vectors": "semantic search",
 }
 """What can be missing of a search, in words."""
 
 
-def left_out(missing: Sequence[str]) -> str:
+def partial_notice(missing: Sequence[str]) -> str:
     """Return what was not searched as a sentence."""
     names = ", ".join(PARTS.get(each, each) for each in missing)
     return f"Not searched in time: {names}. Search again to include it."
 
 
-class Near(Protocol):
+class SemanticIndex(Protocol):
     """Finds memories by what they mean; raises TimeoutError, or Unavailable when it cannot."""
 
     async def __call__(
-        self, query: str, ids: Sequence[int] | None = None, *, wanted: Wanted | None = None
+        self, query: str, ids: Sequence[int] | None = None, *, wanted: SearchRequest | None = None
     ) -> Sequence[tuple[int, float]]:
         """Return the memories nearest in meaning to a text with how near each is, nearest first.
 
@@ -145,7 +145,7 @@ class Near(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Hit:
+class RecordedHit:
     """A memory that was shown; `rank` counts from 1."""
 
     memory_id: int
@@ -153,12 +153,12 @@ class Hit:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Search:
+class RecordedSearch:
     """One search of a session."""
 
     id: int
     session_id: int | None
     tool: str
     query: str
-    hits: tuple[Hit, ...]
+    hits: tuple[RecordedHit, ...]
     at: datetime

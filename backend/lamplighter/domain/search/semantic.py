@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from typing import Final
 
-from lamplighter.domain.services.vitals import Condition, Sign
-from lamplighter.domain.text import several_lines
+from lamplighter.domain.services.vitals import VitalSign, VitalStatus
+from lamplighter.domain.text import clean_lines
 
 SIGN: Final = "vectors"
 
@@ -17,7 +17,7 @@ LENGTH_POWER: Final = 0.15
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class IndexProgress:
     """Of how many memories the meaning is kept."""
 
     kept: int
@@ -35,7 +35,7 @@ class Progress:
 
 
 @dataclass(frozen=True, slots=True)
-class Placed:
+class IndexedVector:
     """A memory whose meaning is kept: the code of its vector, and what it can be filtered by.
 
     `id` counts the vectors as they were kept.
@@ -51,9 +51,9 @@ class Placed:
     category: str
 
 
-def read(*, service: str | None, title: str, observation: str) -> str:
+def embedding_text(*, service: str | None, title: str, observation: str) -> str:
     """Return the text that stands for a memory: whose it is, its title and its words."""
-    parts = (service or "", title, several_lines(observation))
+    parts = (service or "", title, clean_lines(observation))
     return ". ".join(part.rstrip(". ") for part in parts if part) or "."
 
 
@@ -67,22 +67,26 @@ def read_share(terms: float) -> float:
     return min(1.0, READ_TERMS / max(terms, 1.0))
 
 
-def sign(found: Progress | None, *, why_not: str = "", problem: str = "") -> Sign:
+def judge_index(found: IndexProgress | None, *, why_not: str = "", problem: str = "") -> VitalSign:
     """Judge whether memories can be found by their meaning; without it words alone are searched."""
     if why_not:
-        return Sign(SIGN, Condition.OK, f"Memories are found by their words alone: {why_not}")
+        return VitalSign(
+            SIGN, VitalStatus.OK, f"Memories are found by their words alone: {why_not}"
+        )
     if problem:
         advice = "Words are searched meanwhile. Mend it and start again, or set vectors to off."
         words = f"No memory can be found by its meaning: {problem}"
-        return Sign(SIGN, Condition.WARNING, words, advice)
+        return VitalSign(SIGN, VitalStatus.WARNING, words, advice)
     if found is None:
-        return Sign(SIGN, Condition.UNKNOWN, "How far the meaning is kept cannot be told now")
+        return VitalSign(
+            SIGN, VitalStatus.UNKNOWN, "How far the meaning is kept cannot be told now"
+        )
     total = f"{found.total:,} {'memory' if found.total == 1 else 'memories'}"
     if found.whole:
         words = f"The meaning of all {total} is kept"
-        return Sign(SIGN, Condition.OK, words, figure=1.0)
+        return VitalSign(SIGN, VitalStatus.OK, words, figure=1.0)
     words = (
         f"The meaning of {found.kept:,} of {total} is kept ({found.share:.0%}); "
         "the rest follows while a web process runs"
     )
-    return Sign(SIGN, Condition.OK, words, figure=found.share)
+    return VitalSign(SIGN, VitalStatus.OK, words, figure=found.share)

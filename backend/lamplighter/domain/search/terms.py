@@ -12,10 +12,10 @@ from itertools import pairwise
 from typing import Final, NamedTuple
 
 SHORTEST, LONGEST = 3, 64
-REMEMBERED: Final = 50_000
+STEM_CACHE_SIZE: Final = 50_000
 _VOWELS: Final = frozenset("aeiou")
 
-Rules = Sequence[tuple[str, str]]
+SuffixRules = Sequence[tuple[str, str]]
 
 _DOUBLE: Final = (
     *(("ational", "ate"), ("tional", "tion"), ("enci", "ence"), ("anci", "ance")),
@@ -34,15 +34,15 @@ _LAST: Final = (
 )
 
 
-@lru_cache(REMEMBERED)
+@lru_cache(STEM_CACHE_SIZE)
 def stem(word: str) -> str:
     """Return the stem of a word in small letters; what is no English word stays as it is."""
     if not (SHORTEST <= len(word) <= LONGEST and word.isascii() and word.isalpha()):
         return word
-    word = _without_past(_without_plural(word))
+    word = _without_past_tense(_without_plural(word))
     if word.endswith("y") and _has_vowel(word[:-1]):
         word = word[:-1] + "i"
-    word = _replaced(_replaced(word, _DOUBLE), _LONG)
+    word = _replace_ending(_replace_ending(word, _DOUBLE), _LONG)
     return _without_e(_without_last(word))
 
 
@@ -52,7 +52,7 @@ def _without_plural(word: str) -> str:
     return word[:-1] if word.endswith("s") and not word.endswith("ss") else word
 
 
-def _without_past(word: str) -> str:
+def _without_past_tense(word: str) -> str:
     if word.endswith("eed") and word != "eed":
         return word[:-1] if _measure(word[:-3]) else word
     ending = next((each for each in ("ed", "ing") if word.endswith(each)), None)
@@ -61,12 +61,12 @@ def _without_past(word: str) -> str:
     word = word[: -len(ending)]
     if word.endswith(("at", "bl", "iz")):
         return word + "e"
-    if _doubled(word) and word[-1] not in "lsz":
+    if _ends_doubled(word) and word[-1] not in "lsz":
         return word[:-1]
-    return word + "e" if _measure(word) == 1 and _short(word) else word
+    return word + "e" if _measure(word) == 1 and _is_short(word) else word
 
 
-def _replaced(word: str, rules: Rules) -> str:
+def _replace_ending(word: str, rules: SuffixRules) -> str:
     """Replace the first ending that fits, where what stands before it is long enough."""
     for ending, other in rules:
         if word.endswith(ending):
@@ -88,7 +88,7 @@ def _without_e(word: str) -> str:
     if word.endswith("e"):
         before = word[:-1]
         size = _measure(before)
-        if size > 1 or (size == 1 and not _short(before)):
+        if size > 1 or (size == 1 and not _is_short(before)):
             word = before
     return word[:-1] if word.endswith("ll") and _measure(word) > 1 else word
 
@@ -112,18 +112,18 @@ def _has_vowel(word: str) -> bool:
     return not all(_consonants(word))
 
 
-def _doubled(word: str) -> bool:
+def _ends_doubled(word: str) -> bool:
     return len(word) > 1 and word[-1] == word[-2] and word[-1] not in _VOWELS
 
 
-def _short(word: str) -> bool:
+def _is_short(word: str) -> bool:
     """Whether it ends in consonant, vowel, consonant, and the last is none of w, x and y."""
     return _consonants(word)[-3:] == [True, False, True] and word[-1] not in "wxy"
 
 
 WORD_CHARS: Final = 64
 NAME_CHARS: Final = 200
-TERMS_REMEMBERED: Final = 20_000
+TERM_CACHE_SIZE: Final = 20_000
 JOINT: Final = "_"
 
 _CJK: Final = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uac00-\ud7af"
@@ -155,7 +155,7 @@ STOP: Final = frozenset(
 )
 
 
-class Word(NamedTuple):
+class TermSpan(NamedTuple):
     """A term, and where in the text it stands."""
 
     term: str
@@ -175,76 +175,78 @@ def fold(text: str) -> str:
 
 def terms(text: str) -> list[str]:
     """Return the terms of a text, in their order; a name stands in parts and whole."""
-    return [word.term for name in text.split() for word in _known(name)]
+    return [word.term for name in text.split() for word in _lookup_terms(name)]
 
 
-def words(text: str) -> Iterator[Word]:
+def term_spans(text: str) -> Iterator[TermSpan]:
     """Yield the terms of a text, each with its place in it."""
     for name in _JOINED.finditer(text):
         at = name.start()
-        for term, start, end, plain in _known(name[0]):
-            yield Word(term, at + start, at + end, plain)
+        for term, start, end, plain in _lookup_terms(name[0]):
+            yield TermSpan(term, at + start, at + end, plain)
 
 
-def _known(name: str) -> tuple[Word, ...]:
-    return _remembered(name) if len(name) <= NAME_CHARS else _of_name(name)
+def _lookup_terms(name: str) -> tuple[TermSpan, ...]:
+    return _cached_name_terms(name) if len(name) <= NAME_CHARS else _name_terms(name)
 
 
-def _of_name(name: str) -> tuple[Word, ...]:
+def _name_terms(name: str) -> tuple[TermSpan, ...]:
     """Return the terms of what stands between two spaces."""
-    found: list[Word] = []
+    found: list[TermSpan] = []
     for run in _RUN.finditer(name):
         cuts = [run.start() + hump.start() for hump in _HUMP.finditer(run[0])]
         places = [run.start(), *cuts, run.end()]
         for start, end in pairwise(places):
-            found += _of_piece(name, start, end)
+            found += _piece_terms(name, start, end)
     if not name.isascii() and _SIGN.search(name):
         found = sorted((*found, *_signs(name)), key=lambda each: each.start)
     if len(name) > NAME_CHARS:  # no name, but a text without spaces
         return tuple(found)
     whole = [_whole(found, start, end) for start, end in _wholes(name)]
-    humped = [each for each in map(_humped, whole) if each] if _HUMP.search(name) else []
+    humped = [each for each in map(_join_camel_case, whole) if each] if _HUMP.search(name) else []
     return (*found, *(each for each in whole if each), *humped)
 
 
-def _signs(name: str) -> Iterator[Word]:
+def _signs(name: str) -> Iterator[TermSpan]:
     """Yield the signs of a name, each as a term of its own."""
     for sign in _SIGN.finditer(name):
         term = f"u{ord(sign[0]):x}"
-        yield Word(term, sign.start(), sign.end(), term)
+        yield TermSpan(term, sign.start(), sign.end(), term)
 
 
-_remembered: Final = lru_cache(TERMS_REMEMBERED)(_of_name)
+_cached_name_terms: Final = lru_cache(TERM_CACHE_SIZE)(_name_terms)
 
 
-def _whole(found: list[Word], start: int, end: int) -> Word | None:
+def _whole(found: list[TermSpan], start: int, end: int) -> TermSpan | None:
     parts = [each for each in found if start <= each.start and each.end <= end]
     plain = JOINT.join(each.plain for each in parts)
     if not _LEAST_PARTS <= len(parts) <= _MOST_PARTS or _IS_CJK.search(plain):
         return None
-    return Word(plain[: 2 * WORD_CHARS], start, end, plain)
+    return TermSpan(plain[: 2 * WORD_CHARS], start, end, plain)
 
 
-def _humped(whole: Word | None) -> Word | None:
+def _join_camel_case(whole: TermSpan | None) -> TermSpan | None:
     """Return the name as it is written in one: saveItem is `saveitem` as well as `save_item`."""
     if whole is None:
         return None
     plain = whole.plain.replace(JOINT, "")[:WORD_CHARS]
-    return Word(stem(plain), whole.start, whole.end, plain)
+    return TermSpan(stem(plain), whole.start, whole.end, plain)
 
 
-def _of_piece(name: str, start: int, end: int) -> Iterator[Word]:
+def _piece_terms(name: str, start: int, end: int) -> Iterator[TermSpan]:
     piece = name[start:end]
     folded = fold(piece)
     runs = [folded] if folded.isascii() else _RUN.findall(folded)
     for run in runs:
         if not _IS_CJK.match(run):
             plain = run[:WORD_CHARS]
-            yield Word(stem(plain), start, end, plain)
+            yield TermSpan(stem(plain), start, end, plain)
         elif len(run) != len(piece):  # folding changed its length: its places are not known
-            yield from (Word(pair, start, end, pair) for pair, _, _ in _pairs(run))
+            yield from (TermSpan(pair, start, end, pair) for pair, _, _ in _pairs(run))
         else:
-            yield from (Word(pair, start + at, start + to, pair) for pair, at, to in _pairs(run))
+            yield from (
+                TermSpan(pair, start + at, start + to, pair) for pair, at, to in _pairs(run)
+            )
 
 
 def _pairs(run: str) -> Iterator[tuple[str, int, int]]:

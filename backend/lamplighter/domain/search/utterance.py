@@ -4,7 +4,7 @@ import re
 from datetime import datetime
 from typing import Final
 
-from lamplighter.domain.search.period import STAMP, begins_at
+from lamplighter.domain.search.period import STAMP, leading_date
 from lamplighter.domain.search.terms import terms
 
 _NAME: Final = r"[^\W\d][\w.-]{0,40}(?: [^\W\d][\w.-]{0,40}){0,2}"
@@ -19,7 +19,7 @@ _LEAD: Final = 300
 _CALLED: Final = re.compile(_NAME)
 
 
-def speaker(text: str) -> str | None:
+def find_speaker(text: str) -> str | None:
     """Return who speaks in a text, or what it is about, where it begins with that.
 
     `Ada: ...`, `**Ada**: ...`, `Ada (12:30): ...`, `2026-05-09 12:30 - Ada: ...`, `Ada said ...`.
@@ -28,21 +28,21 @@ def speaker(text: str) -> str | None:
     return found["name"] if found else None
 
 
-def said_by(row: object) -> str | None:
+def utterance_speaker(row: object) -> str | None:
     """Return who says what a row holds: by its words, or by a name that is all of its title."""
     title = str(getattr(row, "title", "")).strip()
     within = getattr(row, "session_id", None) is not None
     if within and title.istitle() and _CALLED.fullmatch(title):
         return title
-    return speaker(getattr(row, "observation", ""))
+    return find_speaker(getattr(row, "observation", ""))
 
 
-def said_at(row: object) -> datetime | None:
+def utterance_date(row: object) -> datetime | None:
     """Return the day that the words of a row begin with; None where they begin with none."""
-    given = (begins_at(getattr(row, name, "")) for name in ("observation", "title"))
+    given = (leading_date(getattr(row, name, "")) for name in ("observation", "title"))
     return next(filter(None, given), None)
 
 
-def called(name: str) -> list[str]:
+def speaker_terms(name: str) -> list[str]:
     """Return the terms of what somebody is called by: of several names the first will do."""
     return terms(name.split()[0] if name.istitle() else name)

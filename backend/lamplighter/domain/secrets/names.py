@@ -4,7 +4,7 @@ import re
 from functools import lru_cache
 from typing import Final
 
-_WORDS: Final = {
+_KIND_WORDS: Final = {
     "password": ("password", "passwort", "passwd", "passphrase", "passcode", "passwords", "pwd"),
     "secret": ("secret", "secrets"),
     "token": ("token", "tokens"),
@@ -69,22 +69,22 @@ def secret_kind(name: str) -> str:
     if not worded or (worded[-1] in _HARMLESS_ENDS and worded[-2:] != ["secret", "id"]):
         return ""
     for at, part in enumerate(worded):
-        kind = _kind(part, worded[at - 1] if at else "", last=at == len(worded) - 1)
+        kind = _part_kind(part, worded[at - 1] if at else "", last=at == len(worded) - 1)
         if kind:
             return kind
     return ""
 
 
-def _kind(part: str, before: str, *, last: bool) -> str:
+def _part_kind(part: str, before: str, *, last: bool) -> str:
     if part in ("key", "keys") and before in _KEYS:
         return "key"
     if part in _WHOLE:
         return _WHOLE[part] if last or part not in _LAST_ONLY else ""
-    return next((kind for kind, words in _WORDS.items() if part.endswith(words)), "")
+    return next((kind for kind, words in _KIND_WORDS.items() if part.endswith(words)), "")
 
 
 def _alternatives(*, without: str = "") -> str:
-    words = [word for kind, each in _WORDS.items() if kind != without for word in each]
+    words = [word for kind, each in _KIND_WORDS.items() if kind != without for word in each]
     return "|".join(
         (
             *sorted({*words, *_WHOLE}, key=len, reverse=True),

@@ -11,7 +11,7 @@ SELECTIVE: Final = 4
 """A prefix with this many literal characters is rare enough in ordinary text, or with one
 fewer where many others follow."""
 
-MANY: Final = 8
+LONG_REPEAT: Final = 8
 
 LONGEST_COUNT: Final = 8
 WIDEST_RANGE: Final = 20
@@ -32,7 +32,7 @@ class Prefix(NamedTuple):
     lead_length: int = 0
 
 
-def prefix(pattern: str) -> Prefix:
+def find_prefix(pattern: str) -> Prefix:
     """Return what matches in all that `pattern` matches, up to its first long part.
 
     Classes at the beginning are the lead: to count characters from each word on is what takes
@@ -40,14 +40,14 @@ def prefix(pattern: str) -> Prefix:
     """
     found = _LEAD.match(pattern)
     if not found:
-        return Prefix(_shortened(pattern))
+        return Prefix(_shorten_lead(pattern))
     length = sum(int(each[1] or 1) for each in _LEAD_PART.finditer(found[0]))
     if length < 3:
-        return Prefix(_shortened(pattern))
-    return Prefix(_shortened(pattern[found.end() :]), found[0], length)
+        return Prefix(_shorten_lead(pattern))
+    return Prefix(_shorten_lead(pattern[found.end() :]), found[0], length)
 
 
-def _shortened(pattern: str) -> str:
+def _shorten_lead(pattern: str) -> str:
     at = literals = 0
     group = ""
     while at < len(pattern):
@@ -59,7 +59,7 @@ def _shortened(pattern: str) -> str:
         end = at + 1 if pattern[at] == ")" else _end_of_part(pattern, at)
         part, count = pattern[at:end], _COUNT.match(pattern, end)
         low = min(LONGEST_COUNT, _least(count)) if part[0] != "(" else 0
-        if literals >= SELECTIVE - (low >= MANY) and _is_long(part, count):
+        if literals >= SELECTIVE - (low >= LONG_REPEAT) and _is_long(part, count):
             return pattern[:at] + (f"{part}{{{low}}}" if low else "") + group
         group = "" if part == ")" else group
         literals += _literals(part) if _least(count) else 0

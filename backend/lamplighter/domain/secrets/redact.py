@@ -14,9 +14,9 @@ from typing import Final
 from urllib.parse import quote
 
 from lamplighter.domain.secrets.names import secret_kind
-from lamplighter.domain.secrets.scan import secrets_in
+from lamplighter.domain.secrets.scan import find_secrets
 from lamplighter.domain.secrets.values import is_path
-from lamplighter.domain.text import several_lines
+from lamplighter.domain.text import clean_lines
 
 MIN_SECRET_CHARS: Final = 8
 _NO_LINE_END: Final = re.compile(rb"[^\r\n]")
@@ -36,7 +36,7 @@ class Redactor:
         data = text.encode("utf-8", "surrogatepass")
         kept: list[bytes] = []
         at = 0
-        for start, end, kind in secrets_in(data):
+        for start, end, kind in find_secrets(data):
             kept += [data[at:start], f"[REDACTED:{kind}]".encode()]
             at = end
         return b"".join([*kept, data[at:]]).decode("utf-8", "surrogatepass") if at else text
@@ -46,7 +46,7 @@ class Redactor:
 
         What cannot be seen may part a secret: text of two bytes a character has a NUL in each.
         """
-        return self(several_lines(self(text)))
+        return self(clean_lines(self(text)))
 
     def masked(self, data: bytes) -> bytes:
         """Mask secrets in raw lines with as many stars: every offset and line end stays true."""
@@ -63,7 +63,7 @@ class Redactor:
         return self(line.decode("utf-8", "surrogateescape")).encode("utf-8", "surrogateescape")
 
     def _spans(self, line: bytes) -> list[tuple[int, int]]:
-        spans = [(start, end) for start, end, _ in secrets_in(line)]
+        spans = [(start, end) for start, end, _ in find_secrets(line)]
         for each in self.known:
             secret = each.encode("utf-8", "surrogateescape")
             at = line.find(secret)
@@ -73,17 +73,17 @@ class Redactor:
         return spans
 
 
-def redactor(environ: Iterable[tuple[str, str]]) -> Redactor:
+def build_redactor(environ: Iterable[tuple[str, str]]) -> Redactor:
     """Know the secrets of an environment by their names, in every way they may be written."""
     known: dict[str, str] = {}
     for name, value in environ:
         if len(value) >= MIN_SECRET_CHARS and secret_kind(name) and not _is_path(value):
-            for how, written in _ways(value):
+            for how, written in _spellings(value):
                 known.setdefault(written, f"{name}{how}")
     return Redactor(known)
 
 
-def _ways(secret: str) -> list[tuple[str, str]]:
+def _spellings(secret: str) -> list[tuple[str, str]]:
     encoded = base64.b64encode(secret.encode("utf-8", "surrogateescape")).decode()
     return [
         ("", secret),

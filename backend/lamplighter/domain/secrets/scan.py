@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple
 import re2
 
 from lamplighter.domain.secrets.names import ANY_WORD, COUNTED, UNCOUNTED, secret_kind
-from lamplighter.domain.secrets.prefixes import Prefix, prefix
+from lamplighter.domain.secrets.prefixes import Prefix, find_prefix
 from lamplighter.domain.secrets.shapes import SHAPES
 from lamplighter.domain.secrets.values import (
     has_signs,
@@ -23,7 +23,7 @@ from lamplighter.domain.secrets.values import (
 
 _NAME_CHARS: Final = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-"
 _LONGEST: Final = 16_384
-MEMORY: Final = 12 << 20
+MAX_MEMORY_BYTES: Final = 12 << 20
 """What RE2 may take for a pattern and its states: when they are full, it begins anew."""
 _QUOTES: Final = r"(?:\\{0,7}[\"']){0,1}"
 _VALUE_KEY: Final = (
@@ -63,13 +63,13 @@ class Secret(NamedTuple):
     kind: str
 
 
-def secrets_in(data: bytes) -> Iterator[Secret]:
+def find_secrets(data: bytes) -> Iterator[Secret]:
     """Yield the secrets of a text by their names and shapes, in order, none within another."""
-    data = _blanked(data)
-    find = _scan().search
+    data = _blank_escapes(data)
+    find = _scan_pattern().search
     at = after = 0
     while found := find(data, at):
-        secret, at = _look(data, found.start(), after)
+        secret, at = _inspect(data, found.start(), after)
         if secret:
             while at < len(data) and data[at] & 0xC0 == 0x80:  # never within a character
                 at += 1
@@ -77,7 +77,7 @@ def secrets_in(data: bytes) -> Iterator[Secret]:
             yield secret._replace(end=at)
 
 
-def _blanked(data: bytes) -> bytes:
+def _blank_escapes(data: bytes) -> bytes:
     """Return the text with white space for each escaped line end and color, of the same length.
 
     A word begins behind these: their last letter would hide that.
@@ -92,16 +92,16 @@ def _blanked(data: bytes) -> bytes:
     return data
 
 
-Found = tuple[Secret | None, int]
+ScanResult = tuple[Secret | None, int]
 """A secret, or None, and where the search continues."""
 
 
-def _masked(data: bytes, start: int, _after: int) -> Found | None:
+def _scan_mark(data: bytes, start: int, _after: int) -> ScanResult | None:
     found = _MARK_FORM.match(data, start)
     return found and (None, found.end())
 
 
-def _named(data: bytes, start: int, _after: int) -> Found | None:
+def _scan_name(data: bytes, start: int, _after: int) -> ScanResult | None:
     found = _NAMED_FORM.match(data, start)
     if not found:
         return None
@@ -124,7 +124,7 @@ def _is_assigned(data: bytes, found: "re.Match[bytes]", name: str, end: int) -> 
     return not is_prose(data, begin, end) and not (name in _BARE and is_reference(data[begin:end]))
 
 
-def _option(data: bytes, start: int, _after: int) -> Found | None:
+def _scan_option(data: bytes, start: int, _after: int) -> ScanResult | None:
     found = _OPTION_FORM.match(data, start)
     if not found:
         return None
@@ -136,7 +136,7 @@ def _option(data: bytes, start: int, _after: int) -> Found | None:
     return Secret(begin, end, kind), end
 
 
-def _shaped(data: bytes, start: int, after: int) -> Found:
+def _scan_shape(data: bytes, start: int, after: int) -> ScanResult:
     for index in sorted(_prefix_set().Match(data[start : start + _LONGEST]) or ()):
         kind, pattern = SHAPES[index][0], _shape(index)
         group = min(1, pattern.groups)
@@ -166,19 +166,19 @@ def _is_beside(data: bytes, begin: int, end: int, kind: str) -> bool:
     return kind != "password" or has_signs(data, begin, end)
 
 
-def _look(data: bytes, start: int, after: int) -> Found:
+def _inspect(data: bytes, start: int, after: int) -> ScanResult:
     """Look closer at what the scan found: a mark of ours, a name with its value, a shape."""
     go_on = start + 1
     for form in _FORMS.get(data[start], _OTHERS):
         secret, at = form(data, start, after) or (None, start)
         go_on = max(go_on, at)
-        if secret or (form is _masked and at > start):
+        if secret or (form is _scan_mark and at > start):
             return secret, at
     return None, go_on
 
 
-_OTHERS: Final = (_named, _shaped)
-_FORMS: Final = {ord("["): (_masked, _shaped), ord("-"): (_option, _shaped)}
+_OTHERS: Final = (_scan_name, _scan_shape)
+_FORMS: Final = {ord("["): (_scan_mark, _scan_shape), ord("-"): (_scan_option, _scan_shape)}
 """What may begin with a character."""
 
 
@@ -187,12 +187,12 @@ def _options(*, capture: bool) -> Any:
     options.encoding = re2.Options.Encoding.LATIN1
     options.log_errors = False
     options.never_capture = not capture
-    options.max_mem = MEMORY
+    options.max_mem = MAX_MEMORY_BYTES
     return options
 
 
 @cache
-def _scan() -> Any:
+def _scan_pattern() -> Any:
     """Return the pattern of all that may be a secret."""
     shapes = (f"(?:{each.pattern})" for each in _prefixes())
     every = "|".join((_MARK, _OPTION, _NAMED, _COUNTED, *shapes))
@@ -211,7 +211,7 @@ def _prefix_set() -> Any:
 
 @cache
 def _prefixes() -> tuple[Prefix, ...]:
-    return tuple(prefix(pattern) for _, pattern in SHAPES)
+    return tuple(find_prefix(pattern) for _, pattern in SHAPES)
 
 
 @cache

@@ -11,13 +11,13 @@ RETRIES: Final = 2
 DNS_PORT: Final = 53
 EXPIRES_SECONDS: Final = 14 * 24 * 60 * 60.0
 
-Method = Literal["GET", "HEAD", "OPTIONS", "POST"]
-METHODS: Final[tuple[Method, ...]] = ("GET", "HEAD", "OPTIONS", "POST")
+HttpMethod = Literal["GET", "HEAD", "OPTIONS", "POST"]
+METHODS: Final[tuple[HttpMethod, ...]] = ("GET", "HEAD", "OPTIONS", "POST")
 
-Record = Literal["A", "AAAA"]
-RECORDS: Final[tuple[Record, ...]] = ("A", "AAAA")
+DnsRecord = Literal["A", "AAAA"]
+RECORDS: Final[tuple[DnsRecord, ...]] = ("A", "AAAA")
 
-_UNSEEN: Final = re.compile(r"[\s\x00-\x1f\x7f]")
+_INVISIBLE: Final = re.compile(r"[\s\x00-\x1f\x7f]")
 # the address of cloud metadata that is not link-local
 _METADATA: Final = ipaddress.ip_address("fd00:ec2::254")
 
@@ -33,7 +33,7 @@ class HttpCheck:
 
     name: str
     url: str = field(repr=False)
-    method: Method = "GET"
+    method: HttpMethod = "GET"
     statuses: tuple[range, ...] | None = None
     body: str | None = None
     latency_ms: int | None = None
@@ -60,7 +60,7 @@ class HttpCheck:
     @property
     def expected(self) -> str:
         """Return the statuses that are healthy, in words."""
-        return spans(self.statuses or (range(200, 400),))
+        return format_ranges(self.statuses or (range(200, 400),))
 
     def accepts(self, status: int) -> bool:
         """Say whether a healthy service answers with this status."""
@@ -83,7 +83,7 @@ class TcpCheck:
     @property
     def target(self) -> str:
         """Return where it connects to."""
-        return address(self.host, self.port)
+        return format_address(self.host, self.port)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,7 +97,7 @@ class DnsCheck:
     name: str
     host: str
     addresses: tuple[str, ...] = ()
-    record: Record | None = None
+    record: DnsRecord | None = None
     server: str | None = None
     server_port: int = DNS_PORT
     latency_ms: int | None = None
@@ -109,7 +109,7 @@ class DnsCheck:
     @property
     def target(self) -> str:
         """Return the name, and whom it asks when that is not the system."""
-        asked = f" at {address(self.server, self.server_port)}" if self.server else ""
+        asked = f" at {format_address(self.server, self.server_port)}" if self.server else ""
         return f"{self.host}{asked}"
 
 
@@ -136,7 +136,7 @@ class TlsCheck:
     @property
     def target(self) -> str:
         """Return where it connects to."""
-        return address(self.host, self.port)
+        return format_address(self.host, self.port)
 
     @property
     def asked_name(self) -> str:
@@ -169,7 +169,7 @@ class ProcessCheck:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Room:
+class DiskSpace:
     """How much of a disk: a percentage, or so many bytes."""
 
     percent: float | None = None
@@ -182,8 +182,8 @@ class DiskCheck:
 
     name: str
     path: str
-    free: Room = Room(percent=5.0)
-    warn: Room = Room(percent=10.0)
+    free: DiskSpace = DiskSpace(percent=5.0)
+    warn: DiskSpace = DiskSpace(percent=10.0)
     timeout: float = TIMEOUT_SECONDS
     retries: int = RETRIES
 
@@ -217,7 +217,7 @@ class CommandCheck:
     @property
     def expected(self) -> str:
         """Return the exit codes that are healthy, in words."""
-        return spans(self.exits)
+        return format_ranges(self.exits)
 
 
 Check = HttpCheck | TcpCheck | DnsCheck | TlsCheck | ProcessCheck | DiskCheck | CommandCheck
@@ -232,12 +232,12 @@ CHECKS: Final[tuple[type[Check], ...]] = (
 )
 
 
-def address(host: str, port: int) -> str:
+def format_address(host: str, port: int) -> str:
     """Return host and port as one writes them."""
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
-def spans(ranges: tuple[range, ...]) -> str:
+def format_ranges(ranges: tuple[range, ...]) -> str:
     """Return ranges of numbers as one writes them."""
     return " or ".join(
         str(span.start) if len(span) == 1 else f"{span.start}-{span.stop - 1}" for span in ranges
@@ -251,7 +251,7 @@ def url_problem(url: str) -> str | None:
         host, port = parts.hostname, parts.port
     except ValueError:
         return "this is not a URL"
-    if _UNSEEN.search(url):
+    if _INVISIBLE.search(url):
         return "a URL has no spaces or control characters"
     if parts.scheme not in ("http", "https"):
         return "a URL begins with http:// or https://"
@@ -260,7 +260,7 @@ def url_problem(url: str) -> str | None:
     return "a port is between 1 and 65535" if port == 0 else None
 
 
-def out_of_bounds(ip: str) -> str | None:
+def address_problem(ip: str) -> str | None:
     """Say why no check may connect to this address; None when it may.
 
     A service could otherwise send us, by its name or a redirect, to what only

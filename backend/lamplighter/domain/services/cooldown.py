@@ -7,8 +7,8 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Final
 
-from lamplighter.domain.services.service import ActionKind, fold
-from lamplighter.domain.text import clock
+from lamplighter.domain.services.service import ActionKind, normalize_service_name
+from lamplighter.domain.text import format_time
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ ATTEMPTS: Final = 2
 """A first attempt that is known to fail is repeated at once: the pair is one use."""
 
 
-SEEN_TWICE: Final = 2
+MIN_OCCURRENCES: Final = 2
 _FIRST: Final = r"first (?:re)?(?:start|deploy(?:ment)?|attempt|try)\b"
 _FAILS: Final = (
     r"(?:fails?|crash(?:es)?|hangs?|times? out|does not (?:work|help|come up)"
@@ -47,7 +47,7 @@ _FIRST_FAILS: Final = re.compile(
 )
 
 
-class Outcome(StrEnum):
+class UseOutcome(StrEnum):
     """What became of a use; `refused`, `unneeded` and `would` (in a dry run) used nothing.
 
     An action that ran is a success once the checks that failed before it pass; until
@@ -64,17 +64,17 @@ class Outcome(StrEnum):
     UNNEEDED = "unneeded"
 
 
-SPENT: Final = (
-    Outcome.RESERVED,
-    Outcome.SUCCESS,
-    Outcome.UNCONFIRMED,
-    Outcome.FAILURE,
-    Outcome.ABANDONED,
+SPENDING_OUTCOMES: Final = (
+    UseOutcome.RESERVED,
+    UseOutcome.SUCCESS,
+    UseOutcome.UNCONFIRMED,
+    UseOutcome.FAILURE,
+    UseOutcome.ABANDONED,
 )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Use:
+class CooldownUse:
     """One use of a kind of action on a service, reserved before it ran.
 
     `name` is the declared action, empty where a session acted by itself and
@@ -85,7 +85,7 @@ class Use:
     id: int
     service: str
     action: ActionKind
-    outcome: Outcome
+    outcome: UseOutcome
     created_at: datetime
     name: str = ""
     text: str = ""
@@ -102,11 +102,11 @@ class Use:
     @property
     def spent(self) -> bool:
         """Whether it used a slot that nobody has given back; one nobody settled counts too."""
-        return self.outcome in SPENT and self.cleared_at is None
+        return self.outcome in SPENDING_OUTCOMES and self.cleared_at is None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Standing:
+class CooldownStatus:
     """How much of a cooldown is used now; `frees_at` tells when a slot is free again."""
 
     service: str
@@ -123,11 +123,16 @@ class Standing:
 
     def of(self, service: str, action: ActionKind) -> bool:
         """Whether it tells of this cooldown, and by the limit that holds."""
-        same = fold(self.service) == fold(service) and self.action is action
+        same = (
+            normalize_service_name(self.service) == normalize_service_name(service)
+            and self.action is action
+        )
         return same and self.limit == LIMITS[action]
 
 
-def standing(service: str, action: ActionKind, uses: Iterable[Use], *, now: datetime) -> Standing:
+def cooldown_status(
+    service: str, action: ActionKind, uses: Iterable[CooldownUse], *, now: datetime
+) -> CooldownStatus:
     """Count the uses of a service's cooldown that lie in its window.
 
     A use from the future counts: a clock that was set back gives no slot free.
@@ -138,7 +143,7 @@ def standing(service: str, action: ActionKind, uses: Iterable[Use], *, now: date
     frees_at = None
     if len(counted) >= limit.uses:
         frees_at = counted[len(counted) - limit.uses] + limit.window
-    return Standing(
+    return CooldownStatus(
         service=service,
         action=action,
         used=len(counted),
@@ -148,45 +153,45 @@ def standing(service: str, action: ActionKind, uses: Iterable[Use], *, now: date
     )
 
 
-def refusal(found: Standing, *, now: datetime) -> str:
+def cooldown_refusal(found: CooldownStatus, *, now: datetime) -> str:
     """Say why one more use is not allowed."""
     hours = found.limit.window // timedelta(hours=1)
     words = f"{found.used} of {found.limit.uses} in {hours} h are used"
-    return f"{words}; free again at {clock(found.frees_at, now)}" if found.frees_at else words
+    return f"{words}; free again at {format_time(found.frees_at, now)}" if found.frees_at else words
 
 
-def in_words(found: Standing, *, now: datetime) -> str:
+def describe_slots(found: CooldownStatus, *, now: datetime) -> str:
     """Say how many slots are left, as a session is told."""
     left = max(0, found.limit.uses - found.used)
     words = f"{left} of {found.limit.uses} {found.action} slots left"
-    return f"{words}, the next at {clock(found.frees_at, now)}" if found.frees_at else words
+    return f"{words}, the next at {format_time(found.frees_at, now)}" if found.frees_at else words
 
 
-def fails_first(uses: Sequence[Use]) -> bool:
+def first_attempt_fails(uses: Sequence[CooldownUse]) -> bool:
     """Whether the last two times a failed attempt was followed by one that helped.
 
     `uses` come newest first.
     """
-    settled = [use for use in uses if use.outcome in (Outcome.SUCCESS, Outcome.FAILURE)]
+    settled = [use for use in uses if use.outcome in (UseOutcome.SUCCESS, UseOutcome.FAILURE)]
     seen: list[bool] = []
-    while settled and len(seen) < SEEN_TWICE:
+    while settled and len(seen) < MIN_OCCURRENCES:
         use = settled.pop(0)
-        helped = use.outcome is Outcome.SUCCESS
+        helped = use.outcome is UseOutcome.SUCCESS
         if helped and use.attempts < ATTEMPTS and settled:
             helped = _led_to(settled[0], use)
             settled = settled[1:] if helped else settled
         elif use.attempts < ATTEMPTS:
             helped = False
         seen.append(helped)
-    return seen == [True] * SEEN_TWICE
+    return seen == [True] * MIN_OCCURRENCES
 
 
-def _led_to(before: Use, after: Use) -> bool:
+def _led_to(before: CooldownUse, after: CooldownUse) -> bool:
     """Whether a failure was soon followed by what helped: months later it tells nothing."""
     soon = after.created_at - before.created_at <= LIMITS[after.action].window
-    return before.outcome is Outcome.FAILURE and soon
+    return before.outcome is UseOutcome.FAILURE and soon
 
 
-def says_first_fails(observation: str) -> bool:
+def claims_first_fails(observation: str) -> bool:
     """Whether a memory says that a first attempt fails."""
     return bool(_FIRST_FAILS.search(observation))

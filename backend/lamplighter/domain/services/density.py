@@ -21,7 +21,7 @@ WIDTHS: Final = (
 
 
 @dataclass(frozen=True, slots=True)
-class Axis:
+class TimeAxis:
     """Stretches of one width, in seconds, that hold a range of time between them."""
 
     start: datetime
@@ -44,7 +44,7 @@ class Axis:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Count:
+class EventCount:
     """How many events of a level there were in one unit of time."""
 
     at: datetime
@@ -52,7 +52,7 @@ class Count:
     count: int
 
 
-def axis(since: datetime, until: datetime, *, most: int) -> Axis:
+def choose_axis(since: datetime, until: datetime, *, most: int) -> TimeAxis:
     """Return the narrowest stretches of which at most `most`, two or more, hold a range of time."""
     longest = WIDTHS[-1]
     span = (until - since).total_seconds()
@@ -62,11 +62,11 @@ def axis(since: datetime, until: datetime, *, most: int) -> Axis:
         last = int(-(-(until - MONDAY).total_seconds() // seconds))
         if last - first <= most:
             start = MONDAY + timedelta(seconds=first * seconds)
-            return Axis(start, seconds, max(1, last - first))
+            return TimeAxis(start, seconds, max(1, last - first))
     raise ValueError("no width is wide enough")  # one that is longer than the range holds it in two
 
 
-def spread(counts: Iterable[Count], along: Axis) -> Sequence[dict[Level, int]]:
+def count_by_level(counts: Iterable[EventCount], along: TimeAxis) -> Sequence[dict[Level, int]]:
     """Return how many events of each level there were in each stretch."""
     found = [dict.fromkeys(Level, 0) for _ in range(along.count)]
     for each in counts:

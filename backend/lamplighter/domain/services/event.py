@@ -35,7 +35,7 @@ class Event:
     version: int = 1
 
 
-def level_of(word: str) -> Level:
+def parse_level(word: str) -> Level:
     """Fold an agent's word for a level into one of the three; an unknown word is info.
 
     >>> level_of("ERR"), level_of("degraded"), level_of("health-check-success")

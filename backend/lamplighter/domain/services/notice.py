@@ -8,7 +8,7 @@ from typing import Final
 
 from lamplighter.domain.services.event import Level
 
-SAME_FOR: Final = timedelta(hours=1)
+DEDUPLICATE_FOR: Final = timedelta(hours=1)
 """How long the same words of an event are not told again."""
 
 SETTLE: Final = timedelta(seconds=3)
@@ -17,16 +17,16 @@ SETTLE: Final = timedelta(seconds=3)
 GAP: Final = timedelta(minutes=1)
 """How far messages of events alone lie apart, whatever happens."""
 
-GIVEN_UP_AFTER: Final = timedelta(days=1)
+ABANDON_AFTER: Final = timedelta(days=1)
 FIRST_PAUSE: Final = timedelta(seconds=15)
 LONGEST_PAUSE: Final = timedelta(hours=1)
-SHOWN: Final = 20
+LISTED_NOTICES: Final = 20
 MAX_TITLE_CHARS: Final = 300
 MAX_BODY_CHARS: Final = 4_000
 _ORDER: Final = (Level.INFO, Level.WARNING, Level.CRITICAL)
 
 
-class Kind(StrEnum):
+class NoticeKind(StrEnum):
     """What a notice tells of."""
 
     EVENT = "event"
@@ -49,7 +49,7 @@ class Notice:
     """One notice as it is kept; `problem` says why it was not taken the last time."""
 
     id: int
-    kind: Kind
+    kind: NoticeKind
     level: Level
     title: str
     body: str
@@ -66,11 +66,11 @@ class Notice:
     @property
     def urgent(self) -> bool:
         """Whether it waits for no other."""
-        return self.kind is not Kind.EVENT
+        return self.kind is not NoticeKind.EVENT
 
 
 @dataclass(frozen=True, slots=True)
-class Telling:
+class NoticePolicy:
     """What people are told of: events from a level on, at once or gathered for a while."""
 
     level: Level = Level.CRITICAL
@@ -80,27 +80,27 @@ class Telling:
         """Whether an event of this level is told."""
         return _ORDER.index(level) >= _ORDER.index(self.level)
 
-    def due(self, kind: Kind, *, now: datetime) -> datetime:
+    def due(self, kind: NoticeKind, *, now: datetime) -> datetime:
         """Return when a notice is to go out."""
-        return now if kind is not Kind.EVENT else now + (self.gather or SETTLE)
+        return now if kind is not NoticeKind.EVENT else now + (self.gather or SETTLE)
 
 
-def again_after(attempts: int) -> timedelta:
+def retry_delay(attempts: int) -> timedelta:
     """Return how long to wait after so many attempts that were not taken."""
     pause: timedelta = FIRST_PAUSE * (1 << min(max(0, attempts - 1), 12))
     return min(LONGEST_PAUSE, pause)
 
 
-def message(found: Sequence[Notice], *, url: str = "") -> tuple[str, str]:
+def compose_message(found: Sequence[Notice], *, url: str = "") -> tuple[str, str]:
     """Return one message, its title and its text, that tells of all of these notices."""
     worst = max(found, key=lambda each: (each.urgent, _ORDER.index(each.level), -each.id))
     foot = [f"\n{url}"] if url else []
     if len(found) == 1:
         return f"Lamplighter: {worst.title}", "\n".join([worst.body or worst.title, *foot])
     listed = sorted(found, key=lambda each: (not each.urgent, -_ORDER.index(each.level), each.id))
-    lines = [line for each in listed[:SHOWN] for line in _lines(each)]
-    if len(listed) > SHOWN:
-        lines.append(f"and {len(listed) - SHOWN:,} more")
+    lines = [line for each in listed[:LISTED_NOTICES] for line in _lines(each)]
+    if len(listed) > LISTED_NOTICES:
+        lines.append(f"and {len(listed) - LISTED_NOTICES:,} more")
     title = f"Lamplighter: {worst.title} (and {len(found) - 1:,} more)"
     return title, "\n".join([*lines, *foot])
 
@@ -108,5 +108,5 @@ def message(found: Sequence[Notice], *, url: str = "") -> tuple[str, str]:
 def _lines(each: Notice) -> list[str]:
     """Return a notice as lines of a list; what waits for a person is told in full."""
     where = f"{each.service}: " if each.service else ""
-    full = each.body.split("\n") if each.kind is Kind.APPROVAL and each.body else []
+    full = each.body.split("\n") if each.kind is NoticeKind.APPROVAL and each.body else []
     return [f"- {each.level.upper()} {where}{each.title}", *(f"  {line}" for line in full)]

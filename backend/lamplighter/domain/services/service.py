@@ -25,20 +25,20 @@ LISTED: Final = 5
 _GAPS: Final = re.compile(r"[\s_]+")
 
 
-def fold(name: str) -> str:
+def normalize_service_name(name: str) -> str:
     """Return the form of a service's name that is compared: case and gaps do not matter."""
     return _GAPS.sub("-", name.strip().casefold())
 
 
-def undeclared(name: str, declared: Sequence[str]) -> str:
+def undeclared_error(name: str, declared: Sequence[str]) -> str:
     """Return the error for a name that no declared service has, with the nearest name.
 
     Empty for a declared name, and where nothing is declared that it could be compared with.
     """
-    names = {fold(each): each for each in declared}
-    if not names or fold(name) in (GENERAL, *names):
+    names = {normalize_service_name(each): each for each in declared}
+    if not names or normalize_service_name(name) in (GENERAL, *names):
         return ""
-    near = get_close_matches(fold(name), names, n=1)
+    near = get_close_matches(normalize_service_name(name), names, n=1)
     if near:
         return f"{name} is not a declared service; did you mean {names[near[0]]}?"
     more = f" and {len(names) - LISTED} more" if len(names) > LISTED else ""
@@ -54,7 +54,7 @@ class ActionKind(StrEnum):
     REDEPLOYMENT = "redeployment"
 
 
-class Approve(StrEnum):
+class ApprovalPolicy(StrEnum):
     """Whether a person is asked before an action.
 
     Each time; until one yes was given to exactly this command; or not at all.
@@ -80,7 +80,7 @@ class Action:
     directory: str | None = None
     timeout: float = ACTION_SECONDS
     wait: float = WAIT_SECONDS
-    approve: Approve | None = None
+    approve: ApprovalPolicy | None = None
     repairs: tuple[str, ...] = (NO_ANSWER,)
 
 
@@ -93,9 +93,9 @@ class Service:
     checks: tuple[Check, ...] = ()
     depends_on: tuple[str, ...] = ()
     actions: tuple[Action, ...] = ()
-    approve: Approve = Approve.NEVER
+    approve: ApprovalPolicy = ApprovalPolicy.NEVER
 
-    def approval_of(self, action: Action) -> Approve:
+    def approval_of(self, action: Action) -> ApprovalPolicy:
         """Return the rule of approval that holds for one of its actions."""
         return self.approve if action.approve is None else action.approve
 
@@ -120,8 +120,10 @@ class Services:
 
     def find(self, name: str) -> Service | None:
         """Return the service of this name, in whatever spelling."""
-        folded = fold(name)
-        return next((item for item in self.items if fold(item.name) == folded), None)
+        folded = normalize_service_name(name)
+        return next(
+            (item for item in self.items if normalize_service_name(item.name) == folded), None
+        )
 
     def with_needs(self, some: Iterable[Service]) -> list[Service]:
         """Return some services and all that they depend on, by whatever way."""

@@ -8,8 +8,8 @@ from math import ceil
 from typing import Final
 
 from lamplighter.domain.memory.memory import GENERAL, Memory, Trust
-from lamplighter.domain.services.service import fold
-from lamplighter.domain.sessions.markers import defused
+from lamplighter.domain.services.service import normalize_service_name
+from lamplighter.domain.sessions.markers import escape_markers
 from lamplighter.domain.text import one_line
 
 CHARS_PER_TOKEN: Final = 4
@@ -47,7 +47,7 @@ class Placement:
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class MemoryBlock:
     """The memory block, byte for byte, with the reason for each memory in or out.
 
     `total` is how many memories there are to choose among.
@@ -59,13 +59,13 @@ class Block:
     total: int = field(default=0, compare=False)
 
 
-def tokens(text: str) -> int:
+def estimate_tokens(text: str) -> int:
     """Estimate a text's tokens: a quarter of its characters, rounded up (SPEC-0015)."""
     return ceil(len(text) / CHARS_PER_TOKEN)
 
 
 @dataclass(slots=True)
-class Packing:
+class BlockPacker:
     """Fills a block with memories as they are offered, best first (SPEC-0015, Token Budget).
 
     `total` is how many there are in all; the services of the `focus` are printed first. The
@@ -84,12 +84,12 @@ class Packing:
     @property
     def room(self) -> int:
         """How many characters an observation that still fits has at most; below 1 none does."""
-        header = len(_header(len(self._chosen) + 1, self.total, self._body))
+        header = len(_render_header(len(self._chosen) + 1, self.total, self._body))
         return self.budget * CHARS_PER_TOKEN - header - self._body - _LEAST_AROUND
 
     def offer(self, memory: Memory) -> None:
         """Take a memory if the block with it stays within the budget."""
-        line = bullet(memory)
+        line = render_bullet(memory)
         rank, left = len(self._chosen) + len(self._left_out), self._left
         body = self._with(memory, line)
         if self._fits(body):
@@ -101,7 +101,7 @@ class Packing:
 
     def fits(self, memory: Memory) -> bool:
         """Whether the block with a memory, were it offered now, stays within the budget."""
-        return self._fits(self._with(memory, bullet(memory)))
+        return self._fits(self._with(memory, render_bullet(memory)))
 
     @property
     def why_out(self) -> str:
@@ -110,32 +110,34 @@ class Packing:
             return TURNED_OFF
         return TOO_LONG if self.room > 0 else NO_ROOM
 
-    def block(self) -> Block:
+    def block(self) -> MemoryBlock:
         """Render what was taken."""
         if not self._chosen:
-            return Block(placements=tuple(self._left_out), total=self.total)
-        ordered = _grouped(self._chosen, frozenset(map(fold, self.focus)))
-        text = _header(len(ordered), self.total, self._body) + _body(ordered)
+            return MemoryBlock(placements=tuple(self._left_out), total=self.total)
+        ordered = _group_by_service(
+            self._chosen, frozenset(map(normalize_service_name, self.focus))
+        )
+        text = _render_header(len(ordered), self.total, self._body) + _render_body(ordered)
         placed = [replace(each, position=position) for position, each in enumerate(ordered)]
-        return Block(text, tokens(text), (*placed, *self._left_out), self.total)
+        return MemoryBlock(text, estimate_tokens(text), (*placed, *self._left_out), self.total)
 
     @property
     def _left(self) -> int:
         if not self._chosen:
             return self.budget
-        return self.budget - _tokens(len(self._chosen), self.total, self._body)
+        return self.budget - _block_tokens(len(self._chosen), self.total, self._body)
 
     def _with(self, memory: Memory, line: str) -> int:
         """Return how many characters follow the header with the line of one more memory."""
-        heading = 0 if memory.service in self._services else len(_heading(memory.service))
+        heading = 0 if memory.service in self._services else len(_render_heading(memory.service))
         return self._body + heading + len(line) + 1
 
     def _fits(self, body: int) -> bool:
-        return _tokens(len(self._chosen) + 1, self.total, body) <= self.budget
+        return _block_tokens(len(self._chosen) + 1, self.total, body) <= self.budget
 
 
 @dataclass(frozen=True, slots=True)
-class Lines:
+class ServiceLines:
     """The lines of a service: how many, and how long their texts and categories are at most.
 
     `doubtful` is how many are unverified.
@@ -151,29 +153,29 @@ class Lines:
         """How many characters they have at most, with their heading."""
         least = len(f"{BULLET}]  (confidence: 0.55)\n")
         return (
-            len(_heading(self.service))
+            len(_render_heading(self.service))
             + self.chars
             + self.count * least
             + (self.doubtful * len(DOUBT))
         )
 
 
-def budget_for(ahead: Sequence[Lines], memory: Memory, total: int) -> int:
+def required_budget(ahead: Sequence[ServiceLines], memory: Memory, total: int) -> int:
     """Return a budget that has room for a memory and for all that is chosen before it."""
-    body = sum(each.most for each in ahead) + len(bullet(memory)) + 1
+    body = sum(each.most for each in ahead) + len(render_bullet(memory)) + 1
     if memory.service not in {each.service for each in ahead}:
-        body += len(_heading(memory.service))
-    return _tokens(sum(each.count for each in ahead) + 1, total, body)
+        body += len(_render_heading(memory.service))
+    return _block_tokens(sum(each.count for each in ahead) + 1, total, body)
 
 
-def bullet(memory: Memory) -> str:
+def render_bullet(memory: Memory) -> str:
     """Render one memory as the session reads it: always on one line, never a marker."""
     doubt = DOUBT if memory.trust is Trust.UNVERIFIED else ""
-    said = defused(one_line(memory.observation))
+    said = escape_markers(one_line(memory.observation))
     return f"{BULLET}{memory.category}] {said} (confidence: {round(memory.confidence, 2)}{doubt})"
 
 
-def _grouped(chosen: Sequence[Placement], focus: Collection[str]) -> list[Placement]:
+def _group_by_service(chosen: Sequence[Placement], focus: Collection[str]) -> list[Placement]:
     best: dict[str | None, float] = {}
     for each in chosen:
         held = best.get(each.memory.service, 0.0)
@@ -181,32 +183,32 @@ def _grouped(chosen: Sequence[Placement], focus: Collection[str]) -> list[Placem
 
     def group(each: Placement) -> tuple[bool, bool, float, str]:
         service = each.memory.service
-        in_focus = service is not None and fold(service) in focus
+        in_focus = service is not None and normalize_service_name(service) in focus
         return not in_focus, service is None, -best[service], service or ""
 
     return sorted(chosen, key=group)  # a stable sort: within a group the order of choice stays
 
 
-def _body(ordered: Sequence[Placement]) -> str:
+def _render_body(ordered: Sequence[Placement]) -> str:
     lines: list[str] = []
     service: str | None = ""
     for each in ordered:
         if each.memory.service != service:
             service = each.memory.service
-            lines.append(_heading(service))
+            lines.append(_render_heading(service))
         lines.append(f"{each.line}\n")
     return "".join(lines)
 
 
-def _heading(service: str | None) -> str:
+def _render_heading(service: str | None) -> str:
     return f"\n### {service or GENERAL}\n"
 
 
-def _tokens(count: int, total: int, body: int) -> int:
-    return ceil((len(_header(count, total, body)) + body) / CHARS_PER_TOKEN)
+def _block_tokens(count: int, total: int, body: int) -> int:
+    return ceil((len(_render_header(count, total, body)) + body) / CHARS_PER_TOKEN)
 
 
-def _header(count: int, total: int, body: int) -> str:
+def _render_header(count: int, total: int, body: int) -> str:
     """Return the header whose token number is that of the whole block, itself included."""
     many = f"{count:,} memories" if count == total else f"{count:,} of {total:,} memories"
     number = ceil(body / CHARS_PER_TOKEN)
@@ -223,7 +225,7 @@ MOST_LINES: Final = 4_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Difference:
+class BlockDifference:
     """What one block tells and another does not: its memories' lines, and a unified diff."""
 
     against: str
@@ -232,20 +234,22 @@ class Difference:
     text: str
 
 
-def difference(before: str, after: str, *, against: str) -> Difference:
+def compare_blocks(before: str, after: str, *, against: str) -> BlockDifference:
     """Compare two memory blocks; lines that only moved are in the text alone."""
     old, new = before.splitlines(), after.splitlines()
-    added, removed = _bullets(_beyond(new, old)), _bullets(_beyond(old, new))
-    return Difference(against=against, added=added, removed=removed, text=_text(old, new, against))
+    added, removed = _bullets(_extra_lines(new, old)), _bullets(_extra_lines(old, new))
+    return BlockDifference(
+        against=against, added=added, removed=removed, text=_unified_diff(old, new, against)
+    )
 
 
-def block_in(injected: str) -> str:
+def extract_block(injected: str) -> str:
     """Return the memory block of what was injected; nothing of the surroundings looks like it."""
     at = injected.find(f"\n{HEADER}")
     return injected[at + 1 :] if at >= 0 else ""
 
 
-def _beyond(lines: Sequence[str], others: Sequence[str]) -> list[str]:
+def _extra_lines(lines: Sequence[str], others: Sequence[str]) -> list[str]:
     """Return the lines that are there more often than among the others."""
     left = Counter(others)
     found: list[str] = []
@@ -261,9 +265,9 @@ def _bullets(lines: Sequence[str]) -> tuple[str, ...]:
     return tuple(line for line in lines if line.startswith(BULLET))
 
 
-def _text(old: Sequence[str], new: Sequence[str], against: str) -> str:
+def _unified_diff(old: Sequence[str], new: Sequence[str], against: str) -> str:
     if len(old) + len(new) > MOST_LINES:
-        gone, come = _beyond(old, new), _beyond(new, old)
+        gone, come = _extra_lines(old, new), _extra_lines(new, old)
         lines = [*(f"-{line}" for line in gone), *(f"+{line}" for line in come)]
     else:
         name = against if against == "now" else f"session {against}"

@@ -7,8 +7,8 @@ from datetime import datetime, timedelta
 from math import fsum
 from typing import Final
 
-from lamplighter.domain.sessions.transcript import Spent, Usage
-from lamplighter.domain.text import clock
+from lamplighter.domain.sessions.transcript import Usage, UsageReport
+from lamplighter.domain.text import format_time
 
 TOKENS: Final = 1_000_000
 _SNAPSHOT: Final = re.compile(r"[-@](?:\d{8}|latest)$")
@@ -45,7 +45,9 @@ class Price:
 Prices = Mapping[str, Price]
 
 
-def _price(given: float, *, read: float = 0.1, long: int = 0, beyond: Price | None = None) -> Price:
+def _list_price(
+    given: float, *, read: float = 0.1, long: int = 0, beyond: Price | None = None
+) -> Price:
     """Return a price as the list has it: five times as much for what a model gives."""
     return Price(
         given=given,
@@ -57,31 +59,31 @@ def _price(given: float, *, read: float = 0.1, long: int = 0, beyond: Price | No
     )
 
 
-LIST: Final[Prices] = {
-    "claude-fable-5": _price(10.0),
-    "claude-fable-5-1": _price(10.0, read=0.025),
-    "claude-haiku-3-5": _price(0.8),
-    "claude-3-5-haiku": _price(0.8),
-    "claude-haiku-4-5": _price(1.0),
-    "claude-haiku-5-5": _price(0.1, long=100_000, beyond=_price(0.5)),
-    "claude-mythos-5": _price(10.0),
-    "claude-mythos-5-1": _price(10.0, read=0.025),
-    "claude-opus-4": _price(15.0),
-    "claude-opus-4-0": _price(15.0),
-    "claude-opus-4-1": _price(15.0),
-    "claude-opus-4-5": _price(5.0),
-    "claude-opus-4-6": _price(5.0),
-    "claude-opus-4-7": _price(5.0),
-    "claude-opus-4-8": _price(5.0),
-    "claude-opus-5": _price(5.0),
-    "claude-opus-5-5": _price(4.0, read=0.05),
-    "claude-3-7-sonnet": _price(3.0),
-    "claude-sonnet-4": _price(3.0),
-    "claude-sonnet-4-0": _price(3.0),
-    "claude-sonnet-4-5": _price(3.0),
-    "claude-sonnet-4-6": _price(3.0),
-    "claude-sonnet-5": _price(2.0),
-    "claude-sonnet-5-5": _price(2.0, read=0.05),
+PRICE_LIST: Final[Prices] = {
+    "claude-fable-5": _list_price(10.0),
+    "claude-fable-5-1": _list_price(10.0, read=0.025),
+    "claude-haiku-3-5": _list_price(0.8),
+    "claude-3-5-haiku": _list_price(0.8),
+    "claude-haiku-4-5": _list_price(1.0),
+    "claude-haiku-5-5": _list_price(0.1, long=100_000, beyond=_list_price(0.5)),
+    "claude-mythos-5": _list_price(10.0),
+    "claude-mythos-5-1": _list_price(10.0, read=0.025),
+    "claude-opus-4": _list_price(15.0),
+    "claude-opus-4-0": _list_price(15.0),
+    "claude-opus-4-1": _list_price(15.0),
+    "claude-opus-4-5": _list_price(5.0),
+    "claude-opus-4-6": _list_price(5.0),
+    "claude-opus-4-7": _list_price(5.0),
+    "claude-opus-4-8": _list_price(5.0),
+    "claude-opus-5": _list_price(5.0),
+    "claude-opus-5-5": _list_price(4.0, read=0.05),
+    "claude-3-7-sonnet": _list_price(3.0),
+    "claude-sonnet-4": _list_price(3.0),
+    "claude-sonnet-4-0": _list_price(3.0),
+    "claude-sonnet-4-5": _list_price(3.0),
+    "claude-sonnet-4-6": _list_price(3.0),
+    "claude-sonnet-5": _list_price(2.0),
+    "claude-sonnet-5-5": _list_price(2.0, read=0.05),
 }
 """The vendor's published list as of October 2026, with caches that are kept for five minutes.
 
@@ -90,19 +92,19 @@ in the home goes before it.
 """
 
 
-def price_of(model: str, own: Prices | None = None) -> Price | None:
+def find_price(model: str, own: Prices | None = None) -> Price | None:
     """Return the price of a model, a dated snapshot being priced as its family; None: unknown.
 
     `own` are an operator's prices, which go before the list.
     """
     family = _SNAPSHOT.sub("", model)
-    every = {**LIST, **(own or {})}
+    every = {**PRICE_LIST, **(own or {})}
     return (own or {}).get(model) or every.get(family)
 
 
-def cost(model: str, usage: Usage, own: Prices | None = None) -> float | None:
+def request_cost(model: str, usage: Usage, own: Prices | None = None) -> float | None:
     """Return what one request to a model cost in dollars; None where its price is not known."""
-    price = price_of(model, own)
+    price = find_price(model, own)
     return None if price is None else price.of(usage)
 
 
@@ -113,7 +115,7 @@ LEAST_USD: Final = 0.0001
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Caps:
+class SpendingCaps:
     """How many dollars may be spent; None is no limit."""
 
     session: float | None = None
@@ -137,7 +139,9 @@ class Allowance:
     why_not: str | None = None
 
 
-def allowance(caps: Caps, *, chain: float, day: Sequence[Charge], now: datetime) -> Allowance:
+def compute_allowance(
+    caps: SpendingCaps, *, chain: float, day: Sequence[Charge], now: datetime
+) -> Allowance:
     """Say what is left for a session whose chain has cost `chain`; `day` is oldest first."""
     spent = fsum(each.dollars for each in day)
     left = {
@@ -151,20 +155,20 @@ def allowance(caps: Caps, *, chain: float, day: Sequence[Charge], now: datetime)
     least = min(limits, key=lambda name: limits[name])
     if limits[least] >= LEAST_USD:
         return Allowance(round(limits[least], 6))
-    return Allowance(0.0, _why_not(least, caps, day, now=now))
+    return Allowance(0.0, _cap_reason(least, caps, day, now=now))
 
 
-def _why_not(which: str, caps: Caps, day: Sequence[Charge], *, now: datetime) -> str:
+def _cap_reason(which: str, caps: SpendingCaps, day: Sequence[Charge], *, now: datetime) -> str:
     if which == "session":
         return "No dollar may be spent on a session: LAMPLIGHTER_SESSION_DOLLARS is 0."
     if which == "chain":
-        return f"This chain's {_spent(caps.chain)}; the next round begins another."
-    free = free_at(caps.day or 0.0, day)
-    again = f"; free again at {clock(free, now)}" if free else ""
-    return f"Today's {_spent(caps.day)}{again}."
+        return f"This chain's {_format_spending(caps.chain)}; the next round begins another."
+    free = next_free_at(caps.day or 0.0, day)
+    again = f"; free again at {format_time(free, now)}" if free else ""
+    return f"Today's {_format_spending(caps.day)}{again}."
 
 
-def free_at(cap: float, day: Sequence[Charge]) -> datetime | None:
+def next_free_at(cap: float, day: Sequence[Charge]) -> datetime | None:
     """Return when enough of what was spent is 24 hours old; None when that is never."""
     left = fsum(each.dollars for each in day)
     for each in day:
@@ -174,11 +178,11 @@ def free_at(cap: float, day: Sequence[Charge]) -> datetime | None:
     return None
 
 
-def _spent(amount: float | None) -> str:
+def _format_spending(amount: float | None) -> str:
     return "1 dollar is spent" if amount == 1 else f"{amount or 0:g} dollars are spent"
 
 
-def overspent(spent: Spent, *, turns: int, dollars: float | None) -> str | None:
+def overspend_reason(spent: UsageReport, *, turns: int, dollars: float | None) -> str | None:
     """Say why a session that has spent so much may not go on; None while it may."""
     if spent.turns > turns > 0:
         return f"It took {spent.turns} turns; {turns} are allowed."

@@ -3,21 +3,21 @@
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 
-from lamplighter.domain.services.cooldown import Standing, in_words
-from lamplighter.domain.services.service import NO_ANSWER, Action, Approve, Service
+from lamplighter.domain.services.cooldown import CooldownStatus, describe_slots
+from lamplighter.domain.services.service import NO_ANSWER, Action, ApprovalPolicy, Service
 from lamplighter.domain.sessions.handoff import Handoff
-from lamplighter.domain.sessions.session import MAX_TIER, TIERS, Plan
+from lamplighter.domain.sessions.session import MAX_TIER, TIERS, SessionPlan
 from lamplighter.domain.text import one_line
 
-Used = Mapping[str, Sequence[Standing]]
+CooldownUsage = Mapping[str, Sequence[CooldownStatus]]
 
 
 def build_env_context(
-    plan: Plan,
+    plan: SessionPlan,
     services: Sequence[Service],
     *,
     now: datetime,
-    used: Used | None = None,
+    used: CooldownUsage | None = None,
     handoff: Handoff | None = None,
 ) -> str:
     """Describe a session's surroundings: time, tier, dry run and the services in scope.
@@ -35,35 +35,35 @@ def build_env_context(
         *(_service_line(service, used or {}, now) for service in services),
     ]
     if handoff is not None:
-        lines += _handed(handoff)
+        lines += _handoff_lines(handoff)
     return "\n".join(lines) + "\n"
 
 
-def _service_line(service: Service, used: Used, now: datetime) -> str:
+def _service_line(service: Service, used: CooldownUsage, now: datetime) -> str:
     checks = ", ".join(f"{check.name} ({check.target})" for check in service.checks) or "no checks"
     after = f"; depends on {', '.join(service.depends_on)}" if service.depends_on else ""
     actions = _actions(service, used.get(service.name, ()), now)
     return f"  - {service.name}: {one_line(checks)}{after}; actions: {actions}"
 
 
-def _actions(service: Service, used: Sequence[Standing], now: datetime) -> str:
+def _actions(service: Service, used: Sequence[CooldownStatus], now: datetime) -> str:
     if not service.actions:
         return "none declared"
     kinds = {action.kind for action in service.actions}
-    names = ", ".join(_named(service, action) for action in service.actions)
-    slots = [in_words(each, now=now) for each in used if each.action in kinds]
+    names = ", ".join(_action_name(service, action) for action in service.actions)
+    slots = [describe_slots(each, now=now) for each in used if each.action in kinds]
     return "; ".join([names, *slots])
 
 
-def _named(service: Service, action: Action) -> str:
+def _action_name(service: Service, action: Action) -> str:
     kind = "" if action.name == action.kind else str(action.kind)
-    asks = "" if service.approval_of(action) is Approve.NEVER else "a person is asked"
+    asks = "" if service.approval_of(action) is ApprovalPolicy.NEVER else "a person is asked"
     repairs = "" if action.repairs == (NO_ANSWER,) else f"for {' and '.join(action.repairs)}"
     beside = "; ".join(filter(None, (kind, repairs, asks)))
     return f"{action.name} ({beside})" if beside else action.name
 
 
-def _handed(handoff: Handoff) -> Iterator[str]:
+def _handoff_lines(handoff: Handoff) -> Iterator[str]:
     yield from ("", "## Handoff", "")
     yield f"Session {handoff.session_id} (tier {handoff.tier - 1}) hands on:"
     for each in handoff.escalations:

@@ -4,11 +4,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from lamplighter.domain.text import one_line, shortened
+from lamplighter.domain.text import one_line, shorten
 
-WORDS_CHARS: Final = 300
+MESSAGE_CHARS: Final = 300
 SERVER_FAILS: Final = 500
-CUT: Final = "token limit"
+TOKEN_LIMIT: Final = "token limit"
 """What an engine's own words hold when it asks a model to go on after its answer was cut off."""
 
 _CUT_KINDS: Final = frozenset({"max_output_tokens", "max_tokens"})
@@ -54,7 +54,7 @@ _ENDS: Final = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class End:
+class EngineFailure:
     """What an engine tells of its failure: the words, and those by which programs know it.
 
     `status` is the HTTP status of the API's answer, `kinds` what names the case.
@@ -65,24 +65,24 @@ class End:
     kinds: tuple[str, ...] = ()
 
 
-def reason(end: End) -> str:
+def explain_failure(end: EngineFailure) -> str:
     """Say why a session failed and what to do about it; empty for what is not known here."""
     said = end.words.lower()
     if "credit balance" in said:
-        return _filled(_NO_CREDIT, end)
+        return _fill(_NO_CREDIT, end)
     if end.status is None and "not logged in" in said:
         return _NO_KEY
     named = next((_ENDS[kind] for kind in end.kinds if kind in _ENDS), None)
-    sentence = named or _of(end.status)
-    return _filled(sentence, end) if sentence else ""
+    sentence = named or _status_reason(end.status)
+    return _fill(sentence, end) if sentence else ""
 
 
-def cut_off(words: str) -> bool:
+def is_cut_off(words: str) -> bool:
     """Whether an engine's own words tell a model to go on where its answer was cut off."""
-    return CUT in words.lower()
+    return TOKEN_LIMIT in words.lower()
 
 
-def _of(status: int | None) -> str | None:
+def _status_reason(status: int | None) -> str | None:
     if status is None:
         return None
     if status in _STATUSES:
@@ -92,8 +92,8 @@ def _of(status: int | None) -> str | None:
     return f"The API did not take the request ({status}): {{words}}"
 
 
-def _filled(sentence: str, end: End) -> str:
-    words = shortened(one_line(end.words), WORDS_CHARS)
+def _fill(sentence: str, end: EngineFailure) -> str:
+    words = shorten(one_line(end.words), MESSAGE_CHARS)
     told = sentence.replace("{words}", words).rstrip(" :")
     return told if told.endswith((".", "!", "?")) else f"{told}."
 
@@ -103,14 +103,14 @@ def at_token_limit(kinds: tuple[str, ...]) -> bool:
     return not _CUT_KINDS.isdisjoint(kinds)
 
 
-def known_as(message: Mapping[str, object]) -> tuple[str, ...]:
+def failure_kinds(message: Mapping[str, object]) -> tuple[str, ...]:
     """Return the words by which a result's line names its case, the most telling first."""
     names = ("api_error", "terminal_reason", "stop_reason")
     found = (message.get(name) for name in names)
     return tuple(each for each in found if isinstance(each, str))
 
 
-_SAID: Final = {
+_EXIT_MEANINGS: Final = {
     126: "its command may not be run",
     127: "its command was not found",
     130: "interrupted",
@@ -127,11 +127,11 @@ _SAID: Final = {
 }
 
 
-def in_words(status: int | None) -> str:
+def describe_exit(status: int | None) -> str:
     """Say how a program ended: its exit status, and what that means where it is known."""
     if status is None:
         return "exit not known"
-    meaning = _SAID.get(status)
+    meaning = _EXIT_MEANINGS.get(status)
     if meaning is None and 128 < status < 128 + 65:
         meaning = f"ended by signal {status - 128}"
     return f"exit {status}: {meaning}" if meaning else f"exit {status}"

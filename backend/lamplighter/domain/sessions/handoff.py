@@ -6,8 +6,8 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Final, Protocol
 
-from lamplighter.domain.services.cooldown import Use
-from lamplighter.domain.sessions.marker_results import Look
+from lamplighter.domain.services.cooldown import CooldownUse
+from lamplighter.domain.sessions.marker_results import CheckResult
 from lamplighter.domain.sessions.session import MAX_TIER, Session, Status
 
 REASON_CHARS: Final = 1_000
@@ -27,7 +27,7 @@ class EscalationState(StrEnum):
     CLOSED = "closed"
 
 
-class Checked(Protocol):
+class CheckedResult(Protocol):
     """A result of a check: whether it passed, and when."""
 
     @property
@@ -76,9 +76,9 @@ class Handoff:
     session_id: int
     tier: int
     escalations: tuple[Escalation, ...]
-    looks: tuple[Look, ...] = ()
+    looks: tuple[CheckResult, ...] = ()
     findings: tuple[Finding, ...] = ()
-    tried: tuple[Use, ...] = ()
+    tried: tuple[CooldownUse, ...] = ()
 
     @property
     def services(self) -> tuple[str, ...]:
@@ -87,7 +87,7 @@ class Handoff:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class ChainStep:
     """How a chain goes on from a session that ended.
 
     `state` is what becomes of its escalations, None when it has none; `status`
@@ -99,14 +99,14 @@ class Step:
     state: EscalationState | None = None
 
 
-def step(
+def next_step(
     session: Session,
     escalations: Sequence[Escalation],
     *,
     status: Status,
     reason: str,
     max_tier: int,
-) -> Step:
+) -> ChainStep:
     """Decide how a chain goes on: always to the next tier, never past the highest, or not at all.
 
     Only a session that completed hands on; after any other one the next round
@@ -115,21 +115,23 @@ def step(
     waiting = [each for each in escalations if each.state is EscalationState.OPEN]
     asked = [each for each in escalations if each.state is EscalationState.PERSON]
     if status is not Status.COMPLETED:
-        return Step(status, reason, EscalationState.DROPPED if waiting else None)
+        return ChainStep(status, reason, EscalationState.DROPPED if waiting else None)
     following = session.tier + 1
     if not waiting:
-        return Step(status, _person(asked) if asked else reason)
-    names = named(each.service for each in waiting)
+        return ChainStep(status, _person_reason(asked) if asked else reason)
+    names = join_names(each.service for each in waiting)
     last = following > min(max_tier, MAX_TIER)
     if session.dry_run:
         who = "a person would be asked for" if last else f"tier {following} would take"
-        return Step(status, f"Dry run: {who} {names}.", EscalationState.DRY)
+        return ChainStep(status, f"Dry run: {who} {names}.", EscalationState.DRY)
     if last:
-        return Step(status, _person([*asked, *waiting]), EscalationState.PERSON)
-    return Step(Status.ESCALATED, f"Handed {names} to tier {following}.", EscalationState.ACCEPTED)
+        return ChainStep(status, _person_reason([*asked, *waiting]), EscalationState.PERSON)
+    return ChainStep(
+        Status.ESCALATED, f"Handed {names} to tier {following}.", EscalationState.ACCEPTED
+    )
 
 
-def is_new_failure(past: Iterable[Checked], since: datetime) -> bool:
+def is_new_failure(past: Iterable[CheckedResult], since: datetime) -> bool:
     """Whether a check that fails now had passed when a person was asked, and ever since.
 
     `past` are the results of the check before this one, newest first.
@@ -140,7 +142,7 @@ def is_new_failure(past: Iterable[Checked], since: datetime) -> bool:
     return len(later) + len(before) > 1 and all([*later, *before])
 
 
-def named(services: Iterable[str]) -> str:
+def join_names(services: Iterable[str]) -> str:
     """Return some names as one says them."""
     names = list(dict.fromkeys(services))
     if len(names) < 2:
@@ -148,5 +150,5 @@ def named(services: Iterable[str]) -> str:
     return f"{', '.join(names[:-1])} and {names[-1]}"
 
 
-def _person(asked: Sequence[Escalation]) -> str:
-    return f"Needs a person: {named(each.service for each in asked)}."
+def _person_reason(asked: Sequence[Escalation]) -> str:
+    return f"Needs a person: {join_names(each.service for each in asked)}."

@@ -20,9 +20,9 @@ from lamplighter.domain.memory.memory import (
     Edit,
     InactiveReason,
     Memory,
-    edited,
+    apply_edit,
 )
-from lamplighter.domain.sessions.context import TOO_LONG, TURNED_OFF, Packing
+from lamplighter.domain.sessions.context import TOO_LONG, TURNED_OFF, BlockPacker
 
 MOST_BUDGET: Final = 1_000_000
 NO_EDIT: Final = Edit()
@@ -31,7 +31,7 @@ _CHANGED: Final = ("project", "scope", "active", "confidence")
 _LONGEST: Final = max(OPERATIONAL, key=len)
 
 
-class Reason(StrEnum):
+class InclusionReason(StrEnum):
     """Why a memory is in a prompt or not."""
 
     INCLUDED = "included"
@@ -54,7 +54,7 @@ INACTIVE: Final = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Way:
+class InclusionOption:
     """One way to include a memory: everything in it is done together.
 
     Where the edit has a category any operational one serves; `service` is what a session
@@ -95,7 +95,7 @@ class Way:
 
 
 @dataclass(slots=True)
-class Prospect:
+class InclusionProbe:
     """Follows the packing of a prompt for one memory.
 
     `memory` is the memory as it would have to be to be chosen among, `required` what that
@@ -114,10 +114,10 @@ class Prospect:
 
     def __post_init__(self) -> None:
         self.required = _requirement(self.held, self.now)
-        self.memory = edited(self.held, self.required, now=self.now)
+        self.memory = apply_edit(self.held, self.required, now=self.now)
         least = round(self.memory.confidence * _CENTS) + (self.required.confidence is None)
         self._levels = [
-            edited(self.memory, Edit(confidence=cents / _CENTS), now=self.now)
+            apply_edit(self.memory, Edit(confidence=cents / _CENTS), now=self.now)
             for cents in range(least, _CENTS + 1)
         ]
 
@@ -126,25 +126,25 @@ class Prospect:
         """Whether prompts choose among memories like this one as it is."""
         return self.required == NO_EDIT
 
-    def before(self, packing: Packing, other: Memory) -> None:
+    def before(self, packing: BlockPacker, other: Memory) -> None:
         """Test every place that the memory could have before another one is offered."""
         while self._levels and _precedes(self._levels[-1], other):
             self._test(packing, self._levels.pop())
         if self.fits is None and (other.id == self.memory.id or _precedes(self.memory, other)):
             self._place(packing)
 
-    def behind(self, packing: Packing) -> None:
+    def behind(self, packing: BlockPacker) -> None:
         """Test the places behind all that were offered."""
         while self._levels:
             self._test(packing, self._levels.pop())
         if self.fits is None:
             self._place(packing)
 
-    def _place(self, packing: Packing) -> None:
+    def _place(self, packing: BlockPacker) -> None:
         self.fits = packing.fits(self.memory)
         self.why = "" if self.fits else packing.why_out
 
-    def _test(self, packing: Packing, level: Memory) -> None:
+    def _test(self, packing: BlockPacker, level: Memory) -> None:
         if packing.fits(level):
             self.confidence = level.confidence
         else:
@@ -160,7 +160,7 @@ class Inclusion:
     """
 
     memory: Memory
-    reason: Reason
+    reason: InclusionReason
     words: str
     budget: int
     total: int
@@ -169,14 +169,14 @@ class Inclusion:
     line: str = ""
     tokens: int = 0
     included: int = 0
-    ways: tuple[Way, ...] = ()
+    ways: tuple[InclusionOption, ...] = ()
 
     def as_json(self) -> dict[str, Any]:
         """Return it as JSON."""
         return {
             "id": self.memory.id,
             "version": self.memory.version,
-            "included": self.reason is Reason.INCLUDED,
+            "included": self.reason is InclusionReason.INCLUDED,
             "reason": self.reason.value,
             "words": self.words,
             "rank": self.rank,
@@ -190,26 +190,29 @@ class Inclusion:
         }
 
 
-def reason_of(prospect: Prospect) -> tuple[Reason, str]:
+def find_reason(prospect: InclusionProbe) -> tuple[InclusionReason, str]:
     """Return why a memory is in the prompt or not, and that in words but for its place."""
     held = prospect.held
     if prospect.required.category is not None:
-        return Reason.KNOWLEDGE, (
+        return InclusionReason.KNOWLEDGE, (
             f"Knowledge ({held.category}) is included in the context of clients, not in the "
             "prompts of Lamplighter's own sessions."
         )
     if prospect.required.confidence is not None:
         least = f"{ACTIVE_THRESHOLD:.2f}"
-        return Reason.CONFIDENCE, f"Its confidence of {held.confidence:.2f} is below {least}."
+        return (
+            InclusionReason.CONFIDENCE,
+            f"Its confidence of {held.confidence:.2f} is below {least}.",
+        )
     if prospect.required.active:
-        return Reason.INACTIVE, INACTIVE.get(held.inactive_reason, "Inactive.")  # type: ignore[arg-type]
+        return InclusionReason.INACTIVE, INACTIVE.get(held.inactive_reason, "Inactive.")  # type: ignore[arg-type]
     if prospect.fits:
-        return Reason.INCLUDED, "Within the budget."
-    whys: Mapping[str, tuple[Reason, str]] = {
-        TURNED_OFF: (Reason.OFF, "Memories are turned off: the budget is 0."),
-        TOO_LONG: (Reason.LENGTH, "Its line is longer than what was left of the budget."),
+        return InclusionReason.INCLUDED, "Within the budget."
+    whys: Mapping[str, tuple[InclusionReason, str]] = {
+        TURNED_OFF: (InclusionReason.OFF, "Memories are turned off: the budget is 0."),
+        TOO_LONG: (InclusionReason.LENGTH, "Its line is longer than what was left of the budget."),
     }
-    return whys.get(prospect.why, (Reason.BUDGET, "Below the budget line."))
+    return whys.get(prospect.why, (InclusionReason.BUDGET, "Below the budget line."))
 
 
 def _requirement(held: Memory, now: datetime) -> Edit:
@@ -223,7 +226,7 @@ def _requirement(held: Memory, now: datetime) -> Edit:
             scope=None if held.scope == PROJECT else PROJECT,
             topic_key=None if held.topic_key is None else NO_KEY,
         )
-    return edit if edited(held, edit, now=now).active else replace(edit, active=True)
+    return edit if apply_edit(held, edit, now=now).active else replace(edit, active=True)
 
 
 def _precedes(one: Memory, other: Memory) -> bool:

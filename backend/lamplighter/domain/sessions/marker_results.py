@@ -3,11 +3,11 @@
 from dataclasses import dataclass
 from datetime import datetime
 
-from lamplighter.domain.sessions.markers import Reading, What
+from lamplighter.domain.sessions.markers import MarkerKind, MarkerReading
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Mark:
+class MarkerResult:
     """One marker as it was dealt with.
 
     `offset` is the byte at which its line begins in the session's file, `item`
@@ -19,8 +19,8 @@ class Mark:
     offset: int
     item: int
     line: int
-    what: What
-    state: Reading
+    what: MarkerKind
+    state: MarkerReading
     outcome: str
     reason: str
     text: str
@@ -33,7 +33,7 @@ class Mark:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Look:
+class CheckResult:
     """The result of one check in one round; `latency_ms` of the last attempt.
 
     `warned` when it passed but not as it should: slowly, after a retry, near a threshold.

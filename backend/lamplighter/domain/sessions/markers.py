@@ -14,7 +14,7 @@ from operator import itemgetter
 from typing import Final
 
 from lamplighter.domain.memory.memory import OPERATIONAL
-from lamplighter.domain.text import shortened
+from lamplighter.domain.text import shorten
 
 MEMORY: Final = re.compile(
     r"\[MEMORY:(timing|dependency|behavior|remediation|maintenance)(?::([a-zA-Z0-9_-]+))?\]\s*(.+)"
@@ -40,7 +40,7 @@ _QUOTES: Final = re.compile("[\"'“”„«»‘’]")
 _OPENED_BY: Final = {'"': '"', "'": "'", "”": "“„", "“": "„", "»": "«", "’": "‘"}
 
 
-class What(StrEnum):
+class MarkerKind(StrEnum):
     """Which kind of marker it is."""
 
     MEMORY = "memory"
@@ -49,7 +49,7 @@ class What(StrEnum):
     ESCALATE = "escalate"
 
 
-class Reading(StrEnum):
+class MarkerReading(StrEnum):
     """What became of the words: taken, left alone on purpose, or not understood."""
 
     TAKEN = "taken"
@@ -71,8 +71,8 @@ class Marker:
     failure. `reason` tells why it was ignored or refused.
     """
 
-    what: What
-    reading: Reading
+    what: MarkerKind
+    reading: MarkerReading
     line: int
     text: str
     category: str | None = None
@@ -82,39 +82,39 @@ class Marker:
     reason: str = ""
 
 
-def ends_within(text: str) -> bool:
+def ends_in_marker(text: str) -> bool:
     """Whether a text ends in a line with a marker: what was cut off there is not what was meant."""
     return _START.search(text.rpartition("\n")[2]) is not None
 
 
-def read(text: str) -> Iterator[Marker]:
+def read_markers(text: str) -> Iterator[Marker]:
     """Yield the markers of one assistant text block, in reading order."""
     fence = ""
     for number, line in enumerate(re.split(r"\r\n|\r|\n", text)):
         mark = _FENCE.match(line)
         toggles = mark is not None and _toggles(fence, mark[1], mark[2])
         if "[" in line:
-            yield from _in_line(number, line, fenced=bool(fence) or toggles)
+            yield from _read_line(number, line, fenced=bool(fence) or toggles)
         if mark is not None and toggles:
             fence = "" if fence else mark[1]
 
 
-def defused(text: str) -> str:
+def escape_markers(text: str) -> str:
     """Return words that can be told, and quoted, without being taken for a marker."""
     return _START.sub(r"[ \1:", text)
 
 
-def again(text: str) -> Marker | None:
+def reread_marker(text: str) -> Marker | None:
     """Read one marker's own text as if it had not been in code, nor quoted."""
-    found = next(_in_line(0, text.strip().strip("`"), fenced=False), None)
-    return found if found and found.reading is Reading.TAKEN else None
+    found = next(_read_line(0, text.strip().strip("`"), fenced=False), None)
+    return found if found and found.reading is MarkerReading.TAKEN else None
 
 
 def _toggles(fence: str, mark: str, behind: str) -> bool:
     return not fence or (mark[0] == fence[0] and len(mark) >= len(fence) and not behind)
 
 
-def _in_line(number: int, line: str, *, fenced: bool) -> Iterator[Marker]:
+def _read_line(number: int, line: str, *, fenced: bool) -> Iterator[Marker]:
     starts = [found.start() for found in _START.finditer(line)]
     if not starts:
         return
@@ -126,13 +126,15 @@ def _in_line(number: int, line: str, *, fenced: bool) -> Iterator[Marker]:
     for at, following in pairwise([*starts, len(line)]):
         before = line[max(0, at - _OPENED_CHARS) : at]
         if (end := in_code[at]) is not None:
-            yield _ignored(number, line[at : min(end, following)].strip().strip("`"), IN_CODE)
+            yield _ignored_marker(
+                number, line[at : min(end, following)].strip().strip("`"), IN_CODE
+            )
         elif (end := quoted[at]) is not None:
-            segment = _trimmed(line[at : min(end, following)], before=before)
-            yield _ignored(number, segment, QUOTED)
+            segment = _trim_emphasis(line[at : min(end, following)], before=before)
+            yield _ignored_marker(number, segment, QUOTED)
         else:
             segment = line[at : plain[bisect_right(plain, at)]]
-            yield _marker(number, _trimmed(segment, before=before))
+            yield _build_marker(number, _trim_emphasis(segment, before=before))
 
 
 def _code_spans(line: str) -> Iterator[tuple[int, int]]:
@@ -180,37 +182,45 @@ def _end_within(spans: list[tuple[int, int]], at: int) -> int | None:
     return spans[place][1] if place >= 0 and at < spans[place][1] else None
 
 
-def _trimmed(segment: str, *, before: str) -> str:
+def _trim_emphasis(segment: str, *, before: str) -> str:
     """Drop the closing half of emphasis that was opened before the marker."""
     segment = segment.strip()
     opened = _OPENED.search(before)
     if opened is None:
         return segment
     tag, bracket, said = segment.partition("]")
-    said = said.removeprefix(opened[1]) if said.startswith(opened[1]) else _closed(said, opened[1])
+    said = (
+        said.removeprefix(opened[1])
+        if said.startswith(opened[1])
+        else _close_emphasis(said, opened[1])
+    )
     return tag + bracket + said
 
 
-def _closed(said: str, emphasis: str) -> str:
+def _close_emphasis(said: str, emphasis: str) -> str:
     bare = said.removesuffix(emphasis)
     return said if bare.endswith(emphasis[0]) else bare.rstrip()
 
 
-def _ignored(number: int, text: str, reason: str) -> Marker:
-    return replace(_marker(number, text), reading=Reading.IGNORED, reason=reason)
+def _ignored_marker(number: int, text: str, reason: str) -> Marker:
+    return replace(_build_marker(number, text), reading=MarkerReading.IGNORED, reason=reason)
 
 
-def _marker(number: int, text: str) -> Marker:
+def _build_marker(number: int, text: str) -> Marker:
     start = _START.match(text)
-    what = What(start[1].lower()) if start else What.MEMORY
-    category, service, outcome, body = _parts(what, text)
+    what = MarkerKind(start[1].lower()) if start else MarkerKind.MEMORY
+    category, service, outcome, body = _marker_parts(what, text)
     if not body:
         return Marker(
-            what=what, reading=Reading.REFUSED, line=number, text=text, reason=_why_not(what, text)
+            what=what,
+            reading=MarkerReading.REFUSED,
+            line=number,
+            text=text,
+            reason=_invalid_reason(what, text),
         )
     return Marker(
         what=what,
-        reading=Reading.TAKEN,
+        reading=MarkerReading.TAKEN,
         line=number,
         text=text,
         category=category,
@@ -220,30 +230,30 @@ def _marker(number: int, text: str) -> Marker:
     )
 
 
-def _parts(what: What, text: str) -> tuple[str | None, str | None, str | None, str]:
+def _marker_parts(what: MarkerKind, text: str) -> tuple[str | None, str | None, str | None, str]:
     match what:
-        case What.MEMORY if found := MEMORY.match(text):
+        case MarkerKind.MEMORY if found := MEMORY.match(text):
             return found[1], found[2], None, found[3].strip()
-        case What.EVENT if found := EVENT.match(text):
+        case MarkerKind.EVENT if found := EVENT.match(text):
             return found[1], found[2], None, found[3].strip()
-        case What.COOLDOWN if found := COOLDOWN.match(text):
+        case MarkerKind.COOLDOWN if found := COOLDOWN.match(text):
             return found[1], found[2], found[3], found[4].strip()
-        case What.ESCALATE if found := ESCALATE.match(text):
+        case MarkerKind.ESCALATE if found := ESCALATE.match(text):
             return None, found[1], None, found[2].strip()
     return None, None, None, ""
 
 
-def _why_not(what: What, text: str) -> str:
+def _invalid_reason(what: MarkerKind, text: str) -> str:
     inside = text[1:].partition("]")[0]
     if "]" not in text:
         return "no closing bracket"
     parts = inside.split(":")[1:]
-    if what is What.MEMORY and parts[0] not in OPERATIONAL:
-        word = shortened(parts[0], _NAMED_CHARS)
+    if what is MarkerKind.MEMORY and parts[0] not in OPERATIONAL:
+        word = shorten(parts[0], _NAMED_CHARS)
         return f"unknown category {word!r}; it is one of {', '.join(OPERATIONAL)}"
-    name = parts[-1] if what is What.ESCALATE or len(parts) > 1 else ""
+    name = parts[-1] if what is MarkerKind.ESCALATE or len(parts) > 1 else ""
     if name and not re.fullmatch(r"[a-zA-Z0-9_-]+", name):
-        word = shortened(name, _NAMED_CHARS)
+        word = shorten(name, _NAMED_CHARS)
         return f"{word!r} is not a service name: letters, digits, - and _ only"
     if not text.partition("]")[2].strip():
         return "nothing is said after it"

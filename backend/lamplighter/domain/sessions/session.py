@@ -9,7 +9,7 @@ MAX_TIER: Final = 3
 ENGINES: Final = ("probe", "exec", "claude", "messages")
 TIERS: Final = {1: "observe", 2: "investigate", 3: "remediate"}
 
-OUTSIDE: Final = "manual-save-"
+MANUAL_SAVE_PREFIX: Final = "manual-save-"
 """So begins what clients call the session of a project for what is said outside of any."""
 
 
@@ -60,7 +60,7 @@ class RequestState(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
+class SessionPlan:
     """What a session is to do: `services` None means all of them.
 
     `model` is which one thinks, `budget_usd` what it may cost, None where there is no
@@ -159,9 +159,9 @@ class Session:
         return self.status is Status.RUNNING
 
     @property
-    def plan(self) -> Plan:
+    def plan(self) -> SessionPlan:
         """What it was to do."""
-        return Plan(
+        return SessionPlan(
             tier=self.tier,
             engine=self.engine,
             trigger=self.trigger,
@@ -175,7 +175,7 @@ class Session:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Request:
+class SessionRequest:
     """Somebody's wish for a session, waiting for the supervisor.
 
     `traceparent` is the span that it was filed in, as W3C writes it.
@@ -195,9 +195,9 @@ class Request:
     version: int = 1
     traceparent: str | None = None
 
-    def plan(self, *, engine: str) -> Plan:
+    def plan(self, *, engine: str) -> SessionPlan:
         """Say what the session it asks for is to do, by `engine` unless it names one."""
-        return Plan(
+        return SessionPlan(
             tier=self.tier,
             engine=self.engine or engine,
             trigger=self.trigger,

@@ -4,9 +4,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from lamplighter.domain.sessions.markers import ends_within
+from lamplighter.domain.sessions.markers import ends_in_marker
 from lamplighter.domain.sessions.session import Session, Status
-from lamplighter.domain.text import one_line, shortened
+from lamplighter.domain.text import one_line, shorten
 
 USER: Final = "user"
 COUNTED: Final = (USER, "assistant")
@@ -21,13 +21,13 @@ class Message:
     content: str
 
 
-def summary_of(messages: Sequence[Message], clean: Callable[[str], str] = str) -> str:
+def summarize_messages(messages: Sequence[Message], clean: Callable[[str], str] = str) -> str:
     """Say how many messages a session had, how it began and how it ended; empty for none.
 
     Messages of the user and of the assistant count; the first and the last of the user
     are quoted, 200 characters of each, after `clean` took out what nobody may read.
     """
-    count = counted(messages)
+    count = count_messages(messages)
     if not count:
         return ""
     words = f"Session with {count} message{'s' if count != 1 else ''}."
@@ -38,7 +38,7 @@ def summary_of(messages: Sequence[Message], clean: Callable[[str], str] = str) -
     return f'{words} Started: "{first}" — Ended: "{last}"'
 
 
-def of_session(
+def summarize_session(
     session: Session, said: Sequence[str], uses: Mapping[str, int], status: Status, reason: str
 ) -> str:
     """Say what one of our own sessions was asked, what came of it and what is open.
@@ -46,8 +46,8 @@ def of_session(
     `said` are the assistant's words in order, `uses` how often each tool was used. Marker
     lines are left out; a session without words tells its tools and how it ended.
     """
-    task = quoted(session.prompt) or f"tier {session.tier}, {session.trigger}"
-    answer = next(filter(None, map(quoted, map(without_markers, reversed(said)))), "")
+    task = quote_line(session.prompt) or f"tier {session.tier}, {session.trigger}"
+    answer = next(filter(None, map(quote_line, map(strip_markers, reversed(said)))), "")
     messages = f"{len(said)} message{'' if len(said) == 1 else 's'}"
     words = f'Session with {messages}. Started: "{task}"'
     words += f' — Ended: "{answer}"' if answer and answer != task else ""
@@ -56,21 +56,21 @@ def of_session(
         words += f" — Tools: {', '.join(f'{name} {count}' for name, count in uses.items())}"
     if not (done and answer):
         words += f" — {str(status).replace('_', ' ').capitalize()}"
-        words += f": {quoted(reason)}" if reason else ""
+        words += f": {quote_line(reason)}" if reason else ""
     return words
 
 
-def without_markers(text: str) -> str:
+def strip_markers(text: str) -> str:
     """Return a text without its lines that hold markers."""
-    return "\n".join(line for line in text.splitlines() if not ends_within(line))
+    return "\n".join(line for line in text.splitlines() if not ends_in_marker(line))
 
 
-def quoted(text: str) -> str:
+def quote_line(text: str) -> str:
     """Return the beginning of a text in one line."""
-    return shortened(one_line(text), QUOTED_CHARS)
+    return shorten(one_line(text), QUOTED_CHARS)
 
 
-def counted(messages: Sequence[Message]) -> int:
+def count_messages(messages: Sequence[Message]) -> int:
     """Return how many messages the user and the assistant wrote."""
     return sum(_role(each) in COUNTED for each in messages)
 

@@ -42,7 +42,7 @@ class Usage:
 
 
 @dataclass(frozen=True, slots=True)
-class Started:
+class EngineStarted:
     """The engine is up; `missing` names the servers of tools that it could not reach."""
 
     model: str | None = None
@@ -50,7 +50,7 @@ class Started:
 
 
 @dataclass(frozen=True, slots=True)
-class Spent:
+class UsageReport:
     """What a session has used up to now: told after each turn by engines that know it.
 
     A cost of None is not known.
@@ -89,7 +89,7 @@ class Partial:
 
 
 @dataclass(frozen=True, slots=True)
-class Cut:
+class AnswerCut:
     """The assistant's words before this were cut off at their limit; it is asked to go on."""
 
     words: str
@@ -151,98 +151,100 @@ class Finished:
 
 
 @dataclass(frozen=True, slots=True)
-class Raw:
+class RawLine:
     """A line that is not in the protocol, passed through as it is."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
-class Odd:
+class UnreadableLine:
     """A line that could not be kept whole; `problem` says why."""
 
     problem: str
 
 
-Item = (
-    Started
-    | Spent
+TranscriptItem = (
+    EngineStarted
+    | UsageReport
     | Text
     | Partial
-    | Cut
+    | AnswerCut
     | ToolUse
     | ToolResult
     | Denied
     | Retry
     | Finished
-    | Raw
-    | Odd
+    | RawLine
+    | UnreadableLine
 )
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class TranscriptEntry:
     """One entry of a session's log as a person reads it."""
 
     kind: str
     text: str
 
 
-def shown(item: Item) -> Shown | None:
+def transcript_entry(item: TranscriptItem) -> TranscriptEntry | None:
     """Say how an item is shown; None for what has nothing to show."""
     match item:
         case Text(text):
-            return Shown("text", text.strip()) if text.strip() else None
+            return TranscriptEntry("text", text.strip()) if text.strip() else None
         case ToolUse(name, given):
-            return Shown("tool", f"[tool] {name}: {_cut(_compact(given), TOOL_INPUT_CHARS)}")
+            return TranscriptEntry(
+                "tool", f"[tool] {name}: {_shorten(_compact_json(given), TOOL_INPUT_CHARS)}"
+            )
         case ToolResult(text):
-            return Shown("result", f"[result] {_cut(text, TOOL_RESULT_CHARS)}")
-        case Started():
-            return Shown("started", "--- session started ---")
+            return TranscriptEntry("result", f"[result] {_shorten(text, TOOL_RESULT_CHARS)}")
+        case EngineStarted():
+            return TranscriptEntry("started", "--- session started ---")
         case Finished():
-            return Shown("finished", _finished(item))
+            return TranscriptEntry("finished", _finished_text(item))
         case _:
-            return _aside(item)
+            return _minor_entry(item)
 
 
-def whole(item: Item) -> Shown | None:
+def full_transcript_entry(item: TranscriptItem) -> TranscriptEntry | None:
     """Say how an item is shown with nothing cut: what a tool was asked stands in its first line."""
     match item:
         case ToolUse(name, given):
-            return Shown("tool", _asked(name, given))
+            return TranscriptEntry("tool", _tool_call_text(name, given))
         case ToolResult(text, is_error):
-            return Shown("error" if is_error else "result", text.strip("\n"))
-    return shown(item)
+            return TranscriptEntry("error" if is_error else "result", text.strip("\n"))
+    return transcript_entry(item)
 
 
-def _asked(name: str, given: Any) -> str:
+def _tool_call_text(name: str, given: Any) -> str:
     if not isinstance(given, dict):
-        return f"{name}: {_compact(given)}"
+        return f"{name}: {_compact_json(given)}"
     main = next((given[key] for key in TOOL_SUBJECTS if isinstance(given.get(key), str)), "")
-    head, *more = main.strip().splitlines() or [_compact(given)]
+    head, *more = main.strip().splitlines() or [_compact_json(given)]
     if main and not more and len(given) == 1:
         return f"{name}: {head}"
     return f"{name}: {head}\n{json.dumps(given, ensure_ascii=False, indent=2, default=str)}"
 
 
-def _aside(item: Item) -> Shown | None:
+def _minor_entry(item: TranscriptItem) -> TranscriptEntry | None:
     match item:
         case Denied(tool, message):
-            return Shown("denied", f"[denied] {tool}: {message}")
+            return TranscriptEntry("denied", f"[denied] {tool}: {message}")
         case Retry(attempt, error):
-            return Shown("retry", f"[retry {attempt}] {error}")
-        case Cut(words):
-            return Shown("notice", words)
+            return TranscriptEntry("retry", f"[retry {attempt}] {error}")
+        case AnswerCut(words):
+            return TranscriptEntry("notice", words)
         case Partial(text):
-            return Shown(PARTIAL, text.strip("\n")) if text.strip() else None
-        case Raw(text):
-            return Shown("raw", text) if text.strip() else None
-        case Odd(problem):
-            return Shown("notice", problem)
+            return TranscriptEntry(PARTIAL, text.strip("\n")) if text.strip() else None
+        case RawLine(text):
+            return TranscriptEntry("raw", text) if text.strip() else None
+        case UnreadableLine(problem):
+            return TranscriptEntry("notice", problem)
     return None
 
 
-def _finished(item: Finished) -> str:
+def _finished_text(item: Finished) -> str:
     if item.is_error:
         why = item.reason or item.why or item.response or "no reason given"
         return f"--- session error ({why}) ---"
@@ -251,11 +253,11 @@ def _finished(item: Finished) -> str:
     return f"--- session complete (turns={item.turns or 0}, cost={cost}, {took}) ---"
 
 
-def _compact(given: Any) -> str:
+def _compact_json(given: Any) -> str:
     if isinstance(given, str):
         return given
     return json.dumps(given, ensure_ascii=False, separators=(",", ":"), default=str)
 
 
-def _cut(text: str, limit: int) -> str:
+def _shorten(text: str, limit: int) -> str:
     return text if len(text) <= limit else text[:limit] + "..."

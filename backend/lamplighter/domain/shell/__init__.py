@@ -1,7 +1,23 @@
 """Commands that a session gives: read strictly, judged, never handed to a shell."""
 
-from lamplighter.domain.shell.judge import Act, Judgement, Look, Refused, judged
-from lamplighter.domain.shell.parsing import Unclear, Words, parse
-from lamplighter.domain.shell.rules import Rules
+from lamplighter.domain.shell.judge import (
+    ActionCommand,
+    CommandVerdict,
+    PermittedCommand,
+    RefusedCommand,
+    judge_line,
+)
+from lamplighter.domain.shell.parsing import CommandWords, UnclearCommand, parse
+from lamplighter.domain.shell.rules import CommandPolicy
 
-__all__ = ["Act", "Judgement", "Look", "Refused", "Rules", "Unclear", "Words", "judged", "parse"]
+__all__ = [
+    "ActionCommand",
+    "CommandPolicy",
+    "CommandVerdict",
+    "CommandWords",
+    "PermittedCommand",
+    "RefusedCommand",
+    "UnclearCommand",
+    "judge_line",
+    "parse",
+]

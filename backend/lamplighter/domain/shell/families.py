@@ -51,12 +51,12 @@ _LIMITED: Final = (_WRITES, _STATE)
 _VERSION: Final = re.compile(r"(?:-?[0-9][0-9.]*)$")
 
 
-def why_refused(program: str) -> str:
+def refusal_reason(program: str) -> str:
     """Say what a program does; empty when it is not known here."""
     return _WHY.get(program) or _WHY.get(_VERSION.sub("", program), "")
 
 
-def why_in_full(program: str) -> str:
+def full_words_reason(program: str) -> str:
     """Say why all words of a program have to be written out; empty when they need not."""
-    why = why_refused(program)
+    why = refusal_reason(program)
     return "" if why in _LIMITED else why

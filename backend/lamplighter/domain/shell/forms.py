@@ -5,14 +5,14 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from lamplighter.domain.shell.kinds import APART, DASHED, KINDS
-from lamplighter.domain.shell.rules import Rules
+from lamplighter.domain.shell.rules import CommandPolicy
 
 MOST: Final = 20
 """How often an operand may be repeated."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Form:
+class CommandRule:
     """The options a command may have, with the kind of their values, and its operands.
 
     An option without a value has the kind "". `whole` options are long ones with
@@ -30,14 +30,14 @@ class Form:
     added: tuple[str, ...] = ()
 
 
-def form(
+def command_rule(
     options: str = "",
     operands: str = "",
     *,
     whole: bool = False,
     needs: Sequence[str] = (),
     added: Sequence[str] = (),
-) -> Form:
+) -> CommandRule:
     """Write a form in short: `form("-lah --all --sort=name", "path+")`.
 
     `-n=kind` has a value, `-n?=kind` may have one, `-n??=kind` in the next word.
@@ -55,7 +55,7 @@ def form(
             read[name] = kind
         else:
             read |= {f"-{letter}": "" for letter in name[1:]}
-    return Form(
+    return CommandRule(
         options=read,
         optional=frozenset(unsure),
         nearby=frozenset(name for name, sign in unsure.items() if sign == "??"),
@@ -66,19 +66,19 @@ def form(
     )
 
 
-class Wrong(Exception):
+class RuleMismatch(Exception):
     """A word that is not of the form."""
 
 
 @dataclass(frozen=True, slots=True)
-class Taken:
+class MatchedWords:
     """Words that are of a form: `paths` are the places of those that name a file."""
 
     words: tuple[str, ...]
     paths: tuple[int, ...] = ()
 
 
-def also(one: Form, other: Form) -> Form:
+def merge_options(one: CommandRule, other: CommandRule) -> CommandRule:
     """Return a form that takes the options of another one as well."""
     return replace(
         one,
@@ -89,17 +89,17 @@ def also(one: Form, other: Form) -> Form:
     )
 
 
-def take(shape: Form, words: Sequence[str], rules: Rules) -> Taken:
+def match_words(shape: CommandRule, words: Sequence[str], rules: CommandPolicy) -> MatchedWords:
     """Hold the words after a command to its form; Wrong says which of them is not of it."""
-    taking = _Taking(shape, words, rules)
+    taking = _WordMatcher(shape, words, rules)
     taking.walk()
-    return Taken(tuple(words), tuple(taking.paths))
+    return MatchedWords(tuple(words), tuple(taking.paths))
 
 
-class _Taking:
+class _WordMatcher:
     """Walks along the words, as the option parser of the program will."""
 
-    def __init__(self, shape: Form, words: Sequence[str], rules: Rules) -> None:
+    def __init__(self, shape: CommandRule, words: Sequence[str], rules: CommandPolicy) -> None:
         self._form, self._words, self._rules = shape, words, rules
         self._at = 0
         self._seen: set[str] = set()
@@ -115,14 +115,14 @@ class _Taking:
                 ended = True
             elif word.startswith("-"):
                 if ended or word == "-":
-                    raise Wrong(f"{word!r} is not taken as a name")
+                    raise RuleMismatch(f"{word!r} is not taken as a name")
                 self._option(word)
             else:
                 self._operands.append((self._at - 1, word))
         self._hold_operands()
         for needed in self._form.needs:
             if self._seen.isdisjoint(needed.split("|")):
-                raise Wrong(f"it needs the option {needed.replace('|', ' or ')}")
+                raise RuleMismatch(f"it needs the option {needed.replace('|', ' or ')}")
 
     def _option(self, word: str) -> None:
         if self._form.whole or (not word.startswith("--") and word in self._form.options):
@@ -140,7 +140,7 @@ class _Taking:
         elif kind:
             self._hold(kind, value or "", glued=True)
         elif value is not None:
-            raise Wrong(f"{name} has no value")
+            raise RuleMismatch(f"{name} has no value")
 
     def _cluster(self, word: str) -> None:
         for at, letter in enumerate(word[1:], start=2):
@@ -155,7 +155,7 @@ class _Taking:
     def _kind(self, name: str) -> str:
         kind = self._form.options.get(name)
         if kind is None:
-            raise Wrong(f"the option {name} is not among those that only look")
+            raise RuleMismatch(f"the option {name} is not among those that only look")
         self._seen.add(name)
         return kind
 
@@ -167,7 +167,7 @@ class _Taking:
             if unfit or name not in self._form.nearby:
                 return
         if following is None or (following.startswith("-") and kind not in DASHED):
-            raise Wrong(f"{name} needs a value")
+            raise RuleMismatch(f"{name} needs a value")
         self._hold(kind, following)
         if kind == "path":
             self.paths.append(self._at)
@@ -175,26 +175,26 @@ class _Taking:
 
     def _hold(self, kind: str, word: str, *, glued: bool = False) -> None:
         if glued and kind in APART:
-            raise Wrong(f"{word!r} has to stand apart from its option")
+            raise RuleMismatch(f"{word!r} has to stand apart from its option")
         if why_not := KINDS[kind](word, self._rules):
-            raise Wrong(why_not)
+            raise RuleMismatch(why_not)
 
     def _hold_operands(self) -> None:
-        kinds = list(_kinds(self._form.operands, len(self._operands)))
+        kinds = list(_operand_kinds(self._form.operands, len(self._operands)))
         for (at, word), kind in zip(self._operands, kinds, strict=False):
             self._hold(kind, word)
             if kind == "path":
                 self.paths.append(at)
         if len(self._operands) > len(kinds):
-            raise Wrong(f"{self._operands[len(kinds)][1]!r} is one word too many")
+            raise RuleMismatch(f"{self._operands[len(kinds)][1]!r} is one word too many")
 
 
-def _kinds(operands: Sequence[str], count: int) -> list[str]:
+def _operand_kinds(operands: Sequence[str], count: int) -> list[str]:
     """Return the kinds of so many operands; Wrong when some are missing."""
     found: list[str] = []
     for each in operands:
         kind, sign = (each[:-1], each[-1]) if each[-1] in "?+*" else (each, "")
         if sign in ("", "+") and len(found) >= count:
-            raise Wrong(f"it needs a {kind}")
+            raise RuleMismatch(f"it needs a {kind}")
         found += [kind] * (min(count, MOST) - len(found) if sign in ("+", "*") else 1)
     return found

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Final
 
 _ANY: Final = frozenset({"*"})
-_PLAIN: Final[Mapping[str, frozenset[str]]] = {
+_SAFE_SETTINGS: Final[Mapping[str, frozenset[str]]] = {
     "core": frozenset(
         "repositoryformatversion filemode bare logallrefupdates ignorecase precomposeunicode"  # noqa: SIM905  # one line is easier to read
         " symlinks autocrlf eol quotepath".split()
@@ -30,7 +30,7 @@ def settings_problem(text: str) -> str:
         if not line or line[0] in "#;":
             continue
         if section := _SECTION.fullmatch(line):
-            known = _PLAIN.get(section[1].lower(), frozenset())
+            known = _SAFE_SETTINGS.get(section[1].lower(), frozenset())
             if not known:
                 return f"its settings have the section {section[1]}"
             continue

@@ -6,18 +6,18 @@ from typing import Final
 
 from lamplighter.domain.services.service import Action, Service
 from lamplighter.domain.shell import forms, patterns, spelling
-from lamplighter.domain.shell.families import why_refused
-from lamplighter.domain.shell.forms import Form, Wrong, also, take
-from lamplighter.domain.shell.parsing import Unclear, parse
-from lamplighter.domain.shell.read_only import AROUND, BEFORE, LOOKS
-from lamplighter.domain.shell.rules import Rules
+from lamplighter.domain.shell.families import refusal_reason
+from lamplighter.domain.shell.forms import CommandRule, RuleMismatch, match_words, merge_options
+from lamplighter.domain.shell.parsing import UnclearCommand, parse
+from lamplighter.domain.shell.read_only import COMMON_OPTIONS, LEADING_OPTIONS, READ_ONLY_COMMANDS
+from lamplighter.domain.shell.rules import CommandPolicy
 
 LONGEST_KEY: Final = 3
 _MORE: Final = "is not among the commands that only look; people can declare it in services.yaml"
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class PermittedCommand:
     """A command that only looks, or that a person declared: its words, and which are paths.
 
     `declared` is the pattern of services.yaml that allows it; `within` are its words whose
@@ -31,7 +31,7 @@ class Look:
 
 
 @dataclass(frozen=True, slots=True)
-class Act:
+class ActionCommand:
     """A command that is a declared action, which goes through the gate by its name."""
 
     service: str
@@ -39,84 +39,94 @@ class Act:
 
 
 @dataclass(frozen=True, slots=True)
-class Refused:
+class RefusedCommand:
     """A command that is not run, and why."""
 
     why: str
 
 
-Judgement = Look | Act | Refused
+CommandVerdict = PermittedCommand | ActionCommand | RefusedCommand
 
 
-def judged(line: str, rules: Rules) -> Judgement:
+def judge_line(line: str, rules: CommandPolicy) -> CommandVerdict:
     """Return what becomes of a line: read into words, then judged."""
     read = parse(line)
-    return Refused(read.why) if isinstance(read, Unclear) else judge(read.words, rules)
+    return (
+        RefusedCommand(read.why)
+        if isinstance(read, UnclearCommand)
+        else judge_command(read.words, rules)
+    )
 
 
-def judge(words: Sequence[str], rules: Rules) -> Judgement:
+def judge_command(words: Sequence[str], rules: CommandPolicy) -> CommandVerdict:
     """Return what becomes of a command."""
-    if found := _action(words, rules):
-        return Act(found[0].name, found[1].name)
+    if found := _declared_action(words, rules):
+        return ActionCommand(found[0].name, found[1].name)
     hint = _hint(words, rules)
     for pattern in rules.services.shell:
         # a wide pattern leads round no cooldown
-        if patterns.fits(pattern, words) and not (hint and patterns.is_wide(pattern)):
-            return Look(tuple(words), declared=pattern, within=patterns.within(pattern, words))
-    program = spelling.program(words[0])
+        if patterns.matches(pattern, words) and not (hint and patterns.is_wide(pattern)):
+            return PermittedCommand(
+                tuple(words), declared=pattern, within=patterns.star_paths(pattern, words)
+            )
+    program = spelling.program_name(words[0])
     if "/" in program:
-        return Refused(f"{program!r} is no program of the system; name it without a directory")
+        return RefusedCommand(
+            f"{program!r} is no program of the system; name it without a directory"
+        )
     try:
-        return _look((program, *words[1:]), rules)
-    except Wrong as wrong:
-        return Refused(f"{wrong}{hint}")
+        return _read_command((program, *words[1:]), rules)
+    except RuleMismatch as wrong:
+        return RefusedCommand(f"{wrong}{hint}")
 
 
-def _action(words: Sequence[str], rules: Rules) -> tuple[Service, Action] | None:
-    wanted = spelling.plain(words)
+def _declared_action(words: Sequence[str], rules: CommandPolicy) -> tuple[Service, Action] | None:
+    wanted = spelling.normalize_command(words)
     for service in rules.services:
         for action in service.actions:
-            if spelling.plain(action.argv) == wanted:
+            if spelling.normalize_command(action.argv) == wanted:
                 return service, action
     return None
 
 
-def _look(words: tuple[str, ...], rules: Rules) -> Look:
+def _read_command(words: tuple[str, ...], rules: CommandPolicy) -> PermittedCommand:
     program = words[0]
-    before, at = _leading(words, rules)
-    length = next((n for n in range(LONGEST_KEY, 0, -1) if _key(words, at, n) in LOOKS), 0)
+    before, at = _match_leading(words, rules)
+    length = next(
+        (n for n in range(LONGEST_KEY, 0, -1) if _key(words, at, n) in READ_ONLY_COMMANDS), 0
+    )
     key = _key(words, at, length)
     rest = words[at + length - 1 :]
     if not length or (length == 1 and _is_verb(program, rest)):
-        raise Wrong(_unknown(program, rest))
-    shape = LOOKS[key]
-    if program in AROUND:
-        shape = also(shape, AROUND[program])
+        raise RuleMismatch(_unknown_reason(program, rest))
+    shape = READ_ONLY_COMMANDS[key]
+    if program in COMMON_OPTIONS:
+        shape = merge_options(shape, COMMON_OPTIONS[program])
         # what stood before the verb is of the same form
         rest = (*words[1:at], *rest)
-        before = forms.Taken(())
-    taken = take(shape, rest, rules)
+        before = forms.MatchedWords(())
+    taken = match_words(shape, rest, rules)
     verbs = words[at : at + length - 1]
     head = (program, *before.words, *verbs, *shape.added)
     paths = (
         *(1 + index for index in before.paths),
         *(len(head) + index for index in taken.paths),
     )
-    return Look((*head, *taken.words), paths)
+    return PermittedCommand((*head, *taken.words), paths)
 
 
-def _leading(words: Sequence[str], rules: Rules) -> tuple[forms.Taken, int]:
+def _match_leading(words: Sequence[str], rules: CommandPolicy) -> tuple[forms.MatchedWords, int]:
     """Hold the options before the verb to their form, and return where the verb is."""
-    shape = BEFORE.get(words[0]) or AROUND.get(words[0])
+    shape = LEADING_OPTIONS.get(words[0]) or COMMON_OPTIONS.get(words[0])
     if shape is None:
-        return forms.Taken(()), 1
+        return forms.MatchedWords(()), 1
     at = _verb_at(shape, words)
-    if words[0] in AROUND:
-        return forms.Taken(()), at
-    return take(shape, words[1:at], rules), at
+    if words[0] in COMMON_OPTIONS:
+        return forms.MatchedWords(()), at
+    return match_words(shape, words[1:at], rules), at
 
 
-def _verb_at(shape: Form, words: Sequence[str]) -> int:
+def _verb_at(shape: CommandRule, words: Sequence[str]) -> int:
     """Return where the options before the verb end, going by which of them have a value."""
     at = 1
     while at < len(words) and words[at].startswith("-") and words[at] != "--":
@@ -130,21 +140,21 @@ def _key(words: Sequence[str], at: int, length: int) -> str:
 
 
 def _is_verb(program: str, rest: Sequence[str]) -> bool:
-    several = any(key.startswith(f"{program} ") for key in LOOKS)
+    several = any(key.startswith(f"{program} ") for key in READ_ONLY_COMMANDS)
     return several and bool(rest) and not rest[0].startswith("-")
 
 
-def _unknown(program: str, rest: Sequence[str]) -> str:
-    if why := why_refused(program):
+def _unknown_reason(program: str, rest: Sequence[str]) -> str:
+    if why := refusal_reason(program):
         return f"{program} {why}"
-    if rest and any(key.startswith(f"{program} ") for key in LOOKS):
+    if rest and any(key.startswith(f"{program} ") for key in READ_ONLY_COMMANDS):
         return f"{program} {rest[0]} {_MORE}"
     return f"{program} {_MORE}"
 
 
-def _hint(words: Sequence[str], rules: Rules) -> str:
+def _hint(words: Sequence[str], rules: CommandPolicy) -> str:
     for service in rules.services:
         for action in service.actions:
-            if spelling.holds(words, spelling.plain(action.argv)):
+            if spelling.contains_words(words, spelling.normalize_command(action.argv)):
                 return f"; {service.name} has the action {action.name}: use run_action"
     return ""

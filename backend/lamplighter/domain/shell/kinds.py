@@ -6,14 +6,14 @@ from collections.abc import Callable, Mapping
 from typing import Final
 from urllib.parse import urlsplit
 
-from lamplighter.domain.shell.rules import PORTS, Rules
+from lamplighter.domain.shell.rules import PORTS, CommandPolicy
 
-Kind = Callable[[str, Rules], str]
+WordKind = Callable[[str, CommandPolicy], str]
 """Says why a word is not of its kind; empty when it is."""
 
 _TEXT_CHARACTERS: Final = 200
-_PLAIN: Final = r"[A-Za-z0-9_]"
-_REVISION: Final = rf"{_PLAIN}[A-Za-z0-9_./@^~:-]*"
+_NAME_START: Final = r"[A-Za-z0-9_]"
+_REVISION: Final = rf"{_NAME_START}[A-Za-z0-9_./@^~:-]*"
 _COMMIT_PLACES: Final = re.compile(r"/\.\.|\.\./")
 
 _SHAPES: Final = {
@@ -33,7 +33,7 @@ _SHAPES: Final = {
     "method": r"GET|HEAD",
     "moment": r"[-+@]?[0-9A-Za-z][0-9A-Za-z :.+/-]{0,40}",
     "mount": r"/[A-Za-z0-9_./-]*",
-    "name": rf"{_PLAIN}[A-Za-z0-9_.@:+-]*",
+    "name": rf"{_NAME_START}[A-Za-z0-9_.@:+-]*",
     "nowhere": r"/dev/null",
     "number": r"[0-9]{1,9}",
     "order": r"[+-]?[A-Za-z%+]{1,12}",
@@ -49,7 +49,7 @@ _SHAPES: Final = {
     ),
     "sysctl": r"[a-z][a-z0-9_.-]*",
     "text": r".{1,200}",
-    "unit": rf"{_PLAIN}[A-Za-z0-9_.@:\\-]*",
+    "unit": rf"{_NAME_START}[A-Za-z0-9_.@:\\-]*",
     "user": r"[a-z_][a-z0-9_-]{0,31}",
 }
 _PS_FIELDS: Final = frozenset(
@@ -117,7 +117,7 @@ _RESOURCE: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9.,-]*(?:/[A-Za-z0-9][A-Za-z
 _RUNS_GPG: Final = re.compile(r"%[-+ ]?G")
 """A placeholder of a signature, with each sign that git takes before it."""
 
-_NEAR: Final = tuple(
+_LOCAL_NETWORKS: Final = tuple(
     ipaddress.ip_network(each)
     for each in (
         *("127.0.0.0/8", "10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "169.254.0.0/16"),
@@ -135,40 +135,40 @@ DASHED: Final = frozenset({"moment", "offset", "size"})
 APART: Final = frozenset({"path", "user"})
 """Kinds whose words have to stand apart: glued on, the program may read them otherwise."""
 
-_CLOSED: Final = frozenset({"secret", "secrets"})
+_SECRET_RESOURCES: Final = frozenset({"secret", "secrets"})
 
 
-def path(word: str, rules: Rules) -> str:
+def path(word: str, rules: CommandPolicy) -> str:
     """A file or directory under a read root."""
     return rules.path_problem(word)
 
 
-def host(word: str, rules: Rules) -> str:
+def host(word: str, rules: CommandPolicy) -> str:
     """A host that a check of services.yaml names, or an address; another name could tell much."""
     name = word.lower().rstrip(".")
-    if name in rules.hosts() or _is_plain_address(name):
+    if name in rules.hosts() or _is_literal_address(name):
         return ""
     return f"{word!r} is no host of services.yaml"
 
 
-def known(word: str, rules: Rules) -> str:
+def declared_host(word: str, rules: CommandPolicy) -> str:
     """A host that a check of services.yaml names."""
     named = word.lower().rstrip(".") in rules.hosts()
     return "" if named else f"{word!r} is no host of services.yaml"
 
 
-def question(word: str, rules: Rules) -> str:
+def dig_argument(word: str, rules: CommandPolicy) -> str:
     """What dig is asked: a host, a type of record, the address of a server, or how to answer."""
     if word.startswith("@"):
         server = word[1:].lower()
-        fine = server in rules.hosts() or server in _RESOLVERS or _is_near(server)
+        fine = server in rules.hosts() or server in _RESOLVERS or _is_local(server)
         return "" if fine else f"{word!r} is no host of services.yaml, near address or resolver"
     if word.startswith("+"):
         return "" if _DIG.fullmatch(word) else f"{word!r} is no word of dig that is known here"
     return "" if re.fullmatch(_SHAPES["record"], word) else host(word, rules)
 
 
-def url(word: str, rules: Rules) -> str:
+def url(word: str, rules: CommandPolicy) -> str:
     """A plain URL of a host and port that a check of services.yaml names."""
     read = _URL.fullmatch(word)
     if not read:
@@ -179,14 +179,14 @@ def url(word: str, rules: Rules) -> str:
     return f"{word!r} is at no host and port of services.yaml"
 
 
-def curl_format(word: str, rules: Rules) -> str:
+def curl_format(word: str, rules: CommandPolicy) -> str:
     """What curl says at its end: text and %{variables}; it could write a file."""
     del rules
     fine = len(word) <= _TEXT_CHARACTERS and _CURL_FORMAT.fullmatch(word)
     return "" if fine else f"{word!r} is not text and %{{variables}}"
 
 
-def fields(word: str, rules: Rules) -> str:
+def fields(word: str, rules: CommandPolicy) -> str:
     """Fields of ps; the environment of a process is none of them."""
     del rules
     named = [each.partition("=")[0] for each in re.split("[, ]", word)]
@@ -194,69 +194,69 @@ def fields(word: str, rules: Rules) -> str:
     return "" if wrong is None else f"{wrong!r} is no field of ps that is known here"
 
 
-def resource(word: str, rules: Rules) -> str:
+def resource(word: str, rules: CommandPolicy) -> str:
     """What kubectl looks at; secrets are not for a session."""
     del rules
     if not _RESOURCE.fullmatch(word):
         return f"{word!r} is not a resource"
     named = [each.partition(".")[0] for each in word.lower().partition("/")[0].split(",")]
-    closed = next((each for each in named if each in _CLOSED), None)
+    closed = next((each for each in named if each in _SECRET_RESOURCES), None)
     return "secrets are not to be read" if closed else ""
 
 
-def git_format(word: str, rules: Rules) -> str:
+def git_format(word: str, rules: CommandPolicy) -> str:
     """A format of git; %G would run another program."""
     del rules
     wrong = _RUNS_GPG.search(word) or not 1 <= len(word) <= _TEXT_CHARACTERS
     return f"{word!r} is too long or would run a program" if wrong else ""
 
 
-def revision(word: str, rules: Rules) -> str:
+def revision(word: str, rules: CommandPolicy) -> str:
     """A commit, a range of them, or a file of the repository."""
     del rules
     told = re.fullmatch(rf"{_REVISION}(?:\.\.\.?{_REVISION})?", word)
     return "" if told and not _COMMIT_PLACES.search(word) else f"{word!r} is not a revision"
 
 
-def _like(shape: str, wanted: str) -> Kind:
+def _match_shape(shape: str, wanted: str) -> WordKind:
     compiled = re.compile(shape)
 
-    def problem(word: str, rules: Rules) -> str:
+    def problem(word: str, rules: CommandPolicy) -> str:
         del rules
         return "" if compiled.fullmatch(word) else f"{word!r} is not a {wanted} as taken here"
 
     return problem
 
 
-KINDS: Final[Mapping[str, Kind]] = {
-    **{name: _like(shape, name) for name, shape in _SHAPES.items()},
+KINDS: Final[Mapping[str, WordKind]] = {
+    **{name: _match_shape(shape, name) for name, shape in _SHAPES.items()},
     "curl_format": curl_format,
     "fields": fields,
     "git_format": git_format,
     "host": host,
-    "known": known,
+    "known": declared_host,
     "path": path,
-    "question": question,
+    "question": dig_argument,
     "resource": resource,
     "revision": revision,
     "url": url,
 }
 
 
-def _is_plain_address(name: str) -> bool:
+def _is_literal_address(name: str) -> bool:
     """Whether a word is an address in which no words can be hidden.
 
     An address with a scope (`fe80::1%words`) is a name to a resolver. A public IPv6 address has
     room for eight bytes and more that its owner reads; that of a service is a host of its check.
     """
     address = _address(name)
-    return address is not None and (address.version == 4 or _is_near(name))
+    return address is not None and (address.version == 4 or _is_local(name))
 
 
-def _is_near(name: str) -> bool:
+def _is_local(name: str) -> bool:
     """Whether a word is an address of this machine or of a private network."""
     address = _address(name)
-    return address is not None and any(address in each for each in _NEAR)
+    return address is not None and any(address in each for each in _LOCAL_NETWORKS)
 
 
 def _address(name: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Final
 
 LINE_CHARACTERS: Final = 4000
-WORDS: Final = 100
+MAX_WORDS: Final = 100
 
 _SEVERAL: Final = "one command at a time: {!r} would start another"
 _FILES: Final = "{!r} would redirect to or from a file, or start another command"
@@ -33,50 +33,52 @@ _PROGRAM: Final = re.compile(r"/?[A-Za-z0-9_.+/-]+")
 
 
 @dataclass(frozen=True, slots=True)
-class Words:
+class CommandWords:
     """A program and its arguments."""
 
     words: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Unclear:
+class UnclearCommand:
     """A line that is not taken, and why."""
 
     why: str
 
 
-class _Odd(Exception):
+class _ShellSyntax(Exception):
     """Something that only a shell would understand."""
 
 
-def parse(line: str) -> Words | Unclear:
+def parse(line: str) -> CommandWords | UnclearCommand:
     """Return the words of one simple command, or why it is not one."""
     line = line.strip(" ")
     if len(line) > LINE_CHARACTERS:
-        return Unclear(f"the line is longer than {LINE_CHARACTERS} characters")
-    if odd := next((char for char in line if not _seen(char)), None):
-        return Unclear(f"a character that cannot be seen or stands for another: U+{ord(odd):04X}")
+        return UnclearCommand(f"the line is longer than {LINE_CHARACTERS} characters")
+    if odd := next((char for char in line if not _is_visible(char)), None):
+        return UnclearCommand(
+            f"a character that cannot be seen or stands for another: U+{ord(odd):04X}"
+        )
     try:
         words = tuple(_Reader(line).words())
-    except _Odd as odd_one:
-        return Unclear(str(odd_one))
-    return _checked(line, words)
+    except _ShellSyntax as odd_one:
+        return UnclearCommand(str(odd_one))
+    return _check_words(line, words)
 
 
-def _checked(line: str, words: tuple[str, ...]) -> Words | Unclear:
+def _check_words(line: str, words: tuple[str, ...]) -> CommandWords | UnclearCommand:
     if not words:
-        return Unclear("there is no command")
-    if len(words) > WORDS:
-        return Unclear(f"more than {WORDS} words")
+        return UnclearCommand("there is no command")
+    if len(words) > MAX_WORDS:
+        return UnclearCommand(f"more than {MAX_WORDS} words")
     if _ASSIGNMENT.match(line):
-        return Unclear("it would set a variable for the command")
+        return UnclearCommand("it would set a variable for the command")
     if not _PROGRAM.fullmatch(words[0]):
-        return Unclear("the name of a program has letters, digits and . _ + - only")
-    return Words(words)
+        return UnclearCommand("the name of a program has letters, digits and . _ + - only")
+    return CommandWords(words)
 
 
-def _seen(char: str) -> bool:
+def _is_visible(char: str) -> bool:
     """Whether a character is what it looks like; a space is the only blank."""
     if char.isascii():
         return char.isprintable()
@@ -117,7 +119,7 @@ class _Reader:
     def _single(self) -> str:
         end = self._line.find("'", self._at + 1)
         if end < 0:
-            raise _Odd("a quote that is not closed")
+            raise _ShellSyntax("a quote that is not closed")
         said = self._line[self._at + 1 : end]
         self._at = end + 1
         return said
@@ -131,28 +133,28 @@ class _Reader:
             if char == '"':
                 return "".join(said)
             if char in _IN_DOUBLE:
-                raise _Odd(_VALUE.format(char))
+                raise _ShellSyntax(_VALUE.format(char))
             if char == "\\" and self._line[self._at : self._at + 1] in _ESCAPES_IN_DOUBLE:
                 char = self._line[self._at]
                 self._at += 1
             said.append(char)
-        raise _Odd("a quote that is not closed")
+        raise _ShellSyntax("a quote that is not closed")
 
     def _escaped(self) -> str:
         char = self._line[self._at + 1 : self._at + 2]
         if not char:
-            raise _Odd("a backslash at the end")
+            raise _ShellSyntax("a backslash at the end")
         self._at += 2
         return char
 
     def _bare(self, char: str, start: int) -> str:
         if char in _WHY:
-            raise _Odd(_WHY[char].format(char))
+            raise _ShellSyntax(_WHY[char].format(char))
         if char == "#" and self._at == start:
-            raise _Odd("'#' would begin a comment")
+            raise _ShellSyntax("'#' would begin a comment")
         if char == "~" and (self._at == start or self._line[self._at - 1] in "=:"):
-            raise _Odd(_VALUE.format(char))
+            raise _ShellSyntax(_VALUE.format(char))
         if not char.isascii():
-            raise _Odd(f"{char!r} is not ASCII; write it in quotes")
+            raise _ShellSyntax(f"{char!r} is not ASCII; write it in quotes")
         self._at += 1
         return char

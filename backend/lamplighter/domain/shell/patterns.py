@@ -6,7 +6,7 @@ from functools import lru_cache
 from typing import Final
 
 from lamplighter.domain.shell import spelling
-from lamplighter.domain.shell.families import why_in_full
+from lamplighter.domain.shell.families import full_words_reason
 
 ANY: Final = "*"
 REST: Final = "**"
@@ -15,22 +15,22 @@ Pattern = tuple[str, ...]
 """A program and its words: `*` is some characters of a word, `**` at the end the rest of them."""
 
 
-def fits(pattern: Pattern, words: Sequence[str]) -> bool:
+def matches(pattern: Pattern, words: Sequence[str]) -> bool:
     """Whether a command is one that a pattern allows.
 
     No `*` takes what begins with a dash, or leads out of a directory.
     """
-    if spelling.program(words[0]) != spelling.program(pattern[0]):
+    if spelling.program_name(words[0]) != spelling.program_name(pattern[0]):
         return False
     if pattern[-1] == REST:
         pattern = pattern[:-1]
         words = words[: len(pattern)] if len(words) >= len(pattern) else words
     if len(pattern) != len(words):
         return False
-    return all(map(_fits, pattern[1:], words[1:]))
+    return all(map(_matches_word, pattern[1:], words[1:]))
 
 
-def within(pattern: Pattern, words: Sequence[str]) -> tuple[tuple[int, int, str], ...]:
+def star_paths(pattern: Pattern, words: Sequence[str]) -> tuple[tuple[int, int, str], ...]:
     """Return which words have a star in a path, where it begins, and the directory before it.
 
     A word that is a star alone may be a path too: it may lead anywhere.
@@ -52,7 +52,7 @@ def is_wide(pattern: Pattern) -> bool:
     return any(ANY in word for word in pattern)
 
 
-def problem(pattern: Pattern) -> str:
+def pattern_problem(pattern: Pattern) -> str:
     """Say why a pattern is not taken; empty when it is."""
     program = pattern[0]
     if ANY in program:
@@ -61,22 +61,22 @@ def problem(pattern: Pattern) -> str:
         return f"{program!r} is neither a name nor an absolute path"
     if REST in pattern[:-1] or any(REST in word and word != REST for word in pattern):
         return "** stands at the end, as a word of its own"
-    why = why_in_full(spelling.program(program))
+    why = full_words_reason(spelling.program_name(program))
     if why and is_wide(pattern):
         return f"{program} {why}; write out all its words"
     return ""
 
 
-def _fits(pattern: str, word: str) -> bool:
+def _matches_word(pattern: str, word: str) -> bool:
     if ANY not in pattern:
         return pattern == word
     if ".." in word.split("/") or (word.startswith("-") and not pattern.startswith("-")):
         return False
-    return bool(_compiled(pattern).fullmatch(word))
+    return bool(_compile(pattern).fullmatch(word))
 
 
 @lru_cache(maxsize=1000)
-def _compiled(pattern: str) -> re.Pattern[str]:
+def _compile(pattern: str) -> re.Pattern[str]:
     """A star among other characters stays within one part of a path."""
     one = ".+" if pattern == ANY else "[^/]*"
     return re.compile(one.join(map(re.escape, pattern.split(ANY))), re.DOTALL)

@@ -12,7 +12,7 @@ LOCAL: Final = frozenset({"localhost", "127.0.0.1", "::1"})
 HIDDEN: Final = ("/proc", "/sys", "/dev", "/run/secrets")
 """Never read, whatever the roots are: here lie keys, and what other programs were told."""
 
-PLAIN_FILES: Final = frozenset(
+SAFE_FILES: Final = frozenset(
     {
         "/etc/hostname",
         "/etc/hosts",
@@ -35,7 +35,7 @@ PORTS: Final = {"http": 80, "https": 443}
 
 
 @dataclass(frozen=True, slots=True)
-class Rules:
+class CommandPolicy:
     """What a command may look at, and what it may become.
 
     `roots` are the directories whose files may be read, `hidden` what may not
@@ -53,11 +53,11 @@ class Rules:
     def places(self) -> frozenset[tuple[str, int]]:
         """Return the hosts and ports that the services are looked at by."""
         checks = (check for service in self.services for check in service.checks)
-        return frozenset(place for check in checks for place in _places(check))
+        return frozenset(place for check in checks for place in _endpoints(check))
 
     def path_problem(self, path: str) -> str:
         """Say why a path may not be read; empty when it may, as far as its words tell."""
-        if path in PLAIN_FILES:
+        if path in SAFE_FILES:
             return ""
         if not path.startswith("/"):
             return f"{path!r} is not an absolute path"
@@ -65,22 +65,22 @@ class Rules:
             return f"{path!r} is not written out: no . and .. in it"
         if not self.roots:
             return "no files may be read: LAMPLIGHTER_READ_ROOTS names no directory"
-        if not any(lies_in(path, root) for root in self.roots):
+        if not any(is_within(path, root) for root in self.roots):
             return f"{path!r} is in none of the directories that may be read"
         hidden = (*HIDDEN, *self.hidden)
         # what holds something hidden would be walked through
-        if any(lies_in(path, each) or lies_in(each, path) for each in hidden):
+        if any(is_within(path, each) or is_within(each, path) for each in hidden):
             return f"{path!r} is not to be read"
         return ""
 
 
-def lies_in(path: str, directory: str) -> bool:
+def is_within(path: str, directory: str) -> bool:
     """Whether a path is a directory or lies in it."""
     inside = directory.rstrip("/") + "/"
     return path.rstrip("/") + "/" == inside or path.startswith(inside)
 
 
-def _places(check: Check) -> Iterator[tuple[str, int]]:
+def _endpoints(check: Check) -> Iterator[tuple[str, int]]:
     match check:
         case HttpCheck(url=url):
             parts = urlsplit(url)

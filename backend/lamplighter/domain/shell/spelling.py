@@ -9,30 +9,30 @@ TRUSTED: Final = ("/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", 
 _VERBS: Final = frozenset({"start", "stop", "restart", "reload", "kill", "rm"})
 
 
-def plain(words: Sequence[str]) -> tuple[str, ...]:
+def normalize_command(words: Sequence[str]) -> tuple[str, ...]:
     """Return a command in the one spelling that commands are compared in."""
     rest = list(words)
     if rest[0] == "sudo" and len(rest) > 1:
         rest = _without_sudo(rest)
-    rest[0] = program(rest[0])
+    rest[0] = program_name(rest[0])
     if rest[0] in ("docker", "podman") and rest[1:2] == ["container"] and rest[2:3] != []:
         del rest[1]
     if rest[0] == "docker-compose":
         rest[:1] = ["docker", "compose"]
     if rest[0] == "ssh" and len(rest) > 2:
         rest[2:] = " ".join(rest[2:]).split()
-    return _unit(rest)
+    return _normalize_unit(rest)
 
 
-def program(word: str) -> str:
+def program_name(word: str) -> str:
     """Return a program's name without the directory, where that is one of the trusted."""
     directory, _, name = word.rpartition("/")
     return name if directory in TRUSTED else word
 
 
-def holds(words: Sequence[str], wanted: Sequence[str]) -> bool:
+def contains_words(words: Sequence[str], wanted: Sequence[str]) -> bool:
     """Whether a command holds another one's words in their order, in whatever wrapping."""
-    parts = (program(part) for word in words for part in word.split())
+    parts = (program_name(part) for word in words for part in word.split())
     return all(any(part == each for part in parts) for each in wanted)
 
 
@@ -43,7 +43,7 @@ def _without_sudo(words: list[str]) -> list[str]:
     return words if rest[0].startswith("-") else rest
 
 
-def _unit(words: list[str]) -> tuple[str, ...]:
+def _normalize_unit(words: list[str]) -> tuple[str, ...]:
     """Return a wish for a unit as systemctl has it: `service x restart` is one too."""
     if words[0] == "service" and len(words) == 3:
         words = ["systemctl", words[2], words[1]]

@@ -7,14 +7,14 @@ from collections.abc import Mapping
 from typing import Final
 
 from lamplighter.domain.sessions.session import Session
-from lamplighter.engines import Command, Installed, Task, Trait
+from lamplighter.engines import Command, InstalledProgram, Task, Trait
 from lamplighter.engines.claude import binary, environment
 
 NAME: Final = "claude"
 SERVER: Final = "lamplighter"
 ARGUMENT_BYTES: Final = 100 * 1024
 SESSIONS: Final = uuid.UUID("6c616d70-6c69-5768-8465-722073657373")
-OPENING: Final = "This session's task:\n\n"
+TASK_HEADING: Final = "This session's task:\n\n"
 """What every message begins with: the CLI takes one that begins with `/` for a command."""
 
 TOOL_MS: Final = 24 * 3_600_000
@@ -42,14 +42,14 @@ class ClaudeEngine:
 
     def probe(self) -> str | None:
         """Say why the CLI cannot run: not found, too old, does not start, has no key."""
-        found = binary.found(self._path, self._environ)
+        found = binary.find_binary(self._path, self._environ)
         if isinstance(found, str):
             return found
         return None if environment.has_key(self._environ) else NO_KEY
 
-    def installed(self) -> Installed | None:
+    def installed(self) -> InstalledProgram | None:
         """Return where the CLI is and which version, where there is one that can be run."""
-        found = binary.found(self._path, self._environ)
+        found = binary.find_binary(self._path, self._environ)
         return None if isinstance(found, str) else found
 
     def command(self, task: Task) -> Command:
@@ -64,17 +64,19 @@ class ClaudeEngine:
             *("--tools", "", "--allowedTools", f"mcp__{SERVER}"),
             *("--permission-mode", "dontAsk", "--disable-slash-commands"),
             *("--strict-mcp-config", "--mcp-config", os.path.join(task.scratch, SERVERS)),
-            *_bounds(task),
+            *_limit_arguments(task),
         ]
-        if _fits(task.injected):
+        if _fits_argument(task.injected):
             argv += ["--append-system-prompt", task.injected]
         elif task.injected:
             files[APPENDED] = task.injected.encode()
             argv += ["--append-system-prompt-file", os.path.join(task.scratch, APPENDED)]
         return Command(
             argv=tuple(argv),
-            stdin=(OPENING + task.message).encode(),
-            env=environment.of(self._environ, task.scratch, tier=task.session.tier),
+            stdin=(TASK_HEADING + task.message).encode(),
+            env=environment.session_environment(
+                self._environ, task.scratch, tier=task.session.tier
+            ),
             files=files,
         )
 
@@ -84,7 +86,7 @@ def session_uuid(session: Session) -> str:
     return str(uuid.uuid5(SESSIONS, f"{session.id} {session.started_at.isoformat()}"))
 
 
-def _bounds(task: Task) -> list[str]:
+def _limit_arguments(task: Task) -> list[str]:
     bounds = ["--model", task.model] if task.model else []
     if task.max_turns:
         bounds += ["--max-turns", str(task.max_turns)]
@@ -93,7 +95,7 @@ def _bounds(task: Task) -> list[str]:
     return bounds
 
 
-def _fits(text: str) -> bool:
+def _fits_argument(text: str) -> bool:
     """Whether a text may be one word of a command: Linux takes 128 KiB, and no NUL."""
     return 0 < len(text.encode()) <= ARGUMENT_BYTES and "\0" not in text
 

@@ -10,36 +10,36 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
-from lamplighter.engines import Installed
+from lamplighter.engines import InstalledProgram
 from lamplighter.engines.claude import environment
 
 PROGRAM: Final = "claude"
-OLDEST: Final = (2, 1, 197)
+MIN_VERSION: Final = (2, 1, 197)
 """The oldest version that was seen to do all that the engine asks of it."""
 
 VERSION_SECONDS: Final = 10.0
-AGAIN_SECONDS: Final = 60.0
-HOW: Final = (
+RETRY_SECONDS: Final = 60.0
+INSTALL_HINT: Final = (
     "Install it (`pip install 'lamplighter[claude]'`, or npm), or set LAMPLIGHTER_CLAUDE_BIN."
 )
 _VERSION: Final = re.compile(r"(\d+)\.(\d+)\.(\d+)")
 
 
-def found(path: str, environ: Mapping[str, str]) -> Installed | str:
+def find_binary(path: str, environ: Mapping[str, str]) -> InstalledProgram | str:
     """Return the CLI that is set, on PATH or brought by the extra; else why there is none."""
-    place = _set(path, environ) if path else _anywhere(environ)
+    place = _configured(path, environ) if path else _anywhere(environ)
     if place is None:
         if path:
             return f"LAMPLIGHTER_CLAUDE_BIN names {path!r}, which is not found or may not be run."
-        return f"The Claude CLI is not found. {HOW}"
+        return f"The Claude CLI is not found. {INSTALL_HINT}"
     try:
         seen = os.stat(place)
     except OSError as error:
         return f"The Claude CLI {place} cannot be read: {error.strerror}."
-    return _ASKED.once(place, (seen.st_mtime_ns, seen.st_size))
+    return _VERSIONS.once(place, (seen.st_mtime_ns, seen.st_size))
 
 
-def _set(path: str, environ: Mapping[str, str]) -> str | None:
+def _configured(path: str, environ: Mapping[str, str]) -> str | None:
     return shutil.which(os.path.expanduser(path), path=environ.get("PATH"))
 
 
@@ -55,32 +55,32 @@ def _bundled() -> str | None:
     return shutil.which(str(Path(spec.origin).parent / "_bundled" / PROGRAM))
 
 
-class _Asked:
+class _VersionCache:
     """What CLIs told: kept until the file is another, and what went wrong for a minute."""
 
     def __init__(self) -> None:
-        self._told: dict[str, tuple[tuple[int, int], float, Installed | str]] = {}
+        self._told: dict[str, tuple[tuple[int, int], float, InstalledProgram | str]] = {}
 
-    def once(self, place: str, stamp: tuple[int, int]) -> Installed | str:
+    def once(self, place: str, stamp: tuple[int, int]) -> InstalledProgram | str:
         """Return what a CLI tells, and ask it only where that is not known."""
         kept = self._told.get(place)
         if kept is not None and kept[0] == stamp:
             _, at, told = kept
-            if isinstance(told, Installed) or time.monotonic() - at < AGAIN_SECONDS:
+            if isinstance(told, InstalledProgram) or time.monotonic() - at < RETRY_SECONDS:
                 return told
-        told = _ask(place)
+        told = _read_version(place)
         self._told[place] = stamp, time.monotonic(), told
         return told
 
 
-_ASKED: Final = _Asked()
+_VERSIONS: Final = _VersionCache()
 
 
-def _ask(place: str) -> Installed | str:
+def _read_version(place: str) -> InstalledProgram | str:
     try:
         answer = subprocess.run(
             [place, "--version"],
-            env=environment.quiet(os.environ),
+            env=environment.version_environment(os.environ),
             stdin=subprocess.DEVNULL,
             capture_output=True,
             timeout=VERSION_SECONDS,
@@ -90,17 +90,21 @@ def _ask(place: str) -> Installed | str:
         return f"The Claude CLI {place} does not tell its version within {VERSION_SECONDS:g} s."
     except OSError as error:
         return f"The Claude CLI {place} cannot be run: {error.strerror}."
-    return _judged(place, answer)
+    return _parse_version(place, answer)
 
 
-def _judged(place: str, answer: "subprocess.CompletedProcess[bytes]") -> Installed | str:
+def _parse_version(
+    place: str, answer: "subprocess.CompletedProcess[bytes]"
+) -> InstalledProgram | str:
     said = answer.stdout.decode("utf-8", "replace").strip()
     version = _VERSION.match(said)
     if answer.returncode != 0 or version is None:
         words = (said or answer.stderr.decode("utf-8", "replace")).strip().splitlines()
         last = f": {words[-1][:200]}" if words else ""
         return f"{place} is no Claude CLI that works (exit {answer.returncode}){last}."
-    if tuple(map(int, version.groups())) < OLDEST:
-        oldest = ".".join(map(str, OLDEST))
-        return f"The Claude CLI {place} is {version[0]}; {oldest} or newer is needed. {HOW}"
-    return Installed(place, version[0])
+    if tuple(map(int, version.groups())) < MIN_VERSION:
+        oldest = ".".join(map(str, MIN_VERSION))
+        return (
+            f"The Claude CLI {place} is {version[0]}; {oldest} or newer is needed. {INSTALL_HINT}"
+        )
+    return InstalledProgram(place, version[0])

@@ -55,7 +55,7 @@ def has_key(environ: Mapping[str, str]) -> bool:
     return any(environ.get(name, "").strip() for name in (*KEYS, *PROVIDERS))
 
 
-def of(environ: Mapping[str, str], scratch: str, *, tier: int) -> dict[str, str]:
+def session_environment(environ: Mapping[str, str], scratch: str, *, tier: int) -> dict[str, str]:
     """Return the environment of a session whose home is its scratch directory.
 
     A round of tier 1 does not think unless MAX_THINKING_TOKENS says otherwise: by itself the
@@ -66,7 +66,7 @@ def of(environ: Mapping[str, str], scratch: str, *, tier: int) -> dict[str, str]
         # a dead API would else hold a session for minutes
         "CLAUDE_CODE_MAX_RETRIES": RETRIES,
         **({"MAX_THINKING_TOKENS": "0"} if tier == 1 else {}),
-        **_in_real_home(environ),
+        **_home_files(environ),
         **passed,
         **SWITCHES,
         "HOME": scratch,
@@ -76,12 +76,12 @@ def of(environ: Mapping[str, str], scratch: str, *, tier: int) -> dict[str, str]
     }
 
 
-def quiet(environ: Mapping[str, str]) -> dict[str, str]:
+def version_environment(environ: Mapping[str, str]) -> dict[str, str]:
     """Return what is enough to ask the CLI for its version."""
     return {name: environ[name] for name in _MACHINE if name in environ} | SWITCHES
 
 
-def _in_real_home(environ: Mapping[str, str]) -> dict[str, str]:
+def _home_files(environ: Mapping[str, str]) -> dict[str, str]:
     """Name the files that a provider looks for in the home, which is another in a session."""
     home = environ.get("HOME", "")
     files = {

@@ -8,10 +8,10 @@ from typing import Final
 
 import msgspec
 
-from lamplighter.domain.sessions.cost import Prices, price_of
+from lamplighter.domain.sessions.cost import Prices, find_price
 from lamplighter.domain.sessions.session import MAX_TIER
 from lamplighter.engines import Command, Task, Trait
-from lamplighter.engines.messages.request import Answers
+from lamplighter.engines.messages.request import AnswerLimits
 
 NAME: Final = "messages"
 KEYS: Final = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_BASE_URL")
@@ -42,7 +42,7 @@ class MessagesEngine:
         environ: Mapping[str, str] | None = None,
         *,
         own: Prices | None = None,
-        answers: Sequence[Answers] = (Answers(),) * MAX_TIER,
+        answers: Sequence[AnswerLimits] = (AnswerLimits(),) * MAX_TIER,
     ) -> None:
         self._environ = os.environ if environ is None else environ
         self._own = own or {}
@@ -72,7 +72,7 @@ class MessagesEngine:
                     for each in (task.handoff.escalations if task.handoff else ())
                 ],
             },
-            "price": price_of(task.model, self._own),
+            "price": find_price(task.model, self._own),
             "answers": self._answers[session.tier - 1],
             "max_turns": task.max_turns,
             "budget_usd": task.budget_usd,

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 BAD_REQUEST: Final = 2
 FAILED: Final = 1
-HELD: Final = 3
+SESSION_LOCKED: Final = 3
 INTERRUPTED: Final = 130
 
 
@@ -21,34 +21,34 @@ def main() -> int:
     try:
         asked = request.read(sys.stdin.buffer.read())
     except ValueError as error:
-        _say({"type": "result", "is_error": True, "errors": [f"Not understood: {error}"]})
+        _print_line({"type": "result", "is_error": True, "errors": [f"Not understood: {error}"]})
         return BAD_REQUEST
     try:
         return asyncio.run(_session(asked))
     except BrokenPipeError:  # nobody listens any more
         return FAILED
     except Exception as error:  # a mistake of ours is told in the stream as well
-        _say(_broken(asked.session, error))
+        _print_line(_error_result(asked.session, error))
         return FAILED
 
 
 async def _session(asked: Any) -> int:
     from lamplighter.engines.messages import checkpoint
-    from lamplighter.engines.messages.asking import Gate
+    from lamplighter.engines.messages.asking import GateClient
     from lamplighter.engines.messages.model import Model
-    from lamplighter.engines.messages.turns import Turns
+    from lamplighter.engines.messages.turns import TurnLoop
 
-    if not checkpoint.hold(Path.cwd()):
-        return HELD
+    if not checkpoint.lock_session(Path.cwd()):
+        return SESSION_LOCKED
 
     def write(line: dict[str, Any]) -> None:
-        _say({**line, "session_id": str(asked.session)})
+        _print_line({**line, "session_id": str(asked.session)})
 
-    turns = Turns(
+    turns = TurnLoop(
         asked=asked,
         state=_state(asked, Path.cwd()),
         model=Model(asked.model, os.environ, asked.answers),
-        gate=Gate(asked.gate),
+        gate=GateClient(asked.gate),
         directory=Path.cwd(),
         write=write,
     )
@@ -71,19 +71,19 @@ def _state(asked: Any, directory: Path) -> Any:
     from lamplighter.engines.messages import checkpoint
 
     if not asked.resumed:
-        return checkpoint.State(session=asked.session, chain=asked.chain, model=asked.model)
+        return checkpoint.Checkpoint(session=asked.session, chain=asked.chain, model=asked.model)
     held = checkpoint.load(directory)
     if held is None or held.session != asked.session or held.version != checkpoint.VERSION:
         raise ValueError("its checkpoint is not there, or not this session's")
     return held
 
 
-def _say(line: dict[str, Any]) -> None:
+def _print_line(line: dict[str, Any]) -> None:
     sys.stdout.buffer.write(json.dumps(line).encode() + b"\n")
     sys.stdout.buffer.flush()
 
 
-def _broken(session: int, error: Exception) -> dict[str, Any]:
+def _error_result(session: int, error: Exception) -> dict[str, Any]:
     return {
         "type": "result",
         "subtype": "error_during_execution",

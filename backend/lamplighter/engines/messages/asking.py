@@ -9,11 +9,11 @@ from typing import Any, Final
 QUESTION_BYTES: Final = 60 * 1024
 ANSWER_BYTES: Final = 8 * 1024 * 1024
 NO_ANSWER: Final = "The supervisor does not answer: {}."
-TOO_LONG: Final = "What was given to the tool is too long; it was not used."
+INPUT_TOO_LONG: Final = "What was given to the tool is too long; it was not used."
 
 
 @dataclass(frozen=True, slots=True)
-class Gate:
+class GateClient:
     """The socket by which a session asks."""
 
     path: str
@@ -44,7 +44,7 @@ class Gate:
     async def _answer(self, question: Mapping[str, Any]) -> dict[str, Any]:
         asked = json.dumps(question).encode() + b"\n"
         if len(asked) > QUESTION_BYTES:
-            return {"text": TOO_LONG, "is_error": True}
+            return {"text": INPUT_TOO_LONG, "is_error": True}
         try:
             reader, writer = await asyncio.open_unix_connection(self.path, limit=ANSWER_BYTES)
             try:

@@ -11,14 +11,14 @@ from typing import Any, Final
 from lamplighter.domain.sessions.transcript import Usage
 from lamplighter.engines.messages.cuts import CUT_OFF
 
-MOST_TOKENS: Final = 10**9
-KEPT: Final = {
+MAX_TOKENS: Final = 10**9
+BLOCK_FIELDS: Final = {
     "text": ("text",),
     "tool_use": ("id", "name", "input"),
     "thinking": ("thinking", "signature"),
     "redacted_thinking": ("data",),
 }
-PIECES: Final = {
+DELTA_FIELDS: Final = {
     "text_delta": "text",
     "thinking_delta": "thinking",
     "signature_delta": "signature",
@@ -61,7 +61,7 @@ class Assembly:
         return ""
 
     def _piece(self, index: int, delta: Mapping[str, Any]) -> str:
-        name = PIECES.get(str(delta["type"]))
+        name = DELTA_FIELDS.get(str(delta["type"]))
         if name is None:  # of a kind that we never asked for
             return ""
         piece = delta[name]
@@ -76,15 +76,15 @@ class Assembly:
         return [
             self._whole(index, block)
             for index, block in sorted(self._blocks.items())
-            if block.get("type") in KEPT
+            if block.get("type") in BLOCK_FIELDS
         ]
 
     def _whole(self, index: int, block: Mapping[str, Any]) -> dict[str, Any]:
         kind = block["type"]
-        found = {"type": kind, **{name: block.get(name) for name in KEPT[kind]}}
+        found = {"type": kind, **{name: block.get(name) for name in BLOCK_FIELDS[kind]}}
         if kind == "tool_use":
             return {**found, "input": self._input(index, found["input"])}
-        for name in KEPT[kind]:
+        for name in BLOCK_FIELDS[kind]:
             pieces = self._pieces.get((index, name))
             if pieces:
                 found[name] = "".join((found[name] or "", *pieces))
@@ -116,4 +116,4 @@ class Assembly:
     def _count(self, name: str) -> int:
         """Return a count of tokens as it may be believed: a whole number, and not below 0."""
         said = self._used.get(name)
-        return min(MOST_TOKENS, max(0, said)) if isinstance(said, int) else 0
+        return min(MAX_TOKENS, max(0, said)) if isinstance(said, int) else 0

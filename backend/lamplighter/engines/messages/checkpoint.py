@@ -21,7 +21,7 @@ _AT_ONCE: Final = fcntl.LOCK_EX | fcntl.LOCK_NB
 
 
 @dataclass(slots=True, kw_only=True)
-class State:
+class Checkpoint:
     """Where a session stands.
 
     `answers` are those of tools that its last message uses, as far as they came, and
@@ -56,7 +56,7 @@ class State:
     ended: bool = False
 
 
-def hold(directory: Path) -> bool:
+def lock_session(directory: Path) -> bool:
     """Hold this session until our process ends; False while another process still has it."""
     try:
         fcntl.flock(os.open(directory / CHECKPOINT_LOCK, _LOCKING, 0o600), _AT_ONCE)
@@ -65,7 +65,7 @@ def hold(directory: Path) -> bool:
     return True
 
 
-def save(state: State, directory: Path) -> None:
+def save(state: Checkpoint, directory: Path) -> None:
     """Write a checkpoint; whoever reads it finds the old one or this one, never a part."""
     path = directory / CHECKPOINT
     fresh = path.with_suffix(".new")
@@ -81,9 +81,9 @@ def save(state: State, directory: Path) -> None:
         os.close(holder)
 
 
-def load(directory: Path) -> State | None:
+def load(directory: Path) -> Checkpoint | None:
     """Return the checkpoint that is there; None for none, ValueError for an unreadable one."""
     try:
-        return msgspec.json.decode((directory / CHECKPOINT).read_bytes(), type=State)
+        return msgspec.json.decode((directory / CHECKPOINT).read_bytes(), type=Checkpoint)
     except FileNotFoundError:
         return None

@@ -5,39 +5,41 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
 CUT_OFF: Final = frozenset({"max_tokens", "model_context_window_exceeded"})
-MOST_CUTS: Final = 4
-GO_ON: Final = (
+MAX_CUTS: Final = 4
+CONTINUE_PROMPT: Final = (
     "Your answer was cut off at its limit. Go on where it ends, and repeat no line of it."
     " A marker that was cut off is not kept: write its line again, whole."
 )
-SHORTER: Final = "Your answer was cut off before anything in it was whole. Give a shorter one."
+SHORTER_PROMPT: Final = (
+    "Your answer was cut off before anything in it was whole. Give a shorter one."
+)
 _MARKER: Final = re.compile(r"\[(?:MEMORY|EVENT|COOLDOWN|ESCALATE):")
-_BEGUN: Final = re.compile(r"\[[A-Z]*$|" + _MARKER.pattern)
+_PARTIAL_MARKER: Final = re.compile(r"\[[A-Z]*$|" + _MARKER.pattern)
 
 
-def whole(blocks: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+def complete_part(blocks: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return of an answer that was cut off what is whole: no half marker, no half tool use."""
     if not blocks:
         return []
     *before, last = blocks
     if last["type"] == "text":
-        last = {**last, "text": _whole(last["text"])}
+        last = {**last, "text": _complete_text(last["text"])}
         return [*before, last] if last["text"].strip() else before
     return before
 
 
-def dropped(blocks: Sequence[dict[str, Any]]) -> str:
+def dropped_marker(blocks: Sequence[dict[str, Any]]) -> str:
     """Return the beginning of a marker that `whole` leaves out; empty for none."""
     last = blocks[-1] if blocks else {}
     line = last.get("text", "").rpartition("\n")[2] if last.get("type") == "text" else ""
     return line if _MARKER.search(line) else ""
 
 
-def fresh(blocks: Sequence[dict[str, Any]], said: Iterable[str]) -> list[dict[str, Any]]:
+def new_part(blocks: Sequence[dict[str, Any]], said: Iterable[str]) -> list[dict[str, Any]]:
     """Return an answer that goes on without the markers which were said before it."""
     before = frozenset(said)
     return [
-        {**block, "text": _fresh(block["text"], before)} if block["type"] == "text" else block
+        {**block, "text": _new_text(block["text"], before)} if block["type"] == "text" else block
         for block in blocks
     ]
 
@@ -49,11 +51,11 @@ def marker_lines(blocks: Iterable[dict[str, Any]]) -> list[str]:
     return [line for line in lines if _MARKER.search(line)]
 
 
-def _whole(text: str) -> str:
+def _complete_text(text: str) -> str:
     before, _, last = text.rpartition("\n")
-    return before if _BEGUN.search(last) else text
+    return before if _PARTIAL_MARKER.search(last) else text
 
 
-def _fresh(text: str, before: frozenset[str]) -> str:
+def _new_text(text: str, before: frozenset[str]) -> str:
     lines = text.splitlines(keepends=True)
     return "".join(line for line in lines if line.strip() not in before)

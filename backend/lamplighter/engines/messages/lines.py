@@ -10,7 +10,7 @@ Line = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Used:
+class SessionUsage:
     """What a session has used up to now; a cost of None is not known."""
 
     turns: int
@@ -19,7 +19,7 @@ class Used:
     duration_ms: int
 
 
-def started(model: str, tools: Sequence[str], *, reached: bool) -> Line:
+def init_line(model: str, tools: Sequence[str], *, reached: bool) -> Line:
     """Return the first line of a session; `reached` says whether its tools are."""
     return {
         "type": "system",
@@ -31,12 +31,12 @@ def started(model: str, tools: Sequence[str], *, reached: bool) -> Line:
     }
 
 
-def resumed(times: int, turns: int) -> Line:
+def resume_line(times: int, turns: int) -> Line:
     """Return the line that says that a session goes on after a crash."""
     return {"type": "system", "subtype": "resumed", "times": times, "num_turns": turns}
 
 
-def retry(attempt: int, most: int, seconds: float, status: int | None, kind: str) -> Line:
+def retry_line(attempt: int, most: int, seconds: float, status: int | None, kind: str) -> Line:
     """Return the line that says that the model did not answer and is asked again."""
     return {
         "type": "system",
@@ -49,17 +49,17 @@ def retry(attempt: int, most: int, seconds: float, status: int | None, kind: str
     }
 
 
-def cut_off(words: str) -> Line:
+def cut_line(words: str) -> Line:
     """Return the line that says that a marker was cut off at the token limit, and is not kept."""
     return {"type": "system", "subtype": "cut_off", "text": words}
 
 
-def spent(used: Used) -> Line:
+def usage_line(used: SessionUsage) -> Line:
     """Return what the session has used up to now."""
-    return {"type": "system", "subtype": "spent", **_used(used)}
+    return {"type": "system", "subtype": "spent", **_usage_fields(used)}
 
 
-def block(content: Mapping[str, Any], model: str) -> Line:
+def block_line(content: Mapping[str, Any], model: str) -> Line:
     """Return the line of one block that the model gave."""
     message = {
         "type": "message",
@@ -71,13 +71,13 @@ def block(content: Mapping[str, Any], model: str) -> Line:
     return {"type": "assistant", "message": message, "parent_tool_use_id": None}
 
 
-def partial(text: str) -> Line:
+def partial_line(text: str) -> Line:
     """Return the line of text that came of an answer that is not whole yet."""
     delta = {"type": "text_delta", "text": text}
     return {"type": "stream_event", "event": {"type": "content_block_delta", "delta": delta}}
 
 
-def result(answer: Mapping[str, Any], found: Mapping[str, Any] | None) -> Line:
+def tool_result_line(answer: Mapping[str, Any], found: Mapping[str, Any] | None) -> Line:
     """Return the line that says what a tool answered, in words and as values."""
     return {
         "type": "user",
@@ -87,7 +87,7 @@ def result(answer: Mapping[str, Any], found: Mapping[str, Any] | None) -> Line:
     }
 
 
-def finished(words: str, stop: str, used: Used) -> Line:
+def result_line(words: str, stop: str, used: SessionUsage) -> Line:
     """Return the last line of a session that came to its end by itself."""
     return {
         "type": "result",
@@ -97,13 +97,13 @@ def finished(words: str, stop: str, used: Used) -> Line:
         "terminal_reason": "completed",
         "stop_reason": stop,
         "duration_ms": used.duration_ms,
-        **_used(used),
+        **_usage_fields(used),
     }
 
 
-def failed(
+def error_line(
     why: str,
-    used: Used,
+    used: SessionUsage,
     *,
     subtype: str,
     terminal_reason: str,
@@ -120,11 +120,11 @@ def failed(
         "api_error_status": status,
         "api_error": api_error,
         "duration_ms": used.duration_ms,
-        **_used(used),
+        **_usage_fields(used),
     }
 
 
-def _used(used: Used) -> Line:
+def _usage_fields(used: SessionUsage) -> Line:
     return {
         "num_turns": used.turns,
         "total_cost_usd": None if used.cost is None else round(used.cost, 6),

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from lamplighter.domain.sessions.transcript import Usage
-from lamplighter.domain.text import one_line, shortened
+from lamplighter.domain.text import one_line, shorten
 from lamplighter.engines.messages.assembly import Assembly
-from lamplighter.engines.messages.request import Answers
-from lamplighter.engines.messages.retries import Failed
+from lamplighter.engines.messages.request import AnswerLimits
+from lamplighter.engines.messages.retries import RequestFailed
 
 if TYPE_CHECKING:
     from anthropic import APIStatusError, AsyncAnthropic
@@ -20,13 +20,13 @@ TIMEOUT_SETTING: Final = "(LAMPLIGHTER_ANSWER_TIMEOUT)"
 CONNECT_SECONDS: Final = 10.0
 ERROR_CHARS: Final = 300
 ANSWER_BYTES: Final = 8 * 2**20
-TOO_MUCH: Final = f"What answers there sends more than {ANSWER_BYTES / 2**20:g} MB."
-PACKED: Final = "What answers there packs its answer, which nobody asked for."
+ANSWER_TOO_LONG: Final = f"What answers there sends more than {ANSWER_BYTES / 2**20:g} MB."
+COMPRESSED_ANSWER: Final = "What answers there packs its answer, which nobody asked for."
 NO_KEY: Final = "none"  # a server of one's own wants none, but the client insists
 HTTP_OK: Final = 200
 NOT_THE_API: Final = "What answers there is not the Messages API."
 NO_STREAM: Final = "What answers there does not stream: it sent {} in place of text/event-stream."
-BROKEN_OFF: Final = "The answer broke off before its end."
+INCOMPLETE_ANSWER: Final = "The answer broke off before its end."
 STATUS: Final = {
     "invalid_request_error": 400,
     "authentication_error": 401,
@@ -39,10 +39,10 @@ STATUS: Final = {
 }
 """What an error in the midst of a stream would have been as an answer."""
 EVENTS: Final = "text/event-stream"
-MARK: Final = {"type": "ephemeral"}
+CACHE_MARK: Final = {"type": "ephemeral"}
 
 
-Heard = Callable[[str], None]
+OnText = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ class Model:
 
     name: str
     environ: Mapping[str, str]
-    answers: Answers = field(default_factory=Answers)
+    answers: AnswerLimits = field(default_factory=AnswerLimits)
     _client: "AsyncAnthropic | None" = None
 
     async def ask(
@@ -71,15 +71,17 @@ class Model:
         system: Sequence[str],
         tools: Sequence[Mapping[str, Any]],
         messages: Sequence[Mapping[str, Any]],
-        heard: Heard = lambda _: None,
+        heard: OnText = lambda _: None,
     ) -> Reply:
         """Send one request and read its answer as it comes; raises Failed."""
         import anthropic
         import httpx2
 
         asked: dict[str, Any] = {
-            "system": [{"type": "text", "text": each, "cache_control": MARK} for each in system],
-            "messages": marked(messages),
+            "system": [
+                {"type": "text", "text": each, "cache_control": CACHE_MARK} for each in system
+            ],
+            "messages": with_cache_mark(messages),
             **self.answers.asked,
         }
         if tools:
@@ -89,22 +91,22 @@ class Model:
             # a server may send a byte now and then
             async with asyncio.timeout(self.answers.seconds):
                 await self._read(asked, found, heard)
-            with _understood():
+            with _reject_invalid():
                 return Reply(found.blocks, found.stop or "end_turn", found.usage)
         except TimeoutError as error:
             words = f"No whole answer within {self.answers.seconds:g} s {TIMEOUT_SETTING}."
-            raise Failed(None, words, answer=found) from error
-        except Failed as failed:
+            raise RequestFailed(None, words, answer=found) from error
+        except RequestFailed as failed:
             failed.answer = found
             raise
         except anthropic.APIStatusError as error:
-            raise _failed(error) from error
+            raise _request_error(error) from error
         except (anthropic.APIError, httpx2.HTTPError, ValueError) as error:
             cause = error.__cause__ or error
-            words = shortened(one_line(f"{type(cause).__name__}: {cause}"), ERROR_CHARS)
-            raise Failed(None, words, answer=found) from error
+            words = shorten(one_line(f"{type(cause).__name__}: {cause}"), ERROR_CHARS)
+            raise RequestFailed(None, words, answer=found) from error
 
-    async def _read(self, asked: dict[str, Any], found: Assembly, heard: Heard) -> None:
+    async def _read(self, asked: dict[str, Any], found: Assembly, heard: OnText) -> None:
         """Take the events of one answer in, and let their text be heard."""
         import anthropic
 
@@ -112,18 +114,20 @@ class Model:
         async with streaming.create(model=self.name, stream=True, **asked) as response:
             kind = response.headers.get("content-type", "").partition(";")[0].strip()
             if kind != EVENTS:
-                raise Failed(HTTP_OK, NO_STREAM.format(shortened(one_line(kind), 80) or "nothing"))
+                raise RequestFailed(
+                    HTTP_OK, NO_STREAM.format(shorten(one_line(kind), 80) or "nothing")
+                )
             async for each in anthropic.AsyncStream.raw_events(response.http_response):
-                with _understood():
+                with _reject_invalid():
                     event: Any = each.json() if each.data else {"type": "ping"}
                     if event["type"] == "error":
-                        raise _broken(event["error"])
+                        raise _stream_error(event["error"])
                     text = found.take(event)
                 if text:
                     heard(text)
                 if found.ended:
                     return
-        raise Failed(None, BROKEN_OFF)
+        raise RequestFailed(None, INCOMPLETE_ANSWER)
 
     async def close(self) -> None:
         """Let go of the connection."""
@@ -147,18 +151,18 @@ class Model:
                 default_headers={"Accept-Encoding": "identity"},
                 http_client=anthropic.DefaultAsyncHttpxClient(
                     timeout=httpx2.Timeout(self.answers.seconds, connect=CONNECT_SECONDS),
-                    event_hooks={"response": [_bounded]},
+                    event_hooks={"response": [_limit_response]},
                 ),
             )
         return self._client
 
 
-async def _bounded(response: "Response") -> None:
+async def _limit_response(response: "Response") -> None:
     """Let no answer fill our memory, as it comes or unpacked."""
     import httpx2
 
     if response.headers.get("content-encoding", "identity") != "identity":
-        raise httpx2.ReadError(PACKED)
+        raise httpx2.ReadError(COMPRESSED_ANSWER)
     given = response.stream
 
     class Bounded(httpx2.AsyncByteStream):
@@ -167,7 +171,7 @@ async def _bounded(response: "Response") -> None:
             async for part in cast("httpx2.AsyncByteStream", given):
                 left -= len(part)
                 if left < 0:
-                    raise httpx2.ReadError(TOO_MUCH)
+                    raise httpx2.ReadError(ANSWER_TOO_LONG)
                 yield part
 
         async def aclose(self) -> None:
@@ -176,35 +180,35 @@ async def _bounded(response: "Response") -> None:
     response.stream = Bounded()
 
 
-def marked(messages: Sequence[Mapping[str, Any]]) -> list[Any]:
+def with_cache_mark(messages: Sequence[Mapping[str, Any]]) -> list[Any]:
     """Return the messages with a mark at their end: up to there the next request is the same."""
     *before, last = messages
     content = last["content"]
     blocks = [{"type": "text", "text": content}] if isinstance(content, str) else [*content]
-    blocks[-1] = {**blocks[-1], "cache_control": MARK}
+    blocks[-1] = {**blocks[-1], "cache_control": CACHE_MARK}
     return [*before, {**last, "content": blocks}]
 
 
 @contextmanager
-def _understood() -> Iterator[None]:
+def _reject_invalid() -> Iterator[None]:
     """Raise Failed for what is no answer of the API, whatever else it is."""
     try:
         yield
     except (AttributeError, KeyError, TypeError, ValueError, RecursionError) as error:
-        raise Failed(HTTP_OK, NOT_THE_API) from error
+        raise RequestFailed(HTTP_OK, NOT_THE_API) from error
 
 
-def _broken(error: Mapping[str, Any]) -> Failed:
+def _stream_error(error: Mapping[str, Any]) -> RequestFailed:
     """Return the failure that an error in the midst of a stream is."""
     status = STATUS.get(str(error.get("type")), STATUS["api_error"])
-    return Failed(status, shortened(one_line(str(error.get("message"))), ERROR_CHARS))
+    return RequestFailed(status, shorten(one_line(str(error.get("message"))), ERROR_CHARS))
 
 
-def _failed(error: "APIStatusError") -> Failed:
+def _request_error(error: "APIStatusError") -> RequestFailed:
     body = error.body if isinstance(error.body, dict) else {}
     told = body.get("error", body)
     said = told.get("message") if isinstance(told, dict) else None
     words = said if isinstance(said, str) else error.message
     asked = error.response.headers.get("retry-after", "")
     after = float(asked) if asked.isascii() and asked.replace(".", "", 1).isdigit() else None
-    return Failed(error.status_code, shortened(one_line(words), ERROR_CHARS), after)
+    return RequestFailed(error.status_code, shorten(one_line(words), ERROR_CHARS), after)

@@ -7,12 +7,12 @@ import msgspec
 
 from lamplighter.domain.sessions.cost import Price
 
-LEAST_THINKING: Final = 1_024
+MIN_THINKING: Final = 1_024
 """The API takes no smaller number of tokens to think with."""
 
 
 @dataclass(frozen=True, slots=True)
-class Answers:
+class AnswerLimits:
     """How long one answer may be and may take, and with how many tokens the model may think."""
 
     tokens: int = 4_096
@@ -24,13 +24,13 @@ class Answers:
         """What of it goes into a request; what is thought comes on top of the answer."""
         if not self.thinking:
             return {"max_tokens": self.tokens}
-        budget = max(LEAST_THINKING, self.thinking)
+        budget = max(MIN_THINKING, self.thinking)
         thinking = {"type": "enabled", "budget_tokens": budget}
         return {"max_tokens": self.tokens + budget, "thinking": thinking}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Request:
+class MessagesRequest:
     """What a session is asked, by which model, and how far it may go.
 
     `max_turns` 0 and a budget of None are no limits. `resumed` says how often it
@@ -45,13 +45,13 @@ class Request:
     gate: str = ""
     chain: dict[str, Any]
     price: Price | None = None
-    answers: Answers = Answers()
+    answers: AnswerLimits = AnswerLimits()
     max_turns: int = 0
     budget_usd: float | None = None
     resumed: int = 0
     said: int = 0
 
 
-def read(raw: bytes) -> Request:
+def read(raw: bytes) -> MessagesRequest:
     """Return the request that these bytes are; ValueError says what is wrong with them."""
-    return msgspec.json.decode(raw, type=Request)
+    return msgspec.json.decode(raw, type=MessagesRequest)

@@ -5,14 +5,14 @@ from typing import Final
 
 from lamplighter.engines.messages.assembly import Assembly
 
-MOST: Final = 8
-MOST_BROKEN_OFF: Final = 2
+MAX_RETRIES: Final = 8
+MAX_INCOMPLETE: Final = 2
 """An answer that broke off is paid for; nothing of it was used, so a few more tries harm nobody."""
-FIRST_SECONDS: Final = 0.5
-LONGEST_SECONDS: Final = 30.0
-LONGEST_ASKED_SECONDS: Final = 60.0
-AGAIN: Final = frozenset({408, 409, 429})
-SERVER_FAILS: Final = 500
+FIRST_PAUSE_SECONDS: Final = 0.5
+MAX_PAUSE_SECONDS: Final = 30.0
+MAX_RETRY_AFTER_SECONDS: Final = 60.0
+RETRYABLE_STATUSES: Final = frozenset({408, 409, 429})
+SERVER_ERROR: Final = 500
 KINDS: Final = {
     None: "connection_failed",
     408: "timeout",
@@ -22,7 +22,7 @@ KINDS: Final = {
 
 
 @dataclass(eq=False)
-class Failed(Exception):
+class RequestFailed(Exception):
     """A request that has no answer: its HTTP status (None: none came), and what was said.
 
     `after` is how many seconds the server asked us to wait, `answer` what came of an answer
@@ -37,13 +37,15 @@ class Failed(Exception):
     @property
     def kind(self) -> str:
         """The word for it in the stream."""
-        usual = "server_error" if (self.status or 0) >= SERVER_FAILS else "invalid_request"
+        usual = "server_error" if (self.status or 0) >= SERVER_ERROR else "invalid_request"
         return KINDS.get(self.status, usual)
 
     @property
     def passes(self) -> bool:
         """Whether the same request may have an answer later."""
-        return self.status is None or self.status in AGAIN or self.status >= SERVER_FAILS
+        return (
+            self.status is None or self.status in RETRYABLE_STATUSES or self.status >= SERVER_ERROR
+        )
 
     @property
     def too_long(self) -> bool:
@@ -52,16 +54,16 @@ class Failed(Exception):
         return self.status == 413 or (self.status == 400 and "too long" in said)
 
 
-def pause(attempt: int, failed: Failed, chance: float) -> float | None:
+def pause(attempt: int, failed: RequestFailed, chance: float) -> float | None:
     """Return how long to wait before asking again; None: never.
 
     It doubles each time, shortened by `chance` (0 to 1), so that many that failed
     together do not ask together. What the server asks for goes before, within reason.
     """
-    most = MOST_BROKEN_OFF if failed.answer.received else MOST
+    most = MAX_INCOMPLETE if failed.answer.received else MAX_RETRIES
     if attempt > most or not failed.passes:
         return None
     if failed.after is not None:
-        return min(LONGEST_ASKED_SECONDS, max(0.0, failed.after))
-    longest = min(LONGEST_SECONDS, FIRST_SECONDS * 2.0 ** (attempt - 1))
+        return min(MAX_RETRY_AFTER_SECONDS, max(0.0, failed.after))
+    longest = min(MAX_PAUSE_SECONDS, FIRST_PAUSE_SECONDS * 2.0 ** (attempt - 1))
     return float(longest * (0.5 + chance / 2))

@@ -10,22 +10,22 @@ from time import monotonic
 from typing import Any, Final
 
 from lamplighter.domain.sessions.transcript import Usage
-from lamplighter.domain.text import shortened
+from lamplighter.domain.text import shorten
 from lamplighter.engines.messages import checkpoint, cuts, lines, retries, window
-from lamplighter.engines.messages.asking import Gate
-from lamplighter.engines.messages.checkpoint import State
+from lamplighter.engines.messages.asking import GateClient
+from lamplighter.engines.messages.checkpoint import Checkpoint
 from lamplighter.engines.messages.lines import Line
 from lamplighter.engines.messages.live import Live
 from lamplighter.engines.messages.model import Model, Reply
-from lamplighter.engines.messages.request import Request
-from lamplighter.engines.messages.retries import Failed
+from lamplighter.engines.messages.request import MessagesRequest
+from lamplighter.engines.messages.retries import RequestFailed
 
 QUERY_CHARS: Final = 500
 RESULT_CHARS: Final = 40_000
 UNPRICED_TOKENS: Final = 2_000_000
-LEAST_ROOM: Final = 2_000
-TRIMMED_TO: Final = 0.75
-SHOWN: Final = frozenset({"text", "tool_use"})
+MIN_ROOM: Final = 2_000
+TRIM_SHARE: Final = 0.75
+VISIBLE_BLOCKS: Final = frozenset({"text", "tool_use"})
 REFUSED: Final = "The model refused to go on."
 UNKNOWN_OUTCOME: Final = (
     "It is not known what became of this: the session broke off while it ran, and it was not run"
@@ -34,13 +34,13 @@ UNKNOWN_OUTCOME: Final = (
 
 
 @dataclass(slots=True, kw_only=True)
-class Turns:
+class TurnLoop:
     """One session: what it is asked, where it stands, and whom it asks."""
 
-    asked: Request
-    state: State
+    asked: MessagesRequest
+    state: Checkpoint
     model: Model
-    gate: Gate
+    gate: GateClient
     directory: Path
     write: Callable[[Line], None]
     began: float = field(default_factory=monotonic)
@@ -51,20 +51,20 @@ class Turns:
         while not self.state.ended:
             why = self._enough()
             if why is not None:
-                self._end(lines.failed(used=self._used(), **why))
+                self._end(lines.error_line(used=self._used(), **why))
                 return
             if self._uses():
                 await self._use_tools()
                 continue
             try:
                 await self._turn()
-            except Failed as failed:
+            except RequestFailed as failed:
                 self._end(self._unanswered(failed))
 
     def interrupted(self) -> None:
         """Say that somebody asked for its end."""
         self._end(
-            lines.failed(
+            lines.error_line(
                 "The session was interrupted.",
                 self._used(),
                 subtype="error_during_execution",
@@ -79,17 +79,17 @@ class Turns:
             self.began = monotonic() - state.duration_ms / 1000
             missing = state.unsaid[max(0, self.asked.said - state.said) :]
             state.said = self.asked.said
-            goes_on = [] if state.ended else [lines.resumed(self.asked.resumed, state.turns)]
+            goes_on = [] if state.ended else [lines.resume_line(self.asked.resumed, state.turns)]
             self._say([*goes_on, *missing])
             return
         found = await self.gate.tools()
         state.tools = found or []
         state.told = self.asked.injected
-        state.room = window.size_of(self.asked.model)
+        state.room = window.window_tokens(self.asked.model)
         state.messages = [{"role": "user", "content": self.asked.prompt}]
         state.cost = None if self.asked.price is None else 0.0
         names = [each["name"] for each in state.tools]
-        self._say([lines.started(self.asked.model, names, reached=found is not None)])
+        self._say([lines.init_line(self.asked.model, names, reached=found is not None)])
 
     def _enough(self) -> dict[str, Any] | None:
         """Say which limit is reached; a turn is never begun beyond one."""
@@ -102,8 +102,8 @@ class Turns:
             }
         if asked.budget_usd is not None and (state.cost or 0.0) >= asked.budget_usd:
             why = f"Reached maximum budget (${asked.budget_usd:g})"
-        elif state.cost is None and _all(state.usage) >= UNPRICED_TOKENS:
-            why = f"Used {_all(state.usage):,} tokens of a model whose price is not known"
+        elif state.cost is None and _total_tokens(state.usage) >= UNPRICED_TOKENS:
+            why = f"Used {_total_tokens(state.usage):,} tokens of a model whose price is not known"
         else:
             return None
         return {
@@ -128,23 +128,23 @@ class Turns:
             system = [each for each in (self.asked.system, state.told) if each]
             self._trim(system)
             try:
-                live = Live(lambda text: self._print(lines.partial(text)))
+                live = Live(lambda text: self._print(lines.partial_line(text)))
                 reply = await self.model.ask(system, state.tools, state.messages, live.take)
-            except Failed as failed:
+            except RequestFailed as failed:
                 if failed.answer.received:  # it is paid for
                     self._count(failed.answer.usage)
-                if failed.too_long and state.room > LEAST_ROOM:
+                if failed.too_long and state.room > MIN_ROOM:
                     state.room //= 2
                     continue
                 pause = retries.pause(attempt, failed, random.random())
                 if pause is None:
                     raise
-                told = attempt, retries.MOST, pause, failed.status, failed.kind
-                self._print(lines.retry(*told))
+                told = attempt, retries.MAX_RETRIES, pause, failed.status, failed.kind
+                self._print(lines.retry_line(*told))
                 await asyncio.sleep(pause)
             else:
                 sent = window.estimate([system, state.tools, state.messages])
-                state.scale = window.scale(_prompt(reply.usage), sent)
+                state.scale = window.scale(_prompt_tokens(reply.usage), sent)
                 return reply
         raise AssertionError
 
@@ -155,23 +155,27 @@ class Turns:
         room = state.room / state.scale - fixed
         if window.estimate(state.messages) > room:
             state.messages = [
-                dict(each) for each in window.trimmed(state.messages, room * TRIMMED_TO)
+                dict(each) for each in window.trim_messages(state.messages, room * TRIM_SHARE)
             ]
 
     def _take(self, reply: Reply) -> None:
         """Keep and print what the model answered, and say how the session goes on."""
         state = self.state
         self._count(reply.usage)
-        blocks = cuts.fresh(reply.blocks, state.cut_lines)
-        lost = cuts.dropped(blocks) if reply.stop in cuts.CUT_OFF else ""
+        blocks = cuts.new_part(reply.blocks, state.cut_lines)
+        lost = cuts.dropped_marker(blocks) if reply.stop in cuts.CUT_OFF else ""
         if reply.stop in cuts.CUT_OFF:
-            blocks = cuts.whole(blocks)
+            blocks = cuts.complete_part(blocks)
         content = [each for each in blocks if each.get("text", "x").strip()]
         if content:
             state.messages.append({"role": "assistant", "content": content})
-        told = [lines.block(each, state.model) for each in content if each["type"] in SHOWN]
-        told += [lines.cut_off(lost)] if lost else []
-        told.append(lines.spent(self._used()))
+        told = [
+            lines.block_line(each, state.model)
+            for each in content
+            if each["type"] in VISIBLE_BLOCKS
+        ]
+        told += [lines.cut_line(lost)] if lost else []
+        told.append(lines.usage_line(self._used()))
         self._say([*told, *self._next(reply.stop, content)])
 
     def _next(self, stop: str, content: list[dict[str, Any]]) -> list[Line]:
@@ -183,17 +187,17 @@ class Turns:
         uses = any(each["type"] == "tool_use" for each in content)
         if stop == "refusal":
             return [self._last(self._failed(REFUSED, "error_refusal", "refusal"))]
-        if state.cuts > cuts.MOST_CUTS:
+        if state.cuts > cuts.MAX_CUTS:
             why = "The model's answers were cut off at their limit again and again."
             return [self._last(self._failed(why, "error_max_output_tokens", "output_tokens"))]
         if uses:
             return []
         if cut or stop == "pause_turn":
-            words = cuts.GO_ON if content else cuts.SHORTER
+            words = cuts.CONTINUE_PROMPT if content else cuts.SHORTER_PROMPT
             state.messages.append({"role": "user", "content": words})
             return []
         words = "\n".join(each["text"] for each in content if each["type"] == "text")
-        return [self._last(lines.finished(words, stop, self._used()))]
+        return [self._last(lines.result_line(words, stop, self._used()))]
 
     async def _use_tools(self) -> None:
         """Use the tools that the last message wants, one after another.
@@ -214,7 +218,7 @@ class Turns:
                 checkpoint.save(state, self.directory)
                 answer = await self.gate.use(use["name"], use["input"])
             self._answered(use, answer)
-        more = [{"type": "text", "text": cuts.GO_ON}] if state.cuts else []
+        more = [{"type": "text", "text": cuts.CONTINUE_PROMPT}] if state.cuts else []
         state.messages.append({"role": "user", "content": [*state.answers, *more]})
         state.answers = []
 
@@ -222,13 +226,13 @@ class Turns:
         block = {
             "type": "tool_result",
             "tool_use_id": use["id"],
-            "content": shortened(str(answer.get("text", "")), RESULT_CHARS) or "(nothing)",
+            "content": shorten(str(answer.get("text", "")), RESULT_CHARS) or "(nothing)",
             "is_error": answer.get("is_error") is True,
         }
         found = answer.get("found")
         self.state.answers.append(block)
         self.state.under_way = ""
-        self._say([lines.result(block, found if isinstance(found, dict) else None)])
+        self._say([lines.tool_result_line(block, found if isinstance(found, dict) else None)])
 
     def _uses(self) -> list[dict[str, Any]]:
         """Return the tools that wait to be used."""
@@ -240,12 +244,12 @@ class Turns:
     def _count(self, used: Usage) -> None:
         state, price = self.state, self.asked.price
         state.turns += 1
-        state.usage = _sum(state.usage, used)
+        state.usage = _add_usage(state.usage, used)
         if price is not None:
             state.cost = (state.cost or 0.0) + price.of(used)
 
-    def _unanswered(self, failed: Failed) -> Line:
-        return lines.failed(
+    def _unanswered(self, failed: RequestFailed) -> Line:
+        return lines.error_line(
             failed.words,
             self._used(),
             subtype="error_api",
@@ -255,11 +259,11 @@ class Turns:
         )
 
     def _failed(self, why: str, subtype: str, terminal_reason: str) -> Line:
-        return lines.failed(why, self._used(), subtype=subtype, terminal_reason=terminal_reason)
+        return lines.error_line(why, self._used(), subtype=subtype, terminal_reason=terminal_reason)
 
-    def _used(self) -> lines.Used:
+    def _used(self) -> lines.SessionUsage:
         state = self.state
-        return lines.Used(
+        return lines.SessionUsage(
             turns=state.turns,
             usage=state.usage,
             cost=state.cost,
@@ -287,15 +291,15 @@ class Turns:
         self.state.said += 1
 
 
-def _prompt(usage: Usage) -> int:
+def _prompt_tokens(usage: Usage) -> int:
     return usage.given + usage.cache_read + usage.cache_write
 
 
-def _all(usage: Usage) -> int:
-    return _prompt(usage) + usage.gave
+def _total_tokens(usage: Usage) -> int:
+    return _prompt_tokens(usage) + usage.gave
 
 
-def _sum(one: Usage, other: Usage) -> Usage:
+def _add_usage(one: Usage, other: Usage) -> Usage:
     return Usage(
         given=one.given + other.given,
         gave=one.gave + other.gave,

@@ -9,22 +9,22 @@ from collections.abc import Mapping, Sequence
 from math import ceil
 from typing import Any, Final
 
-from lamplighter.domain.text import one_line, shortened
+from lamplighter.domain.text import one_line, shorten
 
 CHARS_PER_TOKEN: Final = 4
-LEFT_OUT: Final = "(What was said before was left out: there is no room for it.)"
-USED_BEFORE: Final = "(Left out for lack of room. Tools used there, and their results:)"
+OMITTED_NOTE: Final = "(What was said before was left out: there is no room for it.)"
+OMITTED_TOOLS_NOTE: Final = "(Left out for lack of room. Tools used there, and their results:)"
 DIGEST_TOKENS: Final = 400
 RESULT_CHARS: Final = 120
-LEAST_SCALE: Final = 0.5
-MOST_SCALE: Final = 4.0
+MIN_SCALE: Final = 0.5
+MAX_SCALE: Final = 4.0
 WINDOWS: Final = {"claude-": 160_000}
 SMALL_WINDOW: Final = 24_000
 
 Message = Mapping[str, Any]
 
 
-def size_of(model: str) -> int:
+def window_tokens(model: str) -> int:
     """Return how many tokens a model may be sent; of a model we do not know, few."""
     found = (size for name, size in WINDOWS.items() if model.startswith(name))
     return next(found, SMALL_WINDOW)
@@ -37,10 +37,10 @@ def estimate(what: Any) -> int:
 
 def scale(asked: int, estimated: int) -> float:
     """Return what an estimate has to be multiplied by, as the model's own count says."""
-    return min(MOST_SCALE, max(LEAST_SCALE, asked / max(1, estimated)))
+    return min(MAX_SCALE, max(MIN_SCALE, asked / max(1, estimated)))
 
 
-def trimmed(messages: Sequence[Message], room: float) -> list[Message]:
+def trim_messages(messages: Sequence[Message], room: float) -> list[Message]:
     """Leave the oldest out until the rest fits into `room` estimated tokens.
 
     The last exchange is always kept, the first message where it fits.
@@ -49,10 +49,10 @@ def trimmed(messages: Sequence[Message], room: float) -> list[Message]:
     if not exchanges or estimate(list(messages)) <= room:
         return list(messages)
     first, *between, last = exchanges if len(exchanges) > 1 else ([], *exchanges)
-    left = room - estimate(last) - estimate([_left_out("")])
+    left = room - estimate(last) - estimate([_omitted_note("")])
     opens = bool(first) and estimate(first) <= left
     left -= estimate(first) if opens else 0
-    digests = _digests(exchanges[:-1])
+    digests = _tool_digest(exchanges[:-1])
     share = min(DIGEST_TOKENS, max(0.0, left) / 2) if digests else 0.0
     kept: list[Message] = []
     left -= share
@@ -62,11 +62,11 @@ def trimmed(messages: Sequence[Message], room: float) -> list[Message]:
             break
         kept[:0] = exchange
     cut = len(exchanges) - 1 - len(_exchanges(kept))
-    digest = _digest(_digests(exchanges[:cut]), share)
-    return [*(first if opens else ()), *_opened([*kept, *last], digest, opens=opens)]
+    digest = _digest(_tool_digest(exchanges[:cut]), share)
+    return [*(first if opens else ()), *_with_opening([*kept, *last], digest, opens=opens)]
 
 
-def _digests(exchanges: Sequence[Sequence[Message]]) -> list[str]:
+def _tool_digest(exchanges: Sequence[Sequence[Message]]) -> list[str]:
     """Return a line for each tool that was used: what it was given, and how its answer begins.
 
     What an earlier digest told stays.
@@ -77,21 +77,21 @@ def _digests(exchanges: Sequence[Sequence[Message]]) -> list[str]:
     ):
         if block.get("type") == "tool_use":
             given = json.dumps(block.get("input"), ensure_ascii=False)
-            told.append(f"- {block.get('name')} {shortened(given, RESULT_CHARS)}")
+            told.append(f"- {block.get('name')} {shorten(given, RESULT_CHARS)}")
         elif block.get("type") == "tool_result" and told:
             how = "failed" if block.get("is_error") else "answered"
-            said = shortened(one_line(str(block.get("content"))), RESULT_CHARS)
+            said = shorten(one_line(str(block.get("content"))), RESULT_CHARS)
             told.append(f"  {how}: {said}")
-        elif str(block.get("text", "")).startswith(USED_BEFORE):
+        elif str(block.get("text", "")).startswith(OMITTED_TOOLS_NOTE):
             told += block["text"].splitlines()[1:]
     return told
 
 
 def _digest(told: list[str], room: float) -> str:
     """Return the newest lines of a digest that fit."""
-    while told and estimate("\n".join((USED_BEFORE, *told))) > room:
+    while told and estimate("\n".join((OMITTED_TOOLS_NOTE, *told))) > room:
         told = told[1:]
-    return "\n".join((USED_BEFORE, *told)) if told else ""
+    return "\n".join((OMITTED_TOOLS_NOTE, *told)) if told else ""
 
 
 def _blocks(message: Message) -> list[Mapping[str, Any]]:
@@ -118,12 +118,12 @@ def _answers(message: Message) -> bool:
     )
 
 
-def _opened(messages: list[Message], digest: str, *, opens: bool) -> list[Message]:
+def _with_opening(messages: list[Message], digest: str, *, opens: bool) -> list[Message]:
     """Let what is sent begin with a message of the user, and tell what was left out."""
     if digest or not (opens or messages[0]["role"] == "user"):
-        return [_left_out(digest), *messages]
+        return [_omitted_note(digest), *messages]
     return messages
 
 
-def _left_out(digest: str) -> Message:
-    return {"role": "user", "content": digest or LEFT_OUT}
+def _omitted_note(digest: str) -> Message:
+    return {"role": "user", "content": digest or OMITTED_NOTE}

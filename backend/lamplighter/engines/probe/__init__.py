@@ -7,7 +7,7 @@ from typing import Any, Final
 import msgspec
 
 from lamplighter.domain.memory.memory import Memory
-from lamplighter.domain.sessions.marker_results import Look
+from lamplighter.domain.sessions.marker_results import CheckResult
 from lamplighter.engines import Command, Task, Trait
 from lamplighter.engines.probe import request as wire
 from lamplighter.formats import serialize
@@ -33,11 +33,13 @@ class ProbeEngine:
             "tier": task.session.tier,
             "dry_run": task.session.dry_run,
             "gate": task.gate,
-            "now": serialize.at(task.session.started_at),
+            "now": serialize.format_moment(task.session.started_at),
             "services": [wire.pack(service) for service in task.services],
             "known": [wire.pack(service) for service in task.known],
             "memories": [_memory(memory) for memory in task.told],
-            "history": {key: [_look(look) for look in looks] for key, looks in task.looks.items()},
+            "history": {
+                key: [_check_result(look) for look in looks] for key, looks in task.looks.items()
+            },
             "uses": task.uses,
             "findings": task.findings,
             "waiting": task.waiting,
@@ -56,17 +58,17 @@ def _memory(memory: Memory) -> dict[str, Any]:
         "observation": memory.observation,
         "confidence": memory.confidence,
         "trust": memory.trust,
-        "updated_at": serialize.at(memory.updated_at),
+        "updated_at": serialize.format_moment(memory.updated_at),
     }
 
 
-def _look(look: Look) -> dict[str, Any]:
+def _check_result(look: CheckResult) -> dict[str, Any]:
     return {
         "ok": look.ok,
         "status": look.status,
         "latency_ms": look.latency_ms,
         "flapped": look.flapped,
-        "at": serialize.at(look.at),
+        "at": serialize.format_moment(look.at),
         "session": look.session_id,
         "detail": look.detail,
     }

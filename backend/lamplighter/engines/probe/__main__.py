@@ -35,7 +35,7 @@ class Output:
 
     def end(self, result: str, *, failed: bool = False) -> None:
         """Print the last line."""
-        last = lines.failed if failed else lines.finished
+        last = lines.error_line if failed else lines.result_line
         elapsed = round((monotonic() - self.started) * 1000)
         self.say(last(result, turns=self.turns, duration_ms=elapsed))
 

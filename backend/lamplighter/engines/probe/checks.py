@@ -17,34 +17,34 @@ from lamplighter.domain.services.check import (
     Check,
     CommandCheck,
     DiskCheck,
+    DiskSpace,
     DnsCheck,
+    DnsRecord,
     HttpCheck,
     ProcessCheck,
-    Record,
-    Room,
     TcpCheck,
     TlsCheck,
-    address,
-    spans,
+    format_address,
+    format_ranges,
 )
 from lamplighter.domain.text import head_and_tail
-from lamplighter.engines.bounded import Ended, bounded
+from lamplighter.engines.bounded import ProgramResult, run_bounded
 from lamplighter.engines.probe import http, network, text
-from lamplighter.engines.probe.facts import Answer, Outcome
+from lamplighter.engines.probe.facts import CheckOutcome, ProbeAnswer
 from lamplighter.engines.probe.network import RefusedError
-from lamplighter.engines.probe.text import harmless, seconds, shown, size
+from lamplighter.engines.probe.text import harmless, inline, seconds, size
 
 if TYPE_CHECKING:
     from dns.message import Message
 
 
-async def probe_tcp(check: TcpCheck) -> Answer:
+async def probe_tcp(check: TcpCheck) -> ProbeAnswer:
     """Connect and hang up; the first address that takes the connection will do."""
-    async with network.connected(check.host, check.port, within=check.timeout):
-        return Answer(ok=True, answered=True)
+    async with network.open_connection(check.host, check.port, within=check.timeout):
+        return ProbeAnswer(ok=True, answered=True)
 
 
-async def probe_disk(check: DiskCheck) -> Answer:
+async def probe_disk(check: DiskCheck) -> ProbeAnswer:
     """Look how much room is left where the path lies."""
     # in a thread: a mount whose server is gone never answers
     try:
@@ -54,13 +54,13 @@ async def probe_disk(check: DiskCheck) -> Answer:
         raise RefusedError(f"cannot look at {check.path}: {reason}") from error
     if not found.f_blocks:
         raise RefusedError(f"nothing is stored at {check.path}")
-    if lack := _lack(check.free, found):
-        return Answer(ok=False, detail=harmless(f"{lack} free at {check.path}"))
-    lack = _lack(check.warn, found)
-    return Answer(ok=True, warning=harmless(f"{lack} free at {check.path}") if lack else "")
+    if lack := _describe_lack(check.free, found):
+        return ProbeAnswer(ok=False, detail=harmless(f"{lack} free at {check.path}"))
+    lack = _describe_lack(check.warn, found)
+    return ProbeAnswer(ok=True, warning=harmless(f"{lack} free at {check.path}") if lack else "")
 
 
-def _lack(wanted: Room, found: os.statvfs_result) -> str:
+def _describe_lack(wanted: DiskSpace, found: os.statvfs_result) -> str:
     """Say what there is too little of: bytes, or entries for files where they are counted."""
     left = found.f_bavail * found.f_frsize
     if wanted.size is not None:
@@ -78,37 +78,39 @@ def _percent(share: float) -> str:
     return f"{share:.3g}%"
 
 
-async def probe_processes(check: ProcessCheck) -> Answer:
+async def probe_processes(check: ProcessCheck) -> ProbeAnswer:
     """Count the processes of a name, and what memory they take all together."""
     # in a thread: the system is read file by file
-    return await asyncio.to_thread(_looked, check)
+    return await asyncio.to_thread(_count_processes, check)
 
 
-def _looked(check: ProcessCheck) -> Answer:
-    found = [each for each in psutil.process_iter() if _is_meant(check, each)]
-    if problem := _miscounted(check, len(found)):
-        return Answer(ok=False, answered=None if found else False, detail=shown(problem))
+def _count_processes(check: ProcessCheck) -> ProbeAnswer:
+    found = [each for each in psutil.process_iter() if _is_match(check, each)]
+    if problem := _count_problem(check, len(found)):
+        return ProbeAnswer(ok=False, answered=None if found else False, detail=inline(problem))
     memory = sum(map(_memory, found))
     if check.memory_bytes is None or memory <= check.memory_bytes:
-        return Answer(ok=True)
-    return Answer(ok=True, warning=f"takes {size(memory)}, more than {size(check.memory_bytes)}")
+        return ProbeAnswer(ok=True)
+    return ProbeAnswer(
+        ok=True, warning=f"takes {size(memory)}, more than {size(check.memory_bytes)}"
+    )
 
 
-def _is_meant(check: ProcessCheck, process: psutil.Process) -> bool:
+def _is_match(check: ProcessCheck, process: psutil.Process) -> bool:
     """Say whether it is one of those; what has just ended or may not be read is not."""
     with suppress(psutil.Error, OSError):
         if process.name() != check.process or process.status() == psutil.STATUS_ZOMBIE:
             return False
         line = os.fsencode(" ".join(process.cmdline()))
-        return check.command is None or text.found(check.command, line)
+        return check.command is None or text.pattern_matches(check.command, line)
     return False
 
 
-def _miscounted(check: ProcessCheck, count: int) -> str:
+def _count_problem(check: ProcessCheck, count: int) -> str:
     if check.counts is None:
         wrong, expected = count == 0, ""
     else:
-        wrong, expected = count not in check.counts, f", expected {spans((check.counts,))}"
+        wrong, expected = count not in check.counts, f", expected {format_ranges((check.counts,))}"
     if not wrong:
         return ""
     like = f" {check.command}" if check.command else ""
@@ -125,14 +127,14 @@ def _memory(process: psutil.Process) -> int:
 
 OUTPUT_BYTES: Final = 1024 * 1024
 BRIEF_CHARACTERS: Final = 600
-PRINTED_CHARACTERS: Final = 8_000
+OUTPUT_CHARACTERS: Final = 8_000
 
 _PASSED_ON: Final = ("PATH", "HOME", "LANG", "LC_ALL", "TZ")
 
 
-async def probe_command(check: CommandCheck) -> Answer:
+async def probe_command(check: CommandCheck) -> ProbeAnswer:
     """Run the program, and judge how it ended and what it printed."""
-    ended = await bounded(
+    ended = await run_bounded(
         check.argv,
         directory=check.directory,
         timeout=check.timeout,
@@ -140,16 +142,16 @@ async def probe_command(check: CommandCheck) -> Answer:
         env={name: os.environ[name] for name in _PASSED_ON if name in os.environ},
     )
     if problem := _problem(check, ended):
-        return _failed(harmless(problem), ended)
+        return _failure(harmless(problem), ended)
     if check.output is None:
-        return Answer(ok=True)
+        return ProbeAnswer(ok=True)
     # in a thread: a long search must not make the other services wait
-    if await asyncio.to_thread(text.found, check.output, ended.output):
-        return Answer(ok=True)
-    return _failed(shown(f"output does not match {check.output}"), ended)
+    if await asyncio.to_thread(text.pattern_matches, check.output, ended.output):
+        return ProbeAnswer(ok=True)
+    return _failure(inline(f"output does not match {check.output}"), ended)
 
 
-def _problem(check: CommandCheck, ended: Ended) -> str:
+def _problem(check: CommandCheck, ended: ProgramResult) -> str:
     if ended.error:
         return ended.error
     if ended.exit_code is None:
@@ -159,7 +161,7 @@ def _problem(check: CommandCheck, ended: Ended) -> str:
     return f"ended with {ended.exit_code}, expected {check.expected}"
 
 
-def _failed(problem: str, ended: Ended) -> Answer:
+def _failure(problem: str, ended: ProgramResult) -> ProbeAnswer:
     """Return a failure with the beginning and the end of what the program printed.
 
     The line that names the cause is seldom the last one.
@@ -168,10 +170,10 @@ def _failed(problem: str, ended: Ended) -> Answer:
     printed = "\n".join(part.decode(errors="replace") for part in parts)
     lines = [line.strip() for line in printed.splitlines() if line.strip()]
     brief = " | ".join(_harmless(lines, BRIEF_CHARACTERS))
-    return Answer(
+    return ProbeAnswer(
         ok=False,
         detail=f"{problem}: {brief}" if brief else problem,
-        printed="\n".join(_harmless(lines, PRINTED_CHARACTERS)),
+        printed="\n".join(_harmless(lines, OUTPUT_CHARACTERS)),
     )
 
 
@@ -184,37 +186,37 @@ NAMED: Final = 3
 _FAMILIES: Final = {"A": socket.AF_INET, "AAAA": socket.AF_INET6, None: socket.AF_UNSPEC}
 
 
-async def probe_dns(check: DnsCheck) -> Answer:
+async def probe_dns(check: DnsCheck) -> ProbeAnswer:
     """Ask for the addresses of a name, and hold them against those it should have."""
     if check.server:
         records = (check.record,) if check.record else RECORDS
-        replies = await asyncio.gather(*(_asked_dns(check, check.server, each) for each in records))
+        replies = await asyncio.gather(*(_query_dns(check, check.server, each) for each in records))
         found = {ip for reply in replies for ip in reply}
     else:
-        found = set(await network.resolved(check.host, family=_FAMILIES[check.record]))
-    expected = set(map(_written, check.addresses))
-    found = set(map(_written, found))
+        found = set(await network.resolve_host(check.host, family=_FAMILIES[check.record]))
+    expected = set(map(_canonical_ip, check.addresses))
+    found = set(map(_canonical_ip, found))
     answered = True if check.server else None
     if not found:
         kind = f"{check.record} " if check.record else ""
         detail = f"no {kind}address of {check.host}"
-        return Answer(ok=False, answered=answered, detail=harmless(detail))
+        return ProbeAnswer(ok=False, answered=answered, detail=harmless(detail))
     if expected and found != expected:
-        detail = f"answered {_listed(found)}, expected {_listed(expected)}"
-        return Answer(ok=False, answered=answered, detail=harmless(detail))
-    return Answer(ok=True, answered=answered)
+        detail = f"answered {_join_addresses(found)}, expected {_join_addresses(expected)}"
+        return ProbeAnswer(ok=False, answered=answered, detail=harmless(detail))
+    return ProbeAnswer(ok=True, answered=answered)
 
 
-async def _asked_dns(check: DnsCheck, server: str, record: Record) -> list[str]:
+async def _query_dns(check: DnsCheck, server: str, record: DnsRecord) -> list[str]:
     """Return what a server answers; whatever else it sends is told in words."""
     # late: a tenth of a second that only this check needs
     from dns.exception import DNSException
     from dns.message import ChainTooLong, make_query
     from dns.query import BadResponse
 
-    told = address(server, check.server_port)
+    told = format_address(server, check.server_port)
     try:
-        reply = await _exchanged(make_query(check.host, record), server, check.server_port)
+        reply = await _exchange_query(make_query(check.host, record), server, check.server_port)
         return _addresses(reply, check.host, record, told)
     except ChainTooLong as error:
         raise network.RefusedError(f"aliases without end, told by {told}", answered=True) from error
@@ -225,7 +227,7 @@ async def _asked_dns(check: DnsCheck, server: str, record: Record) -> list[str]:
         raise network.RefusedError(f"not an answer in DNS, from {told}", answered=False) from error
 
 
-async def _exchanged(query: "Message", server: str, port: int) -> "Message":
+async def _exchange_query(query: "Message", server: str, port: int) -> "Message":
     """Ask over UDP, and over TCP when the answer was too long for that."""
     import dns.asyncbackend
     import dns.asyncquery
@@ -249,7 +251,7 @@ async def _exchanged(query: "Message", server: str, port: int) -> "Message":
     return reply
 
 
-def _addresses(reply: "Message", host: str, record: Record, told: str) -> list[str]:
+def _addresses(reply: "Message", host: str, record: DnsRecord, told: str) -> list[str]:
     from dns import rcode
     from dns.message import QueryMessage
 
@@ -263,38 +265,38 @@ def _addresses(reply: "Message", host: str, record: Record, told: str) -> list[s
     return [each.address for each in answer or ()]
 
 
-def _written(ip: str) -> str:
+def _canonical_ip(ip: str) -> str:
     """Return an address in its one short spelling."""
     return ipaddress.ip_address(ip).compressed
 
 
-def _listed(ips: Iterable[str]) -> str:
+def _join_addresses(ips: Iterable[str]) -> str:
     ordered = sorted(ips, key=lambda ip: (":" in ip, ip))
     more = f" and {len(ordered) - NAMED} more" if len(ordered) > NAMED else ""
     return ", ".join(ordered[:NAMED]) + more
 
 
 RETRY_SECONDS: Final = 0.2
-LOOK_SECONDS: Final = 0.1
-LOOKS: Final = 2
+REPEAT_PAUSE_SECONDS: Final = 0.1
+CHECK_REPEATS: Final = 2
 
 
-async def run(check: Check, *, look_again: bool) -> Outcome:
+async def run(check: Check, *, look_again: bool) -> CheckOutcome:
     """Attempt a check until it passes or its retries are used up."""
     outcome = await _attempt(check)
     while not outcome.ok and outcome.attempts <= check.retries:
         await asyncio.sleep(RETRY_SECONDS)
-        outcome = _after(outcome, await _attempt(check))
+        outcome = _merge_retry(outcome, await _attempt(check))
     if look_again and outcome.ok and not outcome.failed:
-        for _ in range(LOOKS):
-            await asyncio.sleep(LOOK_SECONDS)
-            outcome = _beside(outcome, await _attempt(check))
+        for _ in range(CHECK_REPEATS):
+            await asyncio.sleep(REPEAT_PAUSE_SECONDS)
+            outcome = _merge_repeat(outcome, await _attempt(check))
         if outcome.failed:
-            outcome = replace(outcome, attempts=outcome.attempts + LOOKS)
+            outcome = replace(outcome, attempts=outcome.attempts + CHECK_REPEATS)
     return outcome
 
 
-def _after(before: Outcome, again: Outcome) -> Outcome:
+def _merge_retry(before: CheckOutcome, again: CheckOutcome) -> CheckOutcome:
     """Return the newer attempt; one that passed still tells why the first one failed."""
     return replace(
         again,
@@ -304,7 +306,7 @@ def _after(before: Outcome, again: Outcome) -> Outcome:
     )
 
 
-def _beside(first: Outcome, look: Outcome) -> Outcome:
+def _merge_repeat(first: CheckOutcome, look: CheckOutcome) -> CheckOutcome:
     """Return the first attempt with what another look saw: no attempt, while none failed."""
     return replace(
         first,
@@ -314,11 +316,11 @@ def _beside(first: Outcome, look: Outcome) -> Outcome:
     )
 
 
-async def _attempt(check: Check) -> Outcome:
+async def _attempt(check: Check) -> CheckOutcome:
     started = monotonic()
     answer = await _answer(check)
     took = round((monotonic() - started) * 1000, 1)
-    return Outcome(
+    return CheckOutcome(
         check=check,
         ok=answer.ok,
         latency_ms=took,
@@ -333,37 +335,37 @@ async def _attempt(check: Check) -> Outcome:
     )
 
 
-async def _answer(check: Check) -> Answer:
+async def _answer(check: Check) -> ProbeAnswer:
     try:
         async with asyncio.timeout(check.timeout):
-            return await _asked(check)
+            return await _probe(check)
     except Exception as error:  # whatever a service does is a finding, never our end
         target = network.target_of(check)
-        return Answer(
+        return ProbeAnswer(
             ok=False,
-            answered=_answered(check, error),
-            detail=network.why(error, target=target, timeout=check.timeout),
+            answered=_has_answered(check, error),
+            detail=network.error_reason(error, target=target, timeout=check.timeout),
         )
 
 
-def _answered(check: Check, error: Exception) -> bool | None:
+def _has_answered(check: Check, error: Exception) -> bool | None:
     """Return whether a service answered although its check broke off."""
     asks_service = isinstance(check, HttpCheck | TcpCheck | TlsCheck) or (
         isinstance(check, DnsCheck) and check.server is not None
     )
-    return network.answered(error) if asks_service else None
+    return network.has_answered(error) if asks_service else None
 
 
-async def _asked(check: Check) -> Answer:
+async def _probe(check: Check) -> ProbeAnswer:
     match check:
         case HttpCheck():
-            return await http.ask(check)
+            return await http.probe_http(check)
         case TcpCheck():
             return await probe_tcp(check)
         case DnsCheck():
             return await probe_dns(check)
         case TlsCheck():
-            return await network.ask(check)
+            return await network.probe_tls(check)
         case ProcessCheck():
             return await probe_processes(check)
         case DiskCheck():

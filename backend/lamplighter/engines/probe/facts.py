@@ -11,10 +11,10 @@ from typing import Final
 from lamplighter.domain.memory.frames import HEALTHY_AFTER
 from lamplighter.domain.memory.memory import Category
 from lamplighter.domain.services.check import Check
-from lamplighter.domain.services.cooldown import Use
-from lamplighter.domain.services.service import Action, ActionKind, Service, fold
+from lamplighter.domain.services.cooldown import CooldownUse
+from lamplighter.domain.services.service import Action, ActionKind, Service, normalize_service_name
 from lamplighter.domain.sessions.handoff import Finding
-from lamplighter.domain.text import same_words
+from lamplighter.domain.text import comparison_key
 
 STALE: Final = timedelta(days=7)
 """What is surely known is said again after this time."""
@@ -23,7 +23,7 @@ _FIGURES: Final = re.compile(r"\d+(?:\.\d+)?")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
+class ProbeAnswer:
     """What one attempt came to.
 
     `seen` is how the answer's body began, where that explains it; `printed` are
@@ -42,7 +42,7 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
+class CheckOutcome:
     """What a check came to in this round.
 
     `detail` is why it failed, or why an attempt failed before one passed.
@@ -70,7 +70,7 @@ class Outcome:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Past:
+class PastResult:
     """What a check came to in an earlier round; `detail` is why it failed."""
 
     ok: bool
@@ -83,7 +83,7 @@ class Past:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Held:
+class MemoryFact:
     """A memory we hold."""
 
     id: int | str
@@ -96,7 +96,7 @@ class Held:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Facts:
+class RoundFacts:
     """What is known before the round, by service; the newest comes first.
 
     `history` is by "service/check". `waiting` tells since when a person was asked
@@ -105,19 +105,21 @@ class Facts:
     """
 
     now: datetime
-    memories: Sequence[Held] = ()
-    history: Mapping[str, Sequence[Past]] = field(default_factory=dict)
-    uses: Mapping[str, Sequence[Use]] = field(default_factory=dict)
+    memories: Sequence[MemoryFact] = ()
+    history: Mapping[str, Sequence[PastResult]] = field(default_factory=dict)
+    uses: Mapping[str, Sequence[CooldownUse]] = field(default_factory=dict)
     findings: Mapping[str, Sequence[Finding]] = field(default_factory=dict)
     waiting: Mapping[str, datetime] = field(default_factory=dict)
     parked: Mapping[str, datetime] = field(default_factory=dict)
     needs: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
-    def past(self, service: Service, check: Check) -> Sequence[Past]:
+    def past(self, service: Service, check: Check) -> Sequence[PastResult]:
         """Return what a check came to in earlier rounds, the newest first."""
         return self.history.get(f"{service.name}/{check.name}", ())
 
-    def unchanged(self, service: Service, outcomes: Sequence[Outcome], *, after: datetime) -> bool:
+    def unchanged(
+        self, service: Service, outcomes: Sequence[CheckOutcome], *, after: datetime
+    ) -> bool:
         """Whether each check came to the same in a round that was made since `after`."""
         return all(
             past and past[0].at > after and _fact(past[0]) == _fact(outcome)
@@ -125,16 +127,21 @@ class Facts:
             for past in [self.past(service, outcome.check)]
         )
 
-    def told_of(self, service: Service) -> Iterator[Held]:
+    def told_of(self, service: Service) -> Iterator[MemoryFact]:
         """Yield the memories of a service, in whatever case it was spelled."""
-        name = fold(service.name)
-        return (each for each in self.memories if each.service and fold(each.service) == name)
+        name = normalize_service_name(service.name)
+        return (
+            each
+            for each in self.memories
+            if each.service and normalize_service_name(each.service) == name
+        )
 
-    def held(self, service: Service, words: str) -> Held | None:
+    def held(self, service: Service, words: str) -> MemoryFact | None:
         """Return the memory of a service that says these words."""
-        same = same_words(words)
+        same = comparison_key(words)
         return next(
-            (each for each in self.told_of(service) if same_words(each.observation) == same), None
+            (each for each in self.told_of(service) if comparison_key(each.observation) == same),
+            None,
         )
 
     def worth_saying(self, service: Service, words: str) -> bool:
@@ -143,15 +150,15 @@ class Facts:
         return held is None or held.confidence < 1.0 or self.now - held.updated_at > STALE
 
 
-def _fact(found: Outcome | Past) -> tuple[object, ...]:
+def _fact(found: CheckOutcome | PastResult) -> tuple[object, ...]:
     """Return what a check result states; why one passed, and figures such as times, may differ."""
     why = "" if found.ok else _FIGURES.sub("#", found.detail)
     return found.ok, found.flapped, found.status, why
 
 
-LONGEST_SECONDS: Final = 360.0
-LONGEST_CLAIM: Final = 3_600.0
-PATIENCE: Final = 2.0
+MAX_STARTUP_SECONDS: Final = 360.0
+MAX_CLAIM_SECONDS: Final = 3_600.0
+TIMEOUT_FACTOR: Final = 2.0
 TIMES: Final = 3
 """From the third measurement on it is something to remember."""
 
@@ -176,17 +183,17 @@ _STEPS: Final = (
 
 
 @dataclass(frozen=True, slots=True)
-class Claim:
+class DurationClaim:
     """What a memory says: so many seconds."""
 
     seconds: float
-    held: Held
+    held: MemoryFact
 
 
-def claim(service: Service, facts: Facts) -> Claim | None:
+def startup_claim(service: Service, facts: RoundFacts) -> DurationClaim | None:
     """Return what memory says of how long a service takes to start; the surest wins."""
     found = [
-        Claim(seconds, held)
+        DurationClaim(seconds, held)
         for held in facts.told_of(service)
         if held.category == Category.TIMING and _STARTING.search(held.observation)
         for seconds in _seconds(held.observation)
@@ -194,42 +201,42 @@ def claim(service: Service, facts: Facts) -> Claim | None:
     return max(found, key=lambda each: (each.held.confidence, each.held.updated_at), default=None)
 
 
-def patience(known: Claim | None, action: Action) -> float:
+def startup_timeout(known: DurationClaim | None, action: Action) -> float:
     """Return for how many seconds a service may take to be healthy before it counts as failed.
 
     What memory says makes the wait longer, never shorter than the action's own:
     a wrong memory must not lead to the next, heavier action.
     """
-    remembered = known.seconds * PATIENCE if known else 0.0
-    return max(action.wait, min(LONGEST_SECONDS, remembered))
+    remembered = known.seconds * TIMEOUT_FACTOR if known else 0.0
+    return max(action.wait, min(MAX_STARTUP_SECONDS, remembered))
 
 
-def learned(
-    seconds: float, kind: ActionKind, uses: Sequence[Use], known: Claim | None
+def startup_lesson(
+    seconds: float, kind: ActionKind, uses: Sequence[CooldownUse], known: DurationClaim | None
 ) -> str | None:
     """Return what to remember after a service took `seconds`; None when there is nothing yet.
 
     `uses` are the earlier ones, newest first. What memory says already is said
     again in its own words while it is true.
     """
-    if known is not None and agrees(seconds, known.seconds):
+    if known is not None and confirms_claim(seconds, known.seconds):
         return known.held.observation
     measured = [seconds] + [
         use.healthy_after for use in uses if use.action is kind and use.healthy_after is not None
     ]
     if len(measured) < TIMES:
         return None
-    return HEALTHY_AFTER.text(time=_rounded(median(measured[:TIMES])), action=kind)
+    return HEALTHY_AFTER.text(time=_round_up(median(measured[:TIMES])), action=kind)
 
 
-def agrees(seconds: float, claimed: float) -> bool:
+def confirms_claim(seconds: float, claimed: float) -> bool:
     """Whether a measured time bears out a claimed one; a second more or less is nothing."""
     return claimed * 0.5 - 1 <= seconds <= claimed * 1.25 + 1
 
 
-def beside(seconds: float, known: Claim) -> str:
+def compare_claim(seconds: float, known: DurationClaim) -> str:
     """Say how a measured time stands to what memory says."""
-    how = "as remembered" if agrees(seconds, known.seconds) else "not as remembered"
+    how = "as remembered" if confirms_claim(seconds, known.seconds) else "not as remembered"
     return f"{how} (memory {known.held.id} says {known.seconds:g} s)"
 
 
@@ -239,7 +246,7 @@ def _seconds(observation: str) -> list[float]:
         return []
     number, unit, more, smaller = told.groups()
     seconds = _in_seconds(number, unit) + (_in_seconds(more, smaller) if more else 0.0)
-    return [seconds] if 0 < seconds <= LONGEST_CLAIM else []
+    return [seconds] if 0 < seconds <= MAX_CLAIM_SECONDS else []
 
 
 def _in_seconds(number: str, unit: str) -> float:
@@ -249,7 +256,7 @@ def _in_seconds(number: str, unit: str) -> float:
     return float(number.replace(",", "")) * _UNITS[short[0]]
 
 
-def _rounded(seconds: float) -> str:
+def _round_up(seconds: float) -> str:
     """Return a time rounded up to a number that one says."""
     step = _STEPS[min(bisect_left(_STEPS, seconds), len(_STEPS) - 1)]
     return f"{step} s" if step < 120 else f"{step / 60:g} min"

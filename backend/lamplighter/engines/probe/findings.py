@@ -13,17 +13,17 @@ from lamplighter.domain.services.check import Check, HttpCheck, TcpCheck
 from lamplighter.domain.services.event import Level
 from lamplighter.domain.services.service import Service
 from lamplighter.domain.sessions.handoff import is_new_failure
-from lamplighter.domain.text import clock
-from lamplighter.engines.probe.facts import Facts, Held, Outcome, Past
-from lamplighter.engines.probe.request import Request
-from lamplighter.engines.probe.text import harmless, shown
+from lamplighter.domain.text import format_time
+from lamplighter.engines.probe.facts import CheckOutcome, MemoryFact, PastResult, RoundFacts
+from lamplighter.engines.probe.request import ProbeRequest
+from lamplighter.engines.probe.text import harmless, inline
 
 ROUNDS: Final = 3
 """How many times alike make it something to remember."""
 
 EVENT_CHARACTERS: Final = 1500
 REASON_CHARACTERS: Final = 1000
-NAMED: Final = 5
+MAX_NAMED: Final = 5
 
 _ORDER: Final = (Level.CRITICAL, Level.WARNING, Level.INFO)
 _ANSWERS: Final = re.compile(
@@ -44,42 +44,44 @@ class Remark:
 
 
 @dataclass(frozen=True, slots=True)
-class Awaited:
+class PendingPerson:
     """A person who was asked: since when, and in words."""
 
     since: datetime
     words: str
 
 
-def wants_another_look(service: Service, check: Check, facts: Facts) -> bool:
+def needs_repeat(service: Service, check: Check, facts: RoundFacts) -> bool:
     """Say whether nothing is known yet of what a healthy service answers to this check."""
     if not isinstance(check, HttpCheck) or check.statuses:
         return False
-    return not facts.past(service, check) and not _claims(service, check, facts)
+    return not facts.past(service, check) and not _claimed_statuses(service, check, facts)
 
 
-def about(service: Service, outcomes: Sequence[Outcome], facts: Facts) -> list[str]:
+def service_markers(
+    service: Service, outcomes: Sequence[CheckOutcome], facts: RoundFacts
+) -> list[str]:
     """Return the marker lines of one service: its event, then what is worth remembering."""
     learned = (
         f"[MEMORY:behavior:{service.name}] {words}"
         for outcome in outcomes
-        for words in _learned(service, outcome, facts)
+        for words in _lessons(service, outcome, facts)
     )
-    return [*_event(service, outcomes, facts), *learned, *_handed(service, outcomes, facts)]
+    return [*_event(service, outcomes, facts), *learned, *_escalation(service, outcomes, facts)]
 
 
-def warned(service: Service, outcome: Outcome, facts: Facts) -> bool:
+def is_warning(service: Service, outcome: CheckOutcome, facts: RoundFacts) -> bool:
     """Say whether a check passed, but not as it should."""
     return outcome.ok and next(_troubles(service, outcome, facts), None) is not None
 
 
-def level(service: Service, outcomes: Sequence[Outcome], facts: Facts) -> Level:
+def level(service: Service, outcomes: Sequence[CheckOutcome], facts: RoundFacts) -> Level:
     """Return how bad the worst of its checks is."""
     levels = [_remark(service, outcome, facts).level for outcome in outcomes]
     return min(levels, key=_ORDER.index, default=Level.INFO)
 
 
-def summary(told: Sequence[tuple[Service, Sequence[Outcome], Level]]) -> str:
+def summary(told: Sequence[tuple[Service, Sequence[CheckOutcome], Level]]) -> str:
     """Return the whole round in one sentence."""
     if not told:
         return "No services to check."
@@ -87,13 +89,13 @@ def summary(told: Sequence[tuple[Service, Sequence[Outcome], Level]]) -> str:
     warned = sum(worst is Level.WARNING for _, _, worst in told)
     words = f"{len(told) - len(failing)} of {len(told)} services healthy"
     words += f", {warned} with a warning" if warned else ""
-    for service, outcomes in failing[:NAMED]:
+    for service, outcomes in failing[:MAX_NAMED]:
         words += f"; {service.name}: {next(each.detail for each in outcomes if not each.ok)}"
-    words += f"; and {len(failing) - NAMED} more" if len(failing) > NAMED else ""
-    return f"{shown(words, EVENT_CHARACTERS)}."
+    words += f"; and {len(failing) - MAX_NAMED} more" if len(failing) > MAX_NAMED else ""
+    return f"{inline(words, EVENT_CHARACTERS)}."
 
 
-def _event(service: Service, outcomes: Sequence[Outcome], facts: Facts) -> Iterator[str]:
+def _event(service: Service, outcomes: Sequence[CheckOutcome], facts: RoundFacts) -> Iterator[str]:
     """Yield the event of a service that is not healthy, or is healthy again.
 
     What waits for a person is stated once until it changes.
@@ -108,48 +110,52 @@ def _event(service: Service, outcomes: Sequence[Outcome], facts: Facts) -> Itera
         told = [each for each in remarks if each.level is not Level.INFO]
         told.sort(key=lambda each: _ORDER.index(each.level))
         words = "; ".join(each.words for each in told)
-    awaited = _awaited(service, facts) if worst is Level.CRITICAL else None
+    awaited = _pending_person(service, facts) if worst is Level.CRITICAL else None
     if awaited:  # it was said that a person is needed: no alarm each round
         worst, words = Level.WARNING, f"{words}; {awaited.words}"
     if not (awaited and facts.unchanged(service, outcomes, after=awaited.since)):
-        yield f"[EVENT:{worst}:{service.name}] {shown(words, EVENT_CHARACTERS)}"
+        yield f"[EVENT:{worst}:{service.name}] {inline(words, EVENT_CHARACTERS)}"
 
 
-def _is_recovered(service: Service, outcomes: Sequence[Outcome], facts: Facts) -> bool:
+def _is_recovered(service: Service, outcomes: Sequence[CheckOutcome], facts: RoundFacts) -> bool:
     """Whether a check passes that failed the last time."""
     before = (facts.past(service, each.check)[:1] for each in outcomes if each.ok)
     return any(not past.ok for results in before for past in results)
 
 
-def _handed(service: Service, outcomes: Sequence[Outcome], facts: Facts) -> Iterator[str]:
+def _escalation(
+    service: Service, outcomes: Sequence[CheckOutcome], facts: RoundFacts
+) -> Iterator[str]:
     """Hand a failing service on, unless a person was asked and nothing has changed since."""
     failing = [f"{each.check.name}: {each.detail}" for each in outcomes if not each.ok]
-    awaited = _awaited(service, facts)
+    awaited = _pending_person(service, facts)
     if failing and (awaited is None or _is_new(service, outcomes, facts, awaited.since)):
-        yield f"[ESCALATE:{service.name}] {shown('; '.join(failing), REASON_CHARACTERS)}"
+        yield f"[ESCALATE:{service.name}] {inline('; '.join(failing), REASON_CHARACTERS)}"
 
 
-def _is_new(service: Service, outcomes: Sequence[Outcome], facts: Facts, since: datetime) -> bool:
+def _is_new(
+    service: Service, outcomes: Sequence[CheckOutcome], facts: RoundFacts, since: datetime
+) -> bool:
     """Whether a check fails that passed when a person was asked, and in each round after that."""
     return any(
         not each.ok and is_new_failure(facts.past(service, each.check), since) for each in outcomes
     )
 
 
-def _awaited(service: Service, facts: Facts) -> Awaited | None:
+def _pending_person(service: Service, facts: RoundFacts) -> PendingPerson | None:
     """Return which person is awaited: for this service, or for one that it needs."""
     for name in (service.name, *facts.needs.get(service.name, service.depends_on)):
         own = name == service.name
         if since := facts.parked.get(name):
             what = "approval" if own else f"approval for {name}"
-            return Awaited(since, f"{what} was requested at {clock(since, facts.now)}")
+            return PendingPerson(since, f"{what} was requested at {format_time(since, facts.now)}")
         if since := facts.waiting.get(name):
             whom = "a person" if own else f"a person for {name}"
-            return Awaited(since, f"{whom} was asked at {clock(since, facts.now)}")
+            return PendingPerson(since, f"{whom} was asked at {format_time(since, facts.now)}")
     return None
 
 
-def _remark(service: Service, outcome: Outcome, facts: Facts) -> Remark:
+def _remark(service: Service, outcome: CheckOutcome, facts: RoundFacts) -> Remark:
     name = outcome.check.name
     if not outcome.ok:
         return Remark(Level.CRITICAL, f"{name}: {outcome.detail}")
@@ -158,44 +164,44 @@ def _remark(service: Service, outcome: Outcome, facts: Facts) -> Remark:
     if outcome.status is None:
         said = "open" if isinstance(outcome.check, TcpCheck) else outcome.detail or "passed"
         return Remark(Level.INFO, f"{name} {said}")
-    took = _took(outcome)
-    if outcome.status in (status for status, _ in _claims(service, outcome.check, facts)):
+    took = _describe_duration(outcome)
+    if outcome.status in (status for status, _ in _claimed_statuses(service, outcome.check, facts)):
         label = "" if name == outcome.check.kind else f"{name}: "
         return Remark(Level.INFO, f"{label}HTTP {outcome.status}, as remembered, in {took}")
     return Remark(Level.INFO, f"{name} {outcome.status} in {took}")
 
 
-def _troubles(service: Service, outcome: Outcome, facts: Facts) -> Iterator[str]:
+def _troubles(service: Service, outcome: CheckOutcome, facts: RoundFacts) -> Iterator[str]:
     check = outcome.check
     if outcome.flapped:
-        known = ", as remembered" if facts.held(service, _flaps(check)) else ""
+        known = ", as remembered" if facts.held(service, _flap_text(check)) else ""
         yield f"failed {outcome.failed} of {outcome.attempts} attempts{known} ({outcome.detail})"
     if outcome.warning:
         yield outcome.warning
     if not isinstance(check, HttpCheck):
         return
     if check.latency_ms is not None and outcome.latency_ms > check.latency_ms:
-        yield f"took {_took(outcome)}, slower than {check.latency_ms} ms"
-    claimed = [status for status, _ in _claims(service, check, facts)]
+        yield f"took {_describe_duration(outcome)}, slower than {check.latency_ms} ms"
+    claimed = [status for status, _ in _claimed_statuses(service, check, facts)]
     if not check.statuses and claimed and outcome.status not in claimed:
         yield f"answers HTTP {outcome.status} where it used to answer {claimed[0]}"
 
 
-def _took(outcome: Outcome) -> str:
+def _describe_duration(outcome: CheckOutcome) -> str:
     return f"{max(1, round(outcome.latency_ms))} ms"
 
 
-def _learned(service: Service, outcome: Outcome, facts: Facts) -> Iterator[str]:
-    if (words := _usual(service, outcome, facts)) and facts.worth_saying(service, words):
+def _lessons(service: Service, outcome: CheckOutcome, facts: RoundFacts) -> Iterator[str]:
+    if (words := _usual_answer(service, outcome, facts)) and facts.worth_saying(service, words):
         yield words
     past = facts.past(service, outcome.check)[: ROUNDS - 1]
     if outcome.flapped and len(past) == ROUNDS - 1 and all(each.flapped for each in past):
-        words = _flaps(outcome.check)
+        words = _flap_text(outcome.check)
         if facts.worth_saying(service, words):
             yield words
 
 
-def _usual(service: Service, outcome: Outcome, facts: Facts) -> str | None:
+def _usual_answer(service: Service, outcome: CheckOutcome, facts: RoundFacts) -> str | None:
     """Return what this healthy service answers, once it has answered alike often enough."""
     check, status = outcome.check, outcome.status
     if not outcome.ok or status is None or not isinstance(check, HttpCheck) or check.statuses:
@@ -205,16 +211,20 @@ def _usual(service: Service, outcome: Outcome, facts: Facts) -> str | None:
     if (status,) * ROUNDS not in (rounds, outcome.looks):
         return None
     words = ANSWERS.text(status=status, place=_place(service, check), tail=status != 200)
-    alike = [held for claimed, held in _claims(service, check, facts) if claimed == status]
+    alike = [
+        held for claimed, held in _claimed_statuses(service, check, facts) if claimed == status
+    ]
     # where somebody said so in other words, ours would only be a second memory
     return None if alike and not facts.held(service, words) else words
 
 
-def _flaps(check: Check) -> str:
+def _flap_text(check: Check) -> str:
     return FLAPS.text(check=check.name)
 
 
-def _claims(service: Service, check: Check, facts: Facts) -> list[tuple[int, Held]]:
+def _claimed_statuses(
+    service: Service, check: Check, facts: RoundFacts
+) -> list[tuple[int, MemoryFact]]:
     """Return the statuses that memories tell of this check when healthy, the surest first."""
     if not isinstance(check, HttpCheck):
         return []
@@ -237,11 +247,11 @@ def _place(service: Service, check: HttpCheck) -> str:
     return path if alone else f"{path} ({check.name} check)"
 
 
-Seen = Mapping[str, Sequence[Outcome]]
+OutcomesByService = Mapping[str, Sequence[CheckOutcome]]
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
+class FailureCause:
     """Why a service fails: what it needs and what failed before it, or nothing but itself."""
 
     words: str
@@ -251,24 +261,30 @@ class Case:
         return self.words
 
 
-def case(service: Service, outcome: Outcome, request: Request, seen: Seen) -> Case:
+def find_cause(
+    service: Service, outcome: CheckOutcome, request: ProbeRequest, seen: OutcomesByService
+) -> FailureCause:
     """Say which failing service is at the bottom of this, and since when this one fails."""
     facts = request.facts
-    cause = root(service, request, seen)
+    cause = root_failure(service, request, seen)
     history = _history(facts.past(service, outcome.check), facts.now)
     if cause is None:
         needed = [each.name for each in request.needs(service)]
         well = f"what it needs is well ({', '.join(needed)}); " if needed else ""
-        return Case(f"{well}{history}")
-    own, other = first_failed(service, facts), first_failed(cause, facts)
-    if own and _well_since(cause, own, facts):
+        return FailureCause(f"{well}{history}")
+    own, other = first_failure(service, facts), first_failure(cause, facts)
+    if own and _healthy_between(cause, own, facts):
         later = f"{cause.name}, which it needs, fails too, but this one failed before it"
-        return Case(f"{later}, at {clock(own.at, facts.now, seconds=True)}; {history}")
+        return FailureCause(
+            f"{later}, at {format_time(own.at, facts.now, seconds=True)}; {history}"
+        )
     order = _order(own, other, facts.now)
-    return Case(f"{cause.name}, which it needs, {order}; {history}", cause)
+    return FailureCause(f"{cause.name}, which it needs, {order}; {history}", cause)
 
 
-def root(service: Service, request: Request, seen: Seen) -> Service | None:
+def root_failure(
+    service: Service, request: ProbeRequest, seen: OutcomesByService
+) -> Service | None:
     """Return the failing service furthest down that this one needs; None when all are well."""
     ill = [
         each
@@ -282,16 +298,16 @@ def root(service: Service, request: Request, seen: Seen) -> Service | None:
     return None
 
 
-def first_failed(service: Service, facts: Facts) -> Past | None:
+def first_failure(service: Service, facts: RoundFacts) -> PastResult | None:
     """Return the look that first saw the present failure of a service; None when only now."""
-    found: list[Past] = []
+    found: list[PastResult] = []
     for check in service.checks:
         run = list(takewhile(lambda past: not past.ok, facts.past(service, check)))
         found += run[-1:]
     return min(found, key=lambda past: past.at, default=None)
 
 
-def learned(service: Service, case: Case, facts: Facts) -> str | None:
+def cause_lesson(service: Service, case: FailureCause, facts: RoundFacts) -> str | None:
     """Return what is worth remembering: the same cause a second time, with health in between."""
     if case.cause is None:
         return None
@@ -304,7 +320,7 @@ def learned(service: Service, case: Case, facts: Facts) -> str | None:
     return None
 
 
-def _well_since(service: Service, failed: Past, facts: Facts) -> bool:
+def _healthy_between(service: Service, failed: PastResult, facts: RoundFacts) -> bool:
     """Whether a service was seen well when another one failed already."""
     looks = (past for check in service.checks for past in facts.past(service, check))
     return any(
@@ -314,24 +330,28 @@ def _well_since(service: Service, failed: Past, facts: Facts) -> bool:
     )
 
 
-def _together(own: Past | None, other: Past | None) -> bool:
+def _failed_together(own: PastResult | None, other: PastResult | None) -> bool:
     """Whether both were first seen failing by one session: neither was before the other."""
     return bool(own and other and own.session is not None and own.session == other.session)
 
 
-def _order(own: Past | None, other: Past | None, now: datetime) -> str:
-    if other and _together(own, other):
-        return f"fails as well, seen in the same round at {clock(other.at, now, seconds=True)}"
-    return f"failed first, at {clock(other.at, now, seconds=True)}" if other else "fails as well"
+def _order(own: PastResult | None, other: PastResult | None, now: datetime) -> str:
+    if other and _failed_together(own, other):
+        return (
+            f"fails as well, seen in the same round at {format_time(other.at, now, seconds=True)}"
+        )
+    return (
+        f"failed first, at {format_time(other.at, now, seconds=True)}" if other else "fails as well"
+    )
 
 
-def _history(past: Sequence[Past], now: datetime) -> str:
+def _history(past: Sequence[PastResult], now: datetime) -> str:
     if not past:
         return "never looked at before"
     failed = len(list(takewhile(lambda each: not each.ok, past)))
     usual = [each.latency_ms for each in past if each.ok and each.latency_ms is not None]
     used_to = f", usually in {median(usual):.0f} ms" if usual else ""
     if failed == len(past):
-        return f"not well since {clock(past[-1].at, now, seconds=True)} or longer"
+        return f"not well since {format_time(past[-1].at, now, seconds=True)} or longer"
     looks = f", failing in {failed} looks since" if failed > 1 else ""
-    return f"last well at {clock(past[failed].at, now, seconds=True)}{used_to}{looks}"
+    return f"last well at {format_time(past[failed].at, now, seconds=True)}{used_to}{looks}"

@@ -6,18 +6,18 @@ from typing import Final
 import msgspec
 
 from lamplighter.domain.actions.approval import ApprovalState
-from lamplighter.domain.services.cooldown import Outcome
+from lamplighter.domain.services.cooldown import UseOutcome
 
 ANSWER_BYTES: Final = 1024 * 1024
 
 
-class Verdict(msgspec.Struct, frozen=True):
+class GateAnswer(msgspec.Struct, frozen=True):
     """What the gate answers: what became of the wish, in words, and which use it was.
 
     Where a person was asked, `asked` is what that came to.
     """
 
-    outcome: Outcome
+    outcome: UseOutcome
     words: str
     use: int | None = None
     attempts: int = 0
@@ -32,13 +32,13 @@ class Verdict(msgspec.Struct, frozen=True):
 
 async def run_action(
     gate: str, service: str, action: str, *, again: int | None = None, reason: str = ""
-) -> Verdict:
+) -> GateAnswer:
     """Ask the gate to run a declared action; an answer that does not come is a refusal.
 
     It may take as long as a person takes to agree.
     """
     if not gate:
-        return Verdict(Outcome.REFUSED, "this session has no gate to ask")
+        return GateAnswer(UseOutcome.REFUSED, "this session has no gate to ask")
     asked = msgspec.json.encode(
         {"service": service, "action": action, "again": again, "reason": reason}
     )
@@ -47,8 +47,8 @@ async def run_action(
         try:
             writer.write(asked + b"\n")
             await writer.drain()
-            return msgspec.json.decode(await reader.readline(), type=Verdict)
+            return msgspec.json.decode(await reader.readline(), type=GateAnswer)
         finally:
             writer.close()
     except (OSError, ValueError) as error:
-        return Verdict(Outcome.REFUSED, f"the gate does not answer: {error}")
+        return GateAnswer(UseOutcome.REFUSED, f"the gate does not answer: {error}")

@@ -13,8 +13,8 @@ import httpx2
 
 from lamplighter.domain.services.check import HttpCheck, url_problem
 from lamplighter.engines.probe import network, text
-from lamplighter.engines.probe.facts import Answer
-from lamplighter.engines.probe.text import harmless, shown
+from lamplighter.engines.probe.facts import ProbeAnswer
+from lamplighter.engines.probe.text import harmless, inline
 
 BODY_BYTES: Final = 1024 * 1024
 REDIRECTS: Final = 5
@@ -22,7 +22,11 @@ SEEN_BYTES: Final = 400
 SERVER_ERROR: Final = 500
 
 _PORTS: Final = {"http": 80, "https": 443}
-_OURS: Final = {"User-Agent": "lamplighter-probe", "Accept": "*/*", "Accept-Encoding": "identity"}
+_BASE_HEADERS: Final = {
+    "User-Agent": "lamplighter-probe",
+    "Accept": "*/*",
+    "Accept-Encoding": "identity",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,50 +36,50 @@ class _Reply:
     body: bytes
 
 
-async def ready() -> None:
+async def preload() -> None:
     """Load what is loaded at a first request, so that it is not taken for a service's time."""
     _context("https", verify=True)
     with suppress(httpx2.HTTPError, OSError), socket.socket() as shut:
         shut.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{shut.getsockname()[1]}/"
-        await ask(HttpCheck(name="ready", url=url))
+        await probe_http(HttpCheck(name="ready", url=url))
 
 
-async def ask(check: HttpCheck) -> Answer:
+async def probe_http(check: HttpCheck) -> ProbeAnswer:
     """Ask once, following redirects where the check says so, and judge the answer."""
     url = httpx2.URL(check.url)
     for hop in range(REDIRECTS + 1):
-        reply = await (_led_to(check, url) if hop else _reply(check, url))
+        reply = await (_follow_redirect(check, url) if hop else _reply(check, url))
         if not (check.redirects and 300 <= reply.status < 400 and reply.location):
-            return await _judged(check, reply)
+            return await _evaluate(check, reply)
         url = url.join(reply.location)
         if url_problem(str(url)):
             why = f"redirected to {reply.location}, which is no URL to ask"
             raise network.RefusedError(why, answered=True)
-    return Answer(ok=False, answered=True, detail="too many redirects", status=reply.status)
+    return ProbeAnswer(ok=False, answered=True, detail="too many redirects", status=reply.status)
 
 
-async def _judged(check: HttpCheck, reply: _Reply) -> Answer:
+async def _evaluate(check: HttpCheck, reply: _Reply) -> ProbeAnswer:
     answered = reply.status < SERVER_ERROR
     if not check.accepts(reply.status):
         detail = f"answered {reply.status}, expected {check.expected}"
-        return Answer(ok=False, answered=answered, detail=detail, status=reply.status)
+        return ProbeAnswer(ok=False, answered=answered, detail=detail, status=reply.status)
     if check.body is None:
-        return Answer(ok=True, answered=answered, status=reply.status)
+        return ProbeAnswer(ok=True, answered=answered, status=reply.status)
     # in a thread: a long search must not make the other services wait
-    if await asyncio.to_thread(text.found, check.body, reply.body):
-        return Answer(ok=True, answered=answered, status=reply.status)
+    if await asyncio.to_thread(text.pattern_matches, check.body, reply.body):
+        return ProbeAnswer(ok=True, answered=answered, status=reply.status)
     seen = harmless(reply.body[:SEEN_BYTES].decode(errors="replace"))
-    detail = shown(f"body does not match {check.body}")
-    return Answer(ok=False, answered=answered, detail=detail, status=reply.status, seen=seen)
+    detail = inline(f"body does not match {check.body}")
+    return ProbeAnswer(ok=False, answered=answered, detail=detail, status=reply.status, seen=seen)
 
 
-async def _led_to(check: HttpCheck, url: httpx2.URL) -> _Reply:
+async def _follow_redirect(check: HttpCheck, url: httpx2.URL) -> _Reply:
     """Ask where a redirect leads; what fails there is not the fault of the first host."""
     try:
         return await _reply(check, url)
     except Exception as error:
-        why = network.why(error, target=network.host_and_port(url), timeout=check.timeout)
+        why = network.error_reason(error, target=network.host_and_port(url), timeout=check.timeout)
         raise network.RefusedError(f"redirected, then {why}", answered=True) from error
 
 
@@ -117,7 +121,11 @@ def _headers(check: HttpCheck, url: httpx2.URL) -> dict[str, str]:
     """Return what to send; the check's own headers go only to the host it names."""
     asked = httpx2.URL(check.url)
     same = (asked.scheme, asked.netloc) == (url.scheme, url.netloc)
-    return {**_OURS, "Host": url.netloc.decode("ascii"), **(dict(check.headers) if same else {})}
+    return {
+        **_BASE_HEADERS,
+        "Host": url.netloc.decode("ascii"),
+        **(dict(check.headers) if same else {}),
+    }
 
 
 async def _body(response: httpx2.Response) -> bytes:

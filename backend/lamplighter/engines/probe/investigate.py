@@ -11,13 +11,13 @@ from lamplighter.domain.services.check import Check, DnsCheck, HttpCheck, TcpChe
 from lamplighter.domain.services.event import Level
 from lamplighter.domain.services.service import Service
 from lamplighter.engines.probe import checks, findings, lines
-from lamplighter.engines.probe.facts import Outcome
-from lamplighter.engines.probe.findings import Case
-from lamplighter.engines.probe.text import shown
-from lamplighter.engines.probe.watch import Watch, failing
+from lamplighter.engines.probe.facts import CheckOutcome
+from lamplighter.engines.probe.findings import FailureCause
+from lamplighter.engines.probe.text import inline
+from lamplighter.engines.probe.watch import ProbeSession, failing
 
 _PORTS = {"http": 80, "https": 443}
-WORDS = {
+STAGE_NOUNS = {
     "dns": "the name",
     "tcp": "the connection",
     "tls": "the encryption",
@@ -26,7 +26,7 @@ WORDS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Isolated:
+class FailedStage:
     """The stage that fails, why, and what was well before it."""
 
     stage: str
@@ -36,11 +36,11 @@ class Isolated:
     def __str__(self) -> str:
         are = "are" if len(self.passed) > 1 else "is"
         before = f"; {' and '.join(self.passed)} {are} well" if self.passed else ""
-        where = WORDS.get(self.stage, f"the {self.stage} check")
+        where = STAGE_NOUNS.get(self.stage, f"the {self.stage} check")
         return f"{where} fails: {self.detail}{before}"
 
 
-async def isolate(outcome: Outcome) -> Isolated:
+async def isolate(outcome: CheckOutcome) -> FailedStage:
     """Try each stage that a failed check passes through, until one fails by itself.
 
     Where none does, the check's own last stage fails.
@@ -50,9 +50,9 @@ async def isolate(outcome: Outcome) -> Isolated:
     for stage, part in _parts(check):
         tried = await checks.run(part, look_again=False)
         if not tried.ok:
-            return Isolated(stage, tried.detail, tuple(passed))
-        passed.append(WORDS[stage])
-    return Isolated(check.kind, outcome.detail, tuple(passed))
+            return FailedStage(stage, tried.detail, tuple(passed))
+        passed.append(STAGE_NOUNS[stage])
+    return FailedStage(check.kind, outcome.detail, tuple(passed))
 
 
 def _parts(check: Check) -> Iterator[tuple[str, Check]]:
@@ -91,33 +91,33 @@ CHARACTERS = 1000
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class ServiceDiagnosis:
     """What was found of one service: the failed check, its stage, and the first to fail."""
 
     service: Service
-    outcome: Outcome
-    isolated: Isolated
-    case: Case
+    outcome: CheckOutcome
+    isolated: FailedStage
+    case: FailureCause
 
 
-async def run(watch: Watch) -> str:
+async def run(watch: ProbeSession) -> str:
     """Look at what the services depend on first, then at them; say what fails and why."""
-    seen = dict[str, Sequence[Outcome]]()
-    for circle in _circles(watch):
+    seen = dict[str, Sequence[CheckOutcome]]()
+    for circle in _dependency_order(watch):
         for service, outcomes in await watch.look_at(circle):
             seen[service.name] = outcomes
     ill = [each for each in watch.request.services if failing(seen[each.name])]
     for service in watch.request.services:
         if service not in ill:
             watch.tell(f"[EVENT:info:{service.name}] Well again by itself, looked at more closely")
-    found = await asyncio.gather(*(_find(watch, service, seen) for service in ill))
+    found = await asyncio.gather(*(_diagnose(watch, service, seen) for service in ill))
     for each in found:
-        _tell(watch, each)
-    handed = _hand_on(watch, found, seen)
+        _report_service(watch, each)
+    handed = _escalate_cause(watch, found, seen)
     return _summary(found, handed)
 
 
-def _circles(watch: Watch) -> list[list[Service]]:
+def _dependency_order(watch: ProbeSession) -> list[list[Service]]:
     """Return what is looked at, in order: what is needed, then the services in question."""
     own = list(watch.request.services)
     needed = {
@@ -129,38 +129,42 @@ def _circles(watch: Watch) -> list[list[Service]]:
     return [list(needed.values()), own]
 
 
-async def _find(watch: Watch, service: Service, seen: Mapping[str, Sequence[Outcome]]) -> Found:
+async def _diagnose(
+    watch: ProbeSession, service: Service, seen: Mapping[str, Sequence[CheckOutcome]]
+) -> ServiceDiagnosis:
     outcome = failing(seen[service.name])[0]
     isolated = await isolate(outcome)
-    case = findings.case(service, outcome, watch.request, seen)
-    return Found(service, outcome, isolated, case)
+    case = findings.find_cause(service, outcome, watch.request, seen)
+    return ServiceDiagnosis(service, outcome, isolated, case)
 
 
-def _tell(watch: Watch, found: Found) -> None:
+def _report_service(watch: ProbeSession, found: ServiceDiagnosis) -> None:
     service, outcome, case = found.service, found.outcome, found.case
     use = watch.use()
     given = {"service": service.name, "check": outcome.check.name}
-    watch.say(lines.used("isolate", given, use))
+    watch.say(lines.tool_use_line("isolate", given, use))
     values = {
         "service": service.name,
         "check": None,
         "stage": found.isolated.stage,
         "cause": case.cause.name if case.cause else None,
-        "detail": shown(found.isolated.detail, CHARACTERS),
+        "detail": inline(found.isolated.detail, CHARACTERS),
     }
     values["check"] = outcome.check.name
-    watch.say(lines.result(str(found.isolated), use, failed=True, found=values))
+    watch.say(lines.tool_result_line(str(found.isolated), use, failed=True, found=values))
     level = Level.WARNING if case.cause else Level.CRITICAL
     words = f"{outcome.check.name}: {found.isolated}; {case}"
-    watch.tell(f"[EVENT:{level}:{service.name}] {shown(words, CHARACTERS + 500)}")
+    watch.tell(f"[EVENT:{level}:{service.name}] {inline(words, CHARACTERS + 500)}")
     facts = watch.request.facts
-    learned = findings.learned(service, case, facts)
+    learned = findings.cause_lesson(service, case, facts)
     if learned and facts.worth_saying(service, learned):
         watch.tell(f"[MEMORY:dependency:{service.name}] {learned}")
 
 
-def _hand_on(
-    watch: Watch, found: Sequence[Found], seen: Mapping[str, Sequence[Outcome]]
+def _escalate_cause(
+    watch: ProbeSession,
+    found: Sequence[ServiceDiagnosis],
+    seen: Mapping[str, Sequence[CheckOutcome]],
 ) -> list[str]:
     """Hand on what failed first; what only fails with it is well again when that is."""
     reasons: dict[str, str] = {}
@@ -174,13 +178,13 @@ def _hand_on(
         if each.case.cause:
             reasons[root.name] += f"; {each.service.name} fails with it"
     for name, reason in reasons.items():
-        watch.tell(f"[ESCALATE:{name}] {shown(reason, CHARACTERS)}")
+        watch.tell(f"[ESCALATE:{name}] {inline(reason, CHARACTERS)}")
     return list(reasons)
 
 
-def _summary(found: Sequence[Found], handed: Sequence[str]) -> str:
+def _summary(found: Sequence[ServiceDiagnosis], handed: Sequence[str]) -> str:
     if not found:
         return "All services are well again by themselves."
     words = "; ".join(f"{each.service.name}: {each.isolated}" for each in found)
     after = f"; handed on: {', '.join(handed)}" if handed else ""
-    return f"{shown(words + after, 1000)}."
+    return f"{inline(words + after, 1000)}."

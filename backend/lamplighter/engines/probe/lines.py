@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from lamplighter.domain.services.service import Service
-from lamplighter.engines.probe.facts import Outcome
+from lamplighter.engines.probe.facts import CheckOutcome
 from lamplighter.engines.probe.text import harmless
 
 Line = Mapping[str, object]
@@ -12,7 +12,7 @@ Line = Mapping[str, object]
 TOOLS: Final = {1: ("check",), 2: ("check", "isolate"), 3: ("check", "run_action", "wait")}
 
 
-def started(tier: int, services: int) -> Line:
+def init_line(tier: int, services: int) -> Line:
     """Return the first line of a session. There is no model, and none is pretended."""
     return {
         "type": "system",
@@ -26,12 +26,14 @@ def started(tier: int, services: int) -> Line:
     }
 
 
-def used(tool: str, given: Line, use: str) -> Line:
+def tool_use_line(tool: str, given: Line, use: str) -> Line:
     """Return the line that says which tool is used, and on what."""
     return _assistant({"type": "tool_use", "id": use, "name": tool, "input": given})
 
 
-def result(words: str, use: str, *, failed: bool = False, found: Line | None = None) -> Line:
+def tool_result_line(
+    words: str, use: str, *, failed: bool = False, found: Line | None = None
+) -> Line:
     """Return the line that says what a tool came to, in words and as values."""
     block = {"type": "tool_result", "tool_use_id": use, "content": words, "is_error": failed}
     return {
@@ -42,7 +44,7 @@ def result(words: str, use: str, *, failed: bool = False, found: Line | None = N
     }
 
 
-def asked(service: Service, outcome: Outcome, use: str) -> Line:
+def check_call_line(service: Service, outcome: CheckOutcome, use: str) -> Line:
     """Return the line that says which check is made."""
     check = outcome.check
     given = {
@@ -51,26 +53,26 @@ def asked(service: Service, outcome: Outcome, use: str) -> Line:
         "kind": check.kind,
         "target": check.target,
     }
-    return used("check", given, use)
+    return tool_use_line("check", given, use)
 
 
-def answered(service: Service, outcome: Outcome, use: str, *, warned: bool) -> Line:
+def check_result_line(service: Service, outcome: CheckOutcome, use: str, *, warned: bool) -> Line:
     """Return the line that says what a check came to."""
     found = _values(service, outcome, warned=warned)
-    return result(told(outcome), use, failed=not outcome.ok, found=found)
+    return tool_result_line(describe_outcome(outcome), use, failed=not outcome.ok, found=found)
 
 
-def said(text: str) -> Line:
+def text_line(text: str) -> Line:
     """Return a line of the probe's own words."""
     return _assistant({"type": "text", "text": text})
 
 
-def finished(result: str, *, turns: int, duration_ms: int) -> Line:
+def result_line(result: str, *, turns: int, duration_ms: int) -> Line:
     """Return the last line of a round that was made to its end."""
     return _result("success", result, turns=turns, duration_ms=duration_ms, is_error=False)
 
 
-def failed(result: str, *, turns: int, duration_ms: int) -> Line:
+def error_line(result: str, *, turns: int, duration_ms: int) -> Line:
     """Return the last line of a session that could not be brought to its end."""
     line = _result(
         "error_during_execution", result, turns=turns, duration_ms=duration_ms, is_error=True
@@ -78,7 +80,7 @@ def failed(result: str, *, turns: int, duration_ms: int) -> Line:
     return {**line, "errors": [result]}
 
 
-def told(outcome: Outcome) -> str:
+def describe_outcome(outcome: CheckOutcome) -> str:
     """Say what a check came to, with what an event leaves out."""
     words = outcome.detail if not outcome.ok else f"{outcome.check.name} passed"
     words += f" with {outcome.status}" if outcome.ok and outcome.status else ""
@@ -91,7 +93,7 @@ def told(outcome: Outcome) -> str:
     return f"{words}\n{outcome.printed}" if "\n" in outcome.printed else words
 
 
-def _values(service: Service, outcome: Outcome, *, warned: bool) -> Line:
+def _values(service: Service, outcome: CheckOutcome, *, warned: bool) -> Line:
     return {
         "service": service.name,
         "check": outcome.check.name,

@@ -17,17 +17,17 @@ from lamplighter.domain.services.check import (
     DnsCheck,
     HttpCheck,
     TlsCheck,
-    address,
-    out_of_bounds,
+    address_problem,
+    format_address,
 )
-from lamplighter.engines.probe.facts import Answer
+from lamplighter.engines.probe.facts import ProbeAnswer
 from lamplighter.engines.probe.text import harmless, seconds
 
 if TYPE_CHECKING:
     from cryptography.x509 import Certificate
 
 
-ADDRESSES: Final = 4
+MAX_ADDRESSES: Final = 4
 """How many addresses of one name are tried."""
 
 _ERRNO: Final = {
@@ -56,14 +56,14 @@ async def addresses(host: str, port: int) -> list[str]:
     The check then connects to the very address that was looked at, so that a
     name cannot lead elsewhere the second time it is asked for.
     """
-    ips = await resolved(host, port)
-    allowed = [ip for ip in ips if not out_of_bounds(ip)]
+    ips = await resolve_host(host, port)
+    allowed = [ip for ip in ips if not address_problem(ip)]
     if ips and not allowed:
-        raise RefusedError(f"not asked: {ips[0]} is {out_of_bounds(ips[0])}")
-    return allowed[:ADDRESSES]
+        raise RefusedError(f"not asked: {ips[0]} is {address_problem(ips[0])}")
+    return allowed[:MAX_ADDRESSES]
 
 
-async def resolved(
+async def resolve_host(
     host: str, port: int = 0, *, family: socket.AddressFamily = socket.AF_UNSPEC
 ) -> list[str]:
     """Return the addresses that the system knows of a host, each once."""
@@ -81,7 +81,7 @@ async def resolved(
 
 
 @asynccontextmanager
-async def connected(host: str, port: int, *, within: float) -> AsyncIterator[socket.socket]:
+async def open_connection(host: str, port: int, *, within: float) -> AsyncIterator[socket.socket]:
     """Connect to the first address of a host that takes the connection; hang up at the end."""
     found = await addresses(host, port)
     for left, ip in enumerate(found, 1 - len(found)):
@@ -104,16 +104,16 @@ def target_of(check: Check) -> str:
         case HttpCheck():
             return host_and_port(httpx2.URL(check.url))
         case DnsCheck(server=str(server)):
-            return address(server, check.server_port)
+            return format_address(server, check.server_port)
     return check.target
 
 
 def host_and_port(url: httpx2.URL) -> str:
     """Return host and port of a URL."""
-    return address(url.host, url.port or (443 if url.scheme == "https" else 80))
+    return format_address(url.host, url.port or (443 if url.scheme == "https" else 80))
 
 
-def why(error: Exception, *, target: str, timeout: float) -> str:
+def error_reason(error: Exception, *, target: str, timeout: float) -> str:
     """Say in a few words why an attempt failed."""
     chain = list(_chain(error))
     if any(isinstance(each, TimeoutError | httpx2.TimeoutException) for each in chain):
@@ -124,7 +124,7 @@ def why(error: Exception, *, target: str, timeout: float) -> str:
     return harmless(f"no answer from {target}: {error or type(error).__name__}")
 
 
-def answered(error: Exception) -> bool | None:
+def has_answered(error: Exception) -> bool | None:
     """Return whether a service answered although the attempt failed.
 
     A certificate that is not valid is an answer, and a name that is not known says
@@ -174,7 +174,7 @@ def _chain(error: BaseException) -> Iterator[BaseException]:
 
 
 RECEIVED_BYTES: Final = 16 * 1024
-NAMED: Final = 3
+MAX_NAMES: Final = 3
 
 _TODAY: Final = (9, 10)  # OpenSSL: not valid yet, expired
 _SELF_SIGNED: Final = 18
@@ -185,19 +185,21 @@ _NOT_TLS: Final = frozenset(
 )
 
 
-async def ask(check: TlsCheck) -> Answer:
+async def probe_tls(check: TlsCheck) -> ProbeAnswer:
     """Shake hands, and look how long the certificate is valid."""
     context = await asyncio.to_thread(_context, check.ca, verify=check.verify)
     try:
         certificate = await _certificate(check, context)
     except ssl.SSLCertVerificationError as error:
-        return Answer(ok=False, answered=True, detail=harmless(await _why_not_valid(check, error)))
+        return ProbeAnswer(
+            ok=False, answered=True, detail=harmless(await _validation_error(check, error))
+        )
     if problem := _problem_today(certificate, clock.now()):
-        return Answer(ok=False, answered=True, detail=f"certificate {problem}")
+        return ProbeAnswer(ok=False, answered=True, detail=f"certificate {problem}")
     left = certificate.not_valid_after_utc - clock.now()
     soon = left < timedelta(seconds=check.expires)
-    warning = f"certificate expires in {_lasting(left)}" if soon else ""
-    return Answer(ok=True, answered=True, warning=warning)
+    warning = f"certificate expires in {_format_span(left)}" if soon else ""
+    return ProbeAnswer(ok=True, answered=True, warning=warning)
 
 
 def _context(ca: str | None, *, verify: bool) -> ssl.SSLContext:
@@ -216,13 +218,13 @@ async def _certificate(check: TlsCheck, context: ssl.SSLContext) -> "Certificate
     # late: a tenth of a second that only this check needs
     from cryptography import x509
 
-    async with connected(check.host, check.port, within=check.timeout) as plug:
+    async with open_connection(check.host, check.port, within=check.timeout) as plug:
         try:
             sent = await _handshake(plug, context, check.asked_name)
         except ssl.SSLCertVerificationError:
             raise
         except ssl.SSLError as error:
-            why = _why_no_handshake(error, check.target)
+            why = _handshake_error(error, check.target)
             raise RefusedError(why, answered=False) from error
     try:
         return x509.load_der_x509_certificate(sent or b"")
@@ -248,7 +250,7 @@ async def _handshake(plug: socket.socket, context: ssl.SSLContext, name: str) ->
             return session.getpeercert(binary_form=True)
 
 
-def _why_no_handshake(error: ssl.SSLError, target: str) -> str:
+def _handshake_error(error: ssl.SSLError, target: str) -> str:
     if error.reason in _NOT_TLS:
         return f"not TLS: {target} speaks something else"
     if isinstance(error, ssl.SSLEOFError | ssl.SSLZeroReturnError):
@@ -257,7 +259,7 @@ def _why_no_handshake(error: ssl.SSLError, target: str) -> str:
     return f"TLS handshake failed at {target}: {reason}"
 
 
-async def _why_not_valid(check: TlsCheck, error: ssl.SSLCertVerificationError) -> str:
+async def _validation_error(check: TlsCheck, error: ssl.SSLCertVerificationError) -> str:
     if error.verify_code == _SELF_SIGNED:
         return "certificate is self-signed"
     if error.verify_code in _UNKNOWN_AUTHORITY:
@@ -274,9 +276,9 @@ async def _why_not_valid(check: TlsCheck, error: ssl.SSLCertVerificationError) -
 
 def _problem_today(certificate: "Certificate", now: datetime) -> str:
     if (since := now - certificate.not_valid_after_utc) > timedelta(0):
-        return f"expired {_lasting(since)} ago"
+        return f"expired {_format_span(since)} ago"
     until = certificate.not_valid_before_utc - now
-    return f"not valid yet, but in {_lasting(until)}" if until > timedelta(0) else ""
+    return f"not valid yet, but in {_format_span(until)}" if until > timedelta(0) else ""
 
 
 def _names(certificate: "Certificate") -> str:
@@ -287,11 +289,11 @@ def _names(certificate: "Certificate") -> str:
         names = [str(each.value) for each in found.value]
     except (x509.ExtensionNotFound, ValueError):
         return ""
-    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
-    return f", but for {', '.join(names[:NAMED])}{more}"
+    more = f" and {len(names) - MAX_NAMES} more" if len(names) > MAX_NAMES else ""
+    return f", but for {', '.join(names[:MAX_NAMES])}{more}"
 
 
-def _lasting(span: timedelta) -> str:
+def _format_span(span: timedelta) -> str:
     """Return a span as one says it: in days, and within the last one in hours."""
     count, unit = (span.days, "day") if span.days else (span.seconds // 3600, "hour")
     return f"{count} {unit}{'' if count == 1 else 's'}"

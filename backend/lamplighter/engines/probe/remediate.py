@@ -10,21 +10,26 @@ from typing import Final
 from lamplighter.domain.actions import repairs
 from lamplighter.domain.memory.frames import FIRST_FAILS
 from lamplighter.domain.memory.memory import Category, Trust
-from lamplighter.domain.services.cooldown import ATTEMPTS, Use, fails_first, says_first_fails
-from lamplighter.domain.services.cooldown import Outcome as Used
+from lamplighter.domain.services.cooldown import (
+    ATTEMPTS,
+    CooldownUse,
+    claims_first_fails,
+    first_attempt_fails,
+)
+from lamplighter.domain.services.cooldown import UseOutcome as Used
 from lamplighter.domain.services.service import Action, ActionKind, Service
-from lamplighter.domain.sessions.marker_results import Look
+from lamplighter.domain.sessions.marker_results import CheckResult
 from lamplighter.engines.probe import checks, gate_client, lines
 from lamplighter.engines.probe import facts as timing
-from lamplighter.engines.probe.facts import Outcome
-from lamplighter.engines.probe.gate_client import Verdict
-from lamplighter.engines.probe.text import seconds, shown
-from lamplighter.engines.probe.watch import Watch, failing
+from lamplighter.engines.probe.facts import CheckOutcome
+from lamplighter.engines.probe.gate_client import GateAnswer
+from lamplighter.engines.probe.text import inline, seconds
+from lamplighter.engines.probe.watch import ProbeSession, failing
 
 CHARACTERS: Final = 1000
 POLL_SECONDS: Final = (0.25, 2.0)
-STILL_SECONDS: Final = 30.0
-IN_A_ROW: Final = 2
+STABLE_SECONDS: Final = 30.0
+HEALTHY_IN_A_ROW: Final = 2
 
 _ORDER: Final = (ActionKind.RESTART, ActionKind.REDEPLOYMENT)
 
@@ -33,15 +38,15 @@ _ORDER: Final = (ActionKind.RESTART, ActionKind.REDEPLOYMENT)
 class Repair:
     """One service being repaired: why, and what was tried so far, in words."""
 
-    watch: Watch
+    watch: ProbeSession
     service: Service
     why: str = ""
     tried: list[str] = field(default_factory=list)
     repaired: bool = False
     dry: bool = False
     turned_down: bool = False
-    outcomes: Sequence[Outcome] = ()
-    left: Sequence[Outcome] = ()
+    outcomes: Sequence[CheckOutcome] = ()
+    left: Sequence[CheckOutcome] = ()
 
     @property
     def over(self) -> bool:
@@ -55,17 +60,17 @@ class Repair:
         return f"{self.service.name}: {'; '.join(self.tried) or 'nothing could be done'}"
 
 
-async def run(watch: Watch) -> str:
+async def run(watch: ProbeSession) -> str:
     """Repair the services, what others need first; say where a person is needed."""
     done: list[Repair] = []
     for layer in _layers(watch):
         done += await asyncio.gather(*(_repair(watch, service) for service in layer))
     if not done:
         return "No services to repair."
-    return f"{shown('; '.join(each.summary() for each in done), 1000)}."
+    return f"{inline('; '.join(each.summary() for each in done), 1000)}."
 
 
-def _layers(watch: Watch) -> list[list[Service]]:
+def _layers(watch: ProbeSession) -> list[list[Service]]:
     """Return the services in layers: each needs only what stands in a layer before it."""
     left = list(watch.request.services)
     layers: list[list[Service]] = []
@@ -81,7 +86,7 @@ def _layers(watch: Watch) -> list[list[Service]]:
     return layers
 
 
-async def _repair(watch: Watch, service: Service) -> Repair:
+async def _repair(watch: ProbeSession, service: Service) -> Repair:
     repair = Repair(watch, service)
     needed = [each for each in watch.request.needs(service) if each not in watch.request.services]
     *below, own = await watch.look_at([*needed, service])
@@ -106,7 +111,7 @@ async def _repair(watch: Watch, service: Service) -> Repair:
         repair.why = "; ".join(f"{each.check.name}: {each.detail}" for each in repair.left)
         repair.tried.append("no action that ran repairs this")
     if repair.left or not (repair.repaired or repair.dry):
-        _ask_a_person(repair)
+        _escalate_to_person(repair)
     return repair
 
 
@@ -115,17 +120,17 @@ def _actions(service: Service) -> list[Action]:
     return sorted(service.actions, key=lambda action: _ORDER.index(action.kind))
 
 
-def _ask_a_person(repair: Repair) -> None:
+def _escalate_to_person(repair: Repair) -> None:
     service = repair.service
     tried = "; ".join(repair.tried) or "no action is declared for it"
     words = f"{repair.why}; {tried}"
-    repair.watch.tell(f"[ESCALATE:{service.name}] {shown(words, CHARACTERS)}")
+    repair.watch.tell(f"[ESCALATE:{service.name}] {inline(words, CHARACTERS)}")
 
 
 async def _act(repair: Repair, action: Action) -> None:
     """Run one action, twice at once where a first one is known to fail."""
     watch, service = repair.watch, repair.service
-    attempts = ATTEMPTS if _first_fails(watch, service, action.kind) else 1
+    attempts = ATTEMPTS if _needs_second_attempt(watch, service, action.kind) else 1
     verdict, took = await _attempt(repair, action, again=None)
     while took is None and verdict.use and verdict.attempts and verdict.attempts < attempts:
         watch.tell(f"A first {action.kind} of {service.name} is known to fail: once more.")
@@ -140,24 +145,24 @@ async def _act(repair: Repair, action: Action) -> None:
         repair.turned_down = verdict.turned_down
         repair.tried.append(f"{action.kind} refused: {verdict.words}")
     elif took is None:
-        waited = timing.patience(timing.claim(service, watch.request.facts), action)
+        waited = timing.startup_timeout(timing.startup_claim(service, watch.request.facts), action)
         why = f"not healthy {seconds(waited)} after it"
         why = verdict.words if verdict.outcome is Used.FAILURE else why
         repair.tried.append(f"{action.kind} did not help: {why}")
-        watch.tell(f"[COOLDOWN:{action.kind}:{service.name}] failure - {shown(why, CHARACTERS)}")
+        watch.tell(f"[COOLDOWN:{action.kind}:{service.name}] failure - {inline(why, CHARACTERS)}")
     else:
         repair.repaired = True
-        _learn(watch, service, action, verdict, took)
+        _record_lesson(watch, service, action, verdict, took)
         # so that a check confirms it before the next round
         [(_, after)] = await watch.look_at([service])
         repair.left = failing(after)
 
 
-def _awaited(repair: Repair, action: Action) -> Service:
+def _repairable(repair: Repair, action: Action) -> Service:
     """Return the service without the failing checks that an action does not repair."""
     service = repair.service
     results = [
-        Look(
+        CheckResult(
             service=service.name,
             name=each.check.name,
             kind=each.check.kind,
@@ -166,7 +171,7 @@ def _awaited(repair: Repair, action: Action) -> Service:
         )
         for each in repair.outcomes
     ]
-    repairable = {each.name for each in repairs.repairable(action, results)}
+    repairable = {each.name for each in repairs.repairable_checks(action, results)}
     others = {each.check.name for each in failing(repair.outcomes)} - repairable
     return replace(
         service, checks=tuple(each for each in service.checks if each.name not in others)
@@ -175,56 +180,60 @@ def _awaited(repair: Repair, action: Action) -> Service:
 
 async def _attempt(
     repair: Repair, action: Action, *, again: int | None
-) -> tuple[Verdict, float | None]:
+) -> tuple[GateAnswer, float | None]:
     """Ask the gate for an action; return its verdict, and after how many seconds all was well."""
     watch, service = repair.watch, repair.service
     use = watch.use()
     given = {"service": service.name, "action": action.name, "kind": action.kind, "again": again}
-    watch.say(lines.used("run_action", given, use))
+    watch.say(lines.tool_use_line("run_action", given, use))
     verdict = await gate_client.run_action(
         watch.request.gate, service.name, action.name, again=again, reason=repair.why
     )
     words = f"{verdict.outcome}: {verdict.words}"
     failed = verdict.outcome in (Used.REFUSED, Used.FAILURE)
-    watch.say(lines.result(shown(words, CHARACTERS), use, failed=failed))
+    watch.say(lines.tool_result_line(inline(words, CHARACTERS), use, failed=failed))
     if verdict.outcome is not Used.UNCONFIRMED:
         return verdict, None
-    return verdict, await _wait(watch, _awaited(repair, action), action, verdict)
+    return verdict, await _wait(watch, _repairable(repair, action), action, verdict)
 
 
-async def _wait(watch: Watch, service: Service, action: Action, verdict: Verdict) -> float | None:
+async def _wait(
+    watch: ProbeSession, service: Service, action: Action, verdict: GateAnswer
+) -> float | None:
     """Wait until a service is healthy, as long as memory says it needs; return the seconds."""
-    known = timing.claim(service, watch.request.facts)
-    allowed = timing.patience(known, action)
+    known = timing.startup_claim(service, watch.request.facts)
+    allowed = timing.startup_timeout(known, action)
     use = watch.use()
     given = {"service": service.name, "seconds": allowed, "memory": known and known.held.id}
-    watch.say(lines.used("wait", given, use))
+    watch.say(lines.tool_use_line("wait", given, use))
     if known:
         said = f"memory {known.held.id} says it takes {seconds(known.seconds)}"
         watch.tell(f"Waiting up to {seconds(allowed)} for {service.name}: {said}.")
     took = await _healthy_after(watch, service, allowed)
     if took is None:
         words = f"{service.name} is not healthy {seconds(allowed)} after it"
-        watch.say(lines.result(words, use, failed=True))
+        watch.say(lines.tool_result_line(words, use, failed=True))
         return None
     found = {"use": verdict.use, "healthy_after": took}
-    watch.say(lines.result(f"{service.name} is healthy after {took:g} s", use, found=found))
+    watch.say(
+        lines.tool_result_line(f"{service.name} is healthy after {took:g} s", use, found=found)
+    )
     return took
 
 
-async def _healthy_after(watch: Watch, service: Service, allowed: float) -> float | None:
+async def _healthy_after(watch: ProbeSession, service: Service, allowed: float) -> float | None:
     began = told = monotonic()
     well, first = 0, 0.0
-    while well < IN_A_ROW:
+    while well < HEALTHY_IN_A_ROW:
         passed = monotonic() - began
         if passed > allowed:
             return None
-        if await _is_well(service):
+        if await _is_healthy(service):
             first = first if well else monotonic() - began
             well += 1
         else:
             well = 0
-        if monotonic() - told > STILL_SECONDS:
+        if monotonic() - told > STABLE_SECONDS:
             told = monotonic()
             watch.tell(f"Still waiting for {service.name}: {told - began:.0f} s so far.")
         least, most = POLL_SECONDS
@@ -232,44 +241,48 @@ async def _healthy_after(watch: Watch, service: Service, allowed: float) -> floa
     return round(first, 1)
 
 
-async def _is_well(service: Service) -> bool:
+async def _is_healthy(service: Service) -> bool:
     once = (replace(check, retries=0) for check in service.checks)
     looks = await asyncio.gather(*(checks.run(check, look_again=False) for check in once))
     return all(each.ok for each in looks)
 
 
-def _first_fails(watch: Watch, service: Service, kind: ActionKind) -> bool:
+def _needs_second_attempt(watch: ProbeSession, service: Service, kind: ActionKind) -> bool:
     facts = watch.request.facts
     uses = [use for use in facts.uses.get(service.name, ()) if use.action is kind]
     said = (
         each.category in (Category.BEHAVIOR, Category.REMEDIATION)
         and each.trust == Trust.TRUSTED  # as the gate has it
-        and says_first_fails(each.observation)
+        and claims_first_fails(each.observation)
         for each in facts.told_of(service)
     )
-    return fails_first(uses) or any(said)
+    return first_attempt_fails(uses) or any(said)
 
 
-def _learn(watch: Watch, service: Service, action: Action, verdict: Verdict, took: float) -> None:
+def _record_lesson(
+    watch: ProbeSession, service: Service, action: Action, verdict: GateAnswer, took: float
+) -> None:
     """Say how it went, and what is worth remembering of it."""
     name, facts = service.name, watch.request.facts
-    known = timing.claim(service, facts)
+    known = timing.startup_claim(service, facts)
     how = ", at the second attempt" if verdict.attempts > 1 else ""
-    how += f", {timing.beside(took, known)}" if known else ""
+    how += f", {timing.compare_claim(took, known)}" if known else ""
     watch.tell(f"[COOLDOWN:{action.kind}:{name}] success - Healthy again after {took:g} s{how}")
     uses = facts.uses.get(name, ())
-    words = timing.learned(took, action.kind, uses, known)
+    words = timing.startup_lesson(took, action.kind, uses, known)
     if words and facts.worth_saying(service, words):
-        watch.tell(f"[MEMORY:timing:{name}] {shown(words, CHARACTERS)}")
+        watch.tell(f"[MEMORY:timing:{name}] {inline(words, CHARACTERS)}")
     if _fails_at_first(action.kind, verdict, uses, facts.now):
         words = FIRST_FAILS.text(action=action.kind)
         if facts.worth_saying(service, words):
             watch.tell(f"[MEMORY:remediation:{name}] {words}")
 
 
-def _fails_at_first(kind: ActionKind, verdict: Verdict, uses: Sequence[Use], now: datetime) -> bool:
+def _fails_at_first(
+    kind: ActionKind, verdict: GateAnswer, uses: Sequence[CooldownUse], now: datetime
+) -> bool:
     """Whether this success makes it twice that only a second attempt helped."""
-    this = Use(
+    this = CooldownUse(
         id=verdict.use or 0,
         service="",
         action=kind,
@@ -277,4 +290,4 @@ def _fails_at_first(kind: ActionKind, verdict: Verdict, uses: Sequence[Use], now
         attempts=verdict.attempts,
         created_at=now,
     )
-    return fails_first([this, *(use for use in uses if use.action is kind)])
+    return first_attempt_fails([this, *(use for use in uses if use.action is kind)])

@@ -8,10 +8,10 @@ from typing import Annotated, Any, Final, TypeVar
 import msgspec
 
 from lamplighter.domain.services.check import CHECKS, Check, HttpCheck, url_problem
-from lamplighter.domain.services.cooldown import Use
-from lamplighter.domain.services.service import NAME, Action, Service, fold
+from lamplighter.domain.services.cooldown import CooldownUse
+from lamplighter.domain.services.service import NAME, Action, Service, normalize_service_name
 from lamplighter.domain.sessions.handoff import Finding
-from lamplighter.engines.probe.facts import Facts, Held, Past
+from lamplighter.engines.probe.facts import MemoryFact, PastResult, RoundFacts
 
 STATUSES: Final = range(100, 600)
 
@@ -33,9 +33,9 @@ def pack(service: Service) -> dict[str, object]:
     return {
         "name": service.name,
         "description": service.description,
-        "checks": [{"kind": check.kind, **_plain(check)} for check in service.checks],
+        "checks": [{"kind": check.kind, **_to_builtins(check)} for check in service.checks],
         "depends_on": list(service.depends_on),
-        "actions": [_plain(action) for action in service.actions],
+        "actions": [_to_builtins(action) for action in service.actions],
     }
 
 
@@ -56,12 +56,12 @@ def unpack(value: object) -> Service:
         raise ValueError(f"not a service: {error}") from error
 
 
-def _plain(value: Check | Action) -> dict[str, object]:
-    plain: dict[str, object] = msgspec.to_builtins(value, enc_hook=_ends)
+def _to_builtins(value: Check | Action) -> dict[str, object]:
+    plain: dict[str, object] = msgspec.to_builtins(value, enc_hook=_range_ends)
     return plain
 
 
-def _ends(span: object) -> list[int]:
+def _range_ends(span: object) -> list[int]:
     if isinstance(span, range):
         return [span.start, span.stop - 1]
     raise NotImplementedError(f"{type(span).__name__} is no plain value")
@@ -73,16 +73,16 @@ def _check(value: Mapping[str, object]) -> Check:
         raise ValueError(f"not a kind of check: {value.get('kind')!r}")
     check = _read({key: held for key, held in value.items() if key != "kind"}, kind)
     if isinstance(check, HttpCheck):
-        _believe(check)
+        _validate_http(check)
     return check
 
 
-def _believe(check: HttpCheck) -> None:
+def _validate_http(check: HttpCheck) -> None:
     if problem := url_problem(check.url):
         raise ValueError(problem)
     for span in check.statuses or ():
         if span.start not in STATUSES or span[-1] not in STATUSES:
-            raise ValueError(f"not a range of statuses: {_ends(span)}")
+            raise ValueError(f"not a range of statuses: {_range_ends(span)}")
 
 
 def _read(value: Mapping[str, object], wanted: type[T]) -> T:
@@ -107,13 +107,13 @@ def _span(wanted: type, value: Any) -> range:
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class ProbeRequest:
     """Which services to look at, and what is known of them; `known` are all that are declared."""
 
     session: str
     tier: int
     services: tuple[Service, ...]
-    facts: Facts
+    facts: RoundFacts
     known: tuple[Service, ...] = ()
     gate: str = ""
     dry_run: bool = False
@@ -132,7 +132,14 @@ class Request:
 
     def find(self, name: str) -> Service | None:
         """Return the declared service of this name."""
-        return next((each for each in self.known if fold(each.name) == fold(name)), None)
+        return next(
+            (
+                each
+                for each in self.known
+                if normalize_service_name(each.name) == normalize_service_name(name)
+            ),
+            None,
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -144,29 +151,29 @@ class _Wire:
     gate: str = ""
     services: Sequence[Mapping[str, object]] = ()
     known: Sequence[Mapping[str, object]] = ()
-    memories: Sequence[Held] = ()
-    history: Mapping[str, Sequence[Past]] = field(default_factory=dict)
-    uses: Mapping[str, Sequence[Use]] = field(default_factory=dict)
+    memories: Sequence[MemoryFact] = ()
+    history: Mapping[str, Sequence[PastResult]] = field(default_factory=dict)
+    uses: Mapping[str, Sequence[CooldownUse]] = field(default_factory=dict)
     findings: Mapping[str, Sequence[Finding]] = field(default_factory=dict)
     waiting: Mapping[str, Annotated[datetime, msgspec.Meta(tz=True)]] = field(default_factory=dict)
     parked: Mapping[str, Annotated[datetime, msgspec.Meta(tz=True)]] = field(default_factory=dict)
 
 
-def read(raw: bytes) -> Request:
+def read(raw: bytes) -> ProbeRequest:
     """Return the request that these bytes are; ValueError says what is wrong with them."""
     try:
         told = msgspec.json.decode(raw, type=_Wire)
     except RecursionError as error:
         raise ValueError("nested too deeply") from error
     known = tuple(unpack(service) for service in told.known)
-    request = Request(
+    request = ProbeRequest(
         session=str(told.session),
         tier=told.tier,
         services=tuple(unpack(service) for service in told.services),
         known=known,
         gate=told.gate,
         dry_run=told.dry_run,
-        facts=Facts(
+        facts=RoundFacts(
             now=told.now,
             memories=told.memories,
             history=told.history,

@@ -6,7 +6,7 @@ from typing import Final
 
 import re2
 
-from lamplighter.domain.text import one_line, shortened
+from lamplighter.domain.text import one_line, shorten
 
 CHARACTERS: Final = 200
 
@@ -18,12 +18,12 @@ _HARMLESS: Final = str.maketrans({"[": "(", "]": ")", "`": "'"})
 def harmless(text: str, limit: int = CHARACTERS) -> str:
     """Return what a service said as one short line in which nothing can be a marker."""
     plain = unicodedata.normalize("NFKC", text[: 4 * limit])
-    return shortened(one_line(plain).translate(_HARMLESS), limit)
+    return shorten(one_line(plain).translate(_HARMLESS), limit)
 
 
-def shown(text: str, limit: int = CHARACTERS) -> str:
+def inline(text: str, limit: int = CHARACTERS) -> str:
     """Return an operator's own words, a pattern say, as one line; only a marker is undone."""
-    return shortened(_MARKER.sub("(", one_line(text)).replace("`", "'"), limit)
+    return shorten(_MARKER.sub("(", one_line(text)).replace("`", "'"), limit)
 
 
 def seconds(count: float) -> str:
@@ -44,6 +44,6 @@ _QUIET: Final = re2.Options()
 _QUIET.log_errors = False
 
 
-def found(pattern: str, text: bytes) -> bool:
+def pattern_matches(pattern: str, text: bytes) -> bool:
     """Say whether a text contains what the pattern finds; time grows with the text alone."""
     return bool(re2.search(pattern, text, _QUIET))

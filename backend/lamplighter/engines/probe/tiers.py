@@ -5,19 +5,19 @@ import asyncio
 from lamplighter.domain.services.event import Level
 from lamplighter.domain.services.service import Service
 from lamplighter.engines.probe import findings, http, investigate, lines, remediate
-from lamplighter.engines.probe.request import Request
-from lamplighter.engines.probe.watch import Say, Seen, Watch
+from lamplighter.engines.probe.request import ProbeRequest
+from lamplighter.engines.probe.watch import PrintLine, ProbeSession, ServiceOutcomes
 
 
-async def observe(watch: Watch) -> str:
+async def observe(watch: ProbeSession) -> str:
     """Look at all services and return the round in one sentence."""
 
-    async def look(service: Service) -> tuple[*Seen, Level]:
+    async def look(service: Service) -> tuple[*ServiceOutcomes, Level]:
         _, outcomes = await watch.look(service)
         # nothing awaits from here on, so no lines of another service come between
         watch.show(service, outcomes)
         facts = watch.request.facts
-        watch.tell(*findings.about(service, outcomes, facts))
+        watch.tell(*findings.service_markers(service, outcomes, facts))
         return service, outcomes, findings.level(service, outcomes, facts)
 
     return findings.summary(await asyncio.gather(*map(look, watch.request.services)))
@@ -26,8 +26,8 @@ async def observe(watch: Watch) -> str:
 _TIERS = {1: observe, 2: investigate.run, 3: remediate.run}
 
 
-async def run(request: Request, say: Say) -> str:
+async def run(request: ProbeRequest, say: PrintLine) -> str:
     """Do what the request's tier is for, and return it in one sentence."""
-    say(lines.started(request.tier, len(request.services)))
-    await http.ready()
-    return await _TIERS[request.tier](Watch(request, say))
+    say(lines.init_line(request.tier, len(request.services)))
+    await http.preload()
+    return await _TIERS[request.tier](ProbeSession(request, say))

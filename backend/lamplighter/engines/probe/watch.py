@@ -8,22 +8,22 @@ from typing import Final
 
 from lamplighter.domain.services.service import Service
 from lamplighter.engines.probe import checks, findings, lines
-from lamplighter.engines.probe.facts import Outcome
+from lamplighter.engines.probe.facts import CheckOutcome
 from lamplighter.engines.probe.lines import Line
-from lamplighter.engines.probe.request import Request
+from lamplighter.engines.probe.request import ProbeRequest
 
 AT_ONCE: Final = 8
 
-Say = Callable[[Line], None]
-Seen = tuple[Service, Sequence[Outcome]]
+PrintLine = Callable[[Line], None]
+ServiceOutcomes = tuple[Service, Sequence[CheckOutcome]]
 
 
 @dataclass(slots=True)
-class Watch:
+class ProbeSession:
     """One session: what it was asked, and how it says what it does."""
 
-    request: Request
-    say: Say
+    request: ProbeRequest
+    say: PrintLine
     _gate: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(AT_ONCE))
     _uses: Iterator[int] = field(default_factory=lambda: itertools.count(1))
 
@@ -34,37 +34,37 @@ class Watch:
     def tell(self, *words: str) -> None:
         """Say some lines of the probe's own words."""
         for text in words:
-            self.say(lines.said(text))
+            self.say(lines.text_line(text))
 
-    async def look(self, service: Service) -> Seen:
+    async def look(self, service: Service) -> ServiceOutcomes:
         """Make a service's checks, at most eight services at once; say nothing yet."""
         facts = self.request.facts
         async with self._gate:
             outcomes = await asyncio.gather(
                 *(
-                    checks.run(check, look_again=findings.wants_another_look(service, check, facts))
+                    checks.run(check, look_again=findings.needs_repeat(service, check, facts))
                     for check in service.checks
                 )
             )
         return service, outcomes
 
-    async def look_at(self, services: Iterable[Service]) -> list[Seen]:
+    async def look_at(self, services: Iterable[Service]) -> list[ServiceOutcomes]:
         """Make the checks of several services and say what each came to, in their order."""
         seen = await asyncio.gather(*map(self.look, services))
         for each in seen:
             self.show(*each)
         return seen
 
-    def show(self, service: Service, outcomes: Sequence[Outcome]) -> None:
+    def show(self, service: Service, outcomes: Sequence[CheckOutcome]) -> None:
         """Say what was asked and answered."""
         facts = self.request.facts
         for outcome in outcomes:
             use = self.use()
-            self.say(lines.asked(service, outcome, use))
-            warned = findings.warned(service, outcome, facts)
-            self.say(lines.answered(service, outcome, use, warned=warned))
+            self.say(lines.check_call_line(service, outcome, use))
+            warned = findings.is_warning(service, outcome, facts)
+            self.say(lines.check_result_line(service, outcome, use, warned=warned))
 
 
-def failing(outcomes: Sequence[Outcome]) -> list[Outcome]:
+def failing(outcomes: Sequence[CheckOutcome]) -> list[CheckOutcome]:
     """Return what did not pass."""
     return [each for each in outcomes if not each.ok]

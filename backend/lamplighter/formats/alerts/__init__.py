@@ -7,8 +7,8 @@ from typing import Any, Final
 from lamplighter.domain.errors import NotFound
 from lamplighter.formats.alerts import alertmanager, generic, healthchecks, uptime_kuma
 from lamplighter.formats.alerts.alert import Alert as Alert
-from lamplighter.formats.alerts.alert import Held as Held
-from lamplighter.formats.alerts.alert import State as State
+from lamplighter.formats.alerts.alert import AlertIncident as AlertIncident
+from lamplighter.formats.alerts.alert import AlertState as AlertState
 
 MAX_ALERTS: Final = 1_000
 SOURCE: Final = re.compile(r"[a-z0-9][a-z0-9_-]{0,39}", re.ASCII)
@@ -21,7 +21,7 @@ PARSERS: Final[Mapping[str, Parse]] = {
 }
 
 
-def source_of(word: str) -> str:
+def parse_source(word: str) -> str:
     """Return the name of a source; raises NotFound for what is none."""
     if not SOURCE.fullmatch(word):
         raise NotFound("A source is named by small letters, digits, - and _, 40 at most.")

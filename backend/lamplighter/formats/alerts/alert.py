@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import Any
 
 
-class State(StrEnum):
+class AlertState(StrEnum):
     """Whether what an alert tells of goes on."""
 
     FIRING = "firing"
@@ -24,7 +24,7 @@ class Alert:
     """
 
     fingerprint: str
-    state: State
+    state: AlertState
     title: str
     incident: str | None = None
     at: datetime | None = None
@@ -35,14 +35,14 @@ class Alert:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Held:
+class AlertIncident:
     """One alert as it is kept: one incident, however often it was delivered."""
 
     id: int
     source: str
     fingerprint: str
     incident: str
-    state: State
+    state: AlertState
     service: str | None
     severity: str
     title: str

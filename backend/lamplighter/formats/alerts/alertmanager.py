@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
-from lamplighter.domain.errors import Invalid, Wrong
+from lamplighter.domain.errors import Invalid, InvalidField
 from lamplighter.formats.alerts import payload as words
-from lamplighter.formats.alerts.alert import Alert, State
+from lamplighter.formats.alerts.alert import Alert, AlertState
 
 SERVICE_LABELS: Final = ("service", "app", "container", "deployment", "name", "job", "instance")
 SUMMARY: Final = ("summary", "title", "message", "description")
@@ -15,24 +15,24 @@ def parse(payload: Mapping[str, Any]) -> list[Alert]:
     """Return the alerts of a group, each by its own fingerprint and the moment it began."""
     given = payload.get("alerts")
     if not isinstance(given, list) or not given:
-        raise Invalid(Wrong("alerts", "is not a list of alerts"))
+        raise Invalid(InvalidField("alerts", "is not a list of alerts"))
     return [_alert(each, payload) for each in given if isinstance(each, Mapping)]
 
 
 def _alert(each: Mapping[str, Any], group: Mapping[str, Any]) -> Alert:
     labels, notes = words.mapping(each.get("labels")), words.mapping(each.get("annotations"))
-    status = words.first(each, "status") or words.first(group, "status")
-    resolved = status.lower() == State.RESOLVED
+    status = words.first_text(each, "status") or words.first_text(group, "status")
+    resolved = status.lower() == AlertState.RESOLVED
     began = words.moment(each.get("startsAt"))
-    name = words.first(labels, "alertname")
-    own = words.first(each, "fingerprint")
+    name = words.first_text(labels, "alertname")
+    own = words.first_text(each, "fingerprint")
     ended = words.moment(each.get("endsAt")) if resolved else None
     return Alert(
-        fingerprint=words.key(own) if own else words.key(*_written(labels), name),
+        fingerprint=words.join_key(own) if own else words.join_key(*_written(labels), name),
         incident=began.isoformat() if began else None,
-        state=State.RESOLVED if resolved else State.FIRING,
+        state=AlertState.RESOLVED if resolved else AlertState.FIRING,
         at=ended or began,
-        title=words.first(notes, *SUMMARY) or name or "An alert without a name",
+        title=words.first_text(notes, *SUMMARY) or name or "An alert without a name",
         names=words.names(_names(labels)),
         severity=words.severity(labels.get("severity")),
         tier=words.tier(labels.get("tier")),
@@ -41,7 +41,7 @@ def _alert(each: Mapping[str, Any], group: Mapping[str, Any]) -> Alert:
 
 
 def _names(labels: Mapping[str, Any]) -> list[str]:
-    found = [words.first(labels, label) for label in SERVICE_LABELS]
+    found = [words.first_text(labels, label) for label in SERVICE_LABELS]
     host = found[-1].rpartition("//")[2].partition("/")[0].partition(":")[0]
     return [*found[:-1], host, host.partition(".")[0]]
 

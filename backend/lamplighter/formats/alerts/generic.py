@@ -3,12 +3,12 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
-from lamplighter.domain.errors import Invalid, Wrong
+from lamplighter.domain.errors import Invalid, InvalidField
 from lamplighter.formats.alerts import alertmanager
 from lamplighter.formats.alerts import payload as words
-from lamplighter.formats.alerts.alert import Alert, State
+from lamplighter.formats.alerts.alert import Alert, AlertState
 
-OVER: Final = frozenset(
+RESOLVED_WORDS: Final = frozenset(
     {"resolved", "ok", "up", "recovered", "recovery", "closed", "normal", "good", "healthy"}
 )
 TITLES: Final = ("title", "summary", "message", "msg", "text", "subject", "description", "name")
@@ -18,7 +18,7 @@ STATES: Final = ("state", "status")
 SEVERITIES: Final = ("severity", "level", "priority")
 TIMES: Final = ("at", "time", "timestamp", "startsAt", "date")
 INCIDENTS: Final = ("incident", "incident_id")
-_KNOWN: Final = (*MARKS, *STATES, *SEVERITIES, *TIMES, *INCIDENTS, "service")
+_MAPPED_FIELDS: Final = (*MARKS, *STATES, *SEVERITIES, *TIMES, *INCIDENTS, "service")
 
 
 def parse(payload: Mapping[str, Any]) -> list[Alert]:
@@ -30,23 +30,25 @@ def parse(payload: Mapping[str, Any]) -> list[Alert]:
         **words.mapping(payload.get("labels")),
         **words.mapping(payload.get("details")),
     }
-    title = words.first(payload, *TITLES) or words.first(inner, *TITLES)
+    title = words.first_text(payload, *TITLES) or words.first_text(inner, *TITLES)
     if not title:
-        raise Invalid(Wrong("title", "is missing, and so is every other word"))
-    state = words.first(payload, *STATES).lower()
-    service = words.first(payload, *SERVICES) or words.first(inner, *SERVICES)
-    incident = words.first(payload, *INCIDENTS)
+        raise Invalid(InvalidField("title", "is missing, and so is every other word"))
+    state = words.first_text(payload, *STATES).lower()
+    service = words.first_text(payload, *SERVICES) or words.first_text(inner, *SERVICES)
+    incident = words.first_text(payload, *INCIDENTS)
     times = [words.moment(payload.get(name)) for name in TIMES]
     return [
         Alert(
-            fingerprint=words.key(words.first(payload, *MARKS) or words.key(service, title)),
-            incident=words.key(incident) if incident else None,
-            state=State.RESOLVED if state in OVER else State.FIRING,
+            fingerprint=words.join_key(
+                words.first_text(payload, *MARKS) or words.join_key(service, title)
+            ),
+            incident=words.join_key(incident) if incident else None,
+            state=AlertState.RESOLVED if state in RESOLVED_WORDS else AlertState.FIRING,
             at=next((each for each in times if each), None),
             title=title,
             names=words.names([service]),
-            severity=words.severity(words.first(payload, *SEVERITIES)),
+            severity=words.severity(words.first_text(payload, *SEVERITIES)),
             tier=words.tier(payload.get("tier")),
-            details=words.details({**payload, **inner}, without=_KNOWN),
+            details=words.details({**payload, **inner}, without=_MAPPED_FIELDS),
         )
     ]

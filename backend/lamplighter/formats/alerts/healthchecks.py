@@ -3,22 +3,33 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
-from lamplighter.domain.errors import Invalid, Wrong
+from lamplighter.domain.errors import Invalid, InvalidField
 from lamplighter.formats.alerts import payload as words
-from lamplighter.formats.alerts.alert import Alert, State
+from lamplighter.formats.alerts.alert import Alert, AlertState
 
-STATES: Final = {"down": State.FIRING, "up": State.RESOLVED}
-SHOWN: Final = ("desc", "tags", "slug", "schedule", "last_ping", "n_pings", "body", "exitstatus")
+STATES: Final = {"down": AlertState.FIRING, "up": AlertState.RESOLVED}
+DETAIL_FIELDS: Final = (
+    "desc",
+    "tags",
+    "slug",
+    "schedule",
+    "last_ping",
+    "n_pings",
+    "body",
+    "exitstatus",
+)
 
 
 def parse(payload: Mapping[str, Any]) -> list[Alert]:
     """Return the alert of a check that went down or up."""
     check = {**payload, **words.mapping(payload.get("check"))}
-    name = words.first(check, "name", "slug") or "A check without a name"
-    own = words.first(payload, "code") or words.first(check, "uuid", "unique_key", "slug", "name")
-    status = words.first(payload, "status") or words.first(check, "status")
+    name = words.first_text(check, "name", "slug") or "A check without a name"
+    own = words.first_text(payload, "code") or words.first_text(
+        check, "uuid", "unique_key", "slug", "name"
+    )
+    status = words.first_text(payload, "status") or words.first_text(check, "status")
     wrong = [
-        Wrong(field, "is missing")
+        InvalidField(field, "is missing")
         for field, given in (("status", status), ("code", own))
         if not given
     ]
@@ -27,15 +38,15 @@ def parse(payload: Mapping[str, Any]) -> list[Alert]:
     state = STATES.get(status.lower())
     if state is None:  # new, paused, or late but not too late
         return []
-    tags = words.first(check, "tags").split()
+    tags = words.first_text(check, "tags").split()
     return [
         Alert(
-            fingerprint=words.key(own),
+            fingerprint=words.join_key(own),
             state=state,
             at=words.moment(payload.get("now")),
             title=f"{name} is {status.lower()}",
-            names=words.names([name, words.first(check, "slug"), *tags]),
+            names=words.names([name, words.first_text(check, "slug"), *tags]),
             tier=words.tier(check.get("tier")),
-            details=words.details({field: check.get(field) for field in SHOWN}),
+            details=words.details({field: check.get(field) for field in DETAIL_FIELDS}),
         )
     ]

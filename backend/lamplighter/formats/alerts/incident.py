@@ -3,10 +3,12 @@
 from collections.abc import Sequence
 from datetime import datetime
 
-from lamplighter.formats.alerts.alert import Alert, Held, State
+from lamplighter.formats.alerts.alert import Alert, AlertIncident, AlertState
 
 
-def belongs(alert: Alert, held: Sequence[Held], *, now: datetime) -> Held | None:
+def find_incident(
+    alert: Alert, held: Sequence[AlertIncident], *, now: datetime
+) -> AlertIncident | None:
     """Return the incident that is held and that an alert tells of; None for a new one.
 
     `held` are the incidents of its fingerprint. Where the sender names an incident,
@@ -15,12 +17,12 @@ def belongs(alert: Alert, held: Sequence[Held], *, now: datetime) -> Held | None
     """
     if alert.incident is not None:
         return next((each for each in held if each.incident == alert.incident), None)
-    open_one = next((each for each in held if each.state is State.FIRING), None)
+    open_one = next((each for each in held if each.state is AlertState.FIRING), None)
     over = sorted(
         (each for each in held if each.resolved_at is not None),
         key=lambda each: (each.resolved_at, each.id),
     )
-    if alert.state is State.FIRING:
+    if alert.state is AlertState.FIRING:
         at = alert.at or now
         return next(
             (each for each in over if each.resolved_at and each.resolved_at >= at), open_one
@@ -31,6 +33,6 @@ def belongs(alert: Alert, held: Sequence[Held], *, now: datetime) -> Held | None
     return known or open_one
 
 
-def name_of(alert: Alert, *, now: datetime) -> str:
+def incident_name(alert: Alert, *, now: datetime) -> str:
     """Return what a new incident is known by."""
     return alert.incident if alert.incident is not None else (alert.at or now).isoformat()

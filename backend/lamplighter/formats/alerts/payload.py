@@ -27,7 +27,7 @@ def text(value: Any) -> str:
     return one_line(str(value)[:READ_CHARS])
 
 
-def first(found: Mapping[str, Any], *names: str) -> str:
+def first_text(found: Mapping[str, Any], *names: str) -> str:
     """Return the first of these fields that says something."""
     return next((said for name in names if (said := text(found.get(name)))), "")
 
@@ -54,15 +54,15 @@ def details(found: Mapping[str, Any], *, without: Iterable[str] = ()) -> dict[st
     return kept
 
 
-def key(*parts: str) -> str:
+def join_key(*parts: str) -> str:
     """Return what identifies something, not of any length."""
     whole = "\x1f".join(parts)
     if len(whole) <= MAX_KEY_CHARS and "\x1f" not in whole:
         return whole
-    return hashed(whole)
+    return hash_name(whole)
 
 
-def hashed(name: str) -> str:
+def hash_name(name: str) -> str:
     """Return what stands for a name that is not kept itself."""
     return hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()
 

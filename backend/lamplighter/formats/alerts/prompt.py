@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import Final
 
-from lamplighter.domain.sessions.markers import defused
-from lamplighter.domain.text import one_line, shortened
+from lamplighter.domain.sessions.markers import escape_markers
+from lamplighter.domain.text import one_line, shorten
 from lamplighter.formats.alerts.payload import MAX_CHARS
 
 TASK: Final = "An alert came in from outside. Find out whether it is so, and what is wrong."
@@ -14,7 +14,7 @@ WARNING: Final = (
 _QUOTES: Final = str.maketrans({'"': "'", "“": "'", "”": "'", "„": "'", "`": "'", "\\": "/"})
 
 
-def prompt(
+def build_prompt(
     source: str, service: str | None, severity: str, title: str, details: Mapping[str, str]
 ) -> str:
     """Return what a session is told of an alert."""
@@ -25,9 +25,9 @@ def prompt(
         f"- source: {source}",
         f"- service: {service or 'none that is declared'}",
         f"- severity: {severity or 'not said'}",
-        f"- title: {quoted(title)}",
+        f"- title: {quote_text(title)}",
         *(
-            f"- detail {quoted(f'{name}: {said}')}"
+            f"- detail {quote_text(f'{name}: {said}')}"
             for name, said in details.items()
             if said != title
         ),
@@ -35,7 +35,7 @@ def prompt(
     return "\n".join(lines)
 
 
-def quoted(words: str) -> str:
+def quote_text(words: str) -> str:
     """Return what others wrote in quotes that it cannot leave: one line, not of any length."""
-    told = shortened(one_line(defused(words)), MAX_CHARS).translate(_QUOTES)
+    told = shorten(one_line(escape_markers(words)), MAX_CHARS).translate(_QUOTES)
     return f'"{told}"'

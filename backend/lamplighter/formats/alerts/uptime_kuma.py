@@ -8,11 +8,11 @@ from collections.abc import Mapping
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-from lamplighter.domain.errors import Invalid, Wrong
+from lamplighter.domain.errors import Invalid, InvalidField
 from lamplighter.formats.alerts import payload as words
-from lamplighter.formats.alerts.alert import Alert, State
+from lamplighter.formats.alerts.alert import Alert, AlertState
 
-STATES: Final = {0: State.FIRING, 1: State.RESOLVED}  # 2 is pending and 3 maintenance
+STATES: Final = {0: AlertState.FIRING, 1: AlertState.RESOLVED}  # 2 is pending and 3 maintenance
 TESTING: Final = "testing"
 _NUMBERS: Final = re.compile(r"\d+")
 
@@ -20,20 +20,20 @@ _NUMBERS: Final = re.compile(r"\d+")
 def parse(payload: Mapping[str, Any]) -> list[Alert]:
     """Return the alert of a heartbeat; a test, or a monitor that is maintained, is none."""
     beat, monitor = words.mapping(payload.get("heartbeat")), words.mapping(payload.get("monitor"))
-    said = words.first(payload, "msg")
+    said = words.first_text(payload, "msg")
     if not beat and not said:
-        raise Invalid(Wrong("msg", "is missing, and so is the heartbeat"))
+        raise Invalid(InvalidField("msg", "is missing, and so is the heartbeat"))
     if not beat:
-        return [] if said.lower().endswith(TESTING) else [_of_words(said)]
+        return [] if said.lower().endswith(TESTING) else [_message_alert(said)]
     number = beat.get("status")
     state = STATES.get(number) if isinstance(number, int) else None
     if state is None:
         return []
-    name = words.first(monitor, "name", "friendly_name")
+    name = words.first_text(monitor, "name", "friendly_name")
     return [
         Alert(
-            fingerprint=words.key(
-                words.first(beat, "monitorID") or words.first(monitor, "id", "name")
+            fingerprint=words.join_key(
+                words.first_text(beat, "monitorID") or words.first_text(monitor, "id", "name")
             ),
             state=state,
             at=words.moment(beat.get("time")),
@@ -53,15 +53,17 @@ def parse(payload: Mapping[str, Any]) -> list[Alert]:
     ]
 
 
-def _of_words(said: str) -> Alert:
+def _message_alert(said: str) -> Alert:
     """Return the alert of what comes without a heartbeat: that a certificate ends soon, say."""
-    return Alert(fingerprint=words.key(_NUMBERS.sub("#", said)), state=State.FIRING, title=said)
+    return Alert(
+        fingerprint=words.join_key(_NUMBERS.sub("#", said)), state=AlertState.FIRING, title=said
+    )
 
 
 def _hosts(monitor: Mapping[str, Any]) -> list[str]:
-    found = words.first(monitor, "hostname")
+    found = words.first_text(monitor, "hostname")
     try:
-        found = found or urlsplit(words.first(monitor, "url")).hostname or ""
+        found = found or urlsplit(words.first_text(monitor, "url")).hostname or ""
     except ValueError:
         return []
     return [found, found.partition(".")[0]]
@@ -70,4 +72,4 @@ def _hosts(monitor: Mapping[str, Any]) -> list[str]:
 def _tags(monitor: Mapping[str, Any]) -> list[str]:
     tags = monitor.get("tags")
     given = [each for each in tags if isinstance(each, Mapping)] if isinstance(tags, list) else []
-    return [words.first(each, part) for each in given for part in ("value", "name")]
+    return [words.first_text(each, part) for each in given for part in ("value", "name")]

@@ -3,15 +3,15 @@
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from lamplighter.domain.clients.speaker import Speaker
+from lamplighter.domain.clients.speaker import ClientIdentity
 from lamplighter.formats import client_tools as offers
-from lamplighter.formats.session_tools import Offer
-from lamplighter.mcp.client_context import Desk, Place
-from lamplighter.mcp.local import Local
+from lamplighter.formats.session_tools import ToolDefinition
+from lamplighter.mcp.client_context import ClientContext, SpeakerContext
+from lamplighter.mcp.local import LocalKnowledge
 from lamplighter.mcp.tools import changing, relating, saving, search, sessions, status
-from lamplighter.usecases.sessions.toolbox import Tool, Tools, Use, tool
+from lamplighter.usecases.sessions.toolbox import OfferedTools, Tool, ToolFunction, make_tool
 
-_MADE: Final[Mapping[str, Callable[[Place], Use]]] = {
+_BUILDERS: Final[Mapping[str, Callable[[SpeakerContext], ToolFunction]]] = {
     offers.MEM_CONTEXT.name: search.mem_context,
     offers.MEM_SEARCH.name: search.mem_search,
     offers.READ_MEMORY.name: search.read_memory,
@@ -29,15 +29,15 @@ _MADE: Final[Mapping[str, Callable[[Place], Use]]] = {
 }
 
 
-def tools_of(desk: Desk, speaker: Speaker) -> Tools:
+def tools_of(desk: ClientContext, speaker: ClientIdentity) -> OfferedTools:
     """Return the tools that somebody has, and nothing that they may not use."""
     agent = speaker.agent
     away = agent is not None and speaker.elsewhere
-    knowing = desk.remote(agent) if away and agent else Local(desk, speaker)
-    place = Place(desk=desk, speaker=speaker, knowing=knowing)
-    made = tuple(_made(place, each) for each in offers.client_offers(speaker))
-    return Tools(tools=made, redact=desk.redact)
+    knowing = desk.remote(agent) if away and agent else LocalKnowledge(desk, speaker)
+    place = SpeakerContext(desk=desk, speaker=speaker, knowing=knowing)
+    made = tuple(_build_tool(place, each) for each in offers.client_tools(speaker))
+    return OfferedTools(tools=made, redact=desk.redact)
 
 
-def _made(place: Place, offer: Offer) -> Tool:
-    return tool(offer, _MADE[offer.name](place))
+def _build_tool(place: SpeakerContext, offer: ToolDefinition) -> Tool:
+    return make_tool(offer, _BUILDERS[offer.name](place))

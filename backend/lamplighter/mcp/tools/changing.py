@@ -3,25 +3,27 @@
 from collections.abc import Mapping
 from typing import Any
 
-from lamplighter.domain.errors import Invalid, Wrong
+from lamplighter.domain.errors import Invalid, InvalidField
 from lamplighter.domain.memory.memory import Category, Edit
-from lamplighter.mcp.client_context import Place
+from lamplighter.mcp.client_context import SpeakerContext
 from lamplighter.mcp.tools.rendering import line, values
 from lamplighter.repository import writing
 from lamplighter.usecases.access import project_wall
 from lamplighter.usecases.memory import knowledge
-from lamplighter.usecases.sessions.toolbox import Answer, Use
+from lamplighter.usecases.sessions.toolbox import ToolFunction, ToolOutput
 
 _FIELDS = ("title", "content", "type", "tags", "topic_key", "scope")
 
 
-def mem_update(place: Place) -> Use:
+def mem_update(place: SpeakerContext) -> ToolFunction:
     """Return what corrects a memory."""
     desk = place.desk
 
-    async def use(given: Mapping[str, Any]) -> Answer:
+    async def use(given: Mapping[str, Any]) -> ToolOutput:
         if not any(name in given for name in _FIELDS):
-            raise Invalid(Wrong("content", f"is missing, or another of {', '.join(_FIELDS)}"))
+            raise Invalid(
+                InvalidField("content", f"is missing, or another of {', '.join(_FIELDS)}")
+            )
         edit = Edit(
             observation=given.get("content"),
             title=given.get("title"),
@@ -32,7 +34,7 @@ def mem_update(place: Place) -> Use:
         )
         async with writing(desk.db):
             project = place.project(given)
-            before = await project_wall.changeable(desk.db, place.speaker, project, given["id"])
+            before = await project_wall.get_changeable(desk.db, place.speaker, project, given["id"])
             memory = await knowledge.correct(
                 desk.db,
                 before.id,
@@ -43,20 +45,20 @@ def mem_update(place: Place) -> Use:
                 by=place.speaker.words,
             )
         words = "Corrected" if memory.version != before.version else "It said so already"
-        return Answer(text=f"{words}: {line(memory)}", found=values(memory))
+        return ToolOutput(text=f"{words}: {line(memory)}", found=values(memory))
 
     return use
 
 
-def mem_delete(place: Place) -> Use:
+def mem_delete(place: SpeakerContext) -> ToolFunction:
     """Return what takes a memory back: nobody is told it any more, a person may restore it."""
     desk = place.desk
 
-    async def use(given: Mapping[str, Any]) -> Answer:
+    async def use(given: Mapping[str, Any]) -> ToolOutput:
         async with writing(desk.db):
             project = place.project(given)
-            memory = await project_wall.changeable(desk.db, place.speaker, project, given["id"])
-            await knowledge.forget(
+            memory = await project_wall.get_changeable(desk.db, place.speaker, project, given["id"])
+            await knowledge.withdraw_memory(
                 desk.db,
                 memory.id,
                 now=desk.now(),
@@ -64,6 +66,6 @@ def mem_delete(place: Place) -> Use:
                 by=place.speaker.words,
             )
         words = f"Taken back: memory {memory.id}. A person can bring it back in the app."
-        return Answer(text=words, found={"id": memory.id, "deleted": True})
+        return ToolOutput(text=words, found={"id": memory.id, "deleted": True})
 
     return use

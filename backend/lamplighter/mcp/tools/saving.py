@@ -4,30 +4,32 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from lamplighter.domain.errors import Conflict
-from lamplighter.domain.memory.knowledge import Kept, Outcome
+from lamplighter.domain.memory.knowledge import SavedKnowledge, SaveOutcome
 from lamplighter.domain.memory.memory import OPERATIONAL, PROJECT, Candidate, Category, Source
 from lamplighter.domain.sessions.session import Session
 from lamplighter.formats.client_tools import MEM_SAVE
-from lamplighter.mcp.client_context import Desk, Place
+from lamplighter.mcp.client_context import ClientContext, SpeakerContext
 from lamplighter.repository.sessions import sessions
 from lamplighter.usecases.ingest import tool_reports
-from lamplighter.usecases.ingest.context import Ingest
-from lamplighter.usecases.sessions.toolbox import Answer, Use
+from lamplighter.usecases.ingest.context import IngestContext
+from lamplighter.usecases.sessions.toolbox import ToolFunction, ToolOutput
 
-_WORDS: Final = {
-    Outcome.CREATED: "Kept: memory {id}.",
-    Outcome.UPDATED: "Replaced the earlier words of the topic: memory {id}, revision {revision}.",
-    Outcome.DEDUPLICATED: "Known already in these words: memory {id}, said {times} times.",
+_MESSAGES: Final = {
+    SaveOutcome.CREATED: "Kept: memory {id}.",
+    SaveOutcome.UPDATED: (
+        "Replaced the earlier words of the topic: memory {id}, revision {revision}."
+    ),
+    SaveOutcome.DEDUPLICATED: "Known already in these words: memory {id}, said {times} times.",
 }
 
 
-def mem_save(place: Place) -> Use:
+def mem_save(place: SpeakerContext) -> ToolFunction:
     """Return what keeps one piece of knowledge."""
 
-    async def use(given: Mapping[str, Any]) -> Answer:
+    async def use(given: Mapping[str, Any]) -> ToolOutput:
         category, session = Category(given["type"]), place.speaker.session
         if session is not None and category in OPERATIONAL:
-            return await _marked(place.desk, session, given)
+            return await _save_by_marker(place.desk, session, given)
         candidate = Candidate(
             category=category,
             service=given.get("service"),
@@ -43,14 +45,14 @@ def mem_save(place: Place) -> Use:
             topic_key=given.get("topic_key"),
         )
         kept = await place.knowing.save(candidate, session_id=given.get("session_id"))
-        return _told(kept)
+        return _save_answer(kept)
 
     return use
 
 
-def _told(kept: Kept) -> Answer:
+def _save_answer(kept: SavedKnowledge) -> ToolOutput:
     memory = kept.memory
-    words = _WORDS[kept.outcome].format(
+    words = _MESSAGES[kept.outcome].format(
         id=memory.id, revision=memory.revision_count, times=memory.duplicate_count
     )
     found = {
@@ -63,24 +65,26 @@ def _told(kept: Kept) -> Answer:
         "revision_count": memory.revision_count,
         "duplicate_count": memory.duplicate_count,
     }
-    return Answer(text=words, found=found)
+    return ToolOutput(text=words, found=found)
 
 
-async def _marked(desk: Desk, session: Session, given: Mapping[str, Any]) -> Answer:
+async def _save_by_marker(
+    desk: ClientContext, session: Session, given: Mapping[str, Any]
+) -> ToolOutput:
     """Remember what a session of ours says as if it had printed a marker."""
-    taking = await _taking(desk, session)
+    taking = await _ingest_context(desk, session)
     return await tool_reports.save(
         taking, given["type"], given.get("service"), given["content"], now=desk.now()
     )
 
 
-async def _taking(desk: Desk, session: Session) -> Ingest:
+async def _ingest_context(desk: ClientContext, session: Session) -> IngestContext:
     """Return how a session's words are taken in; raises Conflict when it has said all it may."""
     held = await sessions.get(desk.db, session.id)
     assert held is not None
     if held.learned + held.reinforced + held.events >= desk.max_markers:
         raise Conflict(f"This session has said {desk.max_markers:,} things; that is all it may.")
-    return Ingest(
+    return IngestContext(
         desk.db,
         held,
         desk.redact,

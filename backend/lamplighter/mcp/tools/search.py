@@ -5,86 +5,88 @@ from typing import Any, Final
 
 from lamplighter.domain.clients.agent import CONTEXT_LIMIT, MOST_CONTEXT
 from lamplighter.domain.memory.memory import Category, Memory
-from lamplighter.domain.search.search import Found, Results, Wanted
-from lamplighter.domain.sessions.markers import defused
+from lamplighter.domain.search.search import SearchRequest, SearchResult, SearchResults
+from lamplighter.domain.sessions.markers import escape_markers
 from lamplighter.domain.sessions.session import Session
-from lamplighter.domain.text import one_line, several_lines, shortened
-from lamplighter.formats.client_tools import RESULTS_USUALLY
-from lamplighter.mcp.client_context import Place
+from lamplighter.domain.text import clean_lines, one_line, shorten
+from lamplighter.formats.client_tools import DEFAULT_RESULTS
+from lamplighter.mcp.client_context import SpeakerContext
 from lamplighter.mcp.tools.rendering import (
     NOTES,
     SHOWN_CHARS,
     line,
-    said_of,
+    memory_notes,
     session_values,
     values,
 )
-from lamplighter.usecases.clients.agent_context import AgentContext
-from lamplighter.usecases.sessions.toolbox import Answer, Use
+from lamplighter.usecases.clients.agent_context import ContextBlock
+from lamplighter.usecases.sessions.toolbox import ToolFunction, ToolOutput
 
-NO_WORD: Final = "None of these holds a word of the query: they are only nearest in meaning."
+NO_KEYWORD_MATCH: Final = (
+    "None of these holds a word of the query: they are only nearest in meaning."
+)
 
 
-def mem_search(place: Place) -> Use:
+def mem_search(place: SpeakerContext) -> ToolFunction:
     """Return what searches the knowledge of a project."""
 
-    async def use(given: Mapping[str, Any]) -> Answer:
+    async def use(given: Mapping[str, Any]) -> ToolOutput:
         kinds = (Category(given["type"]),) if given.get("type") else ()
-        wanted = Wanted(
+        wanted = SearchRequest(
             query=given["query"],
             project=place.project(given),
             categories=kinds,
-            limit=given.get("limit", RESULTS_USUALLY),
+            limit=given.get("limit", DEFAULT_RESULTS),
         )
         results = await place.knowing.search(wanted)
         if not results.found:
             none = f"Nothing in the project {wanted.project} holds these words."
-            return Answer(
+            return ToolOutput(
                 text=" ".join(filter(None, (none, results.left_out))),
-                found={"results": [], **_whole(results)},
+                found={"results": [], **_completeness(results)},
             )
-        lines = [NOTES, *([NO_WORD] if results.holds_no_word else [])]
+        lines = [NOTES, *([NO_KEYWORD_MATCH] if results.holds_no_word else [])]
         lines += [_line(each) for each in results.found]
         lines += [results.left_out] if results.partial else []
         found = {
             "note": NOTES,
             "results": [_values(each) for each in results.found],
-            **_whole(results),
+            **_completeness(results),
         }
-        return Answer(text="\n".join(lines), found=found)
+        return ToolOutput(text="\n".join(lines), found=found)
 
     return use
 
 
-def _whole(results: Results | AgentContext) -> dict[str, Any]:
+def _completeness(results: SearchResults | ContextBlock) -> dict[str, Any]:
     """Return whether all was searched, and what was not."""
     return {"partial": results.partial, "missing": list(results.missing)}
 
 
-def _line(found: Found) -> str:
+def _line(found: SearchResult) -> str:
     match found.row:
         case Memory():
             return line(found.row)
         case Session():
-            words = defused(shortened(one_line(found.text), SHOWN_CHARS))
+            words = escape_markers(shorten(one_line(found.text), SHOWN_CHARS))
             return f"Session of {found.row.started_at:%Y-%m-%d}: {words}"
-    return defused(shortened(one_line(found.text), SHOWN_CHARS))
+    return escape_markers(shorten(one_line(found.text), SHOWN_CHARS))
 
 
-def _values(found: Found) -> dict[str, Any]:
+def _values(found: SearchResult) -> dict[str, Any]:
     ranked = {"rank": found.rank, "score": round(found.score, 4)}
     match found.row:
         case Memory():
             return {**values(found.row), **ranked}
         case Session():
             return {"type": "session", **session_values(found.row), **ranked}
-    return {"type": "event", "content": defused(one_line(found.text)), **ranked}
+    return {"type": "event", "content": escape_markers(one_line(found.text)), **ranked}
 
 
-def mem_context(place: Place) -> Use:
+def mem_context(place: SpeakerContext) -> ToolFunction:
     """Return what tells the context of what one is about to do."""
 
-    async def use(given: Mapping[str, Any]) -> Answer:
+    async def use(given: Mapping[str, Any]) -> ToolOutput:
         agent = place.speaker.agent
         usual = agent.context_limit if agent else CONTEXT_LIMIT
         limit = min(given.get("limit", usual), MOST_CONTEXT) if usual else 0
@@ -96,24 +98,24 @@ def mem_context(place: Place) -> Use:
             "context": told.text,
             "sessions": [session_values(each) for each in told.sessions],
             "memories": [{"id": each.memory.id, "method": each.method.value} for each in told.told],
-            **_whole(told),
+            **_completeness(told),
         }
         if not told.text:
-            return Answer(text=f"Nothing is known yet in the project {project}.", found=found)
-        return Answer(text=f"{NOTES}\n{told.text}", found={"note": NOTES, **found})
+            return ToolOutput(text=f"Nothing is known yet in the project {project}.", found=found)
+        return ToolOutput(text=f"{NOTES}\n{told.text}", found={"note": NOTES, **found})
 
     return use
 
 
-def read_memory(place: Place) -> Use:
+def read_memory(place: SpeakerContext) -> ToolFunction:
     """Return what reads one memory whole."""
 
-    async def use(given: Mapping[str, Any]) -> Answer:
+    async def use(given: Mapping[str, Any]) -> ToolOutput:
         memory = await place.knowing.read(place.project(given), given["id"])
-        title = f" {defused(one_line(memory.title))}" if memory.title else ""
-        head = f"{memory.id}. [{memory.category}]{title} ({said_of(memory)})"
-        text = defused(several_lines(memory.observation))
+        title = f" {escape_markers(one_line(memory.title))}" if memory.title else ""
+        head = f"{memory.id}. [{memory.category}]{title} ({memory_notes(memory)})"
+        text = escape_markers(clean_lines(memory.observation))
         found = {"note": NOTES, **values(memory, whole=True)}
-        return Answer(text="\n".join((NOTES, head, text)), found=found)
+        return ToolOutput(text="\n".join((NOTES, head, text)), found=found)
 
     return use

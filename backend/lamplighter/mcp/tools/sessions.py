@@ -4,49 +4,49 @@ from collections.abc import Mapping
 from typing import Any
 
 from lamplighter.domain.sessions.session import Session
-from lamplighter.mcp.client_context import Place
+from lamplighter.mcp.client_context import SpeakerContext
 from lamplighter.mcp.tools.rendering import session_values
-from lamplighter.usecases.sessions.toolbox import Answer, Use
+from lamplighter.usecases.sessions.toolbox import ToolFunction, ToolOutput
 
 
-def mem_session_start(place: Place) -> Use:
+def mem_session_start(place: SpeakerContext) -> ToolFunction:
     """Return what begins a session."""
 
-    async def use(given: Mapping[str, Any]) -> Answer:
+    async def use(given: Mapping[str, Any]) -> ToolOutput:
         session = await place.knowing.start(
             place.project(given), given.get("session_id", ""), given.get("directory")
         )
         words = f"Session {session.external_id} of the project {session.project}: "
         words += "what you save belongs to it." if session.running else "it has ended already."
-        return _told(session, words)
+        return _session_answer(session, words)
 
     return use
 
 
-def mem_session_summary(place: Place) -> Use:
+def mem_session_summary(place: SpeakerContext) -> ToolFunction:
     """Return what writes down what a session did."""
 
-    async def use(given: Mapping[str, Any]) -> Answer:
+    async def use(given: Mapping[str, Any]) -> ToolOutput:
         session = await place.knowing.summarize(
             place.project(given), given.get("session_id"), given["summary"]
         )
-        return _told(session, f"Kept as the summary of session {session.external_id}.")
+        return _session_answer(session, f"Kept as the summary of session {session.external_id}.")
 
     return use
 
 
-def mem_session_end(place: Place) -> Use:
+def mem_session_end(place: SpeakerContext) -> ToolFunction:
     """Return what ends a session."""
 
-    async def use(given: Mapping[str, Any]) -> Answer:
+    async def use(given: Mapping[str, Any]) -> ToolOutput:
         session = await place.knowing.end(
             place.project(given), given.get("session_id"), given.get("summary", "")
         )
         kept = "its summary is kept" if session.summary else "it has no summary"
-        return _told(session, f"Session {session.external_id} has ended; {kept}.")
+        return _session_answer(session, f"Session {session.external_id} has ended; {kept}.")
 
     return use
 
 
-def _told(session: Session, words: str) -> Answer:
-    return Answer(text=words, found=session_values(session))
+def _session_answer(session: Session, words: str) -> ToolOutput:
+    return ToolOutput(text=words, found=session_values(session))

@@ -3,15 +3,15 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
-from lamplighter.domain.actions.policy import quoted
-from lamplighter.domain.errors import Invalid, NotFound, Wrong
+from lamplighter.domain.actions.policy import quote_name
+from lamplighter.domain.errors import Invalid, InvalidField, NotFound
 from lamplighter.domain.memory.memory import Memory
 from lamplighter.domain.memory.review import Review, ReviewState
 from lamplighter.domain.services.event import Level
-from lamplighter.domain.sessions.markers import defused
-from lamplighter.domain.sessions.session import Plan, Session, Trigger
+from lamplighter.domain.sessions.markers import escape_markers
+from lamplighter.domain.sessions.session import Session, SessionPlan, Trigger
 from lamplighter.domain.text import one_line
-from lamplighter.mcp.client_context import Desk, Place
+from lamplighter.mcp.client_context import ClientContext, SpeakerContext
 from lamplighter.mcp.tools.rendering import line, values
 from lamplighter.repository import reading, writing
 from lamplighter.repository.clients import projects
@@ -19,56 +19,63 @@ from lamplighter.repository.memory import memories, reviews
 from lamplighter.repository.services import events
 from lamplighter.usecases.access import project_wall
 from lamplighter.usecases.ingest import tool_reports
-from lamplighter.usecases.ingest.context import Ingest
+from lamplighter.usecases.ingest.context import IngestContext
 from lamplighter.usecases.sessions import sessions as requests
-from lamplighter.usecases.sessions.toolbox import Answer, Use
+from lamplighter.usecases.sessions.toolbox import ToolFunction, ToolOutput
 
-OPEN: Final = 20
-LOOKED: Final = 200
+MAX_OPEN: Final = 20
+MAX_SCANNED: Final = 200
 
 
-def mem_review(place: Place) -> Use:
+def mem_review(place: SpeakerContext) -> ToolFunction:
     """Return what lists the reviews that wait, and takes a note for who decides them."""
     desk = place.desk
 
-    async def use(given: Mapping[str, Any]) -> Answer:
+    async def use(given: Mapping[str, Any]) -> ToolOutput:
         project = place.project(given)
         if "note" in given or "id" in given:
-            return await _noted(place, project, given)
-        found = await _waiting(desk, project)
+            return await _add_note(place, project, given)
+        found = await _open_reviews(desk, project)
         if not found:
-            return Answer(text=f"No review waits in the project {project}.", found={"reviews": []})
+            return ToolOutput(
+                text=f"No review waits in the project {project}.", found={"reviews": []}
+            )
         lines = [f"{len(found)} wait for a person:"]
         for review, old, new in found:
-            lines += [f"Review {review.id} ({review.kind}): {defused(one_line(review.reason))}"]
+            lines += [
+                f"Review {review.id} ({review.kind}): {escape_markers(one_line(review.reason))}"
+            ]
             lines += [f"  old {line(old)}", f"  new {line(new)}"]
         shown = [_values(*each) for each in found]
-        return Answer(text="\n".join(lines), found={"reviews": shown})
+        return ToolOutput(text="\n".join(lines), found={"reviews": shown})
 
     return use
 
 
-async def _waiting(desk: Desk, project: str) -> list[tuple[Review, Memory, Memory]]:
+async def _open_reviews(desk: ClientContext, project: str) -> list[tuple[Review, Memory, Memory]]:
     """Return the open reviews of memories that a project finds, those that wait longest first."""
-    chosen = reviews.Filter(state=ReviewState.OPEN)
-    page = await reviews.page(desk.db, chosen, limit=LOOKED)
-    held = await memories.several(
+    chosen = reviews.ReviewFilter(state=ReviewState.OPEN)
+    page = await reviews.page(desk.db, chosen, limit=MAX_SCANNED)
+    held = await memories.by_ids(
         desk.db, [number for each in page.items for number in (each.old_id, each.new_id)]
     )
     found = [(each, held.get(each.old_id), held.get(each.new_id)) for each in page.items]
     return [
         (review, old, new)
         for review, old, new in found
-        if old and new and project_wall.finds(project, old) and project_wall.finds(project, new)
-    ][:OPEN]
+        if old
+        and new
+        and project_wall.is_visible(project, old)
+        and project_wall.is_visible(project, new)
+    ][:MAX_OPEN]
 
 
-async def _noted(place: Place, project: str, given: Mapping[str, Any]) -> Answer:
+async def _add_note(place: SpeakerContext, project: str, given: Mapping[str, Any]) -> ToolOutput:
     desk, note = place.desk, one_line(given.get("note", ""))
     if "id" not in given or not note:
         missing = "note" if "id" in given else "id"
-        raise Invalid(Wrong(missing, "is missing: a note needs the number of its review"))
-    known = {review.id: review for review, _, _ in await _waiting(desk, project)}
+        raise Invalid(InvalidField(missing, "is missing: a note needs the number of its review"))
+    known = {review.id: review for review, _, _ in await _open_reviews(desk, project)}
     review = known.get(given["id"])
     if review is None:
         raise NotFound(f"No review {given['id']} waits in the project {project}.")
@@ -77,7 +84,7 @@ async def _noted(place: Place, project: str, given: Mapping[str, Any]) -> Answer
         event = await events.insert(
             desk.db,
             Level.INFO,
-            desk.redact(f"On review {review.id}, {place.speaker.known_as}: {defused(note)}"),
+            desk.redact(f"On review {review.id}, {place.speaker.known_as}: {escape_markers(note)}"),
             service=review.service,
             session_id=session.id if session else None,
             tier=session.tier if session else 0,
@@ -85,29 +92,29 @@ async def _noted(place: Place, project: str, given: Mapping[str, Any]) -> Answer
             now=desk.now(),
         )
     words = f"Noted for who decides review {review.id}, as event {event.id}. It stays open."
-    return Answer(text=words, found={"review": review.id, "event": event.id})
+    return ToolOutput(text=words, found={"review": review.id, "event": event.id})
 
 
 def _values(review: Review, old: Memory, new: Memory) -> dict[str, Any]:
     return {
         "id": review.id,
         "kind": review.kind.value,
-        "reason": defused(one_line(review.reason)),
+        "reason": escape_markers(one_line(review.reason)),
         "old": values(old),
         "new": values(new),
     }
 
 
-def mem_stats(place: Place) -> Use:
+def mem_stats(place: SpeakerContext) -> ToolFunction:
     """Return what counts the knowledge of a project."""
     desk = place.desk
 
-    async def use(given: Mapping[str, Any]) -> Answer:
+    async def use(given: Mapping[str, Any]) -> ToolOutput:
         project = place.project(given)
         async with reading(desk.db):
-            kinds = await projects.by_category(desk.db, project)
-            sessions = await projects.of_clients(desk.db, project)
-            waiting = len(await _waiting(desk, project))
+            kinds = await projects.count_by_category(desk.db, project)
+            sessions = await projects.count_client_sessions(desk.db, project)
+            waiting = len(await _open_reviews(desk, project))
         named = ", ".join(f"{count} {name}" for name, count in kinds.items())
         words = f"Project {project}: {sum(kinds.values())} memories"
         words += f" ({named})" if named else ""
@@ -119,27 +126,27 @@ def mem_stats(place: Place) -> Use:
             "sessions": sessions,
             "open_reviews": waiting,
         }
-        return Answer(text=words, found=found)
+        return ToolOutput(text=words, found=found)
 
     return use
 
 
-def handoff(place: Place) -> Use:
+def handoff(place: SpeakerContext) -> ToolFunction:
     """Return what asks for a service to be looked into, by a session of ours or by a client."""
     desk, speaker = place.desk, place.speaker
 
-    async def use(given: Mapping[str, Any]) -> Answer:
+    async def use(given: Mapping[str, Any]) -> ToolOutput:
         if speaker.session is not None:
-            return await _handed(desk, speaker.session, given)
-        service = _declared(desk, given["service"])
+            return await _escalate(desk, speaker.session, given)
+        service = _declared_service(desk, given["service"])
         reason = desk.redact(one_line(given["reason"]))
-        plan = Plan(
+        plan = SessionPlan(
             tier=min(2, desk.max_tier),
             trigger=Trigger.API,
             services=(service,),
-            prompt=f"{speaker.known_as.capitalize()} asks for {service}: {defused(reason)}",
+            prompt=f"{speaker.known_as.capitalize()} asks for {service}: {escape_markers(reason)}",
         )
-        request = await requests.ask(
+        request = await requests.file_request(
             desk.db,
             plan,
             services=desk.services(),
@@ -148,23 +155,25 @@ def handoff(place: Place) -> Use:
             now=desk.now(),
         )
         words = f"Filed: request {request.id} for a session of tier {plan.tier} on {service}."
-        return Answer(text=words, found={"request": request.id, "tier": plan.tier})
+        return ToolOutput(text=words, found={"request": request.id, "tier": plan.tier})
 
     return use
 
 
-async def _handed(desk: Desk, session: Session, given: Mapping[str, Any]) -> Answer:
+async def _escalate(desk: ClientContext, session: Session, given: Mapping[str, Any]) -> ToolOutput:
     """Hand a service on as a marker of the session would."""
-    service = _declared(desk, given["service"])
+    service = _declared_service(desk, given["service"])
     declared = desk.services()
     known = [each.name for each in declared]
-    taking = Ingest(desk.db, session, desk.redact, known, max_tier=desk.max_tier, services=declared)
-    return await tool_reports.hand_on(taking, service, given["reason"], now=desk.now())
+    taking = IngestContext(
+        desk.db, session, desk.redact, known, max_tier=desk.max_tier, services=declared
+    )
+    return await tool_reports.escalate(taking, service, given["reason"], now=desk.now())
 
 
-def _declared(desk: Desk, name: str) -> str:
+def _declared_service(desk: ClientContext, name: str) -> str:
     found = desk.services().find(name)
     if found is None:
         names = ", ".join(desk.known()) or "none"
-        raise NotFound(f"{quoted(name)} is not in services.yaml; there are: {names}.")
+        raise NotFound(f"{quote_name(name)} is not in services.yaml; there are: {names}.")
     return found.name

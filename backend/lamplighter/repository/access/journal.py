@@ -10,15 +10,15 @@ import sqlalchemy as sa
 from lamplighter.repository.store.database import Database
 from lamplighter.repository.store.dialect import NUMBER
 from lamplighter.repository.store.paging import Page, newest_first
-from lamplighter.repository.store.statements import Statement, inserting
+from lamplighter.repository.store.statements import Statement, prepare_insert
 from lamplighter.repository.store.tables import acts, history, links
 
 UNDO: Final = "undo"
 OPERATOR: Final = "operator"
 
 _ABOUT: Final = ("actor", "value", "undoes", "memory_id", "review_id", "service", "subject")
-_INSERT: Final = inserting(acts, "action", "created_at", *_ABOUT, returning=True)
-_OF_ACT: Final = Statement(
+_INSERT: Final = prepare_insert(acts, "action", "created_at", *_ABOUT, returning=True)
+_CHANGES_OF_ACT: Final = Statement(
     sa.select(history.c.id, history.c.memory_id, history.c.cause)
     .where(history.c.act_id == sa.bindparam("act", type_=NUMBER))
     .order_by(history.c.id),
@@ -28,7 +28,7 @@ _LATER: Final = history.alias("later")
 _STEP: Final = history.alias("step")
 
 
-def stands(later: Any) -> sa.ColumnElement[bool]:
+def is_in_effect(later: Any) -> sa.ColumnElement[bool]:
     """Whether a change of a memory is in effect: it is no undo, and was not undone."""
     act, again, undone = acts.alias("act"), acts.alias("again"), history.alias("undone")
     is_undo = sa.exists().where(act.c.id == later.c.act_id, act.c.action == UNDO)
@@ -40,18 +40,18 @@ def stands(later: Any) -> sa.ColumnElement[bool]:
     return sa.or_(later.c.act_id.is_(None), sa.and_(~is_undo, ~was_undone))
 
 
-_SINCE: Final = Statement(
+_CHANGED_SINCE: Final = Statement(
     sa.select(_STEP.c.memory_id, sa.func.max(_LATER.c.id).label("entry"))
     .join(_LATER, (_LATER.c.memory_id == _STEP.c.memory_id) & (_LATER.c.id > _STEP.c.id))
     .where(_STEP.c.act_id == sa.bindparam("act", type_=NUMBER))
-    .where(_LATER.c.act_id.is_distinct_from(_STEP.c.act_id), stands(_LATER))
+    .where(_LATER.c.act_id.is_distinct_from(_STEP.c.act_id), is_in_effect(_LATER))
     .group_by(_STEP.c.memory_id),
     long=True,
 )
 
 
 @dataclass(slots=True)
-class Steps:
+class ActChanges:
     """What an act made of one memory: its first change, and the causes of the first and last."""
 
     memory_id: int
@@ -125,19 +125,21 @@ async def resolution(db: Database, review_id: int) -> JournalEntry | None:
     return None if row is None else _entry(row)
 
 
-async def steps(db: Database, act_id: int) -> list[Steps]:
+async def changes_of_act(db: Database, act_id: int) -> list[ActChanges]:
     """Return what an act made of each memory, by the numbers of the memories."""
-    found: dict[int, Steps] = {}
-    for row in await db.fetch_all(_OF_ACT(act=act_id)):
+    found: dict[int, ActChanges] = {}
+    for row in await db.fetch_all(_CHANGES_OF_ACT(act=act_id)):
         number, cause = row["memory_id"], row["cause"]
-        held = found.setdefault(number, Steps(number, row["id"], cause, cause))
+        held = found.setdefault(number, ActChanges(number, row["id"], cause, cause))
         held.ended = cause
     return [found[number] for number in sorted(found)]
 
 
 async def changed_since(db: Database, act_id: int) -> dict[int, int]:
     """Return the memories that changed since an act, each with its newest change in effect."""
-    return {row["memory_id"]: row["entry"] for row in await db.fetch_all(_SINCE(act=act_id))}
+    return {
+        row["memory_id"]: row["entry"] for row in await db.fetch_all(_CHANGED_SINCE(act=act_id))
+    }
 
 
 async def unlink(db: Database, act_id: int) -> None:

@@ -11,7 +11,7 @@ from lamplighter.repository.store.database import Database
 from lamplighter.repository.store.statements import Statement
 from lamplighter.repository.store.tables import codes, logins
 
-_HELD: Final = Statement(sa.select(logins).where(logins.c.id == sa.bindparam("login")))
+_BY_ID: Final = Statement(sa.select(logins).where(logins.c.id == sa.bindparam("login")))
 
 
 async def insert(
@@ -32,13 +32,13 @@ async def insert(
     return _login(await db.fetch_one(statement))
 
 
-async def held(db: Database, login_id: int) -> tuple[Login, str] | None:
+async def get_with_hash(db: Database, login_id: int) -> tuple[Login, str] | None:
     """Return a login and the hash of its secret."""
-    row = await db.fetch_one(_HELD(login=login_id))
+    row = await db.fetch_one(_BY_ID(login=login_id))
     return None if row is None else (_login(row), row["secret_hash"])
 
 
-async def living(db: Database, *, now: datetime) -> bool:
+async def any_active(db: Database, *, now: datetime) -> bool:
     """Whether anybody is logged in."""
     query = (
         sa.select(logins.c.id)
@@ -60,7 +60,7 @@ async def end(db: Database, login_id: int, *, now: datetime) -> None:
     await db.execute(statement)
 
 
-async def seen(db: Database, login_ids: Sequence[int], *, now: datetime) -> None:
+async def record_use(db: Database, login_ids: Sequence[int], *, now: datetime) -> None:
     """Note that logins have been used."""
     await db.execute(sa.update(logins).where(logins.c.id.in_(login_ids)).values(seen_at=now))
 
@@ -73,7 +73,7 @@ async def insert_code(
     await db.execute(sa.insert(codes).values(**values))
 
 
-async def void_codes(db: Database, *, now: datetime) -> None:
+async def expire_codes(db: Database, *, now: datetime) -> None:
     """Let the codes that nobody has used expire now."""
     statement = (
         sa.update(codes)

@@ -13,7 +13,7 @@ from lamplighter.repository.store.statements import Statement
 from lamplighter.repository.store.tables import tokens
 
 _COLUMNS: Final = [column for column in tokens.c if column.name != "secret_hash"]
-_HELD: Final = Statement(sa.select(tokens).where(tokens.c.id == sa.bindparam("token")))
+_BY_ID: Final = Statement(sa.select(tokens).where(tokens.c.id == sa.bindparam("token")))
 
 
 async def insert(
@@ -44,9 +44,9 @@ async def insert(
     return _token(await db.fetch_one(statement))
 
 
-async def held(db: Database, token_id: int) -> tuple[Token, str] | None:
+async def get_with_hash(db: Database, token_id: int) -> tuple[Token, str] | None:
     """Return a token and the hash of its secret."""
-    row = await db.fetch_one(_HELD(token=token_id))
+    row = await db.fetch_one(_BY_ID(token=token_id))
     if row is None:
         return None
     given = dict(row)
@@ -84,7 +84,7 @@ async def revoke_named(db: Database, name: str, *, now: datetime) -> None:
     await db.execute(statement)
 
 
-async def revoke_of(db: Database, session_id: int, *, now: datetime) -> None:
+async def revoke_for_session(db: Database, session_id: int, *, now: datetime) -> None:
     """Let the token of a session in no more."""
     statement = (
         sa.update(tokens)
@@ -95,7 +95,7 @@ async def revoke_of(db: Database, session_id: int, *, now: datetime) -> None:
     await db.execute(statement)
 
 
-async def used(db: Database, token_ids: Sequence[int], *, now: datetime) -> None:
+async def record_use(db: Database, token_ids: Sequence[int], *, now: datetime) -> None:
     """Note that tokens have been used."""
     await db.execute(sa.update(tokens).where(tokens.c.id.in_(token_ids)).values(used_at=now))
 

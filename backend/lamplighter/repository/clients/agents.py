@@ -10,7 +10,7 @@ from lamplighter.repository.store.tables import memories, sessions, tokens
 
 
 @dataclass(slots=True)
-class Seen:
+class AgentActivity:
     """What one agent did here."""
 
     last: datetime | None = None
@@ -24,18 +24,18 @@ class Seen:
             self.last = moment
 
 
-async def seen(db: Database) -> dict[str, Seen]:
+async def activity_by_agent(db: Database) -> dict[str, AgentActivity]:
     """Return by name every agent that a session or a token is of, and what it did."""
-    found: dict[str, Seen] = {}
+    found: dict[str, AgentActivity] = {}
     for row in await db.fetch_all(_SESSIONS):
-        each = found.setdefault(row["agent"], Seen())
+        each = found.setdefault(row["agent"], AgentActivity())
         each.sessions, each.running = row["count"], row["running"]
         each.at(row["started"])
         each.at(row["ended"])
     for row in await db.fetch_all(_SAVED):
-        found.setdefault(row["agent"], Seen()).saved = row["count"]
+        found.setdefault(row["agent"], AgentActivity()).saved = row["count"]
     for row in await db.fetch_all(_TOKENS):
-        found.setdefault(row["agent"], Seen()).at(row["used"])
+        found.setdefault(row["agent"], AgentActivity()).at(row["used"])
     return found
 
 

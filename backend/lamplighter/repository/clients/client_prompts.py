@@ -10,9 +10,9 @@ from lamplighter.domain.clients.client_prompt import ClientPrompt
 from lamplighter.repository.store.database import Database
 from lamplighter.repository.store.tables import client_prompts
 
-WORDS: Final = 8
-_HELD: Final = client_prompts.c
-_TOLD: Final = _HELD.deleted_at.is_(None)
+MAX_KEYWORDS: Final = 8
+_COLUMNS: Final = client_prompts.c
+_NOT_WITHDRAWN: Final = _COLUMNS.deleted_at.is_(None)
 
 
 async def insert(
@@ -29,35 +29,39 @@ async def insert(
 
 async def get(db: Database, prompt_id: int) -> ClientPrompt | None:
     """Return one prompt, one that was taken back too."""
-    row = await db.fetch_one(sa.select(client_prompts).where(_HELD.id == prompt_id))
+    row = await db.fetch_one(sa.select(client_prompts).where(_COLUMNS.id == prompt_id))
     return None if row is None else _prompt(row)
 
 
-async def of(db: Database, session_id: int) -> list[ClientPrompt]:
+async def of_session(db: Database, session_id: int) -> list[ClientPrompt]:
     """Return what was asked in a session, oldest first."""
-    query = _of(None).where(_HELD.session_id == session_id).order_by(_HELD.id)
+    query = _of_project(None).where(_COLUMNS.session_id == session_id).order_by(_COLUMNS.id)
     return [_prompt(row) for row in await db.fetch_all(query)]
 
 
-async def ever(db: Database, session_id: int) -> set[tuple[str, datetime]]:
+async def all_of_session(db: Database, session_id: int) -> set[tuple[str, datetime]]:
     """Return all that was ever asked in a session and when, what was taken back too."""
-    query = sa.select(_HELD.content, _HELD.created_at).where(_HELD.session_id == session_id)
+    query = sa.select(_COLUMNS.content, _COLUMNS.created_at).where(
+        _COLUMNS.session_id == session_id
+    )
     return {(row["content"], row["created_at"]) for row in await db.fetch_all(query)}
 
 
-async def forget(db: Database, prompt_id: int, *, now: datetime) -> None:
+async def withdraw(db: Database, prompt_id: int, *, now: datetime) -> None:
     """Take a prompt back: it is told to nobody any more."""
-    await db.execute(sa.update(client_prompts).where(_HELD.id == prompt_id).values(deleted_at=now))
+    await db.execute(
+        sa.update(client_prompts).where(_COLUMNS.id == prompt_id).values(deleted_at=now)
+    )
 
 
 async def delete(db: Database, prompt_id: int) -> None:
     """Remove a prompt for good."""
-    await db.execute(sa.delete(client_prompts).where(_HELD.id == prompt_id))
+    await db.execute(sa.delete(client_prompts).where(_COLUMNS.id == prompt_id))
 
 
 async def newest(db: Database, project: str | None, *, limit: int) -> list[ClientPrompt]:
     """Return the last prompts, of one project or of all, newest first."""
-    query = _of(project).order_by(_HELD.id.desc()).limit(limit)
+    query = _of_project(project).order_by(_COLUMNS.id.desc()).limit(limit)
     return [_prompt(row) for row in await db.fetch_all(query)]
 
 
@@ -65,18 +69,18 @@ async def matching(
     db: Database, words: Sequence[str], project: str | None, *, limit: int
 ) -> list[ClientPrompt]:
     """Return the prompts that hold any of some words: those with most of them first."""
-    held = [_HELD.content.icontains(word, autoescape=True) for word in words[:WORDS]]
+    held = [_COLUMNS.content.icontains(word, autoescape=True) for word in words[:MAX_KEYWORDS]]
     score = sum((sa.case((each, 1), else_=0) for each in held), sa.literal(0))
-    query = _of(project).where(sa.or_(sa.false(), *held))
-    rows = await db.fetch_all(query.order_by(score.desc(), _HELD.id.desc()).limit(limit))
+    query = _of_project(project).where(sa.or_(sa.false(), *held))
+    rows = await db.fetch_all(query.order_by(score.desc(), _COLUMNS.id.desc()).limit(limit))
     return [_prompt(row) for row in rows]
 
 
 async def count(db: Database, project: str | None) -> int:
     """Return how many prompts there are."""
-    query = sa.select(sa.func.count()).select_from(client_prompts).where(_TOLD)
+    query = sa.select(sa.func.count()).select_from(client_prompts).where(_NOT_WITHDRAWN)
     if project is not None:
-        query = query.where(_HELD.project == project)
+        query = query.where(_COLUMNS.project == project)
     return int(await db.fetch_val(query))
 
 
@@ -84,16 +88,16 @@ async def move(db: Database, old: str, new: str) -> int:
     """Let the prompts of one project be another's, and return how many they are."""
     statement = (
         sa.update(client_prompts)
-        .where(_HELD.project == old)
+        .where(_COLUMNS.project == old)
         .values(project=new)
-        .returning(_HELD.id)
+        .returning(_COLUMNS.id)
     )
     return len(await db.fetch_all(statement))
 
 
-def _of(project: str | None) -> Any:
-    query = sa.select(client_prompts).where(_TOLD)
-    return query if project is None else query.where(_HELD.project == project)
+def _of_project(project: str | None) -> Any:
+    query = sa.select(client_prompts).where(_NOT_WITHDRAWN)
+    return query if project is None else query.where(_COLUMNS.project == project)
 
 
 def _prompt(row: Any) -> ClientPrompt:

@@ -6,10 +6,10 @@ from typing import Any, Final
 
 import sqlalchemy as sa
 
-from lamplighter.domain.change import Op
+from lamplighter.domain.change import ChangeOp
 from lamplighter.domain.sessions.session import Session, Status, Trigger
 from lamplighter.repository.feed import indexing
-from lamplighter.repository.sessions.sessions import from_row, tell
+from lamplighter.repository.sessions.sessions import from_row, publish
 from lamplighter.repository.store import database
 from lamplighter.repository.store.database import Database
 from lamplighter.repository.store.statements import Statement
@@ -21,26 +21,30 @@ _OF_CLIENTS: Final = sessions.c.trigger == sa.literal_column(f"'{Trigger.CLIENT}
 # as the index of them is written
 _SESSION: Final = sa.func.coalesce(memories.c.session_id, 0)
 
-_NAMING: Final = (
+_WITH_EXTERNAL_ID: Final = (
     sa.select(sessions)
     .where(sessions.c.external_id == sa.bindparam("external_id"))
     .where(_OF_CLIENTS)
     .order_by(sessions.c.id.desc())
     .limit(1)
 )
-_NAMED: Final = Statement(_NAMING)
-_NAMED_IN: Final = Statement(_NAMING.where(sessions.c.project == sa.bindparam("project")))
+_BY_EXTERNAL_ID: Final = Statement(_WITH_EXTERNAL_ID)
+_BY_PROJECT_AND_ID: Final = Statement(
+    _WITH_EXTERNAL_ID.where(sessions.c.project == sa.bindparam("project"))
+)
 
 
-async def of(db: Database, external_id: str, project: str | None = None) -> Session | None:
+async def by_external_id(
+    db: Database, external_id: str, project: str | None = None
+) -> Session | None:
     """Return the session that some client calls so, of one project or of any: the newest."""
-    prepared = _NAMED if project is None else _NAMED_IN
+    prepared = _BY_EXTERNAL_ID if project is None else _BY_PROJECT_AND_ID
     values = {} if project is None else {"project": project}
     row = await db.fetch_one(prepared(external_id=external_id, **values))
     return None if row is None else from_row(row)
 
 
-async def begun_by(db: Database, external_id: str, agent: str | None) -> Session | None:
+async def by_agent(db: Database, external_id: str, agent: str | None) -> Session | None:
     """Return the session that an agent calls so, or for None a program of no agent."""
     query = (
         sa.select(sessions)
@@ -78,7 +82,7 @@ async def insert(
         "started_at": now,
     }
     session = from_row(await database.insert(db, values))
-    await tell(db, session, Op.CREATED, now=now)
+    await publish(db, session, ChangeOp.CREATED, now=now)
     return session
 
 
@@ -105,8 +109,8 @@ async def end(
         .returning(sessions)
     )
     session = from_row(await db.fetch_one(statement))
-    await indexing.summarized(db, session)
-    await tell(db, session, Op.UPDATED, now=now)
+    await indexing.index_changed_session(db, session)
+    await publish(db, session, ChangeOp.UPDATED, now=now)
     return session
 
 
@@ -132,7 +136,7 @@ async def newest(db: Database, project: str | None, *, limit: int) -> list[Sessi
     return [from_row(row) for row in rows]
 
 
-async def names(db: Database, ids: Sequence[int]) -> dict[int, str]:
+async def external_ids(db: Database, ids: Sequence[int]) -> dict[int, str]:
     """Return what clients call some sessions; those of ours have no such name."""
     if not ids:
         return {}
@@ -144,7 +148,7 @@ async def names(db: Database, ids: Sequence[int]) -> dict[int, str]:
     return {row["id"]: row["external_id"] for row in await db.fetch_all(query)}
 
 
-async def kept(db: Database, ids: Sequence[int]) -> dict[int, int]:
+async def count_knowledge(db: Database, ids: Sequence[int]) -> dict[int, int]:
     """Return how much knowledge each of some sessions left that is still told."""
     if not ids:
         return {}
@@ -158,7 +162,7 @@ async def kept(db: Database, ids: Sequence[int]) -> dict[int, int]:
     return {row["session_id"]: row["count"] for row in await db.fetch_all(query)}
 
 
-async def silent(db: Database, *, since: datetime, limit: int) -> list[int]:
+async def list_inactive(db: Database, *, since: datetime, limit: int) -> list[int]:
     """Return sessions that have not ended and brought nothing since a moment, oldest first."""
     said = sa.exists().where(sessions.c.id == _SESSION).where(memories.c.created_at > since)
     asked = (
@@ -196,5 +200,5 @@ async def move(db: Database, old: str, new: str, *, now: datetime) -> int:
     )
     moved = [from_row(row) for row in await db.fetch_all(statement)]
     for session in moved:
-        await tell(db, session, Op.UPDATED, now=now)
+        await publish(db, session, ChangeOp.UPDATED, now=now)
     return len(moved)

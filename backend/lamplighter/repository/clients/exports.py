@@ -14,7 +14,7 @@ from lamplighter.repository.store.database import Database
 from lamplighter.repository.store.tables import memories, sessions
 from lamplighter.repository.store.unreadable import is_readable
 
-AT_ONCE: Final = 500
+BATCH_SIZE: Final = 500
 
 
 async def all_memories(
@@ -24,7 +24,7 @@ async def all_memories(
 
     Rows that nothing can be read from are passed over.
     """
-    query = sa.select(memories).order_by(memories.c.id).limit(AT_ONCE)
+    query = sa.select(memories).order_by(memories.c.id).limit(BATCH_SIZE)
     if project is not None:
         query = query.where(memories.c.project == project)
     if told:
@@ -50,7 +50,7 @@ async def client_sessions(
         .where(sessions.c.trigger == Trigger.CLIENT)
         .where(sessions.c.external_id.is_not(None))
         .order_by(sessions.c.id)
-        .limit(AT_ONCE)
+        .limit(BATCH_SIZE)
     )
     if project is not None:
         query = query.where(sessions.c.project == project)
@@ -58,7 +58,7 @@ async def client_sessions(
         yield [session_from(row) for row in rows]
 
 
-async def names_of(db: Database, ids: Sequence[int]) -> dict[int, str]:
+async def external_ids_of(db: Database, ids: Sequence[int]) -> dict[int, str]:
     """Return what clients call those of these sessions that are theirs."""
     query = (
         sa.select(sessions.c.id, sessions.c.external_id)

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import sqlalchemy as sa
 
-from lamplighter.domain.change import Op
+from lamplighter.domain.change import ChangeOp
 from lamplighter.domain.memory.memory import Memory, MemoryId
 from lamplighter.domain.sessions.session import Session, Status, Trigger
 from lamplighter.domain.text import content_hash
@@ -15,16 +15,16 @@ from lamplighter.formats.import_records import SessionRecord
 from lamplighter.repository.clients.client_sessions import ENGINE
 from lamplighter.repository.memory.memories import from_row
 from lamplighter.repository.sessions.sessions import from_row as session_from
-from lamplighter.repository.sessions.sessions import tell
+from lamplighter.repository.sessions.sessions import publish
 from lamplighter.repository.store import database
 from lamplighter.repository.store.database import Database
-from lamplighter.repository.store.statements import Statement, inserting
+from lamplighter.repository.store.statements import Statement, prepare_insert
 from lamplighter.repository.store.tables import history, imports, memories, trash
 
 _COLUMNS: Final = tuple(each.name for each in fields(Memory) if each.name != "id")
 _INSERT: Final = Statement(sa.insert(memories).returning(memories.c.id), _COLUMNS)
 _INSERT_AS: Final = Statement(sa.insert(memories).returning(memories.c.id), ("id", *_COLUMNS))
-_CAME: Final = inserting(imports, "ref", "memory_id", "said", "at")
+_INSERT_IMPORT: Final = prepare_insert(imports, "ref", "memory_id", "said", "at")
 _NATIVE: Final = Statement(
     sa.select(memories)
     .where(memories.c.id == sa.bindparam("id"))
@@ -32,12 +32,12 @@ _NATIVE: Final = Statement(
     .where(~sa.exists().where(imports.c.memory_id == memories.c.id))
 )
 
-_NUMBERS: Final = sa.union_all(sa.select(memories.c.id), sa.select(trash.c.id)).subquery()
-_HIGHEST: Final = sa.func.max(_NUMBERS.c.id)
+_ALL_IDS: Final = sa.union_all(sa.select(memories.c.id), sa.select(trash.c.id)).subquery()
+_HIGHEST_ID: Final = sa.func.max(_ALL_IDS.c.id)
 """The highest number of a memory, those in the trash too: each keeps its own."""
 
 
-async def known(db: Database, refs: Sequence[str]) -> dict[str, tuple[MemoryId, str]]:
+async def find_imported(db: Database, refs: Sequence[str]) -> dict[str, tuple[MemoryId, str]]:
     """Return which memories came of these rows, and what each row said when it came last."""
     query = sa.select(imports).where(imports.c.ref.in_(refs))
     rows = await db.fetch_all(query)
@@ -51,7 +51,7 @@ async def refs_of(db: Database, ids: Sequence[int]) -> dict[int, str]:
     return {row["memory_id"]: row["ref"] for row in rows}
 
 
-async def note(
+async def record(
     db: Database,
     came: Mapping[str, tuple[MemoryId, str]],
     *,
@@ -68,10 +68,10 @@ async def note(
         {"ref": ref, "memory_id": memory_id, "said": said, "at": now}
         for ref, (memory_id, said) in came.items()
     ]
-    await db.run_many(_CAME, values)
+    await db.run_many(_INSERT_IMPORT, values)
 
 
-async def native(db: Database, memory_id: int, created_at: datetime) -> Memory | None:
+async def find_native(db: Database, memory_id: int, created_at: datetime) -> Memory | None:
     """Return the memory of a number, where it is the one that was made here at that moment.
 
     One that was imported is not: it may have the moment of another one, and its number.
@@ -80,7 +80,9 @@ async def native(db: Database, memory_id: int, created_at: datetime) -> Memory |
     return None if row is None else from_row(row)
 
 
-async def by_words(db: Database, hashes: Collection[str]) -> dict[tuple[str, str], list[MemoryId]]:
+async def by_content_hash(
+    db: Database, hashes: Collection[str]
+) -> dict[tuple[str, str], list[MemoryId]]:
     """Return the active memories of some words, by these and their project."""
     query = (
         sa.select(
@@ -99,9 +101,9 @@ async def by_words(db: Database, hashes: Collection[str]) -> dict[tuple[str, str
     return found
 
 
-async def last(db: Database) -> int | None:
+async def highest_id(db: Database) -> int | None:
     """Return the highest number of a memory: 0 when there never was one, None when all are gone."""
-    found = await db.fetch_val(sa.select(_HIGHEST))
+    found = await db.fetch_val(sa.select(_HIGHEST_ID))
     gone = None if found else await db.fetch_val(sa.select(history.c.id).limit(1))
     return None if gone is not None else int(found or 0)
 
@@ -114,10 +116,10 @@ async def insert(db: Database, memory: Memory, *, number: int | None) -> Memory:
     return replace(memory, id=MemoryId(await db.fetch_val(given)))
 
 
-async def number_on(db: Database) -> None:
+async def advance_sequence(db: Database) -> None:
     """Let the numbers of new memories follow those that were given; SQLite does so by itself."""
     if db.notifies:
-        highest = sa.select(_HIGHEST).scalar_subquery()
+        highest = sa.select(_HIGHEST_ID).scalar_subquery()
         sequence = sa.func.pg_get_serial_sequence("memories", "id")
         await db.fetch_val(sa.select(sa.func.setval(sequence, highest)))
 
@@ -141,5 +143,5 @@ async def insert_session(db: Database, record: SessionRecord, *, now: datetime) 
         "messages": record.messages,
     }
     session = session_from(await database.insert(db, values))
-    await tell(db, session, Op.CREATED, now=now)
+    await publish(db, session, ChangeOp.CREATED, now=now)
     return session

@@ -5,11 +5,11 @@ from typing import Any, Final
 
 import sqlalchemy as sa
 
-from lamplighter.domain.change import Op
+from lamplighter.domain.change import ChangeOp
 from lamplighter.domain.memory.memory import Source
 from lamplighter.domain.sessions.session import Session, Status, Trigger
 from lamplighter.repository.feed import indexing
-from lamplighter.repository.sessions.sessions import from_row, tell
+from lamplighter.repository.sessions.sessions import from_row, publish
 from lamplighter.repository.store.database import Database
 from lamplighter.repository.store.tables import client_prompts, memories, sessions
 
@@ -29,10 +29,10 @@ async def reopen(db: Database, session_id: int, *, now: datetime) -> Session:
         )
         .returning(sessions)
     )
-    return await _told(db, statement, now=now)
+    return await _update(db, statement, now=now)
 
 
-async def answered(db: Database, session_id: int, words: str, *, now: datetime) -> Session:
+async def record_response(db: Database, session_id: int, words: str, *, now: datetime) -> Session:
     """Count an answer of the agent and keep its words in the place of those before."""
     turns = sa.func.coalesce(sessions.c.turns, 0) + 1
     statement = (
@@ -41,7 +41,7 @@ async def answered(db: Database, session_id: int, words: str, *, now: datetime) 
         .values(turns=turns, response=words, version=sessions.c.version + 1)
         .returning(sessions)
     )
-    return await _told(db, statement, now=now)
+    return await _update(db, statement, now=now)
 
 
 async def summarize(
@@ -54,12 +54,12 @@ async def summarize(
         .values(summary=summary, messages=messages, version=sessions.c.version + 1)
         .returning(sessions)
     )
-    session = await _told(db, statement, now=now)
-    await indexing.summarized(db, session)
+    session = await _update(db, statement, now=now)
+    await indexing.index_changed_session(db, session)
     return session
 
 
-async def asked(db: Database, session_id: int) -> list[str]:
+async def prompt_beginnings(db: Database, session_id: int) -> list[str]:
     """Return how what a person asked in a session begins, oldest first."""
     query = (
         sa.select(sa.func.substr(client_prompts.c.content, 1, BEGINNING_CHARS).label("words"))
@@ -70,7 +70,7 @@ async def asked(db: Database, session_id: int) -> list[str]:
     return [row["words"] for row in await db.fetch_all(query)]
 
 
-async def caught(db: Database, session_id: int) -> int:
+async def count_captured(db: Database, session_id: int) -> int:
     """Count what rules caught of a session."""
     query = (
         sa.select(sa.func.count())
@@ -81,9 +81,9 @@ async def caught(db: Database, session_id: int) -> int:
     return int(await db.fetch_val(query))
 
 
-async def _told(db: Database, statement: Any, *, now: datetime) -> Session:
+async def _update(db: Database, statement: Any, *, now: datetime) -> Session:
     session = from_row(await db.fetch_one(statement))
-    await tell(db, session, Op.UPDATED, now=now)
+    await publish(db, session, ChangeOp.UPDATED, now=now)
     return session
 
 
@@ -114,5 +114,5 @@ async def set_summary(db: Database, session_id: int, summary: str, *, now: datet
         .returning(sessions)
     )
     session = from_row(await db.fetch_one(statement))
-    await tell(db, session, Op.UPDATED, now=now)
+    await publish(db, session, ChangeOp.UPDATED, now=now)
     return session

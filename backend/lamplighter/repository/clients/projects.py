@@ -5,60 +5,60 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from lamplighter.domain.memory.knowledge import Stats
-from lamplighter.domain.memory.memory import Category, Kind, Memory, Trust
+from lamplighter.domain.memory.knowledge import KnowledgeStats
+from lamplighter.domain.memory.memory import Category, Memory, MemoryKind, Trust
 from lamplighter.domain.sessions.session import Trigger
 from lamplighter.repository.memory.knowledge import ACTIVE_KNOWLEDGE
 from lamplighter.repository.memory.memories import from_row
 from lamplighter.repository.store.database import Database, reading
 from lamplighter.repository.store.tables import memories, sessions
-from lamplighter.repository.store.unreadable import fetched
+from lamplighter.repository.store.unreadable import fetch_readable
 
 
 async def procedural(db: Database, project: str, *, limit: int) -> list[Memory]:
     """Return how things are done: what was used most often first."""
     query = (
-        _told(project)
-        .where(memories.c.kind == Kind.PROCEDURAL)
+        _eligible(project)
+        .where(memories.c.kind == MemoryKind.PROCEDURAL)
         .order_by(memories.c.access_count.desc(), memories.c.updated_at.desc(), memories.c.id)
     )
-    return [from_row(row) for row in await fetched(db, query, limit)]
+    return [from_row(row) for row in await fetch_readable(db, query, limit)]
 
 
 async def of_project(db: Database, project: str, *, limit: int) -> list[Memory]:
     """Return what the project is like, newest first."""
     query = (
-        _told(project)
-        .where(memories.c.kind == Kind.PROJECT)
+        _eligible(project)
+        .where(memories.c.kind == MemoryKind.PROJECT)
         .order_by(memories.c.updated_at.desc(), memories.c.id)
     )
-    return [from_row(row) for row in await fetched(db, query, limit)]
+    return [from_row(row) for row in await fetch_readable(db, query, limit)]
 
 
 async def decisions(db: Database, project: str, *, since: datetime, limit: int) -> list[Memory]:
     """Return what was decided since a moment, newest first."""
     query = (
-        _told(project)
+        _eligible(project)
         .where(memories.c.category == Category.DECISION)
         .where(memories.c.updated_at >= since)
         .order_by(memories.c.updated_at.desc(), memories.c.id)
     )
-    return [from_row(row) for row in await fetched(db, query, limit)]
+    return [from_row(row) for row in await fetch_readable(db, query, limit)]
 
 
-async def counted(db: Database, project: str) -> dict[str, int]:
+async def count_by_kind(db: Database, project: str) -> dict[str, int]:
     """Count the active memories of a project, and those for every one, by kind."""
     query = (
         sa.select(memories.c.kind, sa.func.count().label("number"))
         .where(memories.c.active == 1)
-        .where(_within(project))
+        .where(_in_project(project))
         .group_by(memories.c.kind)
         .order_by(memories.c.kind)
     )
     return {row["kind"]: row["number"] for row in await db.fetch_all(query)}
 
 
-async def sessions_of(db: Database, project: str) -> int:
+async def count_ended_sessions(db: Database, project: str) -> int:
     """Count the sessions of a project that have ended."""
     query = (
         sa.select(sa.func.count())
@@ -69,22 +69,22 @@ async def sessions_of(db: Database, project: str) -> int:
     return int(await db.fetch_val(query))
 
 
-def _told(project: str) -> Any:
+def _eligible(project: str) -> Any:
     """Choose what may be told unasked: thought over, active, and somebody stands behind it."""
     return (
         sa.select(memories)
         .where(memories.c.active == 1)
         .where(memories.c.distilled == 1)
         .where(memories.c.trust != Trust.UNVERIFIED)
-        .where(_within(project))
+        .where(_in_project(project))
     )
 
 
-def _within(project: str) -> Any:
+def _in_project(project: str) -> Any:
     return (memories.c.project == project) | (memories.c.scope == "global")
 
 
-async def by_category(db: Database, project: str) -> dict[str, int]:
+async def count_by_category(db: Database, project: str) -> dict[str, int]:
     """Return how many active memories a project has of each category, most first."""
     count = sa.func.count().label("count")
     query = (
@@ -97,7 +97,7 @@ async def by_category(db: Database, project: str) -> dict[str, int]:
     return {row["category"]: row["count"] for row in await db.fetch_all(query)}
 
 
-async def of_clients(db: Database, project: str) -> int:
+async def count_client_sessions(db: Database, project: str) -> int:
     """Return how many sessions clients had in a project."""
     query = (
         sa.select(sa.func.count())
@@ -108,14 +108,14 @@ async def of_clients(db: Database, project: str) -> int:
     return int(await db.fetch_val(query))
 
 
-async def stats(db: Database) -> Stats:
+async def stats(db: Database) -> KnowledgeStats:
     """Count active knowledge by category and project, and the sessions of clients."""
     async with reading(db):
-        by_category = await _by(db, memories.c.category, memories, sa.text(ACTIVE_KNOWLEDGE))
-        by_project = await _by(db, memories.c.project, memories, sa.text(ACTIVE_KNOWLEDGE))
+        by_category = await _count_by(db, memories.c.category, memories, sa.text(ACTIVE_KNOWLEDGE))
+        by_project = await _count_by(db, memories.c.project, memories, sa.text(ACTIVE_KNOWLEDGE))
         of_clients = sessions.c.trigger == Trigger.CLIENT
-        opened = await _by(db, sessions.c.project, sessions, of_clients)
-    return Stats(
+        opened = await _count_by(db, sessions.c.project, sessions, of_clients)
+    return KnowledgeStats(
         sessions=sum(opened.values()),
         observations=sum(by_project.values()),
         by_category=by_category,
@@ -124,7 +124,9 @@ async def stats(db: Database) -> Stats:
     )
 
 
-async def _by(db: Database, column: sa.Column[str], table: sa.Table, where: Any) -> dict[str, int]:
+async def _count_by(
+    db: Database, column: sa.Column[str], table: sa.Table, where: Any
+) -> dict[str, int]:
     count = sa.func.count().label("count")
     query = sa.select(column, count).select_from(table).where(where)
     rows = await db.fetch_all(query.group_by(column).order_by(count.desc(), column))

@@ -6,20 +6,20 @@ from typing import Any, Final
 
 import sqlalchemy as sa
 
-from lamplighter.domain.change import Change, Op
+from lamplighter.domain.change import Change, ChangeOp
 from lamplighter.repository.store.database import Database
-from lamplighter.repository.store.statements import inserting
+from lamplighter.repository.store.statements import prepare_insert
 from lamplighter.repository.store.tables import changes
 
 PAGE: Final = 500
-_INSERT: Final = inserting(changes, "entity", "entity_id", "op", "version", "row", "at")
+_INSERT: Final = prepare_insert(changes, "entity", "entity_id", "op", "version", "row", "at")
 
 
 async def append(
     db: Database,
     entity: str,
     entity_id: int,
-    op: Op,
+    op: ChangeOp,
     *,
     now: datetime,
     version: int = 0,
@@ -39,30 +39,30 @@ async def append(
     db.changed = True
 
 
-async def since(db: Database, seq: int, *, limit: int = PAGE) -> list[Change]:
+async def list_after(db: Database, seq: int, *, limit: int = PAGE) -> list[Change]:
     """Return the changes after `seq`, oldest first."""
     query = sa.select(changes).where(changes.c.seq > seq).order_by(changes.c.seq).limit(limit)
     return [_change(row) for row in await db.fetch_all(query)]
 
 
-async def last(db: Database) -> int:
+async def last_seq(db: Database) -> int:
     """Return the number of the newest change, 0 before the first."""
     return int(await db.fetch_val(sa.select(sa.func.max(changes.c.seq))) or 0)
 
 
-async def first(db: Database) -> int:
+async def first_seq(db: Database) -> int:
     """Return the number of the oldest change still kept, 0 when there is none."""
     return int(await db.fetch_val(sa.select(sa.func.min(changes.c.seq))) or 0)
 
 
-async def missed(db: Database, seq: int) -> bool:
+async def has_missed(db: Database, seq: int) -> bool:
     """Whether somebody who last saw `seq` has missed changes that are no longer kept."""
-    if seq > await last(db):
+    if seq > await last_seq(db):
         return True  # a number from another database: start anew
-    return seq + 1 < await first(db)
+    return seq + 1 < await first_seq(db)
 
 
-async def forget_row(db: Database, entity: str, entity_id: int) -> None:
+async def blank_row(db: Database, entity: str, entity_id: int) -> None:
     """Blank the payloads of a row that was deleted for good."""
     statement = (
         sa.update(changes)
@@ -73,7 +73,7 @@ async def forget_row(db: Database, entity: str, entity_id: int) -> None:
     await db.execute(statement)
 
 
-async def forget_rows(db: Database, entity: str, ids: sa.Select[tuple[int]]) -> None:
+async def blank_rows(db: Database, entity: str, ids: sa.Select[tuple[int]]) -> None:
     """Blank the payloads of those rows that a query tells the numbers of."""
     statement = (
         sa.update(changes)
@@ -100,7 +100,7 @@ def _change(row: Any) -> Change:
         row["seq"],
         row["entity"],
         row["entity_id"],
-        Op(row["op"]),
+        ChangeOp(row["op"]),
         row["version"],
         payload,
         row["at"],

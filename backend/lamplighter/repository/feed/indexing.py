@@ -9,18 +9,18 @@ from typing import Any, Final
 import sqlalchemy as sa
 from sqlalchemy.dialects import sqlite
 
-from lamplighter.domain.memory.knowledge import own_title
+from lamplighter.domain.memory.knowledge import custom_title
 from lamplighter.domain.memory.memory import Memory
 from lamplighter.domain.search import scope_terms
 from lamplighter.domain.search.ranking import size_of
-from lamplighter.domain.search.search import Layer
+from lamplighter.domain.search.search import SearchLayer
 from lamplighter.domain.search.terms import terms as terms_of
-from lamplighter.domain.search.utterance import said_by
+from lamplighter.domain.search.utterance import utterance_speaker
 from lamplighter.domain.services.event import Event
-from lamplighter.domain.sessions.session import OUTSIDE, Session, Trigger
+from lamplighter.domain.sessions.session import MANUAL_SAVE_PREFIX, Session, Trigger
 from lamplighter.repository.store.database import Database
-from lamplighter.repository.store.dialect import NUMBER, Named, OneOf
-from lamplighter.repository.store.index_schema import NEIGHBOURS
+from lamplighter.repository.store.dialect import NUMBER, InIdList, PostgresType
+from lamplighter.repository.store.index_schema import NEIGHBORS
 from lamplighter.repository.store.statements import Statement
 from lamplighter.repository.store.tables import (
     ASIDE,
@@ -33,7 +33,7 @@ from lamplighter.repository.store.tables import (
     unindexed,
 )
 
-AT_ONCE: Final = 100
+BATCH_SIZE: Final = 100
 """How many waiting rows one write indexes."""
 
 
@@ -45,7 +45,7 @@ COLUMNS: Final = (*FIELDS, "scope", "size")
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class IndexEntry:
     """What the index holds of one row: its terms, with spaces between them."""
 
     id: int
@@ -71,108 +71,114 @@ class Entry:
         return " ".join(f"{self.title} {self.text}".split()[:AROUND_TERMS])
 
 
-def of_memory(memory: Memory) -> Entry:
+def memory_entry(memory: Memory) -> IndexEntry:
     """Return what the index holds of a memory."""
-    names = (memory.service, memory.topic_key, said_by(memory), *memory.tags)
+    names = (memory.service, memory.topic_key, utterance_speaker(memory), *memory.tags)
     keys = " ".join(filter(None, names))
     return _entry(
         memory.id + (0 if memory.active else ASIDE),
-        own_title(memory),
+        custom_title(memory),
         memory.observation,
         keys,
-        scope_terms.of_memory(memory),
+        scope_terms.memory_terms(memory),
     )
 
 
-def of_session(session: Session) -> Entry:
+def session_entry(session: Session) -> IndexEntry:
     """Return what the index holds of a session that has a summary."""
     keys = " ".join((session.agent or "", *(session.services or ())))
-    number = session.id + BASES[Layer.SESSION]
-    return _entry(number, "", session.summary, keys, scope_terms.of_session(session))
+    number = session.id + BASES[SearchLayer.SESSION]
+    return _entry(number, "", session.summary, keys, scope_terms.session_terms(session))
 
 
-def of_event(event: Event) -> Entry:
+def event_entry(event: Event) -> IndexEntry:
     """Return what the index holds of an event."""
-    number = event.id + BASES[Layer.EVENT]
-    return _entry(number, "", event.text, event.service or "", scope_terms.of_event(event))
+    number = event.id + BASES[SearchLayer.EVENT]
+    return _entry(number, "", event.text, event.service or "", scope_terms.event_terms(event))
 
 
-async def written(db: Database, memory: Memory) -> None:
+async def index_changed_memory(db: Database, memory: Memory) -> None:
     """Take in a memory that was just written, where something that is searched changed."""
-    if await db.fetch_all(_NOTED(id=memory.id)):
-        await put_memories(db, [memory])
+    if await db.fetch_all(_CLEAR_UNINDEXED(id=memory.id)):
+        await index_memories(db, [memory])
 
 
-async def summarized(db: Database, session: Session) -> None:
+async def index_changed_session(db: Database, session: Session) -> None:
     """Take in a session whose summary was just written."""
-    entry = of_session(session)
-    if await db.fetch_all(_NOTED(id=entry.id)) and session.summary:
+    entry = session_entry(session)
+    if await db.fetch_all(_CLEAR_UNINDEXED(id=entry.id)) and session.summary:
         await put(db, entry)
 
 
-async def put_memories(db: Database, several: Sequence[Memory]) -> None:
+async def index_memories(db: Database, several: Sequence[Memory]) -> None:
     """Put memories into the index, each with its neighbours of the same session beside it."""
-    entries: dict[int, Entry] = {each.id: of_memory(each) for each in several}
+    entries: dict[int, IndexEntry] = {each.id: memory_entry(each) for each in several}
     others = [each if entry.id >= ASIDE else each + ASIDE for each, entry in entries.items()]
     await db.execute(_REMOVE(ids=str(others)))
     of: dict[int, list[int]] = {}
     for each in several:
         if each.session_id is not None:
             of.setdefault(each.session_id, []).append(each.id)
-    loose = await _loose(db, of)
+    loose = await _placeholder_sessions(db, of)
     made = [
         entries[each.id] for each in several if each.session_id is None or each.session_id in loose
     ]
     for session, ids in of.items():
         if session in loose:
             continue
-        made += await _beside(db, session, {each: entries[each] for each in ids})
+        made += await _with_neighbors(db, session, {each: entries[each] for each in ids})
     await put_all(db, made)
 
 
-async def _loose(db: Database, wanted: Iterable[int]) -> set[int]:
+async def _placeholder_sessions(db: Database, wanted: Iterable[int]) -> set[int]:
     """Return those sessions that hold what was said outside of any: nothing there is beside."""
     ids = list(wanted)
-    rows = await db.fetch_all(_LOOSE(ids=str(ids))) if ids else []
+    rows = await db.fetch_all(_PLACEHOLDER_SESSIONS(ids=str(ids))) if ids else []
     return {row["id"] for row in rows}
 
 
-async def put_all(db: Database, entries: Sequence[Entry]) -> None:
+async def put_all(db: Database, entries: Sequence[IndexEntry]) -> None:
     """Put entries into the index; of many PostgreSQL is told at once."""
     if not db.notifies or len(entries) == 1:
         for entry in entries:
             await put(db, entry)
     elif entries:
-        rows = [{**_values(each), "vector": _literal(sa.literal(vector(each)))} for each in entries]
+        rows = [
+            {**_values(each), "vector": _literal(sa.literal(as_tsvector(each)))} for each in entries
+        ]
         await db.execute_many(_upsert(), rows)
 
 
-async def put(db: Database, entry: Entry) -> None:
+async def put(db: Database, entry: IndexEntry) -> None:
     """Put one entry into the index, in the place of what it held."""
     if db.notifies:
-        await db.execute(_put_vector()(**_values(entry), vector=vector(entry)))
+        await db.execute(_put_vector()(**_values(entry), vector=as_tsvector(entry)))
     else:
         await db.execute(_PUT(**_values(entry)))
 
 
-def _values(entry: Entry) -> dict[str, Any]:
+def _values(entry: IndexEntry) -> dict[str, Any]:
     return {"id": entry.id, **{name: getattr(entry, name) for name in COLUMNS}}
 
 
-async def _beside(db: Database, session: int, fresh: Mapping[int, Entry]) -> list[Entry]:
+async def _with_neighbors(
+    db: Database, session: int, fresh: Mapping[int, IndexEntry]
+) -> list[IndexEntry]:
     """Return memories of a session and those near them, each with what its neighbors say.
 
     Only of transcripts: what says who speaks. Facts of one session have nothing in common.
     """
-    rows = await db.fetch_all(_NEAR(session=session, first=min(fresh), last=max(fresh)))
-    turns = {row["id"] for row in rows if said_by(SimpleNamespace(**dict(row))) is not None}
+    rows = await db.fetch_all(_NEIGHBORS(session=session, first=min(fresh), last=max(fresh)))
+    turns = {
+        row["id"] for row in rows if utterance_speaker(SimpleNamespace(**dict(row))) is not None
+    }
     order = sorted(row["id"] for row in rows)
-    held = await stored(db, [each for each in order if each not in fresh])
+    held = await stored_entries(db, [each for each in order if each not in fresh])
     known = {**{entry.id % STEP: entry for entry in held}, **fresh}
     order = [each for each in order if each in known]
     made = []
     for at, number in enumerate(order):
-        near = range(max(0, at - NEIGHBOURS), min(len(order), at + NEIGHBOURS + 1))
+        near = range(max(0, at - NEIGHBORS), min(len(order), at + NEIGHBORS + 1))
         if not any(order[other] in fresh for other in near):
             continue
         beside = (known[order[other]] for other in near if other != at and order[other] in turns)
@@ -183,19 +189,21 @@ async def _beside(db: Database, session: int, fresh: Mapping[int, Entry]) -> lis
     return made
 
 
-async def stored(db: Database, ids: Sequence[int]) -> list[Entry]:
+async def stored_entries(db: Database, ids: Sequence[int]) -> list[IndexEntry]:
     """Return what the index holds of some memories."""
     if not ids:
         return []
     wanted = [*ids, *(each + ASIDE for each in ids)]
     rows = await db.fetch_all(_STORED(ids=str(wanted)))
     return [
-        Entry(**{name: row[name] for name in ("id", "title", "text", "keys", "scope", "around")})
+        IndexEntry(
+            **{name: row[name] for name in ("id", "title", "text", "keys", "scope", "around")}
+        )
         for row in rows
     ]
 
 
-def vector(entry: Entry) -> str:
+def as_tsvector(entry: IndexEntry) -> str:
     """Return an entry as PostgreSQL's `tsvector` writes it; its terms hold nothing to quote."""
     places: dict[str, list[str]] = {}
     at = 0
@@ -208,12 +216,12 @@ def vector(entry: Entry) -> str:
     return " ".join((*words, *(f"'={term}'" for term in entry.scope.split())))
 
 
-def _entry(number: int, title: str, text: str, keys: str, scope: Iterable[str]) -> Entry:
+def _entry(number: int, title: str, text: str, keys: str, scope: Iterable[str]) -> IndexEntry:
     title, text, keys = (" ".join(terms_of(each)) for each in (title, text, keys))
-    return Entry(number, title, text, keys, " ".join(dict.fromkeys(scope)))
+    return IndexEntry(number, title, text, keys, " ".join(dict.fromkeys(scope)))
 
 
-def _upserting(made: Any, *, vector: bool) -> Any:
+def _build_upsert(made: Any, *, vector: bool) -> Any:
     columns = (*COLUMNS, *(("vector",) if vector else ()))
     target = sa.table("terms", *(sa.column(name) for name in ("id", *columns)))
     insert = made(target)
@@ -221,7 +229,7 @@ def _upserting(made: Any, *, vector: bool) -> Any:
     return insert.on_conflict_do_update(index_elements=["id"], set_=fresh)
 
 
-def _putting(upsert: Any, *, vector: bool) -> Statement:
+def _build_put(upsert: Any, *, vector: bool) -> Statement:
     given: dict[str, Any] = {name: sa.bindparam(name, type_=_TYPES[name]) for name in _TYPES}
     if vector:
         given["vector"] = _literal(sa.bindparam("vector", type_=sa.Text))
@@ -236,49 +244,58 @@ def _literal(text: Any) -> Any:
 def _upsert() -> Any:
     from sqlalchemy.dialects import postgresql  # it takes long to load, and SQLite needs none of it
 
-    return _upserting(postgresql.insert, vector=True)
+    return _build_upsert(postgresql.insert, vector=True)
 
 
 @cache
 def _put_vector() -> Statement:
-    return _putting(_upsert(), vector=True)
+    return _build_put(_upsert(), vector=True)
 
 
-def _near(way: Any, order: Any) -> Any:
-    inner = sa.select(*_SPOKEN).where(_OF_SESSION, way).order_by(order).limit(2 * NEIGHBOURS)
+def _select_neighbors(way: Any, order: Any) -> Any:
+    inner = (
+        sa.select(*_NEIGHBOR_COLUMNS).where(_OF_SESSION, way).order_by(order).limit(2 * NEIGHBORS)
+    )
     return sa.select(inner.subquery())
 
 
-_TSVECTOR: Final = Named("TSVECTOR")
+_TSVECTOR: Final = PostgresType("TSVECTOR")
 _TYPES: Final[dict[str, Any]] = {
     "id": NUMBER,
     **dict.fromkeys((*FIELDS, "scope"), sa.Text),
     "size": sa.Double,
 }
-_PUT: Final = _putting(_upserting(sqlite.insert, vector=False), vector=False)
+_PUT: Final = _build_put(_build_upsert(sqlite.insert, vector=False), vector=False)
 _IDS: Final = sa.bindparam("ids", type_=sa.Text)
 _NUMBER: Final = sa.bindparam("id", type_=NUMBER)
 _FIRST: Final = sa.bindparam("first", type_=NUMBER)
 _LAST: Final = sa.bindparam("last", type_=NUMBER)
-_REMOVE: Final = Statement(sa.delete(terms).where(OneOf(terms.c.id, _IDS)))
-_NOTED: Final = Statement(
+_REMOVE: Final = Statement(sa.delete(terms).where(InIdList(terms.c.id, _IDS)))
+_CLEAR_UNINDEXED: Final = Statement(
     sa.delete(unindexed).where(unindexed.c.id == _NUMBER).returning(unindexed.c.id)
 )
-_SPOKEN: Final = (memories.c.id, memories.c.session_id, memories.c.title, memories.c.observation)
+_NEIGHBOR_COLUMNS: Final = (
+    memories.c.id,
+    memories.c.session_id,
+    memories.c.title,
+    memories.c.observation,
+)
 _OF_SESSION: Final = sa.func.coalesce(memories.c.session_id, sa.literal_column("0")) == (
     sa.bindparam("session", type_=NUMBER)
 )
-_NEAR: Final = Statement(
+_NEIGHBORS: Final = Statement(
     sa.union_all(
-        _near(memories.c.id < _FIRST, memories.c.id.desc()),
-        sa.select(*_SPOKEN).where(_OF_SESSION, memories.c.id >= _FIRST, memories.c.id <= _LAST),
-        _near(memories.c.id > _LAST, memories.c.id.asc()),
+        _select_neighbors(memories.c.id < _FIRST, memories.c.id.desc()),
+        sa.select(*_NEIGHBOR_COLUMNS).where(
+            _OF_SESSION, memories.c.id >= _FIRST, memories.c.id <= _LAST
+        ),
+        _select_neighbors(memories.c.id > _LAST, memories.c.id.asc()),
     )
 )
-_LOOSE: Final = Statement(
+_PLACEHOLDER_SESSIONS: Final = Statement(
     sa.select(sessions.c.id)
-    .where(OneOf(sessions.c.id, _IDS))
+    .where(InIdList(sessions.c.id, _IDS))
     .where(sessions.c.trigger == Trigger.CLIENT)
-    .where(sessions.c.external_id.startswith(OUTSIDE, autoescape=True))
+    .where(sessions.c.external_id.startswith(MANUAL_SAVE_PREFIX, autoescape=True))
 )
-_STORED: Final = Statement(sa.select(terms).where(OneOf(terms.c.id, _IDS)))
+_STORED: Final = Statement(sa.select(terms).where(InIdList(terms.c.id, _IDS)))

@@ -13,12 +13,12 @@ import asyncpg
 
 from lamplighter.repository.store.database import CHANNEL
 from lamplighter.repository.store.driver import OperationalError
-from lamplighter.repository.store.postgres import connect, our_errors
+from lamplighter.repository.store.postgres import connect, translate_errors
 
 logger = logging.getLogger(__name__)
 
 CHECK_SECONDS: Final = 5.0
-AGAIN_SECONDS: Final = 0.5
+RETRY_SECONDS: Final = 0.5
 ANSWER_SECONDS: Final = 5.0
 
 
@@ -69,14 +69,14 @@ class PostgresListener:
             except OperationalError as error:
                 logger.warning("The change feed is cut off (%s); trying again.", error)
                 self._lost.set()
-                await asyncio.sleep(AGAIN_SECONDS)
+                await asyncio.sleep(RETRY_SECONDS)
             self.wake()
 
     async def _listen(self) -> None:
         connection = await connect(self._url)
         self._lost.clear()
         connection.add_termination_listener(lambda _: self._lost.set())
-        async with our_errors():
+        async with translate_errors():
             await connection.add_listener(CHANNEL, self._heard)
         self._connection = connection
 
@@ -84,7 +84,7 @@ class PostgresListener:
         if self._connection is None or self._connection.is_closed():
             return False
         try:
-            async with our_errors():
+            async with translate_errors():
                 await self._connection.execute("SELECT 1", timeout=ANSWER_SECONDS)
         except OperationalError:
             return False

@@ -24,7 +24,7 @@ POLL_SECONDS: Final = 0.25
 BASE_CHARS: Final = 32  # leaves room for a directory and a socket of ours within 104 bytes
 
 
-class Waking(Protocol):
+class ChangeSignal(Protocol):
     """What wakes when the database may hold something new."""
 
     def wake(self) -> None:
@@ -33,7 +33,7 @@ class Waking(Protocol):
     async def wait(self, seconds: float) -> bool:
         """Wait until there may be something new; False when `seconds` passed without."""
 
-    async def __aenter__(self) -> "Waking":
+    async def __aenter__(self) -> "ChangeSignal":
         """Begin to listen."""
 
     async def __aexit__(
@@ -45,7 +45,7 @@ class Waking(Protocol):
         """Listen no more."""
 
 
-def listening(url: str, directory: Path) -> Waking:
+def create_listener(url: str, directory: Path) -> ChangeSignal:
     """Return what hears of the commits of a database; `directory` is the home's for sockets."""
     if is_postgres(url):
         from lamplighter.repository.feed.postgres_signals import PostgresListener
@@ -82,7 +82,7 @@ def run_directory(home: Path, *, make: bool = True) -> Path:
     return directory
 
 
-class Announcer:
+class ChangeNotifier:
     """Tells every listener of a home that there is something new."""
 
     def __init__(self, directory: Path) -> None:

@@ -13,12 +13,12 @@ import sqlalchemy as sa
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.functions import FunctionElement
 
-from lamplighter.domain.memory.memory import KINDS, Kind
+from lamplighter.domain.memory.memory import KINDS, MemoryKind
 from lamplighter.repository.memory.history import RESTORED
 from lamplighter.repository.store.tables import history, memories
 
 MOMENTS: Final = 32
-KEPT: Final = (
+HISTORY_FIELDS: Final = (
     *("observation", "confidence", "active", "category", "service", "inactive_reason", "pinned"),
     *("trust", "updated_at", "decayed_weeks", "title", "tags", "project", "scope", "topic_key"),
     *("distilled", "revision_count"),
@@ -26,7 +26,7 @@ KEPT: Final = (
 """What an entry of the history keeps of a memory; entries of old keep less."""
 
 
-class _Kept(FunctionElement[Any]):
+class _HistoryValue(FunctionElement[Any]):
     """A field of what an entry keeps; of an entry of old the row's as it is now, or another."""
 
     name = "kept"
@@ -41,7 +41,7 @@ class _Kept(FunctionElement[Any]):
         super().__init__(entry, sa.literal_column(f"'{row.name}'"), held)
 
 
-class _Either(FunctionElement[bool]):
+class _PerDialect(FunctionElement[bool]):
     """A condition in the form that SQLite is fast with, and in that of PostgreSQL."""
 
     name = "either"
@@ -73,7 +73,7 @@ def _untouched(at: datetime, after: Sequence[sa.ColumnElement[bool]]) -> sa.From
     # to PostgreSQL a list looks short, and it would go through the history for each memory
     listed = changed.distinct().cte("changed").prefix_with("MATERIALIZED", dialect="postgresql")
     there = sa.select(1).where(listed.c.memory_id == memories.c.id).exists()
-    untouched = _Either(memories.c.id.not_in(changed), ~there.correlate(memories))
+    untouched = _PerDialect(memories.c.id.not_in(changed), ~there.correlate(memories))
     return (
         sa.select(memories)
         .where(untouched)
@@ -85,7 +85,7 @@ def _untouched(at: datetime, after: Sequence[sa.ColumnElement[bool]]) -> sa.From
 def _rebuilt(at: datetime, after: Sequence[sa.ColumnElement[bool]]) -> sa.FromClause:
     first, then = _first_after(at, after), history.alias("then")
     was: dict[str, sa.ColumnElement[Any]] = {
-        name: _Kept(then.c.before, memories.c[name]) for name in KEPT
+        name: _HistoryValue(then.c.before, memories.c[name]) for name in HISTORY_FIELDS
     }
     was["inactive_reason"] = _typed(
         sa.case((was["active"] == 1, None), else_=was["inactive_reason"]), "inactive_reason"
@@ -93,9 +93,9 @@ def _rebuilt(at: datetime, after: Sequence[sa.ColumnElement[bool]]) -> sa.FromCl
     of_category = sa.case(
         (was["category"] == memories.c.category, memories.c.kind),
         *((was["category"] == category, kind.value) for category, kind in KINDS.items()),
-        else_=Kind.SEMANTIC.value,
+        else_=MemoryKind.SEMANTIC.value,
     )
-    was["kind"] = _typed(_Kept(then.c.before, memories.c.kind, of_category), "kind")
+    was["kind"] = _typed(_HistoryValue(then.c.before, memories.c.kind, of_category), "kind")
     was["version"] = sa.func.coalesce(then.c.version - 1, memories.c.version)
     columns = [was.get(column.name, column).label(column.name) for column in memories.c]
     return (
@@ -140,8 +140,8 @@ def _typed(value: Any, name: str) -> Any:
     return sa.type_coerce(value, memories.c[name].type)
 
 
-@compiles(_Kept, "sqlite")
-def _kept_sqlite(element: _Kept, compiler: Any, **more: Any) -> str:
+@compiles(_HistoryValue, "sqlite")
+def _history_value_sqlite(element: _HistoryValue, compiler: Any, **more: Any) -> str:
     entry, name, row = (compiler.process(each, **more) for each in element.clauses)
     path = f"'$.{name[1:-1]}'"
     return (
@@ -150,23 +150,23 @@ def _kept_sqlite(element: _Kept, compiler: Any, **more: Any) -> str:
     )
 
 
-@compiles(_Kept, "postgresql")
-def _kept_postgres(element: _Kept, compiler: Any, **more: Any) -> str:
+@compiles(_HistoryValue, "postgresql")
+def _history_value_postgres(element: _HistoryValue, compiler: Any, **more: Any) -> str:
     entry, name, row = (compiler.process(each, **more) for each in element.clauses)
     text = f"(CAST({entry} AS jsonb) ->> {name})"
-    kept = _as_kept(text, element.type)
+    kept = _cast_to_column(text, element.type)
     if not element.nullable:
         return f"coalesce({kept}, {row})"
     return f"CASE WHEN CAST({entry} AS jsonb) -> {name} IS NULL THEN {row} ELSE {kept} END"
 
 
-@compiles(_Either)
-def _either(element: _Either, compiler: Any, **more: Any) -> str:
+@compiles(_PerDialect)
+def _per_dialect(element: _PerDialect, compiler: Any, **more: Any) -> str:
     sqlite, postgres = element.clauses
     return str(compiler.process(sqlite if compiler.dialect.name == "sqlite" else postgres, **more))
 
 
-def _as_kept(text: str, kind: Any) -> str:
+def _cast_to_column(text: str, kind: Any) -> str:
     """Write a field of JSON as its column is kept; a text compares as the column beside it."""
     match kind:
         case sa.Float():

@@ -8,21 +8,21 @@ from typing import Any, Final
 
 import sqlalchemy as sa
 
-from lamplighter.domain.change import Op
+from lamplighter.domain.change import ChangeOp
 from lamplighter.domain.memory.memory import ACTIVE_THRESHOLD, InactiveReason, clamp
-from lamplighter.repository.access.journal import stands
+from lamplighter.repository.access.journal import is_in_effect
 from lamplighter.repository.feed import changes, indexing
-from lamplighter.repository.memory.history import Why
-from lamplighter.repository.memory.memories import ENTITY, Filter, conditions, some
+from lamplighter.repository.memory.history import ChangeOrigin
+from lamplighter.repository.memory.memories import ENTITY, MemoryFilter, conditions, list_by_ids
 from lamplighter.repository.store.database import Database
 from lamplighter.repository.store.dialect import (
     NUMBER,
-    NoText,
-    Object,
-    OneOf,
-    Picked,
+    InIdList,
+    IsBlob,
+    JsonFlag,
+    JsonObject,
+    JsonValue,
     Stamp,
-    Truth,
     UTCDateTime,
 )
 from lamplighter.repository.store.statements import Statement
@@ -31,15 +31,15 @@ from lamplighter.repository.store.tables import CONFIDENCE, history, memories, u
 Values = Mapping[str, Any]
 
 
-def given(name: str, kind: Any) -> sa.BindParameter[Any]:
+def bind(name: str, kind: Any) -> sa.BindParameter[Any]:
     """Return a value that is given when the statement runs."""
     return sa.bindparam(name, type_=kind, required=False)
 
 
-NOW: Final = given("now", UTCDateTime)
-IDS: Final = given("ids", sa.Text)
-CHOSEN: Final = OneOf(memories.c.id, IDS)
-_ENTRY: Final = (
+NOW: Final = bind("now", UTCDateTime)
+IDS: Final = bind("ids", sa.Text)
+CHOSEN: Final = InIdList(memories.c.id, IDS)
+_HISTORY_COLUMNS: Final = (
     *("memory_id", "version", "at", "actor", "cause", "reason", "before", "after", "act_id"),
 )
 
@@ -76,7 +76,7 @@ STAMP: Final = canonical(memories.c.updated_at)
 ODD: Final = (
     STAMP.is_(None)
     | (memories.c.confidence != rounded(memories.c.confidence))
-    | sa.or_(*(NoText(memories.c[name]) for name in _TEXTS))
+    | sa.or_(*(IsBlob(memories.c[name]) for name in _TEXTS))
 )
 """Rows written by hand in a form that is left to the rules of the domain, one by one."""
 
@@ -95,19 +95,19 @@ def with_confidence(confidence: Any) -> dict[str, Any]:
     }
 
 
-def state_of(values: Values) -> Object:
+def state_of(values: Values) -> JsonObject:
     """Return what an entry keeps of a row, in the shape of `history.state`."""
     held = memories.c
     now: dict[str, Any] = {"confidence": held.confidence, "updated_at": STAMP, **values}
-    return Object(
+    return JsonObject(
         *_pair("observation", held.observation),
         # of a whole number PostgreSQL would leave out the point
         *_pair("confidence", sa.func.round(sa.cast(now["confidence"], sa.Numeric), 2)),
-        *_pair("active", Truth(now.get("active", held.active))),
+        *_pair("active", JsonFlag(now.get("active", held.active))),
         *_pair("category", held.category),
         *_pair("service", held.service),
         *_pair("inactive_reason", now.get("inactive_reason", held.inactive_reason)),
-        *_pair("pinned", Truth(held.pinned)),
+        *_pair("pinned", JsonFlag(held.pinned)),
         *_pair("trust", held.trust),
         *_pair("updated_at", now["updated_at"]),
         *_pair("decayed_weeks", now.get("decayed_weeks", held.decayed_weeks)),
@@ -117,23 +117,23 @@ def state_of(values: Values) -> Object:
         *_pair("scope", held.scope),
         *_pair("topic_key", held.topic_key),
         *_pair("kind", held.kind),
-        *_pair("distilled", Truth(held.distilled)),
+        *_pair("distilled", JsonFlag(held.distilled)),
         *_pair("revision_count", held.revision_count),
     )
 
 
-NOTHING: Final = sa.literal("")
-UNKNOWN: Final = sa.null()
+EMPTY_TEXT: Final = sa.literal("")
+NULL: Final = sa.null()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
+class BulkHistory:
     """What the history says of an act on many rows."""
 
     cause: str
     actor: str
-    reason: Any = NOTHING
-    act: Any = UNKNOWN
+    reason: Any = EMPTY_TEXT
+    act: Any = NULL
 
     def of(self, to: Values) -> sa.Select[Any]:
         """Ask for an entry a row."""
@@ -146,7 +146,7 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True)
-class Survey:
+class ChangeCounts:
     """How many rows a change is of, and how many of those turn inactive and active."""
 
     changed: int
@@ -155,7 +155,7 @@ class Survey:
 
 
 @dataclass(frozen=True, slots=True)
-class Act:
+class BulkChange:
     """A change of many rows: which of the chosen it is of, and what becomes of each.
 
     `sure` is for when it is of all of them: it does not ask of each again.
@@ -167,16 +167,16 @@ class Act:
     by_id: bool
     survey: Statement
 
-    async def foresee(self, db: Database, ids: Sequence[int], **more: Any) -> Survey:
+    async def foresee(self, db: Database, ids: Sequence[int], **more: Any) -> ChangeCounts:
         """Return what `do` would do to these, and change nothing."""
-        (row,) = await db.fetch_all(self.survey(ids=numbers(ids), **more))
-        return Survey(*(int(row[name]) for name in ("changed", "falling", "rising")))
+        (row,) = await db.fetch_all(self.survey(ids=ids_as_json(ids), **more))
+        return ChangeCounts(*(int(row[name]) for name in ("changed", "falling", "rising")))
 
     async def do(
         self, db: Database, ids: Sequence[int], *, now: datetime, **more: Any
     ) -> list[int]:
         """Change those of `ids` that it is of, and return them; call it within `writing`."""
-        values = {"ids": numbers(ids), "now": now, **more}
+        values = {"ids": ids_as_json(ids), "now": now, **more}
         recorded = await db.execute(self.record(**values))
         if not recorded:
             return []
@@ -189,32 +189,39 @@ class Act:
             changed = list(ids)
         else:
             changed = sorted(row["id"] for row in await db.fetch_all(last(**values)))
-        await tell(db, changed, Op.UPDATED, now=now)
+        await publish(db, changed, ChangeOp.UPDATED, now=now)
         return changed
 
 
-def recording(entry: Entry, where: Sequence[Any], to: Values) -> sa.Insert:
+def prepare_history(entry: BulkHistory, where: Sequence[Any], to: Values) -> sa.Insert:
     """Prepare the history of a change of the rows that `where` is true of."""
-    return sa.insert(history).from_select(_ENTRY, entry.of(to).where(*where))
+    return sa.insert(history).from_select(_HISTORY_COLUMNS, entry.of(to).where(*where))
 
 
-def act(
-    where: Sequence[Any], to: Values, entry: Entry, *, chosen: Any = None, switches: Any = None
-) -> Act:
+def prepare_change(
+    where: Sequence[Any],
+    to: Values,
+    entry: BulkHistory,
+    *,
+    chosen: Any = None,
+    switches: Any = None,
+) -> BulkChange:
     """Prepare a change of those of the chosen rows that `where` is true of.
 
     `chosen` are the rows that the numbers choose when they are not their own;
     `switches` is true at least of those that turn active or inactive.
     """
     rows = (CHOSEN,) if chosen is None else chosen
-    record = Statement(recording(entry, (*rows, *where), to), long=True)
+    record = Statement(prepare_history(entry, (*rows, *where), to), long=True)
     by_id = chosen is None
-    sure = _updates(rows, to, switches, returning=not by_id)
-    careful = _updates((*rows, *where), to, switches, returning=True)
-    return Act(record, sure, careful, by_id, Statement(_surveying((*rows, *where), to), long=True))
+    sure = _update_statements(rows, to, switches, returning=not by_id)
+    careful = _update_statements((*rows, *where), to, switches, returning=True)
+    return BulkChange(
+        record, sure, careful, by_id, Statement(_select_counts((*rows, *where), to), long=True)
+    )
 
 
-def _surveying(where: Sequence[Any], to: Values) -> sa.Select[Any]:
+def _select_counts(where: Sequence[Any], to: Values) -> sa.Select[Any]:
     held, then = memories.c.active, to.get("active", memories.c.active)
     falling, rising = (held == 1) & (then == 0), (held == 0) & (then == 1)
     sums = [
@@ -227,7 +234,7 @@ def _surveying(where: Sequence[Any], to: Values) -> sa.Select[Any]:
     ).where(*where)
 
 
-def _updates(
+def _update_statements(
     where: Sequence[Any], to: Values, switches: Any, *, returning: bool
 ) -> list[Statement]:
     """Change rows; `where` may hang on `active` only when `to` does not set the confidence.
@@ -247,16 +254,18 @@ def _updates(
     return [Statement(statement, long=True) for statement in statements]
 
 
-async def tell(db: Database, ids: Sequence[int], op: Op, *, now: datetime) -> None:
+async def publish(db: Database, ids: Sequence[int], op: ChangeOp, *, now: datetime) -> None:
     """Tell the feed of many rows at once."""
     if ids:
-        if op is Op.UPDATED and len(ids) <= indexing.AT_ONCE:  # of more the search takes care
-            await take_noted(db, ids)
+        if (
+            op is ChangeOp.UPDATED and len(ids) <= indexing.BATCH_SIZE
+        ):  # of more the search takes care
+            await index_noted(db, ids)
         row = {"ids": list(ids), "op": op}
-        await changes.append(db, ENTITY, 0, Op.BATCH, now=now, row=row)
+        await changes.append(db, ENTITY, 0, ChangeOp.BATCH, now=now, row=row)
 
 
-def listing(key: Any, *where: Any) -> sa.Select[Any]:
+def select_ids_by_key(key: Any, *where: Any) -> sa.Select[Any]:
     """Ask for the numbers of the rows that `where` is true of, and for a key of each."""
     keys, ids = (
         sa.func.aggregate_strings(sa.cast(each, sa.Text), ",") for each in (key, memories.c.id)
@@ -265,7 +274,7 @@ def listing(key: Any, *where: Any) -> sa.Select[Any]:
     return query.where(*where)  # type: ignore[no-any-return]
 
 
-async def found(db: Database, query: Any) -> dict[int, list[int]]:
+async def fetch_ids_by_key(db: Database, query: Any) -> dict[int, list[int]]:
     """Return the numbers that a `listing` asks for, by their key."""
     row = await db.fetch_one(query)
     lists: dict[int, list[int]] = {}
@@ -275,7 +284,7 @@ async def found(db: Database, query: Any) -> dict[int, list[int]]:
     return {key: sorted(lists[key]) for key in sorted(lists)}
 
 
-def numbers(ids: Sequence[int]) -> str:
+def ids_as_json(ids: Sequence[int]) -> str:
     """Return numbers as the JSON list that `IDS` takes."""
     return json.dumps(list(ids), separators=(",", ":"))
 
@@ -284,83 +293,89 @@ def _pair(name: str, value: Any) -> tuple[Any, Any]:
     return sa.literal_column(f"'{name}'", sa.Text), value
 
 
-async def take_noted(db: Database, ids: Sequence[int]) -> None:
+async def index_noted(db: Database, ids: Sequence[int]) -> None:
     """Index those of some memories that a statement for many of them changed."""
     noted = sa.delete(unindexed).where(unindexed.c.id.in_(ids)).returning(unindexed.c.id)
     changed = await db.fetch_all(noted) if ids else []
     if changed:
-        await indexing.put_memories(db, await some(db, [row["id"] for row in changed]))
+        await indexing.index_memories(db, await list_by_ids(db, [row["id"] for row in changed]))
 
 
 OPERATOR: Final = "operator"
 
-_HELD: Final = memories.c
-_ACT: Final = given("act", NUMBER)
-_UNDOES: Final = given("undoes", NUMBER)
-_VALUE: Final = given("value", CONFIDENCE)
-_ADJUSTED: Final = rounded(_HELD.confidence + _VALUE)
-_WORDS: Final = given("reason", sa.Text)
-_BY_OPERATOR: Final = Entry(cause="edited", actor=OPERATOR, reason=_WORDS, act=_ACT)
-_CONFIRMED: Final = {"updated_at": NOW, "decayed_weeks": sa.literal(0, NUMBER)}
-_OFF: Final = {
+_COLUMNS: Final = memories.c
+_ACT: Final = bind("act", NUMBER)
+_UNDOES: Final = bind("undoes", NUMBER)
+_VALUE: Final = bind("value", CONFIDENCE)
+_ADJUSTED: Final = rounded(_COLUMNS.confidence + _VALUE)
+_REASON: Final = bind("reason", sa.Text)
+_BY_OPERATOR: Final = BulkHistory(cause="edited", actor=OPERATOR, reason=_REASON, act=_ACT)
+_CONFIRM: Final = {"updated_at": NOW, "decayed_weeks": sa.literal(0, NUMBER)}
+_DEACTIVATE: Final = {
     "active": sa.literal(0, NUMBER),
     "inactive_reason": sa.literal(InactiveReason.OPERATOR, sa.Text),
 }
-_ON: Final = {"active": sa.literal(1, NUMBER), "inactive_reason": sa.null()}
+_ACTIVATE: Final = {"active": sa.literal(1, NUMBER), "inactive_reason": sa.null()}
 
-ACTS: Final[dict[str, Act]] = {
-    "confidence": act((), {**with_confidence(_VALUE), **_CONFIRMED}, _BY_OPERATOR),
-    "adjust": act(
-        (_HELD.confidence != _ADJUSTED,),
-        {**with_confidence(_ADJUSTED), **_CONFIRMED},
+ACTS: Final[dict[str, BulkChange]] = {
+    "confidence": prepare_change((), {**with_confidence(_VALUE), **_CONFIRM}, _BY_OPERATOR),
+    "adjust": prepare_change(
+        (_COLUMNS.confidence != _ADJUSTED,),
+        {**with_confidence(_ADJUSTED), **_CONFIRM},
         _BY_OPERATOR,
     ),
-    "deactivate": act((_HELD.active == 1,), _OFF, _BY_OPERATOR),
-    "activate": act((_HELD.active == 0, _HELD.confidence >= ACTIVE_THRESHOLD), _ON, _BY_OPERATOR),
+    "deactivate": prepare_change((_COLUMNS.active == 1,), _DEACTIVATE, _BY_OPERATOR),
+    "activate": prepare_change(
+        (_COLUMNS.active == 0, _COLUMNS.confidence >= ACTIVE_THRESHOLD), _ACTIVATE, _BY_OPERATOR
+    ),
 }
 
 
 async def matching(db: Database, *where: Any) -> tuple[list[int], list[int]]:
     """Return the memories that `where` is true of: the plain ones, then the odd."""
-    lists = await found(db, listing(sa.case((ODD, 1), else_=0), *where))
+    lists = await fetch_ids_by_key(db, select_ids_by_key(sa.case((ODD, 1), else_=0), *where))
     return lists.get(0, []), lists.get(1, [])
 
 
-def among(ids: Sequence[int]) -> Any:
+def has_id_in(ids: Sequence[int]) -> Any:
     """Return what is true of the memories with these numbers."""
-    return OneOf(_HELD.id, sa.literal(numbers(ids), sa.Text))
+    return InIdList(_COLUMNS.id, sa.literal(ids_as_json(ids), sa.Text))
 
 
 async def change(
     db: Database, ids: Sequence[int], action: str, value: float, *, act: int, now: datetime
 ) -> list[int]:
     """Do to each of these what an act does, where it changes something; return those."""
-    value, reason = _taken(action, value), why(act).reason
+    value, reason = _normalized_value(action, value), change_origin(act).reason
     return await ACTS[action].do(db, ids, value=value, act=act, reason=reason, now=now)
 
 
-async def foresee(db: Database, ids: Sequence[int], action: str, value: float) -> Survey:
+async def preview_change(
+    db: Database, ids: Sequence[int], action: str, value: float
+) -> ChangeCounts:
     """Return what `change` would do to these."""
-    return await ACTS[action].foresee(db, ids, value=_taken(action, value))
+    return await ACTS[action].foresee(db, ids, value=_normalized_value(action, value))
 
 
-def _taken(action: str, value: float) -> float:
+def _normalized_value(action: str, value: float) -> float:
     return clamp(value) if action == "confidence" else round(value, 2)
 
 
-def why(number: int) -> Why:
+def change_origin(number: int) -> ChangeOrigin:
     """Return what the history says of one row of an act on many."""
-    return Why(cause="edited", actor=OPERATOR, reason=f"part of bulk {number}", act_id=number)
+    return ChangeOrigin(
+        cause="edited", actor=OPERATOR, reason=f"part of bulk {number}", act_id=number
+    )
 
 
-async def refused(db: Database, ids: Sequence[int]) -> int:
+async def count_too_low(db: Database, ids: Sequence[int]) -> int:
     """Return how many of these are too low to be switched on."""
-    return int(await db.fetch_val(_TOO_LOW(ids=numbers(ids))))
+    return int(await db.fetch_val(_TOO_LOW(ids=ids_as_json(ids))))
 
 
-def those(chosen: Sequence[int] | Filter) -> list[Any]:
+def selection(chosen: Sequence[int] | MemoryFilter) -> list[Any]:
     """Return what is true of the memories that were chosen."""
-    return conditions(chosen, _HELD) if isinstance(chosen, Filter) else [among(chosen)]
+    return conditions(chosen, _COLUMNS) if isinstance(chosen, MemoryFilter) else [has_id_in(chosen)]
 
 
 async def undo(
@@ -374,17 +389,17 @@ async def undo(
 
 
 def _before(name: str, kind: Any, *, flag: bool = False) -> Any:
-    return Picked(history.c.before, name, kind, flag=flag)
+    return JsonValue(history.c.before, name, kind, flag=flag)
 
 
-_PAST: Final = history.alias("past")
-_SINCE: Final = (
+_LATER: Final = history.alias("past")
+_CHANGED_SINCE: Final = (
     sa.exists()
-    .where(_PAST.c.memory_id == _HELD.id, _PAST.c.id > history.c.id, stands(_PAST))
-    .where(_PAST.c.act_id.is_distinct_from(_UNDOES))
+    .where(_LATER.c.memory_id == _COLUMNS.id, _LATER.c.id > history.c.id, is_in_effect(_LATER))
+    .where(_LATER.c.act_id.is_distinct_from(_UNDOES))
 )
-_UNDO: Final = act(
-    (~_SINCE, history.c.before.is_not(None)),
+_UNDO: Final = prepare_change(
+    (~_CHANGED_SINCE, history.c.before.is_not(None)),
     {
         "confidence": _before("confidence", CONFIDENCE),
         "active": _before("active", NUMBER, flag=True),
@@ -392,12 +407,12 @@ _UNDO: Final = act(
         "updated_at": _before("updated_at", sa.Text),
         "decayed_weeks": _before("decayed_weeks", NUMBER),
     },
-    Entry(cause="undone", actor=OPERATOR, reason=_WORDS, act=_ACT),
-    chosen=(OneOf(history.c.id, IDS), history.c.memory_id == _HELD.id),
+    BulkHistory(cause="undone", actor=OPERATOR, reason=_REASON, act=_ACT),
+    chosen=(InIdList(history.c.id, IDS), history.c.memory_id == _COLUMNS.id),
 )
 _TOO_LOW: Final = Statement(
     sa.select(sa.func.count())
     .select_from(memories)
-    .where(CHOSEN, _HELD.active == 0, _HELD.confidence < ACTIVE_THRESHOLD),
+    .where(CHOSEN, _COLUMNS.active == 0, _COLUMNS.confidence < ACTIVE_THRESHOLD),
     long=True,
 )

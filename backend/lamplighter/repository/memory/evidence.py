@@ -7,8 +7,16 @@ from typing import Any, Final
 import sqlalchemy as sa
 
 from lamplighter.domain.memory.memory import GENERAL, Memory
-from lamplighter.formats.audit import NAMED, Grounds, OpenCase, Tally, Tie, Ties, Voice
-from lamplighter.repository.memory.listing import UPDATED, surest_first
+from lamplighter.formats.audit import (
+    NAMED,
+    AuditEvidence,
+    AuditLink,
+    AuditLinks,
+    AuditOccurrence,
+    AuditReview,
+    AuditTally,
+)
+from lamplighter.repository.memory.listing import UPDATED, prompt_order
 from lamplighter.repository.memory.memories import from_row
 from lamplighter.repository.store.database import Database
 from lamplighter.repository.store.dialect import NUMBER
@@ -21,25 +29,30 @@ from lamplighter.repository.store.tables import (
     reviews,
     sessions,
 )
-from lamplighter.repository.store.unreadable import fetched
+from lamplighter.repository.store.unreadable import fetch_readable
 
 CONFIRMED: Final = "reinforced"
 CONTRADICTED: Final = "contradicted"
-Also = Sequence[tuple[sa.Table, sa.ColumnElement[Any]]]
-OTHER: Final[Also] = [(memories, memories.c.observation), (memories, memories.c.active)]
+JoinedColumns = Sequence[tuple[sa.Table, sa.ColumnElement[Any]]]
+OTHER_MEMORY: Final[JoinedColumns] = [
+    (memories, memories.c.observation),
+    (memories, memories.c.active),
+]
 
 
-async def believed(
+async def page_on_topic(
     db: Database, topic: str, service: str | None, *, limit: int, position: Sequence[Any] | None
 ) -> Page[Memory]:
     """Return one page of the memories on a topic: the active first, then the surest."""
     active = sa.type_coerce(memories.c.active, NUMBER)
-    keys = [Key(active, descending=True), *surest_first(memories.c)]
-    query = sa.select(memories, keys[2].column.label(UPDATED)).where(_on(topic, service))
+    keys = [Key(active, descending=True), *prompt_order(memories.c)]
+    query = sa.select(memories, keys[2].column.label(UPDATED)).where(
+        _topic_conditions(topic, service)
+    )
     if position is not None:
         query = query.where(after(keys, position))
     query = query.order_by(*(key.ordered() for key in keys))
-    rows = await fetched(db, query, limit + 1)
+    rows = await fetch_readable(db, query, limit + 1)
     behind = None
     if len(rows) > limit:
         last = rows[limit - 1]
@@ -47,29 +60,29 @@ async def believed(
     return Page([from_row(row) for row in rows[:limit]], behind)
 
 
-async def counted(db: Database, topic: str, service: str | None) -> tuple[int, int]:
+async def count_on_topic(db: Database, topic: str, service: str | None) -> tuple[int, int]:
     """Return how many memories on a topic are active, and how many are not."""
     query = (
         sa.select(memories.c.active, sa.func.count().label("count"))
-        .where(_on(topic, service))
+        .where(_topic_conditions(topic, service))
         .group_by(memories.c.active)
     )
     found = {row["active"]: row["count"] for row in await db.fetch_all(query)}
     return found.get(True, 0), found.get(False, 0)
 
 
-async def of(db: Database, ids: Sequence[int]) -> Grounds:
+async def evidence_of(db: Database, ids: Sequence[int]) -> AuditEvidence:
     """Return what these memories rest on."""
-    return Grounds(
-        confirmed=await _changed(db, ids, CONFIRMED),
-        contradicted=await _changed(db, ids, CONTRADICTED),
-        told=await _told(db, ids),
-        links=await _linked(db, ids),
-        cases=await _open(db, ids),
+    return AuditEvidence(
+        confirmed=await _changes_by_cause(db, ids, CONFIRMED),
+        contradicted=await _changes_by_cause(db, ids, CONTRADICTED),
+        told=await _included(db, ids),
+        links=await _contradictions(db, ids),
+        cases=await _open_reviews(db, ids),
     )
 
 
-def _on(topic: str, service: str | None) -> sa.ColumnElement[bool]:
+def _topic_conditions(topic: str, service: str | None) -> sa.ColumnElement[bool]:
     named = None if topic == GENERAL else service
     said = memories.c.observation.icontains(topic, autoescape=True)
     titled = memories.c.title.icontains(topic, autoescape=True)
@@ -78,14 +91,14 @@ def _on(topic: str, service: str | None) -> sa.ColumnElement[bool]:
     return memories.c.service.is_not_distinct_from(named) | said | titled
 
 
-async def _changed(db: Database, ids: Sequence[int], cause: str) -> dict[int, Tally]:
+async def _changes_by_cause(db: Database, ids: Sequence[int], cause: str) -> dict[int, AuditTally]:
     rows = sa.select(history.c.memory_id, history.c.session_id, history.c.at, history.c.id).where(
         history.c.memory_id.in_(ids), history.c.cause == cause
     )
     return _tallies(await _newest(db, rows.subquery("changed"), "memory_id"))
 
 
-async def _told(db: Database, ids: Sequence[int]) -> dict[int, Tally]:
+async def _included(db: Database, ids: Sequence[int]) -> dict[int, AuditTally]:
     rows = (
         sa.select(exposures.c.memory_id, exposures.c.session_id, exposures.c.id)
         .where(exposures.c.memory_id.in_(ids))
@@ -96,12 +109,12 @@ async def _told(db: Database, ids: Sequence[int]) -> dict[int, Tally]:
     return _tallies(await _newest(db, told, "memory_id", also=when, of="session_id"))
 
 
-async def _linked(db: Database, ids: Sequence[int]) -> dict[int, Ties]:
+async def _contradictions(db: Database, ids: Sequence[int]) -> dict[int, AuditLinks]:
     rows = _both_ways(links, "memory_id", "target_id", ids)
-    found: dict[int, list[Tie]] = defaultdict(list)
+    found: dict[int, list[AuditLink]] = defaultdict(list)
     counts: dict[int, int] = {}
-    for row in await _newest(db, rows, "own_id", also=OTHER, of="other_id"):
-        tie = Tie(
+    for row in await _newest(db, rows, "own_id", also=OTHER_MEMORY, of="other_id"):
+        tie = AuditLink(
             what=row["what"],
             inward=bool(row["inward"]),
             memory_id=row["other_id"],
@@ -112,15 +125,15 @@ async def _linked(db: Database, ids: Sequence[int]) -> dict[int, Ties]:
         )
         found[row["own_id"]].append(tie)
         counts[row["own_id"]] = row["count"]
-    return {number: Ties(counts[number], links=tuple(ties)) for number, ties in found.items()}
+    return {number: AuditLinks(counts[number], links=tuple(ties)) for number, ties in found.items()}
 
 
-async def _open(db: Database, ids: Sequence[int]) -> dict[int, Ties]:
+async def _open_reviews(db: Database, ids: Sequence[int]) -> dict[int, AuditLinks]:
     rows = _both_ways(reviews, "old_id", "new_id", ids, reviews.c.state == "open")
-    found: dict[int, list[OpenCase]] = defaultdict(list)
+    found: dict[int, list[AuditReview]] = defaultdict(list)
     counts: dict[int, int] = {}
     for row in await _newest(db, rows, "own_id"):
-        case = OpenCase(
+        case = AuditReview(
             review_id=row["id"],
             kind=row["kind"],
             other_id=row["other_id"],
@@ -129,7 +142,9 @@ async def _open(db: Database, ids: Sequence[int]) -> dict[int, Ties]:
         )
         found[row["own_id"]].append(case)
         counts[row["own_id"]] = row["count"]
-    return {number: Ties(counts[number], cases=tuple(cases)) for number, cases in found.items()}
+    return {
+        number: AuditLinks(counts[number], cases=tuple(cases)) for number, cases in found.items()
+    }
 
 
 def _both_ways(
@@ -149,7 +164,7 @@ def _both_ways(
 
 
 async def _newest(
-    db: Database, rows: sa.Subquery, own: str, *, also: Also = (), of: str = ""
+    db: Database, rows: sa.Subquery, own: str, *, also: JoinedColumns = (), of: str = ""
 ) -> Sequence[Any]:
     """Return the newest rows of each memory, newest first, each with how many there are.
 
@@ -168,10 +183,10 @@ async def _newest(
     return await db.fetch_all(query)
 
 
-def _tallies(rows: Sequence[Any]) -> dict[int, Tally]:
-    found: dict[int, list[Voice]] = defaultdict(list)
+def _tallies(rows: Sequence[Any]) -> dict[int, AuditTally]:
+    found: dict[int, list[AuditOccurrence]] = defaultdict(list)
     counts: dict[int, int] = {}
     for row in rows:
-        found[row["memory_id"]].append(Voice(row["session_id"], row["at"]))
+        found[row["memory_id"]].append(AuditOccurrence(row["session_id"], row["at"]))
         counts[row["memory_id"]] = row["count"]
-    return {number: Tally(counts[number], tuple(voices)) for number, voices in found.items()}
+    return {number: AuditTally(counts[number], tuple(voices)) for number, voices in found.items()}

@@ -8,11 +8,11 @@ from typing import Any, Final
 import sqlalchemy as sa
 
 from lamplighter.domain.memory.memory import Memory, MemoryId, Trust
-from lamplighter.domain.services.service import fold
-from lamplighter.domain.sessions.context import Lines, Placement
+from lamplighter.domain.services.service import normalize_service_name
+from lamplighter.domain.sessions.context import Placement, ServiceLines
 from lamplighter.repository.memory.as_of import parts
-from lamplighter.repository.memory.listing import surest_first
-from lamplighter.repository.memory.memories import Tellable, eligible
+from lamplighter.repository.memory.listing import prompt_order
+from lamplighter.repository.memory.memories import PromptFilter, eligible
 from lamplighter.repository.store.database import Database, writing
 from lamplighter.repository.store.dialect import stamp
 from lamplighter.repository.store.paging import after
@@ -22,7 +22,7 @@ _OWN: Final = ("id", "session_id", "retelling")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Prompt:
+class SessionPrompt:
     """What a session was given: the tier's prompt, what was injected, the request's words."""
 
     system: str
@@ -32,7 +32,7 @@ class Prompt:
     budget: int
 
 
-NO_PROMPT: Final = Prompt(system="", injected="", message="", tokens=0, budget=0)
+NO_PROMPT: Final = SessionPrompt(system="", injected="", message="", tokens=0, budget=0)
 """What a client was given at the beginning of its session: that is its own business."""
 
 
@@ -48,7 +48,7 @@ class Exposure:
 
 
 async def insert(
-    db: Database, session_id: int, prompt: Prompt, placements: Sequence[Placement]
+    db: Database, session_id: int, prompt: SessionPrompt, placements: Sequence[Placement]
 ) -> None:
     """Keep what a session is told at its beginning."""
     await db.execute(
@@ -64,24 +64,24 @@ async def insert(
     await _expose(db, session_id, placements, retelling=None)
 
 
-async def expose_more(
+async def add_exposures(
     db: Database, session_id: int, placements: Sequence[Placement], *, retelling: int
 ) -> None:
     """Keep which further memories a session was told while it ran."""
-    before = await told_of(db, session_id, [each.memory.id for each in placements])
+    before = await included_memories(db, session_id, [each.memory.id for each in placements])
     fresh = [each for each in placements if each.included and each.memory.id not in before]
     await _expose(db, session_id, fresh, retelling=retelling)
 
 
-async def prompt(db: Database, session_id: int) -> Prompt | None:
+async def prompt(db: Database, session_id: int) -> SessionPrompt | None:
     """Return what a session was given."""
     row = await db.fetch_one(sa.select(prompts).where(prompts.c.session_id == session_id))
     if row is None:
         return None
-    return Prompt(**{name: row[name] for name in row if name != "session_id"})
+    return SessionPrompt(**{name: row[name] for name in row if name != "session_id"})
 
 
-async def of(db: Database, session_id: int) -> list[Exposure]:
+async def of_session(db: Database, session_id: int) -> list[Exposure]:
     """Return the memories that were chosen among at a session's beginning, those told first."""
     query = (
         sa.select(exposures)
@@ -92,7 +92,7 @@ async def of(db: Database, session_id: int) -> list[Exposure]:
     return [_exposure(row) for row in await db.fetch_all(query)]
 
 
-async def told(db: Database, memory_id: int, *, limit: int) -> list[int]:
+async def sessions_including(db: Database, memory_id: int, *, limit: int) -> list[int]:
     """Return the sessions that were told a memory, newest first."""
     query = (
         sa.select(exposures.c.session_id)
@@ -104,7 +104,7 @@ async def told(db: Database, memory_id: int, *, limit: int) -> list[int]:
     return [row["session_id"] for row in await db.fetch_all(query)]
 
 
-async def told_count(db: Database, memory_id: int) -> int:
+async def count_sessions_including(db: Database, memory_id: int) -> int:
     """Return how many sessions were told a memory."""
     query = (
         sa.select(sa.func.count())
@@ -115,7 +115,9 @@ async def told_count(db: Database, memory_id: int) -> int:
     return int(await db.fetch_val(query))
 
 
-async def told_of(db: Database, session_id: int, ids: Sequence[MemoryId]) -> set[MemoryId]:
+async def included_memories(
+    db: Database, session_id: int, ids: Sequence[MemoryId]
+) -> set[MemoryId]:
     """Return which of these memories were told to a session."""
     query = (
         sa.select(exposures.c.memory_id)
@@ -126,7 +128,7 @@ async def told_of(db: Database, session_id: int, ids: Sequence[MemoryId]) -> set
     return {MemoryId(row["memory_id"]) for row in await db.fetch_all(query)}
 
 
-async def about(db: Database, session_id: int, service: str) -> list[int]:
+async def included_of_service(db: Database, session_id: int, service: str) -> list[int]:
     """Return the memories of a service that a session was told, in the order it was told them."""
     query = (
         sa.select(exposures.c.memory_id, memories.c.service)
@@ -137,7 +139,11 @@ async def about(db: Database, session_id: int, service: str) -> list[int]:
         .order_by(exposures.c.position, exposures.c.id)
     )
     found = [(row["memory_id"], row["service"]) for row in await db.fetch_all(query)]
-    return [number for number, name in found if fold(name) == fold(service)]
+    return [
+        number
+        for number, name in found
+        if normalize_service_name(name) == normalize_service_name(service)
+    ]
 
 
 async def _expose(
@@ -167,13 +173,13 @@ _BRACKET: Final = "["
 _MARKER: Final = len("[EVENT:")
 
 
-async def lines(
-    db: Database, memory: Memory, own: Tellable, before: Sequence[Tellable] = ()
-) -> list[Lines]:
+async def lines_before(
+    db: Database, memory: Memory, own: PromptFilter, before: Sequence[PromptFilter] = ()
+) -> list[ServiceLines]:
     """Return by service the lines before a memory in its `own` circle and in those `before`."""
-    found: dict[str | None, Lines] = {}
+    found: dict[str | None, ServiceLines] = {}
     for rows in parts(own.at):
-        ahead = [sa.and_(*eligible(own, rows.c), _precede(memory, rows.c))]
+        ahead = [sa.and_(*eligible(own, rows.c), _comes_before(memory, rows.c))]
         ahead += [sa.and_(*eligible(each, rows.c)) for each in before]
         query = (
             sa.select(rows.c.service, *_sums(rows.c))
@@ -182,8 +188,8 @@ async def lines(
             .order_by(rows.c.service)
         )
         for row in await db.fetch_all(query):
-            held = found.get(row["service"], Lines(row["service"], 0, 0, 0))
-            found[row["service"]] = Lines(
+            held = found.get(row["service"], ServiceLines(row["service"], 0, 0, 0))
+            found[row["service"]] = ServiceLines(
                 row["service"],
                 held.count + int(row["count"]),
                 held.chars + int(row["chars"]),
@@ -192,9 +198,9 @@ async def lines(
     return list(found.values())
 
 
-def _precede(memory: Memory, columns: Any) -> sa.ColumnElement[bool]:
+def _comes_before(memory: Memory, columns: Any) -> sa.ColumnElement[bool]:
     """Ask for those that stand before a memory in the order of choice."""
-    turned = [replace(key, descending=not key.descending) for key in surest_first(columns)]
+    turned = [replace(key, descending=not key.descending) for key in prompt_order(columns)]
     ahead = after(turned, [memory.confidence, stamp(memory.updated_at), memory.id])
     # said beside it, for SQLite searches no index by alternatives
     return sa.and_(columns.confidence >= memory.confidence, ahead)
@@ -212,10 +218,10 @@ def _sums(columns: Any) -> list[sa.ColumnElement[Any]]:
     ]
 
 
-AT_ONCE: Final = 500
+BATCH_SIZE: Final = 500
 
 
-async def count(db: Database, ids: Iterable[int], now: datetime) -> None:
+async def record_access(db: Database, ids: Iterable[int], now: datetime) -> None:
     """Count that each of these memories was read once, now.
 
     No version, no history, no change of the feed: a screen hears of it when it reads anew.
@@ -224,17 +230,17 @@ async def count(db: Database, ids: Iterable[int], now: datetime) -> None:
     if not known:
         return
     async with writing(db):
-        for at in range(0, len(known), AT_ONCE):
+        for at in range(0, len(known), BATCH_SIZE):
             statement = (
                 sa.update(memories)
-                .where(memories.c.id.in_(known[at : at + AT_ONCE]))
+                .where(memories.c.id.in_(known[at : at + BATCH_SIZE]))
                 .values(access_count=memories.c.access_count + 1, accessed_at=now)
             )
             await db.execute(statement)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Retelling:
+class PromptUpdate:
     """What a session was told in the place of what it was told before.
 
     `placements` say of each memory that was chosen among why it is in or out.
@@ -258,7 +264,7 @@ async def insert_update(
     query: str,
     tokens: int,
     now: datetime,
-) -> Retelling:
+) -> PromptUpdate:
     """Keep what a session is told now, and which memories it was not told before."""
     statement = (
         sa.insert(retellings)
@@ -267,17 +273,17 @@ async def insert_update(
             query=query,
             injected=injected,
             tokens=tokens,
-            placements=[_placed(each) for each in placements],
+            placements=[_placement_json(each) for each in placements],
             at=now,
         )
         .returning(retellings)
     )
-    found = _retelling(await db.fetch_one(statement))
-    await expose_more(db, session_id, placements, retelling=found.id)
+    found = _prompt_update(await db.fetch_one(statement))
+    await add_exposures(db, session_id, placements, retelling=found.id)
     return found
 
 
-async def last(db: Database, session_id: int) -> Retelling | None:
+async def last_update(db: Database, session_id: int) -> PromptUpdate | None:
     """Return what a session was told last; None when it was told nothing anew."""
     query = (
         sa.select(retellings)
@@ -286,18 +292,18 @@ async def last(db: Database, session_id: int) -> Retelling | None:
         .limit(1)
     )
     row = await db.fetch_one(query)
-    return None if row is None else _retelling(row)
+    return None if row is None else _prompt_update(row)
 
 
-async def updates_of(db: Database, session_id: int) -> list[Retelling]:
+async def updates_of(db: Database, session_id: int) -> list[PromptUpdate]:
     """Return all that a session was told anew, oldest first."""
     query = (
         sa.select(retellings).where(retellings.c.session_id == session_id).order_by(retellings.c.id)
     )
-    return [_retelling(row) for row in await db.fetch_all(query)]
+    return [_prompt_update(row) for row in await db.fetch_all(query)]
 
 
-def _placed(each: Placement) -> dict[str, Any]:
+def _placement_json(each: Placement) -> dict[str, Any]:
     return {
         "memory_id": each.memory.id,
         "version": each.memory.version,
@@ -306,5 +312,5 @@ def _placed(each: Placement) -> dict[str, Any]:
     }
 
 
-def _retelling(row: Any) -> Retelling:
-    return Retelling(**{**row, "placements": tuple(row["placements"])})
+def _prompt_update(row: Any) -> PromptUpdate:
+    return PromptUpdate(**{**row, "placements": tuple(row["placements"])})

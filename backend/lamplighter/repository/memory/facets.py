@@ -9,20 +9,20 @@ from typing import Any
 import sqlalchemy as sa
 
 from lamplighter.repository.memory.as_of import parts
-from lamplighter.repository.memory.memories import Filter, View, conditions, count
+from lamplighter.repository.memory.memories import MemoryFilter, View, conditions, count
 from lamplighter.repository.store.database import Database
 from lamplighter.repository.store.tables import memories
 
 
 async def services(
-    db: Database, wanted: Filter, *, at: datetime | None = None
+    db: Database, wanted: MemoryFilter, *, at: datetime | None = None
 ) -> list[tuple[str | None, int]]:
     """Return how many memories each service has (with `at`: had), its own filter left out."""
-    found = await _counted(db, "service", replace(wanted, service=None), at)
+    found = await _count_by(db, "service", replace(wanted, service=None), at)
     return sorted(found.items(), key=lambda each: (each[0] is None, each[0]))
 
 
-async def held_of(db: Database, names: Sequence[str]) -> dict[str, int]:
+async def count_active(db: Database, names: Sequence[str]) -> dict[str, int]:
     """Return how many active memories each of these services has."""
     query = (
         sa.select(memories.c.service, sa.func.count().label("count"))
@@ -34,20 +34,22 @@ async def held_of(db: Database, names: Sequence[str]) -> dict[str, int]:
 
 
 async def categories(
-    db: Database, wanted: Filter, *, at: datetime | None = None
+    db: Database, wanted: MemoryFilter, *, at: datetime | None = None
 ) -> list[tuple[str, int]]:
     """Return how many memories each category has (with `at`: had), its own filter left out."""
-    return sorted((await _counted(db, "category", replace(wanted, category=None), at)).items())
+    return sorted((await _count_by(db, "category", replace(wanted, category=None), at)).items())
 
 
 async def projects(
-    db: Database, wanted: Filter, *, at: datetime | None = None
+    db: Database, wanted: MemoryFilter, *, at: datetime | None = None
 ) -> list[tuple[str, int]]:
     """Return how many memories each project has (with `at`: had), its own filter left out."""
-    return sorted((await _counted(db, "project", replace(wanted, project=None), at)).items())
+    return sorted((await _count_by(db, "project", replace(wanted, project=None), at)).items())
 
 
-async def states(db: Database, wanted: Filter, *, at: datetime | None = None) -> dict[str, int]:
+async def states(
+    db: Database, wanted: MemoryFilter, *, at: datetime | None = None
+) -> dict[str, int]:
     """Return how many are active, inactive and (not with `at`) in review, whichever is asked."""
     asked = {
         "active": replace(wanted, active=True, in_review=False),
@@ -58,12 +60,14 @@ async def states(db: Database, wanted: Filter, *, at: datetime | None = None) ->
     return {name: await count(db, each, at=at) for name, each in asked.items()}
 
 
-async def views(db: Database, wanted: Filter) -> dict[str, int]:
+async def views(db: Database, wanted: MemoryFilter) -> dict[str, int]:
     """Return how many each view has, its own filter left out."""
     return {view.value: await count(db, replace(wanted, view=view)) for view in View}
 
 
-async def _counted(db: Database, name: str, wanted: Filter, at: datetime | None) -> Counter[Any]:
+async def _count_by(
+    db: Database, name: str, wanted: MemoryFilter, at: datetime | None
+) -> Counter[Any]:
     found: Counter[Any] = Counter()
     for rows in parts(at):
         column = rows.c[name]

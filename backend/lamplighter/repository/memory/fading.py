@@ -7,53 +7,53 @@ from typing import Any, Final
 
 import sqlalchemy as sa
 
-from lamplighter.domain.memory.decay import GRACE, WEEK, WEEKLY_DECAY
+from lamplighter.domain.memory.decay import GRACE_PERIOD, WEEK, WEEKLY_DECAY
 from lamplighter.domain.memory.memory import ACTIVE_THRESHOLD, OPERATIONAL, InactiveReason
 from lamplighter.repository.memory.bulk import (
     ODD,
     STAMP,
-    Entry,
-    act,
-    found,
-    given,
-    listing,
+    BulkHistory,
+    bind,
+    fetch_ids_by_key,
+    prepare_change,
     rounded,
+    select_ids_by_key,
 )
 from lamplighter.repository.store.database import Database
 from lamplighter.repository.store.dialect import NUMBER, Seconds, stamp
 from lamplighter.repository.store.statements import Statement
 from lamplighter.repository.store.tables import memories
 
-_ODD_ONES: Final = -1
-_HELD: Final = memories.c
-_OPERATIONAL: Final = _HELD.category.concat("").in_(OPERATIONAL)  # by its number, not by this
-_MAY: Final = (_OPERATIONAL, _HELD.pinned == 0, _HELD.confidence > 0)
-_AFTER, _UNTIL = given("after", sa.Text), given("until", sa.Text)
-_WEEKS: Final = given("weeks", NUMBER)
-_TAKEN: Final = _WEEKS - _HELD.decayed_weeks
+_ODD_KEY: Final = -1
+_COLUMNS: Final = memories.c
+_OPERATIONAL: Final = _COLUMNS.category.concat("").in_(OPERATIONAL)  # by its number, not by this
+_CAN_FADE: Final = (_OPERATIONAL, _COLUMNS.pinned == 0, _COLUMNS.confidence > 0)
+_AFTER, _UNTIL = bind("after", sa.Text), bind("until", sa.Text)
+_WEEKS: Final = bind("weeks", NUMBER)
+_WEEKS_DUE: Final = _WEEKS - _COLUMNS.decayed_weeks
 
 
 def _weeks_past() -> Any:
     """Return how many whole weeks of fading a row has behind it; no part of a second is lost."""
-    begun = sa.case((sa.func.substr(STAMP, 20) > given("fraction", sa.Text), 1), else_=0)
-    graced = given("seconds", NUMBER) - Seconds(STAMP) - begun - int(GRACE.total_seconds())
+    begun = sa.case((sa.func.substr(STAMP, 20) > bind("fraction", sa.Text), 1), else_=0)
+    graced = bind("seconds", NUMBER) - Seconds(STAMP) - begun - int(GRACE_PERIOD.total_seconds())
     return graced // int(WEEK.total_seconds())
 
 
-def _waiting(*where: Any) -> sa.Select[Any]:
+def _select_due(*where: Any) -> sa.Select[Any]:
     weeks = _weeks_past()
-    due = (STAMP <= _UNTIL) & (weeks > _HELD.decayed_weeks)
-    return listing(sa.case((ODD, _ODD_ONES), else_=weeks), *_MAY, ODD | due, *where)
+    due = (STAMP <= _UNTIL) & (weeks > _COLUMNS.decayed_weeks)
+    return select_ids_by_key(sa.case((ODD, _ODD_KEY), else_=weeks), *_CAN_FADE, ODD | due, *where)
 
 
 def _faded() -> dict[str, Any]:
-    lower = rounded(_HELD.confidence - WEEKLY_DECAY * _TAKEN)
-    held = _HELD.inactive_reason
-    falls = (_HELD.active == 1) & (lower < ACTIVE_THRESHOLD)
-    stays = (_HELD.active == 1) & held.in_([InactiveReason.LOW, InactiveReason.OPERATOR])
+    lower = rounded(_COLUMNS.confidence - WEEKLY_DECAY * _WEEKS_DUE)
+    held = _COLUMNS.inactive_reason
+    falls = (_COLUMNS.active == 1) & (lower < ACTIVE_THRESHOLD)
+    stays = (_COLUMNS.active == 1) & held.in_([InactiveReason.LOW, InactiveReason.OPERATOR])
     return {
         "confidence": lower,
-        "active": sa.case((falls, 0), else_=_HELD.active),
+        "active": sa.case((falls, 0), else_=_COLUMNS.active),
         "inactive_reason": sa.case(
             (falls, sa.func.coalesce(held, InactiveReason.LOW)), (stays, sa.null()), else_=held
         ),
@@ -62,45 +62,49 @@ def _faded() -> dict[str, Any]:
 
 
 def _reason() -> Any:
-    weeks = sa.literal("not confirmed for ").concat(sa.cast(_TAKEN, sa.Text)).concat(" more week")
-    return weeks.concat(sa.case((_TAKEN > 1, "s"), else_=""))
+    weeks = (
+        sa.literal("not confirmed for ").concat(sa.cast(_WEEKS_DUE, sa.Text)).concat(" more week")
+    )
+    return weeks.concat(sa.case((_WEEKS_DUE > 1, "s"), else_=""))
 
 
-_ALL: Final = Statement(_waiting(), long=True)
-_FADE: Final = act(
-    (*_MAY, STAMP <= _UNTIL, STAMP > _AFTER, _TAKEN > 0),
+_ALL: Final = Statement(_select_due(), long=True)
+_FADE: Final = prepare_change(
+    (*_CAN_FADE, STAMP <= _UNTIL, STAMP > _AFTER, _WEEKS_DUE > 0),
     _faded(),
-    Entry(cause="faded", actor="supervisor", reason=_reason(), act=given("act", NUMBER)),
-    switches=(_HELD.confidence - WEEKLY_DECAY * _TAKEN < ACTIVE_THRESHOLD + 0.01)
-    | _HELD.inactive_reason.is_not(None),
+    BulkHistory(cause="faded", actor="supervisor", reason=_reason(), act=bind("act", NUMBER)),
+    switches=(_COLUMNS.confidence - WEEKLY_DECAY * _WEEKS_DUE < ACTIVE_THRESHOLD + 0.01)
+    | _COLUMNS.inactive_reason.is_not(None),
 )
 
 
 @dataclass(frozen=True, slots=True)
-class Waiting:
+class DueMemories:
     """Which memories have weeks to lose: by how many weeks are past, and those to be read first."""
 
     plain: dict[int, list[int]]
     odd: list[int]
 
 
-async def waiting(db: Database, *where: Any, now: datetime) -> Waiting:
+async def find_due(db: Database, *where: Any, now: datetime) -> DueMemories:
     """Return what has weeks to lose, of the memories that `where` is true of."""
-    statement = Statement(_waiting(*where), long=True) if where else _ALL
-    lists = await found(
+    statement = Statement(_select_due(*where), long=True) if where else _ALL
+    lists = await fetch_ids_by_key(
         db,
         statement(
-            until=stamp(now - GRACE - WEEK), fraction=stamp(now)[19:], seconds=int(now.timestamp())
+            until=stamp(now - GRACE_PERIOD - WEEK),
+            fraction=stamp(now)[19:],
+            seconds=int(now.timestamp()),
         ),
     )
-    odd = lists.pop(_ODD_ONES, [])
-    return Waiting(lists, odd)
+    odd = lists.pop(_ODD_KEY, [])
+    return DueMemories(lists, odd)
 
 
 async def fade(
     db: Database, ids: Sequence[int], weeks: int, *, now: datetime, act_id: int | None = None
 ) -> list[int]:
     """Take what is due from those of `ids` that have so many weeks behind them; return them."""
-    until = now - GRACE - weeks * WEEK
+    until = now - GRACE_PERIOD - weeks * WEEK
     values = {"weeks": weeks, "until": stamp(until), "after": stamp(until - WEEK), "act": act_id}
     return await _FADE.do(db, ids, now=now, **values)

@@ -15,7 +15,7 @@ from lamplighter.repository.memory.links import CONTRADICTS
 from lamplighter.repository.store.database import Database
 from lamplighter.repository.store.dialect import Json, stamp
 from lamplighter.repository.store.paging import Page, newest_first
-from lamplighter.repository.store.statements import Statement, inserting
+from lamplighter.repository.store.statements import Statement, prepare_insert
 from lamplighter.repository.store.tables import history, links
 
 REINFORCED: Final = "reinforced"
@@ -23,10 +23,10 @@ CONTRADICTED: Final = "contradicted"
 DELETED: Final = "deleted"
 RESTORED: Final = "restored"
 PURGED: Final = "purged"
-SAYING: Final = ("created", "learned", REINFORCED)
+REPORT_CAUSES: Final = ("created", "learned", REINFORCED)
 """The causes of changes that somebody made by saying what the memory says."""
 
-_INSERT: Final = inserting(
+_INSERT: Final = prepare_insert(
     history,
     *("memory_id", "version", "at", "actor", "session_id", "cause", "reason", "before", "after"),
     *("review_id", "act_id"),
@@ -39,7 +39,7 @@ _MOVED_BY: Final = Statement(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
+class HistoryRecord:
     """One change of a memory; `before` and `after` hold what `state` tells of it.
 
     Entries of earlier versions hold less. `review_id` is the review whose
@@ -62,7 +62,7 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Why:
+class ChangeOrigin:
     """Why a memory changed: what it was, who did it, in words, and what it was part of."""
 
     cause: str
@@ -73,16 +73,16 @@ class Why:
     act_id: int | None = None
 
 
-Step = tuple[Memory | None, Memory | None, Why]
+MemoryChange = tuple[Memory | None, Memory | None, ChangeOrigin]
 """What a memory was and is, and why."""
 
 
-def plainly(each: Entry) -> dict[str, Any]:
+def record_as_json(each: HistoryRecord) -> dict[str, Any]:
     """Return a change of a memory as JSON, as every door tells it."""
     return {
         "id": each.id,
         "version": each.version,
-        "at": serialize.at(each.at),
+        "at": serialize.format_moment(each.at),
         "actor": each.actor,
         "session_id": each.session_id,
         "cause": each.cause,
@@ -93,19 +93,19 @@ def plainly(each: Entry) -> dict[str, Any]:
 
 
 async def append(
-    db: Database, before: Memory | None, now_is: Memory | None, why: Why, *, now: datetime
+    db: Database, before: Memory | None, now_is: Memory | None, why: ChangeOrigin, *, now: datetime
 ) -> None:
     """Record what became of a memory; `before` None is a new one, `now_is` None a deleted one."""
-    await db.execute(_INSERT(**_kept(before, now_is, why, now=now)))
+    await db.execute(_INSERT(**_record_values(before, now_is, why, now=now)))
 
 
-async def append_all(db: Database, steps: Sequence[Step], *, now: datetime) -> None:
+async def append_all(db: Database, steps: Sequence[MemoryChange], *, now: datetime) -> None:
     """Record what became of many memories, in the order of the steps."""
-    await db.run_many(_INSERT, [_kept(*each, now=now) for each in steps])
+    await db.run_many(_INSERT, [_record_values(*each, now=now) for each in steps])
 
 
-def _kept(
-    before: Memory | None, now_is: Memory | None, why: Why, *, now: datetime
+def _record_values(
+    before: Memory | None, now_is: Memory | None, why: ChangeOrigin, *, now: datetime
 ) -> dict[str, Any]:
     memory = now_is or before
     assert memory is not None
@@ -124,36 +124,36 @@ def _kept(
     }
 
 
-async def of(
+async def of_memory(
     db: Database, memory_id: int, *, limit: int, position: Sequence[Any] | None = None
-) -> Page[Entry]:
+) -> Page[HistoryRecord]:
     """Return the changes of a memory, newest first."""
     query = sa.select(history).where(history.c.memory_id == memory_id)
     found = await newest_first(db, query, history.c.id, limit=limit, position=position)
     return Page([_entry(row) for row in found.items], found.position)
 
 
-async def newest(db: Database) -> datetime | None:
+async def newest_at(db: Database) -> datetime | None:
     """Return the latest moment at which a memory changed; None while none has."""
     query = sa.select(history.c.at).order_by(history.c.at.desc()).limit(1)
     found: datetime | None = await db.fetch_val(query)
     return found
 
 
-async def get(db: Database, memory_id: int, number: int) -> Entry | None:
+async def get(db: Database, memory_id: int, number: int) -> HistoryRecord | None:
     """Return one change of a memory."""
     mine = history.c.memory_id == memory_id
     found = await _fetch(db, sa.select(history).where(history.c.id == number, mine))
     return found[0] if found else None
 
 
-async def later(db: Database, memory_id: int, number: int) -> list[Entry]:
+async def changes_after(db: Database, memory_id: int, number: int) -> list[HistoryRecord]:
     """Return the changes of a memory after one of them, oldest first."""
     query = sa.select(history).where(history.c.memory_id == memory_id, history.c.id > number)
     return await _fetch(db, query.order_by(history.c.id))
 
 
-async def undos(db: Database, memory_id: int, number: int) -> list[Entry]:
+async def undos_after(db: Database, memory_id: int, number: int) -> list[HistoryRecord]:
     """Return the changes of a memory after one of them that may have taken others back."""
     query = (
         sa.select(history)
@@ -163,22 +163,22 @@ async def undos(db: Database, memory_id: int, number: int) -> list[Entry]:
     return await _fetch(db, query.order_by(history.c.id))
 
 
-async def of_review(db: Database, review_id: int) -> list[Entry]:
+async def of_review(db: Database, review_id: int) -> list[HistoryRecord]:
     """Return the changes that the resolutions of a review made, oldest first."""
     query = sa.select(history).where(history.c.review_id == review_id)
     query = query.where(history.c.cause == REVIEW)
     return await _fetch(db, query.order_by(history.c.id))
 
 
-async def of_act(db: Database, memory_id: int, act_id: int) -> list[Entry]:
+async def of_act(db: Database, memory_id: int, act_id: int) -> list[HistoryRecord]:
     """Return the changes that an operator's act made of a memory, oldest first."""
     query = sa.select(history).where(history.c.memory_id == memory_id)
     return await _fetch(db, query.where(history.c.act_id == act_id).order_by(history.c.id))
 
 
-async def contradicted(
+async def contradictions_by(
     db: Database, memory_id: int, *, review_id: int, session_id: int | None, at: datetime | None
-) -> list[Entry]:
+) -> list[HistoryRecord]:
     """Return by which changes a memory lost confidence to the other one of a review, in order.
 
     Older entries do not tell the review: of those it is what a session said at a moment.
@@ -197,14 +197,14 @@ async def contradicted(
     return await _fetch(db, query.order_by(history.c.id))
 
 
-async def said(db: Database, memory_id: int, *, limit: int) -> list[Entry]:
+async def reports_of(db: Database, memory_id: int, *, limit: int) -> list[HistoryRecord]:
     """Return the changes by which somebody said what a memory says, oldest first."""
     query = sa.select(history).where(history.c.memory_id == memory_id)
-    query = query.where(history.c.cause.in_(SAYING))
+    query = query.where(history.c.cause.in_(REPORT_CAUSES))
     return await _fetch(db, query.order_by(history.c.id).limit(limit))
 
 
-async def contradictions(db: Database, sessions: Sequence[int]) -> dict[int, int]:
+async def count_contradictions(db: Database, sessions: Sequence[int]) -> dict[int, int]:
     """Return how many memories each of these sessions contradicted, where there were any."""
     if not sessions:
         return {}
@@ -218,7 +218,7 @@ async def contradictions(db: Database, sessions: Sequence[int]) -> dict[int, int
     return {row["session_id"]: row["count"] for row in await db.fetch_all(query)}
 
 
-async def moved_by(db: Database, session_id: int) -> tuple[set[MemoryId], set[MemoryId]]:
+async def changed_by_session(db: Database, session_id: int) -> tuple[set[MemoryId], set[MemoryId]]:
     """Return the memories that a session has reinforced and contradicted so far."""
     found: dict[str, set[MemoryId]] = {REINFORCED: set(), CONTRADICTED: set()}
     for row in await db.fetch_all(_MOVED_BY(session=session_id)):
@@ -226,7 +226,7 @@ async def moved_by(db: Database, session_id: int) -> tuple[set[MemoryId], set[Me
     return found[REINFORCED], found[CONTRADICTED]
 
 
-async def forget_quotes(db: Database, ids: Sequence[MemoryId]) -> None:
+async def blank_quotes(db: Database, ids: Sequence[MemoryId]) -> None:
     """Blank what the histories of others quote of memories that were deleted for good.
 
     It is the reason of each contradiction by one of them, which names its number.
@@ -271,18 +271,18 @@ def state(memory: Memory | None) -> dict[str, Any] | None:
     }
 
 
-async def _fetch(db: Database, query: sa.Select[Any]) -> list[Entry]:
+async def _fetch(db: Database, query: sa.Select[Any]) -> list[HistoryRecord]:
     return [_entry(row) for row in await db.fetch_all(query)]
 
 
-def _entry(row: Any) -> Entry:
+def _entry(row: Any) -> HistoryRecord:
     fields = {name: row[name] for name in row}
     for side in ("before", "after"):
-        fields[side] = _read(fields[side])
-    return Entry(**fields)
+        fields[side] = _read_state(fields[side])
+    return HistoryRecord(**fields)
 
 
-def _read(kept: dict[str, Any] | None) -> dict[str, Any] | None:
+def _read_state(kept: dict[str, Any] | None) -> dict[str, Any] | None:
     if kept is None or "tags" not in kept:
         return kept
     return {**kept, "tags": _tags(kept["tags"])}

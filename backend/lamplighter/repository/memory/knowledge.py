@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import sqlalchemy as sa
 
-from lamplighter.domain.memory.knowledge import Timeline
+from lamplighter.domain.memory.knowledge import MemoryTimeline
 from lamplighter.domain.memory.memory import Candidate, Category, Memory, MemoryId, Source
 from lamplighter.domain.text import content_hash
 from lamplighter.repository.memory.memories import from_row
@@ -15,13 +15,13 @@ from lamplighter.repository.store.database import Database
 from lamplighter.repository.store.dialect import NUMBER, Json
 from lamplighter.repository.store.statements import Statement
 from lamplighter.repository.store.tables import KNOWLEDGE, memories
-from lamplighter.repository.store.unreadable import fetched, is_readable
+from lamplighter.repository.store.unreadable import fetch_readable, is_readable
 
 AT_MOST: Final = 20
 """How many of one hash are looked at: they are as good as always of the same words."""
 
 
-async def held(db: Database, wanted: Candidate, *, since: datetime) -> Memory | None:
+async def find_duplicate(db: Database, wanted: Candidate, *, since: datetime) -> Memory | None:
     """Return the newest active memory of the same words and project since a moment.
 
     What rules caught is told apart by its category and scope too: each rule has its say.
@@ -43,7 +43,7 @@ async def held(db: Database, wanted: Candidate, *, since: datetime) -> Memory | 
     return next((each for each in found if content_hash(each.observation) == words), None)
 
 
-async def count_again(db: Database, memory: Memory, *, now: datetime) -> Memory:
+async def count_duplicate(db: Database, memory: Memory, *, now: datetime) -> Memory:
     """Count that a memory was said once more; its version and its history stay."""
     again = memories.c.duplicate_count + 1
     await db.execute(
@@ -67,8 +67,8 @@ async def newest_in_project(
     own = memories.c.project == project
     wide = memories.c.scope == GLOBAL
     found = [
-        *await _newest_rows(db, [own, others], limit),
-        *await _newest_rows(db, [wide, memories.c.project != project, others], limit),
+        *await _fetch_newest(db, [own, others], limit),
+        *await _fetch_newest(db, [wide, memories.c.project != project, others], limit),
     ]
     return sorted(found, key=lambda each: (each.updated_at, each.id), reverse=True)[:limit]
 
@@ -84,10 +84,10 @@ async def recent(
     """Return the active knowledge that is asked for, newest first; None asks for all."""
     asked = {"project": project, "category": category, "scope": scope}
     wanted = [memories.c[name] == value for name, value in asked.items() if value is not None]
-    return await _newest_rows(db, wanted, limit)
+    return await _fetch_newest(db, wanted, limit)
 
 
-async def _newest_rows(
+async def _fetch_newest(
     db: Database, wanted: Sequence[sa.ColumnElement[bool]], limit: int
 ) -> list[Memory]:
     if limit < 1:
@@ -98,7 +98,7 @@ async def _newest_rows(
         .where(*wanted)
         .order_by(memories.c.updated_at.desc(), memories.c.id.desc())
     )
-    return [from_row(row) for row in await fetched(db, query, limit)]
+    return [from_row(row) for row in await fetch_readable(db, query, limit)]
 
 
 ACTIVE_UNINDEXED: Final = f"+active = 1 AND {KNOWLEDGE}"
@@ -132,7 +132,7 @@ async def newest(
     found = [
         from_row(row)
         for places in _places(project)
-        for row in await fetched(db, query.where(*places), limit)
+        for row in await fetch_readable(db, query.where(*places), limit)
     ]
     return sorted(found, key=lambda each: each.id, reverse=True)[:limit]
 
@@ -157,10 +157,10 @@ async def of_project(db: Database, project: str, *, limit: int) -> list[Memory]:
         .where(memories.c.project == project)
         .order_by(memories.c.id)
     )
-    return [from_row(row) for row in await fetched(db, query, limit)]
+    return [from_row(row) for row in await fetch_readable(db, query, limit)]
 
 
-async def around(db: Database, focus: Memory, *, before: int, after: int) -> Timeline:
+async def around(db: Database, focus: Memory, *, before: int, after: int) -> MemoryTimeline:
     """Return the active knowledge around a memory: of its session, else of its project.
 
     By number, which is the order in which it was kept, whatever a clock said meanwhile.
@@ -168,7 +168,7 @@ async def around(db: Database, focus: Memory, *, before: int, after: int) -> Tim
     number = memories.c.id
     earlier = await _near(db, focus, number < focus.id, number.desc(), before)
     later = await _near(db, focus, number > focus.id, number.asc(), after)
-    return Timeline(tuple(reversed(earlier)), focus, tuple(later))
+    return MemoryTimeline(tuple(reversed(earlier)), focus, tuple(later))
 
 
 async def _near(
@@ -185,10 +185,10 @@ async def _near(
         .where(memories.c.project == focus.project if focus.session_id is None else of_session)
         .order_by(order)
     )
-    return [from_row(row) for row in await fetched(db, query, limit)]
+    return [from_row(row) for row in await fetch_readable(db, query, limit)]
 
 
-_HOLDER: Final = Statement(
+_TOPIC_KEY_HOLDER: Final = Statement(
     sa.select(memories.c.id)
     .where(sa.text(KNOWLEDGE))  # few rows have a key, and these have an index
     .where(memories.c.topic_key == sa.bindparam("topic_key"))
@@ -201,10 +201,10 @@ _HOLDER: Final = Statement(
 )
 
 
-async def holder(
+async def topic_key_holder(
     db: Database, topic_key: str, *, project: str, scope: str, without: MemoryId | None = None
 ) -> MemoryId | None:
     """Return the active memory that holds a key in its project and scope: the newest of them."""
     place = {"topic_key": topic_key, "project": project, "scope": scope}
-    row = await db.fetch_one(_HOLDER(**place, other_than=without or 0))
+    row = await db.fetch_one(_TOPIC_KEY_HOLDER(**place, other_than=without or 0))
     return None if row is None else MemoryId(row["id"])

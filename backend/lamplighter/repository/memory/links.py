@@ -34,7 +34,7 @@ async def insert(
     await db.execute(statement)
 
 
-async def of(db: Database, memory: MemoryId) -> list[tuple[MemoryId, str]]:
+async def of_memory(db: Database, memory: MemoryId) -> list[tuple[MemoryId, str]]:
     """Return what a memory is linked to, in the order it came about."""
     query = sa.select(links).where(links.c.memory_id == memory).order_by(links.c.id)
     return [(MemoryId(row["target_id"]), row["what"]) for row in await db.fetch_all(query)]

@@ -14,11 +14,11 @@ from lamplighter.repository.store.database import Database
 from lamplighter.repository.store.dialect import Stamp
 from lamplighter.repository.store.paging import Key, Page, after
 from lamplighter.repository.store.tables import memories
-from lamplighter.repository.store.unreadable import fetched
+from lamplighter.repository.store.unreadable import fetch_readable
 
 NAMELESS: Final = "\U0010ffff"
 UPDATED: Final = "updated_text"
-_PLACING: Final = (
+_SORT_COLUMNS: Final = (
     *("id", "confidence", "service", "updated_at", "category", "active", "session_id"),
 )
 
@@ -55,7 +55,7 @@ class Order:
         keys = _order(self.sort, columns)
         if self.backward:
             whole = self.sort not in _IN_GROUPS
-            keys = [_turned(key) if whole or at == 0 else key for at, key in enumerate(keys)]
+            keys = [_reversed(key) if whole or at == 0 else key for at, key in enumerate(keys)]
         groups = self.grouped and self.sort is not Sort.SERVICE
         return [Key(_named(columns)), *keys] if groups else keys
 
@@ -63,7 +63,9 @@ class Order:
         """Return where a row stands in it."""
         names = _POSITIONS[self.sort]
         groups = self.grouped and self.sort is not Sort.SERVICE
-        return [_placed(name, row[name]) for name in (("service", *names) if groups else names)]
+        return [
+            _position_value(name, row[name]) for name in (("service", *names) if groups else names)
+        ]
 
 
 async def page(
@@ -100,12 +102,12 @@ async def _rows(
     whole: bool,
 ) -> list[Any]:
     keys = order.keys(rows.c)
-    columns = [rows] if whole else [rows.c[name] for name in _PLACING]
+    columns = [rows] if whole else [rows.c[name] for name in _SORT_COLUMNS]
     query = sa.select(*columns, _stamp(rows.c).label(UPDATED)).where(*wanted(rows.c))
     if position is not None:
         query = query.where(after(keys, position))
     query = query.order_by(*(key.ordered() for key in keys))
-    return list(await fetched(db, query, limit))
+    return list(await fetch_readable(db, query, limit))
 
 
 async def _rebuilt(db: Database, placed: Sequence[Any], at: datetime) -> list[Any]:
@@ -132,7 +134,7 @@ def _stamp(columns: Any) -> sa.ColumnElement[str]:
     return sa.type_coerce(columns.updated_at, Stamp)
 
 
-def surest_first(columns: Any) -> list[Key]:
+def prompt_order(columns: Any) -> list[Key]:
     """Return the order in which sessions are told."""
     return [
         Key(columns.confidence, descending=True),
@@ -142,7 +144,7 @@ def surest_first(columns: Any) -> list[Key]:
 
 
 def _order(sort: Sort, columns: Any) -> list[Key]:
-    surest, newest, number = surest_first(columns)
+    surest, newest, number = prompt_order(columns)
     match sort:
         case Sort.CONFIDENCE:
             return [surest, newest, number]
@@ -169,11 +171,11 @@ def _named(columns: Any) -> sa.ColumnElement[str]:
     return sa.func.coalesce(columns.service, NAMELESS)
 
 
-def _turned(key: Key) -> Key:
+def _reversed(key: Key) -> Key:
     return replace(key, descending=not key.descending)
 
 
-def _placed(name: str, value: Any) -> Any:
+def _position_value(name: str, value: Any) -> Any:
     match name:
         case "service":
             return value or NAMELESS

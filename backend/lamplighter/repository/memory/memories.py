@@ -9,8 +9,8 @@ from typing import Any, Final
 
 import sqlalchemy as sa
 
-from lamplighter.domain.change import Op
-from lamplighter.domain.memory.decay import GRACE, WEEK, WEEKLY_DECAY
+from lamplighter.domain.change import ChangeOp
+from lamplighter.domain.memory.decay import GRACE_PERIOD, WEEK, WEEKLY_DECAY
 from lamplighter.domain.memory.memory import (
     ACTIVE_THRESHOLD,
     GENERAL,
@@ -18,14 +18,14 @@ from lamplighter.domain.memory.memory import (
     Candidate,
     Category,
     InactiveReason,
-    Kind,
     Memory,
     MemoryId,
+    MemoryKind,
     Source,
     Trust,
     clamp,
 )
-from lamplighter.domain.services.service import fold
+from lamplighter.domain.services.service import normalize_service_name
 from lamplighter.domain.text import content_hash
 from lamplighter.formats import serialize
 from lamplighter.repository.feed import changes, indexing
@@ -37,9 +37,9 @@ from lamplighter.repository.memory.listing import Sort as Sort
 from lamplighter.repository.store.database import Database
 from lamplighter.repository.store.dialect import NUMBER, Seconds
 from lamplighter.repository.store.paging import Page
-from lamplighter.repository.store.statements import Statement, inserting
+from lamplighter.repository.store.statements import Statement, prepare_insert
 from lamplighter.repository.store.tables import KNOWLEDGE, exposures, history, memories, reviews
-from lamplighter.repository.store.unreadable import Unreadable, fault, is_readable
+from lamplighter.repository.store.unreadable import Unreadable, is_readable, unreadable_column
 
 _CENTS: Final = 100
 _NOBODY: Final[sa.ColumnElement[int]] = sa.literal_column("0")  # as the index by source has it
@@ -55,7 +55,7 @@ class View(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Filter:
+class MemoryFilter:
     """Which memories are asked for; None asks for all. `service` "general" means NULL.
 
     `by` is until when those of the view `fading` are to fall inactive. `finds` is a project
@@ -65,7 +65,7 @@ class Filter:
     q: str | None = None
     service: str | None = None
     category: Category | None = None
-    kind: Kind | None = None
+    kind: MemoryKind | None = None
     operational: bool | None = None
     project: str | None = None
     scope: str | None = None
@@ -80,10 +80,10 @@ class Filter:
     @property
     def everything(self) -> bool:
         """Whether every memory is asked for."""
-        return replace(self, q=self.q or None, by=None) == Filter()
+        return replace(self, q=self.q or None, by=None) == MemoryFilter()
 
 
-def conditions(wanted: Filter, columns: Any) -> list[sa.ColumnElement[bool]]:
+def conditions(wanted: MemoryFilter, columns: Any) -> list[sa.ColumnElement[bool]]:
     """Return what is true of the memories that are asked for."""
     found: list[sa.ColumnElement[bool]] = []
     if wanted.q:
@@ -104,10 +104,10 @@ def conditions(wanted: Filter, columns: Any) -> list[sa.ColumnElement[bool]]:
         found.append(columns.id.in_(wanted.ids))
     if wanted.view is not None:
         found.append(_VIEWS[wanted.view](wanted, columns))
-    return [*found, *_section(wanted.operational, columns), *_walls(wanted.finds, columns)]
+    return [*found, *_in_section(wanted.operational, columns), *_visible_to(wanted.finds, columns)]
 
 
-def _section(operational: bool | None, columns: Any) -> list[sa.ColumnElement[bool]]:
+def _in_section(operational: bool | None, columns: Any) -> list[sa.ColumnElement[bool]]:
     """Ask for the operational memories, or for knowledge."""
     if operational is None:
         return []
@@ -115,7 +115,7 @@ def _section(operational: bool | None, columns: Any) -> list[sa.ColumnElement[bo
     return [chosen if operational else ~chosen]
 
 
-def _walls(project: str | None, columns: Any) -> list[sa.ColumnElement[bool]]:
+def _visible_to(project: str | None, columns: Any) -> list[sa.ColumnElement[bool]]:
     """Ask for those that a project finds, as `usecases.walls.finds` says."""
     if project is None:
         return []
@@ -129,12 +129,12 @@ def _in_review(columns: Any) -> sa.ColumnElement[bool]:
     return columns.id.in_(sa.union_all(*sides))  # type: ignore[no-any-return]
 
 
-def _fading(wanted: Filter, columns: Any) -> sa.ColumnElement[bool]:
+def _fading(wanted: MemoryFilter, columns: Any) -> sa.ColumnElement[bool]:
     """Ask for those that fall inactive in time, as `domain.decay.falls_inactive` says."""
     cents = sa.cast(sa.func.round(columns.confidence * _CENTS), NUMBER)
     spare = (cents - round(ACTIVE_THRESHOLD * _CENTS)) // round(WEEKLY_DECAY * _CENTS)
     weeks = columns.decayed_weeks + spare + 1
-    begun = Seconds(sa.type_coerce(columns.updated_at, sa.Text)) + int(GRACE.total_seconds())
+    begun = Seconds(sa.type_coerce(columns.updated_at, sa.Text)) + int(GRACE_PERIOD.total_seconds())
     until = 0 if wanted.by is None else int(wanted.by.timestamp())
     return sa.and_(
         columns.active == 1,
@@ -144,7 +144,7 @@ def _fading(wanted: Filter, columns: Any) -> sa.ColumnElement[bool]:
     )
 
 
-def _unused(wanted: Filter, columns: Any) -> sa.ColumnElement[bool]:
+def _unused(wanted: MemoryFilter, columns: Any) -> sa.ColumnElement[bool]:
     """Ask for those that no session was told."""
     told = sa.select(1).where(
         exposures.c.memory_id == columns.id, exposures.c.position.is_not(None)
@@ -152,7 +152,7 @@ def _unused(wanted: Filter, columns: Any) -> sa.ColumnElement[bool]:
     return ~told.exists()
 
 
-def _single(wanted: Filter, columns: Any) -> sa.ColumnElement[bool]:
+def _reported_once(wanted: MemoryFilter, columns: Any) -> sa.ColumnElement[bool]:
     """Ask for those that nobody but the one who said them first has said."""
     again = sa.select(1).where(
         history.c.memory_id == columns.id,
@@ -162,7 +162,7 @@ def _single(wanted: Filter, columns: Any) -> sa.ColumnElement[bool]:
     return ~again.exists()
 
 
-def _edited(wanted: Filter, columns: Any) -> sa.ColumnElement[bool]:
+def _edited(wanted: MemoryFilter, columns: Any) -> sa.ColumnElement[bool]:
     """Ask for those that a person changed."""
     by_hand = sa.select(1).where(
         history.c.memory_id == columns.id,
@@ -173,33 +173,33 @@ def _edited(wanted: Filter, columns: Any) -> sa.ColumnElement[bool]:
 
 
 _SIDES: Final = (reviews.c.old_id, reviews.c.new_id)
-_VIEWS: Final[dict[View, Callable[[Filter, Any], sa.ColumnElement[bool]]]] = {
+_VIEWS: Final[dict[View, Callable[[MemoryFilter, Any], sa.ColumnElement[bool]]]] = {
     View.FADING: _fading,
     View.UNUSED: _unused,
-    View.SINGLE: _single,
+    View.SINGLE: _reported_once,
     View.EDITED: _edited,
 }
 
 
 ENTITY: Final = "memory"
 
-_INSERT: Final = inserting(
+_INSERT: Final = prepare_insert(
     memories,
     *("service", "category", "observation", "confidence", "active", "created_at", "updated_at"),
     *("session_id", "tier", "kind", "trust", "title", "tags", "project", "scope"),
     *("topic_key", "content_hash", "source", "source_ref", "inactive_reason", "distilled"),
     returning=True,
 )
-_SPELLED: Final = Statement(
+_SPELLING: Final = Statement(
     sa.select(memories.c.service).where(memories.c.service == sa.bindparam("service")).limit(1)
 )
 _COUNT: Final = sa.select(sa.func.count()).select_from(memories)
-_TOLD: Final = Statement(
+_COUNT_ACTIVE: Final = Statement(
     _COUNT.where(memories.c.active == 1).where(memories.c.confidence >= ACTIVE_THRESHOLD),
     long=True,
 )
 # in the words of its index, and so that SQLite takes none that all the others are in too
-_UNTOLD: Final = Statement(
+_COUNT_KNOWLEDGE: Final = Statement(
     _COUNT.where(sa.text(KNOWLEDGE))
     .where(sa.func.coalesce(memories.c.active, 0) == 1)
     .where(memories.c.confidence + 0.0 >= ACTIVE_THRESHOLD),
@@ -208,7 +208,7 @@ _UNTOLD: Final = Statement(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Tellable:
+class PromptFilter:
     """Which memories sessions may be told, as they stand or (`at`) stood.
 
     `services` None means all; else those of these services (`inside`) or all the others.
@@ -231,11 +231,11 @@ async def get(db: Database, memory_id: int, *, at: datetime | None = None) -> Me
     for rows in parts(at, only=[memory_id]):
         row = await db.fetch_one(sa.select(rows).where(rows.c.id == memory_id))
         if row is not None:
-            return from_row(row) if at is None else _as_it_was(row)
+            return from_row(row) if at is None else _with_content_hash(row)
     return None
 
 
-async def existing(
+async def existing_ids(
     db: Database, ids: Sequence[int], *, at: datetime | None = None
 ) -> set[MemoryId]:
     """Return those of these memories that are there."""
@@ -246,12 +246,12 @@ async def existing(
     return found
 
 
-async def several(db: Database, ids: Sequence[MemoryId]) -> dict[MemoryId, Memory]:
+async def by_ids(db: Database, ids: Sequence[MemoryId]) -> dict[MemoryId, Memory]:
     """Return those of some memories that are there."""
-    return {memory.id: memory for memory in await some(db, ids)} if ids else {}
+    return {memory.id: memory for memory in await list_by_ids(db, ids)} if ids else {}
 
 
-async def some(db: Database, ids: Sequence[int]) -> list[Memory]:
+async def list_by_ids(db: Database, ids: Sequence[int]) -> list[Memory]:
     """Return those of some memories that are there, in the order of their ids."""
     query = sa.select(memories).where(memories.c.id.in_(ids)).order_by(memories.c.id)
     return [from_row(row) for row in await db.fetch_all(query) if is_readable(dict(row))]
@@ -259,12 +259,15 @@ async def some(db: Database, ids: Sequence[int]) -> list[Memory]:
 
 async def spelling(db: Database, service: str) -> str | None:
     """Return how a service is spelled in the memories we hold, whatever its case here."""
-    if await db.fetch_val(_SPELLED(service=service)) is not None:
+    if await db.fetch_val(_SPELLING(service=service)) is not None:
         return service
     query = sa.select(memories.c.service).distinct().order_by(memories.c.service)
     names = [row["service"] for row in await db.fetch_all(query)]
     names = [name for name in names if name and isinstance(name, str)]
-    return next((name for name in names if fold(name) == fold(service)), None)
+    return next(
+        (name for name in names if normalize_service_name(name) == normalize_service_name(service)),
+        None,
+    )
 
 
 async def insert(db: Database, candidate: Candidate, *, now: datetime) -> Memory:
@@ -295,22 +298,24 @@ async def insert(db: Database, candidate: Candidate, *, now: datetime) -> Memory
         distilled=candidate.distilled,
     )
     memory = from_row(await db.fetch_one(statement))
-    await indexing.written(db, memory)
-    await _tell(db, memory, Op.CREATED, now=now)
+    await indexing.index_changed_memory(db, memory)
+    await _publish(db, memory, ChangeOp.CREATED, now=now)
     return memory
 
 
 async def update(db: Database, memory: Memory, *, now: datetime) -> None:
     """Store a memory as it now is."""
-    statement = sa.update(memories).where(memories.c.id == memory.id).values(**_changeable(memory))
+    statement = (
+        sa.update(memories).where(memories.c.id == memory.id).values(**_update_values(memory))
+    )
     await db.execute(statement)
-    await indexing.written(db, memory)
-    await _tell(db, memory, Op.UPDATED, now=now)
+    await indexing.index_changed_memory(db, memory)
+    await _publish(db, memory, ChangeOp.UPDATED, now=now)
 
 
 async def page(
     db: Database,
-    wanted: Filter,
+    wanted: MemoryFilter,
     *,
     sort: Sort | Order,
     limit: int,
@@ -321,24 +326,24 @@ async def page(
     asked = partial(conditions, wanted)
     order = sort if isinstance(sort, Order) else Order(sort)
     found = await listing.page(db, at, asked, order, limit=limit, position=position)
-    return _memories(found, at)
+    return _read_rows(found, at)
 
 
-async def count(db: Database, wanted: Filter, *, at: datetime | None = None) -> int:
+async def count(db: Database, wanted: MemoryFilter, *, at: datetime | None = None) -> int:
     """Return how many memories there are."""
     return await _counted(db, partial(conditions, wanted), at)
 
 
-async def tellable(
-    db: Database, wanted: Tellable, *, limit: int, position: Sequence[Any] | None = None
+async def list_eligible(
+    db: Database, wanted: PromptFilter, *, limit: int, position: Sequence[Any] | None = None
 ) -> Page[Memory]:
     """Return active operational memories in the order sessions are told them."""
     asked, order = partial(eligible, wanted), Order(Sort.CONFIDENCE)
     found = await listing.page(db, wanted.at, asked, order, limit=limit, position=position)
-    return _memories(found, wanted.at)
+    return _read_rows(found, wanted.at)
 
 
-async def shortest(db: Database, *, at: datetime | None = None) -> int:
+async def shortest_length(db: Database, *, at: datetime | None = None) -> int:
     """Return how many characters the shortest active observation has."""
     found: list[int | None] = []
     for rows in parts(at):
@@ -347,15 +352,15 @@ async def shortest(db: Database, *, at: datetime | None = None) -> int:
     return min((each for each in found if each is not None), default=0)
 
 
-async def count_tellable(db: Database, wanted: Tellable) -> int:
+async def count_eligible(db: Database, wanted: PromptFilter) -> int:
     """Return how many memories sessions could be told.
 
     Of all as they are now: all but knowledge, for to ask the category of each row would
     take five times as long.
     """
-    if wanted != Tellable():
+    if wanted != PromptFilter():
         return await _counted(db, partial(eligible, wanted), wanted.at)
-    return int(await db.fetch_val(_TOLD())) - int(await db.fetch_val(_UNTOLD()))
+    return int(await db.fetch_val(_COUNT_ACTIVE())) - int(await db.fetch_val(_COUNT_KNOWLEDGE()))
 
 
 async def _counted(db: Database, asked: listing.Conditions, at: datetime | None) -> int:
@@ -365,7 +370,7 @@ async def _counted(db: Database, asked: listing.Conditions, at: datetime | None)
     return sum([int(await db.fetch_val(query)) for query in queries])
 
 
-def eligible(wanted: Tellable, columns: Any) -> list[sa.ColumnElement[bool]]:
+def eligible(wanted: PromptFilter, columns: Any) -> list[sa.ColumnElement[bool]]:
     """Return what is true of the memories that sessions may be told."""
     found: list[sa.ColumnElement[bool]] = [
         columns.active == 1,
@@ -382,10 +387,10 @@ def eligible(wanted: Tellable, columns: Any) -> list[sa.ColumnElement[bool]]:
     return found
 
 
-def _memories(found: Page[Any], at: datetime | None) -> Page[Memory]:
+def _read_rows(found: Page[Any], at: datetime | None) -> Page[Memory]:
     return Page(
         [
-            _placed(row) if at is None else _as_it_was(row)
+            _placed(row) if at is None else _with_content_hash(row)
             for row in found.items
             if at is None or is_readable(dict(row))
         ],
@@ -395,15 +400,15 @@ def _memories(found: Page[Any], at: datetime | None) -> Page[Memory]:
 
 def _placed(row: dict[str, Any]) -> Memory:
     """Return the memory of a row of a page, which holds readable ones only."""
-    return of_fields({name: value for name, value in row.items() if name != UPDATED})
+    return from_fields({name: value for name, value in row.items() if name != UPDATED})
 
 
-async def _tell(db: Database, memory: Memory, op: Op, *, now: datetime) -> None:
+async def _publish(db: Database, memory: Memory, op: ChangeOp, *, now: datetime) -> None:
     row = serialize.memory(memory)
     await changes.append(db, ENTITY, memory.id, op, now=now, version=memory.version, row=row)
 
 
-def _changeable(memory: Memory) -> dict[str, Any]:
+def _update_values(memory: Memory) -> dict[str, Any]:
     return {
         "service": memory.service,
         "category": memory.category,
@@ -434,17 +439,17 @@ def from_row(row: Any) -> Memory:
     """Return the memory that a row holds; raises Unreadable."""
     fields = dict(row)
     fields.pop(UPDATED, None)
-    column = fault(fields)
+    column = unreadable_column(fields)
     if column is not None:
         raise Unreadable(fields["id"], column, fields[column])
-    return of_fields(fields)
+    return from_fields(fields)
 
 
-def of_fields(fields: dict[str, Any]) -> Memory:
+def from_fields(fields: dict[str, Any]) -> Memory:
     """Return the memory of a row's columns, which have been found to be readable."""
     fields["id"] = MemoryId(fields["id"])
     fields["category"] = Category(fields["category"])
-    fields["kind"] = Kind(fields["kind"])
+    fields["kind"] = MemoryKind(fields["kind"])
     fields["trust"] = Trust(fields["trust"])
     fields["source"] = Source(fields["source"])
     fields["tags"] = tuple(fields["tags"])
@@ -453,6 +458,6 @@ def of_fields(fields: dict[str, Any]) -> Memory:
     return Memory(**fields)
 
 
-def _as_it_was(row: Any) -> Memory:
+def _with_content_hash(row: Any) -> Memory:
     was = from_row(row)
     return replace(was, content_hash=content_hash(was.observation))

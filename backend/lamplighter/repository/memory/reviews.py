@@ -7,10 +7,10 @@ from typing import Any, Final
 
 import sqlalchemy as sa
 
-from lamplighter.domain.change import Op
+from lamplighter.domain.change import ChangeOp
 from lamplighter.domain.memory.memory import GENERAL, Category, InactiveReason, Memory, MemoryId
 from lamplighter.domain.memory.review import DELETION, Resolution, Review, ReviewKind, ReviewState
-from lamplighter.domain.text import same_words
+from lamplighter.domain.text import comparison_key
 from lamplighter.formats import serialize
 from lamplighter.repository.feed import changes
 from lamplighter.repository.memory import memories
@@ -29,7 +29,7 @@ _REOPENED: Final[dict[str, Any]] = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Filter:
+class ReviewFilter:
     """Which reviews are asked for; None asks for all. `service` "general" means NULL."""
 
     state: ReviewState | None = None
@@ -70,7 +70,7 @@ async def insert(
         .returning(reviews)
     )
     (review,) = await _fetch(db, statement)
-    await _tell(db, [review], Op.CREATED, now=now)
+    await _publish(db, [review], ChangeOp.CREATED, now=now)
     return review
 
 
@@ -107,7 +107,7 @@ async def between(db: Database, one: MemoryId, others: Sequence[MemoryId]) -> li
     return await _fetch(db, query)
 
 
-async def settled_among(db: Database, ids: Sequence[MemoryId]) -> set[frozenset[MemoryId]]:
+async def compatible_among(db: Database, ids: Sequence[MemoryId]) -> set[frozenset[MemoryId]]:
     """Return the pairs of these memories of which a person said that both stand.
 
     Of a memory that says something else since then nothing was said.
@@ -121,12 +121,14 @@ async def settled_among(db: Database, ids: Sequence[MemoryId]) -> set[frozenset[
     found: set[frozenset[MemoryId]] = set()
     for row in await db.fetch_all(query):
         pair = [MemoryId(row["old_id"]), MemoryId(row["new_id"])]
-        if await _says(db, pair) == await _says(db, pair, at=row["resolved_at"]):
+        if await _normalized_texts(db, pair) == await _normalized_texts(
+            db, pair, at=row["resolved_at"]
+        ):
             found.add(frozenset(pair))
     return found
 
 
-async def refused(db: Database, ids: Sequence[MemoryId]) -> set[MemoryId]:
+async def rejected_among(db: Database, ids: Sequence[MemoryId]) -> set[MemoryId]:
     """Return which of these memories a person put aside for another one, while that is believed."""
     aside, kept = memories_table.alias("aside"), memories_table.alias("kept")
     decided = [
@@ -149,7 +151,7 @@ async def refused(db: Database, ids: Sequence[MemoryId]) -> set[MemoryId]:
 
 
 async def page(
-    db: Database, wanted: Filter, *, limit: int, position: Sequence[Any] | None = None
+    db: Database, wanted: ReviewFilter, *, limit: int, position: Sequence[Any] | None = None
 ) -> Page[Review]:
     """Return one page of reviews: those that wait the longest first, else the newest first."""
     key = Key(reviews.c.id, descending=wanted.state is not ReviewState.OPEN)
@@ -161,20 +163,20 @@ async def page(
     return Page(found[:limit], behind)
 
 
-async def count(db: Database, wanted: Filter) -> int:
+async def count(db: Database, wanted: ReviewFilter) -> int:
     """Return how many reviews there are."""
     query = sa.select(sa.func.count()).select_from(reviews).where(*_conditions(wanted))
     return int(await db.fetch_val(query))
 
 
-async def newest(db: Database, wanted: Filter) -> datetime | None:
+async def newest(db: Database, wanted: ReviewFilter) -> datetime | None:
     """Return when the newest of some reviews was opened."""
     query = sa.select(reviews.c.created_at).where(*_conditions(wanted))
     row = await db.fetch_one(query.order_by(reviews.c.id.desc()).limit(1))
     return None if row is None else row["created_at"]
 
 
-async def settle(
+async def resolve(
     db: Database, review: Review, resolution: Resolution, *, by: str, now: datetime
 ) -> Review:
     """Record what was decided on a review."""
@@ -184,17 +186,19 @@ async def settle(
         "resolved_by": by,
         "resolved_at": now,
     }
-    (found,) = await _changed(db, reviews.c.id == review.id, values, now=now)
+    (found,) = await _update(db, reviews.c.id == review.id, values, now=now)
     return found
 
 
 async def reopen(db: Database, review: Review, *, now: datetime) -> Review:
     """Let a review wait for a person again."""
-    (found,) = await _changed(db, reviews.c.id == review.id, _REOPENED, now=now)
+    (found,) = await _update(db, reviews.c.id == review.id, _REOPENED, now=now)
     return found
 
 
-async def close(db: Database, ids: Sequence[MemoryId] | Sequence[int], *, now: datetime) -> None:
+async def close_deleted(
+    db: Database, ids: Sequence[MemoryId] | Sequence[int], *, now: datetime
+) -> None:
     """End the open reviews of memories that were deleted; call it when the rows are gone."""
     gone = {
         "state": ReviewState.RESOLVED,
@@ -202,28 +206,28 @@ async def close(db: Database, ids: Sequence[MemoryId] | Sequence[int], *, now: d
         "resolved_by": DELETION,
         "resolved_at": now,
     }
-    for each in await _fetch(db, sa.select(reviews).where(_of(ids)).order_by(reviews.c.id)):
-        await changes.forget_row(db, ENTITY, each.id)  # it holds the memories' words
+    for each in await _fetch(db, sa.select(reviews).where(_involving(ids)).order_by(reviews.c.id)):
+        await changes.blank_row(db, ENTITY, each.id)  # it holds the memories' words
         if each.state is ReviewState.OPEN:
-            await _changed(db, reviews.c.id == each.id, gone, now=now)
+            await _update(db, reviews.c.id == each.id, gone, now=now)
         else:
-            await _tell(db, [each], Op.UPDATED, now=now)
+            await _publish(db, [each], ChangeOp.UPDATED, now=now)
 
 
-async def reopen_of(db: Database, ids: Sequence[int], *, now: datetime) -> None:
+async def reopen_restored(db: Database, ids: Sequence[int], *, now: datetime) -> None:
     """Open the reviews again that ended with a deletion, where both memories are back."""
-    query = sa.select(reviews).where(_of(ids)).order_by(reviews.c.id)
+    query = sa.select(reviews).where(_involving(ids)).order_by(reviews.c.id)
     for each in await _fetch(db, query):
-        both = await memories.existing(db, [each.old_id, each.new_id])
+        both = await memories.existing_ids(db, [each.old_id, each.new_id])
         ended = each.resolution is Resolution.GONE and len(both) == len({each.old_id, each.new_id})
         waits = ended and await open_for(db, each.old_id, each.new_id) is None
         if waits:
             await reopen(db, each, now=now)
         else:
-            await _tell(db, [each], Op.UPDATED, now=now)
+            await _publish(db, [each], ChangeOp.UPDATED, now=now)
 
 
-async def forget(db: Database, ids: Sequence[int], *, now: datetime) -> None:
+async def blank_texts(db: Database, ids: Sequence[int], *, now: datetime) -> None:
     """Blank what reviews say of memories that were deleted permanently.
 
     That there was a case, and what was decided, stays.
@@ -232,35 +236,35 @@ async def forget(db: Database, ids: Sequence[int], *, now: datetime) -> None:
         "reason": "",
         "said": sa.case((reviews.c.new_id.in_(ids), ""), else_=reviews.c.said),
     }
-    for each in await _fetch(db, sa.select(reviews).where(_of(ids)).order_by(reviews.c.id)):
-        await changes.forget_row(db, ENTITY, each.id)
-        await _changed(db, reviews.c.id == each.id, values, now=now)
+    for each in await _fetch(db, sa.select(reviews).where(_involving(ids)).order_by(reviews.c.id)):
+        await changes.blank_row(db, ENTITY, each.id)
+        await _update(db, reviews.c.id == each.id, values, now=now)
 
 
-def _of(ids: Sequence[int]) -> sa.ColumnElement[bool]:
+def _involving(ids: Sequence[int]) -> sa.ColumnElement[bool]:
     return reviews.c.old_id.in_(ids) | reviews.c.new_id.in_(ids)
 
 
 async def as_json(db: Database, found: Sequence[Review]) -> list[dict[str, Any]]:
     """Return reviews as JSON, each with both memories as they are now."""
-    beside = await memories.several(db, _sides(found))
+    beside = await memories.by_ids(db, _sides(found))
     return [
         serialize.review(each, beside.get(each.old_id), beside.get(each.new_id)) for each in found
     ]
 
 
-async def _says(
+async def _normalized_texts(
     db: Database, ids: Sequence[MemoryId], *, at: datetime | None = None
 ) -> list[str | None]:
     held = [await memories.get(db, number, at=at) for number in ids]
-    return [None if each is None else same_words(each.observation) for each in held]
+    return [None if each is None else comparison_key(each.observation) for each in held]
 
 
 def _sides(found: Iterable[Review]) -> list[MemoryId]:
     return list(dict.fromkeys(number for each in found for number in (each.old_id, each.new_id)))
 
 
-def _conditions(wanted: Filter) -> list[sa.ColumnElement[bool]]:
+def _conditions(wanted: ReviewFilter) -> list[sa.ColumnElement[bool]]:
     found: list[sa.ColumnElement[bool]] = []
     if wanted.state is not None:
         found.append(reviews.c.state == wanted.state)
@@ -274,7 +278,7 @@ def _conditions(wanted: Filter) -> list[sa.ColumnElement[bool]]:
     return found
 
 
-async def _changed(
+async def _update(
     db: Database, which: sa.ColumnElement[bool], values: dict[str, Any], *, now: datetime
 ) -> list[Review]:
     statement = (
@@ -284,11 +288,11 @@ async def _changed(
         .returning(reviews)
     )
     found = await _fetch(db, statement)
-    await _tell(db, found, Op.UPDATED, now=now)
+    await _publish(db, found, ChangeOp.UPDATED, now=now)
     return found
 
 
-async def _tell(db: Database, found: Sequence[Review], op: Op, *, now: datetime) -> None:
+async def _publish(db: Database, found: Sequence[Review], op: ChangeOp, *, now: datetime) -> None:
     for each, row in zip(found, await as_json(db, found), strict=True):
         await changes.append(db, ENTITY, each.id, op, now=now, version=each.version, row=row)
 

@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from lamplighter.domain.memory.memory import MemoryId
 from lamplighter.domain.memory.review import Review
 from lamplighter.repository.memory import reviews
-from lamplighter.repository.memory.history import SAYING
+from lamplighter.repository.memory.history import REPORT_CAUSES
 from lamplighter.repository.memory.links import CONTRADICTS
 from lamplighter.repository.store.database import Database
 from lamplighter.repository.store.tables import exposures, history, links, sessions
@@ -18,7 +18,7 @@ from lamplighter.repository.store.tables import reviews as reviews_table
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Saying:
+class MemoryReport:
     """A time that somebody said what a memory says; `before` None is where it began."""
 
     session_id: int | None
@@ -30,7 +30,7 @@ class Saying:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Telling:
+class MemoryInclusion:
     """A session that was told a memory, and at which place among all that it was told."""
 
     session_id: int
@@ -40,7 +40,7 @@ class Telling:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Counts:
+class SourceCounts:
     """How often a memory was said, by how many sessions, and how many were told it."""
 
     said: int
@@ -48,12 +48,14 @@ class Counts:
     told: int
 
 
-async def counts(db: Database, memory_id: MemoryId) -> Counts:
+async def counts(db: Database, memory_id: MemoryId) -> SourceCounts:
     """Return how often a memory was said and told."""
-    of_it = (history.c.memory_id == memory_id, history.c.cause.in_(SAYING))
+    of_it = (history.c.memory_id == memory_id, history.c.cause.in_(REPORT_CAUSES))
     said = sa.select(sa.func.count()).select_from(history).where(*of_it)
     by = sa.select(sa.func.count(history.c.session_id.distinct())).where(*of_it)
-    told = sa.select(sa.func.count()).select_from(exposures).where(*_told(memory_id))
+    told = (
+        sa.select(sa.func.count()).select_from(exposures).where(*_inclusion_conditions(memory_id))
+    )
     query = sa.select(
         said.scalar_subquery().label("said"),
         by.scalar_subquery().label("sessions"),
@@ -61,10 +63,10 @@ async def counts(db: Database, memory_id: MemoryId) -> Counts:
     )
     row = await db.fetch_one(query)
     assert row is not None
-    return Counts(**{name: int(row[name]) for name in row})
+    return SourceCounts(**{name: int(row[name]) for name in row})
 
 
-async def said(db: Database, memory_id: MemoryId, *, limit: int) -> list[Saying]:
+async def reports(db: Database, memory_id: MemoryId, *, limit: int) -> list[MemoryReport]:
     """Return by whom a memory was said, newest first."""
     query = (
         sa.select(
@@ -74,14 +76,14 @@ async def said(db: Database, memory_id: MemoryId, *, limit: int) -> list[Saying]
         )
         .select_from(history.outerjoin(sessions, sessions.c.id == history.c.session_id))
         .where(history.c.memory_id == memory_id)
-        .where(history.c.cause.in_(SAYING))
+        .where(history.c.cause.in_(REPORT_CAUSES))
         .order_by(history.c.id.desc())
         .limit(limit)
     )
-    return [_saying(row) for row in await db.fetch_all(query)]
+    return [_report(row) for row in await db.fetch_all(query)]
 
 
-async def told(db: Database, memory_id: MemoryId, *, limit: int) -> list[Telling]:
+async def inclusions(db: Database, memory_id: MemoryId, *, limit: int) -> list[MemoryInclusion]:
     """Return which sessions were told a memory, newest first."""
     query = (
         sa.select(
@@ -89,14 +91,16 @@ async def told(db: Database, memory_id: MemoryId, *, limit: int) -> list[Telling
             *(sessions.c.tier, sessions.c.started_at.label("at")),
         )
         .select_from(exposures.join(sessions, sessions.c.id == exposures.c.session_id))
-        .where(*_told(memory_id))
+        .where(*_inclusion_conditions(memory_id))
         .order_by(exposures.c.id.desc())
         .limit(limit)
     )
-    return [Telling(**{name: row[name] for name in row}) for row in await db.fetch_all(query)]
+    return [
+        MemoryInclusion(**{name: row[name] for name in row}) for row in await db.fetch_all(query)
+    ]
 
 
-async def against(db: Database, memory_id: MemoryId, *, limit: int) -> list[MemoryId]:
+async def contradicting(db: Database, memory_id: MemoryId, *, limit: int) -> list[MemoryId]:
     """Return which memories contradict a memory or are contradicted by it, newest first."""
     ways = [
         sa.select(table.c[its].label("other"), table.c.created_at.label("at")).where(
@@ -119,7 +123,7 @@ async def against(db: Database, memory_id: MemoryId, *, limit: int) -> list[Memo
     return [MemoryId(row["other"]) for row in await db.fetch_all(query)]
 
 
-async def cases(
+async def last_reviews(
     db: Database, memory_id: MemoryId, others: Sequence[MemoryId]
 ) -> dict[MemoryId, Review]:
     """Return the last review of a memory and each of some others."""
@@ -130,13 +134,13 @@ async def cases(
     return found
 
 
-def _told(memory_id: MemoryId) -> tuple[sa.ColumnElement[bool], ...]:
+def _inclusion_conditions(memory_id: MemoryId) -> tuple[sa.ColumnElement[bool], ...]:
     return (exposures.c.memory_id == memory_id, exposures.c.position.is_not(None))
 
 
-def _saying(row: Any) -> Saying:
+def _report(row: Any) -> MemoryReport:
     before, after = (row[side] and row[side]["confidence"] for side in ("before", "after"))
-    return Saying(
+    return MemoryReport(
         session_id=row["session_id"],
         tier=row["tier"],
         at=row["at"],

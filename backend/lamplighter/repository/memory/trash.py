@@ -12,17 +12,23 @@ from typing import Any, Final
 
 import sqlalchemy as sa
 
-from lamplighter.domain.change import Op
+from lamplighter.domain.change import ChangeOp
 from lamplighter.domain.memory.memory import Memory, MemoryId
 from lamplighter.formats import serialize
 from lamplighter.repository.feed import changes, indexing
 from lamplighter.repository.memory import reviews
-from lamplighter.repository.memory.bulk import CHOSEN, IDS, NOW, given, numbers, tell
-from lamplighter.repository.memory.history import DELETED, PURGED, RESTORED, Why, forget_quotes
-from lamplighter.repository.memory.memories import ENTITY, from_row, some
+from lamplighter.repository.memory.bulk import CHOSEN, IDS, NOW, bind, ids_as_json, publish
+from lamplighter.repository.memory.history import (
+    DELETED,
+    PURGED,
+    RESTORED,
+    ChangeOrigin,
+    blank_quotes,
+)
+from lamplighter.repository.memory.memories import ENTITY, from_row, list_by_ids
 from lamplighter.repository.sessions import marker_results
 from lamplighter.repository.store.database import Database
-from lamplighter.repository.store.dialect import NUMBER, OneOf
+from lamplighter.repository.store.dialect import NUMBER, InIdList
 from lamplighter.repository.store.paging import Page, newest_first
 from lamplighter.repository.store.statements import Statement
 from lamplighter.repository.store.tables import (
@@ -43,13 +49,13 @@ _COLUMNS: Final = tuple(each.name for each in memories.columns)
 _IMPORTED: Final = tuple(each.name for each in imports.columns)
 _ADDED: Final = ("deleted_at", "deleted_by", "act_id")
 _EARLIER: Final = history.alias()
-_IN_TRASH: Final = OneOf(trash.c.id, IDS)
-_ACTOR: Final = given("actor", sa.Text)
-_ACT: Final = given("act", NUMBER)
+_IN_TRASH: Final = InIdList(trash.c.id, IDS)
+_ACTOR: Final = bind("actor", sa.Text)
+_ACT: Final = bind("act", NUMBER)
 
 
 @dataclass(frozen=True, slots=True)
-class Discarded:
+class TrashedMemory:
     """A memory in the trash; `memory` is None where a person left a row that cannot be read."""
 
     id: MemoryId
@@ -60,7 +66,7 @@ class Discarded:
 
 
 async def move(
-    db: Database, ids: Sequence[int], why: Why, *, now: datetime, alone: bool = False
+    db: Database, ids: Sequence[int], why: ChangeOrigin, *, now: datetime, alone: bool = False
 ) -> list[int]:
     """Move memories into the trash and return which; call it within `writing`.
 
@@ -69,39 +75,39 @@ async def move(
     values = _values(ids, why, now=now)
     there = {row["id"]: row["version"] for row in await db.fetch_all(_THERE(**values))}
     for statement in _MOVE:
-        await db.execute(statement(**{**values, "ids": numbers(list(there))}))
+        await db.execute(statement(**{**values, "ids": ids_as_json(list(there))}))
     moved = list(there)
     if alone:
         for number, version in there.items():
-            await changes.append(db, ENTITY, number, Op.DELETED, now=now, version=version + 1)
+            await changes.append(db, ENTITY, number, ChangeOp.DELETED, now=now, version=version + 1)
     else:
-        await tell(db, moved, Op.DELETED, now=now)
-    await reviews.close(db, moved, now=now)
+        await publish(db, moved, ChangeOp.DELETED, now=now)
+    await reviews.close_deleted(db, moved, now=now)
     return moved
 
 
 async def restore(
-    db: Database, ids: Sequence[int], why: Why, *, now: datetime, alone: bool = False
+    db: Database, ids: Sequence[int], why: ChangeOrigin, *, now: datetime, alone: bool = False
 ) -> list[int]:
     """Put memories back as they were and return which; call it within `writing`."""
     values = _values(ids, why, now=now)
-    there = [row["id"] for row in await db.fetch_all(_DISCARDED(**values))]
+    there = [row["id"] for row in await db.fetch_all(_TRASHED_IDS(**values))]
     for statement in _RESTORE:
-        await db.execute(statement(**{**values, "ids": numbers(there)}))
+        await db.execute(statement(**{**values, "ids": ids_as_json(there)}))
     if alone:
-        for memory in await some(db, there):
-            await indexing.written(db, memory)
+        for memory in await list_by_ids(db, there):
+            await indexing.index_changed_memory(db, memory)
             row = serialize.memory(memory)
             await changes.append(
-                db, ENTITY, memory.id, Op.CREATED, now=now, version=memory.version, row=row
+                db, ENTITY, memory.id, ChangeOp.CREATED, now=now, version=memory.version, row=row
             )
     else:
-        await tell(db, there, Op.CREATED, now=now)
-    await reviews.reopen_of(db, there, now=now)
+        await publish(db, there, ChangeOp.CREATED, now=now)
+    await reviews.reopen_restored(db, there, now=now)
     return there
 
 
-async def as_before(db: Database, memory_id: int, entry: int) -> None:
+async def restore_deletion(db: Database, memory_id: int, entry: int) -> None:
     """Let a memory in the trash be deleted when and by whom it was before a change of it.
 
     A deletion that only undid a restore is not the one that counts.
@@ -122,52 +128,52 @@ async def as_before(db: Database, memory_id: int, entry: int) -> None:
     await db.execute(sa.update(trash).where(trash.c.id == memory_id).values(**values))
 
 
-async def purge(db: Database, ids: Sequence[int], why: Why, *, now: datetime) -> list[int]:
+async def purge(db: Database, ids: Sequence[int], why: ChangeOrigin, *, now: datetime) -> list[int]:
     """Remove memories from the trash, with their words everywhere but in prompts that were sent.
 
     Who deleted them, when, and their numbers stay in the history.
     """
     values = _values(ids, why, now=now)
-    there = [row["id"] for row in await db.fetch_all(_DISCARDED(**values))]
+    there = [row["id"] for row in await db.fetch_all(_TRASHED_IDS(**values))]
     for statement in _PURGE:
-        await db.execute(statement(**{**values, "ids": numbers(there)}))
-    await forget_quotes(db, [MemoryId(each) for each in there])
-    await marker_results.forget(db, there)
-    await reviews.forget(db, there, now=now)
+        await db.execute(statement(**{**values, "ids": ids_as_json(there)}))
+    await blank_quotes(db, [MemoryId(each) for each in there])
+    await marker_results.blank_texts(db, there)
+    await reviews.blank_texts(db, there, now=now)
     if there:
-        row = {"ids": there, "op": Op.DELETED}
-        await changes.append(db, TRASH, 0, Op.BATCH, now=now, row=row)
+        row = {"ids": there, "op": ChangeOp.DELETED}
+        await changes.append(db, TRASH, 0, ChangeOp.BATCH, now=now, row=row)
     return there
 
 
-async def get(db: Database, memory_id: int) -> Discarded | None:
+async def get(db: Database, memory_id: int) -> TrashedMemory | None:
     """Return one memory of the trash."""
     row = await db.fetch_one(sa.select(trash).where(trash.c.id == memory_id))
-    return None if row is None else _discarded(row)
+    return None if row is None else _trashed_memory(row)
 
 
-async def several(db: Database, ids: Sequence[int]) -> list[Discarded]:
+async def by_ids(db: Database, ids: Sequence[int]) -> list[TrashedMemory]:
     """Return those of some memories that are in the trash."""
-    rows = await db.fetch_all(_SEVERAL(ids=numbers(ids)))
-    return [_discarded(row) for row in rows]
+    rows = await db.fetch_all(_BY_IDS(ids=ids_as_json(ids)))
+    return [_trashed_memory(row) for row in rows]
 
 
 async def page(
     db: Database, *, q: str = "", limit: int, position: Sequence[Any] | None = None
-) -> Page[Discarded]:
+) -> Page[TrashedMemory]:
     """Return one page of the trash, the highest number first."""
-    query = sa.select(trash).where(*_says(q))
+    query = sa.select(trash).where(*_matching(q))
     found = await newest_first(db, query, trash.c.id, limit=limit, position=position)
-    return Page([_discarded(row) for row in found.items], found.position)
+    return Page([_trashed_memory(row) for row in found.items], found.position)
 
 
 async def count(db: Database, *, q: str = "") -> int:
     """Return how many memories are in the trash."""
-    query = sa.select(sa.func.count()).select_from(trash).where(*_says(q))
+    query = sa.select(sa.func.count()).select_from(trash).where(*_matching(q))
     return int(await db.fetch_val(query))
 
 
-async def belongings(db: Database, ids: Sequence[int]) -> dict[int, dict[str, int]]:
+async def count_related(db: Database, ids: Sequence[int]) -> dict[int, dict[str, int]]:
     """Return for each memory how many entries of its history and links belong to it."""
     found = {number: {"changes": 0, "links": 0} for number in ids}
     owners = (
@@ -196,13 +202,13 @@ async def expired(db: Database, *, before: datetime) -> list[int]:
     return [row["id"] for row in rows]
 
 
-def _says(q: str) -> list[Any]:
+def _matching(q: str) -> list[Any]:
     return [trash.c.observation.icontains(q, autoescape=True)] if q else []
 
 
-def _values(ids: Sequence[int], why: Why, *, now: datetime) -> dict[str, Any]:
+def _values(ids: Sequence[int], why: ChangeOrigin, *, now: datetime) -> dict[str, Any]:
     return {
-        "ids": numbers(ids),
+        "ids": ids_as_json(ids),
         "now": now,
         "actor": why.actor,
         "act": why.act_id,
@@ -211,17 +217,17 @@ def _values(ids: Sequence[int], why: Why, *, now: datetime) -> dict[str, Any]:
     }
 
 
-def _discarded(row: Any) -> Discarded:
+def _trashed_memory(row: Any) -> TrashedMemory:
     fields = dict(row)
     at, by, act = (fields.pop(name) for name in _ADDED)
     memory = from_row(fields) if is_readable(fields) else None
-    return Discarded(MemoryId(row["id"]), memory, at, by, act)
+    return TrashedMemory(MemoryId(row["id"]), memory, at, by, act)
 
 
 def _recording(table: sa.Table, version: Any, cause: str, where: Any) -> sa.Insert:
     """Record what became of rows; their words stay in the trash, not here."""
     names = ("memory_id", "version", "at", "actor", "session_id", "cause", "reason", "act_id")
-    session, reason = given("session", NUMBER), given("reason", sa.Text)
+    session, reason = bind("session", NUMBER), bind("reason", sa.Text)
     said = sa.literal(cause, sa.Text)
     query = sa.select(table.c.id, version, NOW, _ACTOR, session, said, reason, _ACT).where(where)
     return sa.insert(history).from_select(names, query)
@@ -232,35 +238,35 @@ def _moving(source: sa.Table, target: sa.Table, names: Sequence[str], *where: An
     return sa.insert(target).from_select(names, query)
 
 
-def _discarding() -> sa.Insert:
+def _move_statements() -> sa.Insert:
     held = (memories.c[name] for name in _COLUMNS)
     query = sa.select(*held, NOW, _ACTOR, _ACT).where(CHOSEN)
     return sa.insert(trash).from_select((*_COLUMNS, *_ADDED), query)
 
 
-_OF_IMPORTS: Final = OneOf(imports.c.memory_id, IDS)
-_OF_TRASHED: Final = OneOf(trash_imports.c.memory_id, IDS)
-_CAME_AGAIN: Final = sa.exists().where(imports.c.ref == trash_imports.c.ref)
+_OF_IMPORTS: Final = InIdList(imports.c.memory_id, IDS)
+_OF_TRASHED: Final = InIdList(trash_imports.c.memory_id, IDS)
+_REIMPORTED: Final = sa.exists().where(imports.c.ref == trash_imports.c.ref)
 _FEED: Final = (
     feed.c.entity == ENTITY,
-    OneOf(feed.c.entity_id, IDS),
+    InIdList(feed.c.entity_id, IDS),
     feed.c.row.is_not(None),
 )
 
 _THERE: Final = Statement(
     sa.select(memories.c.id, memories.c.version).where(CHOSEN).order_by(memories.c.id), long=True
 )
-_DISCARDED: Final = Statement(
+_TRASHED_IDS: Final = Statement(
     sa.select(trash.c.id).where(_IN_TRASH).order_by(trash.c.id), long=True
 )
-_SEVERAL: Final = Statement(sa.select(trash).where(_IN_TRASH).order_by(trash.c.id))
+_BY_IDS: Final = Statement(sa.select(trash).where(_IN_TRASH).order_by(trash.c.id))
 _MOVE: Final = tuple(
     Statement(statement, long=True)
     for statement in (
         _recording(memories, memories.c.version + 1, DELETED, CHOSEN),
-        _discarding(),
+        _move_statements(),
         _moving(imports, trash_imports, _IMPORTED, _OF_IMPORTS),
-        sa.delete(analyses).where(OneOf(analyses.c.memory_id, IDS)),
+        sa.delete(analyses).where(InIdList(analyses.c.memory_id, IDS)),
         sa.update(feed).where(*_FEED).values(row=sa.null()),
         sa.delete(memories).where(CHOSEN),
     )
@@ -269,7 +275,7 @@ _RESTORE: Final = tuple(
     Statement(statement, long=True)
     for statement in (
         _moving(trash, memories, _COLUMNS, _IN_TRASH),
-        _moving(trash_imports, imports, _IMPORTED, _OF_TRASHED, ~_CAME_AGAIN),
+        _moving(trash_imports, imports, _IMPORTED, _OF_TRASHED, ~_REIMPORTED),
         sa.delete(trash_imports).where(_OF_TRASHED),
         sa.delete(trash).where(_IN_TRASH),
         _recording(memories, memories.c.version, RESTORED, CHOSEN),
@@ -279,7 +285,7 @@ _PURGE: Final = tuple(
     Statement(statement, long=True)
     for statement in (
         sa.update(history)
-        .where(OneOf(history.c.memory_id, IDS))
+        .where(InIdList(history.c.memory_id, IDS))
         .values(before=sa.null(), after=sa.null(), reason=""),
         _recording(trash, trash.c.version + 1, PURGED, _IN_TRASH),
         sa.delete(trash_imports).where(_OF_TRASHED),

@@ -8,27 +8,27 @@ from typing import Any, Final
 import msgspec
 import sqlalchemy as sa
 
-from lamplighter.domain.change import Op
+from lamplighter.domain.change import ChangeOp
 from lamplighter.domain.memory.memory import OPERATIONAL, Candidate, Category, Memory, MemoryId
-from lamplighter.domain.relate import Analysis, Lexicon, analyse
-from lamplighter.domain.relate.nearest import Nearest, terms
+from lamplighter.domain.relate import Analysis, Lexicon, analyze
+from lamplighter.domain.relate.nearest import TermIndex, lookup_terms
 from lamplighter.domain.text import content_hash
-from lamplighter.repository.feed.changes import last
+from lamplighter.repository.feed.changes import last_seq
 from lamplighter.repository.memory import memories as memories_
 from lamplighter.repository.store.database import Database
-from lamplighter.repository.store.dialect import OneOf
-from lamplighter.repository.store.statements import Statement, inserting
+from lamplighter.repository.store.dialect import InIdList
+from lamplighter.repository.store.statements import Statement, prepare_insert
 from lamplighter.repository.store.tables import analyses, changes, memories
 from lamplighter.repository.store.unreadable import is_readable
 
 MEMORY: Final = "memory"
-STALE_AT_ONCE: Final = 500
-REREAD: Final = 500
+STALE_BATCH_SIZE: Final = 500
+MAX_FOLLOWED: Final = 500
 LIKELY_TERMS: Final = 30
 _decode: Final = msgspec.json.Decoder(Analysis).decode
 _encode: Final = msgspec.json.Encoder().encode
 
-Group = tuple[str | None, Category]
+GroupKey = tuple[str | None, Category]
 
 
 def _stale(lexicon: str | sa.BindParameter[str]) -> sa.ColumnElement[bool]:
@@ -40,7 +40,7 @@ def _stale(lexicon: str | sa.BindParameter[str]) -> sa.ColumnElement[bool]:
     )
 
 
-_HELD: Final = (
+_ACTIVE: Final = (
     sa.select(
         memories.c.id,
         memories.c.service,
@@ -54,12 +54,12 @@ _HELD: Final = (
     .where(memories.c.active == 1)
 )
 _GROUP: Final = Statement(
-    _HELD.where(memories.c.category == sa.bindparam("category"))
+    _ACTIVE.where(memories.c.category == sa.bindparam("category"))
     .where(memories.c.service.is_not_distinct_from(sa.bindparam("service")))
     .where(memories.c.id > sa.bindparam("newest"))
     .order_by(memories.c.id)
 )
-_HEARD: Final = (
+_RECENT_CHANGES: Final = (
     sa.select(changes.c.seq, changes.c.entity, changes.c.entity_id, changes.c.op)
     .where(changes.c.seq > sa.bindparam("seq"))
     .order_by(changes.c.seq)
@@ -73,9 +73,9 @@ _CHANGED: Final = Statement(
         sa.literal("").label("entity"),
         sa.func.coalesce(sa.func.max(memories.c.id), 0).label("entity_id"),
         sa.literal("").label("op"),
-    ).union_all(sa.select(*_HEARD.c))
+    ).union_all(sa.select(*_RECENT_CHANGES.c))
 )
-_BESIDE: Final = Statement(
+_RELATED: Final = Statement(
     sa.select(
         memories,
         analyses.c.lexicon.label("by"),
@@ -86,7 +86,7 @@ _BESIDE: Final = Statement(
     .where(
         # each by its index: of which group a row is, is asked afterwards
         sa.or_(
-            OneOf(memories.c.id, sa.bindparam("ids", type_=sa.Text)),
+            InIdList(memories.c.id, sa.bindparam("ids", type_=sa.Text)),
             memories.c.content_hash == sa.bindparam("hash"),
             # a row written by hand has no hash yet
             sa.and_(memories.c.content_hash == "", memories.c.observation == sa.bindparam("said")),
@@ -94,9 +94,9 @@ _BESIDE: Final = Statement(
     )
     .order_by(memories.c.id)
 )
-_PUT: Final = inserting(analyses, "memory_id", "lexicon", "observation", "terms", "analysis")
-_UNREAD: Final = Statement(
-    _HELD.where(sa.or_(*(memories.c.category == each for each in OPERATIONAL)))
+_PUT: Final = prepare_insert(analyses, "memory_id", "lexicon", "observation", "terms", "analysis")
+_UNANALYZED: Final = Statement(
+    _ACTIVE.where(sa.or_(*(memories.c.category == each for each in OPERATIONAL)))
     .where(_stale(sa.bindparam("lexicon")))
     .where(memories.c.id > sa.bindparam("newest"))
     .order_by(memories.c.id)
@@ -105,14 +105,14 @@ _UNREAD: Final = Statement(
 
 
 @dataclass(slots=True)
-class Known:
+class GroupIndex:
     """What this process knows of a group: its index, and up to where it has followed changes.
 
     `unread` are those that the lexicon has not read yet; each call reads some of them.
     """
 
     lexicon: str
-    index: Nearest = field(default_factory=Nearest)
+    index: TermIndex = field(default_factory=TermIndex)
     unread: set[int] = field(default_factory=set)
     newest: int = 0
     seq: int = 0
@@ -128,10 +128,10 @@ async def put(db: Database, memory: Memory, analysis: Analysis) -> None:
     await db.execute(_PUT(**_row(memory.id, memory.observation, analysis)))
     known = db.groups.get((memory.service, memory.category))
     if known is not None and known.lexicon == analysis.lexicon:
-        known.add(memory.id, terms(analysis))
+        known.add(memory.id, lookup_terms(analysis))
 
 
-async def beside(
+async def fetch_related(
     db: Database, ids: Sequence[int], candidate: Candidate, lexicon: Lexicon
 ) -> list[tuple[Memory, Analysis | None]]:
     """Return some memories, and those that say the same words, with what they say.
@@ -139,7 +139,7 @@ async def beside(
     None is one whose analysis is not of these words or of this lexicon.
     """
     rows = await db.fetch_all(
-        _BESIDE(
+        _RELATED(
             ids=json.dumps(ids),
             hash=content_hash(candidate.observation),
             said=candidate.observation,
@@ -147,10 +147,10 @@ async def beside(
     )
     group = (candidate.service, candidate.category)
     own = [dict(row) for row in rows if (row["service"], row["category"]) == group]
-    return [_said(row, lexicon) for row in own if is_readable(row)]
+    return [_with_analysis(row, lexicon) for row in own if is_readable(row)]
 
 
-async def likely(
+async def find_related(
     db: Database, candidate: Candidate, wanted: Iterable[str], lexicon: Lexicon, *, limit: int
 ) -> list[tuple[Memory, Analysis | None]]:
     """Return active memories of a candidate's group that may be related, with what they say.
@@ -190,29 +190,29 @@ async def likely(
         .limit(limit)
     )
     own = [dict(row) for row in await db.fetch_all(query)]
-    return [_said(row, lexicon) for row in own if is_readable(row)]
+    return [_with_analysis(row, lexicon) for row in own if is_readable(row)]
 
 
-def _said(fields: dict[str, Any], lexicon: Lexicon) -> tuple[Memory, Analysis | None]:
+def _with_analysis(fields: dict[str, Any], lexicon: Lexicon) -> tuple[Memory, Analysis | None]:
     by, of, analysis = (fields.pop(name) for name in ("by", "of", "analysis"))
-    memory = memories_.of_fields(fields)
+    memory = memories_.from_fields(fields)
     fresh = by == lexicon.version and of == content_hash(memory.observation)
     return memory, _decode(analysis) if fresh else None
 
 
 async def nearest(
-    db: Database, group: Group, analysis: Analysis, lexicon: Lexicon, *, limit: int
+    db: Database, group: GroupKey, analysis: Analysis, lexicon: Lexicon, *, limit: int
 ) -> list[MemoryId]:
     """Return the active memories of a group that have most in common with an observation.
 
     The index of a group is kept in memory and follows the feed: what other
     processes write is read before it is asked. Call it within `writing`.
     """
-    known = await _followed(db, group, lexicon)
-    return [MemoryId(number) for number in known.index.search(terms(analysis), limit)]
+    known = await _current_index(db, group, lexicon)
+    return [MemoryId(number) for number in known.index.search(lookup_terms(analysis), limit)]
 
 
-def leave_out(db: Database, group: Group, numbers: Iterable[int]) -> None:
+def drop_from_index(db: Database, group: GroupKey, numbers: Iterable[int]) -> None:
     """Leave out memories of a group that turned out to be inactive, elsewhere or gone."""
     known = db.groups.get(group)
     if known is not None:
@@ -224,9 +224,9 @@ async def remove(db: Database, ids: Sequence[int]) -> None:
     await db.execute(sa.delete(analyses).where(analyses.c.memory_id.in_(ids)))
 
 
-async def unread(db: Database, lexicon: Lexicon, *, newest: int, limit: int) -> list[Any]:
+async def list_unanalyzed(db: Database, lexicon: Lexicon, *, newest: int, limit: int) -> list[Any]:
     """Return active operational memories that this lexicon has not analysed yet, by their ids."""
-    return await db.fetch_all(_UNREAD(lexicon=lexicon.version, newest=newest, most=limit))
+    return await db.fetch_all(_UNANALYZED(lexicon=lexicon.version, newest=newest, most=limit))
 
 
 async def store(db: Database, rows: Sequence[Any], found: Mapping[int, Analysis]) -> None:
@@ -245,76 +245,81 @@ def _row(number: int, observation: str, analysis: Analysis) -> dict[str, Any]:
         "memory_id": number,
         "lexicon": analysis.lexicon,
         "observation": content_hash(observation),
-        "terms": " ".join(sorted(terms(analysis))),
+        "terms": " ".join(sorted(lookup_terms(analysis))),
         "analysis": _encode(analysis).decode(),
     }
 
 
-async def _followed(db: Database, group: Group, lexicon: Lexicon) -> Known:
-    known: Known | None = db.groups.get(group)
+async def _current_index(db: Database, group: GroupKey, lexicon: Lexicon) -> GroupIndex:
+    known: GroupIndex | None = db.groups.get(group)
     if known is None or known.lexicon != lexicon.version:
-        return await _read(db, group, lexicon)
-    newest, *heard = await db.fetch_all(_CHANGED(seq=known.seq, most=REREAD + 1))
+        return await _build_index(db, group, lexicon)
+    newest, *heard = await db.fetch_all(_CHANGED(seq=known.seq, most=MAX_FOLLOWED + 1))
     heard.sort(key=lambda each: each["seq"])
     ours = [each for each in heard if each["entity"] == MEMORY]
     missed = bool(heard) and heard[0]["seq"] != known.seq + 1  # they are no longer kept
-    if missed or len(heard) > REREAD or any(each["op"] == Op.BATCH for each in ours):
-        return await _read(db, group, lexicon)
+    if missed or len(heard) > MAX_FOLLOWED or any(each["op"] == ChangeOp.BATCH for each in ours):
+        return await _build_index(db, group, lexicon)
     changed = {
         each["entity_id"]
         for each in ours
-        if each["op"] != Op.CREATED and each["entity_id"] <= known.newest
+        if each["op"] != ChangeOp.CREATED and each["entity_id"] <= known.newest
     }
-    again = changed.union(sorted(known.unread)[:STALE_AT_ONCE])
+    again = changed.union(sorted(known.unread)[:STALE_BATCH_SIZE])
     if again or newest["entity_id"] > known.newest:
-        await _add(db, group, known, lexicon, also=again)
+        await _add_rows(db, group, known, lexicon, also=again)
         known.newest = max(known.newest, newest["entity_id"])
     known.seq = heard[-1]["seq"] if heard else known.seq
     return known
 
 
-async def _read(db: Database, group: Group, lexicon: Lexicon) -> Known:
-    known = db.groups[group] = Known(lexicon.version)
-    known.seq = await last(db)
-    await _add(db, group, known, lexicon)
+async def _build_index(db: Database, group: GroupKey, lexicon: Lexicon) -> GroupIndex:
+    known = db.groups[group] = GroupIndex(lexicon.version)
+    known.seq = await last_seq(db)
+    await _add_rows(db, group, known, lexicon)
     return known
 
 
-async def _add(
-    db: Database, group: Group, known: Known, lexicon: Lexicon, *, also: Set[int] = frozenset()
+async def _add_rows(
+    db: Database,
+    group: GroupKey,
+    known: GroupIndex,
+    lexicon: Lexicon,
+    *,
+    also: Set[int] = frozenset(),
 ) -> None:
     service, category = group
     rows = await db.fetch_all(_GROUP(category=category, service=service, newest=known.newest))
     if also:
-        again = _HELD.where(memories.c.id.in_(sorted(also)), memories.c.category == category)
+        again = _ACTIVE.where(memories.c.id.in_(sorted(also)), memories.c.category == category)
         again = again.where(memories.c.service.is_not_distinct_from(service))
         rows = [*await db.fetch_all(again), *rows]
     rows = [row for row in rows if is_readable(dict(row))]
     _drop(known, also - {row["id"] for row in rows})
-    stale = [row for row in rows if not _fresh(row, lexicon)]
+    stale = [row for row in rows if not _is_fresh(row, lexicon)]
     fresh = {
-        row["id"]: analyse(row["observation"], lexicon, service=row["service"])
-        for row in stale[:STALE_AT_ONCE]
+        row["id"]: analyze(row["observation"], lexicon, service=row["service"])
+        for row in stale[:STALE_BATCH_SIZE]
     }
     if fresh:
-        await store(db, stale[:STALE_AT_ONCE], fresh)
+        await store(db, stale[:STALE_BATCH_SIZE], fresh)
     known.unread.difference_update(also)  # others may have read them meanwhile
     known.unread.update(row["id"] for row in stale)
     known.unread.difference_update(fresh)
     for row in rows:
         if row["id"] in fresh:
-            known.add(row["id"], terms(fresh[row["id"]]))
+            known.add(row["id"], lookup_terms(fresh[row["id"]]))
         elif row["terms"] is not None:
             known.add(row["id"], row["terms"].split(" "))
 
 
-def _drop(known: Known, numbers: Iterable[int]) -> None:
+def _drop(known: GroupIndex, numbers: Iterable[int]) -> None:
     """Leave out what is inactive, elsewhere or gone."""
     for number in numbers:
         known.index.drop(number)
         known.unread.discard(number)
 
 
-def _fresh(row: Any, lexicon: Lexicon) -> bool:
+def _is_fresh(row: Any, lexicon: Lexicon) -> bool:
     of = row["content_hash"] or content_hash(row["observation"])
     return bool(row["lexicon"] == lexicon.version and row["of"] == of)

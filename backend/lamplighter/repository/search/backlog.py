@@ -9,126 +9,131 @@ from typing import Final
 import sqlalchemy as sa
 
 from lamplighter.domain.memory.memory import Memory
-from lamplighter.domain.search.search import Layer
+from lamplighter.domain.search.search import SearchLayer
 from lamplighter.domain.services.event import Event
 from lamplighter.domain.sessions.session import Session
 from lamplighter.domain.text import content_hash
 from lamplighter.repository.feed import indexing
 from lamplighter.repository.search.deadline import Deadline
-from lamplighter.repository.search.index import rows
+from lamplighter.repository.search.index import fetch_rows
 from lamplighter.repository.store.database import Database, writing
 from lamplighter.repository.store.driver import OperationalError
 from lamplighter.repository.store.statements import Statement
 from lamplighter.repository.store.tables import BASES, STEP, memories, terms, unindexed
 
-_WAITS: Final = Statement(
+_ANY_PENDING: Final = Statement(
     sa.select(unindexed.c.id)
     .where(unindexed.c.id.between(sa.bindparam("low"), sa.bindparam("high")))
     .limit(1)
 )
 
-_HASHED: Final = Statement(
+_SET_HASH: Final = Statement(
     sa.update(memories)
     .where(memories.c.id == sa.bindparam("id_"))
     .values(content_hash=sa.bindparam("words"))
 )
 
 
-async def waits(db: Database, layers: Sequence[Layer] = tuple(Layer)) -> bool:
+async def has_pending(db: Database, layers: Sequence[SearchLayer] = tuple(SearchLayer)) -> bool:
     """Whether anything of some layers waits."""
     bases = [BASES[each] for each in layers]
     if not bases:
         return False
-    return await db.fetch_one(_WAITS(low=min(bases), high=max(bases) + STEP - 1)) is not None
+    return await db.fetch_one(_ANY_PENDING(low=min(bases), high=max(bases) + STEP - 1)) is not None
 
 
-async def count(db: Database, layers: Sequence[Layer], *, most: int) -> int:
+async def count_pending(db: Database, layers: Sequence[SearchLayer], *, most: int) -> int:
     """Return how many rows of some layers wait, and count no more than `most`."""
-    waiting = sa.select(unindexed.c.id).where(_of(layers)).limit(most).subquery()
+    waiting = sa.select(unindexed.c.id).where(_in_layers(layers)).limit(most).subquery()
     return int(await db.fetch_val(sa.select(sa.func.count()).select_from(waiting)))
 
 
-async def take_in(
-    db: Database, layers: Sequence[Layer] = tuple(Layer), *, most: int = indexing.AT_ONCE
+async def index_pending(
+    db: Database,
+    layers: Sequence[SearchLayer] = tuple(SearchLayer),
+    *,
+    most: int = indexing.BATCH_SIZE,
 ) -> int:
     """Index the newest of what waits; call it within `writing`. Returns how many."""
     taken = 0
     for layer in layers:
-        query = sa.select(unindexed.c.id).where(_of([layer])).order_by(unindexed.c.id.desc())
+        query = sa.select(unindexed.c.id).where(_in_layers([layer])).order_by(unindexed.c.id.desc())
         waiting = await db.fetch_all(query.limit(most - taken))
         ids = [row["id"] - BASES[layer] for row in waiting]
         if ids:
-            await _take(db, layer, ids)
+            await _index_rows(db, layer, ids)
             taken += len(ids)
         if taken >= most:
             break
     return taken
 
 
-async def catch_up(db: Database, layers: Sequence[Layer] = tuple(Layer), *, seconds: float) -> int:
+async def catch_up(
+    db: Database, layers: Sequence[SearchLayer] = tuple(SearchLayer), *, seconds: float
+) -> int:
     """Index what waits, in short writes, for so long at most; returns how many rows.
 
     Where nothing can be written now they wait on.
     """
     deadline, taken = Deadline(seconds), 0
     with suppress(OperationalError):
-        while deadline.left and await waits(db, layers):
+        while deadline.left and await has_pending(db, layers):
             async with writing(db):
-                taken += await take_in(db, layers)
+                taken += await index_pending(db, layers)
     return taken
 
 
-async def catch_up_within(db: Database, layers: Sequence[Layer], *, seconds: float) -> None:
+async def catch_up_within(db: Database, layers: Sequence[SearchLayer], *, seconds: float) -> None:
     """Index what waits, and wait so long for it at most: another may be writing meanwhile.
 
     A write that could not begin until then is not given up; the next search finds it done.
     """
     if db.taking_in is None:
-        if not await waits(db, layers):
+        if not await has_pending(db, layers):
             return
         db.taking_in = asyncio.create_task(catch_up(db, layers, seconds=seconds))
-        db.taking_in.add_done_callback(partial(_taken, db))
+        db.taking_in.add_done_callback(partial(_finish_task, db))
     done, _ = await asyncio.wait({db.taking_in}, timeout=seconds)
     for each in done:
         each.result()
 
 
-def _taken(db: Database, task: asyncio.Task[int]) -> None:
+def _finish_task(db: Database, task: asyncio.Task[int]) -> None:
     db.taking_in = None
     if not task.cancelled():
         task.exception()  # whoever waited for it hears of it
 
 
-async def _take(db: Database, layer: Layer, ids: list[int]) -> None:
-    held = (await rows(db, [each + BASES[layer] for each in ids])).values()
+async def _index_rows(db: Database, layer: SearchLayer, ids: list[int]) -> None:
+    held = (await fetch_rows(db, [each + BASES[layer] for each in ids])).values()
     taken = [each for each in held if isinstance(each, Memory)]
-    await indexing.put_memories(db, taken)
-    await _hash_anew(db, taken)
+    await indexing.index_memories(db, taken)
+    await _rehash(db, taken)
     for each in held:
         if isinstance(each, Event):
-            await indexing.put(db, indexing.of_event(each))
+            await indexing.put(db, indexing.event_entry(each))
         elif isinstance(each, Session):
-            await _put_session(db, each)
+            await _index_session(db, each)
     noted = [each + BASES[layer] for each in ids]
     await db.execute(sa.delete(unindexed).where(unindexed.c.id.in_(noted)))
 
 
-async def _hash_anew(db: Database, several: Sequence[Memory]) -> None:
+async def _rehash(db: Database, several: Sequence[Memory]) -> None:
     """Let the hash of what was written by hand be that of its words: it is compared by that."""
     for each in several:
         words = content_hash(each.observation)
         if each.content_hash != words:
-            await db.execute(_HASHED(id_=each.id, words=words))
+            await db.execute(_SET_HASH(id_=each.id, words=words))
 
 
-async def _put_session(db: Database, session: Session) -> None:
-    entry = indexing.of_session(session)
+async def _index_session(db: Database, session: Session) -> None:
+    entry = indexing.session_entry(session)
     if session.summary:
         await indexing.put(db, entry)
     else:
         await db.execute(sa.delete(terms).where(terms.c.id == entry.id))
 
 
-def _of(layers: Sequence[Layer]) -> sa.ColumnElement[bool]:
+def _in_layers(layers: Sequence[SearchLayer]) -> sa.ColumnElement[bool]:
     ranges = (unindexed.c.id.between(BASES[each], BASES[each] + STEP - 1) for each in layers)
     return sa.or_(sa.false(), *ranges)

@@ -8,7 +8,7 @@ from lamplighter.repository.store.database import Database
 from lamplighter.repository.store.driver import OperationalError
 
 
-class Late(Exception):
+class DeadlineExceeded(Exception):
     """The time is over; what was read until then stands."""
 
 
@@ -25,18 +25,18 @@ class Deadline:
 
 
 @asynccontextmanager
-async def by(db: Database, deadline: Deadline) -> AsyncIterator[None]:
+async def time_limit(db: Database, deadline: Deadline) -> AsyncIterator[None]:
     """Read until a deadline; raises Late. Within a transaction that one goes on afterwards."""
     if not deadline.left:
-        raise Late
+        raise DeadlineExceeded
     try:
         async with _bounded(db, deadline.left):
             yield
     except TimeoutError as error:
-        raise Late from error
+        raise DeadlineExceeded from error
     except OperationalError as error:
         if db.notifies and _was_cancelled(error):
-            raise Late from error
+            raise DeadlineExceeded from error
         raise
 
 

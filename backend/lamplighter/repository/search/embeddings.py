@@ -8,11 +8,11 @@ from typing import Any, Final
 
 import sqlalchemy as sa
 
-from lamplighter.domain.change import Op
-from lamplighter.domain.search.semantic import Placed, Progress
+from lamplighter.domain.change import ChangeOp
+from lamplighter.domain.search.semantic import IndexedVector, IndexProgress
 from lamplighter.repository.store.database import Database
-from lamplighter.repository.store.dialect import NoText, OneOf
-from lamplighter.repository.store.statements import Statement, inserting
+from lamplighter.repository.store.dialect import InIdList, IsBlob
+from lamplighter.repository.store.statements import Statement, prepare_insert
 from lamplighter.repository.store.tables import changes, embeddings, memories
 
 MEMORY: Final = "memory"
@@ -21,7 +21,7 @@ IDS: Final = sa.bindparam("ids", type_=sa.Text)
 
 
 @dataclass(frozen=True, slots=True)
-class Unread:
+class UnembeddedMemory:
     """A memory whose vector is missing or of other words; `of` names the words it has now."""
 
     id: int
@@ -32,7 +32,7 @@ class Unread:
 
 
 @dataclass(frozen=True, slots=True)
-class Heard:
+class FollowedChanges:
     """What has changed: of which memories, whether it is too much to follow, and up to where."""
 
     ids: frozenset[int]
@@ -41,37 +41,41 @@ class Heard:
 
 
 # of which words a vector is: when one of them changes it is stale
-_OF: Final = (
+_SOURCE_TEXT: Final = (
     memories.c.content_hash.concat("\n")
     .concat(sa.func.coalesce(memories.c.service, ""))
     .concat("\n")
     .concat(memories.c.title)
 )
-_WITH: Final = memories.outerjoin(embeddings, embeddings.c.memory_id == memories.c.id)
-_FRESH: Final = sa.and_(embeddings.c.model == sa.bindparam("model"), embeddings.c.of == _OF)
-_ODD: Final = sa.or_(
-    *(NoText(memories.c[name]) for name in ("observation", "service", "title", "content_hash"))
+_WITH_EMBEDDINGS: Final = memories.outerjoin(embeddings, embeddings.c.memory_id == memories.c.id)
+_FRESH: Final = sa.and_(
+    embeddings.c.model == sa.bindparam("model"), embeddings.c.of == _SOURCE_TEXT
 )
-_UNREAD: Final = (
+_ODD: Final = sa.or_(
+    *(IsBlob(memories.c[name]) for name in ("observation", "service", "title", "content_hash"))
+)
+_UNEMBEDDED: Final = (
     sa.select(
         memories.c.id,
         memories.c.service,
         memories.c.title,
         memories.c.observation,
-        _OF.label("of"),
+        _SOURCE_TEXT.label("of"),
     )
-    .select_from(_WITH)
+    .select_from(_WITH_EMBEDDINGS)
     .where(sa.or_(embeddings.c.id.is_(None), sa.not_(_FRESH)))
     .where(sa.not_(_ODD))
 )
 _OLDER: Final = Statement(
-    _UNREAD.where(memories.c.id < sa.bindparam("before"))
+    _UNEMBEDDED.where(memories.c.id < sa.bindparam("before"))
     .order_by(memories.c.id.desc())
     .limit(sa.bindparam("most")),
     long=True,
 )
-_AMONG: Final = Statement(_UNREAD.where(OneOf(memories.c.id, IDS)).order_by(memories.c.id))
-_KEPT: Final = (
+_UNEMBEDDED_BY_IDS: Final = Statement(
+    _UNEMBEDDED.where(InIdList(memories.c.id, IDS)).order_by(memories.c.id)
+)
+_STORED: Final = (
     sa.select(
         embeddings.c.id,
         embeddings.c.memory_id,
@@ -86,29 +90,31 @@ _KEPT: Final = (
     .where(_FRESH)
 )
 _NEWER: Final = Statement(
-    _KEPT.where(embeddings.c.id > sa.bindparam("newest"))
+    _STORED.where(embeddings.c.id > sa.bindparam("newest"))
     .order_by(embeddings.c.id)
     .limit(sa.bindparam("most"))
 )
-_ANEW: Final = Statement(_KEPT.where(OneOf(embeddings.c.memory_id, IDS)).order_by(embeddings.c.id))
+_STORED_BY_IDS: Final = Statement(
+    _STORED.where(InIdList(embeddings.c.memory_id, IDS)).order_by(embeddings.c.id)
+)
 _VECTORS: Final = Statement(
     sa.select(embeddings.c.memory_id, embeddings.c.vector)
-    .where(OneOf(embeddings.c.memory_id, IDS))
+    .where(InIdList(embeddings.c.memory_id, IDS))
     .where(embeddings.c.model == sa.bindparam("model"))
     .order_by(embeddings.c.memory_id)
 )
-_DROP: Final = Statement(sa.delete(embeddings).where(OneOf(embeddings.c.memory_id, IDS)))
+_DROP: Final = Statement(sa.delete(embeddings).where(InIdList(embeddings.c.memory_id, IDS)))
 _PROGRESS: Final = Statement(
     sa.select(
         sa.func.count().label("total"),
         sa.func.count(sa.case((_FRESH, 1))).label("kept"),
     )
-    .select_from(_WITH)
+    .select_from(_WITH_EMBEDDINGS)
     .where(sa.not_(_ODD)),
     long=True,
 )
-_PUT: Final = inserting(embeddings, "memory_id", "model", "of", "code", "vector", "at")
-_HEARD: Final = Statement(
+_PUT: Final = prepare_insert(embeddings, "memory_id", "model", "of", "code", "vector", "at")
+_CHANGES_AFTER: Final = Statement(
     sa.select(changes.c.seq, changes.c.entity, changes.c.entity_id, changes.c.op)
     .where(changes.c.seq > sa.bindparam("seq"))
     .order_by(changes.c.seq)
@@ -116,35 +122,35 @@ _HEARD: Final = Statement(
 )
 
 
-async def unread(
+async def list_unembedded(
     db: Database,
     model: str,
     *,
     before: int | None = None,
     limit: int = 0,
     among: Sequence[int] = (),
-) -> list[Unread]:
+) -> list[UnembeddedMemory]:
     """Return memories without a vector of the words they have now.
 
     The newest below `before` come first; or they are those of some memories.
     """
     query = (
-        _AMONG(model=model, ids=json.dumps(list(among)))
+        _UNEMBEDDED_BY_IDS(model=model, ids=json.dumps(list(among)))
         if before is None
         else _OLDER(model=model, before=before, most=limit)
     )
-    return [Unread(**dict(row)) for row in await db.fetch_all(query)]
+    return [UnembeddedMemory(**dict(row)) for row in await db.fetch_all(query)]
 
 
 async def put(
     db: Database,
     model: str,
-    found: Sequence[tuple[Unread, bytes, bytes]],
+    found: Sequence[tuple[UnembeddedMemory, bytes, bytes]],
     *,
     now: datetime,
 ) -> int:
     """Keep the codes and vectors of memories that still are what was read; return of how many."""
-    still = set(await unread(db, model, among=[each.id for each, _, _ in found]))
+    still = set(await list_unembedded(db, model, among=[each.id for each, _, _ in found]))
     kept = [row for row in found if row[0] in still]
     await db.execute(_DROP(ids=json.dumps([each.id for each, _, _ in kept])))
     for each, code, vector in kept:
@@ -154,14 +160,14 @@ async def put(
     return len(kept)
 
 
-async def newer(db: Database, model: str, *, after: int, limit: int) -> list[Placed]:
+async def newer(db: Database, model: str, *, after: int, limit: int) -> list[IndexedVector]:
     """Return memories whose vectors were kept `after` one, the oldest first."""
     return _placed(await db.fetch_all(_NEWER(model=model, newest=after, most=limit)))
 
 
-async def again(db: Database, model: str, ids: Sequence[int]) -> list[Placed]:
+async def stored_by_ids(db: Database, model: str, ids: Sequence[int]) -> list[IndexedVector]:
     """Return those of some memories that have a vector of the words they have now."""
-    return _placed(await db.fetch_all(_ANEW(model=model, ids=json.dumps(list(ids)))))
+    return _placed(await db.fetch_all(_STORED_BY_IDS(model=model, ids=json.dumps(list(ids)))))
 
 
 async def vectors(db: Database, model: str, ids: Sequence[int]) -> list[tuple[int, bytes]]:
@@ -170,43 +176,43 @@ async def vectors(db: Database, model: str, ids: Sequence[int]) -> list[tuple[in
     return [(row["memory_id"], row["vector"]) for row in rows]
 
 
-async def heard(db: Database, seq: int, *, most: int) -> Heard:
+async def changes_after(db: Database, seq: int, *, most: int) -> FollowedChanges:
     """Return which memories have changed since a change of the feed."""
-    rows = await db.fetch_all(_HEARD(seq=seq, most=most + 1))
+    rows = await db.fetch_all(_CHANGES_AFTER(seq=seq, most=most + 1))
     if not rows:
-        return Heard(frozenset(), anew=False, seq=seq)
+        return FollowedChanges(frozenset(), anew=False, seq=seq)
     ours = [row for row in rows if row["entity"] == MEMORY]
     missed = rows[0]["seq"] != seq + 1  # they are no longer kept
-    many = len(rows) > most or any(row["op"] == Op.BATCH for row in ours)
+    many = len(rows) > most or any(row["op"] == ChangeOp.BATCH for row in ours)
     ids = frozenset(row["entity_id"] for row in ours)
-    return Heard(ids, anew=missed or many, seq=rows[-1]["seq"])
+    return FollowedChanges(ids, anew=missed or many, seq=rows[-1]["seq"])
 
 
-async def progress(db: Database, model: str) -> Progress:
+async def progress(db: Database, model: str) -> IndexProgress:
     """Return of how many memories there is a vector of the words they have now."""
     (row,) = await db.fetch_all(_PROGRESS(model=model))
-    return Progress(row["kept"], row["total"])
+    return IndexProgress(row["kept"], row["total"])
 
 
-async def total(db: Database) -> int:
+async def count_memories(db: Database) -> int:
     """Return how many memories there are."""
     return int(await db.fetch_val(sa.select(sa.func.count()).select_from(memories)))
 
 
-async def newest(db: Database) -> int:
+async def newest_id(db: Database) -> int:
     """Return the number of the newest memory, 0 before the first."""
     return int(await db.fetch_val(sa.select(sa.func.max(memories.c.id))) or 0)
 
 
-async def sweep(db: Database) -> None:
+async def remove_orphans(db: Database) -> None:
     """Remove vectors of memories that were deleted by hand: they hold their words."""
     there = sa.select(memories.c.id)
     await db.execute(sa.delete(embeddings).where(embeddings.c.memory_id.not_in(there)))
 
 
-def _placed(rows: Sequence[Any]) -> list[Placed]:
+def _placed(rows: Sequence[Any]) -> list[IndexedVector]:
     return [
-        Placed(
+        IndexedVector(
             id=row["id"],
             memory_id=row["memory_id"],
             code=bytes(row["code"]),

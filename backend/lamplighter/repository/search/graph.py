@@ -9,7 +9,7 @@ from lamplighter.domain.memory.memory import Memory
 from lamplighter.repository.memory.memories import from_row
 from lamplighter.repository.store.database import Database
 from lamplighter.repository.store.tables import links, memories
-from lamplighter.repository.store.unreadable import fetched
+from lamplighter.repository.store.unreadable import fetch_readable
 
 
 class Link(NamedTuple):
@@ -32,12 +32,12 @@ async def links_of(db: Database, ids: Sequence[int], *, limit: int) -> list[Link
     return [Link(row["memory_id"], row["what"], row["target_id"]) for row in rows]
 
 
-async def about(db: Database, project: str, service: str, *, limit: int) -> list[Memory]:
+async def of_service(db: Database, project: str, service: str, *, limit: int) -> list[Memory]:
     """Return the active memories of a service that a project finds, newest first."""
     return await _newest(db, project, sa.func.lower(memories.c.service) == service.lower(), limit)
 
 
-async def under(db: Database, project: str, topic: str, *, limit: int) -> list[Memory]:
+async def of_topic(db: Database, project: str, topic: str, *, limit: int) -> list[Memory]:
     """Return the active memories of a topic and of those below it, newest first."""
     below = memories.c.topic_key.startswith(f"{topic}/", autoescape=True)
     return await _newest(db, project, (memories.c.topic_key == topic) | below, limit)
@@ -49,7 +49,9 @@ async def of_session(db: Database, project: str, session_id: int, *, limit: int)
     return await _newest(db, project, mine, limit)
 
 
-async def outline(db: Database, project: str, *, limit: int) -> list[tuple[str | None, int]]:
+async def count_by_service(
+    db: Database, project: str, *, limit: int
+) -> list[tuple[str | None, int]]:
     """Return the services of a project's active memories with how many each has, most first."""
     count = sa.func.count().label("count")
     query = (
@@ -63,7 +65,7 @@ async def outline(db: Database, project: str, *, limit: int) -> list[tuple[str |
     return [(row["service"], row["count"]) for row in await db.fetch_all(query)]
 
 
-async def topics(db: Database, project: str, *, limit: int) -> list[tuple[str, int]]:
+async def count_by_topic(db: Database, project: str, *, limit: int) -> list[tuple[str, int]]:
     """Return the topic keys of a project's active memories with how many each has, newest first."""
     newest = sa.func.max(memories.c.updated_at)
     query = (
@@ -86,4 +88,4 @@ async def _newest(db: Database, project: str, wanted: Any, limit: int) -> list[M
         .where((memories.c.project == project) | (memories.c.scope == "global"))
         .order_by(memories.c.updated_at.desc(), memories.c.id.desc())
     )
-    return [from_row(row) for row in await fetched(db, query, limit)]
+    return [from_row(row) for row in await fetch_readable(db, query, limit)]

@@ -9,9 +9,9 @@ import sqlalchemy as sa
 
 from lamplighter.domain.errors import Unavailable
 from lamplighter.domain.memory.memory import Memory
-from lamplighter.domain.search.query import Asked
-from lamplighter.domain.search.ranking import WEIGHTS, Corpus, Fields
-from lamplighter.domain.search.search import Layer
+from lamplighter.domain.search.query import ParsedQuery
+from lamplighter.domain.search.ranking import WEIGHTS, CorpusStats, Fields
+from lamplighter.domain.search.search import SearchLayer
 from lamplighter.domain.search.terms import is_single
 from lamplighter.domain.services.event import Event
 from lamplighter.domain.sessions.session import Session
@@ -19,8 +19,8 @@ from lamplighter.repository.memory.memories import from_row as memory_from
 from lamplighter.repository.services.events import from_row as event_of
 from lamplighter.repository.sessions.sessions import from_row as session_of
 from lamplighter.repository.store.database import Database
-from lamplighter.repository.store.dialect import NUMBER, Named, OneOf
-from lamplighter.repository.store.driver import Unsound
+from lamplighter.repository.store.dialect import NUMBER, InIdList, PostgresType
+from lamplighter.repository.store.driver import UnsoundDatabase
 from lamplighter.repository.store.index_schema import INDEX, VOCABULARY
 from lamplighter.repository.store.statements import Statement
 from lamplighter.repository.store.tables import (
@@ -51,7 +51,7 @@ SMALL: Final = 5_000
 """Of so few documents the words are counted anew each time."""
 
 DRIFT: Final = 1.1
-_TSQUERY, _TSVECTOR = Named("TSQUERY"), Named("TSVECTOR")
+_TSQUERY, _TSVECTOR = PostgresType("TSQUERY"), PostgresType("TSVECTOR")
 DAMAGED: Final = (
     "The index of the search is damaged. Stop Lamplighter and run `lamplighter migrate`: "
     "it makes the index anew."
@@ -59,7 +59,7 @@ DAMAGED: Final = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Matching:
+class MatchTerms:
     """What must hold of a document: one of `words`, all `phrases`, none of `without`.
 
     Of each group of `scope` one of its terms.
@@ -72,29 +72,29 @@ class Matching:
 
 
 @dataclass(slots=True)
-class Counts:
+class TermCounts:
     """How many documents hold each term, as counted when there were `documents` of them."""
 
     documents: int = 0
     holding: dict[str, int] = field(default_factory=dict)
 
 
-async def corpus(db: Database, found: Asked, scope: Sequence[str]) -> Corpus:
+async def corpus(db: Database, found: ParsedQuery, scope: Sequence[str]) -> CorpusStats:
     """Return how much is indexed, and how many documents hold each term of a query."""
     rows = await db.fetch_all(_TOTALS())
     documents = sum(row["documents"] for row in rows)
     size = sum(row["size"] for row in rows)
     wanted = dict.fromkeys([*found.terms, *scope])
-    counts = db.counts if isinstance(db.counts, Counts) else Counts()
+    counts = db.counts if isinstance(db.counts, TermCounts) else TermCounts()
     low, high = counts.documents / DRIFT, counts.documents * DRIFT
     if documents < SMALL or not low <= documents <= high or len(counts.holding) > SMALL:
-        counts = Counts(documents)
+        counts = TermCounts(documents)
         db.counts = counts
     missing = [each for each in wanted if each not in counts.holding]
     if missing:
-        counts.holding |= await _holding(db, missing, set(scope))
+        counts.holding |= await _count_documents(db, missing, set(scope))
     parts = {row["part"]: row["documents"] for row in rows}
-    return Corpus(documents, size / max(1, documents), counts.holding, parts)
+    return CorpusStats(documents, size / max(1, documents), counts.holding, parts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +108,7 @@ class Document:
 
 async def candidates(
     db: Database,
-    matching: Matching,
+    matching: MatchTerms,
     *,
     base: int,
     expected: int,
@@ -123,10 +123,13 @@ async def candidates(
     mode = "few" if expected <= ranked else "some" if expected <= COUNTED else "many"
     if not matching.words and mode == "some":
         mode = "newest"
-    parts = _VECTORS if db.notifies else _INDEX
+    parts = _POSTGRES_QUERIES if db.notifies else _SQLITE_QUERIES
     values: dict[str, Any] = {"low": base, "high": base + STEP - 1}
     if db.notifies:
-        values |= {"asked": _ts(matching), "ranked": _any(matching.words) if matching.words else ""}
+        values |= {
+            "asked": _ts(matching),
+            "ranked": _any_of(matching.words) if matching.words else "",
+        }
     else:
         values |= {"asked": _fts(matching)}
     query = parts.prepared[mode]
@@ -134,39 +137,39 @@ async def candidates(
         query = parts.since(mode, base, conditions, anything=not values["asked"])
     if mode == "some":
         values["most"] = ranked
-    rows = await _asked(db, query(**values))
+    rows = await _fetch(db, query(**values))
     return [
         Document(row["id"], (row["title"], row["text"], row["keys"], row["around"]), row["size"])
         for row in rows
     ]
 
 
-async def _asked(db: Database, query: Any) -> list[Any]:
+async def _fetch(db: Database, query: Any) -> list[Any]:
     try:
         return list(await db.fetch_all(query))
-    except Unsound as error:
+    except UnsoundDatabase as error:
         if db.problem:
             raise
         raise Unavailable(DAMAGED) from error
 
 
-async def _holding(db: Database, wanted: Sequence[str], scope: set[str]) -> dict[str, int]:
+async def _count_documents(db: Database, wanted: Sequence[str], scope: set[str]) -> dict[str, int]:
     if not db.notifies:
         vocabulary = sa.table(VOCABULARY, sa.column("term"), sa.column("doc"))
         query = sa.select(vocabulary).where(vocabulary.c.term.in_(wanted))
-        found = {row["term"]: int(row["doc"]) for row in await _asked(db, query)}
+        found = {row["term"]: int(row["doc"]) for row in await _fetch(db, query)}
     else:
         marked = {f"'={each}'" if each in scope else f"'{each}'": each for each in wanted}
         asked = sa.func.unnest(sa.cast(list(marked), sa.ARRAY(sa.Text)))
         each = asked.table_valued(sa.column("term", sa.Text), name="asked").render_derived()
-        holds = _HELD.c.vector.op("@@")(sa.cast(each.c.term, _TSQUERY))
-        count = sa.select(sa.func.count()).select_from(_HELD).where(holds).scalar_subquery()
+        holds = _TERMS.c.vector.op("@@")(sa.cast(each.c.term, _TSQUERY))
+        count = sa.select(sa.func.count()).select_from(_TERMS).where(holds).scalar_subquery()
         rows = await db.fetch_all(sa.select(each.c.term, count.label("doc")))
         found = {marked[row["term"]]: int(row["doc"]) for row in rows}
     return {each: found.get(each, 0) for each in wanted}
 
 
-class _Part:
+class _IndexQueries:
     """How one database is asked for what matches; each shape of it is prepared once."""
 
     def __init__(self, rows: Any, number: Any, rough: Any, matches: Any, *, hide: bool) -> None:
@@ -210,65 +213,65 @@ class _Part:
 _LOW: Final = sa.bindparam("low", type_=NUMBER)
 _HIGH: Final = sa.bindparam("high", type_=NUMBER)
 _MOST: Final = sa.bindparam("most", type_=sa.Integer)
-_ASKED: Final = sa.bindparam("asked", type_=sa.Text)
+_QUERY: Final = sa.bindparam("asked", type_=sa.Text)
 
 
-def _in_index() -> _Part:
+def _sqlite_queries() -> _IndexQueries:
     rows = sa.table(INDEX, sa.column("rowid", NUMBER), sa.column(INDEX))
     weights = [sa.literal_column(str(each), sa.Double) for each in (*WEIGHTS, 0)]
     rough: Any = sa.func.bm25(sa.literal_column(INDEX), *weights, type_=sa.Double)
-    matches = rows.c[INDEX].op("MATCH", is_comparison=True)(_ASKED)
-    return _Part(rows, rows.c.rowid, rough.label("rough"), matches, hide=False)
+    matches = rows.c[INDEX].op("MATCH", is_comparison=True)(_QUERY)
+    return _IndexQueries(rows, rows.c.rowid, rough.label("rough"), matches, hide=False)
 
 
-def _in_vectors() -> _Part:
+def _postgres_queries() -> _IndexQueries:
     asked, ranked = (
         sa.cast(sa.cast(text, sa.Text), _TSQUERY)
-        for text in (_ASKED, sa.bindparam("ranked", type_=sa.Text))
+        for text in (_QUERY, sa.bindparam("ranked", type_=sa.Text))
     )
     title, text, keys, around = (each / max(WEIGHTS) for each in WEIGHTS)  # none may be above 1
     weights: Any = sa.literal_column(f"'{{{around}, {keys}, {text}, {title}}}'::float4[]")
-    rows = _HELD.alias("vectors")
+    rows = _TERMS.alias("vectors")
     vector: Any = rows.c.vector
     rough = (-sa.func.ts_rank(weights, vector, ranked, 1, type_=sa.Double)).label("rough")
-    return _Part(rows, rows.c.id, rough, vector.op("@@")(asked), hide=True)
+    return _IndexQueries(rows, rows.c.id, rough, vector.op("@@")(asked), hide=True)
 
 
-_HELD: Final = sa.table("terms", sa.column("id", NUMBER), sa.column("vector", _TSVECTOR))
-_INDEX: Final = _in_index()
-_VECTORS: Final = _in_vectors()
+_TERMS: Final = sa.table("terms", sa.column("id", NUMBER), sa.column("vector", _TSVECTOR))
+_SQLITE_QUERIES: Final = _sqlite_queries()
+_POSTGRES_QUERIES: Final = _postgres_queries()
 _TOTALS: Final = Statement(sa.select(term_totals))
 
 
-_SAID: Final = "{title text keys}"
+_TEXT_COLUMNS: Final = "{title text keys}"
 """What a document says itself: its neighbors only move it among what matches."""
 
 
-def _fts(matching: Matching) -> str:
+def _fts(matching: MatchTerms) -> str:
     """Write what must match as FTS5 reads it; terms hold nothing that it would take for words."""
     every = [f"scope : ({' OR '.join(_quoted(each))})" for each in matching.scope]
     if matching.words:
         marked = (f'"{each}"{" *" if is_single(each) else ""}' for each in matching.words)
-        every.append(f"{_SAID} : ({' OR '.join(marked)})")
-    every += [f'{_SAID} : ("{" ".join(each)}")' for each in matching.phrases]
+        every.append(f"{_TEXT_COLUMNS} : ({' OR '.join(marked)})")
+    every += [f'{_TEXT_COLUMNS} : ("{" ".join(each)}")' for each in matching.phrases]
     text = " AND ".join(every)
     if matching.without:
         none = " OR ".join(f'"{" ".join(each)}"' for each in matching.without)
-        text = f"({text}) NOT {_SAID} : ({none})"
+        text = f"({text}) NOT {_TEXT_COLUMNS} : ({none})"
     return text
 
 
-def _ts(matching: Matching) -> str:
+def _ts(matching: MatchTerms) -> str:
     """Write what must match as a `tsquery`."""
-    every = [_any([f"={each}" for each in group]) for group in matching.scope]
+    every = [_any_of([f"={each}" for each in group]) for group in matching.scope]
     if matching.words:
-        every.append(_any(matching.words, of="ABC"))
+        every.append(_any_of(matching.words, of="ABC"))
     every += [f"({_phrase(each)})" for each in matching.phrases]
     every += [f"!({_phrase(each)})" for each in matching.without]
     return " & ".join(every)
 
 
-def _any(given: Sequence[str], of: str = "") -> str:
+def _any_of(given: Sequence[str], of: str = "") -> str:
     marked = (f"'{each}'{_marks(each, of)}" for each in given)
     return f"({' | '.join(marked)})"
 
@@ -288,15 +291,16 @@ def _quoted(given: Sequence[str]) -> list[str]:
 
 PARTS: Final = {base // STEP: layer for layer, base in BASES.items()}
 _MEMORIES: Final = Statement(
-    sa.select(memories).where(OneOf(memories.c.id, sa.bindparam("ids", type_=sa.Text))), long=True
+    sa.select(memories).where(InIdList(memories.c.id, sa.bindparam("ids", type_=sa.Text))),
+    long=True,
 )
 
-Row = Memory | Session | Event
+IndexedRow = Memory | Session | Event
 
 
-def layer_of(number: int) -> Layer:
+def layer_of(number: int) -> SearchLayer:
     """Return the layer that a number of the index is of."""
-    return PARTS.get(number // STEP, Layer.MEMORY)
+    return PARTS.get(number // STEP, SearchLayer.MEMORY)
 
 
 def memory_of(number: int) -> int:
@@ -304,35 +308,35 @@ def memory_of(number: int) -> int:
     return number % STEP
 
 
-async def rows(db: Database, numbers: Iterable[int]) -> dict[int, Row]:
+async def fetch_rows(db: Database, numbers: Iterable[int]) -> dict[int, IndexedRow]:
     """Return the rows of some numbers of the index; of those that are gone or damaged none."""
-    of: dict[Layer, dict[int, int]] = {}
+    of: dict[SearchLayer, dict[int, int]] = {}
     for number in numbers:
         of.setdefault(layer_of(number), {})[number % STEP] = number
-    found: dict[int, Row] = {}
+    found: dict[int, IndexedRow] = {}
     for layer, own in of.items():
-        found |= {own[row.id]: row for row in await _of(db, layer, list(own))}
+        found |= {own[row.id]: row for row in await _fetch_layer(db, layer, list(own))}
     return found
 
 
-async def _of(db: Database, layer: Layer, ids: list[int]) -> Iterable[Row]:
-    if layer is Layer.MEMORY:
+async def _fetch_layer(db: Database, layer: SearchLayer, ids: list[int]) -> Iterable[IndexedRow]:
+    if layer is SearchLayer.MEMORY:
         found = await db.fetch_all(_MEMORIES(ids=str(ids)))
         return [memory_from(row) for row in found if is_readable(dict(row))]
-    table = sessions if layer is Layer.SESSION else events
+    table = sessions if layer is SearchLayer.SESSION else events
     query = sa.select(table).where(table.c.id.in_(ids)).order_by(table.c.id)
-    read = session_of if layer is Layer.SESSION else event_of
+    read = session_of if layer is SearchLayer.SESSION else event_of
     return [read(row) for row in await db.fetch_all(query)]
 
 
 _MOMENTS: Final = {
-    Layer.MEMORY: (memories.c.id, memories.c.updated_at),
-    Layer.SESSION: (sessions.c.id, sessions.c.started_at),
-    Layer.EVENT: (events.c.id, events.c.created_at),
+    SearchLayer.MEMORY: (memories.c.id, memories.c.updated_at),
+    SearchLayer.SESSION: (sessions.c.id, sessions.c.started_at),
+    SearchLayer.EVENT: (events.c.id, events.c.created_at),
 }
 
 
-def since(layer: Layer, at: datetime) -> Callable[[Any], sa.ColumnElement[bool]]:
+def is_newer(layer: SearchLayer, at: datetime) -> Callable[[Any], sa.ColumnElement[bool]]:
     """Return what is true of the number of a row that is of a moment or later."""
     number, moment = _MOMENTS[layer]
     later = sa.select(number).where(moment >= at)

@@ -9,78 +9,78 @@ from typing import Any, Final
 from lamplighter.repository.store import driver
 from lamplighter.repository.store.database import file_of, is_postgres
 from lamplighter.repository.store.index_schema import (
-    COUNT_ANEW,
     DROP_SQLITE,
     INDEX,
     NOTE_ALL,
     POSTGRES_TRIGGERS,
+    RECOUNT,
     SQLITE,
     TRIGGERS,
     is_of_index,
 )
 
-_THERE: Final = "SELECT name FROM sqlite_master WHERE name = 'unindexed'"
-_HELD: Final = "SELECT name FROM sqlite_master WHERE type = 'trigger'"
-_HELD_POSTGRES: Final = "SELECT tgname FROM pg_trigger WHERE NOT tgisinternal"
+_TABLE: Final = "SELECT name FROM sqlite_master WHERE name = 'unindexed'"
+_TRIGGERS: Final = "SELECT name FROM sqlite_master WHERE type = 'trigger'"
+_TRIGGERS_POSTGRES: Final = "SELECT tgname FROM pg_trigger WHERE NOT tgisinternal"
 
 
-def of_file(connection: driver.Connection) -> str:
+def check_file(connection: driver.Connection) -> str:
     """Say what is wrong with the index of a SQLite file; empty when it is sound, or not there."""
-    if not connection.execute(_THERE).fetchall():
+    if not connection.execute(_TABLE).fetchall():
         return ""
-    held = [row[0] for row in connection.execute(_HELD).fetchall()]
+    held = [row[0] for row in connection.execute(_TRIGGERS).fetchall()]
     found = [str(row[0]) for row in connection.execute("PRAGMA quick_check(100)").fetchall()]
-    return _said(held, [each for each in found if is_of_index(each)])
+    return _describe_damage(held, [each for each in found if is_of_index(each)])
 
 
-async def of_server(connection: Any) -> str:
+async def check_server(connection: Any) -> str:
     """Say what is wrong with the index in a PostgreSQL database; empty when it is sound."""
     if not await connection.fetchval("SELECT to_regclass('unindexed') IS NOT NULL"):
         return ""
-    held = [row["tgname"] for row in await connection.fetch(_HELD_POSTGRES)]
-    return _said(held, [])
+    held = [row["tgname"] for row in await connection.fetch(_TRIGGERS_POSTGRES)]
+    return _describe_damage(held, [])
 
 
-def mend(url: str) -> str:
+def repair(url: str) -> str:
     """Make a damaged index anew; returns what was wrong, empty when nothing was.
 
     What is held is noted, and taken in again by the search and the web process.
     """
     if is_postgres(url):
-        return asyncio.run(_mend_server(url))
-    return _mend_file(file_of(url))
+        return asyncio.run(_repair_server(url))
+    return _repair_file(file_of(url))
 
 
-def _mend_file(path: Path) -> str:
+def _repair_file(path: Path) -> str:
     with closing(driver.connect(str(path))) as connection:
-        wrong = of_file(connection)
+        wrong = check_file(connection)
         if wrong:
             connection.execute("BEGIN IMMEDIATE")
             for statement in (*DROP_SQLITE, *SQLITE, *NOTE_ALL):
                 connection.execute(statement)
             connection.execute(f"INSERT INTO {INDEX} ({INDEX}) VALUES ('rebuild')")  # noqa: S608 - ours
-            connection.execute(COUNT_ANEW)
+            connection.execute(RECOUNT)
             connection.execute("COMMIT")
         return wrong
 
 
-async def _mend_server(url: str) -> str:
-    from lamplighter.repository.store.postgres import connect, our_errors
+async def _repair_server(url: str) -> str:
+    from lamplighter.repository.store.postgres import connect, translate_errors
 
-    async with our_errors():
+    async with translate_errors():
         connection = await connect(url)
         try:
-            wrong = await of_server(connection)
+            wrong = await check_server(connection)
             if wrong:
                 async with connection.transaction():
-                    for statement in (*POSTGRES_TRIGGERS, *NOTE_ALL, COUNT_ANEW):
+                    for statement in (*POSTGRES_TRIGGERS, *NOTE_ALL, RECOUNT):
                         await connection.execute(statement)
             return wrong
         finally:
             await connection.close()
 
 
-def _said(held: Iterable[str], damages: list[str]) -> str:
+def _describe_damage(held: Iterable[str], damages: list[str]) -> str:
     missing = sorted(set(TRIGGERS) - set(held))
     if damages:
         return damages[0]

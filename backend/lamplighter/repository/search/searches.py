@@ -7,7 +7,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from lamplighter.domain.memory.memory import MemoryId
-from lamplighter.domain.search.search import Hit, Search
+from lamplighter.domain.search.search import RecordedHit, RecordedSearch
 from lamplighter.repository.store.database import Database
 from lamplighter.repository.store.session_tables import searches
 
@@ -17,10 +17,10 @@ async def insert(
     session_id: int | None,
     tool: str,
     query: str,
-    hits: Sequence[Hit],
+    hits: Sequence[RecordedHit],
     *,
     now: datetime,
-) -> Search:
+) -> RecordedSearch:
     """Keep that a session searched, and what it was shown."""
     statement = (
         sa.insert(searches)
@@ -36,7 +36,7 @@ async def insert(
     return _search(await db.fetch_one(statement))
 
 
-async def of(db: Database, session_id: int) -> list[Search]:
+async def of_session(db: Database, session_id: int) -> list[RecordedSearch]:
     """Return what a session searched for, oldest first."""
     query = sa.select(searches).where(searches.c.session_id == session_id).order_by(searches.c.id)
     return [_search(row) for row in await db.fetch_all(query)]
@@ -50,23 +50,23 @@ async def count(db: Database, session_id: int) -> int:
     return int(await db.fetch_val(query))
 
 
-async def shown_of(db: Database, session_id: int, ids: Sequence[MemoryId]) -> set[MemoryId]:
+async def found_memories(db: Database, session_id: int, ids: Sequence[MemoryId]) -> set[MemoryId]:
     """Return which of these memories a session was shown because it searched."""
     wanted = set(ids)
     return {
         MemoryId(hit.memory_id)
-        for search in await of(db, session_id)
+        for search in await of_session(db, session_id)
         for hit in search.hits
         if hit.memory_id in wanted
     }
 
 
-def _search(row: Any) -> Search:
-    return Search(
+def _search(row: Any) -> RecordedSearch:
+    return RecordedSearch(
         id=row["id"],
         session_id=row["session_id"],
         tool=row["tool"],
         query=row["query"],
-        hits=tuple(Hit(each["id"], each["rank"]) for each in row["hits"]),
+        hits=tuple(RecordedHit(each["id"], each["rank"]) for each in row["hits"]),
         at=row["at"],
     )

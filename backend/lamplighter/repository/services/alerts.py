@@ -7,9 +7,9 @@ from typing import Any, Final
 
 import sqlalchemy as sa
 
-from lamplighter.domain.change import Op
+from lamplighter.domain.change import ChangeOp
 from lamplighter.formats import serialize as plain
-from lamplighter.formats.alerts import Alert, Held, State
+from lamplighter.formats.alerts import Alert, AlertIncident, AlertState
 from lamplighter.repository.feed import changes
 from lamplighter.repository.store.database import Database
 from lamplighter.repository.store.paging import Page, newest_first
@@ -17,15 +17,15 @@ from lamplighter.repository.store.session_tables import alerts
 from lamplighter.repository.store.statements import Statement
 
 ENTITY: Final = "alert"
-LOOKED_AT: Final = 200
-_OF: Final = Statement(
+MAX_CANDIDATES: Final = 200
+_BY_FINGERPRINT: Final = Statement(
     sa.select(alerts)
     .where(alerts.c.source == sa.bindparam("source"))
     .where(alerts.c.fingerprint == sa.bindparam("fingerprint"))
     .order_by(alerts.c.id.desc())
-    .limit(LOOKED_AT)
+    .limit(MAX_CANDIDATES)
 )
-_NAMED: Final = Statement(
+_BY_INCIDENT: Final = Statement(
     sa.select(alerts)
     .where(alerts.c.source == sa.bindparam("source"))
     .where(alerts.c.fingerprint == sa.bindparam("fingerprint"))
@@ -34,10 +34,10 @@ _NAMED: Final = Statement(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Filter:
+class AlertFilter:
     """Which alerts are asked for; None asks for all."""
 
-    state: State | None = None
+    state: AlertState | None = None
     source: str | None = None
     service: str | None = None
 
@@ -52,7 +52,7 @@ async def insert(
     deliveries: int,
     now: datetime,
     **more: Any,
-) -> Held:
+) -> AlertIncident:
     """Keep an incident that is new; `more` are its request and its end."""
     values = {
         "source": source,
@@ -68,46 +68,50 @@ async def insert(
         "last_at": now,
         **more,
     }
-    held = _held(await db.fetch_one(sa.insert(alerts).values(**values).returning(alerts)))
-    await _tell(db, held, Op.CREATED, now=now)
+    held = _from_row(await db.fetch_one(sa.insert(alerts).values(**values).returning(alerts)))
+    await _publish(db, held, ChangeOp.CREATED, now=now)
     return held
 
 
-async def near(db: Database, source: str, alert: Alert) -> list[Held]:
+async def list_candidates(db: Database, source: str, alert: Alert) -> list[AlertIncident]:
     """Return the incidents that an alert may tell of, the newest first."""
     key = {"source": source, "fingerprint": alert.fingerprint}
-    query = _OF(**key) if alert.incident is None else _NAMED(**key, incident=alert.incident)
-    return [_held(row) for row in await db.fetch_all(query)]
+    query = (
+        _BY_FINGERPRINT(**key)
+        if alert.incident is None
+        else _BY_INCIDENT(**key, incident=alert.incident)
+    )
+    return [_from_row(row) for row in await db.fetch_all(query)]
 
 
-async def again(
-    db: Database, held: Held, *, deliveries: int, request_id: int | None, now: datetime
-) -> Held:
+async def record_delivery(
+    db: Database, held: AlertIncident, *, deliveries: int, request_id: int | None, now: datetime
+) -> AlertIncident:
     """Count that an incident was told of again; `request_id` is who looks into it."""
     counted = {
         "deliveries": alerts.c.deliveries + deliveries,
         "last_at": now,
         "request_id": request_id,
     }
-    return await _change(db, held, counted, now=now)
+    return await _update(db, held, counted, now=now)
 
 
 async def resolve(
-    db: Database, held: Held, *, at: datetime, deliveries: int, now: datetime
-) -> Held:
+    db: Database, held: AlertIncident, *, at: datetime, deliveries: int, now: datetime
+) -> AlertIncident:
     """Keep that an incident is over."""
     over = {
-        "state": State.RESOLVED,
+        "state": AlertState.RESOLVED,
         "resolved_at": at,
         "deliveries": alerts.c.deliveries + deliveries,
         "last_at": now,
     }
-    return await _change(db, held, over, now=now)
+    return await _update(db, held, over, now=now)
 
 
 async def page(
-    db: Database, wanted: Filter, *, limit: int, position: Sequence[Any] | None = None
-) -> Page[Held]:
+    db: Database, wanted: AlertFilter, *, limit: int, position: Sequence[Any] | None = None
+) -> Page[AlertIncident]:
     """Return one page of alerts, newest first."""
     query = sa.select(alerts)
     if wanted.state is not None:
@@ -117,25 +121,27 @@ async def page(
     if wanted.service is not None:
         query = query.where(alerts.c.service == wanted.service)
     found = await newest_first(db, query, alerts.c.id, limit=limit, position=position)
-    return Page([_held(row) for row in found.items], found.position)
+    return Page([_from_row(row) for row in found.items], found.position)
 
 
-async def _change(db: Database, held: Held, values: Mapping[str, Any], *, now: datetime) -> Held:
+async def _update(
+    db: Database, held: AlertIncident, values: Mapping[str, Any], *, now: datetime
+) -> AlertIncident:
     statement = (
         sa.update(alerts)
         .where(alerts.c.id == held.id)
         .values(**values, version=alerts.c.version + 1)
         .returning(alerts)
     )
-    changed = _held(await db.fetch_one(statement))
-    await _tell(db, changed, Op.UPDATED, now=now)
+    changed = _from_row(await db.fetch_one(statement))
+    await _publish(db, changed, ChangeOp.UPDATED, now=now)
     return changed
 
 
-async def _tell(db: Database, held: Held, op: Op, *, now: datetime) -> None:
+async def _publish(db: Database, held: AlertIncident, op: ChangeOp, *, now: datetime) -> None:
     row = plain.alert(held)
     await changes.append(db, ENTITY, held.id, op, now=now, version=held.version, row=row)
 
 
-def _held(row: Any) -> Held:
-    return Held(**{**row, "state": State(row["state"])})
+def _from_row(row: Any) -> AlertIncident:
+    return AlertIncident(**{**row, "state": AlertState(row["state"])})

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import sqlalchemy as sa
 
-from lamplighter.domain.sessions.marker_results import Look
+from lamplighter.domain.sessions.marker_results import CheckResult
 from lamplighter.domain.sessions.session import Status, Trigger
 from lamplighter.repository.store.database import Database
 from lamplighter.repository.store.dialect import stamp
@@ -16,7 +16,7 @@ from lamplighter.repository.store.statements import Statement
 from lamplighter.repository.store.tables import checks, days, sessions
 
 ROUND_TIER: Final = 1
-WHOLE: Final = (Status.RUNNING, Status.COMPLETED, Status.ESCALATED)
+COMPLETE_STATUSES: Final = (Status.RUNNING, Status.COMPLETED, Status.ESCALATED)
 """A round that broke off may not have looked at all of a service: it tells only what fails."""
 
 
@@ -38,7 +38,7 @@ _BEGAN: Final = Statement(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Day:
+class CheckDay:
     """How a service was on one day: how often it was looked at, and how often not well."""
 
     day: date
@@ -47,7 +47,7 @@ class Day:
     warned: int = 0
 
 
-async def insert(db: Database, session_id: int, look: Look, *, now: datetime) -> None:
+async def insert(db: Database, session_id: int, look: CheckResult, *, now: datetime) -> None:
     """Keep the result of a check, and count it in its day."""
     statement = sa.insert(checks).values(
         session_id=session_id,
@@ -64,10 +64,10 @@ async def insert(db: Database, session_id: int, look: Look, *, now: datetime) ->
         at=now,
     )
     await db.execute(statement)
-    await _count(db, look, stamp(now)[:10])
+    await _count_in_day(db, look, stamp(now)[:10])
 
 
-async def recent(db: Database, service: str, name: str, *, limit: int) -> list[Look]:
+async def recent(db: Database, service: str, name: str, *, limit: int) -> list[CheckResult]:
     """Return the last results of one check, newest first."""
     query = (
         sa.select(checks)
@@ -76,24 +76,26 @@ async def recent(db: Database, service: str, name: str, *, limit: int) -> list[L
         .order_by(checks.c.id.desc())
         .limit(limit)
     )
-    return [_look(row) for row in await db.fetch_all(query)]
+    return [_check_result(row) for row in await db.fetch_all(query)]
 
 
-async def latest(db: Database, service: str, name: str) -> Look | None:
+async def latest(db: Database, service: str, name: str) -> CheckResult | None:
     """Return the last result of one check."""
     row = await db.fetch_one(_LATEST(service=service, name=name))
-    return None if row is None else _look(row)
+    return None if row is None else _check_result(row)
 
 
-async def of(db: Database, session_id: int, services: Sequence[str] | None = None) -> list[Look]:
+async def of_session(
+    db: Database, session_id: int, services: Sequence[str] | None = None
+) -> list[CheckResult]:
     """Return what a session saw, of some services or of all, oldest first."""
     query = sa.select(checks).where(checks.c.session_id == session_id).order_by(checks.c.id)
     if services is not None:
         query = query.where(checks.c.service.in_(list(services)))
-    return [_look(row) for row in await db.fetch_all(query)]
+    return [_check_result(row) for row in await db.fetch_all(query)]
 
 
-async def looked_at(db: Database, session_id: int, service: str) -> bool:
+async def was_checked(db: Database, session_id: int, service: str) -> bool:
     """Whether a session looked at a service."""
     query = (
         sa.select(checks.c.id)
@@ -104,7 +106,7 @@ async def looked_at(db: Database, session_id: int, service: str) -> bool:
     return await db.fetch_val(query) is not None
 
 
-async def began(db: Database, service: str, name: str, *, ok: bool) -> datetime | None:
+async def state_began_at(db: Database, service: str, name: str, *, ok: bool) -> datetime | None:
     """Return when a check came to be as it is now, `ok` or not: its first look since the other."""
     found: datetime | None = await db.fetch_val(
         _BEGAN(service=service, name=name, other=int(not ok))
@@ -164,7 +166,7 @@ async def rounds(
         .where(checks.c.at > after)
         .where(sessions.c.tier == ROUND_TIER)
         .group_by(checks.c.session_id, sessions.c.status)
-        .having(sessions.c.status.in_(WHOLE) | (healthy_now == 0))
+        .having(sessions.c.status.in_(COMPLETE_STATUSES) | (healthy_now == 0))
         .order_by(checks.c.session_id.desc())
         .limit(limit)
     )
@@ -175,21 +177,21 @@ async def rounds(
 
 async def page(
     db: Database, service: str, *, limit: int, position: Sequence[Any] | None = None
-) -> Page[Look]:
+) -> Page[CheckResult]:
     """Return one page of a service's results, newest first."""
     query = sa.select(checks).where(checks.c.service == service)
     found = await newest_first(db, query, checks.c.id, limit=limit, position=position)
-    return Page([_look(row) for row in found.items], found.position)
+    return Page([_check_result(row) for row in found.items], found.position)
 
 
-async def strips(db: Database, *, first: date) -> dict[str, list[Day]]:
+async def days_by_service(db: Database, *, first: date) -> dict[str, list[CheckDay]]:
     """Return each service's days from `first` on, oldest first."""
     query = (
         sa.select(days).where(days.c.day >= first.isoformat()).order_by(days.c.service, days.c.day)
     )
-    found: dict[str, list[Day]] = {}
+    found: dict[str, list[CheckDay]] = {}
     for row in await db.fetch_all(query):
-        day = Day(
+        day = CheckDay(
             day=date.fromisoformat(row["day"]),
             looks=row["looks"],
             failed=row["failed"],
@@ -204,7 +206,7 @@ async def prune(db: Database, *, before: datetime) -> int:
     return int(await db.execute(sa.delete(checks).where(checks.c.at < before)))
 
 
-async def _count(db: Database, look: Look, day: str) -> None:
+async def _count_in_day(db: Database, look: CheckResult, day: str) -> None:
     more = {"looks": 1, "failed": int(not look.ok), "warned": int(look.ok and look.warned)}
     statement = (
         sa.update(days)
@@ -217,5 +219,5 @@ async def _count(db: Database, look: Look, day: str) -> None:
         await db.execute(sa.insert(days).values(service=look.service, day=day, **more))
 
 
-def _look(row: Any) -> Look:
-    return Look(**{name: row[name] for name in row if name != "id"})
+def _check_result(row: Any) -> CheckResult:
+    return CheckResult(**{name: row[name] for name in row if name != "id"})

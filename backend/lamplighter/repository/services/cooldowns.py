@@ -7,9 +7,9 @@ from typing import Any, Final
 
 import sqlalchemy as sa
 
-from lamplighter.domain.change import Op
-from lamplighter.domain.services.cooldown import SPENT, Outcome, Use
-from lamplighter.domain.services.service import ActionKind, fold
+from lamplighter.domain.change import ChangeOp
+from lamplighter.domain.services.cooldown import SPENDING_OUTCOMES, CooldownUse, UseOutcome
+from lamplighter.domain.services.service import ActionKind, normalize_service_name
 from lamplighter.domain.sessions.session import Session
 from lamplighter.formats import serialize
 from lamplighter.repository.feed import changes
@@ -22,7 +22,7 @@ OPERATOR: Final = "operator"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Filter:
+class CooldownFilter:
     """Which uses are asked for; None asks for all."""
 
     service: str | None = None
@@ -33,13 +33,13 @@ async def insert(
     db: Database,
     service: str,
     action: ActionKind,
-    outcome: Outcome,
+    outcome: UseOutcome,
     *,
     session_id: int | None,
     tier: int,
     now: datetime,
     **found: Any,
-) -> Use:
+) -> CooldownUse:
     """Record a use. `found` are further columns: name, text, attempts, marked, settled_at."""
     statement = (
         sa.insert(cooldowns)
@@ -55,21 +55,21 @@ async def insert(
         .returning(cooldowns)
     )
     use = _use(await db.fetch_one(statement))
-    await _tell(db, use, Op.CREATED, now=now)
+    await _publish(db, use, ChangeOp.CREATED, now=now)
     return use
 
 
-async def settled(
+async def insert_settled(
     db: Database,
     session: Session,
     service: str,
     action: ActionKind,
-    outcome: Outcome,
+    outcome: UseOutcome,
     *,
     name: str,
     text: str,
     now: datetime,
-) -> Use:
+) -> CooldownUse:
     """Record what a session asked for and did not get to run: the outcome is known at once."""
     return await insert(
         db,
@@ -85,28 +85,28 @@ async def settled(
     )
 
 
-async def change(db: Database, use_id: int, *, now: datetime, **values: Any) -> Use:
+async def change(db: Database, use_id: int, *, now: datetime, **values: Any) -> CooldownUse:
     """Change a use: its outcome, text, attempts, healthy_after, or that a marker told of it."""
-    (use,) = await _changed(db, [cooldowns.c.id == use_id], values, now=now)
+    (use,) = await _update(db, [cooldowns.c.id == use_id], values, now=now)
     return use
 
 
-async def get(db: Database, use_id: int) -> Use | None:
+async def get(db: Database, use_id: int) -> CooldownUse | None:
     """Return one use."""
     row = await db.fetch_one(sa.select(cooldowns).where(cooldowns.c.id == use_id))
     return None if row is None else _use(row)
 
 
-async def measured(
+async def record_recovery(
     db: Database, use_id: int, seconds: float, *, session_id: int, now: datetime
 ) -> None:
     """Confirm a use of this session's, and keep how long its service took to be healthy."""
     conditions = [cooldowns.c.id == use_id, cooldowns.c.session_id == session_id]
     confirmed = sa.case(
-        (cooldowns.c.outcome == Outcome.UNCONFIRMED, sa.literal(Outcome.SUCCESS.value)),
+        (cooldowns.c.outcome == UseOutcome.UNCONFIRMED, sa.literal(UseOutcome.SUCCESS.value)),
         else_=cooldowns.c.outcome,
     )
-    await _changed(db, conditions, {"healthy_after": seconds, "outcome": confirmed}, now=now)
+    await _update(db, conditions, {"healthy_after": seconds, "outcome": confirmed}, now=now)
 
 
 async def clear(
@@ -117,51 +117,51 @@ async def clear(
     by: str,
     now: datetime,
     act_id: int | None = None,
-) -> list[Use]:
+) -> list[CooldownUse]:
     """Let what was used of a service's cooldowns (of one, or of all) count no more.
 
     In whatever case it was spelled when it was used: that is how it is counted.
     """
     conditions = [
         cooldowns.c.service.in_(await _spellings(db, service)),
-        cooldowns.c.outcome.in_(SPENT),
-        cooldowns.c.outcome != Outcome.RESERVED,
+        cooldowns.c.outcome.in_(SPENDING_OUTCOMES),
+        cooldowns.c.outcome != UseOutcome.RESERVED,
         cooldowns.c.cleared_at.is_(None),
     ]
     if action is not None:
         conditions.append(cooldowns.c.action == action)
-    return await _changed(db, conditions, _cleared(now, by, act_id), now=now)
+    return await _update(db, conditions, _cleared(now, by, act_id), now=now)
 
 
-async def restore(db: Database, act_id: int, *, now: datetime) -> list[Use]:
+async def restore(db: Database, act_id: int, *, now: datetime) -> list[CooldownUse]:
     """Let what an operator's act cleared count again."""
-    return await _changed(db, [cooldowns.c.act_id == act_id], _cleared(None, None, None), now=now)
+    return await _update(db, [cooldowns.c.act_id == act_id], _cleared(None, None, None), now=now)
 
 
 def _cleared(at: datetime | None, by: str | None, act_id: int | None) -> dict[str, Any]:
     return {"cleared_at": at, "cleared_by": by, "act_id": act_id}
 
 
-async def abandon(db: Database, session_id: int, text: str, *, now: datetime) -> list[Use]:
+async def abandon(db: Database, session_id: int, text: str, *, now: datetime) -> list[CooldownUse]:
     """Settle what a session that is over has left reserved: it counts as used."""
     conditions = [
         cooldowns.c.session_id == session_id,
-        cooldowns.c.outcome == Outcome.RESERVED,
+        cooldowns.c.outcome == UseOutcome.RESERVED,
     ]
-    values = {"outcome": Outcome.ABANDONED, "text": text, "settled_at": now}
-    return await _changed(db, conditions, values, now=now)
+    values = {"outcome": UseOutcome.ABANDONED, "text": text, "settled_at": now}
+    return await _update(db, conditions, values, now=now)
 
 
 async def unmarked(
     db: Database, session_ids: Sequence[int], service: str, action: ActionKind
-) -> Use | None:
+) -> CooldownUse | None:
     """Return the newest use of some sessions that no marker has annotated."""
     query = (
         sa.select(cooldowns)
         .where(cooldowns.c.session_id.in_(session_ids))
         .where(cooldowns.c.service == service)
         .where(cooldowns.c.action == action)
-        .where(cooldowns.c.outcome.in_(SPENT))
+        .where(cooldowns.c.outcome.in_(SPENDING_OUTCOMES))
         .where(cooldowns.c.marked == 0)
         .order_by(cooldowns.c.id.desc())
         .limit(1)
@@ -170,25 +170,25 @@ async def unmarked(
     return None if row is None else _use(row)
 
 
-async def since(db: Database, moment: datetime) -> list[Use]:
+async def uses_since(db: Database, moment: datetime) -> list[CooldownUse]:
     """Return every use from a moment on, oldest first."""
     query = sa.select(cooldowns).where(cooldowns.c.created_at >= moment).order_by(cooldowns.c.id)
     return [_use(row) for row in await db.fetch_all(query)]
 
 
-async def spent_since(db: Database, moment: datetime) -> list[Use]:
+async def spent_since(db: Database, moment: datetime) -> list[CooldownUse]:
     """Return the uses from a moment on that took a slot and still hold it, oldest first."""
     query = (
         sa.select(cooldowns)
         .where(cooldowns.c.created_at >= moment)
-        .where(cooldowns.c.outcome.in_(SPENT))
+        .where(cooldowns.c.outcome.in_(SPENDING_OUTCOMES))
         .where(cooldowns.c.cleared_at.is_(None))
         .order_by(cooldowns.c.id)
     )
     return [_use(row) for row in await db.fetch_all(query)]
 
 
-async def of(db: Database, session_ids: Sequence[int]) -> list[Use]:
+async def of_sessions(db: Database, session_ids: Sequence[int]) -> list[CooldownUse]:
     """Return what some sessions did or were refused, oldest first."""
     query = (
         sa.select(cooldowns)
@@ -198,12 +198,12 @@ async def of(db: Database, session_ids: Sequence[int]) -> list[Use]:
     return [_use(row) for row in await db.fetch_all(query)]
 
 
-async def recent(db: Database, service: str, *, limit: int) -> list[Use]:
+async def recent(db: Database, service: str, *, limit: int) -> list[CooldownUse]:
     """Return the last uses of a service's cooldowns that really ran, newest first."""
     query = (
         sa.select(cooldowns)
         .where(cooldowns.c.service == service)
-        .where(cooldowns.c.outcome.in_(SPENT))
+        .where(cooldowns.c.outcome.in_(SPENDING_OUTCOMES))
         .order_by(cooldowns.c.id.desc())
         .limit(limit)
     )
@@ -216,8 +216,8 @@ async def spelling(db: Database, service: str) -> str | None:
 
 
 async def page(
-    db: Database, wanted: Filter, *, limit: int, position: Sequence[Any] | None = None
-) -> Page[Use]:
+    db: Database, wanted: CooldownFilter, *, limit: int, position: Sequence[Any] | None = None
+) -> Page[CooldownUse]:
     """Return one page of uses and refusals, newest first."""
     query = sa.select(cooldowns)
     if wanted.service is not None:
@@ -231,16 +231,18 @@ async def page(
 async def _spellings(db: Database, service: str) -> list[str]:
     query = sa.select(cooldowns.c.service).distinct().order_by(cooldowns.c.service)
     names = [row["service"] for row in await db.fetch_all(query)]
-    return [name for name in names if fold(name) == fold(service)]
+    return [
+        name for name in names if normalize_service_name(name) == normalize_service_name(service)
+    ]
 
 
-async def _changed(
+async def _update(
     db: Database,
     conditions: Sequence[sa.ColumnElement[bool]],
     values: dict[str, Any],
     *,
     now: datetime,
-) -> list[Use]:
+) -> list[CooldownUse]:
     statement = (
         sa.update(cooldowns)
         .where(*conditions)
@@ -249,15 +251,17 @@ async def _changed(
     )
     found = [_use(row) for row in await db.fetch_all(statement)]
     for use in found:
-        await _tell(db, use, Op.UPDATED, now=now)
+        await _publish(db, use, ChangeOp.UPDATED, now=now)
     return found
 
 
-async def _tell(db: Database, use: Use, op: Op, *, now: datetime) -> None:
-    row = serialize.use(use)
+async def _publish(db: Database, use: CooldownUse, op: ChangeOp, *, now: datetime) -> None:
+    row = serialize.cooldown_use(use)
     await changes.append(db, ENTITY, use.id, op, now=now, version=use.version, row=row)
 
 
-def _use(row: Any) -> Use:
+def _use(row: Any) -> CooldownUse:
     row = {name: row[name] for name in row if name != "act_id"}
-    return Use(**{**row, "action": ActionKind(row["action"]), "outcome": Outcome(row["outcome"])})
+    return CooldownUse(
+        **{**row, "action": ActionKind(row["action"]), "outcome": UseOutcome(row["outcome"])}
+    )

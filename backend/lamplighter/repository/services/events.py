@@ -7,10 +7,10 @@ from typing import Any, Final
 
 import sqlalchemy as sa
 
-from lamplighter.domain.change import Op
-from lamplighter.domain.services.density import DAY, Count
+from lamplighter.domain.change import ChangeOp
+from lamplighter.domain.services.density import DAY, EventCount
 from lamplighter.domain.services.event import Event, Level
-from lamplighter.domain.services.service import GENERAL, fold
+from lamplighter.domain.services.service import GENERAL, normalize_service_name
 from lamplighter.formats import serialize
 from lamplighter.repository.feed import changes
 from lamplighter.repository.services import notices
@@ -20,13 +20,13 @@ from lamplighter.repository.store.statements import Statement
 from lamplighter.repository.store.tables import events
 
 ENTITY: Final = "event"
-_SPELLED: Final = Statement(
+_SPELLING: Final = Statement(
     sa.select(events.c.service).where(events.c.service == sa.bindparam("service")).limit(1)
 )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Filter:
+class EventSelection:
     """Which events are asked for; empty or None asks for all.
 
     `since` is in the range and `until` is not; `same` asks for those that say what
@@ -69,9 +69,15 @@ async def insert(
     )
     event = from_row(await db.fetch_one(statement))
     await changes.append(
-        db, ENTITY, event.id, Op.CREATED, now=now, version=event.version, row=serialize.event(event)
+        db,
+        ENTITY,
+        event.id,
+        ChangeOp.CREATED,
+        now=now,
+        version=event.version,
+        row=serialize.event(event),
     )
-    await notices.about(db, event, now=now)
+    await notices.insert_for_event(db, event, now=now)
     return event
 
 
@@ -96,15 +102,18 @@ async def get(db: Database, event_id: int) -> Event | None:
 
 async def spelling(db: Database, service: str) -> str | None:
     """Return how a service is spelled in the events we hold, whatever its case here."""
-    if await db.fetch_val(_SPELLED(service=service)) is not None:
+    if await db.fetch_val(_SPELLING(service=service)) is not None:
         return service
     query = sa.select(events.c.service).distinct().order_by(events.c.service)
     names = [row["service"] for row in await db.fetch_all(query) if row["service"]]
-    return next((name for name in names if fold(name) == fold(service)), None)
+    return next(
+        (name for name in names if normalize_service_name(name) == normalize_service_name(service)),
+        None,
+    )
 
 
 async def page(
-    db: Database, wanted: Filter, *, limit: int, position: Sequence[Any] | None = None
+    db: Database, wanted: EventSelection, *, limit: int, position: Sequence[Any] | None = None
 ) -> Page[Event]:
     """Return one page of events, newest first."""
     query = sa.select(events).where(*conditions(wanted))
@@ -112,7 +121,7 @@ async def page(
     return Page([from_row(row) for row in found.items], found.position)
 
 
-def conditions(wanted: Filter) -> list[sa.ColumnElement[bool]]:
+def conditions(wanted: EventSelection) -> list[sa.ColumnElement[bool]]:
     """Return what is true of the events that are asked for."""
     found: list[sa.ColumnElement[bool]] = []
     if wanted.levels:
@@ -146,14 +155,14 @@ def from_row(row: Any) -> Event:
     return Event(**{**row, "level": Level(row["level"])})
 
 
-BEGINNINGS: Final = {1: 19, 10: 18, 60: 16, 600: 15, 3_600: 13, DAY: 10}
+TIME_PREFIX_CHARS: Final = {1: 19, 10: 18, 60: 16, 600: 15, 3_600: 13, DAY: 10}
 """How many characters of a moment's text tell which unit it lies in."""
 
 _COMPLETE: Final = "0001-01-01T00:00:00"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Group:
+class EventGroup:
     """Events that say the same of the same service: how many, from when to when, by whom.
 
     `session_id` is the last session that said it.
@@ -181,10 +190,10 @@ async def extent(db: Database) -> tuple[datetime, datetime] | None:
     return None if row is None or row["first"] is None else (row["first"], row["last"])
 
 
-async def density(db: Database, wanted: Filter, unit: int) -> list[Count]:
+async def count_by_time(db: Database, wanted: EventSelection, unit: int) -> list[EventCount]:
     """Return how many events of each level there were in each unit of time that had any."""
     began: sa.Label[str] = sa.func.substr(
-        events.c.created_at, 1, BEGINNINGS[unit], type_=sa.Text()
+        events.c.created_at, 1, TIME_PREFIX_CHARS[unit], type_=sa.Text()
     ).label("began")
     query = (
         sa.select(began, events.c.level, sa.func.count().label("count"))
@@ -192,14 +201,14 @@ async def density(db: Database, wanted: Filter, unit: int) -> list[Count]:
         .group_by("began", events.c.level)
     )
     return [
-        Count(at=_moment(row["began"]), level=Level(row["level"]), count=row["count"])
+        EventCount(at=_moment(row["began"]), level=Level(row["level"]), count=row["count"])
         for row in await db.fetch_all(query)
     ]
 
 
-async def groups(
-    db: Database, wanted: Filter, *, limit: int, position: Sequence[Any] | None = None
-) -> Page[Group]:
+async def page_groups(
+    db: Database, wanted: EventSelection, *, limit: int, position: Sequence[Any] | None = None
+) -> Page[EventGroup]:
     """Return one page of events that say the same, what happened last first."""
     last: sa.ColumnElement[int] = sa.func.max(events.c.id)
     query = (
@@ -227,8 +236,8 @@ async def groups(
     return Page(items, [items[-1].last_id] if len(rows) > limit else None)
 
 
-def _group(row: Any) -> Group:
-    return Group(**{**row, "level": Level(row["level"])})
+def _group(row: Any) -> EventGroup:
+    return EventGroup(**{**row, "level": Level(row["level"])})
 
 
 def _moment(beginning: str) -> datetime:

@@ -25,7 +25,7 @@ async def insert(db: Database, session_id: int, found: Finding, *, now: datetime
     await db.execute(statement)
 
 
-async def of(db: Database, session_ids: Sequence[int]) -> list[Finding]:
+async def of_sessions(db: Database, session_ids: Sequence[int]) -> list[Finding]:
     """Return what some sessions found, oldest first."""
     query = (
         sa.select(findings)

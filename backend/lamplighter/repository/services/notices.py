@@ -6,18 +6,18 @@ from typing import Any, Final
 
 import sqlalchemy as sa
 
-from lamplighter.domain.change import Op
-from lamplighter.domain.services.cooldown import Outcome, Use
+from lamplighter.domain.change import ChangeOp
+from lamplighter.domain.services.cooldown import CooldownUse, UseOutcome
 from lamplighter.domain.services.event import Event, Level
 from lamplighter.domain.services.notice import (
+    DEDUPLICATE_FOR,
     MAX_BODY_CHARS,
     MAX_TITLE_CHARS,
-    SAME_FOR,
-    Kind,
     Notice,
+    NoticeKind,
     NoticeState,
 )
-from lamplighter.domain.text import abridged, one_line, several_lines, shortened
+from lamplighter.domain.text import abridge, clean_lines, one_line, shorten
 from lamplighter.formats import serialize as plain
 from lamplighter.repository.feed import changes
 from lamplighter.repository.store.database import Database
@@ -30,7 +30,7 @@ _OPEN: Final = (NoticeState.WAITING, NoticeState.SENDING)
 
 async def insert(
     db: Database,
-    kind: Kind,
+    kind: NoticeKind,
     level: Level,
     title: str,
     body: str = "",
@@ -42,8 +42,8 @@ async def insert(
     values = {
         "kind": kind,
         "level": level,
-        "title": shortened(one_line(title), MAX_TITLE_CHARS),
-        "body": shortened(several_lines(body), MAX_BODY_CHARS),
+        "title": shorten(one_line(title), MAX_TITLE_CHARS),
+        "body": shorten(clean_lines(body), MAX_BODY_CHARS),
         "state": NoticeState.WAITING,
         "attempts": 0,
         "next_at": None if db.telling is None else db.telling.due(kind, now=now),
@@ -51,24 +51,28 @@ async def insert(
         **more,
     }
     notice = _notice(await db.fetch_one(sa.insert(notices).values(**values).returning(notices)))
-    await _tell(db, notice, Op.CREATED, now=now)
+    await _publish(db, notice, ChangeOp.CREATED, now=now)
     return notice
 
 
-async def about(db: Database, event: Event, *, now: datetime) -> None:
+async def insert_for_event(db: Database, event: Event, *, now: datetime) -> None:
     """Put an event that people are told of into the outbox, unless they were told lately."""
     if db.telling is None or not db.telling.tells(event.level):
         return
     text = one_line(event.text)
-    title = abridged(text, MAX_TITLE_CHARS)
+    title = abridge(text, MAX_TITLE_CHARS)
     after = await _last_recovery(db, event.service) if event.service else 0
-    if await _told(db, title, event.service, since=now - SAME_FOR, after=after):
+    if await _was_sent(db, title, event.service, since=now - DEDUPLICATE_FOR, after=after):
         return
     more = {"service": event.service, "event_id": event.id}
-    await insert(db, Kind.EVENT, event.level, title, text if text != title else "", now=now, **more)
+    await insert(
+        db, NoticeKind.EVENT, event.level, title, text if text != title else "", now=now, **more
+    )
 
 
-async def recovered(db: Database, service: str, uses: Sequence[Use], *, now: datetime) -> None:
+async def insert_recovery(
+    db: Database, service: str, uses: Sequence[CooldownUse], *, now: datetime
+) -> None:
     """Put into the outbox that a service is healthy again, where people were alarmed for it.
 
     `uses` are what was done to it lately; one that succeeded since is the repair.
@@ -77,7 +81,7 @@ async def recovered(db: Database, service: str, uses: Sequence[Use], *, now: dat
         return
     alarms = (
         sa.select(notices)
-        .where(notices.c.kind == Kind.EVENT)
+        .where(notices.c.kind == NoticeKind.EVENT)
         .where(notices.c.service == service)
         .where(notices.c.level != Level.INFO)
         .where(notices.c.id > await _last_recovery(db, service))
@@ -93,12 +97,12 @@ async def recovered(db: Database, service: str, uses: Sequence[Use], *, now: dat
         (
             f"; repaired by {use.name or use.action}"
             for use in reversed(uses)
-            if use.outcome is Outcome.SUCCESS and use.created_at >= alarmed_at
+            if use.outcome is UseOutcome.SUCCESS and use.created_at >= alarmed_at
         ),
         "",
     )
     title = f"{service} is healthy again after {minutes} min{repair}"
-    await insert(db, Kind.EVENT, Level.INFO, title, service=service, now=now)
+    await insert(db, NoticeKind.EVENT, Level.INFO, title, service=service, now=now)
 
 
 async def get(db: Database, notice_id: int) -> Notice | None:
@@ -107,17 +111,17 @@ async def get(db: Database, notice_id: int) -> Notice | None:
     return None if row is None else _notice(row)
 
 
-async def due(db: Database, *, now: datetime, gap: timedelta) -> bool:
+async def is_due(db: Database, *, now: datetime, gap: timedelta) -> bool:
     """Whether a message is to go out now."""
     waiting = sa.select(notices.c.kind).where(notices.c.state == NoticeState.WAITING)
     kinds = await db.fetch_all(waiting.where(notices.c.next_at <= now).distinct())
-    if any(row["kind"] != Kind.EVENT for row in kinds):
+    if any(row["kind"] != NoticeKind.EVENT for row in kinds):
         return True
     last = await db.fetch_val(sa.select(sa.func.max(notices.c.sent_at)))
     return bool(kinds) and (last is None or last <= now - gap or last > now)
 
 
-async def take(db: Database, *, limit: int, now: datetime) -> list[Notice]:
+async def claim(db: Database, *, limit: int, now: datetime) -> list[Notice]:
     """Take the notices that wait on to be sent: all that are new, and those whose time came."""
     chosen = (
         sa.select(notices.c.id)
@@ -130,7 +134,7 @@ async def take(db: Database, *, limit: int, now: datetime) -> list[Notice]:
     return await _change(db, notices.c.id.in_(chosen), values, now=now)
 
 
-async def put_back(db: Database, *, now: datetime) -> list[Notice]:
+async def release_claimed(db: Database, *, now: datetime) -> list[Notice]:
     """Let those wait again that were under way when their sender died."""
     values = {"state": NoticeState.WAITING, "next_at": now}
     return await _change(db, notices.c.state == NoticeState.SENDING, values, now=now)
@@ -144,7 +148,7 @@ async def settle(
     return await _change(db, conditions, {"state": state, **values}, now=now)
 
 
-async def troubled(db: Database, *, since: datetime) -> tuple[int, int]:
+async def count_undelivered(db: Database, *, since: datetime) -> tuple[int, int]:
     """Return how many were not taken yet and are tried again, and how many were given up."""
     count = sa.select(sa.func.count()).select_from(notices)
     tried = count.where(notices.c.state == NoticeState.WAITING).where(notices.c.attempts > 0)
@@ -171,14 +175,14 @@ async def _last_recovery(db: Database, service: str) -> int:
     """Return the number of the last notice that a service is healthy again; 0 without one."""
     query = (
         sa.select(sa.func.max(notices.c.id))
-        .where(notices.c.kind == Kind.EVENT)
+        .where(notices.c.kind == NoticeKind.EVENT)
         .where(notices.c.service == service)
         .where(notices.c.event_id.is_(None))
     )
     return int(await db.fetch_val(query) or 0)
 
 
-async def _told(
+async def _was_sent(
     db: Database, title: str, service: str | None, *, since: datetime, after: int
 ) -> bool:
     query = (
@@ -203,11 +207,11 @@ async def _change(
     )
     found = [_notice(row) for row in await db.fetch_all(statement)]
     for notice in sorted(found, key=lambda each: each.id):
-        await _tell(db, notice, Op.UPDATED, now=now)
+        await _publish(db, notice, ChangeOp.UPDATED, now=now)
     return sorted(found, key=lambda each: each.id)
 
 
-async def _tell(db: Database, notice: Notice, op: Op, *, now: datetime) -> None:
+async def _publish(db: Database, notice: Notice, op: ChangeOp, *, now: datetime) -> None:
     row = plain.notice(notice)
     await changes.append(db, ENTITY, notice.id, op, now=now, version=notice.version, row=row)
 
@@ -216,7 +220,7 @@ def _notice(row: Any) -> Notice:
     return Notice(
         **{
             **row,
-            "kind": Kind(row["kind"]),
+            "kind": NoticeKind(row["kind"]),
             "level": Level(row["level"]),
             "state": NoticeState(row["state"]),
         }

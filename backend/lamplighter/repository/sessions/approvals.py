@@ -7,8 +7,14 @@ from typing import Any, Final
 
 import sqlalchemy as sa
 
-from lamplighter.domain.actions.approval import LIVING, Approval, ApprovalState, Wish, becomes
-from lamplighter.domain.change import Op
+from lamplighter.domain.actions.approval import (
+    OPEN_STATES,
+    ActionRequest,
+    Approval,
+    ApprovalState,
+    can_become,
+)
+from lamplighter.domain.change import ChangeOp
 from lamplighter.domain.services.service import ActionKind
 from lamplighter.domain.sessions.session import Session
 from lamplighter.formats import serialize
@@ -18,11 +24,11 @@ from lamplighter.repository.store.paging import Key, Page, after
 from lamplighter.repository.store.tables import approvals
 
 ENTITY: Final = "approval"
-YES: Final = (ApprovalState.APPROVED, ApprovalState.USED)
+APPROVED_STATES: Final = (ApprovalState.APPROVED, ApprovalState.USED)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Filter:
+class ApprovalFilter:
     """Which approvals are asked for; None asks for all."""
 
     state: ApprovalState | None = None
@@ -32,7 +38,7 @@ class Filter:
 async def insert(
     db: Database,
     session: Session,
-    wish: Wish,
+    wish: ActionRequest,
     *,
     shown: Sequence[str],
     expires_at: datetime,
@@ -59,7 +65,7 @@ async def insert(
         )
         .returning(approvals)
     )
-    return await _told(db, _approval(await db.fetch_one(statement)), Op.CREATED, now=now)
+    return await _publish(db, _approval(await db.fetch_one(statement)), ChangeOp.CREATED, now=now)
 
 
 async def get(db: Database, number: int) -> Approval | None:
@@ -68,13 +74,13 @@ async def get(db: Database, number: int) -> Approval | None:
     return found[0] if found else None
 
 
-async def of(db: Database, session_id: int) -> list[Approval]:
+async def of_session(db: Database, session_id: int) -> list[Approval]:
     """Return what a session asked for, oldest first."""
     query = sa.select(approvals).where(approvals.c.session_id == session_id)
     return await _fetch(db, query.order_by(approvals.c.id))
 
 
-async def open_of(db: Database, service: str) -> list[Approval]:
+async def open_for_service(db: Database, service: str) -> list[Approval]:
     """Return what waits for a person about a service, oldest first."""
     query = (
         sa.select(approvals)
@@ -84,7 +90,7 @@ async def open_of(db: Database, service: str) -> list[Approval]:
     return await _fetch(db, query.order_by(approvals.c.id))
 
 
-async def waiting_since(db: Database) -> dict[int, datetime]:
+async def waiting_sessions(db: Database) -> dict[int, datetime]:
     """Return the sessions that wait for a person, by number, and since when."""
     query = (
         sa.select(approvals.c.session_id, sa.func.min(approvals.c.created_at).label("since"))
@@ -95,19 +101,19 @@ async def waiting_since(db: Database) -> dict[int, datetime]:
     return {int(row["session_id"]): row["since"] for row in await db.fetch_all(query)}
 
 
-async def denied_by(db: Database, session_id: int, service: str) -> bool:
+async def was_denied(db: Database, session_id: int, service: str) -> bool:
     """Whether a person denied what a session wanted to do to a service."""
-    asked = await of(db, session_id)
+    asked = await of_session(db, session_id)
     return any(each.state is ApprovalState.DENIED and each.service == service for each in asked)
 
 
-async def instead_of(db: Database, number: int) -> Approval | None:
+async def replacement_of(db: Database, number: int) -> Approval | None:
     """Return the approval that replaces another one."""
     found = await _fetch(db, sa.select(approvals).where(approvals.c.replaces == number))
     return found[0] if found else None
 
 
-async def newest(db: Database, session_id: int, wish: Wish) -> Approval | None:
+async def newest(db: Database, session_id: int, wish: ActionRequest) -> Approval | None:
     """Return what was last asked for exactly this by a session."""
     query = (
         sa.select(approvals)
@@ -120,20 +126,20 @@ async def newest(db: Database, session_id: int, wish: Wish) -> Approval | None:
     return found[0] if found else None
 
 
-async def given(db: Database, wish: Wish) -> bool:
+async def was_approved(db: Database, wish: ActionRequest) -> bool:
     """Whether a person ever said yes to exactly this command in this directory, by whoever."""
     service, _, argv, directory = wish.bound
     query = (
         sa.select(approvals.c.id)
-        .where(approvals.c.service == service, *_same(argv, directory))
-        .where(approvals.c.state.in_(YES))
+        .where(approvals.c.service == service, *_same_command(argv, directory))
+        .where(approvals.c.state.in_(APPROVED_STATES))
         .order_by(approvals.c.id)
         .limit(1)
     )
     return await db.fetch_one(query) is not None
 
 
-async def move(
+async def change_state(
     db: Database,
     number: int,
     before: ApprovalState,
@@ -143,7 +149,7 @@ async def move(
     **values: Any,
 ) -> Approval | None:
     """Bring an approval from one state to another; None when it is in that state no more."""
-    assert becomes(before, state), f"{before} never becomes {state}"
+    assert can_become(before, state), f"{before} never becomes {state}"
     statement = (
         sa.update(approvals)
         .where(approvals.c.id == number)
@@ -152,7 +158,7 @@ async def move(
         .returning(approvals)
     )
     found = await _fetch(db, statement)
-    return await _told(db, found[0], Op.UPDATED, now=now) if found else None
+    return await _publish(db, found[0], ChangeOp.UPDATED, now=now) if found else None
 
 
 async def withdraw(
@@ -166,7 +172,7 @@ async def withdraw(
     """Let nothing come any more of one approval, of those of a session, or of all."""
     statement = (
         sa.update(approvals)
-        .where(approvals.c.state.in_(LIVING))
+        .where(approvals.c.state.in_(OPEN_STATES))
         .values(
             state=ApprovalState.WITHDRAWN,
             note=note,
@@ -179,11 +185,11 @@ async def withdraw(
     if session_id is not None:
         statement = statement.where(approvals.c.session_id == session_id)
     found = await _fetch(db, statement)
-    return [await _told(db, each, Op.UPDATED, now=now) for each in found]
+    return [await _publish(db, each, ChangeOp.UPDATED, now=now) for each in found]
 
 
 async def page(
-    db: Database, wanted: Filter, *, limit: int, position: Sequence[Any] | None = None
+    db: Database, wanted: ApprovalFilter, *, limit: int, position: Sequence[Any] | None = None
 ) -> Page[Approval]:
     """Return one page of approvals: those that wait the longest first, else the newest first."""
     key = Key(approvals.c.id, descending=wanted.state is not ApprovalState.OPEN)
@@ -199,7 +205,7 @@ async def page(
     return Page(found[:limit], behind)
 
 
-async def waiting(db: Database, *, now: datetime) -> tuple[int, datetime | None]:
+async def count_open(db: Database, *, now: datetime) -> tuple[int, datetime | None]:
     """Return how many approvals wait for a person, and since when the oldest does."""
     query = (
         sa.select(sa.func.count().label("count"), sa.func.min(approvals.c.created_at).label("at"))
@@ -212,19 +218,23 @@ async def waiting(db: Database, *, now: datetime) -> tuple[int, datetime | None]
     return int(row["count"]), row["at"]
 
 
-def _bound(wish: Wish) -> list[sa.ColumnElement[bool]]:
+def _bound(wish: ActionRequest) -> list[sa.ColumnElement[bool]]:
     service, name, argv, directory = wish.bound
-    return [approvals.c.service == service, approvals.c.name == name, *_same(argv, directory)]
+    return [
+        approvals.c.service == service,
+        approvals.c.name == name,
+        *_same_command(argv, directory),
+    ]
 
 
-def _same(argv: Sequence[str], directory: str | None) -> list[sa.ColumnElement[bool]]:
+def _same_command(argv: Sequence[str], directory: str | None) -> list[sa.ColumnElement[bool]]:
     return [
         approvals.c.argv == list(argv),
         approvals.c.directory.is_not_distinct_from(directory),
     ]
 
 
-async def _told(db: Database, each: Approval, op: Op, *, now: datetime) -> Approval:
+async def _publish(db: Database, each: Approval, op: ChangeOp, *, now: datetime) -> Approval:
     row = serialize.approval(each)
     await changes.append(db, ENTITY, each.id, op, now=now, version=each.version, row=row)
     return each

@@ -6,8 +6,8 @@ from typing import Any, Final
 
 import sqlalchemy as sa
 
-from lamplighter.domain.change import Op
-from lamplighter.domain.services.service import fold
+from lamplighter.domain.change import ChangeOp
+from lamplighter.domain.services.service import normalize_service_name
 from lamplighter.domain.sessions.handoff import Escalation, EscalationState
 from lamplighter.formats import serialize
 from lamplighter.repository.feed import changes
@@ -52,11 +52,11 @@ async def insert(
         .returning(escalations)
     )
     (found,) = await _fetch(db, statement)
-    await _tell(db, found, Op.CREATED, now=now)
+    await _publish(db, found, ChangeOp.CREATED, now=now)
     return found
 
 
-async def of(db: Database, session_ids: Sequence[int]) -> list[Escalation]:
+async def of_sessions(db: Database, session_ids: Sequence[int]) -> list[Escalation]:
     """Return what some sessions handed on, oldest first."""
     query = (
         sa.select(escalations)
@@ -66,16 +66,24 @@ async def of(db: Database, session_ids: Sequence[int]) -> list[Escalation]:
     return await _fetch(db, query)
 
 
-async def asked(db: Database, session_id: int, service: str) -> bool:
+async def needs_person(db: Database, session_id: int, service: str) -> bool:
     """Whether a session asked a person for a service, by itself or by the gate."""
-    people = [each for each in await of(db, [session_id]) if each.state is EscalationState.PERSON]
-    return any(fold(each.service) == fold(service) for each in people)
+    people = [
+        each for each in await of_sessions(db, [session_id]) if each.state is EscalationState.PERSON
+    ]
+    return any(
+        normalize_service_name(each.service) == normalize_service_name(service) for each in people
+    )
 
 
 async def handled_at(db: Database, service: str) -> datetime | None:
     """Return when a person last marked a service as handled."""
     query = sa.select(escalations).where(escalations.c.why == HANDLED)
-    held = [each for each in await _fetch(db, query) if fold(each.service) == fold(service)]
+    held = [
+        each
+        for each in await _fetch(db, query)
+        if normalize_service_name(each.service) == normalize_service_name(service)
+    ]
     return max((each.closed_at for each in held if each.closed_at), default=None)
 
 
@@ -86,18 +94,18 @@ async def unfinished(db: Database) -> list[Escalation]:
     return await _fetch(db, query)
 
 
-async def people(db: Database) -> list[Escalation]:
+async def open_for_people(db: Database) -> list[Escalation]:
     """Return what waits for a person, the newest of each service, oldest first."""
     query = (
         sa.select(escalations)
         .where(escalations.c.state == EscalationState.PERSON)
         .order_by(escalations.c.id)
     )
-    newest = {fold(each.service): each for each in await _fetch(db, query)}
+    newest = {normalize_service_name(each.service): each for each in await _fetch(db, query)}
     return sorted(newest.values(), key=lambda each: each.id)
 
 
-async def move(
+async def change_state(
     db: Database,
     session_id: int,
     before: EscalationState,
@@ -110,7 +118,7 @@ async def move(
     """Let what a session handed on go from one state to another."""
     conditions = [escalations.c.session_id == session_id, escalations.c.state == before]
     values = {"state": after, "why": why, "child_id": child_id}
-    return await _changed(db, conditions, values, now=now)
+    return await _update(db, conditions, values, now=now)
 
 
 async def get(db: Database, number: int) -> Escalation | None:
@@ -123,14 +131,18 @@ async def close(db: Database, service: str, *, why: str, now: datetime) -> list[
     """End the waiting for a person: the service is well again, or somebody said so."""
     waiting = escalations.c.state == EscalationState.PERSON
     held = await _fetch(db, sa.select(escalations).where(waiting))
-    numbers = [each.id for each in held if fold(each.service) == fold(service)]
+    numbers = [
+        each.id
+        for each in held
+        if normalize_service_name(each.service) == normalize_service_name(service)
+    ]
     if not numbers:
         return []
     values = {"state": EscalationState.CLOSED, "why": why, "closed_at": now}
-    return await _changed(db, [escalations.c.id.in_(numbers), waiting], values, now=now)
+    return await _update(db, [escalations.c.id.in_(numbers), waiting], values, now=now)
 
 
-async def _changed(
+async def _update(
     db: Database,
     conditions: Sequence[sa.ColumnElement[bool]],
     values: dict[str, Any],
@@ -145,11 +157,11 @@ async def _changed(
     )
     found = await _fetch(db, statement)
     for each in found:
-        await _tell(db, each, Op.UPDATED, now=now)
+        await _publish(db, each, ChangeOp.UPDATED, now=now)
     return found
 
 
-async def _tell(db: Database, each: Escalation, op: Op, *, now: datetime) -> None:
+async def _publish(db: Database, each: Escalation, op: ChangeOp, *, now: datetime) -> None:
     row = serialize.escalation(each)
     await changes.append(db, ENTITY, each.id, op, now=now, version=each.version, row=row)
 

@@ -5,8 +5,8 @@ from typing import Any, Final
 
 import sqlalchemy as sa
 
-from lamplighter.domain.actions.halt import Halt, Way
-from lamplighter.domain.change import Op
+from lamplighter.domain.actions.halt import Halt, HaltSource
+from lamplighter.domain.change import ChangeOp
 from lamplighter.formats import serialize as plain
 from lamplighter.repository.feed import changes
 from lamplighter.repository.store.database import Database
@@ -14,7 +14,7 @@ from lamplighter.repository.store.session_tables import halts
 from lamplighter.repository.store.statements import Statement
 
 ENTITY: Final = "halt"
-_STANDING: Final = Statement(
+_ACTIVE: Final = Statement(
     sa.select(halts)
     .where(halts.c.released_at.is_(None))
     .where(halts.c.way == sa.bindparam("way"))
@@ -23,24 +23,24 @@ _STANDING: Final = Statement(
 )
 
 
-async def insert(db: Database, way: Way, *, reason: str, by: str, now: datetime) -> Halt:
+async def insert(db: Database, way: HaltSource, *, reason: str, by: str, now: datetime) -> Halt:
     """Halt everything."""
     values = {"way": way, "reason": reason, "pulled_by": by, "pulled_at": now}
     statement = sa.insert(halts).values(**values).returning(halts)
     halt = _halt(await db.fetch_one(statement))
-    await _tell(db, halt, Op.CREATED, now=now)
+    await _publish(db, halt, ChangeOp.CREATED, now=now)
     return halt
 
 
-async def standing(db: Database, way: Way = Way.ROW) -> Halt | None:
+async def get_active(db: Database, way: HaltSource = HaltSource.ROW) -> Halt | None:
     """Return the halt that stands, of those that were pulled in one way."""
-    row = await db.fetch_one(_STANDING(way=way))
+    row = await db.fetch_one(_ACTIVE(way=way))
     return None if row is None else _halt(row)
 
 
-async def any_standing(db: Database) -> bool:
+async def is_halted(db: Database) -> bool:
     """Whether something stands that halts everything, in whichever way it was pulled."""
-    return await standing(db) is not None or await standing(db, Way.FILE) is not None
+    return await get_active(db) is not None or await get_active(db, HaltSource.FILE) is not None
 
 
 async def release(db: Database, halt_id: int, *, by: str, now: datetime) -> Halt | None:
@@ -56,14 +56,14 @@ async def release(db: Database, halt_id: int, *, by: str, now: datetime) -> Halt
     if row is None:
         return None
     halt = _halt(row)
-    await _tell(db, halt, Op.UPDATED, now=now)
+    await _publish(db, halt, ChangeOp.UPDATED, now=now)
     return halt
 
 
-async def _tell(db: Database, halt: Halt, op: Op, *, now: datetime) -> None:
+async def _publish(db: Database, halt: Halt, op: ChangeOp, *, now: datetime) -> None:
     row = plain.halt(halt)
     await changes.append(db, ENTITY, halt.id, op, now=now, version=halt.version, row=row)
 
 
 def _halt(row: Any) -> Halt:
-    return Halt(**{**row, "way": Way(row["way"])})
+    return Halt(**{**row, "way": HaltSource(row["way"])})

@@ -6,18 +6,18 @@ from typing import Any, Final
 
 import sqlalchemy as sa
 
-from lamplighter.domain.change import Op
-from lamplighter.domain.sessions.marker_results import Mark
-from lamplighter.domain.sessions.markers import Reading, What
+from lamplighter.domain.change import ChangeOp
+from lamplighter.domain.sessions.marker_results import MarkerResult
+from lamplighter.domain.sessions.markers import MarkerKind, MarkerReading
 from lamplighter.formats import serialize
 from lamplighter.repository.feed import changes
 from lamplighter.repository.store.database import Database
 from lamplighter.repository.store.paging import Key, Page, after
-from lamplighter.repository.store.statements import Statement, inserting
+from lamplighter.repository.store.statements import Statement, prepare_insert
 from lamplighter.repository.store.tables import markers
 
 ENTITY: Final = "marker"
-_INSERT: Final = inserting(
+_INSERT: Final = prepare_insert(
     markers,
     *("session_id", "offset", "item", "line", "what", "state", "outcome", "reason", "text"),
     *("service", "category", "memory_id", "event_id", "created_at"),
@@ -28,48 +28,50 @@ _COUNT: Final = Statement(
     .select_from(markers)
     .where(markers.c.session_id == sa.bindparam("session"))
 )
-_SAID: Final = Statement(
+_COUNT_INGESTED: Final = Statement(
     sa.select(sa.func.count())
     .select_from(markers)
     .where(markers.c.session_id == sa.bindparam("session"))
-    .where(markers.c.state == Reading.TAKEN)
+    .where(markers.c.state == MarkerReading.TAKEN)
     .where(markers.c.text == sa.bindparam("words"))
 )
 
 
-async def insert(db: Database, *, now: datetime, **values: Any) -> Mark:
+async def insert(db: Database, *, now: datetime, **values: Any) -> MarkerResult:
     """Record what became of a marker; `values` are the fields of a Mark but its id."""
     mark = _mark(await db.fetch_one(_INSERT(**values, created_at=now)))
-    await _tell(db, mark, Op.CREATED, now=now)
+    await _publish(db, mark, ChangeOp.CREATED, now=now)
     return mark
 
 
-async def get(db: Database, mark_id: int) -> Mark | None:
+async def get(db: Database, mark_id: int) -> MarkerResult | None:
     """Return one marker."""
     row = await db.fetch_one(sa.select(markers).where(markers.c.id == mark_id))
     return None if row is None else _mark(row)
 
 
-async def take(db: Database, mark_id: int, *, now: datetime, **values: Any) -> Mark | None:
+async def accept_ignored(
+    db: Database, mark_id: int, *, now: datetime, **values: Any
+) -> MarkerResult | None:
     """Turn an ignored marker into a taken one; None when it is not an ignored one."""
     statement = (
         sa.update(markers)
         .where(markers.c.id == mark_id)
-        .where(markers.c.state == Reading.IGNORED)
-        .values(state=Reading.TAKEN, version=markers.c.version + 1, **values)
+        .where(markers.c.state == MarkerReading.IGNORED)
+        .values(state=MarkerReading.TAKEN, version=markers.c.version + 1, **values)
         .returning(markers)
     )
     row = await db.fetch_one(statement)
     if row is None:
         return None
     mark = _mark(row)
-    await _tell(db, mark, Op.UPDATED, now=now)
+    await _publish(db, mark, ChangeOp.UPDATED, now=now)
     return mark
 
 
 async def page(
     db: Database, session_id: int, *, limit: int, position: Sequence[Any] | None = None
-) -> Page[Mark]:
+) -> Page[MarkerResult]:
     """Return one page of the markers of a session, in the order they were printed."""
     query = sa.select(markers).where(markers.c.session_id == session_id)
     if position is not None:
@@ -84,22 +86,24 @@ async def count(db: Database, session_id: int) -> int:
     return int(await db.fetch_val(_COUNT(session=session_id)))
 
 
-async def said(db: Database, session_id: int, text: str) -> bool:
+async def was_ingested(db: Database, session_id: int, text: str) -> bool:
     """Whether a marker of these words was taken from a session already."""
-    return bool(await db.fetch_val(_SAID(session=session_id, words=text)))
+    return bool(await db.fetch_val(_COUNT_INGESTED(session=session_id, words=text)))
 
 
-async def forget(db: Database, ids: Sequence[int]) -> None:
+async def blank_texts(db: Database, ids: Sequence[int]) -> None:
     """Blank the words of the markers that memories which were deleted for good came from."""
     theirs = markers.c.memory_id.in_(ids)
-    await changes.forget_rows(db, ENTITY, sa.select(markers.c.id).where(theirs))
+    await changes.blank_rows(db, ENTITY, sa.select(markers.c.id).where(theirs))
     await db.execute(sa.update(markers).where(theirs).values(text="", reason=""))
 
 
-async def _tell(db: Database, mark: Mark, op: Op, *, now: datetime) -> None:
-    row = serialize.mark(mark)
+async def _publish(db: Database, mark: MarkerResult, op: ChangeOp, *, now: datetime) -> None:
+    row = serialize.marker_result(mark)
     await changes.append(db, ENTITY, mark.id, op, now=now, version=mark.version, row=row)
 
 
-def _mark(row: Any) -> Mark:
-    return Mark(**{**row, "what": What(row["what"]), "state": Reading(row["state"])})
+def _mark(row: Any) -> MarkerResult:
+    return MarkerResult(
+        **{**row, "what": MarkerKind(row["what"]), "state": MarkerReading(row["state"])}
+    )

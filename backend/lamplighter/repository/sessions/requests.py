@@ -7,8 +7,8 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from lamplighter.domain.change import Op
-from lamplighter.domain.sessions.session import Plan, Request, RequestState, Trigger
+from lamplighter.domain.change import ChangeOp
+from lamplighter.domain.sessions.session import RequestState, SessionPlan, SessionRequest, Trigger
 from lamplighter.formats import serialize
 from lamplighter.repository.feed import changes
 from lamplighter.repository.store.database import Database
@@ -20,12 +20,12 @@ ENTITY = "request"
 
 async def insert(
     db: Database,
-    plan: Plan,
+    plan: SessionPlan,
     *,
     engine: str | None = None,
     traceparent: str | None = None,
     now: datetime,
-) -> Request:
+) -> SessionRequest:
     """File a request; it waits its turn. `traceparent` is the span that it was filed in."""
     statement = (
         sa.insert(requests)
@@ -42,15 +42,15 @@ async def insert(
         )
         .returning(requests)
     )
-    request = await _placed(db, _request(await db.fetch_one(statement)))
-    await _tell(db, request, Op.CREATED, now=now)
+    request = await _with_position(db, _request(await db.fetch_one(statement)))
+    await _publish(db, request, ChangeOp.CREATED, now=now)
     return request
 
 
-async def get(db: Database, request_id: int) -> Request | None:
+async def get(db: Database, request_id: int) -> SessionRequest | None:
     """Return one request, with its place in the queue while it waits."""
     row = await db.fetch_one(sa.select(requests).where(requests.c.id == request_id))
-    return None if row is None else await _placed(db, _request(row))
+    return None if row is None else await _with_position(db, _request(row))
 
 
 async def trace(db: Database, session_id: int) -> str | None:
@@ -60,7 +60,7 @@ async def trace(db: Database, session_id: int) -> str | None:
     return found
 
 
-async def next_queued(db: Database) -> Request | None:
+async def next_queued(db: Database) -> SessionRequest | None:
     """Return the request that has waited longest."""
     query = (
         sa.select(requests)
@@ -72,7 +72,7 @@ async def next_queued(db: Database) -> Request | None:
     return None if row is None else _request(row)
 
 
-async def waiting(db: Database, trigger: Trigger) -> int:
+async def count_queued(db: Database, trigger: Trigger) -> int:
     """Return how many requests wait that were filed because of one thing."""
     query = (
         sa.select(sa.func.count())
@@ -83,10 +83,12 @@ async def waiting(db: Database, trigger: Trigger) -> int:
     return int(await db.fetch_val(query))
 
 
-async def claim(db: Database, request_id: int, session_id: int, *, now: datetime) -> Request | None:
+async def claim(
+    db: Database, request_id: int, session_id: int, *, now: datetime
+) -> SessionRequest | None:
     """Take a queued request on with a session; None when somebody was faster."""
     values = {"state": RequestState.RUNNING, "session_id": session_id}
-    return await _move(db, request_id, RequestState.QUEUED, values, now=now)
+    return await _update(db, request_id, RequestState.QUEUED, values, now=now)
 
 
 async def finish(db: Database, session_id: int, *, now: datetime) -> None:
@@ -95,13 +97,13 @@ async def finish(db: Database, session_id: int, *, now: datetime) -> None:
     request_id = await db.fetch_val(query)
     if request_id is not None:
         values = {"state": RequestState.DONE}
-        await _move(db, request_id, RequestState.RUNNING, values, now=now)
+        await _update(db, request_id, RequestState.RUNNING, values, now=now)
 
 
-async def cancel(db: Database, request_id: int, *, now: datetime) -> Request | None:
+async def cancel(db: Database, request_id: int, *, now: datetime) -> SessionRequest | None:
     """Take a queued request back; None when it waits no more."""
     values = {"state": RequestState.CANCELLED}
-    return await _move(db, request_id, RequestState.QUEUED, values, now=now)
+    return await _update(db, request_id, RequestState.QUEUED, values, now=now)
 
 
 async def page(
@@ -110,16 +112,16 @@ async def page(
     *,
     limit: int,
     position: Sequence[Any] | None = None,
-) -> Page[Request]:
+) -> Page[SessionRequest]:
     """Return one page of requests, newest first."""
     query = sa.select(requests)
     if state is not None:
         query = query.where(requests.c.state == state)
     found = await newest_first(db, query, requests.c.id, limit=limit, position=position)
-    return Page([await _placed(db, _request(row)) for row in found.items], found.position)
+    return Page([await _with_position(db, _request(row)) for row in found.items], found.position)
 
 
-async def _placed(db: Database, request: Request) -> Request:
+async def _with_position(db: Database, request: SessionRequest) -> SessionRequest:
     if request.state is not RequestState.QUEUED:
         return request
     query = (
@@ -131,14 +133,14 @@ async def _placed(db: Database, request: Request) -> Request:
     return replace(request, position=int(await db.fetch_val(query)))
 
 
-async def _move(
+async def _update(
     db: Database,
     request_id: int,
     waiting: RequestState,
     values: dict[str, Any],
     *,
     now: datetime,
-) -> Request | None:
+) -> SessionRequest | None:
     statement = (
         sa.update(requests)
         .where(requests.c.id == request_id)
@@ -150,18 +152,18 @@ async def _move(
     if row is None:
         return None
     request = _request(row)
-    await _tell(db, request, Op.UPDATED, now=now)
+    await _publish(db, request, ChangeOp.UPDATED, now=now)
     return request
 
 
-async def _tell(db: Database, request: Request, op: Op, *, now: datetime) -> None:
+async def _publish(db: Database, request: SessionRequest, op: ChangeOp, *, now: datetime) -> None:
     row = serialize.request(request)
     await changes.append(db, ENTITY, request.id, op, now=now, version=request.version, row=row)
 
 
-def _request(row: Any) -> Request:
+def _request(row: Any) -> SessionRequest:
     services = row["services"]
-    return Request(
+    return SessionRequest(
         **{
             **row,
             "state": RequestState(row["state"]),

@@ -9,17 +9,17 @@ from typing import Any, Final
 
 import sqlalchemy as sa
 
-from lamplighter.domain.change import Op
+from lamplighter.domain.change import ChangeOp
 from lamplighter.domain.sessions.cost import Charge
 from lamplighter.domain.sessions.session import (
     MAX_TIER,
     OutcomeState,
-    Plan,
     Session,
+    SessionPlan,
     Status,
     Trigger,
 )
-from lamplighter.domain.sessions.transcript import Spent, Usage
+from lamplighter.domain.sessions.transcript import Usage, UsageReport
 from lamplighter.formats import serialize
 from lamplighter.repository.feed import changes, indexing
 from lamplighter.repository.store import database
@@ -46,7 +46,7 @@ _PROGRESS: Final = Statement(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Filter:
+class SessionFilter:
     """Which sessions are asked for; None asks for all, `since` is in the range."""
 
     status: Status | None = None
@@ -59,7 +59,7 @@ class Filter:
 
 async def insert(
     db: Database,
-    plan: Plan,
+    plan: SessionPlan,
     *,
     model: str | None,
     epoch: int,
@@ -83,7 +83,7 @@ async def insert(
     if db.home is not None:
         values |= {"home": db.home.id, "host": db.home.host, "uid": secrets.token_hex(UID_BYTES)}
     session = from_row(await database.insert(db, values))
-    await tell(db, session, Op.CREATED, now=now)
+    await publish(db, session, ChangeOp.CREATED, now=now)
     return session
 
 
@@ -116,26 +116,26 @@ async def progress(
     more = {f"more_{name}": brought.get(name, 0) for name in COUNTS}
     statement = _PROGRESS(number=session_id, reached=log_offset, reached_step=log_step, **more)
     session = from_row(await db.fetch_one(statement))
-    await tell(db, session, Op.UPDATED, now=now)
+    await publish(db, session, ChangeOp.UPDATED, now=now)
     return session
 
 
-async def answered_by(db: Database, session_id: int, model: str) -> None:
+async def set_model(db: Database, session_id: int, model: str) -> None:
     """Keep which model answers a session; the `progress` that follows tells of it."""
     await db.execute(sa.update(sessions).where(sessions.c.id == session_id).values(model=model))
 
 
-async def spend(db: Database, session_id: int, spent: Spent) -> None:
+async def set_spent(db: Database, session_id: int, spent: UsageReport) -> None:
     """Keep what a session has spent so far; the `progress` that follows tells of it."""
     statement = (
         sa.update(sessions)
         .where(sessions.c.id == session_id)
-        .values(turns=spent.turns, cost_usd=spent.cost_usd, **used(spent.usage))
+        .values(turns=spent.turns, cost_usd=spent.cost_usd, **usage_columns(spent.usage))
     )
     await db.execute(statement)
 
 
-def used(usage: Usage) -> dict[str, int]:
+def usage_columns(usage: Usage) -> dict[str, int]:
     """Return the columns that keep how many tokens were used."""
     return {
         "input_tokens": usage.given,
@@ -145,7 +145,7 @@ def used(usage: Usage) -> dict[str, int]:
     }
 
 
-async def leave_markers(
+async def add_leftover(
     db: Database, session_id: int, count: int, *, offset: int, step: int
 ) -> None:
     """Count markers that stay in the file; the `progress` that follows tells of it.
@@ -165,7 +165,9 @@ async def leave_markers(
     await db.execute(statement)
 
 
-async def ingest_left(db: Database, session_id: int, count: int, *, offset: int, step: int) -> None:
+async def ingest_leftover(
+    db: Database, session_id: int, count: int, *, offset: int, step: int
+) -> None:
     """Count markers that were left and are ingested now, up to a step of the line at `offset`."""
     statement = (
         sa.update(sessions)
@@ -175,7 +177,7 @@ async def ingest_left(db: Database, session_id: int, count: int, *, offset: int,
     await db.execute(statement)
 
 
-async def brought(db: Database, session_id: int, *, now: datetime, **counts: int) -> Session:
+async def add_counts(db: Database, session_id: int, *, now: datetime, **counts: int) -> Session:
     """Add to what a session has brought otherwise than by its lines; `counts` as in `progress`."""
     more = {name: sessions.c[name] + count for name, count in counts.items()}
     statement = (
@@ -185,7 +187,7 @@ async def brought(db: Database, session_id: int, *, now: datetime, **counts: int
         .returning(sessions)
     )
     session = from_row(await db.fetch_one(statement))
-    await tell(db, session, Op.UPDATED, now=now)
+    await publish(db, session, ChangeOp.UPDATED, now=now)
     return session
 
 
@@ -196,18 +198,18 @@ async def end(
 
     `found` are further columns: exit_code, response, summary, reason, cost_usd, turns, duration_ms.
     """
-    return await _change(db, session_id, {"status": status, "ended_at": now, **found}, now=now)
+    return await _update(db, session_id, {"status": status, "ended_at": now, **found}, now=now)
 
 
 async def request_stop(db: Database, session_id: int, *, now: datetime) -> Session | None:
     """Ask for a running session to be stopped; None when it has ended already."""
-    return await _change(db, session_id, {"stop_requested_at": now}, now=now)
+    return await _update(db, session_id, {"stop_requested_at": now}, now=now)
 
 
 async def resume(db: Database, session_id: int, *, epoch: int, now: datetime) -> Session | None:
     """Let a running session go on under the leader of `epoch`; None when it has ended already."""
     values = {"resumed": sessions.c.resumed + 1, "leader_epoch": epoch}
-    return await _change(db, session_id, values, now=now)
+    return await _update(db, session_id, values, now=now)
 
 
 async def newest(db: Database) -> datetime | None:
@@ -228,7 +230,7 @@ async def running(db: Database) -> list[Session]:
     return [from_row(row) for row in await db.fetch_all(query)]
 
 
-async def pending(db: Database, home: str) -> list[Session]:
+async def pending_output(db: Database, home: str) -> list[Session]:
     """Return the sessions whose output waits in a home to be ingested, oldest first."""
     query = (
         sa.select(sessions)
@@ -245,7 +247,7 @@ async def complete_output(
     """Keep what the rest of the output of an ended session says; None when that is done already."""
     waits = sessions.c.output_pending == 1
     values = {"output_pending": False, **found}
-    return await _change(db, session_id, values, when=waits, now=now)
+    return await _update(db, session_id, values, when=waits, now=now)
 
 
 async def outcomes(
@@ -268,11 +270,11 @@ async def set_outcome(
     """Keep another outcome of an ended session; None where it is the same."""
     other = sa.and_(sessions.c.outcome != words, ~_RUNS)
     values = {"outcome": words, "outcome_state": state}
-    return await _change(db, session_id, values, when=other, now=now)
+    return await _update(db, session_id, values, when=other, now=now)
 
 
 async def page(
-    db: Database, wanted: Filter, *, limit: int, position: Sequence[Any] | None = None
+    db: Database, wanted: SessionFilter, *, limit: int, position: Sequence[Any] | None = None
 ) -> Page[Session]:
     """Return one page of sessions, newest first."""
     query = sa.select(sessions).where(*_conditions(wanted))
@@ -280,7 +282,7 @@ async def page(
     return Page([from_row(row) for row in found.items], found.position)
 
 
-async def linked(db: Database, items: Sequence[Session]) -> list[Session]:
+async def chain_members(db: Database, items: Sequence[Session]) -> list[Session]:
     """Return the other sessions of the chains that these stand in, oldest first."""
     known = {each.id: each for each in items}
     last: Sequence[Session] = items
@@ -299,7 +301,7 @@ async def linked(db: Database, items: Sequence[Session]) -> list[Session]:
     return [known[number] for number in sorted(known.keys() - mine)]
 
 
-async def _change(
+async def _update(
     db: Database,
     session_id: int,
     values: dict[str, Any],
@@ -319,12 +321,12 @@ async def _change(
         return None
     session = from_row(row)
     if "summary" in values:
-        await indexing.summarized(db, session)
-    await tell(db, session, Op.UPDATED, now=now)
+        await indexing.index_changed_session(db, session)
+    await publish(db, session, ChangeOp.UPDATED, now=now)
     return session
 
 
-def _conditions(wanted: Filter) -> list[sa.ColumnElement[bool]]:
+def _conditions(wanted: SessionFilter) -> list[sa.ColumnElement[bool]]:
     asked = ("status", "tier", "trigger", "project")
     given = {name: getattr(wanted, name) for name in asked}
     found = [sessions.c[name] == value for name, value in given.items() if value is not None]
@@ -337,7 +339,7 @@ def _conditions(wanted: Filter) -> list[sa.ColumnElement[bool]]:
     return found
 
 
-async def tell(db: Database, session: Session, op: Op, *, now: datetime) -> None:
+async def publish(db: Database, session: Session, op: ChangeOp, *, now: datetime) -> None:
     """Tell the feed what became of a session."""
     row = serialize.session(session)
     await changes.append(db, ENTITY, session.id, op, now=now, version=session.version, row=row)
@@ -357,23 +359,23 @@ def from_row(row: Any) -> Session:
     )
 
 
-_COUNTED: Final = sa.func.coalesce(sessions.c.cost_usd, sessions.c.budget_usd, 0.0)
+_CHARGED: Final = sa.func.coalesce(sessions.c.cost_usd, sessions.c.budget_usd, 0.0)
 
 
-async def of(db: Database, ids: Sequence[int]) -> float:
+async def total_charged(db: Database, ids: Sequence[int]) -> float:
     """Return how many dollars some sessions count for."""
     if not ids:
         return 0.0
-    query = sa.select(sa.func.sum(_COUNTED)).where(sessions.c.id.in_(ids))
+    query = sa.select(sa.func.sum(_CHARGED)).where(sessions.c.id.in_(ids))
     return float(await db.fetch_val(query) or 0.0)
 
 
-async def since(db: Database, at: datetime) -> list[Charge]:
+async def charges_since(db: Database, at: datetime) -> list[Charge]:
     """Return what each session since a moment counts for, oldest first; none that cost nothing."""
     query = (
-        sa.select(sessions.c.started_at, _COUNTED.label("dollars"))
+        sa.select(sessions.c.started_at, _CHARGED.label("dollars"))
         .where(sessions.c.started_at > at)
-        .where(_COUNTED > 0)
+        .where(_CHARGED > 0)
         .order_by(sessions.c.started_at, sessions.c.id)
     )
     rows = await db.fetch_all(query)

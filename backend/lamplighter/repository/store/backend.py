@@ -23,10 +23,10 @@ from sqlalchemy.sql import ClauseElement
 from lamplighter.repository.store import driver
 from lamplighter.repository.store.connection import RowConnection
 from lamplighter.repository.store.file_watch import FileWatch
-from lamplighter.repository.store.statements import Bound, Columns, Compiler, Row, rows_of
+from lamplighter.repository.store.statements import BoundStatement, Columns, Compiler, Row, rows_of
 
 ACQUIRE_SECONDS: Final = 30.0
-MOST_WAITING: Final = {True: 400, False: 64}
+MAX_WAITING: Final = {True: 400, False: 64}
 """How many may wait for a connection that reads, or that writes: of more each waits too long."""
 ROLLBACK_POLL_SECONDS: Final = 0.05
 
@@ -72,7 +72,7 @@ class Pool:
         """Wait for a free connection."""
         with suppress(asyncio.QueueEmpty):
             return self._free.get_nowait()
-        if self._waiting >= MOST_WAITING[self._readonly]:
+        if self._waiting >= MAX_WAITING[self._readonly]:
             raise driver.OperationalError(f"{self._waiting} others wait for a connection")
         self._waiting += 1
         try:
@@ -122,7 +122,7 @@ class Pool:
     def _connect(self) -> driver.Connection:
         connection = driver.connect(self._path, readonly=self._readonly)
         if not self._readonly:
-            driver.impatient(connection)
+            driver.disable_busy_wait(connection)
         return connection
 
 
@@ -158,7 +158,7 @@ class WriteLog:
         with suppress(driver.OperationalError):  # a full disk: the commit itself is done
             connection.execute(f"PRAGMA busy_timeout={WAIT_MS}")
             connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").close()
-        driver.impatient(connection)
+        driver.disable_busy_wait(connection)
 
     def _size(self) -> int:
         try:
@@ -275,8 +275,8 @@ class PooledConnection(RowConnection):
             cursor.close()
             return described, rows
 
-        described, rows = await self._call(fetch, inline=_brief(query))
-        return rows_of(rows, columns or _plain(described))
+        described, rows = await self._call(fetch, inline=_is_brief(query))
+        return rows_of(rows, columns or _column_names(described))
 
     async def execute(self, query: ClauseElement) -> int:
         """Run a statement; returns how many rows it touched."""
@@ -288,7 +288,7 @@ class PooledConnection(RowConnection):
             cursor.close()
             return count
 
-        return await self._call(execute, inline=_brief(query))
+        return await self._call(execute, inline=_is_brief(query))
 
     async def execute_many(self, queries: list[ClauseElement]) -> None:
         """Run statements of one shape in one go."""
@@ -343,13 +343,13 @@ class PooledConnection(RowConnection):
             if not driver.is_damage(error):
                 raise
             self._backend.watch.doubt()
-            raise driver.Unsound(str(error)) from error
+            raise driver.UnsoundDatabase(str(error)) from error
         return result
 
 
-def _brief(query: ClauseElement) -> bool:
-    return isinstance(query, Bound) and not query.statement.long
+def _is_brief(query: ClauseElement) -> bool:
+    return isinstance(query, BoundStatement) and not query.statement.long
 
 
-def _plain(described: Sequence[Sequence[Any]] | None) -> Columns:
+def _column_names(described: Sequence[Sequence[Any]] | None) -> Columns:
     return tuple(str(column[0]) for column in described or ()), ()

@@ -94,7 +94,7 @@ class SafeTransaction(Transaction):
             is_root = not connection._transaction_stack
             await connection.__aenter__()
             try:
-                await to_the_end(transaction.start(is_root, self._extra_options))
+                await run_to_completion(transaction.start(is_root, self._extra_options))
             except BaseException:
                 await connection.__aexit__()
                 raise
@@ -121,13 +121,13 @@ class SafeTransaction(Transaction):
             assert connection._transaction_stack[-1] is self
             connection._transaction_stack.pop()
             try:
-                await to_the_end(how())
+                await run_to_completion(how())
             finally:
                 await connection.__aexit__()
                 self._transaction = None
 
 
-async def to_the_end(work: Coroutine[Any, Any, T]) -> T:
+async def run_to_completion(work: Coroutine[Any, Any, T]) -> T:
     """Finish `work` even if we are cancelled meanwhile; the cancellation follows after it."""
     task = asyncio.ensure_future(work)
     cancelled: asyncio.CancelledError | None = None

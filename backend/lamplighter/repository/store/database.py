@@ -13,7 +13,7 @@ import sqlalchemy as sa
 from databases import Database as EncodeDatabase
 from databases import DatabaseURL
 
-from lamplighter.domain.services.notice import Telling
+from lamplighter.domain.services.notice import NoticePolicy
 from lamplighter.domain.sessions.home import Home
 from lamplighter.repository.store.connection import SafeTransaction
 from lamplighter.repository.store.driver import OperationalError
@@ -51,7 +51,7 @@ class Database(EncodeDatabase):
         self.announce = announce
         self.changed = False
         self.fence: Callable[[], Awaitable[None]] | None = None
-        self.telling: Telling | None = None
+        self.telling: NoticePolicy | None = None
         # where this process keeps the output of sessions, and the highest number of one there
         self.home: Home | None = None
         self.high_water: HighWater | None = None
@@ -157,7 +157,7 @@ def is_postgres(url: str) -> bool:
     return DatabaseURL(url).dialect in POSTGRES
 
 
-def shown(url: str) -> str:
+def display_address(url: str) -> str:
     """Return what a person may read of an address: which database, and where."""
     if not is_postgres(url):
         return str(file_of(url))

@@ -32,7 +32,7 @@ class UTCDateTime(TypeDecorator[datetime]):
         return None if value is None else moment(value)
 
 
-class HandMoment(UTCDateTime):
+class LenientMoment(UTCDateTime):
     """A moment where people write too: what is none is given as it stands, for others to judge."""
 
     cache_ok = True
@@ -45,7 +45,7 @@ class HandMoment(UTCDateTime):
             return value
 
 
-class Named(UserDefinedType[Any]):
+class PostgresType(UserDefinedType[Any]):
     """A type that only PostgreSQL has, by its name: its whole dialect takes long to load."""
 
     cache_ok = True
@@ -85,7 +85,7 @@ class Json(TypeDecorator[Any]):
         return None if value is None else json.loads(value)
 
 
-class HandJson(Json):
+class LenientJson(Json):
     """JSON where people write too: what is none is given as it stands."""
 
     cache_ok = True
@@ -129,28 +129,28 @@ def moment(text: str) -> datetime:
 DAY_SECONDS, HOUR_SECONDS, MINUTE_SECONDS = 86_400, 3_600, 60
 
 
-class OneOf(FunctionElement[Any]):
+class InIdList(FunctionElement[Any]):
     """Whether a number is in a JSON list: one parameter, however many numbers there are."""
 
     type = NUMBER  # of a Boolean SQLAlchemy would ask `= 1`, which no index answers
     inherit_cache = True
 
 
-class Object(FunctionElement[str]):
+class JsonObject(FunctionElement[str]):
     """A JSON object of names and values, as text."""
 
     type = TEXT
     inherit_cache = True
 
 
-class Truth(FunctionElement[Any]):
+class JsonFlag(FunctionElement[Any]):
     """A flag as JSON writes it."""
 
     type = sa.Boolean()
     inherit_cache = True
 
 
-class NoText(FunctionElement[bool]):
+class IsBlob(FunctionElement[bool]):
     """Whether bytes stand where text belongs: SQLite takes them, and makes no JSON of them."""
 
     type = sa.Boolean()
@@ -164,7 +164,7 @@ class Seconds(FunctionElement[int]):
     inherit_cache = True
 
 
-class Picked(FunctionElement[Any]):
+class JsonValue(FunctionElement[Any]):
     """One value of a JSON object, of the type that is given; a flag as 1 or 0."""
 
     inherit_cache = False
@@ -174,59 +174,63 @@ class Picked(FunctionElement[Any]):
         self.member, self.type, self.flag = name, kind, flag
 
 
-@compiles(OneOf, "sqlite")
-def _one_of(element: OneOf, compiler: Any, **how: Any) -> str:
+@compiles(InIdList, "sqlite")
+def _in_id_list(element: InIdList, compiler: Any, **how: Any) -> str:
     column, given = element.clauses
     rows: Any = sa.select(sa.column("value")).select_from(sa.func.json_each(given))
-    return _said(compiler, column.in_(rows), how)
+    return _compile_operand(compiler, column.in_(rows), how)
 
 
-@compiles(OneOf, "postgresql")
-def _one_of_array(element: OneOf, compiler: Any, **how: Any) -> str:
+@compiles(InIdList, "postgresql")
+def _in_id_array(element: InIdList, compiler: Any, **how: Any) -> str:
     """Of an array it takes the index even where it knows nothing of the table yet."""
     column, given = element.clauses
     array = sa.cast(sa.func.translate(given, _text("[]"), _text("{}")), sa.ARRAY(sa.BigInteger))
-    return _said(compiler, column == sa.any_(array), how)
+    return _compile_operand(compiler, column == sa.any_(array), how)
 
 
-@compiles(Object, "sqlite")
-def _object(element: Object, compiler: Any, **how: Any) -> str:
-    return _said(compiler, sa.func.json_object(*element.clauses), how)
+@compiles(JsonObject, "sqlite")
+def _object(element: JsonObject, compiler: Any, **how: Any) -> str:
+    return _compile_operand(compiler, sa.func.json_object(*element.clauses), how)
 
 
-@compiles(Object, "postgresql")
-def _object_built(element: Object, compiler: Any, **how: Any) -> str:
-    return _said(compiler, sa.cast(sa.func.json_build_object(*element.clauses), sa.Text), how)
+@compiles(JsonObject, "postgresql")
+def _object_built(element: JsonObject, compiler: Any, **how: Any) -> str:
+    return _compile_operand(
+        compiler, sa.cast(sa.func.json_build_object(*element.clauses), sa.Text), how
+    )
 
 
-@compiles(Truth, "sqlite")
-def _truth(element: Truth, compiler: Any, **how: Any) -> str:
+@compiles(JsonFlag, "sqlite")
+def _json_flag(element: JsonFlag, compiler: Any, **how: Any) -> str:
     (flag,) = element.clauses
     word = sa.case((flag == _number(1), _text("true")), else_=_text("false"))
-    return _said(compiler, sa.func.json(word), how)
+    return _compile_operand(compiler, sa.func.json(word), how)
 
 
-@compiles(Truth, "postgresql")
-def _truth_boolean(element: Truth, compiler: Any, **how: Any) -> str:
+@compiles(JsonFlag, "postgresql")
+def _json_flag_boolean(element: JsonFlag, compiler: Any, **how: Any) -> str:
     (flag,) = element.clauses
-    return _said(compiler, flag == _number(1), how)
+    return _compile_operand(compiler, flag == _number(1), how)
 
 
-@compiles(NoText, "sqlite")
-def _no_text(element: NoText, compiler: Any, **how: Any) -> str:
+@compiles(IsBlob, "sqlite")
+def _is_blob(element: IsBlob, compiler: Any, **how: Any) -> str:
     (column,) = element.clauses
-    return _said(compiler, sa.func.typeof(column) == _text("blob"), how)
+    return _compile_operand(compiler, sa.func.typeof(column) == _text("blob"), how)
 
 
-@compiles(NoText, "postgresql")
-def _no_text_never(element: NoText, compiler: Any, **how: Any) -> str:
+@compiles(IsBlob, "postgresql")
+def _is_never_blob(element: IsBlob, compiler: Any, **how: Any) -> str:
     return "false"
 
 
 @compiles(Seconds, "sqlite")
 def _seconds(element: Seconds, compiler: Any, **how: Any) -> str:
     (moment,) = element.clauses
-    return _said(compiler, sa.func.unixepoch(sa.func.substr(moment, _number(1), _number(19))), how)
+    return _compile_operand(
+        compiler, sa.func.unixepoch(sa.func.substr(moment, _number(1), _number(19))), how
+    )
 
 
 @compiles(Seconds, "postgresql")
@@ -246,25 +250,27 @@ def _seconds_counted(element: Seconds, compiler: Any, **how: Any) -> str:
         + part(18, 2)
     )
     form = _text("^[12][0-9]{3}-(0[1-9]|1[0-2])-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}")
-    return _said(compiler, sa.case((moment.regexp_match(form), seconds)), how)
+    return _compile_operand(compiler, sa.case((moment.regexp_match(form), seconds)), how)
 
 
-@compiles(Picked, "sqlite")
-def _picked(element: Picked, compiler: Any, **how: Any) -> str:
+@compiles(JsonValue, "sqlite")
+def _json_value(element: JsonValue, compiler: Any, **how: Any) -> str:
     (document,) = element.clauses
-    return _said(compiler, sa.func.json_extract(document, _text(f"$.{element.member}")), how)
+    return _compile_operand(
+        compiler, sa.func.json_extract(document, _text(f"$.{element.member}")), how
+    )
 
 
-@compiles(Picked, "postgresql")
-def _picked_cast(element: Picked, compiler: Any, **how: Any) -> str:
+@compiles(JsonValue, "postgresql")
+def _json_value_cast(element: JsonValue, compiler: Any, **how: Any) -> str:
     (document,) = element.clauses
     value: Any = sa.cast(document, sa.JSON).op("->>")(_text(element.member))
     if element.flag:
         value = sa.cast(sa.cast(value, sa.Boolean), sa.Integer)
-    return _said(compiler, sa.cast(value, element.type), how)
+    return _compile_operand(compiler, sa.cast(value, element.type), how)
 
 
-def _said(compiler: Any, expression: Any, how: Any) -> str:
+def _compile_operand(compiler: Any, expression: Any, how: Any) -> str:
     return str(compiler.process(expression.self_group(), **how))
 
 

@@ -41,7 +41,7 @@ DAMAGE: Final = (11, 26)
 """SQLITE_CORRUPT and SQLITE_NOTADB."""
 
 
-class Unsound(OperationalError):
+class UnsoundDatabase(OperationalError):
     """The database file is damaged, or it is no longer the one that was opened."""
 
 
@@ -86,7 +86,7 @@ def connect(
     return connection
 
 
-def impatient(connection: sqlite3.Connection) -> None:
+def disable_busy_wait(connection: sqlite3.Connection) -> None:
     """Let a connection answer at once that the database is busy: its user asks again itself."""
     connection.execute("PRAGMA busy_timeout=0")
 
@@ -107,7 +107,7 @@ def is_damage(error: BaseException) -> bool:
     return isinstance(code, int) and code & 0xFF in DAMAGE
 
 
-def passes(error: BaseException) -> bool:
+def is_temporary(error: BaseException) -> bool:
     """Whether a database cannot be used for a reason that ends by itself, or by making space."""
     cause = error.__cause__
     starting = isinstance(cause, OSError) or getattr(cause, "sqlstate", "") == STARTING
@@ -116,4 +116,4 @@ def passes(error: BaseException) -> bool:
 
 def severity(error: BaseException) -> int:
     """Return the level to log a failed statement at; an unsound file was reported once already."""
-    return logging.DEBUG if isinstance(error, Unsound) else logging.WARNING
+    return logging.DEBUG if isinstance(error, UnsoundDatabase) else logging.WARNING

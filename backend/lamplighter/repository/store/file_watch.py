@@ -21,10 +21,10 @@ from lamplighter.repository.store.index_schema import is_of_index
 
 logger = logging.getLogger(__name__)
 
-LOOK_SECONDS: Final = 1.0
+POLL_SECONDS: Final = 1.0
 CHECK_SECONDS: Final = 3.0
 """The shortest time from one check of the pages to the next."""
-UNASKED_SECONDS: Final = 600.0
+ROUTINE_CHECK_SECONDS: Final = 600.0
 """The longest one, for a disk that changes bytes and no time of the file."""
 SHARE: Final = 50
 """A check takes at most one part in so many of the time."""
@@ -67,7 +67,7 @@ class FileWatch:
     def opened(self) -> None:
         """Make sure that every connection since `open` is to the same file."""
         if self._found()[0] != self._files[0]:
-            raise driver.Unsound(f"{self.path} was replaced while it was opened")
+            raise driver.UnsoundDatabase(f"{self.path} was replaced while it was opened")
 
     def close(self) -> None:
         """Let go of the file."""
@@ -85,7 +85,9 @@ class FileWatch:
             return
         found = self._moved()
         if found or self._damage:
-            raise driver.Unsound(self.problem or f"{found or self._damage} Nothing was written.")
+            raise driver.UnsoundDatabase(
+                self.problem or f"{found or self._damage} Nothing was written."
+            )
 
     def doubt(self) -> None:
         """Have the pages checked soon: a statement found them malformed."""
@@ -106,7 +108,7 @@ class FileWatch:
 
     async def _follow(self) -> None:
         while True:
-            await asyncio.sleep(LOOK_SECONDS)
+            await asyncio.sleep(POLL_SECONDS)
             try:
                 await asyncio.to_thread(self.look)
             except Exception:
@@ -147,7 +149,7 @@ class FileWatch:
         found, now = self.path.stat(), time.monotonic()
         changed, self._changed = found.st_mtime_ns != self._changed, found.st_mtime_ns
         shrunk, self._size = found.st_size < self._size, found.st_size
-        self._doubted = self._doubted or changed or now - self._checked > UNASKED_SECONDS
+        self._doubted = self._doubted or changed or now - self._checked > ROUTINE_CHECK_SECONDS
         return shrunk or (self._doubted and now >= self._next_check)
 
     def _check(self) -> None:

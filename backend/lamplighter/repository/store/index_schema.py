@@ -22,10 +22,10 @@ _SESSION: Final = ("summary", "project", "agent", "services")
 _EVENT: Final = ("text", "service")
 _NOTE: Final = "INSERT INTO unindexed (id) VALUES ({}) ON CONFLICT DO NOTHING;"
 
-NEIGHBOURS: Final = 2
-_BESIDE: Final = " UNION ALL ".join(
+NEIGHBORS: Final = 2
+_NEIGHBORS: Final = " UNION ALL ".join(
     "SELECT id FROM (SELECT id FROM memories WHERE coalesce(session_id, 0) = OLD.session_id"
-    f" AND id {way} OLD.id ORDER BY id {order} LIMIT {NEIGHBOURS}) AS {name}"
+    f" AND id {way} OLD.id ORDER BY id {order} LIMIT {NEIGHBORS}) AS {name}"
     for way, order, name in (("<", "DESC", "earlier"), (">", "ASC", "later"))
 )
 _FORGET_MEMORY: Final = (
@@ -33,9 +33,9 @@ _FORGET_MEMORY: Final = (
     " DELETE FROM unindexed WHERE id = OLD.id;"
 )
 # their terms hold words of it
-_FORGET_BESIDE: Final = (
-    f"UPDATE terms SET around = '' WHERE around <> '' AND id IN ({_BESIDE});"
-    f" INSERT INTO unindexed (id) SELECT id FROM ({_BESIDE}) AS beside WHERE true"
+_FORGET_NEIGHBORS: Final = (
+    f"UPDATE terms SET around = '' WHERE around <> '' AND id IN ({_NEIGHBORS});"
+    f" INSERT INTO unindexed (id) SELECT id FROM ({_NEIGHBORS}) AS beside WHERE true"
     " ON CONFLICT DO NOTHING;"
 )
 _TOTAL: Final = (
@@ -55,7 +55,7 @@ def _differs(columns: tuple[str, ...], unlike: str) -> str:
     return " OR ".join(f"OLD.{each} {unlike} NEW.{each}" for each in columns)
 
 
-def _noting(unlike: str) -> tuple[tuple[str, str, str, str], ...]:
+def _note_triggers(unlike: str) -> tuple[tuple[str, str, str, str], ...]:
     """Return the triggers that note what is written: name, when, on which condition, what."""
     of = ", ".join
     summarized = "NEW.summary <> ''"
@@ -70,7 +70,7 @@ def _noting(unlike: str) -> tuple[tuple[str, str, str, str], ...]:
             _NOTE.format("NEW.id"),
         ),
         ("memories_removed", "DELETE ON memories", "", _FORGET_MEMORY),
-        ("memories_left", "DELETE ON memories", "OLD.session_id IS NOT NULL", _FORGET_BESIDE),
+        ("memories_left", "DELETE ON memories", "OLD.session_id IS NOT NULL", _FORGET_NEIGHBORS),
         ("sessions_added", "INSERT ON sessions", summarized, session),
         ("sessions_changed", f"UPDATE OF {of(_SESSION)} ON sessions", resummarized, session),
         ("sessions_removed", "DELETE ON sessions", "", _forget(STEP)),
@@ -91,7 +91,7 @@ _TAKE: Final = (
 _MORE, _LESS = _TOTAL.format("+", "NEW"), _TOTAL.format("-", "OLD")
 
 _SQLITE: Final = (
-    *_noting("IS NOT"),
+    *_note_triggers("IS NOT"),
     ("terms_added", "INSERT ON terms", "", f"{_PUT} {_MORE}"),
     ("terms_changed", "UPDATE ON terms", "", f"{_TAKE} {_LESS} {_PUT} {_MORE}"),
     ("terms_removed", "DELETE ON terms", "", f"{_TAKE} {_LESS}"),
@@ -120,7 +120,7 @@ def _forget_gone(*bases: int) -> str:
     )
 
 
-_AT_ONCE: Final = {
+_PER_STATEMENT: Final = {
     "memories_removed": _forget_gone(0, ASIDE),
     "sessions_removed": _forget_gone(STEP),
     "events_removed": _forget_gone(_EVENTS),
@@ -128,12 +128,12 @@ _AT_ONCE: Final = {
 _POSTGRES: Final = (
     *(
         (name, moment, f"{_ROWS} WHEN ({when})" if when else _ROWS, what)
-        for name, moment, when, what in _noting("IS DISTINCT FROM")
-        if name not in _AT_ONCE
+        for name, moment, when, what in _note_triggers("IS DISTINCT FROM")
+        if name not in _PER_STATEMENT
     ),
     *(
         (name, f"DELETE ON {name.partition('_')[0]}", _OLD_ROWS, what)
-        for name, what in _AT_ONCE.items()
+        for name, what in _PER_STATEMENT.items()
     ),
     ("terms_added", "INSERT ON terms", _NEW_ROWS, _COUNTED.format(_FRESH)),
     (
@@ -185,7 +185,7 @@ NOTE_ALL: Final = tuple(
         f"SELECT id + {_EVENTS} FROM events WHERE true",
     )
 )
-COUNT_ANEW: Final = (
+RECOUNT: Final = (
     "UPDATE term_totals SET"
     f" documents = (SELECT count(*) FROM terms WHERE terms.id / {STEP} = part),"
     f" size = (SELECT coalesce(sum(terms.size), 0) FROM terms WHERE terms.id / {STEP} = part)"

@@ -7,7 +7,7 @@ from typing import Any, Generic, TypeVar
 
 import sqlalchemy as sa
 
-from lamplighter.domain.errors import Invalid, Wrong
+from lamplighter.domain.errors import Invalid, InvalidField
 from lamplighter.repository.store.database import Database
 from lamplighter.repository.store.dialect import Stamp, UTCDateTime
 
@@ -52,7 +52,7 @@ def after(keys: Sequence[Key], values: Sequence[Any]) -> sa.ColumnElement[bool]:
     """
     fits = len(keys) == len(values) and all(map(Key.takes, keys, values))
     if not fits:
-        raise Invalid(Wrong("cursor", "is not a cursor of this list"))
+        raise Invalid(InvalidField("cursor", "is not a cursor of this list"))
     alternatives = [
         sa.and_(
             *(key.column == value for key, value in zip(keys[:at], values[:at], strict=True)),

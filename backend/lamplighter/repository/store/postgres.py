@@ -30,10 +30,10 @@ CONNECT_SECONDS: Final = 10.0
 COMMAND_SECONDS: Final = 60.0
 STATEMENTS_CACHED: Final = 500
 APPLICATION: Final = "lamplighter"
-OURS: Final = 0x4C414D50  # "LAMP": the first half of our advisory locks' names
+LOCK_NAMESPACE: Final = 0x4C414D50  # "LAMP": the first half of our advisory locks' names
 WRITER, MIGRATOR, LEADER, EMBEDDER = 1, 2, 3, 4
 
-WRITE: Final = f"BEGIN READ WRITE; SELECT pg_advisory_xact_lock({OURS}, {WRITER})"
+BEGIN_WRITE: Final = f"BEGIN READ WRITE; SELECT pg_advisory_xact_lock({LOCK_NAMESPACE}, {WRITER})"
 COMMIT: Final = "COMMIT"
 END_STUCK_WRITER: Final = (
     "SELECT pg_terminate_backend(a.pid) FROM pg_locks l JOIN pg_stat_activity a ON a.pid = l.pid"
@@ -47,7 +47,7 @@ END_STUCK_WRITER: Final = (
 The server takes it for active, so that neither the limit for idle transactions nor the one for
 statements ends it.
 """
-LOOK: Final = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
+BEGIN_READ: Final = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 SETTINGS: Final = {
     "default_transaction_read_only": "on",  # whoever writes does so within `writing(db)`
     "lock_timeout": "5s",
@@ -55,15 +55,15 @@ SETTINGS: Final = {
     "idle_in_transaction_session_timeout": "10s",  # a writer that was stopped lets others go on
     "timezone": "UTC",
 }
-LOST: Final = (
+CONNECTION_ERRORS: Final = (
     asyncpg.PostgresError,
     asyncpg.InterfaceError,
     asyncpg.InternalClientError,
     OSError,
 )
-GOING: Final = (asyncpg.PostgresConnectionError, asyncpg.OperatorInterventionError)
+DISCONNECT_ERRORS: Final = (asyncpg.PostgresConnectionError, asyncpg.OperatorInterventionError)
 """Answers of a server after which it talks to us no more."""
-LATE: Final = asyncpg.QueryCanceledError
+CANCELED_ERROR: Final = asyncpg.QueryCanceledError
 """A statement ran out of its time: of those the one after which it talks on."""
 
 NUL, REPLACEMENT = "\0", "\ufffd"
@@ -133,7 +133,7 @@ class PostgresBackend(DatabaseBackend):
         """Open a connection of each kind, so that a wrong address fails at the start."""
         try:
             for pool in (self.writers, self.readers):
-                async with our_errors():
+                async with translate_errors():
                     pool.give_back(await pool.take(), doubtful=False)
         except BaseException:
             await self.disconnect()
@@ -149,7 +149,7 @@ class PostgresBackend(DatabaseBackend):
         looking = PostgresConnection(self)
         try:
             async with looking._using() as raw:
-                return bool(await raw.fetch(END_STUCK_WRITER, OURS, WRITER))
+                return bool(await raw.fetch(END_STUCK_WRITER, LOCK_NAMESPACE, WRITER))
         finally:
             await looking.release()
 
@@ -177,13 +177,13 @@ class PostgresConnection(RowConnection):
         """Begin; the writer waits here for the writers of other processes."""
         self._pool = self._backend.readers if readonly else self._backend.writers
         try:
-            await self.run(LOOK if readonly else WRITE)
+            await self.run(BEGIN_READ if readonly else BEGIN_WRITE)
         except driver.OperationalError as error:
             waited = isinstance(error.__cause__, asyncpg.LockNotAvailableError)
             if not waited or not await self._backend.ended_stuck_writer():
                 raise
             await self.run("ROLLBACK")
-            await self.run(WRITE)
+            await self.run(BEGIN_WRITE)
 
     async def run(self, statement: str) -> None:
         """Run a statement that has neither arguments nor rows."""
@@ -195,14 +195,14 @@ class PostgresConnection(RowConnection):
     @asynccontextmanager
     async def _using(self) -> AsyncIterator[asyncpg.Connection]:
         """Use what is held; whatever ends before its answer came leaves it in doubt."""
-        async with our_errors():
+        async with translate_errors():
             if self._held is None:
                 self._held, self._doubtful = await self._pool.take(), False
             try:
                 yield self._held
             except BaseException as error:
                 answered = isinstance(error, asyncpg.PostgresError) and not (
-                    isinstance(error, GOING) and not isinstance(error, LATE)
+                    isinstance(error, DISCONNECT_ERRORS) and not isinstance(error, CANCELED_ERROR)
                 )
                 self._doubtful = self._doubtful or not answered
                 raise
@@ -211,7 +211,7 @@ class PostgresConnection(RowConnection):
         """Return all rows."""
         sql, arguments, columns = self._backend.compile(query)
         async with self._using() as raw:
-            rows = await raw.fetch(sql, *_kept(arguments))
+            rows = await raw.fetch(sql, *_without_nul(arguments))
         if columns is None:
             columns = tuple(rows[0].keys()) if rows else (), ()
         return rows_of(rows, columns)
@@ -220,7 +220,7 @@ class PostgresConnection(RowConnection):
         """Run a statement; returns how many rows it touched."""
         sql, arguments, _ = self._backend.compile(query)
         async with self._using() as raw:
-            status = await raw.execute(sql, *_kept(arguments))
+            status = await raw.execute(sql, *_without_nul(arguments))
         return count(status)
 
     async def execute_many(self, queries: list[ClauseElement]) -> None:
@@ -229,7 +229,7 @@ class PostgresConnection(RowConnection):
         async with self._using() as raw:
             for sql in dict.fromkeys(sql for sql, _ in compiled):
                 await raw.executemany(
-                    sql, [_kept(given) for each, given in compiled if each == sql]
+                    sql, [_without_nul(given) for each, given in compiled if each == sql]
                 )
 
     async def undo(self, *statements: str) -> None:
@@ -254,7 +254,7 @@ def address(url: str) -> str:
 
 async def connect(url: str, **settings: str) -> asyncpg.Connection:
     """Open one connection that may write. Raises OperationalError."""
-    async with our_errors():
+    async with translate_errors():
         return await asyncpg.connect(
             address(url),
             timeout=CONNECT_SECONDS,
@@ -274,7 +274,7 @@ def _application_name(pid: int) -> str:
 
 
 @asynccontextmanager
-async def our_errors() -> AsyncIterator[None]:
+async def translate_errors() -> AsyncIterator[None]:
     """Raise what the PostgreSQL library raises by the names that both databases share."""
     try:
         yield
@@ -282,11 +282,11 @@ async def our_errors() -> AsyncIterator[None]:
         raise driver.IntegrityError(str(error)) from error
     except asyncpg.DataError:
         raise  # a value of the wrong type is a mistake of ours
-    except LOST as error:
-        raise driver.OperationalError(_in_words(error)) from error
+    except CONNECTION_ERRORS as error:
+        raise driver.OperationalError(_error_text(error)) from error
 
 
-def _kept(arguments: Sequence[Any]) -> list[Any]:
+def _without_nul(arguments: Sequence[Any]) -> list[Any]:
     """Return values as PostgreSQL can hold them: it refuses text with a NUL."""
     return [
         value.replace(NUL, REPLACEMENT) if isinstance(value, str) and NUL in value else value
@@ -300,7 +300,7 @@ def count(status: str) -> int:
     return int(last) if last.isdecimal() else 0
 
 
-def _in_words(error: BaseException) -> str:
+def _error_text(error: BaseException) -> str:
     if isinstance(error, TimeoutError):
         return "the database did not answer in time"
     return str(error) or type(error).__name__

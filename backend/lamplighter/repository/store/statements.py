@@ -18,7 +18,7 @@ Columns = tuple[tuple[str, ...], tuple[tuple[str, Processor], ...]]
 
 
 @dataclass(slots=True)
-class Compiled:
+class CompiledStatement:
     """A statement in the words of one database: its SQL, its arguments and its columns."""
 
     sql: str
@@ -47,23 +47,23 @@ class Statement:
     statement: ClauseElement
     names: Sequence[str] | None = None
     long: bool = False
-    _compiled: dict[str, Compiled] = field(default_factory=dict)
+    _compiled: dict[str, CompiledStatement] = field(default_factory=dict)
 
     def __call__(self, **values: Any) -> Any:
         """Return the statement with its values."""
-        return Bound(self, values)
+        return BoundStatement(self, values)
 
     values = __call__
     """As a statement of SQLAlchemy takes values: `run_many` runs one for many of them."""
 
-    def compiled(self, dialect: Any) -> Compiled:
+    def compiled(self, dialect: Any) -> CompiledStatement:
         """Return it compiled; the first time that costs."""
         found = self._compiled.get(dialect.name)
         if found is None:
             found = self._compiled[dialect.name] = self._compile(dialect)
         return found
 
-    def _compile(self, dialect: Any) -> Compiled:
+    def _compile(self, dialect: Any) -> CompiledStatement:
         compiled: Any = self.statement.compile(
             dialect=dialect,
             column_keys=None if self.names is None else list(self.names),
@@ -72,18 +72,20 @@ class Statement:
         names = tuple(compiled.positiontup or ())
         processors = compiled._bind_processors
         fixed = {} if self.names else dict(compiled.params)
-        return Compiled(compiled.string, columns_of(compiled, dialect), names, processors, fixed)
+        return CompiledStatement(
+            compiled.string, columns_of(compiled, dialect), names, processors, fixed
+        )
 
 
 @dataclass(frozen=True, slots=True)
-class Bound:
+class BoundStatement:
     """A statement and the values of this one run."""
 
     statement: Statement
     values: Mapping[str, Any]
 
 
-def inserting(table: sa.Table, *names: str, returning: bool = False) -> Statement:
+def prepare_insert(table: sa.Table, *names: str, returning: bool = False) -> Statement:
     """Prepare an insert of these columns; `returning` gives the whole row back."""
     statement: Any = sa.insert(table)
     return Statement(statement.returning(table) if returning else statement, names)
@@ -103,9 +105,9 @@ def columns_of(compiled: Any, dialect: Any) -> Columns | None:
 
 
 STATEMENTS_CACHED: Final = 1_000
-KNOWN: Final = "_lamplighter_columns"
+COLUMNS_KEY: Final = "_lamplighter_columns"
 
-Words = tuple[str, Sequence[Any], Columns | None]
+CompiledQuery = tuple[str, Sequence[Any], Columns | None]
 
 
 class Row(dict[str, Any]):
@@ -123,9 +125,9 @@ class Compiler:
         self.dialect = dialect
         self.cache: LRUCache[Any, Any] = LRUCache(STATEMENTS_CACHED)
 
-    def __call__(self, query: ClauseElement | Bound) -> Words:
+    def __call__(self, query: ClauseElement | BoundStatement) -> CompiledQuery:
         """Return a statement's SQL, its arguments and its columns (None: those it says itself)."""
-        if isinstance(query, Bound):
+        if isinstance(query, BoundStatement):
             prepared = query.statement.compiled(self.dialect)
             return prepared.sql, prepared.arguments(query.values), prepared.columns
         compiled: Any  # what follows is SQLAlchemy's own; a test fails when it changes
@@ -152,9 +154,9 @@ class Compiler:
             for name in positions or ()
         ]
         known = compiled.__dict__
-        if KNOWN not in known:
-            known[KNOWN] = columns_of(compiled, self.dialect)
-        return sql, arguments, known[KNOWN]
+        if COLUMNS_KEY not in known:
+            known[COLUMNS_KEY] = columns_of(compiled, self.dialect)
+        return sql, arguments, known[COLUMNS_KEY]
 
 
 def rows_of(rows: Sequence[Sequence[Any]], columns: Columns) -> list[Row]:

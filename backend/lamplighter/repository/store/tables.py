@@ -4,13 +4,13 @@ from typing import Final
 
 import sqlalchemy as sa
 
-from lamplighter.domain.search.search import Layer
+from lamplighter.domain.search.search import SearchLayer
 from lamplighter.repository.store.dialect import (
     NUMBER,
     Flag,
-    HandJson,
-    HandMoment,
     Json,
+    LenientJson,
+    LenientMoment,
     UTCDateTime,
     metadata,
 )
@@ -108,7 +108,7 @@ days = sa.Table(
 STEP: Final = 2**40
 """The numbers of each part of the index begin at a multiple of this; a row's own is added."""
 
-BASES: Final = {Layer.MEMORY: 0, Layer.SESSION: STEP, Layer.EVENT: 2 * STEP}
+BASES: Final = {SearchLayer.MEMORY: 0, SearchLayer.SESSION: STEP, SearchLayer.EVENT: 2 * STEP}
 ASIDE: Final = 3 * STEP
 """Memories that are told no more: searched only when somebody asks for them."""
 
@@ -285,14 +285,14 @@ memories = sa.Table(
     sa.Column("observation", sa.Text, nullable=False),
     sa.Column("confidence", CONFIDENCE, nullable=False),
     sa.Column("active", Flag, nullable=False),
-    sa.Column("created_at", HandMoment, nullable=False),
-    sa.Column("updated_at", HandMoment, nullable=False),
+    sa.Column("created_at", LenientMoment, nullable=False),
+    sa.Column("updated_at", LenientMoment, nullable=False),
     sa.Column("session_id", NUMBER, sa.ForeignKey("sessions.id")),
     sa.Column("tier", NUMBER, nullable=False),
     sa.Column("kind", sa.Text, nullable=False),
     sa.Column("trust", sa.Text, nullable=False),
     sa.Column("title", sa.Text, nullable=False),
-    sa.Column("tags", HandJson, nullable=False),
+    sa.Column("tags", LenientJson, nullable=False),
     sa.Column("project", sa.Text, nullable=False),
     sa.Column("scope", sa.Text, nullable=False),
     sa.Column("topic_key", sa.Text),
@@ -305,9 +305,9 @@ memories = sa.Table(
     sa.Column("decayed_weeks", NUMBER, nullable=False),
     sa.Column("pinned", Flag, nullable=False),
     sa.Column("version", NUMBER, nullable=False),
-    sa.Column("last_seen_at", HandMoment),
+    sa.Column("last_seen_at", LenientMoment),
     sa.Column("access_count", NUMBER, nullable=False),
-    sa.Column("accessed_at", HandMoment),
+    sa.Column("accessed_at", LenientMoment),
     sa.Column("distilled", Flag, nullable=False),
 )
 

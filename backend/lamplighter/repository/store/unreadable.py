@@ -10,20 +10,20 @@ from typing import Any, Final
 import sqlalchemy as sa
 
 from lamplighter.domain.errors import Conflict
-from lamplighter.domain.memory.memory import Category, InactiveReason, Kind, Source, Trust
-from lamplighter.domain.text import one_line, shortened
+from lamplighter.domain.memory.memory import Category, InactiveReason, MemoryKind, Source, Trust
+from lamplighter.domain.text import one_line, shorten
 from lamplighter.repository.store.database import Database
 from lamplighter.repository.store.tables import memories
 
-SHOWN_CHARS: Final = 60
-TIMES_AS_MANY: Final = 4
-NAMED: Final = 1_000
-AT_ONCE: Final = 1_000
-MEND: Final = "Mend the row in the database, or delete it."
+EXCERPT_CHARS: Final = 60
+GROWTH_FACTOR: Final = 4
+MAX_LOGGED: Final = 1_000
+BATCH_SIZE: Final = 1_000
+HINT: Final = "Mend the row in the database, or delete it."
 
 logger = logging.getLogger(__name__)
 
-_KINDS: Final[Mapping[str, tuple[type, ...]]] = {
+_TYPES: Final[Mapping[str, tuple[type, ...]]] = {
     **dict.fromkeys(("observation", "title", "project", "scope", "content_hash"), (str,)),
     **dict.fromkeys(("service", "topic_key", "source_ref"), (str, type(None))),
     **dict.fromkeys(("tier", "decayed_weeks", "version"), (int,)),
@@ -33,18 +33,18 @@ _KINDS: Final[Mapping[str, tuple[type, ...]]] = {
     "tags": (list,),
     "confidence": (float,),
 }
-_WORDS: Final[Mapping[str, type[StrEnum]]] = {
+_ENUMS: Final[Mapping[str, type[StrEnum]]] = {
     "category": Category,
-    "kind": Kind,
+    "kind": MemoryKind,
     "trust": Trust,
     "source": Source,
     "inactive_reason": InactiveReason,
 }
-_KNOWN: Final[Mapping[str, frozenset[Any]]] = {
+_ALLOWED_VALUES: Final[Mapping[str, frozenset[Any]]] = {
     name: frozenset([*kind, *([None] if kind is InactiveReason else [])])
-    for name, kind in _WORDS.items()
+    for name, kind in _ENUMS.items()
 }
-_MEANT: Final = {str: "text", int: "a whole number", datetime: "a moment", list: "a JSON list"}
+_TYPE_NAMES: Final = {str: "text", int: "a whole number", datetime: "a moment", list: "a JSON list"}
 
 
 class Unreadable(Conflict):
@@ -52,18 +52,18 @@ class Unreadable(Conflict):
 
     def __init__(self, number: int, column: str, value: Any) -> None:
         self.number, self.column = number, column
-        said = shortened(one_line(repr(value)), SHOWN_CHARS)
+        said = shorten(one_line(repr(value)), EXCERPT_CHARS)
         super().__init__(
-            f"Memory {number} cannot be read: its {column} is {said}, not {_meant(column)}. {MEND}"
+            f"Memory {number} cannot be read: its {column} is {said}, not {_valid(column)}. {HINT}"
         )
 
 
-def fault(row: Mapping[str, Any]) -> str | None:
+def unreadable_column(row: Mapping[str, Any]) -> str | None:
     """Return the first column of a row that cannot be read; of those that it has."""
-    for name, kinds in _KINDS.items():
+    for name, kinds in _TYPES.items():
         if name in row and type(row[name]) not in kinds:
             return name
-    for name, known in _KNOWN.items():
+    for name, known in _ALLOWED_VALUES.items():
         if name in row and row[name] not in known:
             return name
     if "confidence" in row and not 0.0 <= row["confidence"] <= 1.0:
@@ -73,13 +73,13 @@ def fault(row: Mapping[str, Any]) -> str | None:
 
 def is_readable(row: Mapping[str, Any]) -> bool:
     """Whether a row can be read; one that cannot is named in the log, once."""
-    column = fault(row)
+    column = unreadable_column(row)
     if column is not None:
-        _name(row["id"], column)
+        _log_once(row["id"], column)
     return column is None
 
 
-async def fetched(db: Database, query: Any, limit: int) -> list[dict[str, Any]]:
+async def fetch_readable(db: Database, query: Any, limit: int) -> list[dict[str, Any]]:
     """Return the first rows of a query that can be read."""
     most = limit
     while True:
@@ -87,35 +87,35 @@ async def fetched(db: Database, query: Any, limit: int) -> list[dict[str, Any]]:
         found = [row for row in rows if is_readable(row)]
         if len(found) >= limit or len(rows) < most:
             return found[:limit]
-        most *= TIMES_AS_MANY
+        most *= GROWTH_FACTOR
 
 
-async def unreadable(url: str, most: int) -> list[Unreadable]:
+async def list_unreadable(url: str, most: int) -> list[Unreadable]:
     """Return what is wrong with the first rows that cannot be read; changes nothing."""
     found: list[Unreadable] = []
     async with Database(url) as db:
-        query, last = sa.select(memories).order_by(memories.c.id).limit(AT_ONCE), 0
+        query, last = sa.select(memories).order_by(memories.c.id).limit(BATCH_SIZE), 0
         while rows := [dict(row) for row in await db.fetch_all(query.where(memories.c.id > last))]:
             last = rows[-1]["id"]
             for row in rows:
-                if column := fault(row):
+                if column := unreadable_column(row):
                     found.append(Unreadable(row["id"], column, row[column]))
             if len(found) >= most:
                 break
     return found[:most]
 
 
-def passed_over() -> int:
+def count_unreadable() -> int:
     """Return how many rows this process has come across that it could not read."""
-    return _name.cache_info().currsize
+    return _log_once.cache_info().currsize
 
 
-@lru_cache(NAMED)
-def _name(number: int, column: str) -> None:
+@lru_cache(MAX_LOGGED)
+def _log_once(number: int, column: str) -> None:
     logger.warning("Memory %s is passed over: its %s cannot be read.", number, column)
 
 
-def _meant(column: str) -> str:
-    if column in _WORDS:
-        return f"one of {', '.join(_WORDS[column])}"
-    return "a number from 0 to 1" if column == "confidence" else _MEANT[_KINDS[column][0]]
+def _valid(column: str) -> str:
+    if column in _ENUMS:
+        return f"one of {', '.join(_ENUMS[column])}"
+    return "a number from 0 to 1" if column == "confidence" else _TYPE_NAMES[_TYPES[column][0]]

@@ -8,7 +8,7 @@ from lamplighter.repository.store.database import file_of, is_postgres
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Copied:
+class CopyContents:
     """What a copy holds: its revision, its rows by table, and the highest session number.
 
     The tables are in the order in which their rows may be inserted.
@@ -20,26 +20,26 @@ class Copied:
     last_session: int = 0
 
 
-def replace_last(copied: Copied, number: int) -> Copied:
+def replace_last(copied: CopyContents, number: int) -> CopyContents:
     """Return what a copy holds, with a higher last session number."""
     return replace(copied, last_session=number)
 
 
-class Copier(Protocol):
+class DatabaseCopier(Protocol):
     """Copies the database of an address while others use it, and tries a copy."""
 
-    def copy(self, directory: Path) -> Copied:
+    def copy(self, directory: Path) -> CopyContents:
         """Copy the database into a directory."""
 
-    def prove(self, directory: Path, copied: Copied) -> None:
+    def prove(self, directory: Path, copied: CopyContents) -> None:
         """Restore a copy to nowhere and compare it with what was copied; raises Damaged."""
 
 
-class Damaged(Exception):
+class DamagedCopy(Exception):
     """A copy is not what was copied."""
 
 
-def copier(url: str) -> Copier:
+def copier(url: str) -> DatabaseCopier:
     """Return what copies the database of an address."""
     if is_postgres(url):
         from lamplighter.repository.upkeep.copies_postgres import PostgresCopier

@@ -17,12 +17,12 @@ import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import create_async_engine
 
 from lamplighter.domain.errors import Unavailable
-from lamplighter.repository.store.database import shown
+from lamplighter.repository.store.database import display_address
 from lamplighter.repository.store.dialect import metadata
 from lamplighter.repository.store.driver import OperationalError
-from lamplighter.repository.store.postgres import connect, our_errors
-from lamplighter.repository.upkeep.copies import Copied, Damaged
-from lamplighter.repository.upkeep.migrate import Steps, head, steps_to
+from lamplighter.repository.store.postgres import connect, translate_errors
+from lamplighter.repository.upkeep.copies import CopyContents, DamagedCopy
+from lamplighter.repository.upkeep.migrate import MigrationSteps, head, steps_to
 from lamplighter.repository.upkeep.migrate_postgres import LOCK
 
 UNTIMED: Final = {
@@ -76,29 +76,29 @@ class PostgresCopier:
     def __init__(self, url: str) -> None:
         self._url = url
 
-    def copy(self, directory: Path) -> Copied:
+    def copy(self, directory: Path) -> CopyContents:
         """Copy the database into a directory."""
         return asyncio.run(self._copy(directory))
 
-    def prove(self, directory: Path, copied: Copied) -> None:
+    def prove(self, directory: Path, copied: CopyContents) -> None:
         """Restore a copy to nowhere and compare it with what was copied; raises Damaged.
 
         It is loaded into a schema of its own, within a transaction that is undone.
         """
         asyncio.run(self._prove(directory, copied))
 
-    async def _copy(self, directory: Path) -> Copied:
+    async def _copy(self, directory: Path) -> CopyContents:
         connection = await connect(self._url, **UNTIMED)
         try:
             async with (
-                our_errors(),
+                translate_errors(),
                 connection.transaction(isolation="repeatable_read", readonly=True),
             ):
                 return await _dump(connection, directory)
         finally:
             await connection.close()
 
-    async def _prove(self, directory: Path, copied: Copied) -> None:
+    async def _prove(self, directory: Path, copied: CopyContents) -> None:
         with tempfile.TemporaryDirectory(dir=directory.parent) as scratch:
             async with _transaction(self._url, undo=True) as work:
                 await work.run(f"CREATE SCHEMA {_TRIAL}", f"SET LOCAL search_path TO {_TRIAL}")
@@ -107,7 +107,7 @@ class PostgresCopier:
                 again = await _dump(work.raw, Path(scratch))
                 await work.steps(steps_to(head()))
             if again != copied or _hashes(Path(scratch)) != _hashes(directory):
-                raise Damaged("the restored database does not hold the rows that were copied")
+                raise DamagedCopy("the restored database does not hold the rows that were copied")
 
 
 def used_by_others(url: str) -> int:
@@ -117,25 +117,25 @@ def used_by_others(url: str) -> int:
 
 def note_of(url: str) -> str:
     """Return the note that the last restore left in the database."""
-    return str(asyncio.run(_asked(url, _NOTE)) or "")
+    return str(asyncio.run(_fetch_value(url, _NOTE)) or "")
 
 
 def last_session(url: str) -> int:
     """Return the highest session number of a database; 0 where it has no tables yet."""
-    there = asyncio.run(_asked(url, "SELECT to_regclass('sessions')"))
-    return int(asyncio.run(_asked(url, _LAST))) if there else 0
+    there = asyncio.run(_fetch_value(url, "SELECT to_regclass('sessions')"))
+    return int(asyncio.run(_fetch_value(url, _LAST))) if there else 0
 
 
 async def _used_by_others(url: str) -> int:
     connection = await connect(url)
     try:
-        async with our_errors():
-            return await _others(connection)
+        async with translate_errors():
+            return await _count_others(connection)
     finally:
         await connection.close()
 
 
-async def _others(connection: asyncpg.Connection) -> int:
+async def _count_others(connection: asyncpg.Connection) -> int:
     """Return how many other connections of Lamplighter stay.
 
     The server still counts the connections of a command that just ended, or was killed.
@@ -147,10 +147,10 @@ async def _others(connection: asyncpg.Connection) -> int:
     return others
 
 
-async def _asked(url: str, query: str) -> Any:
+async def _fetch_value(url: str, query: str) -> Any:
     connection = await connect(url)
     try:
-        async with our_errors():
+        async with translate_errors():
             return await connection.fetchval(query)
     finally:
         await connection.close()
@@ -169,8 +169,8 @@ async def _replace(url: str, directory: Path, revision: str, note: str) -> None:
     names = {*listed, *metadata.tables, "alembic_version"}
     gone = ", ".join(f'"{name}"' for name in sorted(names))
     async with _transaction(url) as work:
-        if await _others(work.raw):
-            raise Unavailable(IN_USE.format(shown(url)))
+        if await _count_others(work.raw):
+            raise Unavailable(IN_USE.format(display_address(url)))
         await work.run(f"DROP TABLE IF EXISTS {gone} CASCADE")
         await work.steps(steps_to(revision))
         await _load(work.raw, directory)
@@ -179,7 +179,7 @@ async def _replace(url: str, directory: Path, revision: str, note: str) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class _Work:
+class _CopyTransaction:
     """One transaction, for our own migrations and for COPY."""
 
     connection: Any
@@ -189,12 +189,12 @@ class _Work:
         for statement in statements:
             await self.raw.execute(statement)
 
-    async def steps(self, steps: Steps) -> None:
+    async def steps(self, steps: MigrationSteps) -> None:
         await self.connection.run_sync(steps)
 
 
 @asynccontextmanager
-async def _transaction(url: str, *, undo: bool = False) -> AsyncIterator[_Work]:
+async def _transaction(url: str, *, undo: bool = False) -> AsyncIterator[_CopyTransaction]:
     async def creator() -> Any:
         return await connect(url, **UNTIMED)
 
@@ -202,10 +202,10 @@ async def _transaction(url: str, *, undo: bool = False) -> AsyncIterator[_Work]:
         "postgresql+asyncpg://", async_creator=creator, poolclass=sa.NullPool
     )
     try:
-        async with our_errors(), engine.connect() as connection:
+        async with translate_errors(), engine.connect() as connection:
             await connection.execute(sa.text(LOCK))  # with it the transaction begins
             raw = (await connection.get_raw_connection()).driver_connection
-            yield _Work(connection, raw)
+            yield _CopyTransaction(connection, raw)
             await (connection.rollback() if undo else connection.commit())
     except sa.exc.DBAPIError as error:
         raise OperationalError(str(error.orig)) from error
@@ -213,7 +213,7 @@ async def _transaction(url: str, *, undo: bool = False) -> AsyncIterator[_Work]:
         await engine.dispose()
 
 
-async def _dump(connection: asyncpg.Connection, directory: Path) -> Copied:
+async def _dump(connection: asyncpg.Connection, directory: Path) -> CopyContents:
     listed: dict[str, list[str]] = {}
     rows: dict[str, int] = {}
     for name in await _ordered(connection):
@@ -225,7 +225,7 @@ async def _dump(connection: asyncpg.Connection, directory: Path) -> Copied:
         )
         listed[name], rows[name] = columns, int(status.rpartition(" ")[2])
     (directory / LIST).write_text(json.dumps(listed, indent=1))
-    return Copied(
+    return CopyContents(
         kind="postgresql",
         revision=str(await connection.fetchval(_REVISION)),
         tables=rows,

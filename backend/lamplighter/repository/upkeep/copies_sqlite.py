@@ -9,7 +9,7 @@ from typing import Final
 from lamplighter.repository.store import driver
 from lamplighter.repository.store.database import sqlite_url
 from lamplighter.repository.upkeep import migrate
-from lamplighter.repository.upkeep.copies import Copied, Damaged
+from lamplighter.repository.upkeep.copies import CopyContents, DamagedCopy
 
 FILE: Final = "lamplighter.db"
 BUSY_SECONDS: Final = 60.0
@@ -28,29 +28,29 @@ class SqliteCopier:
     def __init__(self, path: Path) -> None:
         self._path = path
 
-    def copy(self, directory: Path) -> Copied:
+    def copy(self, directory: Path) -> CopyContents:
         """Copy the database into a directory."""
         with closing(driver.connect(str(self._path), busy_seconds=BUSY_SECONDS)) as connection:
             connection.execute("VACUUM INTO ?", (str(directory / FILE),))
         return counted(directory / FILE)
 
-    def prove(self, directory: Path, copied: Copied) -> None:
+    def prove(self, directory: Path, copied: CopyContents) -> None:
         """Restore a copy to nowhere and compare it with what was copied; raises Damaged."""
         with tempfile.TemporaryDirectory(dir=directory.parent) as scratch:
             path = Path(scratch) / FILE
             shutil.copyfile(directory / FILE, path)
             if counted(path) != copied:
-                raise Damaged("the restored database does not hold the rows that were copied")
+                raise DamagedCopy("the restored database does not hold the rows that were copied")
             check(path)
             migrate.upgrade(sqlite_url(path))
             check(path)
 
 
-def counted(path: Path) -> Copied:
+def counted(path: Path) -> CopyContents:
     """Return what a database file holds."""
     with closing(driver.connect(str(path))) as connection:
         names = [row[0] for row in connection.execute(_TABLES)]
-        return Copied(
+        return CopyContents(
             kind="sqlite",
             revision=migrate.revision(path) or "",
             tables={
@@ -75,7 +75,7 @@ def check(path: Path) -> None:
     with closing(driver.connect(str(path))) as connection:
         [whole] = connection.execute("PRAGMA integrity_check(1)").fetchone()
         if whole != "ok":
-            raise Damaged(f"the database is damaged: {whole}")
+            raise DamagedCopy(f"the database is damaged: {whole}")
         lost = connection.execute("PRAGMA foreign_key_check").fetchone()
         if lost is not None:
-            raise Damaged(f"a row of {lost[0]} refers to a row of {lost[2]} that is not there")
+            raise DamagedCopy(f"a row of {lost[0]} refers to a row of {lost[2]} that is not there")

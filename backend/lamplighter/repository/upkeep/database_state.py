@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
-from lamplighter.repository.search.index_state import of_file
+from lamplighter.repository.search.index_state import check_file
 from lamplighter.repository.store import driver
 from lamplighter.repository.store.index_schema import is_of_index
 
@@ -14,7 +14,7 @@ LOCKED_SECONDS: Final = 2.0
 
 
 @dataclass(frozen=True, slots=True)
-class Condition:
+class DatabaseCondition:
     """What was found: `check` is "ok" or the first damage, `newest` the time of the last change.
 
     `index` is what is wrong with the index of the search, empty for nothing.
@@ -26,14 +26,14 @@ class Condition:
     index: str = ""
 
 
-def condition(path: Path) -> Condition:
+def inspect_file(path: Path) -> DatabaseCondition:
     """Look at a database file; raises the driver's error when it cannot be read."""
     with closing(driver.connect(str(path), busy_seconds=LOCKED_SECONDS)) as connection:
         found = [str(row[0]) for row in connection.execute("PRAGMA quick_check(100)").fetchall()]
         check = next((each for each in found if not is_of_index(each)), "ok")
         newest = _newest(connection) if check == "ok" else None
-        index = of_file(connection) if check == "ok" else ""
-        return Condition(check, _locked(connection), newest, index)
+        index = check_file(connection) if check == "ok" else ""
+        return DatabaseCondition(check, _locked(connection), newest, index)
 
 
 def _newest(connection: driver.Connection) -> datetime | None:

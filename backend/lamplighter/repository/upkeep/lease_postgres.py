@@ -13,17 +13,17 @@ from lamplighter.repository.store.database import Database, writing
 from lamplighter.repository.store.postgres import (
     END_STUCK_WRITER,
     LEADER,
-    OURS,
+    LOCK_NAMESPACE,
     WRITER,
     connect,
     count,
-    our_errors,
+    translate_errors,
 )
 from lamplighter.repository.store.statements import Compiler
 from lamplighter.repository.upkeep import leases
 
-TAKE: Final = f"SELECT pg_try_advisory_lock({OURS}, $1)"
-ALIVE: Final = {  # so that the server finds out within half a minute when our machine is gone
+TRY_LOCK: Final = f"SELECT pg_try_advisory_lock({LOCK_NAMESPACE}, $1)"
+KEEPALIVE: Final = {  # so that the server finds out within half a minute when our machine is gone
     "tcp_keepalives_idle": "10",
     "tcp_keepalives_interval": "5",
     "tcp_keepalives_count": "3",
@@ -65,11 +65,11 @@ class PostgresLock:
             return self.held or await self._try()
 
     async def _try(self) -> bool:
-        connection = await connect(self._url, **ALIVE)
+        connection = await connect(self._url, **KEEPALIVE)
         taken = False
         try:
-            async with our_errors():
-                taken = bool(await connection.fetchval(TAKE, self._what))
+            async with translate_errors():
+                taken = bool(await connection.fetchval(TRY_LOCK, self._what))
         finally:
             if not taken:
                 connection.terminate()
@@ -89,15 +89,17 @@ class PostgresLock:
         is busy, or whose database is, is not taken for one that hangs.
         """
         if self._connection is None or not self.held:
-            await leases.hold(db, epoch)  # a replaced leader learns it without waiting to write
+            await leases.ensure_leader(
+                db, epoch
+            )  # a replaced leader learns it without waiting to write
             async with writing(db):
-                await leases.beat(db, epoch, now=now)
+                await leases.record_heartbeat(db, epoch, now=now)
             return
-        sql, arguments, _ = self._compile(leases.heartbeat(epoch, now=now))
-        async with our_errors():
+        sql, arguments, _ = self._compile(leases.heartbeat_statement(epoch, now=now))
+        async with translate_errors():
             status = await self._connection.execute(sql, *arguments)
         if not count(status):
-            await leases.hold(db, epoch)
+            await leases.ensure_leader(db, epoch)
 
     async def free_from(self, leader: Leader) -> bool:
         """End the process that holds the lock, as far as the server can: what blocks others.
@@ -108,12 +110,12 @@ class PostgresLock:
         same database user. When it returns, the locks are free.
         """
         sql, arguments, _ = self._compile(self._ending(leader))
-        connection = await connect(self._url, **ALIVE)
+        connection = await connect(self._url, **KEEPALIVE)
         try:
-            async with our_errors():
+            async with translate_errors():
                 ended = await connection.fetch(sql, *arguments)
                 if ended:
-                    await connection.fetch(END_STUCK_WRITER, OURS, WRITER)
+                    await connection.fetch(END_STUCK_WRITER, LOCK_NAMESPACE, WRITER)
         finally:
             connection.terminate()
         return bool(ended)
@@ -122,7 +124,7 @@ class PostgresLock:
         locks = (
             sa.select(LOCKS.c.pid)
             .where(LOCKS.c.locktype == "advisory")
-            .where(LOCKS.c.classid == sa.literal_column(str(OURS)))
+            .where(LOCKS.c.classid == sa.literal_column(str(LOCK_NAMESPACE)))
         )
         lock = locks.where(LOCKS.c.objid == sa.literal_column(str(self._what)), LOCKS.c.granted)
         here = ACTIVITY.c.datname == sa.func.current_database()

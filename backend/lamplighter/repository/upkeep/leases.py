@@ -5,8 +5,8 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from lamplighter.domain.change import Op
-from lamplighter.domain.errors import Deposed
+from lamplighter.domain.change import ChangeOp
+from lamplighter.domain.errors import LeadershipLost
 from lamplighter.domain.services.leader import Leader
 from lamplighter.formats import serialize
 from lamplighter.repository.feed import changes
@@ -19,7 +19,7 @@ SUPERVISOR = "supervisor"
 _EPOCH = Statement(sa.select(leases.c.epoch).where(leases.c.name == SUPERVISOR))
 
 
-async def take(
+async def acquire(
     db: Database,
     *,
     pid: int,
@@ -49,19 +49,21 @@ async def get(db: Database) -> Leader | None:
     return None if row is None else _leader(row)
 
 
-async def hold(db: Database, epoch: int) -> None:
+async def ensure_leader(db: Database, epoch: int) -> None:
     """Make sure that the supervisor of an epoch still leads; raises Deposed."""
     now = await db.fetch_val(_EPOCH())
     if now != epoch:
-        raise Deposed(f"Another supervisor leads (epoch {now}); this one led in epoch {epoch}.")
+        raise LeadershipLost(
+            f"Another supervisor leads (epoch {now}); this one led in epoch {epoch}."
+        )
 
 
-async def beat(db: Database, epoch: int, *, now: datetime) -> None:
+async def record_heartbeat(db: Database, epoch: int, *, now: datetime) -> None:
     """Show that the supervisor is alive; no screen needs to hear of it."""
-    await db.execute(heartbeat(epoch, now=now))
+    await db.execute(heartbeat_statement(epoch, now=now))
 
 
-def heartbeat(epoch: int, *, now: datetime) -> sa.Update:
+def heartbeat_statement(epoch: int, *, now: datetime) -> sa.Update:
     """Return the statement that writes the heartbeat of an epoch, and of no later one."""
     return (
         sa.update(leases)
@@ -81,16 +83,16 @@ def unchanged(leader: Leader) -> sa.Select[Any]:
     )
 
 
-async def tell(db: Database, *, now: datetime, **values: Any) -> Leader:
+async def update_status(db: Database, *, now: datetime, **values: Any) -> Leader:
     """Store what the supervisor does now (session_id, next_round_at, pid) and tell everyone."""
     return await _update(db, {"heartbeat_at": now, **values}, now=now)
 
 
-async def leave(db: Database, session_id: int, *, now: datetime) -> None:
+async def clear_session(db: Database, session_id: int, *, now: datetime) -> None:
     """Say that the supervisor is not busy with a session any more, where it was."""
     leader = await get(db)
     if leader is not None and leader.session_id == session_id:
-        await tell(db, session_id=None, now=now)
+        await update_status(db, session_id=None, now=now)
 
 
 async def _update(db: Database, values: dict[str, Any], *, now: datetime) -> Leader:
@@ -102,7 +104,7 @@ async def _update(db: Database, values: dict[str, Any], *, now: datetime) -> Lea
     )
     leader = _leader(await db.fetch_one(statement))
     row = serialize.leader(leader, now=now)
-    await changes.append(db, ENTITY, 1, Op.UPDATED, now=now, version=leader.version, row=row)
+    await changes.append(db, ENTITY, 1, ChangeOp.UPDATED, now=now, version=leader.version, row=row)
     return leader
 
 

@@ -14,17 +14,17 @@ from lamplighter.repository.store.database import file_of, is_postgres
 
 LOCK_SUFFIX: Final = ".migrate.lock"
 
-Steps = Callable[[Any], None]
+MigrationSteps = Callable[[Any], None]
 """What is done to a connection of SQLAlchemy within the one transaction of a migration."""
 
 
-class Place(Protocol):
+class MigrationTarget(Protocol):
     """Where a database is."""
 
     def revision(self) -> str | None:
         """Return the revision it is at; None when it has none yet."""
 
-    def migrate(self, steps: Steps) -> None:
+    def migrate(self, steps: MigrationSteps) -> None:
         """Run the steps in one transaction; others wait until it has ended."""
 
     def cannot_use(self, error: Exception) -> str:
@@ -39,20 +39,20 @@ def upgrade(url: str, *, target: str | None = None, patience: float = 0.0) -> bo
     moment it leaves the database as it was. Alembic is imported only when needed.
     Raises Unavailable when the database cannot be used or is newer than this program.
     """
-    place, wanted = _place(url, patience), target or head()
+    place, wanted = _migration_target(url, patience), target or head()
     did = False
 
     def steps(connection: Any) -> None:
         nonlocal did
         at = _read(connection)
-        _check_known(place, at)
+        _check_revision(place, at)
         if at != wanted:
             did = True
             _run_alembic(connection, wanted)
 
     try:
         at = place.revision()
-        _check_known(place, at)
+        _check_revision(place, at)
         if at != wanted:
             place.migrate(steps)
     except (driver.Error, OSError) as error:
@@ -62,7 +62,7 @@ def upgrade(url: str, *, target: str | None = None, patience: float = 0.0) -> bo
 
 def head() -> str:
     """Return the newest revision this program knows."""
-    return max(_known())
+    return max(_known_revisions())
 
 
 def revision_of(url: str) -> str | None:
@@ -70,7 +70,7 @@ def revision_of(url: str) -> str | None:
 
     Raises Unavailable when the database cannot be used.
     """
-    place = _place(url)
+    place = _migration_target(url)
     try:
         return place.revision()
     except (driver.Error, OSError) as error:
@@ -79,7 +79,7 @@ def revision_of(url: str) -> str | None:
 
 def cannot_use(url: str, error: Exception) -> Unavailable:
     """Return why the database at an address cannot be used, and what to do."""
-    return _unusable(_place(url), error)
+    return _unusable(_migration_target(url), error)
 
 
 def revision(path: Path) -> str | None:
@@ -107,7 +107,7 @@ class SqliteFile:
             row = connection.execute("SELECT version_num FROM alembic_version").fetchone()
             return str(row[0]) if row else None
 
-    def migrate(self, steps: Steps) -> None:
+    def migrate(self, steps: MigrationSteps) -> None:
         """Run the steps in one transaction; others wait until it has ended."""
         import sqlalchemy as sa
 
@@ -149,12 +149,12 @@ class SqliteFile:
             os.close(lock)
 
 
-def _unusable(place: Place, error: Exception) -> Unavailable:
-    kind = Busy if driver.passes(error) else Unavailable
+def _unusable(place: MigrationTarget, error: Exception) -> Unavailable:
+    kind = Busy if driver.is_temporary(error) else Unavailable
     return kind(place.cannot_use(error))
 
 
-def _place(url: str, patience: float = 0.0) -> Place:
+def _migration_target(url: str, patience: float = 0.0) -> MigrationTarget:
     if is_postgres(url):
         from lamplighter.repository.upkeep.migrate_postgres import PostgresDatabase
 
@@ -162,19 +162,19 @@ def _place(url: str, patience: float = 0.0) -> Place:
     return SqliteFile(file_of(url))
 
 
-def _known() -> list[str]:
+def _known_revisions() -> list[str]:
     return [path.name.partition("_")[0] for path in (MIGRATIONS / "versions").glob("[0-9]*_*.py")]
 
 
-def _check_known(place: Place, at: str | None) -> None:
-    if at is not None and at not in _known():
+def _check_revision(place: MigrationTarget, at: str | None) -> None:
+    if at is not None and at not in _known_revisions():
         raise Unavailable(
             f"{place} was written by a newer Lamplighter (its revision is {at}, the newest known "
             f"here is {head()}). Nothing was changed. Start the newer version."
         )
 
 
-def steps_to(target: str) -> Steps:
+def steps_to(target: str) -> MigrationSteps:
     """Return the steps that bring the database of a connection to a revision."""
     return lambda connection: _run_alembic(connection, target)
 

@@ -9,16 +9,21 @@ import asyncpg
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import create_async_engine
 
-from lamplighter.repository.store.database import shown
+from lamplighter.repository.store.database import display_address
 from lamplighter.repository.store.driver import OperationalError
-from lamplighter.repository.store.postgres import MIGRATOR, OURS, connect, our_errors
-from lamplighter.repository.upkeep.migrate import Steps
+from lamplighter.repository.store.postgres import (
+    LOCK_NAMESPACE,
+    MIGRATOR,
+    connect,
+    translate_errors,
+)
+from lamplighter.repository.upkeep.migrate import MigrationSteps
 
 logger = logging.getLogger(__name__)
 
-AGAIN_SECONDS: Final = 1.0
-LOCK: Final = f"SELECT pg_advisory_xact_lock({OURS}, {MIGRATOR})"
-AT: Final = "SELECT version_num FROM alembic_version"
+RETRY_SECONDS: Final = 1.0
+LOCK: Final = f"SELECT pg_advisory_xact_lock({LOCK_NAMESPACE}, {MIGRATOR})"
+SELECT_REVISION: Final = "SELECT version_num FROM alembic_version"
 
 
 class PostgresDatabase:
@@ -28,13 +33,13 @@ class PostgresDatabase:
         self._url, self._patience = url, patience
 
     def __str__(self) -> str:
-        return f"The database {shown(self._url)}"
+        return f"The database {display_address(self._url)}"
 
     def revision(self) -> str | None:
         """Return the revision it is at; None when it has none yet."""
         return asyncio.run(self._revision())
 
-    def migrate(self, steps: Steps) -> None:
+    def migrate(self, steps: MigrationSteps) -> None:
         """Run the steps in one transaction; others wait until it has ended."""
         asyncio.run(self._migrate(steps))
 
@@ -46,12 +51,12 @@ class PostgresDatabase:
         )
 
     async def _revision(self) -> str | None:
-        async with our_errors():
+        async with translate_errors():
             connection = await self._connected()
             try:
                 if await connection.fetchval("SELECT to_regclass('alembic_version')") is None:
                     return None
-                found = await connection.fetchval(AT)
+                found = await connection.fetchval(SELECT_REVISION)
             finally:
                 await connection.close()
         return None if found is None else str(found)
@@ -67,9 +72,9 @@ class PostgresDatabase:
                 if not starting or time.monotonic() >= deadline:
                     raise
                 logger.warning("%s is not there yet: %s", self, error)
-            await asyncio.sleep(AGAIN_SECONDS)
+            await asyncio.sleep(RETRY_SECONDS)
 
-    async def _migrate(self, steps: Steps) -> None:
+    async def _migrate(self, steps: MigrationSteps) -> None:
         async def creator() -> Any:
             return await connect(self._url, statement_timeout="0", lock_timeout="0")
 
@@ -77,7 +82,7 @@ class PostgresDatabase:
             "postgresql+asyncpg://", async_creator=creator, poolclass=sa.NullPool
         )
         try:
-            async with our_errors(), engine.begin() as connection:
+            async with translate_errors(), engine.begin() as connection:
                 await connection.execute(sa.text(LOCK))
                 await connection.run_sync(steps)
         except sa.exc.DBAPIError as error:

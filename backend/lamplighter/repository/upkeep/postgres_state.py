@@ -5,10 +5,10 @@ from typing import Final
 
 import asyncpg
 
-from lamplighter.repository.search.index_state import of_server
+from lamplighter.repository.search.index_state import check_server
 from lamplighter.repository.store.dialect import moment
-from lamplighter.repository.store.postgres import OURS, WRITER, connect, our_errors
-from lamplighter.repository.upkeep.database_state import Condition
+from lamplighter.repository.store.postgres import LOCK_NAMESPACE, WRITER, connect, translate_errors
+from lamplighter.repository.upkeep.database_state import DatabaseCondition
 
 READ_ONLY: Final = (
     "SELECT pg_is_in_recovery() OR current_setting('default_transaction_read_only') = 'on'"
@@ -19,28 +19,30 @@ MAY_WRITE: Final = (
     " FROM pg_class WHERE relkind = 'r' AND relnamespace = current_schema()::regnamespace"
 )
 NEWEST: Final = "SELECT at FROM changes ORDER BY seq DESC LIMIT 1"
-WAIT: Final = f"SELECT pg_advisory_xact_lock_shared({OURS}, {WRITER})"
+WAIT: Final = f"SELECT pg_advisory_xact_lock_shared({LOCK_NAMESPACE}, {WRITER})"
 
 
-def condition(url: str) -> Condition:
+def inspect_server(url: str) -> DatabaseCondition:
     """Look at a database; raises OperationalError when it cannot be read."""
-    return asyncio.run(looked_at(url))
+    return asyncio.run(inspect_connection(url))
 
 
-async def looked_at(url: str) -> Condition:
+async def inspect_connection(url: str) -> DatabaseCondition:
     """Look at a database within a loop that runs already; raises as `condition` does."""
-    async with our_errors():
+    async with translate_errors():
         connection = await connect(url, lock_timeout="2s")
         try:
             if await connection.fetchval(READ_ONLY):
-                return Condition("it takes no writes (a standby, or set read-only)", False, None)
+                return DatabaseCondition(
+                    "it takes no writes (a standby, or set read-only)", False, None
+                )
             if not await connection.fetchval(MAY_WRITE):
-                return Condition("this user may not write to its tables", False, None)
+                return DatabaseCondition("this user may not write to its tables", False, None)
             held = await connection.fetchval("SELECT to_regclass('changes') IS NOT NULL")
             newest = await connection.fetchval(NEWEST) if held else None
             at = None if newest is None else moment(newest)
-            index = await of_server(connection)
-            return Condition("ok", await _locked(connection), at, index)
+            index = await check_server(connection)
+            return DatabaseCondition("ok", await _locked(connection), at, index)
         finally:
             await connection.close()
 

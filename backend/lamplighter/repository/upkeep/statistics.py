@@ -9,7 +9,7 @@ import sqlalchemy as sa
 
 from lamplighter.domain.memory.memory import InactiveReason, Memory, MemoryId
 from lamplighter.domain.memory.review import ReviewState
-from lamplighter.domain.services.cooldown import SPENT
+from lamplighter.domain.services.cooldown import SPENDING_OUTCOMES
 from lamplighter.domain.services.event import Level
 from lamplighter.domain.services.notice import NoticeState
 from lamplighter.domain.sessions.session import RequestState, Status
@@ -44,7 +44,7 @@ CAUSES: Final = (LEARNED, REINFORCED, WEAKENED, FADED)
 
 
 @dataclass(frozen=True, slots=True)
-class Ran:
+class RunTotals:
     """How many sessions began, by tier, and what they cost; None when that is not known."""
 
     by_tier: Mapping[int, int]
@@ -52,7 +52,7 @@ class Ran:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DayRun:
+class DayRuns:
     """How many sessions of a tier began on a day and ended one way; None is not known."""
 
     day: date
@@ -64,7 +64,7 @@ class DayRun:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Turn:
+class ConfidenceChange:
     """One change of a memory's confidence, and the memory as it is now."""
 
     cause: str
@@ -75,7 +75,7 @@ class Turn:
     memory: Memory
 
 
-async def levels(db: Database, *, since: datetime) -> dict[Level, int]:
+async def count_by_level(db: Database, *, since: datetime) -> dict[Level, int]:
     """Return how many events of each level there were."""
     query = (
         sa.select(events.c.level, sa.func.count().label("count"))
@@ -86,7 +86,7 @@ async def levels(db: Database, *, since: datetime) -> dict[Level, int]:
     return {level: found.get(level, 0) for level in Level}
 
 
-async def ran(db: Database, *, since: datetime) -> Ran:
+async def count_runs(db: Database, *, since: datetime) -> RunTotals:
     """Return what ran since a moment."""
     query = (
         sa.select(
@@ -102,10 +102,10 @@ async def ran(db: Database, *, since: datetime) -> Ran:
     rows = await db.fetch_all(query)
     known = sum(row["known"] for row in rows)
     cost = round(sum(row["cost"] or 0.0 for row in rows), 6) if known else None
-    return Ran({row["tier"]: row["count"] for row in rows}, cost)
+    return RunTotals({row["tier"]: row["count"] for row in rows}, cost)
 
 
-async def queued(db: Database) -> int:
+async def count_queued(db: Database) -> int:
     """Return how many requests wait."""
     query = (
         sa.select(sa.func.count())
@@ -115,7 +115,9 @@ async def queued(db: Database) -> int:
     return int(await db.fetch_val(query))
 
 
-async def causes(db: Database, *, since: datetime, project: str | None = None) -> dict[str, int]:
+async def count_by_cause(
+    db: Database, *, since: datetime, project: str | None = None
+) -> dict[str, int]:
     """Return how often memories were learned, reinforced, contradicted and faded.
 
     With a `project`, only its memories and the global ones count.
@@ -131,9 +133,9 @@ async def causes(db: Database, *, since: datetime, project: str | None = None) -
     return {cause: found.get(cause, 0) for cause in CAUSES}
 
 
-async def turns(
+async def recent_changes(
     db: Database, cause: str, *, since: datetime, limit: int, project: str | None = None
-) -> list[Turn]:
+) -> list[ConfidenceChange]:
     """Return the last changes by one cause of memories that a project may read, newest first."""
     query = (
         _changes([cause], since)
@@ -141,7 +143,7 @@ async def turns(
         .order_by(history.c.at.desc(), history.c.id.desc())
         .limit(limit)
     )
-    return await _turned(db, await db.fetch_all(query))
+    return await _with_memories(db, await db.fetch_all(query))
 
 
 async def page(
@@ -151,14 +153,14 @@ async def page(
     since: datetime,
     limit: int,
     position: Sequence[Any] | None = None,
-) -> Page[Turn]:
+) -> Page[ConfidenceChange]:
     """Return one page of the changes of memories by some causes, newest first."""
     query = _changes(causes, since)
     found = await newest_first(db, query, history.c.id, limit=limit, position=position)
-    return Page(await _turned(db, found.items), found.position)
+    return Page(await _with_memories(db, found.items), found.position)
 
 
-async def days_run(db: Database, *, first: date) -> list[DayRun]:
+async def runs_by_day(db: Database, *, first: date) -> list[DayRuns]:
     """Return what ran on each day (UTC) from `first` on, by tier and how it ended."""
     day = sa.func.substr(sessions.c.started_at, 1, 10, type_=sa.Text())
     query = (
@@ -176,7 +178,7 @@ async def days_run(db: Database, *, first: date) -> list[DayRun]:
         .order_by(day, sessions.c.tier, sessions.c.status)
     )
     return [
-        DayRun(
+        DayRuns(
             day=date.fromisoformat(row["day"]),
             tier=row["tier"],
             status=Status(row["status"]),
@@ -213,11 +215,11 @@ def _readable(project: str | None) -> sa.ColumnElement[bool]:
     )
 
 
-async def _turned(db: Database, rows: Sequence[Any]) -> list[Turn]:
+async def _with_memories(db: Database, rows: Sequence[Any]) -> list[ConfidenceChange]:
     """Return changes with their memories as they are now; a deleted one has no row any more."""
-    held = await memory_rows.several(db, list({MemoryId(row["memory_id"]) for row in rows}))
+    held = await memory_rows.by_ids(db, list({MemoryId(row["memory_id"]) for row in rows}))
     return [
-        Turn(
+        ConfidenceChange(
             cause=row["cause"],
             at=row["at"],
             reason=row["reason"],
@@ -239,7 +241,7 @@ LEADS: Final = "running", "idle"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Figures:
+class StoreFigures:
     """How things stand; keys are label values, all of them from words that we know."""
 
     memories: Mapping[tuple[str, ...], int]
@@ -260,36 +262,36 @@ class Figures:
     halted: bool
 
 
-async def figures(db: Database, *, now: datetime) -> Figures:
+async def collect_figures(db: Database, *, now: datetime) -> StoreFigures:
     """Count everything; part of a `reading`."""
     leader = await leases.get(db)
-    return Figures(
+    return StoreFigures(
         memories=await _memories(db),
-        sessions=await _grouped(db, sa.select(sessions.c.tier, sessions.c.status), sessions),
+        sessions=await _count_groups(db, sa.select(sessions.c.tier, sessions.c.status), sessions),
         dollars=float(await db.fetch_val(sa.select(sa.func.sum(sessions.c.cost_usd))) or 0.0),
-        uses=await _uses(db, since=now - DAY),
-        told=await _many(db, prompts) + await _many(db, retellings),
+        uses=await _count_uses(db, since=now - DAY),
+        told=await _count_rows(db, prompts) + await _count_rows(db, retellings),
         reviews=(await open_reviews(db))[0],
-        approvals=(await approvals.waiting(db, now=now))[0],
-        requests=await queued(db),
+        approvals=(await approvals.count_open(db, now=now))[0],
+        requests=await count_queued(db),
         outbox=await _outbox(db),
-        unindexed=await _many(db, unindexed),
+        unindexed=await _count_rows(db, unindexed),
         without_vector=await _without_vector(db),
         bytes=await vitals.size(db),
-        changes=await changes.last(db),
+        changes=await changes.last_seq(db),
         heartbeat_age=None if leader is None else (now - leader.heartbeat_at).total_seconds(),
         leads=leader is not None and leader.state(now=now) in LEADS,
-        halted=await halts.any_standing(db),
+        halted=await halts.is_halted(db),
     )
 
 
 async def _memories(db: Database) -> dict[tuple[str, ...], int]:
     reason = sa.func.coalesce(memories.c.inactive_reason, InactiveReason.LOW.value)
     state = sa.case((memories.c.active == 1, "active"), else_=reason)
-    return await _grouped(db, sa.select(memories.c.category, state), memories)
+    return await _count_groups(db, sa.select(memories.c.category, state), memories)
 
 
-async def _grouped(
+async def _count_groups(
     db: Database, query: sa.Select[Any], table: sa.Table
 ) -> dict[tuple[str, ...], int]:
     keys = [each.label(f"key{at}") for at, each in enumerate(query.selected_columns)]
@@ -298,11 +300,11 @@ async def _grouped(
     return {tuple(str(row[key.name]) for key in keys): int(row["count"]) for row in rows}
 
 
-async def _uses(db: Database, *, since: datetime) -> dict[tuple[str, ...], int]:
+async def _count_uses(db: Database, *, since: datetime) -> dict[tuple[str, ...], int]:
     query = (
         sa.select(cooldowns.c.action, sa.func.count().label("count"))
         .where(cooldowns.c.created_at >= since)
-        .where(cooldowns.c.outcome.in_(SPENT))
+        .where(cooldowns.c.outcome.in_(SPENDING_OUTCOMES))
         .group_by(cooldowns.c.action)
         .order_by(cooldowns.c.action)
     )
@@ -321,5 +323,5 @@ async def _without_vector(db: Database) -> int:
     return int(await db.fetch_val(query))
 
 
-async def _many(db: Database, table: sa.Table) -> int:
+async def _count_rows(db: Database, table: sa.Table) -> int:
     return int(await db.fetch_val(sa.select(sa.func.count()).select_from(table)))

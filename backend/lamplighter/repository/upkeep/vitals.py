@@ -6,7 +6,7 @@ from typing import Final
 import sqlalchemy as sa
 
 from lamplighter.domain.memory.memory import Trust
-from lamplighter.domain.services.vitals import Beliefs
+from lamplighter.domain.services.vitals import MemoryCounts
 from lamplighter.domain.sessions.session import RequestState
 from lamplighter.repository.store.database import Database
 from lamplighter.repository.store.tables import changes, exposures, memories, requests
@@ -31,14 +31,14 @@ async def revision(db: Database) -> str | None:
     return found
 
 
-async def newest(db: Database) -> datetime | None:
+async def last_change_at(db: Database) -> datetime | None:
     """Return when the last change was written."""
     query = sa.select(changes.c.at).order_by(changes.c.seq.desc()).limit(1)
     found: datetime | None = await db.fetch_val(query)
     return found
 
 
-async def waiting(db: Database) -> tuple[int, datetime | None]:
+async def queue_length(db: Database) -> tuple[int, datetime | None]:
     """Return how many requests wait, and since when the oldest does."""
     query = sa.select(
         sa.func.count().label("count"), sa.func.min(requests.c.created_at).label("oldest")
@@ -48,9 +48,9 @@ async def waiting(db: Database) -> tuple[int, datetime | None]:
     return int(row["count"]), row["oldest"]
 
 
-async def beliefs(db: Database, *, stale_before: datetime) -> Beliefs:
+async def count_memories(db: Database, *, stale_before: datetime) -> MemoryCounts:
     """Count the active memories, and those of them that want a second look; reads all of them."""
-    return Beliefs(
+    return MemoryCounts(
         active=await _count(db),
         unverified=await _count(db, memories.c.trust == Trust.UNVERIFIED),
         stale=await _count(
@@ -60,7 +60,7 @@ async def beliefs(db: Database, *, stale_before: datetime) -> Beliefs:
             .where(exposures.c.memory_id == memories.c.id)
             .where(exposures.c.position.is_not(None)),
         ),
-        repeated=await _repeated(db),
+        repeated=await _count_duplicates(db),
     )
 
 
@@ -69,7 +69,7 @@ async def _count(db: Database, *conditions: sa.ColumnElement[bool]) -> int:
     return int(await db.fetch_val(query.where(*conditions)))
 
 
-async def _repeated(db: Database) -> int:
+async def _count_duplicates(db: Database) -> int:
     """Return how many memories say what another of their service and category says already."""
     groups = (
         sa.select((sa.func.count() - 1).label("more"))

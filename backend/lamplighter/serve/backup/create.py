@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Final
 
 from lamplighter import __version__, clock
-from lamplighter.config.settings import LEXICON, Settings, describe
+from lamplighter.config.settings import LEXICON, Settings, describe_settings
 from lamplighter.domain.actions.halt import FILE as HALT
 from lamplighter.domain.errors import Unavailable
 from lamplighter.repository.store import database, driver
 from lamplighter.repository.upkeep import copies, migrate
-from lamplighter.repository.upkeep.copies import Copied
+from lamplighter.repository.upkeep.copies import CopyContents
 from lamplighter.serve import file_replacement, home, home_lock
 from lamplighter.serve.backup import manifest
 from lamplighter.supervisor.run.files import blocks
@@ -28,7 +28,7 @@ DIRECTORY: Final = "backups"
 LOCK: Final = ".lock"
 BUSY: Final = "Another backup is at work in {}. Try again when it has ended."
 
-Say = Callable[[str], None]
+Report = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,18 +41,18 @@ class Backup:
     removed: tuple[Path, ...]
 
 
-def make(settings: Settings, directory: Path | None, *, keep: int, say: Say) -> Backup:
+def make(settings: Settings, directory: Path | None, *, keep: int, say: Report) -> Backup:
     """Make a backup in a directory, try to restore it, and keep the newest `keep` of them.
 
     Raises Unavailable where there is nothing to back up, and Damaged when the trial fails.
     """
     os.umask(0o077)
-    with in_reach(settings):
-        return _finished(settings, directory or settings.home / DIRECTORY, keep, say)
+    with translate_errors(settings):
+        return _back_up(settings, directory or settings.home / DIRECTORY, keep, say)
 
 
 @contextmanager
-def in_reach(settings: Settings) -> Iterator[None]:
+def translate_errors(settings: Settings) -> Iterator[None]:
     """Raise Unavailable, in words, for what the database or the disk refuses."""
     try:
         yield
@@ -63,10 +63,10 @@ def in_reach(settings: Settings) -> Iterator[None]:
         raise Unavailable(f"{where} cannot be used: {error.strerror}.") from error
 
 
-def _finished(settings: Settings, directory: Path, keep: int, say: Say) -> Backup:
+def _back_up(settings: Settings, directory: Path, keep: int, say: Report) -> Backup:
     if not settings.home.is_dir() or migrate.revision_of(settings.database_url) is None:
         raise Unavailable(f"There is nothing to back up: {settings.home} has no database yet.")
-    if file_replacement.interrupted(settings.home):
+    if file_replacement.is_interrupted(settings.home):
         file_replacement.settle(settings)
     directory.mkdir(parents=True, exist_ok=True, mode=0o700)
     with (
@@ -85,15 +85,15 @@ def _finished(settings: Settings, directory: Path, keep: int, say: Say) -> Backu
         path = directory / name
         os.rename(partial, path)
         manifest.flush(path)
-        removed = tuple(_retire(directory, made.home, keep))
+        removed = tuple(_remove_oldest(directory, made.home, keep))
     return Backup(path, made, _size(path), removed)
 
 
-def _make(settings: Settings, partial: Path, say: Say) -> manifest.Manifest:
+def _make(settings: Settings, partial: Path, say: Report) -> manifest.Manifest:
     (partial / DATABASE).mkdir(parents=True)
     copier = copies.copier(settings.database_url)
     copied = copier.copy(partial / DATABASE)
-    say(f"Database copied: {_many(sum(copied.tables.values()), 'row')}.")
+    say(f"Database copied: {_count_noun(sum(copied.tables.values()), 'row')}.")
     # after the database: what it says was read of a file is then in the copy
     count = _copy_sessions(settings, partial / home.SESSIONS)
     say(f"Session files copied: {count:,}.")
@@ -107,14 +107,14 @@ def _make(settings: Settings, partial: Path, say: Say) -> manifest.Manifest:
         made_at=f"{clock.now():%Y-%m-%dT%H:%M:%SZ}",
         home=identity.id,
         host=identity.host,
-        database=_with_mark(settings, copied),
+        database=_with_last_session(settings, copied),
     )
     manifest.write(partial, made)
     manifest.flush(partial)
     return made
 
 
-def _with_mark(settings: Settings, copied: Copied) -> Copied:
+def _with_last_session(settings: Settings, copied: CopyContents) -> CopyContents:
     mark = database.HighWater(settings.home / database.FILE).read()
     return copies.replace_last(copied, max(mark, copied.last_session))
 
@@ -159,20 +159,20 @@ def _is_growing(output: Path) -> bool:
 
 
 def _copy_written(settings: Settings, to: Path) -> None:
-    for path, name in written(settings):
+    for path, name in user_files(settings):
         if path.is_file():
             shutil.copyfile(path, to / name)
-    (to / SETTINGS).write_text(json.dumps(describe(settings), indent=1))
+    (to / SETTINGS).write_text(json.dumps(describe_settings(settings), indent=1))
 
 
-def written(settings: Settings) -> Iterator[tuple[Path, str]]:
+def user_files(settings: Settings) -> Iterator[tuple[Path, str]]:
     """Yield the files that a person writes, and their names in a backup."""
     yield settings.services, SERVICES
     yield settings.lexicon, LEXICON
     yield settings.home / HALT, HALT
 
 
-def _retire(directory: Path, identity: str, keep: int) -> Iterator[Path]:
+def _remove_oldest(directory: Path, identity: str, keep: int) -> Iterator[Path]:
     """Remove the oldest whole backups of a home, beyond the newest `keep`."""
     whole = []
     for path in sorted(directory.glob(f"{manifest.NAME}*"), reverse=True):
@@ -192,5 +192,5 @@ def _size(directory: Path) -> int:
     return sum(path.stat().st_size for path in directory.rglob("*") if path.is_file())
 
 
-def _many(count: int, noun: str) -> str:
+def _count_noun(count: int, noun: str) -> str:
     return f"{count:,} {noun}{'' if count == 1 else 's'}"

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from lamplighter.domain.errors import Unavailable
-from lamplighter.repository.upkeep.copies import Copied
+from lamplighter.repository.upkeep.copies import CopyContents
 
 FILE: Final = "manifest.json"
 FORMAT: Final = 1
@@ -25,7 +25,7 @@ class Manifest:
     made_at: str
     home: str
     host: str
-    database: Copied
+    database: CopyContents
     files: Mapping[str, str]
     format: int = FORMAT
 
@@ -51,7 +51,7 @@ def read(directory: Path) -> Manifest:
                 f"{directory} was made by a newer Lamplighter ({found['lamplighter']}). "
                 "Install that version to restore it."
             )
-        database = Copied(**found.pop("database"))
+        database = CopyContents(**found.pop("database"))
         manifest = Manifest(database=database, **found)
     except (OSError, ValueError, TypeError, KeyError) as error:
         raise Unavailable(f"{directory} is not a whole backup: no valid {FILE} in it.") from error

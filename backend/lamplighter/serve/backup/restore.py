@@ -14,7 +14,7 @@ from lamplighter.config.settings import Settings
 from lamplighter.domain.actions.halt import FILE as HALT
 from lamplighter.domain.errors import Unavailable
 from lamplighter.repository.store import database as numbers
-from lamplighter.repository.store.database import file_of, is_postgres, shown, sqlite_url
+from lamplighter.repository.store.database import display_address, file_of, is_postgres, sqlite_url
 from lamplighter.repository.upkeep import copies, copies_sqlite, migrate
 from lamplighter.serve import file_replacement, home, home_lock
 from lamplighter.serve.backup import create, manifest
@@ -22,16 +22,16 @@ from lamplighter.serve.backup.manifest import Manifest
 from lamplighter.serve.file_replacement import Replacement
 from lamplighter.supervisor.lease import SUFFIX
 
-USED: Final = (
+HOME_NOT_EMPTY: Final = (
     "{} holds data already. Restore into an empty home, or use --replace: what is there is "
     "put aside."
 )
-OTHER_KIND: Final = (
+OTHER_DATABASE_KIND: Final = (
     "The backup holds a {} database, and LAMPLIGHTER_DATABASE_URL names a {} one. "
     "Set it to a database of the same kind."
 )
 
-Say = Callable[[str], None]
+Report = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,31 +43,31 @@ class Restored:
     replaced: Path | None
 
 
-def restore(settings: Settings, path: Path, *, replace: bool, say: Say) -> Restored:
+def restore(settings: Settings, path: Path, *, replace: bool, say: Report) -> Restored:
     """Restore a backup into the home and its database; raises Unavailable where it cannot."""
     os.umask(0o077)
     try:
-        with create.in_reach(settings):
+        with create.translate_errors(settings):
             return _restore(settings, path, replace=replace, say=say)
-    except copies.Damaged as error:
+    except copies.DamagedCopy as error:
         raise Unavailable(f"The backup is damaged: {error}. Use another backup.") from error
 
 
-def _restore(settings: Settings, path: Path, *, replace: bool, say: Say) -> Restored:
+def _restore(settings: Settings, path: Path, *, replace: bool, say: Report) -> Restored:
     made = manifest.read(path)
     manifest.check(path, made)
     say(f"Backup of {made.made_at} is whole: {len(made.files):,} files.")
     _check_kind(settings, made)
     settings.home.mkdir(parents=True, exist_ok=True, mode=0o700)
-    if file_replacement.interrupted(settings.home):
+    if file_replacement.is_interrupted(settings.home):
         file_replacement.settle(settings)
-    with _alone(settings):
-        in_use = [str(each) for each in _present(settings)]
+    with _lock_home(settings):
+        in_use = [str(each) for each in _existing_files(settings)]
         if in_use and not replace:
-            raise Unavailable(USED.format(in_use[0]))
+            raise Unavailable(HOME_NOT_EMPTY.format(in_use[0]))
         shutil.rmtree(settings.home / file_replacement.STAGE, ignore_errors=True)
         try:
-            replacement = _staged(settings, path, made)
+            replacement = _stage_files(settings, path, made)
         except BaseException:
             shutil.rmtree(settings.home / file_replacement.STAGE, ignore_errors=True)
             raise
@@ -87,7 +87,7 @@ def _restore(settings: Settings, path: Path, *, replace: bool, say: Say) -> Rest
 def _check_kind(settings: Settings, made: Manifest) -> None:
     kind = copies.kind_of(settings.database_url)
     if made.database.kind != kind:
-        raise Unavailable(OTHER_KIND.format(made.database.kind, kind))
+        raise Unavailable(OTHER_DATABASE_KIND.format(made.database.kind, kind))
     if made.database.revision > migrate.head():
         raise Unavailable(
             f"The backup was made by a newer Lamplighter ({made.lamplighter}). "
@@ -96,7 +96,7 @@ def _check_kind(settings: Settings, made: Manifest) -> None:
 
 
 @contextmanager
-def _alone(settings: Settings) -> Iterator[None]:
+def _lock_home(settings: Settings) -> Iterator[None]:
     """Use the home alone, its database too; raises Unavailable naming what is in use."""
     with ExitStack() as locks:
         locks.enter_context(home_lock.exclusive(settings.home))
@@ -104,7 +104,9 @@ def _alone(settings: Settings) -> Iterator[None]:
             from lamplighter.repository.upkeep import copies_postgres
 
             if copies_postgres.used_by_others(settings.database_url):
-                raise Unavailable(copies_postgres.IN_USE.format(shown(settings.database_url)))
+                raise Unavailable(
+                    copies_postgres.IN_USE.format(display_address(settings.database_url))
+                )
         else:
             path = file_of(settings.database_url)
             path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -114,24 +116,24 @@ def _alone(settings: Settings) -> Iterator[None]:
         yield
 
 
-def _present(settings: Settings) -> Iterator[Path | str]:
+def _existing_files(settings: Settings) -> Iterator[Path | str]:
     """Yield what is there already that a restore would replace."""
     if is_postgres(settings.database_url):
         if migrate.revision_of(settings.database_url) is not None:
-            yield f"The database {shown(settings.database_url)}"
+            yield f"The database {display_address(settings.database_url)}"
     elif file_of(settings.database_url).exists():
         yield file_of(settings.database_url)
     if any((settings.home / home.SESSIONS).glob("*")):
         yield settings.home / home.SESSIONS
 
 
-def _staged(settings: Settings, path: Path, made: Manifest) -> Replacement:
+def _stage_files(settings: Settings, path: Path, made: Manifest) -> Replacement:
     """Make the new version of every file beside its place, the database migrated and checked."""
     places: dict[str, str] = {}
     gone: list[str] = []
 
     def place(target: Path) -> Path:
-        source = file_replacement.staged(target)
+        source = file_replacement.staging_path(target)
         places[str(source)] = str(target)
         return source
 
@@ -141,7 +143,7 @@ def _staged(settings: Settings, path: Path, made: Manifest) -> Replacement:
         migrate.upgrade(sqlite_url(database))
         copies_sqlite.check(database)
     shutil.copytree(path / home.SESSIONS, place(settings.home / home.SESSIONS))
-    for target, name in create.written(settings):
+    for target, name in create.user_files(settings):
         if (path / name).is_file():
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(path / name, place(target))
@@ -149,13 +151,13 @@ def _staged(settings: Settings, path: Path, made: Manifest) -> Replacement:
             gone.append(str(target))
     mark = numbers.HighWater(settings.home / numbers.FILE).read()
     numbers.HighWater(place(settings.home / numbers.FILE)).note(
-        max(mark, made.database.last_session, _last(settings))
+        max(mark, made.database.last_session, _last_session(settings))
     )
     name = f"replaced-{clock.now():%Y%m%dT%H%M%S%fZ}"
     return Replacement(replaced=name, note=f"restore {uuid4().hex}", places=places, gone=gone)
 
 
-def _last(settings: Settings) -> int:
+def _last_session(settings: Settings) -> int:
     """Return the last session number of the database that is replaced, where it can be read."""
     if is_postgres(settings.database_url):
         from lamplighter.repository.upkeep import copies_postgres

@@ -15,19 +15,19 @@ from lamplighter.domain.errors import LamplighterError
 from lamplighter.domain.services import vitals
 from lamplighter.domain.services.check import CommandCheck
 from lamplighter.domain.services.service import Service
-from lamplighter.domain.services.vitals import Condition, Sign, judged
-from lamplighter.engines import Engine, Outside
+from lamplighter.domain.services.vitals import VitalSign, VitalStatus, build_sign
+from lamplighter.engines import Engine, ExternalEngine
 from lamplighter.repository.feed.signals import run_directory as directory_of
 from lamplighter.repository.store import driver
 from lamplighter.repository.store.database import is_postgres
 from lamplighter.serve import outbox
 from lamplighter.serve.commands import access
-from lamplighter.serve.home import SESSIONS, ServicesFile, engines, usual_engines
+from lamplighter.serve.home import SESSIONS, ServicesFile, default_engines, engines
 
-Look = Callable[[Settings], Iterable[Sign]]
+HealthCheck = Callable[[Settings], Iterable[VitalSign]]
 
 
-def seen(look: Look, settings: Settings) -> list[Sign]:
+def run_check(look: HealthCheck, settings: Settings) -> list[VitalSign]:
     """Return what a look finds; one that fails itself has found something too."""
     try:
         return list(look(settings))
@@ -35,15 +35,15 @@ def seen(look: Look, settings: Settings) -> list[Sign]:
         name = look.__name__.strip("_")
         words = f"The look at the {name.replace('_', ' ')} failed: {type(error).__name__}: {error}"
         advice = "Mend what it names; if nothing is wrong there, report it."
-        return [Sign(name, Condition.FAILING, words, advice)]
+        return [VitalSign(name, VitalStatus.FAILING, words, advice)]
 
 
-def sqlite(settings: Settings) -> Iterator[Sign]:
+def sqlite(settings: Settings) -> Iterator[VitalSign]:
     """Look whether SQLite is a version that is safe for several processes."""
     if is_postgres(settings.database_url):
         return
     found = ".".join(map(str, driver.version()))
-    yield judged(
+    yield build_sign(
         "sqlite",
         driver.safe_for_several_processes(),
         f"SQLite {found}",
@@ -52,10 +52,10 @@ def sqlite(settings: Settings) -> Iterator[Sign]:
     )
 
 
-def home(settings: Settings) -> Iterator[Sign]:
+def home(settings: Settings) -> Iterator[VitalSign]:
     """Look whether the home may be written to."""
-    there = _nearest(settings.home)
-    yield judged(
+    there = _nearest_directory(settings.home)
+    yield build_sign(
         "home",
         os.access(there, os.W_OK | os.X_OK),
         f"Home {settings.home}",
@@ -63,7 +63,7 @@ def home(settings: Settings) -> Iterator[Sign]:
     )
 
 
-def permissions(settings: Settings) -> Iterator[Sign]:
+def permissions(settings: Settings) -> Iterator[VitalSign]:
     """Name the files that every user of this machine may change: they decide what runs here."""
     found = {
         settings.home: "home",
@@ -77,9 +77,9 @@ def permissions(settings: Settings) -> Iterator[Sign]:
         if writable:
             words = f"Every user of this machine may change {path}: {writable[0]} is world-writable"
             advice = f"It decides which commands run as this user: chmod o-w {writable[0]}"
-            yield judged("permissions", False, words, advice)
+            yield build_sign("permissions", False, words, advice)
         else:
-            yield judged("permissions", True, f"Permissions of the {name}: not world-writable")
+            yield build_sign("permissions", True, f"Permissions of the {name}: not world-writable")
 
 
 def _is_open(path: Path) -> bool:
@@ -88,37 +88,37 @@ def _is_open(path: Path) -> bool:
     return bool(mode & stat.S_IWOTH) and not (stat.S_ISDIR(mode) and mode & stat.S_ISVTX)
 
 
-def user(settings: Settings) -> Iterator[Sign]:
+def user(settings: Settings) -> Iterator[VitalSign]:
     """Warn where checks, actions and engines run as root."""
     if hasattr(os, "geteuid") and os.geteuid() == 0:
-        yield Sign(
+        yield VitalSign(
             "user",
-            Condition.WARNING,
+            VitalStatus.WARNING,
             "Lamplighter runs as root: so do its checks, actions and engines",
             f"Run it as a separate user that can write {settings.home} (docs/how-to/deploy.md).",
         )
 
 
-def _nearest(path: Path) -> Path:
+def _nearest_directory(path: Path) -> Path:
     """Return the directory itself, or the one that it will be made in."""
     return next(each for each in (path, *path.parents) if each.exists())
 
 
-def space(settings: Settings) -> Iterator[Sign]:
+def space(settings: Settings) -> Iterator[VitalSign]:
     """Look how much space is left."""
-    yield vitals.space(shutil.disk_usage(_nearest(settings.home)).free)
+    yield vitals.judge_space(shutil.disk_usage(_nearest_directory(settings.home)).free)
 
 
-def run_directory(settings: Settings) -> Iterator[Sign]:
+def run_directory(settings: Settings) -> Iterator[VitalSign]:
     """Look at the directory of the sockets."""
     try:
-        yield judged("sockets", True, f"Sockets {directory_of(settings.home, make=False)}")
+        yield build_sign("sockets", True, f"Sockets {directory_of(settings.home, make=False)}")
     except LamplighterError as error:
         advice = "Without it the two processes cannot tell each other what is new."
-        yield judged("sockets", False, f"Sockets: {error}", advice)
+        yield build_sign("sockets", False, f"Sockets: {error}", advice)
 
 
-def session_files(settings: Settings) -> Iterator[Sign]:
+def session_files(settings: Settings) -> Iterator[VitalSign]:
     """Look whether the files of sessions can be read and written."""
     directory = settings.home / SESSIONS
     if not directory.exists():
@@ -129,7 +129,7 @@ def session_files(settings: Settings) -> Iterator[Sign]:
                 pass
     except OSError as error:
         text = f"{error.filename} cannot be read: {error.strerror}"
-        yield judged(
+        yield build_sign(
             "session_files",
             False,
             text,
@@ -137,66 +137,68 @@ def session_files(settings: Settings) -> Iterator[Sign]:
         )
     if not (directory.is_dir() and os.access(directory, os.W_OK | os.X_OK)):
         advice = "It holds what sessions print. Make it a directory that this user may write to."
-        yield judged("session_files", False, f"{directory} may not be written to", advice)
+        yield build_sign("session_files", False, f"{directory} may not be written to", advice)
 
 
-def services(settings: Settings) -> Iterator[Sign]:
+def services(settings: Settings) -> Iterator[VitalSign]:
     """Look whether services.yaml can be read."""
     if not settings.services.exists():
-        yield judged(
+        yield build_sign(
             "services", True, f"{settings.services}: not there yet, written at the first start"
         )
         return
     try:
         services = ServicesFile(settings.services).load()
     except LamplighterError as error:
-        yield judged("services", False, str(error).splitlines()[0], f"Mend {settings.services}.")
+        yield build_sign(
+            "services", False, str(error).splitlines()[0], f"Mend {settings.services}."
+        )
         return
-    yield judged("services", True, f"{settings.services}: {len(services)} declared")
+    yield build_sign("services", True, f"{settings.services}: {len(services)} declared")
 
 
-def lexicon(settings: Settings) -> Iterator[Sign]:
+def lexicon(settings: Settings) -> Iterator[VitalSign]:
     """Look whether lexicon.toml can be read, where there is one."""
     if not settings.lexicon.exists() and settings.lexicon.parent == settings.home:
         return
     try:
-        lexicons.in_force(settings)
+        lexicons.active_lexicon(settings)
     except LamplighterError as error:
-        yield judged(
+        yield build_sign(
             "lexicon", False, str(error), f"Mend {settings.lexicon}: nothing starts until then."
         )
         return
-    yield judged("lexicon", True, f"{settings.lexicon}: added to the words we know")
+    yield build_sign("lexicon", True, f"{settings.lexicon}: added to the words we know")
 
 
-def prices(settings: Settings) -> Iterator[Sign]:
+def prices(settings: Settings) -> Iterator[VitalSign]:
     """Look whether prices.toml can be read, where there is one."""
-    path = price_file.path_of(settings)
+    path = price_file.prices_path(settings)
     if not path.exists():
         return
     try:
-        found = price_file.in_force(settings)
+        found = price_file.active_prices(settings)
     except LamplighterError as error:
-        yield judged("prices", False, str(error), f"Mend {path}: nothing starts until then.")
+        yield build_sign("prices", False, str(error), f"Mend {path}: nothing starts until then.")
         return
     count = "1 model" if len(found) == 1 else f"{len(found)} models"
-    yield judged("prices", True, f"{path}: {count} priced before the published list")
+    yield build_sign("prices", True, f"{path}: {count} priced before the published list")
 
 
-def programs(settings: Settings) -> Iterator[Sign]:
+def programs(settings: Settings) -> Iterator[VitalSign]:
     """Look whether the programs that checks and actions run can be found."""
     with suppress(LamplighterError):
         for service in ServicesFile(settings.services).load():
-            for what, program, directory in _run_by(service):
+            for what, program, directory in _programs_of(service):
                 path = os.path.join(directory, program) if "/" in program else program
                 if shutil.which(path) is None:
                     text = f"{service.name}: {what} runs {program!r}, which is not found"
-                    yield judged(
+                    yield build_sign(
                         "programs", False, text, f"Install it, or correct {settings.services}."
                     )
 
 
-def _run_by(service: Service) -> Iterator[tuple[str, str, str]]:
+def _programs_of(service: Service) -> Iterator[tuple[str, str, str]]:
     for action in service.actions:
         yield f"action {action.name}", action.argv[0], action.directory or "/"
     for check in service.checks:
@@ -204,9 +206,9 @@ def _run_by(service: Service) -> Iterator[tuple[str, str, str]]:
             yield f"check {check.name}", check.argv[0], check.directory or "/"
 
 
-def engine(settings: Settings) -> Iterator[Sign]:
+def engine(settings: Settings) -> Iterator[VitalSign]:
     """Look whether the engine of each tier can be run."""
-    usual = usual_engines(settings)
+    usual = default_engines(settings)
     try:
         here = {each.name: each for each in engines(settings)}
     except price_file.PricesError:  # the look at the prices tells of it
@@ -216,59 +218,61 @@ def engine(settings: Settings) -> Iterator[Sign]:
         why_not = found.probe() if found else "It is not part of this installation."
         tiers = [str(tier) for tier, each in usual.items() if each == name]
         of = "" if len(tiers) == len(usual) else f" (tier {' and '.join(tiers)})"
-        yield judged(
+        yield build_sign(
             "engine", why_not is None, f"Engine {name}{of}{_program(found)}", why_not or ""
         )
 
 
 def _program(engine: Engine | None) -> str:
-    found = engine.installed() if isinstance(engine, Outside) else None
+    found = engine.installed() if isinstance(engine, ExternalEngine) else None
     return f": {found.path} {found.version}" if found else ""
 
 
-def app(settings: Settings) -> Iterator[Sign]:
+def app(settings: Settings) -> Iterator[VitalSign]:
     """Look whether the app was built."""
     advice = "Run `make up` in the checkout, which builds it; the API works without it."
-    yield judged("app", (assets.WEB / "index.html").is_file(), f"App {assets.WEB}", advice)
+    yield build_sign("app", (assets.WEB / "index.html").is_file(), f"App {assets.WEB}", advice)
 
 
-def notifications(settings: Settings) -> Iterator[Sign]:
+def notifications(settings: Settings) -> Iterator[VitalSign]:
     """Look whether the addresses that people are told at are understood; asks none of them."""
     if not settings.notify:
-        yield judged("notifications", True, "Notifications: nobody is told (LAMPLIGHTER_NOTIFY)")
+        yield build_sign(
+            "notifications", True, "Notifications: nobody is told (LAMPLIGHTER_NOTIFY)"
+        )
         return
-    wrong = outbox.understood(settings.notify)
+    wrong = outbox.address_problems(settings.notify)
     count = len(settings.notify)
     words = f"Notifications: {count} address{'' if count == 1 else 'es'}; `lamplighter notify test`"
     advice = "See docs/how-to/notifications.md; a comma or a blank within an address is %2C or %20."
-    yield judged("notifications", not wrong, " ".join(wrong) or words, advice)
+    yield build_sign("notifications", not wrong, " ".join(wrong) or words, advice)
 
 
-def roots(settings: Settings) -> Iterator[Sign]:
+def roots(settings: Settings) -> Iterator[VitalSign]:
     """Look whether the directories that sessions may read are there."""
     if gone := [str(each) for each in settings.read_roots if not each.is_dir()]:
         words = f"LAMPLIGHTER_READ_ROOTS: {' and '.join(gone)}: not a directory that can be read"
-        yield judged(
+        yield build_sign(
             "roots", False, words, "Make it, give this user the right to it, or correct it."
         )
 
 
-def token(settings: Settings) -> Iterator[Sign]:
+def token(settings: Settings) -> Iterator[VitalSign]:
     """Look whether the token of the home is for its owner alone."""
     path = access.token_file(settings)
     try:
         mode = path.stat().st_mode
     except FileNotFoundError:
-        yield judged("token", True, f"Token {path}: not there yet, made at the first start")
+        yield build_sign("token", True, f"Token {path}: not there yet, made at the first start")
         return
     except OSError as error:
-        yield judged(
+        yield build_sign(
             "token", False, f"Token {path}: {error.strerror}", "Give this user the right to it."
         )
         return
-    yield judged(
+    yield build_sign(
         "token",
-        not mode & access.OTHERS,
+        not mode & access.GROUP_AND_OTHERS,
         f"Token {path}",
         "Others may read it. The next start closes it to them; if somebody may have, revoke it "
         "(`lamplighter token list`, `lamplighter token revoke ID`): a new one is made.",

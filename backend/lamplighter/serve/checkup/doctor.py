@@ -12,27 +12,27 @@ from lamplighter import clock
 from lamplighter.config.settings import Settings
 from lamplighter.domain.actions.halt import Halt
 from lamplighter.domain.errors import LamplighterError
-from lamplighter.domain.search.semantic import sign as told_meaning
+from lamplighter.domain.search.semantic import judge_index as told_meaning
 from lamplighter.domain.services import vitals
-from lamplighter.domain.services.vitals import Sign, judged
+from lamplighter.domain.services.vitals import VitalSign, build_sign
 from lamplighter.repository import Database
 from lamplighter.repository.store import driver
-from lamplighter.repository.store.database import file_of, is_postgres, shown
+from lamplighter.repository.store.database import display_address, file_of, is_postgres
 from lamplighter.repository.store.file_watch import REPAIR
-from lamplighter.repository.store.unreadable import MEND, unreadable
+from lamplighter.repository.store.unreadable import HINT, list_unreadable
 from lamplighter.repository.upkeep import migrate
-from lamplighter.repository.upkeep.database_state import Condition, condition
+from lamplighter.repository.upkeep.database_state import DatabaseCondition, inspect_file
 from lamplighter.serve import database_file, home, semantic, web
 from lamplighter.serve.checkup import checks
 from lamplighter.serve.commands import access
-from lamplighter.usecases.sessions.halt import Brake
+from lamplighter.usecases.sessions.halt import HaltControl
 from lamplighter.usecases.system import vitals as gathered
 
 UNREADABLE_SHOWN: Final = 20
-ASKING_SECONDS: Final = 5.0
+REQUEST_SECONDS: Final = 5.0
 
 
-def look(settings: Settings) -> list[Sign]:
+def diagnose(settings: Settings) -> list[VitalSign]:
     """Look at everything that can keep Lamplighter from working; changes nothing."""
     every = (
         checks.sqlite,
@@ -44,8 +44,8 @@ def look(settings: Settings) -> list[Sign]:
         _halt,
         _database,
         _memories,
-        _beliefs,
-        _meaning,
+        _memories_to_review,
+        _embeddings,
         checks.session_files,
         checks.services,
         checks.lexicon,
@@ -58,122 +58,126 @@ def look(settings: Settings) -> list[Sign]:
         checks.notifications,
         _web,
         _memory_service,
-        _elsewhere,
+        _remote_services,
     )
-    return [sign for each in every for sign in checks.seen(each, settings)]
+    return [sign for each in every for sign in checks.run_check(each, settings)]
 
 
-def _database(settings: Settings) -> Iterator[Sign]:
+def _database(settings: Settings) -> Iterator[VitalSign]:
     if is_postgres(settings.database_url):
         yield from _postgres(settings.database_url)
         return
-    path, lost = file_of(settings.database_url), database_file.lost(settings)
+    path, lost = file_of(settings.database_url), database_file.lost_database(settings)
     if lost:
-        yield judged("database", False, *lost)
+        yield build_sign("database", False, *lost)
         return
     if not path.exists():
-        yield judged("database", True, f"Database {path}: not there yet, made at the first start")
+        yield build_sign(
+            "database", True, f"Database {path}: not there yet, made at the first start"
+        )
         return
     try:
-        at, found = migrate.revision(path), condition(path)
+        at, found = migrate.revision(path), inspect_file(path)
     except driver.OperationalError as error:
         advice = "Let this user write there, see that there is space, end what keeps it locked."
-        yield judged("database", False, f"Database {path}: {error}", advice)
+        yield build_sign("database", False, f"Database {path}: {error}", advice)
         return
     except driver.Error as error:
-        yield judged("database", False, f"Database {path}: {error}", REPAIR)
+        yield build_sign("database", False, f"Database {path}: {error}", REPAIR)
         return
     if found.check != "ok":
-        yield judged("database", False, f"Database {path}: {found.check}", REPAIR)
+        yield build_sign("database", False, f"Database {path}: {found.check}", REPAIR)
         return
     if at is not None and at > migrate.head():
-        yield judged(
+        yield build_sign(
             "database", False, f"Database {path}: revision {at}", "Start the newer Lamplighter."
         )
     else:
-        yield judged("database", True, f"Database {path}: sound, revision {at}")
-    yield from _at_odds(found)
+        yield build_sign("database", True, f"Database {path}: sound, revision {at}")
+    yield from _database_warnings(found)
 
 
-def _postgres(url: str) -> Iterator[Sign]:
-    from lamplighter.repository.upkeep.postgres_state import condition as look_at
+def _postgres(url: str) -> Iterator[VitalSign]:
+    from lamplighter.repository.upkeep.postgres_state import inspect_server as look_at
 
-    name = f"Database {shown(url)}"
+    name = f"Database {display_address(url)}"
     try:
         at, found = migrate.revision_of(url), look_at(url)
     except (LamplighterError, driver.Error) as error:
-        yield judged("database", False, name, str(error))
+        yield build_sign("database", False, name, str(error))
         return
     if found.check != "ok":
         advice = "Give LAMPLIGHTER_DATABASE_URL a server that this user may write to."
-        yield judged("database", False, f"{name}: {found.check}", advice)
+        yield build_sign("database", False, f"{name}: {found.check}", advice)
     elif at is not None and at > migrate.head():
-        yield judged("database", False, f"{name}: revision {at}", "Start the newer Lamplighter.")
+        yield build_sign(
+            "database", False, f"{name}: revision {at}", "Start the newer Lamplighter."
+        )
     else:
-        yield judged(
+        yield build_sign(
             "database", True, f"{name}: sound, revision {at}" if at else f"{name}: still empty"
         )
-    yield from _at_odds(found)
+    yield from _database_warnings(found)
 
 
-def _at_odds(found: Condition) -> Iterator[Sign]:
+def _database_warnings(found: DatabaseCondition) -> Iterator[VitalSign]:
     """Tell what keeps a sound database from being used as it should."""
     if found.locked:
         advice = "Find who holds it (`fuser` on the file, `pg_locks`): until it ends writes wait."
-        yield judged("database", False, "The database is locked by another program", advice)
+        yield build_sign("database", False, "The database is locked by another program", advice)
     if found.index:
         advice = "Stop Lamplighter and run `lamplighter migrate`: it makes the index anew."
         words = f"The index of the search is damaged: {found.index}"
-        yield judged("database", False, words, advice)
-    told = vitals.clock(found.newest, now=clock.now())
+        yield build_sign("database", False, words, advice)
+    told = vitals.judge_clock(found.newest, now=clock.now())
     if not told.ok:
         yield told
 
 
-def _halt(settings: Settings) -> Iterator[Sign]:
+def _halt(settings: Settings) -> Iterator[VitalSign]:
     """Tell whether everything stands still, as far as the database can be asked."""
     brake, url = home.brake(settings), settings.database_url
     found = brake.by_file()
     if found is None and (is_postgres(url) or file_of(url).exists()):
         with suppress(LamplighterError, driver.Error, OSError):
             if migrate.revision_of(url) == migrate.head():
-                found = asyncio.run(_pulled(url, brake))
+                found = asyncio.run(_active_halt(url, brake))
     if found is not None:
-        yield vitals.halted(found.words, brake.release(found))
+        yield vitals.judge_halt(found.words, brake.release(found))
 
 
-async def _pulled(url: str, brake: Brake) -> Halt | None:
+async def _active_halt(url: str, brake: HaltControl) -> Halt | None:
     async with Database(url) as db:
         return await brake.pulled(db)
 
 
-def _memories(settings: Settings) -> Iterator[Sign]:
+def _memories(settings: Settings) -> Iterator[VitalSign]:
     """Name the rows that cannot be read; of a database that is sick itself the look at it tells."""
     url = settings.database_url
     if not is_postgres(url) and not file_of(url).exists():
         return
     with suppress(LamplighterError, driver.Error, OSError):
-        for error in asyncio.run(unreadable(url, UNREADABLE_SHOWN)):
-            yield judged(
-                "database", False, str(error).removesuffix(f" {MEND}"), f"{MEND} It is passed over."
+        for error in asyncio.run(list_unreadable(url, UNREADABLE_SHOWN)):
+            yield build_sign(
+                "database", False, str(error).removesuffix(f" {HINT}"), f"{HINT} It is passed over."
             )
 
 
-def _beliefs(settings: Settings) -> Iterator[Sign]:
+def _memories_to_review(settings: Settings) -> Iterator[VitalSign]:
     """Count the memories that want a second look, of a database that can be read."""
     url = settings.database_url
     if is_postgres(url) or file_of(url).exists():
         with suppress(LamplighterError, driver.Error, OSError):
             if migrate.revision_of(url) == migrate.head():
-                yield from asyncio.run(_counted(url))
+                yield from asyncio.run(_count_memories(url))
 
 
-async def _counted(url: str) -> list[Sign]:
+async def _count_memories(url: str) -> list[VitalSign]:
     async with Database(url) as db:
-        return await gathered.counted(db, now=clock.now())
+        return await gathered.memory_signs(db, now=clock.now())
 
 
-def _meaning(settings: Settings) -> Iterator[Sign]:
+def _embeddings(settings: Settings) -> Iterator[VitalSign]:
     """Say of how many memories the meaning is kept, of a database that can be read."""
     why_not = semantic.why_not(settings)
     found = None if why_not else semantic.progress(settings)
@@ -181,67 +185,69 @@ def _meaning(settings: Settings) -> Iterator[Sign]:
         yield told_meaning(found, why_not=why_not)
 
 
-def _web(settings: Settings) -> Iterator[Sign]:
+def _web(settings: Settings) -> Iterator[VitalSign]:
     """Ask the running web process, as a script would: with the token of the home."""
     address = access.url(settings)
-    if not web.answers(settings):
-        yield judged("web", True, f"Web process {address}: does not run")
+    if not web.accepts_connections(settings):
+        yield build_sign("web", True, f"Web process {address}: does not run")
         return
-    words = access.words_of(settings)
+    words = access.read_home_token(settings)
     try:
         answer = httpx2.get(
             f"{address}/api/v1/supervisor",
             headers={"Authorization": f"Bearer {words}"} if words else {},
             trust_env=False,
-            timeout=ASKING_SECONDS,
+            timeout=REQUEST_SECONDS,
         )
         found = answer.json()
     except (httpx2.HTTPError, ValueError):
         advice = "Something else may listen there. Set LAMPLIGHTER_PORT to a free one."
-        yield judged("web", False, f"{address} does not answer as Lamplighter does", advice)
+        yield build_sign("web", False, f"{address} does not answer as Lamplighter does", advice)
         return
     if answer.status_code == 503:
         advice = "It goes on by itself when its database does; see what is said of that."
-        yield judged("web", False, f"{address} answers, but cannot use its database now", advice)
+        yield build_sign(
+            "web", False, f"{address} answers, but cannot use its database now", advice
+        )
         return
     if answer.status_code != 200:
         advice = (
             "It may serve another home: end it, or set LAMPLIGHTER_PORT to a free one. If it is "
             "this one, its token was revoked: start it again."
         )
-        yield judged("web", False, f"{address} does not take this home's token", advice)
+        yield build_sign("web", False, f"{address} does not take this home's token", advice)
         return
     yield from _not_ready(address)
     leads = "a supervisor leads" if found["state"] != "away" else "no supervisor leads"
-    yield judged("web", True, f"Web process {address}: takes this home's token; {leads}")
+    yield build_sign("web", True, f"Web process {address}: takes this home's token; {leads}")
 
 
-def _not_ready(address: str) -> Iterator[Sign]:
+def _not_ready(address: str) -> Iterator[VitalSign]:
     """Repeat what the web process reports of its open database file."""
     with suppress(httpx2.HTTPError, ValueError):
-        answer = httpx2.get(f"{address}/readyz", trust_env=False, timeout=ASKING_SECONDS)
+        answer = httpx2.get(f"{address}/readyz", trust_env=False, timeout=REQUEST_SECONDS)
         if answer.status_code == 503:
-            yield from vitals.database_file(answer.json()["detail"])
+            yield from vitals.judge_database_file(answer.json()["detail"])
 
 
-def _memory_service(settings: Settings) -> Iterator[Sign]:
+def _memory_service(settings: Settings) -> Iterator[VitalSign]:
     """Ask what answers on the port of the memory service whether it is ours."""
     at = replace(settings, port=settings.memory_port)
     address = access.url(at)
-    if not web.answers(at):
-        yield judged("memory_service", True, f"Memory service {address}: does not run")
+    if not web.accepts_connections(at):
+        yield build_sign("memory_service", True, f"Memory service {address}: does not run")
         return
     advice = "Something else, perhaps engram, listens there. Set LAMPLIGHTER_MEMORY_PORT."
     try:
-        found = httpx2.get(f"{address}/health", trust_env=False, timeout=ASKING_SECONDS).json()
+        found = httpx2.get(f"{address}/health", trust_env=False, timeout=REQUEST_SECONDS).json()
         ours = isinstance(found, dict) and found.get("service") == "lamplighter"
     except (httpx2.HTTPError, ValueError):
         ours = False
     words = "answers" if ours else "does not answer as ours does"
-    yield judged("memory_service", ours, f"Memory service {address}: {words}", advice)
+    yield build_sign("memory_service", ours, f"Memory service {address}: {words}", advice)
 
 
-def _elsewhere(settings: Settings) -> Iterator[Sign]:
+def _remote_services(settings: Settings) -> Iterator[VitalSign]:
     """Ask the memory services of agents that keep their knowledge elsewhere."""
     for agent in settings.agents:
         if not agent.memory_url:
@@ -249,10 +255,10 @@ def _elsewhere(settings: Settings) -> Iterator[Sign]:
         about = f"Agent {agent.name} keeps its knowledge at {agent.memory_url}, over MCP alone: "
         about += "its hooks keep and tell nothing here, and /agentops refuses it"
         try:
-            url, wait = f"{agent.memory_url}/health", ASKING_SECONDS
+            url, wait = f"{agent.memory_url}/health", REQUEST_SECONDS
             well = httpx2.get(url, trust_env=False, timeout=wait).is_success
         except (httpx2.HTTPError, httpx2.InvalidURL):
             well = False
         advice = "Start that service, or correct memory_url in lamplighter.toml."
         words = about if well else f"{about}; it does not answer"
-        yield judged("elsewhere", well, words, advice)
+        yield build_sign("elsewhere", well, words, advice)

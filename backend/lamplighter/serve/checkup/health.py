@@ -11,43 +11,43 @@ from typing import Final
 from lamplighter.api.hub import Hub
 from lamplighter.config.settings import Settings
 from lamplighter.domain.services import vitals as rules
-from lamplighter.domain.services.vitals import Condition, Sign, judged
+from lamplighter.domain.services.vitals import VitalSign, VitalStatus, build_sign
 from lamplighter.repository import Database
 from lamplighter.repository.store import driver
 from lamplighter.repository.store.database import file_of, is_postgres
 from lamplighter.repository.store.file_watch import REPAIR
-from lamplighter.repository.store.unreadable import passed_over, unreadable
-from lamplighter.repository.upkeep.database_state import condition
+from lamplighter.repository.store.unreadable import count_unreadable, list_unreadable
+from lamplighter.repository.upkeep.database_state import inspect_file
 from lamplighter.serve import home
 from lamplighter.serve.checkup import checks
-from lamplighter.serve.semantic import Meaning
+from lamplighter.serve.semantic import SemanticService
 from lamplighter.usecases.system import vitals as gathered
 
 SETUP_SECONDS: Final = 15.0
-COUNTED_SECONDS: Final = 600.0
-PATIENCE_SECONDS: Final = 30.0
-UNREADABLE_MOST: Final = 1_000
+COUNT_SECONDS: Final = 600.0
+TIMEOUT_SECONDS: Final = 30.0
+MAX_UNREADABLE: Final = 1_000
 NOT_CHECKED: Final = "Not checked since this web process started"
-LOOK: Final = "Look closer to check it now; `lamplighter doctor` does it too."
+FULL_CHECK_HINT: Final = "Look closer to check it now; `lamplighter doctor` does it too."
 
-Dated = tuple[datetime, Sign]
+DatedSign = tuple[datetime, VitalSign]
 
 
 @dataclass(slots=True)
-class Health:
+class HealthMonitor:
     """What is looked at each time, what is kept for a while, and what only a person asks for."""
 
     settings: Settings
     db: Database
     hub: Hub
     now: Callable[[], datetime]
-    meaning: Meaning
-    _setup: list[Dated] = field(default_factory=list)
-    _counted: list[Dated] = field(default_factory=list)
-    _sound: list[Dated] = field(default_factory=list)
+    meaning: SemanticService
+    _setup: list[DatedSign] = field(default_factory=list)
+    _counted: list[DatedSign] = field(default_factory=list)
+    _sound: list[DatedSign] = field(default_factory=list)
     _one: asyncio.Lock = field(default_factory=asyncio.Lock)
 
-    async def signs(self) -> list[Dated]:
+    async def signs(self) -> list[DatedSign]:
         """Return every sign with the moment it was looked at; what is dear is kept a while."""
         async with self._one:
             await self._refresh()
@@ -59,7 +59,7 @@ class Health:
             *self._counted,
         ]
 
-    async def look_closer(self) -> list[Dated]:
+    async def look_closer(self) -> list[DatedSign]:
         """Check every page of the database and every memory, and count anew; takes its time."""
         async with self._one:
             self._setup, self._counted = [], []
@@ -68,20 +68,20 @@ class Health:
 
     async def _refresh(self) -> None:
         now = self.now()
-        if _older(self._setup, SETUP_SECONDS, now):
+        if _is_outdated(self._setup, SETUP_SECONDS, now):
             found = await asyncio.to_thread(_setup, self.settings)
             self._setup = [(now, sign) for sign in found]
-        if _older(self._counted, COUNTED_SECONDS, now):
+        if _is_outdated(self._counted, COUNT_SECONDS, now):
             with suppress(driver.Error, TimeoutError):  # of that the other signs tell
-                async with asyncio.timeout(PATIENCE_SECONDS):
-                    found = await gathered.counted(self.db, now=now)
+                async with asyncio.timeout(TIMEOUT_SECONDS):
+                    found = await gathered.memory_signs(self.db, now=now)
                 self._counted = [(now, sign) for sign in found]
 
-    async def _at_once(self, now: datetime) -> list[Sign]:
-        feed = rules.feed(len(self.hub.followers), self.hub.behind)
-        lost = rules.database_file(self.db.problem)
+    async def _at_once(self, now: datetime) -> list[VitalSign]:
+        feed = rules.judge_feed(len(self.hub.followers), self.hub.behind)
+        lost = rules.judge_database_file(self.db.problem)
         try:
-            found = await gathered.at_once(self.db, home.brake(self.settings), now=now)
+            found = await gathered.quick_signs(self.db, home.brake(self.settings), now=now)
             others = [*self._log(), await self.meaning.sign(), feed]
             if not lost:
                 return [*found, *others]
@@ -89,48 +89,51 @@ class Health:
         except (driver.Error, TimeoutError) as error:
             advice = "It goes on by itself when its database does; the log says what is wrong."
             words = f"The database cannot be read now: {error}"
-            return [*(lost or [Sign("database", Condition.FAILING, words, advice)]), feed]
+            return [*(lost or [VitalSign("database", VitalStatus.FAILING, words, advice)]), feed]
 
-    def _log(self) -> list[Sign]:
+    def _log(self) -> list[VitalSign]:
         if is_postgres(self.settings.database_url):
             return []
         path = file_of(self.settings.database_url)
         log = Path(f"{path}-wal")
-        return [rules.log_size(log.stat().st_size if log.exists() else 0)]
+        return [rules.judge_log_size(log.stat().st_size if log.exists() else 0)]
 
-    def _unsound(self) -> list[Dated]:
-        rows = rules.unreadable(passed_over())
-        integrity = Sign("integrity", Condition.UNKNOWN, NOT_CHECKED, LOOK)
+    def _unsound(self) -> list[DatedSign]:
+        rows = rules.judge_unreadable(count_unreadable())
+        integrity = VitalSign("integrity", VitalStatus.UNKNOWN, NOT_CHECKED, FULL_CHECK_HINT)
         return [(self.now(), sign) for sign in (integrity, rows)]
 
-    async def _integrity(self) -> list[Sign]:
+    async def _integrity(self) -> list[VitalSign]:
         url = self.settings.database_url
-        rows = rules.unreadable(0)
+        rows = rules.judge_unreadable(0)
         try:
-            async with asyncio.timeout(PATIENCE_SECONDS):
-                found = await _checked(url)
-                rows = rules.unreadable(len(await unreadable(url, UNREADABLE_MOST)))
+            async with asyncio.timeout(TIMEOUT_SECONDS):
+                found = await _check_integrity(url)
+                rows = rules.judge_unreadable(len(await list_unreadable(url, MAX_UNREADABLE)))
         except TimeoutError:
-            words = f"The check was given up after {PATIENCE_SECONDS:.0f} s"
-            return [Sign("integrity", Condition.UNKNOWN, words, "Run `lamplighter doctor`."), rows]
+            words = f"The check was given up after {TIMEOUT_SECONDS:.0f} s"
+            return [
+                VitalSign("integrity", VitalStatus.UNKNOWN, words, "Run `lamplighter doctor`."),
+                rows,
+            ]
         except (driver.Error, OSError) as error:
-            return [judged("integrity", False, str(error), REPAIR), rows]
+            return [build_sign("integrity", False, str(error), REPAIR), rows]
         words = "Every page of the database is sound" if found == "ok" else found
-        return [judged("integrity", found == "ok", words, REPAIR), rows]
+        return [build_sign("integrity", found == "ok", words, REPAIR), rows]
 
 
-async def _checked(url: str) -> str:
+async def _check_integrity(url: str) -> str:
     """Return "ok" or the first damage. PostgreSQL checks its pages itself: there we only look."""
     if is_postgres(url):
-        from lamplighter.repository.upkeep.postgres_state import looked_at
+        from lamplighter.repository.upkeep.postgres_state import inspect_connection
 
-        return (await looked_at(url)).check
-    return (await asyncio.to_thread(condition, file_of(url))).check
-
-
-def _setup(settings: Settings) -> list[Sign]:
-    return [sign for look in checks.ALL for sign in checks.seen(look, settings)]
+        return (await inspect_connection(url)).check
+    return (await asyncio.to_thread(inspect_file, file_of(url))).check
 
 
-def _older(kept: list[Dated], seconds: float, now: datetime) -> bool:
+def _setup(settings: Settings) -> list[VitalSign]:
+    return [sign for look in checks.ALL for sign in checks.run_check(look, settings)]
+
+
+def _is_outdated(kept: list[DatedSign], seconds: float, now: datetime) -> bool:
     return not kept or abs((now - kept[0][0]).total_seconds()) > seconds

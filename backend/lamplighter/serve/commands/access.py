@@ -24,10 +24,10 @@ logger = logging.getLogger(__name__)
 T = TypeVar("T")
 
 FILE: Final = "token"
-OTHERS: Final = 0o077
+GROUP_AND_OTHERS: Final = 0o077
 LOOPBACK: Final = "127.0.0.1"
-LISTED: Final = 200
-AGAIN_SECONDS: Final = 1.0
+LIST_LIMIT: Final = 200
+RETRY_SECONDS: Final = 1.0
 LOGIN: Final = "`lamplighter login` prints a link to log in by."
 
 
@@ -39,15 +39,15 @@ def token_file(settings: Settings) -> Path:
 def prepare(settings: Settings) -> None:
     """Make the home, its database and its token ready; raises Unavailable."""
     home.prepare(settings)
-    asyncio.run(within(settings, lambda db: keep_token(db, token_file(settings))))
+    asyncio.run(run_in_database(settings, lambda db: ensure_token(db, token_file(settings))))
 
 
-def words_of(settings: Settings) -> str:
+def read_home_token(settings: Settings) -> str:
     """Return the home's own token; empty when there is none to read."""
     return _read(token_file(settings))
 
 
-async def keep_token(db: Database, path: Path) -> None:
+async def ensure_token(db: Database, path: Path) -> None:
     """See to it that the file holds a token that works, and that nobody else may read it."""
     from lamplighter.usecases.access import access
 
@@ -64,20 +64,20 @@ async def keep_token(db: Database, path: Path) -> None:
             raise Unavailable(f"{path} cannot be written: {error.strerror}.") from error
 
 
-def link(settings: Settings) -> str:
+def create_login_link(settings: Settings) -> str:
     """Return a new one-time link to log in by."""
-    return asyncio.run(fresh_link(settings))
+    return asyncio.run(new_login_link(settings))
 
 
-async def fresh_link(settings: Settings) -> str:
+async def new_login_link(settings: Settings) -> str:
     """Return a new one-time link to log in by."""
-    return await within(settings, lambda db: _link(db, settings))
+    return await run_in_database(settings, lambda db: _link(db, settings))
 
 
 async def _link(db: Database, settings: Settings) -> str:
     from lamplighter.usecases.access import access
 
-    code = await access.offer_code(db, now=clock.now())
+    code = await access.create_code(db, now=clock.now())
     return f"{url(settings)}/login?code={quote(code)}"
 
 
@@ -86,22 +86,22 @@ def welcome(settings: Settings) -> str:
 
     A database that is busy is not waited for: raises Busy.
     """
-    return asyncio.run(within(settings, lambda db: _welcome(db, settings)))
+    return asyncio.run(run_in_database(settings, lambda db: _welcome(db, settings)))
 
 
 async def _welcome(db: Database, settings: Settings) -> str:
-    await keep_token(db, token_file(settings))
-    if await logins.living(db, now=clock.now()):
+    await ensure_token(db, token_file(settings))
+    if await logins.any_active(db, now=clock.now()):
         return LOGIN
     return f"Log in: {await _link(db, settings)}   (once, within an hour)"
 
 
 @asynccontextmanager
-async def welcomed_later(
+async def announce_login_later(
     settings: Settings, db: Database, say: Callable[[str], None]
 ) -> AsyncIterator[None]:
     """Make the token and say how to log in as soon as the database takes a write."""
-    task = asyncio.create_task(_welcome_later(settings, db, say))
+    task = asyncio.create_task(_announce_later(settings, db, say))
     try:
         yield
     finally:
@@ -110,7 +110,7 @@ async def welcomed_later(
             await task
 
 
-async def _welcome_later(settings: Settings, db: Database, say: Callable[[str], None]) -> None:
+async def _announce_later(settings: Settings, db: Database, say: Callable[[str], None]) -> None:
     while True:
         try:
             say(await _welcome(db, settings))
@@ -120,7 +120,7 @@ async def _welcome_later(settings: Settings, db: Database, say: Callable[[str], 
         except LamplighterError as error:
             logger.error("No login link can be made: %s", error)
             return
-        await asyncio.sleep(AGAIN_SECONDS)
+        await asyncio.sleep(RETRY_SECONDS)
 
 
 def create(
@@ -136,13 +136,15 @@ def create(
 
     now = clock.now()
     return asyncio.run(
-        within(settings, lambda db: access.mint(db, name, scopes, days=days, agent=agent, now=now))
+        run_in_database(
+            settings, lambda db: access.mint(db, name, scopes, days=days, agent=agent, now=now)
+        )
     )
 
 
-def listed(settings: Settings) -> list[Token]:
+def list_tokens(settings: Settings) -> list[Token]:
     """Return the tokens that were made for programs, newest first."""
-    found = asyncio.run(within(settings, lambda db: tokens.page(db, limit=LISTED)))
+    found = asyncio.run(run_in_database(settings, lambda db: tokens.page(db, limit=LIST_LIMIT)))
     return found.items
 
 
@@ -151,10 +153,10 @@ def revoke(settings: Settings, token_id: int) -> None:
     from lamplighter.usecases.access import access
 
     now = clock.now()
-    asyncio.run(within(settings, lambda db: access.revoke(db, token_id, now=now)))
+    asyncio.run(run_in_database(settings, lambda db: access.revoke(db, token_id, now=now)))
 
 
-async def within(settings: Settings, work: Callable[[Database], Awaitable[T]]) -> T:
+async def run_in_database(settings: Settings, work: Callable[[Database], Awaitable[T]]) -> T:
     """Do something with the home's database; raises Busy when it is locked for long."""
     async with home.database(settings) as db:
         try:
@@ -165,17 +167,17 @@ async def within(settings: Settings, work: Callable[[Database], Awaitable[T]]) -
 
 def url(settings: Settings) -> str:
     """Return the address to ask the web process at, from this machine."""
-    host = LOOPBACK if _everywhere(settings.host) else settings.host
+    host = LOOPBACK if _is_wildcard(settings.host) else settings.host
     return f"http://{f'[{host}]' if ':' in host else host}:{settings.port}"
 
 
 def known_hosts(settings: Settings) -> tuple[str, ...]:
     """Return the names, beside those of loopback, that this server is asked by."""
-    bound = () if _everywhere(settings.host) else (settings.host,)
+    bound = () if _is_wildcard(settings.host) else (settings.host,)
     return tuple(f"[{each}]" if ":" in each else each for each in (*bound, *settings.hosts))
 
 
-def _everywhere(host: str) -> bool:
+def _is_wildcard(host: str) -> bool:
     with suppress(ValueError):
         return ipaddress.ip_address(host).is_unspecified
     return False
@@ -185,12 +187,12 @@ async def _works(db: Database, path: Path) -> bool:
     from lamplighter.usecases.access import access
 
     _close_to_others(path)
-    return await access.bearer(db, _read(path), now=clock.now()) is not None
+    return await access.authenticate_token(db, _read(path), now=clock.now()) is not None
 
 
 def _close_to_others(path: Path) -> None:
     with suppress(OSError):
-        if path.stat().st_mode & OTHERS:
+        if path.stat().st_mode & GROUP_AND_OTHERS:
             logger.warning("%s could be read by others; now only its owner can.", path)
             path.chmod(0o600)
 

@@ -11,12 +11,12 @@ from lamplighter.domain.actions.halt import FILE, Halt
 from lamplighter.domain.errors import Unavailable
 from lamplighter.repository import Database
 from lamplighter.serve import home
-from lamplighter.serve.commands.access import within
+from lamplighter.serve.commands.access import run_in_database
 from lamplighter.usecases.sessions import halt
-from lamplighter.usecases.sessions.halt import Brake
+from lamplighter.usecases.sessions.halt import HaltControl
 
 
-def pull(settings: Settings, reason: str) -> str:
+def halt_all(settings: Settings, reason: str) -> str:
     """Halt everything and say how: by the file at once, then by the database if it can be used."""
     brake = home.brake(settings)
     with suppress(OSError):  # then the database has to do
@@ -24,7 +24,7 @@ def pull(settings: Settings, reason: str) -> str:
         brake.write(reason, by=_who(), now=clock.now())
     try:
         home.prepare(settings)
-        pulled = asyncio.run(within(settings, lambda db: _pull(db, brake, reason)))
+        pulled = asyncio.run(run_in_database(settings, lambda db: _halt_all(db, brake, reason)))
     except Unavailable as error:
         if brake.by_file() is None:
             message = f"Nothing is halted: {error} Nor can {brake.file} be written."
@@ -33,7 +33,7 @@ def pull(settings: Settings, reason: str) -> str:
     return f"Everything is halted. {pulled.words if pulled else ''}"
 
 
-def release(settings: Settings) -> str:
+def resume_all(settings: Settings) -> str:
     """Let everything go on: remove the file, and release the row."""
     path = settings.home / FILE
     try:
@@ -42,12 +42,14 @@ def release(settings: Settings) -> str:
         raise Unavailable(f"{path} cannot be removed: {error.strerror}. Remove it.") from error
     home.prepare(settings)
     brake = home.brake(settings)
-    asyncio.run(within(settings, lambda db: halt.release(db, brake, by=_who(), now=clock.now())))
+    asyncio.run(
+        run_in_database(settings, lambda db: halt.resume_all(db, brake, by=_who(), now=clock.now()))
+    )
     return "Nothing is halted."
 
 
-async def _pull(db: Database, brake: Brake, reason: str) -> Halt | None:
-    return await halt.pull(db, brake, reason, by=_who(), now=clock.now())
+async def _halt_all(db: Database, brake: HaltControl, reason: str) -> Halt | None:
+    return await halt.halt_all(db, brake, reason, by=_who(), now=clock.now())
 
 
 def _who() -> str:

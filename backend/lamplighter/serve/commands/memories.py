@@ -8,28 +8,28 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from lamplighter import clock
 from lamplighter.config.settings import Settings
-from lamplighter.domain.memory.memory import GENERAL, Candidate, Category, Edit, Kind, Memory
-from lamplighter.domain.project import project_of
+from lamplighter.domain.memory.memory import GENERAL, Candidate, Category, Edit, Memory, MemoryKind
+from lamplighter.domain.project import normalize_project
 from lamplighter.domain.search import period
-from lamplighter.domain.services.service import fold
+from lamplighter.domain.services.service import normalize_service_name
 from lamplighter.repository import Database, reading, writing
 from lamplighter.repository.memory import history, memories, trash
-from lamplighter.repository.memory.memories import Filter, Order, Sort, View
-from lamplighter.repository.memory.trash import Discarded
+from lamplighter.repository.memory.memories import MemoryFilter, Order, Sort, View
+from lamplighter.repository.memory.trash import TrashedMemory
 from lamplighter.serve import home
-from lamplighter.serve.commands.access import within
+from lamplighter.serve.commands.access import run_in_database
 from lamplighter.usecases.memory.service_names import spelled
 
 if TYPE_CHECKING:
     from lamplighter.domain.sessions.inclusion import Inclusion
 
 T = TypeVar("T")
-SOON: Final = timedelta(days=30)
+FADING_WITHIN: Final = timedelta(days=30)
 STEPS: Final = 200
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class MemoryListOptions:
     """Which memories are asked for, in the words of the command line; None asks for all."""
 
     q: str | None = None
@@ -45,24 +45,24 @@ class Asked:
     order: str | None = None
     limit: int = 50
 
-    def filter(self) -> Filter:
+    def filter(self) -> MemoryFilter:
         """Return it as the repository takes it, but for the service."""
-        return Filter(
+        return MemoryFilter(
             q=self.q,
             category=None if self.category is None else Category(self.category),
-            kind=None if self.kind is None else Kind(self.kind),
-            project=None if self.project is None else project_of(self.project),
+            kind=None if self.kind is None else MemoryKind(self.kind),
+            project=None if self.project is None else normalize_project(self.project),
             scope=self.scope,
             active={"active": True, "inactive": False}.get(self.state),
             in_review=self.state == "review",
             view=None if self.view is None else View(self.view),
-            by=clock.now() + SOON,
+            by=clock.now() + FADING_WITHIN,
         )
 
 
-def listed(settings: Settings, asked: Asked) -> tuple[list[Memory], int]:
+def list_memories(settings: Settings, asked: MemoryListOptions) -> tuple[list[Memory], int]:
     """Return the first memories of those that are asked for, and how many there are."""
-    at = period.past(asked.as_of, "as_of", now=clock.now())
+    at = period.parse_elapsed_moment(asked.as_of, "as_of", now=clock.now())
     sort = Sort(asked.sort)
     falling = sort.falling if asked.order is None else asked.order == "desc"
     order = Order(sort, backward=falling != sort.falling)
@@ -71,20 +71,20 @@ def listed(settings: Settings, asked: Asked) -> tuple[list[Memory], int]:
         async with reading(db):
             wanted = asked.filter()
             if asked.service is not None:
-                wanted = replace(wanted, service=await _spelled(db, settings, asked.service))
+                wanted = replace(wanted, service=await _service_name(db, settings, asked.service))
             found = await memories.page(db, wanted, sort=order, limit=asked.limit, at=at)
             return found.items, await memories.count(db, wanted, at=at)
 
-    return _within(settings, ask)
+    return _run_in_database(settings, ask)
 
 
 def add(settings: Settings, candidate: Candidate) -> Memory:
     """Keep what a person knows; raises Invalid."""
     from lamplighter.usecases.memory import curate
 
-    return _within(
+    return _run_in_database(
         settings,
-        lambda db: curate.create(db, candidate, **_manner(settings)),
+        lambda db: curate.create(db, candidate, **_write_options(settings)),
     )
 
 
@@ -92,13 +92,13 @@ def edit(settings: Settings, memory_id: int, change: Edit) -> Memory:
     """Change a memory; raises Invalid, NotFound."""
     from lamplighter.usecases.memory import curate
 
-    return _within(
+    return _run_in_database(
         settings,
-        lambda db: curate.edit(db, memory_id, change, version=None, **_manner(settings)),
+        lambda db: curate.edit(db, memory_id, change, version=None, **_write_options(settings)),
     )
 
 
-def shown(settings: Settings, memory_id: int, *, trashed: bool = False) -> Memory:
+def get_memory(settings: Settings, memory_id: int, *, trashed: bool = False) -> Memory:
     """Return a memory, with `trashed` one of the trash too; raises NotFound."""
     from lamplighter.usecases.memory import curate
 
@@ -106,7 +106,7 @@ def shown(settings: Settings, memory_id: int, *, trashed: bool = False) -> Memor
         held = await trash.get(db, memory_id) if trashed else None
         return await curate.get(db, memory_id) if held is None or not held.memory else held.memory
 
-    return _within(settings, ask)
+    return _run_in_database(settings, ask)
 
 
 def delete(settings: Settings, memory_id: int, *, soft: bool, permanently: bool) -> None:
@@ -117,7 +117,7 @@ def delete(settings: Settings, memory_id: int, *, soft: bool, permanently: bool)
 
     async def ask(db: Database) -> None:
         if soft:
-            await curate.set_aside(db, memory_id, now=now)
+            await curate.soft_delete(db, memory_id, now=now)
             return
         async with writing(db):
             if not permanently or await trash.get(db, memory_id) is None:
@@ -125,7 +125,7 @@ def delete(settings: Settings, memory_id: int, *, soft: bool, permanently: bool)
             if permanently:
                 await journal.purge(db, memory_id, now=now)
 
-    _within(settings, ask)
+    _run_in_database(settings, ask)
 
 
 def restore(settings: Settings, memory_id: int) -> Memory:
@@ -136,34 +136,34 @@ def restore(settings: Settings, memory_id: int) -> Memory:
         if await trash.get(db, memory_id) is not None:
             return await journal.restore(db, memory_id, now=clock.now())
         change = Edit(active=True)
-        return await curate.edit(db, memory_id, change, version=None, **_manner(settings))
+        return await curate.edit(db, memory_id, change, version=None, **_write_options(settings))
 
-    return _within(settings, ask)
+    return _run_in_database(settings, ask)
 
 
-def trashed(settings: Settings, q: str, limit: int) -> tuple[list[Discarded], int]:
+def list_trash(settings: Settings, q: str, limit: int) -> tuple[list[TrashedMemory], int]:
     """Return deleted memories that contain a text, and how many there are."""
 
-    async def ask(db: Database) -> tuple[list[Discarded], int]:
+    async def ask(db: Database) -> tuple[list[TrashedMemory], int]:
         async with reading(db):
             found = await trash.page(db, q=q, limit=limit)
             return found.items, await trash.count(db, q=q)
 
-    return _within(settings, ask)
+    return _run_in_database(settings, ask)
 
 
-def steps(settings: Settings, memory_id: int) -> list[dict[str, Any]]:
+def list_changes(settings: Settings, memory_id: int) -> list[dict[str, Any]]:
     """Return the newest changes of a memory as JSON, newest first; raises NotFound."""
     from lamplighter.usecases.memory import curate
 
     async def ask(db: Database) -> list[dict[str, Any]]:
         async with reading(db):
-            found = await history.of(db, memory_id, limit=STEPS)
+            found = await history.of_memory(db, memory_id, limit=STEPS)
             if not found.items:
                 await curate.get(db, memory_id)
-            return [history.plainly(each) for each in found.items]
+            return [history.record_as_json(each) for each in found.items]
 
-    return _within(settings, ask)
+    return _run_in_database(settings, ask)
 
 
 def inclusion(
@@ -174,26 +174,26 @@ def inclusion(
     from lamplighter.usecases.sessions import preview as previews
 
     known = home.ServicesFile(settings.services).last_good()
-    asked = include.Asked(
-        services=previews.focus(services, known),
+    asked = include.InclusionRequest(
+        services=previews.parse_focus(services, known),
         budget=settings.memory_budget if budget is None else budget,
     )
-    return _within(
+    return _run_in_database(
         settings, lambda db: include.explain(db, memory_id, asked, known, now=clock.now())
     )
 
 
-def _manner(settings: Settings) -> Mapping[str, Any]:
+def _write_options(settings: Settings) -> Mapping[str, Any]:
     known = [each.name for each in home.ServicesFile(settings.services).last_good()]
     return {"now": clock.now(), "redact": home.secrets(settings), "known": known}
 
 
-async def _spelled(db: Database, settings: Settings, service: str) -> str:
+async def _service_name(db: Database, settings: Settings, service: str) -> str:
     known = [each.name for each in home.ServicesFile(settings.services).last_good()]
-    name = GENERAL if fold(service) == GENERAL else service
+    name = GENERAL if normalize_service_name(service) == GENERAL else service
     return await spelled(db, name, known) or GENERAL
 
 
-def _within(settings: Settings, ask: Callable[[Database], Awaitable[T]]) -> T:
+def _run_in_database(settings: Settings, ask: Callable[[Database], Awaitable[T]]) -> T:
     home.prepare(settings)
-    return asyncio.run(within(settings, ask))
+    return asyncio.run(run_in_database(settings, ask))

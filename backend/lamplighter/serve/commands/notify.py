@@ -11,30 +11,30 @@ from lamplighter.repository.services import notices
 from lamplighter.repository.upkeep import leases
 from lamplighter.serve import home
 from lamplighter.serve.commands import access
-from lamplighter.serve.outbox import ApprisePost
+from lamplighter.serve.outbox import AppriseTransport
 from lamplighter.supervisor.sender import Sender
 from lamplighter.usecases.services import notify
 
-FOLLOWED_SECONDS: Final = 60.0
-LOOK_SECONDS: Final = 0.1
+FOLLOW_SECONDS: Final = 60.0
+POLL_SECONDS: Final = 0.1
 
 
 def test(settings: Settings) -> Notice:
     """Put a test notice into the outbox and follow it until it was sent, or could not be."""
     home.prepare(settings)
-    return asyncio.run(access.within(settings, lambda db: _test(settings, db)))
+    return asyncio.run(access.run_in_database(settings, lambda db: _test(settings, db)))
 
 
 async def _test(settings: Settings, db: Database) -> Notice:
-    notice = await notify.test(db, now=clock.now())
+    notice = await notify.enqueue_test(db, now=clock.now())
     leader = await leases.get(db)
     if leader is None or leader.state(now=clock.now()) == "away":
-        sender = Sender(db, ApprisePost(settings.notify), clock.now, access.url(settings))
+        sender = Sender(db, AppriseTransport(settings.notify), clock.now, access.url(settings))
         await sender.step()
     try:
-        async with asyncio.timeout(FOLLOWED_SECONDS):
+        async with asyncio.timeout(FOLLOW_SECONDS):
             while notice.state not in (NoticeState.SENT, NoticeState.FAILED) and not notice.problem:
-                await asyncio.sleep(LOOK_SECONDS)
+                await asyncio.sleep(POLL_SECONDS)
                 notice = await notices.get(db, notice.id) or notice
     except TimeoutError:
         pass

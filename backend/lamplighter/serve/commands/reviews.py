@@ -7,22 +7,22 @@ from lamplighter.config.settings import Settings
 from lamplighter.domain.memory.review import ReviewState
 from lamplighter.repository import Database, reading
 from lamplighter.repository.memory import reviews
-from lamplighter.repository.memory.reviews import Filter
+from lamplighter.repository.memory.reviews import ReviewFilter
 from lamplighter.serve import home
-from lamplighter.serve.commands.access import within
+from lamplighter.serve.commands.access import run_in_database
 
-LISTED: Final = 200
+LIST_LIMIT: Final = 200
 
 
-def waiting(settings: Settings) -> tuple[list[dict[str, Any]], int]:
+def list_open_reviews(settings: Settings) -> tuple[list[dict[str, Any]], int]:
     """Return the reviews that wait the longest as JSON, and how many wait in all."""
     home.prepare(settings)
-    return asyncio.run(within(settings, _waiting))
+    return asyncio.run(run_in_database(settings, _list_open))
 
 
-async def _waiting(db: Database) -> tuple[list[dict[str, Any]], int]:
-    wanted = Filter(state=ReviewState.OPEN)
+async def _list_open(db: Database) -> tuple[list[dict[str, Any]], int]:
+    wanted = ReviewFilter(state=ReviewState.OPEN)
     async with reading(db):
-        found = await reviews.page(db, wanted, limit=LISTED)
+        found = await reviews.page(db, wanted, limit=LIST_LIMIT)
         items = await reviews.as_json(db, found.items)
         return items, await reviews.count(db, wanted)

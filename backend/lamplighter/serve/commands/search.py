@@ -7,11 +7,11 @@ from typing import Final
 from lamplighter import clock
 from lamplighter.config.settings import Settings
 from lamplighter.domain.errors import Unavailable
-from lamplighter.domain.search.search import Results, Wanted
+from lamplighter.domain.search.search import SearchRequest, SearchResults
 from lamplighter.repository import Database
 from lamplighter.repository.search import backlog
 from lamplighter.serve import home, semantic
-from lamplighter.serve.commands.access import within
+from lamplighter.serve.commands.access import run_in_database
 from lamplighter.usecases.search.session_search import find
 
 CATCHING_SECONDS: Final = 5.0
@@ -19,12 +19,12 @@ PREPARING_SECONDS: Final = 5.0
 SECONDS: Final = 2.0
 
 
-def search(settings: Settings, wanted: Wanted) -> Results:
+def search(settings: Settings, wanted: SearchRequest) -> SearchResults:
     """Search all that is known; who asks by hand waits for what is not indexed yet."""
 
-    async def ask(db: Database) -> Results:
+    async def ask(db: Database) -> SearchResults:
         await backlog.catch_up(db, wanted.layers, seconds=CATCHING_SECONDS)
-        near = semantic.near(settings, db)
+        near = semantic.semantic_finder(settings, db)
         if near is not None:
             near.within = SECONDS  # the model has to be loaded for this one search
         try:
@@ -37,4 +37,4 @@ def search(settings: Settings, wanted: Wanted) -> Results:
                 near.close()
 
     home.prepare(settings)
-    return asyncio.run(within(settings, ask))
+    return asyncio.run(run_in_database(settings, ask))

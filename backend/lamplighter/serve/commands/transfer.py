@@ -15,27 +15,27 @@ from typing import IO, Final
 
 from lamplighter import clock
 from lamplighter.config.settings import Settings
-from lamplighter.domain.errors import Invalid, Unavailable, Wrong
+from lamplighter.domain.errors import Invalid, InvalidField, Unavailable
 from lamplighter.domain.memory.memory import OPERATIONS
 from lamplighter.formats import markdown_notes, native_export, third_party_export
-from lamplighter.formats.import_records import AnyRecord
-from lamplighter.formats.json_items import MAX_ITEM_CHARS, Item, Items, NotJson
+from lamplighter.formats.import_records import ImportRecord
+from lamplighter.formats.json_items import MAX_ITEM_CHARS, JsonItem, JsonItemError, JsonItemReader
 from lamplighter.repository import Database, writing
 from lamplighter.serve import home
-from lamplighter.serve.commands.access import within
-from lamplighter.usecases.access.recording import note
-from lamplighter.usecases.clients.exports import Exported, Form, export
-from lamplighter.usecases.clients.imports import CHANGES, Fault, Importing, Placed
+from lamplighter.serve.commands.access import run_in_database
+from lamplighter.usecases.access.recording import record_act
+from lamplighter.usecases.clients.exports import ExportFormat, ExportTotals, export
+from lamplighter.usecases.clients.imports import CHANGES, Fault, Importing, LocatedRecord
 
 STANDARD: Final = "-"
 NOTES: Final = (".md", ".markdown")
-PIECE: Final = 64 * 1024
+CHUNK_BYTES: Final = 64 * 1024
 AT_ONCE: Final = 1_000
 
 Step = Callable[[int, int], object]
 
 
-class Kind(StrEnum):
+class ImportFormat(StrEnum):
     """What an import reads."""
 
     AUTO = "auto"
@@ -46,30 +46,30 @@ class Kind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wish:
+class ImportOptions:
     """What is to be imported, and how; `project` is that of what names none."""
 
     path: str
-    kind: Kind = Kind.AUTO
+    kind: ImportFormat = ImportFormat.AUTO
     project: str = OPERATIONS
     by_section: bool = False
     dry: bool = False
     strict: bool = False
 
 
-def tell(
-    settings: Settings, form: Form, output: Path | None, *, project: str | None, step: Step
-) -> Exported:
+def write_export(
+    settings: Settings, form: ExportFormat, output: Path | None, *, project: str | None, step: Step
+) -> ExportTotals:
     """Write an export to a file, whole or not at all, or (None) to standard output."""
     home.prepare(settings)
 
-    async def ask(db: Database) -> Exported:
+    async def ask(db: Database) -> ExportTotals:
         if output is None:
             write = sys.stdout.write
             return await export(db, form, write, project=project, step=step, now=clock.now())
         new = output.with_name(f".{output.name}-{os.getpid()}")
         try:
-            with _opened(new) as file:
+            with _open_file(new) as file:
                 done = await export(
                     db, form, file.write, project=project, step=step, now=clock.now()
                 )
@@ -80,36 +80,36 @@ def tell(
         return done
 
     try:
-        return asyncio.run(within(settings, ask))
+        return asyncio.run(run_in_database(settings, ask))
     except OSError as error:
         raise Unavailable(
             f"{output or 'The output'} cannot be written: {error.strerror}"
         ) from error
 
 
-def bring(settings: Settings, wish: Wish, *, step: Step) -> Importing:
+def import_file(settings: Settings, wish: ImportOptions, *, step: Step) -> Importing:
     """Import what is wished for; raises Invalid for what cannot be read at all."""
     home.prepare(settings)
     redact = home.secrets(settings)
     with tempfile.TemporaryDirectory() as directory:
-        path = _held(wish.path, Path(directory))
+        path = _rereadable(wish.path, Path(directory))
         origin = "standard input" if wish.path == STANDARD else Path(wish.path).name
 
         async def ask(db: Database) -> Importing:
             done = Importing(db, redact, clock.now(), origin=origin, dry=wish.dry)
             if wish.strict and not wish.dry:
                 tried = Importing(db, redact, clock.now(), origin=origin, dry=True)
-                await _take(tried, path, wish, lambda done, total: None)
+                await _import_records(tried, path, wish, lambda done, total: None)
                 if tried.faults:
                     return tried
             try:
-                await _take(done, path, wish, step)
+                await _import_records(done, path, wish, step)
             finally:  # what came in before a fault stays
                 await _record(db, done)
             return done
 
         try:
-            return asyncio.run(within(settings, ask))
+            return asyncio.run(run_in_database(settings, ask))
         except OSError as error:
             raise _unreadable(path, error) from error
 
@@ -119,11 +119,13 @@ async def _record(db: Database, done: Importing) -> None:
     changed = sum(done.counts.get(each, 0) for each in CHANGES)
     if changed and not done.dry:
         async with writing(db):
-            await note(db, "import", done.origin, now=clock.now(), rows=changed)
+            await record_act(db, "import", done.origin, now=clock.now(), rows=changed)
 
 
-async def _take(importing: Importing, path: Path, wish: Wish, step: Step) -> None:
-    some: list[Placed] = []
+async def _import_records(
+    importing: Importing, path: Path, wish: ImportOptions, step: Step
+) -> None:
+    some: list[LocatedRecord] = []
     for found in _read(path, wish, step):
         if isinstance(found, Fault):
             importing.faults.append(found)
@@ -135,31 +137,31 @@ async def _take(importing: Importing, path: Path, wish: Wish, step: Step) -> Non
     await importing.take(some)
 
 
-def _read(path: Path, wish: Wish, step: Step) -> Iterator[Placed | Fault]:
-    kind = _kind(path) if wish.kind is Kind.AUTO else wish.kind
+def _read(path: Path, wish: ImportOptions, step: Step) -> Iterator[LocatedRecord | Fault]:
+    kind = _kind(path) if wish.kind is ImportFormat.AUTO else wish.kind
     match kind:
-        case Kind.MARKDOWN:
+        case ImportFormat.MARKDOWN:
             yield from _notes(path, wish, step)
-        case Kind.LAMPLIGHTER:
+        case ImportFormat.LAMPLIGHTER:
             yield from _lines(path, step)
         case _:
             yield from _document(path, wish, step)
 
 
-def _kind(path: Path) -> Kind:
+def _kind(path: Path) -> ImportFormat:
     if path.is_dir() or path.suffix.lower() in NOTES:
-        return Kind.MARKDOWN
+        return ImportFormat.MARKDOWN
     with _text(path) as file:
-        first = file.readline(PIECE)
+        first = file.readline(CHUNK_BYTES)
     if native_export.is_header(first):
-        return Kind.LAMPLIGHTER
+        return ImportFormat.LAMPLIGHTER
     if first.lstrip().startswith("{") or not first.strip():
-        return Kind.AGENTOPS
+        return ImportFormat.AGENTOPS
     said = "is neither an export nor Markdown: say which with --format"
-    raise Invalid(Wrong(str(path), said))
+    raise Invalid(InvalidField(str(path), said))
 
 
-def _lines(path: Path, step: Step) -> Iterator[Placed | Fault]:
+def _lines(path: Path, step: Step) -> Iterator[LocatedRecord | Fault]:
     total, done = path.stat().st_size, 0
     with _text(path) as file:
         number = 0
@@ -168,14 +170,14 @@ def _lines(path: Path, step: Step) -> Iterator[Placed | Fault]:
             done += len(line.encode("utf-8", "replace"))
             step(done, total)
             if line.strip():
-                yield from _placed(f"line {number}", partial(native_export.record, line))
+                yield from _place_record(f"line {number}", partial(native_export.parse_line, line))
 
 
-def _document(path: Path, wish: Wish, step: Step) -> Iterator[Placed | Fault]:
-    total, done, items = path.stat().st_size, 0, Items()
+def _document(path: Path, wish: ImportOptions, step: Step) -> Iterator[LocatedRecord | Fault]:
+    total, done, items = path.stat().st_size, 0, JsonItemReader()
     with _text(path) as file:
         try:
-            while piece := file.read(PIECE):
+            while piece := file.read(CHUNK_BYTES):
                 done += len(piece.encode("utf-8", "replace"))
                 step(done, total)
                 yield from _rows(items.feed(piece), wish.project)
@@ -185,28 +187,30 @@ def _document(path: Path, wish: Wish, step: Step) -> Iterator[Placed | Fault]:
                     path.name,
                     f"is no export: it has no {', '.join(sorted(third_party_export.LISTS))}",
                 )
-        except NotJson as error:
+        except JsonItemError as error:
             yield Fault(path.name, f"{error}; what stands behind it was not read")
 
 
-def _rows(items: Iterator[Item], project: str) -> Iterator[Placed | Fault]:
+def _rows(items: Iterator[JsonItem], project: str) -> Iterator[LocatedRecord | Fault]:
     for item in items:
         if item.index is not None:
-            read = partial(third_party_export.record, item.name, item.value, project)
-            yield from _placed(f"{item.name} {item.index}", read)
+            read = partial(third_party_export.parse_row, item.name, item.value, project)
+            yield from _place_record(f"{item.name} {item.index}", read)
 
 
-def _placed(place: str, read: Callable[[], AnyRecord | None]) -> Iterator[Placed | Fault]:
+def _place_record(
+    place: str, read: Callable[[], ImportRecord | None]
+) -> Iterator[LocatedRecord | Fault]:
     try:
         found = read()
     except Invalid as error:
         yield Fault(place, str(error))
         return
     if found is not None:
-        yield Placed(place, found)
+        yield LocatedRecord(place, found)
 
 
-def _notes(path: Path, wish: Wish, step: Step) -> Iterator[Placed | Fault]:
+def _notes(path: Path, wish: ImportOptions, step: Step) -> Iterator[LocatedRecord | Fault]:
     files = list(_files(path)) if path.is_dir() else [path]
     root = path.resolve() if path.is_dir() else None
     for done, file in enumerate(files, 1):
@@ -223,10 +227,10 @@ def _notes(path: Path, wish: Wish, step: Step) -> Iterator[Placed | Fault]:
             yield Fault(name, str(error))
         else:
             place = file.resolve().as_posix()
-            for found in markdown_notes.records(
+            for found in markdown_notes.parse_note(
                 text, name, place=place, project=wish.project, by_section=wish.by_section
             ):
-                yield Placed(found.candidate.source_ref or name, found)
+                yield LocatedRecord(found.candidate.source_ref or name, found)
         step(done, len(files))
 
 
@@ -240,11 +244,11 @@ def _files(path: Path) -> Iterator[Path]:
                 yield file
 
 
-def _held(path: str, directory: Path) -> Path:
+def _rereadable(path: str, directory: Path) -> Path:
     """Return a file that can be read twice: what comes in by a pipe is kept meanwhile."""
     found = Path(path)
     if path != STANDARD and not found.exists():
-        raise Invalid(Wrong(path, "is not there"))
+        raise Invalid(InvalidField(path, "is not there"))
     if path != STANDARD and (found.is_dir() or found.is_file()):
         return found
     kept = directory / "import"
@@ -264,7 +268,7 @@ def _text(path: Path) -> IO[str]:
         raise _unreadable(path, error) from error
 
 
-def _opened(path: Path) -> IO[str]:
+def _open_file(path: Path) -> IO[str]:
     return os.fdopen(
         os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8"
     )

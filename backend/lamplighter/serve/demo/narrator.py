@@ -16,9 +16,9 @@ from lamplighter.serve.demo.stage import Services
 POLL_SECONDS: Final = 0.5
 SECONDS: Final = 5.0
 
-Say = Callable[[str], None]
+Report = Callable[[str], None]
 
-EXPLAINED: Final = {
+EXPLANATIONS: Final = {
     "connection refused": "Look at Overview: two services fail, and one of them is the cause.",
     "Fails when": "Memory at work: the dependency is learned (page Memories).",
     "Restart (success)": "Repaired by the declared action, at tier 3 (page Sessions, newest).",
@@ -30,7 +30,7 @@ EXPLAINED: Final = {
 }
 """What is explained when its words are first reported."""
 
-WHOLE_STORY: Final = frozenset(EXPLAINED) - {"connection refused"}
+ALL_EXPLANATIONS: Final = frozenset(EXPLANATIONS) - {"connection refused"}
 
 NEXT_STEP: Final = """\
 You have seen everything that the demo shows; it keeps running until Ctrl-C.
@@ -51,10 +51,10 @@ def services_of(url: str, token: str) -> Services:
     return services
 
 
-async def narrate(url: str, token: str, say: Say) -> None:
+async def narrate(url: str, token: str, say: Report) -> None:
     """Follow the changes at `url` and report those that a person wants to hear of."""
     after, confidences, reported = 0, dict[int, float](), dict[str, str]()
-    story = _Story(say)
+    story = _Narration(say)
     async with _client(url, token) as client:
         while True:
             with suppress(httpx2.HTTPError, ValueError):
@@ -69,20 +69,20 @@ async def narrate(url: str, token: str, say: Say) -> None:
             await asyncio.sleep(POLL_SECONDS)
 
 
-class _Story:
+class _Narration:
     """Reports lines, and explains each kind of them once."""
 
-    def __init__(self, say: Say) -> None:
+    def __init__(self, say: Report) -> None:
         self._say = say
         self._seen: set[str] = set()
 
     def report(self, line: str) -> None:
         self._say(line)
-        for words, explanation in EXPLAINED.items():
+        for words, explanation in EXPLANATIONS.items():
             if words in line and words not in self._seen:
                 self._seen.add(words)
                 self._say(f"   -> {explanation}")
-                if self._seen >= WHOLE_STORY:
+                if self._seen >= ALL_EXPLANATIONS:
                     self._say(NEXT_STEP)
 
 

@@ -9,12 +9,12 @@ import urllib.error
 import urllib.request
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-from lamplighter.serve.process_runner import die_with
+from lamplighter.serve.process_runner import exit_with_runner
 
 NEEDED_SECONDS = 4.0
 
 
-class Answers(BaseHTTPRequestHandler):
+class StatusHandler(BaseHTTPRequestHandler):
     """Answers 200 when the service is well, else 503 and why."""
 
     began: float
@@ -47,11 +47,11 @@ class Answers(BaseHTTPRequestHandler):
 
 def main(port: int, keeper: int, **given: str) -> None:
     """Serve until ended."""
-    die_with(keeper)
-    Answers.began = time.monotonic()
-    Answers.slow = float(given.get("slow", 0))
-    Answers.needs = given.get("needs", "")
-    ThreadingHTTPServer(("127.0.0.1", port), Answers).serve_forever()
+    exit_with_runner(keeper)
+    StatusHandler.began = time.monotonic()
+    StatusHandler.slow = float(given.get("slow", 0))
+    StatusHandler.needs = given.get("needs", "")
+    ThreadingHTTPServer(("127.0.0.1", port), StatusHandler).serve_forever()
 
 
 if __name__ == "__main__":

@@ -20,14 +20,14 @@ from lamplighter.repository.feed.signals import run_directory
 from lamplighter.serve import web
 from lamplighter.serve.commands import access
 from lamplighter.serve.demo import narrator
-from lamplighter.serve.demo.stage import free_ports, stage
-from lamplighter.serve.process_runner import Keeper
+from lamplighter.serve.demo.stage import free_ports, run_services
+from lamplighter.serve.process_runner import ProcessRunner
 
 INTERVAL: Final = "3s"
 PORT: Final = 8080
 HOST: Final = "127.0.0.1"
 
-Say = Callable[[str], None]
+Report = Callable[[str], None]
 
 INTRODUCTION: Final = """\
 Lamplighter demo: {link}
@@ -39,20 +39,20 @@ Ctrl-C ends the demo and removes everything.
 """
 
 
-def run(*, port: int | None, seconds: float | None, keep: bool, say: Say) -> int:
+def run(*, port: int | None, seconds: float | None, keep: bool, say: Report) -> int:
     """Play the demo until it is ended, or for so many seconds; return the exit status."""
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, _leave)
     with _home(keep=keep, say=say) as directory, _port(port) as chosen:
         env = _environment(directory, chosen)
         settings = read_settings(env)
-        with _undisturbed():
+        with _defer_signals():
             access.prepare(settings)
         return asyncio.run(_play(settings, env, seconds, say))
 
 
 @contextmanager
-def _undisturbed() -> Iterator[None]:
+def _defer_signals() -> Iterator[None]:
     """Let a signal to end wait: in the middle of a migration it would print a traceback."""
     ending = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
     signal.pthread_sigmask(signal.SIG_BLOCK, ending)
@@ -62,28 +62,30 @@ def _undisturbed() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_UNBLOCK, ending)
 
 
-async def _play(settings: Settings, env: Mapping[str, str], seconds: float | None, say: Say) -> int:
+async def _play(
+    settings: Settings, env: Mapping[str, str], seconds: float | None, say: Report
+) -> int:
     began = time.monotonic()
 
     def tell(text: str) -> None:
         passed = int(time.monotonic() - began)
         say(f"{passed // 60}:{passed % 60:02} {text}")
 
-    async with stage(run_directory(settings.home) / "stage.sock", tell) as here:
+    async with run_services(run_directory(settings.home) / "stage.sock", tell) as here:
         settings.services.write_text(here.services(), encoding="utf-8")
-        link = await access.fresh_link(settings)
+        link = await access.new_login_link(settings)
         say(
             INTRODUCTION.format(
                 link=link, home=settings.home, port=settings.port, services=settings.services
             )
         )
-        keeper = Keeper(
+        keeper = ProcessRunner(
             ("web", "supervisor"),
-            _quietly(tell),
-            ready=lambda: web.answers(settings),
+            _quiet_log(tell),
+            ready=lambda: web.accepts_connections(settings),
             env=env,
         )
-        url, token = access.url(settings), access.words_of(settings)
+        url, token = access.url(settings), access.read_home_token(settings)
         narrating = asyncio.gather(
             narrator.narrate(url, token, tell), here.play(narrator.services_of(url, token))
         )
@@ -98,7 +100,7 @@ async def _play(settings: Settings, env: Mapping[str, str], seconds: float | Non
                 await narrating
 
 
-def _quietly(tell: Say) -> Say:
+def _quiet_log(tell: Report) -> Report:
     """Leave out what the narrator tells anyway; warnings and errors stay."""
 
     def say(line: str) -> None:
@@ -144,7 +146,7 @@ def _leave(number: int, _frame: object) -> None:
 
 
 @contextmanager
-def _home(*, keep: bool, say: Say) -> Iterator[Path]:
+def _home(*, keep: bool, say: Report) -> Iterator[Path]:
     directory = Path(tempfile.mkdtemp(prefix="lamplighter-demo-"))
     try:
         yield directory

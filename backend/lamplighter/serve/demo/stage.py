@@ -57,7 +57,7 @@ services:
 
 
 @dataclass(slots=True)
-class Stage:
+class DemoServices:
     """Three services, each a process of its own; `say` reports what is done to them."""
 
     path: Path
@@ -73,7 +73,7 @@ class Stage:
     def services(self) -> str:
         """Return the services.yaml that declares them."""
         program = [sys.executable, "-m", "lamplighter.serve.demo.restart", str(self.path)]
-        restart = {name: _listed([*program, name]) for name in self.ports}
+        restart = {name: _join_words([*program, name]) for name in self.ports}
         return _SERVICES.format(
             archive=ARCHIVE,
             courier=COURIER,
@@ -149,10 +149,10 @@ class Stage:
 
 
 @asynccontextmanager
-async def stage(path: Path, say: Callable[[str], None]) -> AsyncIterator[Stage]:
+async def run_services(path: Path, say: Callable[[str], None]) -> AsyncIterator[DemoServices]:
     """Start the three services and wait until they are healthy; end them with the context."""
     names = (ARCHIVE, COURIER, SHOP)
-    here = Stage(path, say, dict(zip(names, free_ports(len(names)), strict=True)))
+    here = DemoServices(path, say, dict(zip(names, free_ports(len(names)), strict=True)))
     here.options[ARCHIVE] = [f"slow={SLOW_SECONDS:g}"]
     here.options[SHOP] = [f"needs=http://127.0.0.1:{here.ports[ARCHIVE]}/"]
     async with AsyncExitStack() as ending:
@@ -206,5 +206,5 @@ def free_ports(count: int) -> list[int]:
             plug.close()
 
 
-def _listed(words: list[str]) -> str:
+def _join_words(words: list[str]) -> str:
     return json.dumps(words, ensure_ascii=False)  # a list in JSON is one in YAML too

@@ -8,22 +8,24 @@ from lamplighter.domain.actions import evidence
 from lamplighter.domain.errors import Conflict
 from lamplighter.domain.services.check import Check
 from lamplighter.domain.services.service import Service
-from lamplighter.domain.sessions.marker_results import Look
+from lamplighter.domain.sessions.marker_results import CheckResult
 from lamplighter.domain.sessions.session import Session
 from lamplighter.domain.sessions.transcript import ToolResult
 from lamplighter.engines import Task, stream
-from lamplighter.engines.bounded import bounded
+from lamplighter.engines.bounded import run_bounded
 from lamplighter.engines.probe import ProbeEngine
 
 START_SECONDS: Final = 10.0
 PAUSE_SECONDS: Final = 1.0
-LONGEST_SECONDS: Final = 120.0
+MAX_CHECK_SECONDS: Final = 120.0
 OUTPUT_BYTES: Final = 1024 * 1024
 
-Before = Mapping[str, Sequence[Look]]
+PreviousResults = Mapping[str, Sequence[CheckResult]]
 
 
-async def check(session: Session, service: Service, before: Before | None = None) -> list[Look]:
+async def check(
+    session: Session, service: Service, before: PreviousResults | None = None
+) -> list[CheckResult]:
     """Return the results of a service's checks; raises Conflict when there are none.
 
     A check that hangs ends with its process.
@@ -38,8 +40,8 @@ async def check(session: Session, service: Service, before: Before | None = None
         looks={f"{service.name}/{name}": tuple(past) for name, past in (before or {}).items()},
     )
     command = ProbeEngine().command(task)
-    seconds = min(LONGEST_SECONDS, max(map(_longest, service.checks)) + START_SECONDS)
-    ended = await bounded(
+    seconds = min(MAX_CHECK_SECONDS, max(map(_max_seconds, service.checks)) + START_SECONDS)
+    ended = await run_bounded(
         command.argv,
         stdin=command.stdin,
         env=command.env,
@@ -53,15 +55,15 @@ async def check(session: Session, service: Service, before: Before | None = None
     return results
 
 
-def _longest(check: Check) -> float:
+def _max_seconds(check: Check) -> float:
     """Return how long a check takes at most, with its retries."""
     return (check.timeout + PAUSE_SECONDS) * (check.retries + 1)
 
 
-def _results(line: bytes) -> list[Look]:
+def _results(line: bytes) -> list[CheckResult]:
     found = [
-        evidence.read(item.found)
+        evidence.parse_evidence(item.found)
         for item in stream.parse(line)
         if isinstance(item, ToolResult) and isinstance(item.found, dict)
     ]
-    return [each for each in found if isinstance(each, Look)]
+    return [each for each in found if isinstance(each, CheckResult)]

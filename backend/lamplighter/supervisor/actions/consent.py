@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from lamplighter.domain.actions.approval import Approval, ApprovalState
 from lamplighter.domain.errors import LamplighterError
-from lamplighter.domain.services.cooldown import Outcome, Use
+from lamplighter.domain.services.cooldown import CooldownUse, UseOutcome
 from lamplighter.repository import Database
 from lamplighter.repository.sessions import approvals as rows
 from lamplighter.repository.store.driver import Error, OperationalError
@@ -22,11 +22,11 @@ logger = logging.getLogger(__name__)
 
 POLL_SECONDS: Final = 0.25
 ENDED: Final = "ended with its session"
-UNWANTED: Final = "its session waits for it no more"
+ABANDONED: Final = "its session waits for it no more"
 
 
 @dataclass(slots=True)
-class Waiting:
+class ApprovalWait:
     """When a session waits for a person, and for how many seconds it has.
 
     `parked` is set with the first approval: from then on nobody waits for the session.
@@ -60,30 +60,33 @@ class Waiting:
             self._open -= 1
 
 
-async def begun(
-    db: Database, asking: Coroutine[Any, Any, Use | Approval], *, now: Callable[[], datetime]
-) -> Use | Approval:
+async def open_request(
+    db: Database,
+    asking: Coroutine[Any, Any, CooldownUse | Approval],
+    *,
+    now: Callable[[], datetime],
+) -> CooldownUse | Approval:
     """Return what a wish was answered with; of one that is cancelled meanwhile nothing stays."""
     answering = asyncio.ensure_future(asking)
     try:
         return await asyncio.shield(answering)
     except asyncio.CancelledError:
-        await asyncio.shield(asyncio.ensure_future(_forgo(db, answering, now=now)))
+        await asyncio.shield(asyncio.ensure_future(_cancel_request(db, answering, now=now)))
         raise
 
 
-async def _forgo(
-    db: Database, answering: asyncio.Future[Use | Approval], *, now: Callable[[], datetime]
+async def _cancel_request(
+    db: Database, answering: asyncio.Future[CooldownUse | Approval], *, now: Callable[[], datetime]
 ) -> None:
     with suppress(Error, LamplighterError):  # the end of its session settles what stands
         found = await answering
         if isinstance(found, Approval):
-            await approvals.withdraw(db, found.id, UNWANTED, now=now())
-        elif found.outcome is Outcome.RESERVED:
-            await act.settle(db, found, Outcome.FAILURE, text=ENDED, now=now())
+            await approvals.withdraw(db, found.id, ABANDONED, now=now())
+        elif found.outcome is UseOutcome.RESERVED:
+            await act.settle(db, found, UseOutcome.FAILURE, text=ENDED, now=now())
 
 
-async def decided(db: Database, asked: Approval, *, now: Callable[[], datetime]) -> Approval:
+async def await_decision(db: Database, asked: Approval, *, now: Callable[[], datetime]) -> Approval:
     """Wait until a person has decided, or the time is over; return what stands then.
 
     When a person puts another command in its place, that one is waited for. Nothing
@@ -93,16 +96,16 @@ async def decided(db: Database, asked: Approval, *, now: Callable[[], datetime])
     try:
         while held.state is ApprovalState.OPEN:
             await asyncio.sleep(POLL_SECONDS)
-            held = await _looked_at(db, held, now=now)
+            held = await _poll_decision(db, held, now=now)
     except BaseException:
-        leaving = asyncio.ensure_future(approvals.withdraw(db, held.id, UNWANTED, now=now()))
+        leaving = asyncio.ensure_future(approvals.withdraw(db, held.id, ABANDONED, now=now()))
         with suppress(Error):  # the end of its session withdraws it
             await asyncio.shield(leaving)
         raise
     return held
 
 
-async def _looked_at(db: Database, held: Approval, *, now: Callable[[], datetime]) -> Approval:
+async def _poll_decision(db: Database, held: Approval, *, now: Callable[[], datetime]) -> Approval:
     try:
         found = await rows.get(db, held.id)
         if found is None:

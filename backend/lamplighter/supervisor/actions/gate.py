@@ -15,38 +15,50 @@ from datetime import datetime
 from typing import Any, Final
 
 from lamplighter.domain.actions import policy
-from lamplighter.domain.actions.approval import Approval, ApprovalState, Wish, agreed, told
-from lamplighter.domain.actions.policy import REFUSALS, Chosen, Reach, Refused, quoted
+from lamplighter.domain.actions.approval import (
+    ActionRequest,
+    Approval,
+    ApprovalState,
+    describe_agreement,
+    describe_result,
+)
+from lamplighter.domain.actions.policy import (
+    REFUSALS,
+    Refusal,
+    RequestedAction,
+    SessionPermissions,
+    quote_name,
+)
 from lamplighter.domain.errors import LamplighterError
 from lamplighter.domain.secrets.redact import Redactor
-from lamplighter.domain.services.cooldown import Outcome, Use
+from lamplighter.domain.services.cooldown import CooldownUse, UseOutcome
 from lamplighter.domain.services.event import Level
-from lamplighter.domain.services.service import Action, Approve, Services
+from lamplighter.domain.services.service import Action, ApprovalPolicy, Services
 from lamplighter.domain.sessions.session import Session
-from lamplighter.domain.text import one_line, shortened
-from lamplighter.engines.bounded import Ended, bounded
+from lamplighter.domain.text import one_line, shorten
+from lamplighter.engines.bounded import ProgramResult, run_bounded
 from lamplighter.repository import Database, writing
 from lamplighter.repository.services import events
 from lamplighter.repository.store.driver import Error
 from lamplighter.supervisor.actions import consent, repairing
 from lamplighter.supervisor.actions.checking import check
-from lamplighter.supervisor.actions.consent import Waiting
+from lamplighter.supervisor.actions.consent import ApprovalWait
 from lamplighter.usecases.services import act, flapping
 from lamplighter.usecases.sessions import approvals
-from lamplighter.usecases.sessions.halt import Brake
-from lamplighter.usecases.sessions.parking import PARKED, Wait
+from lamplighter.usecases.sessions.halt import HaltControl
+from lamplighter.usecases.sessions.parking import MAX_PARKED, WaitLimits
 
 SHOWN_CHARS: Final = 300
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Verdict:
+class GateVerdict:
     """What became of a wish to act: `outcome` as the use has it, in `words` for a person.
 
     Where a person was asked, `asked` is what that came to.
     """
 
-    outcome: Outcome
+    outcome: UseOutcome
     words: str
     use_id: int | None = None
     attempts: int = 0
@@ -57,7 +69,7 @@ class Verdict:
     @property
     def heading(self) -> str:
         """Return the outcome as it begins an answer; the words say what was not confirmed."""
-        return "ran" if self.outcome is Outcome.UNCONFIRMED else self.outcome.value
+        return "ran" if self.outcome is UseOutcome.UNCONFIRMED else self.outcome.value
 
     @property
     def ran(self) -> bool:
@@ -65,21 +77,23 @@ class Verdict:
         return self.attempts > 0
 
 
-def went_well(ended: Ended) -> bool:
+def has_succeeded(ended: ProgramResult) -> bool:
     """Whether a program did what it was run for."""
     return ended.exit_code == 0
 
 
-def told_of(ended: Ended, action: Action, redact: Redactor) -> str:
+def describe_program_result(ended: ProgramResult, action: Action, redact: Redactor) -> str:
     """Say how an action ended, with what it said last."""
     if ended.error:
         return one_line(redact(ended.error))
-    how = "done" if went_well(ended) else f"exit {ended.exit_code}"
+    how = "done" if has_succeeded(ended) else f"exit {ended.exit_code}"
     if ended.timed_out:
         how = f"ended by us after {action.timeout:g} s"
-    said = (ended.errors if ended.errors.strip() and not went_well(ended) else ended.output).strip()
+    said = (
+        ended.errors if ended.errors.strip() and not has_succeeded(ended) else ended.output
+    ).strip()
     # masked before it is cut: half a secret would not be known for one
-    last = shortened(one_line(redact.lines(said.decode("utf-8", "replace"))), SHOWN_CHARS)
+    last = shorten(one_line(redact.lines(said.decode("utf-8", "replace"))), SHOWN_CHARS)
     return f"{how}: {last}" if last else how
 
 
@@ -98,14 +112,14 @@ PASSED_ON: Final = (
 )
 APPROVAL_SECONDS: Final = 300.0
 _ENDED_BY_HALT: Final = "ended because everything was halted"
-OTHERWISE: Final = "services.yaml declares it otherwise since this session began"
-UNKEPT: Final = "this could not be written down; do not ask for it again"
-_GONE: Final = "who asked for it first is gone; ask again"
+DECLARATION_CHANGED: Final = "services.yaml declares it otherwise since this session began"
+NOT_RECORDED: Final = "this could not be written down; do not ask for it again"
+_REQUESTER_GONE: Final = "who asked for it first is gone; ask again"
 
-Execute = Callable[..., Awaitable[Ended]]
+Execute = Callable[..., Awaitable[ProgramResult]]
 
 
-def passed_on() -> dict[str, str]:
+def action_environment() -> dict[str, str]:
     """Return what an action has of our environment: where programs are, never our settings."""
     return {name: os.environ[name] for name in PASSED_ON if name in os.environ}
 
@@ -123,17 +137,17 @@ class Gate:
     services: Services
     redact: Redactor
     now: Callable[[], datetime]
-    execute: Execute = bounded
+    execute: Execute = run_bounded
     check: repairing.Check = check
     flap_limit: int = flapping.LIMIT
     approval_timeout: float = APPROVAL_SECONDS
-    parked: int = PARKED
-    waiting: Waiting = field(default_factory=Waiting)
+    parked: int = MAX_PARKED
+    waiting: ApprovalWait = field(default_factory=ApprovalWait)
     current: Callable[[], Services] | None = None
-    env: Mapping[str, str] = field(default_factory=passed_on)
-    brake: Brake = field(default_factory=Brake)
+    env: Mapping[str, str] = field(default_factory=action_environment)
+    brake: HaltControl = field(default_factory=HaltControl)
     _running: set[int] = field(default_factory=set)
-    _asked: dict[object, asyncio.Future[Verdict]] = field(default_factory=dict)
+    _asked: dict[object, asyncio.Future[GateVerdict]] = field(default_factory=dict)
     _looking: set[object] = field(default_factory=set)
     _refusals: int = 0
     using: int = 0
@@ -141,7 +155,7 @@ class Gate:
     """The checks that failed before an action of a service: they confirm it once they pass."""
     ending: bool = False
     """Whether its session is being brought to its end: nothing begins any more."""
-    _work: set[asyncio.Future[Ended]] = field(default_factory=set)
+    _work: set[asyncio.Future[ProgramResult]] = field(default_factory=set)
 
     @property
     def busy(self) -> bool:
@@ -155,7 +169,7 @@ class Gate:
 
     async def run_action(
         self, service: str, action: str, *, again: int | None = None, reason: str = ""
-    ) -> Verdict:
+    ) -> GateVerdict:
         """Run a declared action by name under its cooldown, where need be when a person agrees.
 
         `again` is a use of this session whose first attempt did not help: where
@@ -163,27 +177,27 @@ class Gate:
         session wants it, in its own words: a person reads it, nothing else does.
         """
         declared = self._chosen(service, action)
-        if isinstance(declared, Refused):
+        if isinstance(declared, Refusal):
             if self._refusals < REFUSALS:
                 await self._tell_refusal(service, action, declared.why)
-            return Verdict(outcome=Outcome.REFUSED, words=declared.why)
+            return GateVerdict(outcome=UseOutcome.REFUSED, words=declared.why)
         if not_now := await self._not_now():
-            why = policy.OVER if self.ending else policy.HALTED
+            why = policy.SESSION_OVER if self.ending else policy.HALTED
             await self._tell_refusal(service, action, why)
-            return Verdict(outcome=Outcome.REFUSED, words=not_now)
+            return GateVerdict(outcome=UseOutcome.REFUSED, words=not_now)
         found, chosen = declared.service, declared.action
         if self.session.dry_run:
             self._refusals += 1
-            asks = "" if chosen.approve is Approve.NEVER else "ask a person, then "
+            asks = "" if chosen.approve is ApprovalPolicy.NEVER else "ask a person, then "
             words = f"would {asks}run {chosen.name} of {found.name}: {' '.join(chosen.argv)}"
             if why := await repairing.objection(self, found.name, chosen):
                 words = f"would not run {chosen.name} of {found.name}: {why}"
             words = self.redact(words)
-            use = await act.would(
+            use = await act.record_dry_run(
                 self.db, self.session, found.name, chosen, one_line(words), now=self.now()
             )
-            return Verdict(outcome=Outcome.WOULD, words=use.text, use_id=use.id)
-        wish = Wish(
+            return GateVerdict(outcome=UseOutcome.WOULD, words=use.text, use_id=use.id)
+        wish = ActionRequest(
             service=found.name,
             action=chosen.kind,
             name=chosen.name,
@@ -191,7 +205,7 @@ class Gate:
             directory=chosen.directory,
             reason=reason,
         )
-        if chosen.approve is Approve.NEVER:
+        if chosen.approve is ApprovalPolicy.NEVER:
             return await self._run(wish, chosen, again)
         return await self._once(wish, chosen, again)
 
@@ -199,14 +213,16 @@ class Gate:
         """Say why this session may not even look now; empty when it may."""
         if self._refusals >= REFUSALS:
             return policy.TOO_OFTEN
-        return await self._not_now() or policy.stopped(await act.standing_of(self.db, self.session))
+        return await self._not_now() or policy.stop_reason(
+            await act.session_facts(self.db, self.session)
+        )
 
     async def refuse(self, what: str, why: str) -> None:
         """Count a wish that was refused, and say it."""
         self._refusals += 1
-        await self._tell(None, f"Not run, {quoted(self.redact(what))}: {self.redact(why)}.")
+        await self._tell(None, f"Not run, {quote_name(self.redact(what))}: {self.redact(why)}.")
 
-    async def look(self, what: str, argv: Sequence[str], **how: Any) -> Ended:
+    async def look(self, what: str, argv: Sequence[str], **how: Any) -> ProgramResult:
         """Run a command that was judged: that it runs is written down before it does."""
         await self._tell(None, f"Runs the command {one_line(self.redact(what))}.", Level.INFO)
         with self.looks():
@@ -222,13 +238,13 @@ class Gate:
         finally:
             self._looking.discard(token)
 
-    async def _once(self, wish: Wish, action: Action, again: int | None) -> Verdict:
+    async def _once(self, wish: ActionRequest, action: Action, again: int | None) -> GateVerdict:
         """Let the same wish, while it waits for a person, have the answer of the first one."""
         key = wish.bound, again
         if key in self._asked:
             return await asyncio.shield(self._asked[key])
         answer = self._asked[key] = asyncio.get_running_loop().create_future()
-        verdict = Verdict(outcome=Outcome.REFUSED, words=_GONE)
+        verdict = GateVerdict(outcome=UseOutcome.REFUSED, words=_REQUESTER_GONE)
         try:
             verdict = await self._run(wish, action, again)
             return verdict
@@ -236,7 +252,7 @@ class Gate:
             del self._asked[key]
             answer.set_result(verdict)
 
-    async def _run(self, wish: Wish, action: Action, again: int | None) -> Verdict:
+    async def _run(self, wish: ActionRequest, action: Action, again: int | None) -> GateVerdict:
         if why := await repairing.objection(self, wish.service, action):
             use = act.decline(self.db, self.session, wish.service, action, why, now=self.now())
             return await self._refused(await use)
@@ -246,35 +262,37 @@ class Gate:
             wish,
             action,
             again=again,
-            wait=Wait(self.approval_timeout, self.parked),
+            wait=WaitLimits(self.approval_timeout, self.parked),
             redact=self.redact,
             now=self.now(),
         )
-        found = await consent.begun(self.db, asking, now=self.now)
+        found = await consent.open_request(self.db, asking, now=self.now)
         if isinstance(found, Approval):
             return await self._by_a_person(found, action, again)
-        if found.outcome is Outcome.REFUSED:
+        if found.outcome is UseOutcome.REFUSED:
             return await self._refused(found)
         return await self._use(found, action)
 
-    async def _by_a_person(self, asked: Approval, wished: Action, again: int | None) -> Verdict:
+    async def _by_a_person(self, asked: Approval, wished: Action, again: int | None) -> GateVerdict:
         """Wait for a person, and use the yes once: what it rests on is looked at again."""
         with self.waiting.counted():
-            decided = await consent.decided(self.db, asked, now=self.now)
+            decided = await consent.await_decision(self.db, asked, now=self.now)
         why = await self._not_now()
         action: Action | None = None
         if not why and decided.state is ApprovalState.APPROVED:
             use, action = await self._redeemed(decided, wished, again)
         else:
-            why = why or told(decided)
+            why = why or describe_result(decided)
             use = await approvals.refuse(self.db, self.session, decided, why, now=self.now())
         verdict = await self._refused(use) if action is None else await self._use(use, action)
-        words = verdict.words if action is None else f"{agreed(decided)}; {verdict.words}"
+        words = (
+            verdict.words if action is None else f"{describe_agreement(decided)}; {verdict.words}"
+        )
         return replace(verdict, words=words, approval_id=decided.id, asked=decided.state)
 
     async def _redeemed(
         self, decided: Approval, wished: Action, again: int | None
-    ) -> tuple[Use, Action | None]:
+    ) -> tuple[CooldownUse, Action | None]:
         """Use an approval, unless its service came to be healthy before it was given."""
         if why := await repairing.objection(self, decided.service, wished):
             refused = approvals.refuse(self.db, self.session, decided, why, now=self.now())
@@ -297,31 +315,33 @@ class Gate:
         except LamplighterError:
             return Services()
 
-    def _chosen(self, service: str, action: str) -> Chosen | Refused:
+    def _chosen(self, service: str, action: str) -> RequestedAction | Refusal:
         """Return a declared action that this session may have, as it is declared yet."""
-        found = policy.choose(service, action, self._reach())
-        if isinstance(found, Refused) or self.current is None:
+        found = policy.resolve_action(service, action, self._reach())
+        if isinstance(found, Refusal) or self.current is None:
             return found
-        still = policy.choose(service, action, replace(self._reach(), services=self.declared_now()))
-        same = isinstance(still, Chosen) and still.action == found.action
-        return found if same else Refused(OTHERWISE)
+        still = policy.resolve_action(
+            service, action, replace(self._reach(), services=self.declared_now())
+        )
+        same = isinstance(still, RequestedAction) and still.action == found.action
+        return found if same else Refusal(DECLARATION_CHANGED)
 
     async def _not_now(self) -> str:
         """Say why nothing may begin: its session ends, or everything is halted, by whom and why."""
         if self.ending:
-            return policy.OVER
+            return policy.SESSION_OVER
         halt = await self.brake.pulled(self.db)
         return f"{policy.HALTED}: {halt.words}" if halt else ""
 
-    def _reach(self) -> Reach:
-        return Reach(
+    def _reach(self) -> SessionPermissions:
+        return SessionPermissions(
             tier=self.session.tier,
             services=self.services,
             scope=self.session.services,
             refusals=self._refusals,
         )
 
-    async def _use(self, use: Use, action: Action) -> Verdict:
+    async def _use(self, use: CooldownUse, action: Action) -> GateVerdict:
         self._running.add(use.id)
         try:
             ended = await self._executed(
@@ -329,22 +349,24 @@ class Gate:
             )
         except BaseException:
             # cancelled: its session ends, and with it what it ran
-            failed = act.settle(self.db, use, Outcome.FAILURE, text=consent.ENDED, now=self.now())
+            failed = act.settle(
+                self.db, use, UseOutcome.FAILURE, text=consent.ENDED, now=self.now()
+            )
             await asyncio.shield(asyncio.ensure_future(failed))
             raise
         finally:
             self._running.discard(use.id)
-        words = told_of(ended, action, self.redact)
-        outcome = Outcome.UNCONFIRMED if went_well(ended) else Outcome.FAILURE
+        words = describe_program_result(ended, action, self.redact)
+        outcome = UseOutcome.UNCONFIRMED if has_succeeded(ended) else UseOutcome.FAILURE
         try:
-            if outcome is Outcome.UNCONFIRMED:
+            if outcome is UseOutcome.UNCONFIRMED:
                 outcome, words = await repairing.confirm(self, use, action, words)
             else:
                 await act.settle(self.db, use, outcome, text=words, now=self.now())
         except Error as error:  # it has run: whoever hears that it was not done would insist
             logger.warning("What became of use %s could not be written: %s", use.id, error)
-            words = f"{words}; {UNKEPT}"
-        return Verdict(
+            words = f"{words}; {NOT_RECORDED}"
+        return GateVerdict(
             outcome=outcome,
             words=words,
             use_id=use.id,
@@ -352,7 +374,7 @@ class Gate:
             exit_code=ended.exit_code,
         )
 
-    async def _executed(self, argv: Sequence[str], **how: Any) -> Ended:
+    async def _executed(self, argv: Sequence[str], **how: Any) -> ProgramResult:
         """Run a program to its end, or to that of everything."""
         running = self.execute(argv, output_bytes=OUTPUT_BYTES, **how)
         work = asyncio.ensure_future(running)
@@ -364,22 +386,22 @@ class Gate:
             if not work.done():  # whoever waited was cancelled
                 work.cancel()
                 await asyncio.shield(asyncio.wait({work}))
-        return Ended(error=_ENDED_BY_HALT) if work.cancelled() else work.result()
+        return ProgramResult(error=_ENDED_BY_HALT) if work.cancelled() else work.result()
 
-    async def _refused(self, use: Use) -> Verdict:
-        if use.outcome is Outcome.UNNEEDED:
+    async def _refused(self, use: CooldownUse) -> GateVerdict:
+        if use.outcome is UseOutcome.UNNEEDED:
             text = f"{use.action.capitalize()} not needed: {use.text}."
             await self._tell(use.service, text, Level.INFO)
-            return Verdict(outcome=use.outcome, words=use.text, use_id=use.id)
+            return GateVerdict(outcome=use.outcome, words=use.text, use_id=use.id)
         self._refusals += 1
         await self._tell(use.service, f"{use.action.capitalize()} refused: {use.text}.")
-        return Verdict(outcome=Outcome.REFUSED, words=use.text, use_id=use.id)
+        return GateVerdict(outcome=UseOutcome.REFUSED, words=use.text, use_id=use.id)
 
     async def _tell_refusal(self, service: str, action: str, why: str) -> None:
         """Say what was asked for against the rules."""
         self._refusals += 1
         found = self.services.find(service)
-        asked = f"{quoted(action)} of {quoted(service)}"
+        asked = f"{quote_name(action)} of {quote_name(service)}"
         await self._tell(found.name if found else None, f"Not run, {asked}: {why}.")
 
     async def _tell(self, service: str | None, text: str, level: Level = Level.WARNING) -> None:

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Final
 
 from lamplighter.domain.actions import repairs
 from lamplighter.domain.errors import Conflict
-from lamplighter.domain.services.cooldown import Outcome, Use
-from lamplighter.domain.services.service import Action, Approve, Service
-from lamplighter.domain.sessions.marker_results import Look
+from lamplighter.domain.services.cooldown import CooldownUse, UseOutcome
+from lamplighter.domain.services.service import Action, ApprovalPolicy, Service
+from lamplighter.domain.sessions.marker_results import CheckResult
 from lamplighter.domain.sessions.session import Session
-from lamplighter.domain.text import one_line, shortened
+from lamplighter.domain.text import one_line, shorten
 from lamplighter.repository import writing
 from lamplighter.repository.services import checks, cooldowns
 from lamplighter.usecases.ingest.session_lines import PROBE
@@ -22,7 +22,7 @@ from lamplighter.usecases.sessions import chain
 if TYPE_CHECKING:
     from lamplighter.supervisor.actions.gate import Gate
 
-Check = Callable[[Session, Service], Awaitable[list[Look]]]
+Check = Callable[[Session, Service], Awaitable[list[CheckResult]]]
 
 PAUSE_SECONDS: Final = (0.25, 5.0)
 SHOWN_CHARS: Final = 300
@@ -38,12 +38,12 @@ async def objection(gate: "Gate", name: str, action: Action) -> str:
     if service is None or not service.checks:
         return ""
     try:
-        results = await _checked(gate, service)
+        results = await _check_service(gate, service)
     except Conflict as error:
         return str(error).rstrip(".")
-    why = repairs.why_not(service, action, results)
-    others = any(repairs.repairable(each, results) for each in service.actions)
-    failing = repairs.repairable(action, results)
+    why = repairs.no_repair_reason(service, action, results)
+    others = any(repairs.repairable_checks(each, results) for each in service.actions)
+    failing = repairs.repairable_checks(action, results)
     gate.failed[service.name, action.name] = {each.name for each in failing}
     if not why:
         why = await _flaps(gate, service, action, results)
@@ -53,38 +53,44 @@ async def objection(gate: "Gate", name: str, action: Action) -> str:
     return why
 
 
-async def confirm(gate: "Gate", use: Use, action: Action, words: str) -> tuple[Outcome, str]:
+async def confirm(
+    gate: "Gate", use: CooldownUse, action: Action, words: str
+) -> tuple[UseOutcome, str]:
     """Wait until the checks that failed before an action pass; a success is what they confirm.
 
     The built-in engine waits by itself, as long as memory says: what it measures confirms the use.
     """
-    outcome, took, began = Outcome.UNCONFIRMED, None, monotonic()
+    outcome, took, began = UseOutcome.UNCONFIRMED, None, monotonic()
     why = _ENDED
     try:
         with gate.looks():
-            why = await _failing_yet(gate, use, action)
+            why = await _still_failing(gate, use, action)
     finally:  # cancelled: its session ends
         if why:
-            words = f"{words}; not confirmed: {shortened(one_line(why), SHOWN_CHARS)}"
+            words = f"{words}; not confirmed: {shorten(one_line(why), SHOWN_CHARS)}"
         elif gate.session.engine != PROBE:
-            outcome, took = Outcome.SUCCESS, round(monotonic() - began, 1)
+            outcome, took = UseOutcome.SUCCESS, round(monotonic() - began, 1)
         settled = act.settle(gate.db, use, outcome, text=words, healthy_after=took, now=gate.now())
         await asyncio.shield(asyncio.ensure_future(settled))
     return outcome, words
 
 
-async def credit(gate: "Gate", service: str, results: Sequence[Look]) -> None:
+async def credit(gate: "Gate", service: str, results: Sequence[CheckResult]) -> None:
     """Confirm an action after all: a later look of its session found that its checks pass."""
     passing = {each.name for each in results if each.ok}
-    uses = [use for use in await cooldowns.of(gate.db, [gate.session.id]) if use.service == service]
+    uses = [
+        use
+        for use in await cooldowns.of_sessions(gate.db, [gate.session.id])
+        if use.service == service
+    ]
     for use in uses[-1:]:
         names = gate.failed.get((service, use.name))
-        if use.outcome is Outcome.UNCONFIRMED and names and names <= passing:
+        if use.outcome is UseOutcome.UNCONFIRMED and names and names <= passing:
             words = "confirmed by a later check"
-            await act.settle(gate.db, use, Outcome.SUCCESS, text=words, now=gate.now())
+            await act.settle(gate.db, use, UseOutcome.SUCCESS, text=words, now=gate.now())
 
 
-async def _failing_yet(gate: "Gate", use: Use, action: Action) -> str:
+async def _still_failing(gate: "Gate", use: CooldownUse, action: Action) -> str:
     """Say which check that failed before an action does not pass in its time; empty once all do."""
     names = gate.failed.get((use.service, action.name))
     service, began = gate.services.find(use.service), monotonic()
@@ -103,29 +109,31 @@ async def _failing_yet(gate: "Gate", use: Use, action: Action) -> str:
             break
         least, most = PAUSE_SECONDS
         await asyncio.sleep(min(most, max(least, (monotonic() - began) / 20)))
-    await _keep(gate, results)
+    await _record_results(gate, results)
     return "; ".join(f"{each.name}: {gate.redact(each.detail)}" for each in failing)
 
 
-async def _flaps(gate: "Gate", service: Service, action: Action, results: Sequence[Look]) -> str:
+async def _flaps(
+    gate: "Gate", service: Service, action: Action, results: Sequence[CheckResult]
+) -> str:
     """Say that a service failed too often for another automatic repair."""
-    if action.approve is Approve.ALWAYS:  # a person decides each time
+    if action.approve is ApprovalPolicy.ALWAYS:  # a person decides each time
         return ""
-    failing = repairs.repairable(action, results)
+    failing = repairs.repairable_checks(action, results)
     names = [each.name for each in failing]
     limit = gate.flap_limit
     why = await flapping.objection(gate.db, service.name, names, limit=limit, now=gate.now())
     return f"{why}; now: {failing[0].detail}" if why else ""
 
 
-async def _checked(gate: "Gate", service: Service) -> list[Look]:
+async def _check_service(gate: "Gate", service: Service) -> list[CheckResult]:
     """Make a service's checks now, and keep their results as evidence."""
     with gate.looks():
         results = await gate.check(gate.session, service)
-    return await _keep(gate, results)
+    return await _record_results(gate, results)
 
 
-async def _keep(gate: "Gate", results: Sequence[Look]) -> list[Look]:
+async def _record_results(gate: "Gate", results: Sequence[CheckResult]) -> list[CheckResult]:
     results = [replace(each, detail=gate.redact(each.detail)) for each in results]
     async with writing(gate.db):
         for each in results:

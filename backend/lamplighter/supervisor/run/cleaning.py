@@ -16,7 +16,7 @@ AT_ONCE_BYTES: Final = 8 * 2**20
 
 
 @dataclass(slots=True)
-class Cleaning:
+class FileMasker:
     """Masks one large file after another; what is left when it stops is found by the next start.
 
     Nothing of a file that waits is shown unmasked: what is read of it is masked line by line.
@@ -31,7 +31,7 @@ class Cleaning:
     ) -> None:
         """Remove a session's own directory, and mask its files now or soon."""
         await asyncio.to_thread(files.empty, output)
-        work = partial(_cleaned, files, output, masked, self._stopped)
+        work = partial(_mask_file, files, output, masked, self._stopped)
         if await asyncio.to_thread(files.size, output) <= AT_ONCE_BYTES:
             await asyncio.to_thread(work)
             return
@@ -55,7 +55,7 @@ class Cleaning:
             await asyncio.to_thread(work)
 
 
-def _cleaned(
+def _mask_file(
     files: SessionFiles,
     output: str,
     masked: Callable[[bytes], bytes],

@@ -13,17 +13,17 @@ from pathlib import Path
 from typing import BinaryIO, Final
 
 from lamplighter.domain.sessions.session import Session
-from lamplighter.domain.sessions.summary import without_markers
+from lamplighter.domain.sessions.summary import strip_markers
 from lamplighter.domain.sessions.transcript import Finished, Line, Text, ToolUse
 from lamplighter.engines import stream
 from lamplighter.engines.tail import Tail
 
 BLOCK_BYTES: Final = 2**20
-SAID_KEPT_CHARS: Final = 2_000
+MAX_TEXT_CHARS: Final = 2_000
 
 
 @dataclass(slots=True)
-class Heard:
+class OutputSummary:
     """What a whole file says about its session: its words, its tools, and its result.
 
     `answer` are the last words that hold more than markers.
@@ -144,12 +144,12 @@ class SessionFiles:
         finally:
             tail.close()
 
-    def heard(self, session: Session) -> Heard:
+    def heard(self, session: Session) -> OutputSummary:
         """Read a whole file for what its session said."""
-        heard = Heard()
+        heard = OutputSummary()
         for lines in self.lines(session):
             for line in lines:
-                _hear(heard, line)
+                _summarize_line(heard, line)
         return heard
 
     def mask(self, output: str, masked: Callable[[bytes], bytes], stopped: threading.Event) -> bool:
@@ -213,15 +213,15 @@ def _is_whole(line: bytes) -> bool:
         return False
 
 
-def _hear(heard: Heard, line: Line) -> None:
+def _summarize_line(heard: OutputSummary, line: Line) -> None:
     if b"{" not in line.content:  # no line of the protocol: there may be a million of them
         return
     for item in stream.parse(line.content):
         if isinstance(item, Text) and item.own and item.text.strip():
             heard.count += 1
-            heard.last = item.text.strip()[:SAID_KEPT_CHARS]
+            heard.last = item.text.strip()[:MAX_TEXT_CHARS]
             heard.first = heard.first or heard.last
-            heard.answer = heard.last if without_markers(heard.last).strip() else heard.answer
+            heard.answer = heard.last if strip_markers(heard.last).strip() else heard.answer
         elif isinstance(item, ToolUse):
             name = item.name.rpartition("__")[2]
             heard.uses[name] = heard.uses.get(name, 0) + 1

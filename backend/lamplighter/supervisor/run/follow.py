@@ -13,32 +13,34 @@ from lamplighter.domain.sessions.session import Session, Status
 from lamplighter.domain.sessions.transcript import Line
 from lamplighter.engines import Task, stream
 from lamplighter.engines.claude import NAME as CLAUDE
-from lamplighter.engines.cutting import Undecided
-from lamplighter.engines.process import Run
-from lamplighter.engines.tail import POLL_SECONDS, Tail, growing
+from lamplighter.engines.cutting import PendingLines
+from lamplighter.engines.process import EngineRun
+from lamplighter.engines.tail import POLL_SECONDS, Tail, watch_growth
 from lamplighter.repository.sessions import sessions
 from lamplighter.repository.store.driver import Error, OperationalError
 from lamplighter.supervisor.actions.gate import Gate
-from lamplighter.supervisor.patience import patiently
-from lamplighter.supervisor.run.context import Workshop
-from lamplighter.supervisor.run.limits import Watch
+from lamplighter.supervisor.patience import retry_when_locked
+from lamplighter.supervisor.run.context import SessionContext
+from lamplighter.supervisor.run.limits import LimitWatch
 from lamplighter.usecases.ingest import session_lines
-from lamplighter.usecases.ingest.context import Ingest
-from lamplighter.usecases.ingest.steps import Feed
+from lamplighter.usecases.ingest.context import IngestContext
+from lamplighter.usecases.ingest.steps import StepQueue
 
 STOP_POLL_SECONDS: Final = 0.25
-HALT_LOOK_SECONDS: Final = 1.0
+HALT_POLL_SECONDS: Final = 1.0
 DRAINED: Final = "The supervisor was asked to end."
 STOPPED: Final = "An operator stopped it."
 PARKED: Final = "The supervisor ended while it waited for approval."
 
 
-async def follow(shop: Workshop, task: Task, started: Run, watch: Watch, gate: Gate) -> None:
+async def follow(
+    shop: SessionContext, task: Task, started: EngineRun, watch: LimitWatch, gate: Gate
+) -> None:
     """Take in lines until the engine has ended and its file is read to the end."""
-    ingest = taking(shop, task.session, Services(task.known))
+    ingest = ingest_context(shop, task.session, Services(task.known))
     path, offset = shop.files.path(task.session), task.session.log_offset
     tail = Tail(path, offset, max_line=shop.files.max_line)
-    undecided = Undecided()
+    undecided = PendingLines()
     ended = asyncio.ensure_future(started.wait())
     looked = 0.0
 
@@ -55,7 +57,7 @@ async def follow(shop: Workshop, task: Task, started: Run, watch: Watch, gate: G
             gate.ending = watch.status is not None
 
     try:
-        async with growing(path) as grown, _halting(shop, started, watch, gate):
+        async with watch_growth(path) as grown, _stop_on_halt(shop, started, watch, gate):
             ended.add_done_callback(lambda _: grown.set())
             while True:
                 grown.clear()
@@ -64,7 +66,9 @@ async def follow(shop: Workshop, task: Task, started: Run, watch: Watch, gate: G
                 watch.flooded(printed, started)
                 enough = over and watch.enough(tail.position)
                 lines = [tail.skip()] if enough and tail.left else tail.read()
-                await _ingest(shop, ingest, ready(task.session, undecided, lines), watch, look)
+                await _ingest(
+                    shop, ingest, complete_lines(task.session, undecided, lines), watch, look
+                )
                 if over and tail.at_end:
                     break
                 await look()
@@ -72,21 +76,23 @@ async def follow(shop: Workshop, task: Task, started: Run, watch: Watch, gate: G
                     with suppress(TimeoutError):
                         await asyncio.wait_for(grown.wait(), POLL_SECONDS)
         last = tail.last()
-        ended_with = ready(task.session, undecided, [last] if last else [])
+        ended_with = complete_lines(task.session, undecided, [last] if last else [])
         await _ingest(shop, ingest, [*ended_with, *undecided.rest()], watch, look)
     finally:
         tail.close()
 
 
 @asynccontextmanager
-async def _halting(shop: Workshop, started: Run, watch: Watch, gate: Gate) -> AsyncIterator[None]:
+async def _stop_on_halt(
+    shop: SessionContext, started: EngineRun, watch: LimitWatch, gate: Gate
+) -> AsyncIterator[None]:
     """End the session when everything is halted, even while its lines wait for the database."""
 
     async def obey() -> None:
         while True:
             halt = shop.brake.by_file()  # which needs no database
             with suppress(Error, TimeoutError):
-                async with asyncio.timeout(HALT_LOOK_SECONDS):
+                async with asyncio.timeout(HALT_POLL_SECONDS):
                     halt = halt or await shop.brake.pulled(shop.db)
             if halt:
                 watch.halt(halt.words, started)
@@ -102,20 +108,20 @@ async def _halting(shop: Workshop, started: Run, watch: Watch, gate: Gate) -> As
         await asyncio.gather(obeying, return_exceptions=True)
 
 
-def taking(shop: Workshop, session: Session, services: Services) -> Ingest:
+def ingest_context(shop: SessionContext, session: Session, services: Services) -> IngestContext:
     """Return what taking in a session's lines needs."""
     known = [service.name for service in services]
     limits = shop.limits.markers, shop.max_tier, shop.timepiece.steady(shop.now())
     rules = shop.lexicon, shop.echo
-    ingest = Ingest(shop.db, session, shop.redactor, known, *limits, *rules)
+    ingest = IngestContext(shop.db, session, shop.redactor, known, *limits, *rules)
     ingest = replace(ingest, services=services, parked=shop.parked)
     ingest.hooked.rules, ingest.hooked.window = shop.hooks, shop.window
     if shop.hooks.save and session.log_offset:
-        _remind(shop, ingest)
+        _restore_tool_uses(shop, ingest)
     return ingest
 
 
-def _remind(shop: Workshop, ingest: Ingest) -> None:
+def _restore_tool_uses(shop: SessionContext, ingest: IngestContext) -> None:
     """Note the tools that were used before somebody else takes in their answers."""
     session = ingest.session
     for lines in shop.files.lines(session):
@@ -126,29 +132,36 @@ def _remind(shop: Workshop, ingest: Ingest) -> None:
                 ingest.hooked.note(item)
 
 
-def ready(session: Session, undecided: Undecided, lines: Sequence[Line]) -> Sequence[Line]:
+def complete_lines(
+    session: Session, undecided: PendingLines, lines: Sequence[Line]
+) -> Sequence[Line]:
     """Return what can be read now: what the Claude CLI prints may turn out to be cut off."""
     return undecided.ready(lines) if session.engine == CLAUDE else lines
 
 
 async def _ingest(
-    shop: Workshop,
-    taking: Ingest,
+    shop: SessionContext,
+    taking: IngestContext,
     lines: Sequence[Line],
-    watch: Watch,
+    watch: LimitWatch,
     look: Callable[[], Awaitable[None]],
 ) -> None:
     """Ingest lines; between two transactions look whether the session has to stop."""
-    feed = Feed(taking, lines)
+    feed = StepQueue(taking, lines)
     while not feed.empty:
         feed.ingest = replace(taking, fading=shop.timepiece.steady(shop.now()))
         some = partial(session_lines.ingest_some, feed, now=shop.now())
-        watch.take(await patiently(some, watch.draining))
+        watch.take(await retry_when_locked(some, watch.draining))
         await look()
 
 
 async def _watch(
-    shop: Workshop, session: Session, started: Run, watch: Watch, *, unfinished: int
+    shop: SessionContext,
+    session: Session,
+    started: EngineRun,
+    watch: LimitWatch,
+    *,
+    unfinished: int,
 ) -> None:
     if watch.draining.is_set() and watch.drained():
         watch.stop(Status.STOPPED, DRAINED, started)

@@ -6,17 +6,17 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final
 
-from lamplighter.domain.sessions.cost import MAX_TURNS, overspent
+from lamplighter.domain.sessions.cost import MAX_TURNS, overspend_reason
 from lamplighter.domain.sessions.session import Status
-from lamplighter.engines.process import Run
-from lamplighter.supervisor.run.tracing import Turns
-from lamplighter.usecases.ingest.context import MAX_MARKERS, Taken
+from lamplighter.engines.process import EngineRun
+from lamplighter.supervisor.run.tracing import TurnSpans
+from lamplighter.usecases.ingest.context import MAX_MARKERS, IngestResult
 
 AFTER_RESULT_SECONDS: Final = 30.0
 HALT_GRACE_SECONDS: Final = 2.0
-LAST_WORD_SECONDS: Final = 1.0
-ENDLESS_BYTES: Final = 64 * 2**20
-MOST_BYTES: Final = 128 * 2**20
+FINAL_OUTPUT_SECONDS: Final = 1.0
+MAX_LINE_BYTES: Final = 64 * 2**20
+MAX_OUTPUT_BYTES: Final = 128 * 2**20
 REST_BYTES: Final = 4 * 2**20
 
 
@@ -33,17 +33,17 @@ class Limits:
     total: float = 900.0
     idle: float = 300.0
     after_result: float = AFTER_RESULT_SECONDS
-    last_word: float = LAST_WORD_SECONDS
+    last_word: float = FINAL_OUTPUT_SECONDS
     drain: float = 4.0
     grace: float = 2.0
     markers: int = MAX_MARKERS
-    endless: int = ENDLESS_BYTES
-    most: int = MOST_BYTES
+    endless: int = MAX_LINE_BYTES
+    most: int = MAX_OUTPUT_BYTES
     rest: int = REST_BYTES
 
 
 @dataclass(slots=True)
-class Watch:
+class LimitWatch:
     """What decides that a running session has to stop, and how far stopping has got.
 
     `turns` and `dollars` are what it may take of these; `spent` says why it may take
@@ -69,14 +69,14 @@ class Watch:
     next_step: float = 0.0
     far: int = 0
     grace: float | None = None
-    told: Turns = field(default_factory=Turns)
+    told: TurnSpans = field(default_factory=TurnSpans)
 
-    def halt(self, reason: str, run: Run) -> None:
+    def halt(self, reason: str, run: EngineRun) -> None:
         """Begin to stop because of a halt, which waits less long for each step."""
         self.grace = min(self.limits.grace, HALT_GRACE_SECONDS)
         self.stop(Status.STOPPED, reason, run)
 
-    def take(self, taken: Taken) -> None:
+    def take(self, taken: IngestResult) -> None:
         """Take note of what some lines brought."""
         self.heard = time.monotonic()
         if self.spent is not None:  # it goes on although it may not
@@ -84,12 +84,12 @@ class Watch:
         if taken.spent is not None:
             self.told.take(taken.spent)
         if taken.spent is not None and self.spent is None:
-            why = overspent(taken.spent, turns=self.turns, dollars=self.dollars)
+            why = overspend_reason(taken.spent, turns=self.turns, dollars=self.dollars)
             self.spent = (why, self.heard + self.limits.last_word) if why else None
         if taken.finished is not None:
             self.result_at = self.heard
 
-    def stop(self, status: Status, reason: str, run: Run) -> None:
+    def stop(self, status: Status, reason: str, run: EngineRun) -> None:
         """Begin to stop: interrupt, then terminate, then kill."""
         if self.status is None:
             self.status, self.reason = status, reason
@@ -102,7 +102,7 @@ class Watch:
             self.steps.pop(0)()
             self.next_step = time.monotonic() + (self.grace or self.limits.grace)
 
-    def flooded(self, printed: int, run: Run) -> None:
+    def flooded(self, printed: int, run: EngineRun) -> None:
         """End at once an engine that has printed too much: each second is more of it."""
         if printed > self.limits.most:
             size = f"{self.limits.most / 2**20:g} MB"
@@ -142,7 +142,7 @@ class Watch:
         self.draining_at = self.draining_at or time.monotonic()
         return time.monotonic() - self.draining_at >= self.limits.drain
 
-    def linger(self, run: Run) -> None:
+    def linger(self, run: EngineRun) -> None:
         """End an engine that has given its result but does not end."""
         now = time.monotonic()
         if self.result_at is None or self.lingered or self.status is not None:

@@ -7,18 +7,18 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
-from lamplighter.supervisor.actions.consent import Waiting
+from lamplighter.supervisor.actions.consent import ApprovalWait
 
 
 @dataclass(slots=True)
-class Parking:
+class ParkedChains:
     """The chains that were left to themselves because their session waits, or waited."""
 
     _left: set[asyncio.Task[None]] = field(default_factory=set)
 
-    async def work(self, chain: Callable[[Waiting], Awaitable[None]]) -> None:
+    async def work(self, chain: Callable[[ApprovalWait], Awaitable[None]]) -> None:
         """Work off a chain until it has ended or its session waits for a person."""
-        waiting = Waiting()
+        waiting = ApprovalWait()
         task = asyncio.create_task(_done(chain, waiting))
         parked = asyncio.create_task(waiting.parked.wait())
         try:
@@ -50,7 +50,7 @@ class Parking:
             await _ended(task)
 
 
-async def _done(chain: Callable[[Waiting], Awaitable[None]], waiting: Waiting) -> None:
+async def _done(chain: Callable[[ApprovalWait], Awaitable[None]], waiting: ApprovalWait) -> None:
     await chain(waiting)
 
 

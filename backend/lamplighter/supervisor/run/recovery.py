@@ -12,65 +12,71 @@ from lamplighter.domain.services.leader import Leader
 from lamplighter.domain.services.service import Services
 from lamplighter.domain.sessions.session import Session, Status
 from lamplighter.engines import process
-from lamplighter.engines.cutting import Undecided
+from lamplighter.engines.cutting import PendingLines
 from lamplighter.repository.sessions import sessions
 from lamplighter.supervisor.run import follow, runner
-from lamplighter.supervisor.run.context import Workshop
-from lamplighter.supervisor.run.files import Heard
+from lamplighter.supervisor.run.context import SessionContext
+from lamplighter.supervisor.run.files import OutputSummary
 from lamplighter.supervisor.tools import gateway
 from lamplighter.usecases.ingest import late_output, session_lines
 from lamplighter.usecases.sessions import approvals, chain
-from lamplighter.usecases.sessions.sessions import Ending
+from lamplighter.usecases.sessions.sessions import SessionEnd
 
-_GONE: Final = "the supervisor ended while it waited"
-_LATE: Final = "its output was ingested after it had ended"
+_SUPERVISOR_GONE: Final = "the supervisor ended while it waited"
+_INGESTED_LATE: Final = "its output was ingested after it had ended"
 INTERRUPTED: Final = "The supervisor ended while it ran; all that it had printed was taken in."
 CUT_OFF: Final = "The supervisor ended while it ran."
 
 
 @dataclass(frozen=True, slots=True)
-class Recovered:
+class RecoveredSessions:
     """The sessions of a supervisor that died: ended, or to be resumed."""
 
     ended: tuple[Session, ...]
     going_on: tuple[Session, ...]
 
 
-async def recover(shop: Workshop, services: Services, former: Leader | None = None) -> Recovered:
+async def recover(
+    shop: SessionContext, services: Services, former: Leader | None = None
+) -> RecoveredSessions:
     """Take in the rest of what the sessions of a supervisor that died printed.
 
     Those that cannot be resumed are ended. Output in another home is left to that home. What a
     `former` leader on this machine has started ends, even while it only hangs.
     """
     await process.sweep()
-    await asyncio.to_thread(gateway.forget, shop.sockets)
-    withdrawn = await approvals.withdraw_all(shop.db, _GONE, now=shop.now())
+    await asyncio.to_thread(gateway.remove_sockets, shop.sockets)
+    withdrawn = await approvals.withdraw_all(shop.db, _SUPERVISOR_GONE, now=shop.now())
     waited = {each.session_id for each in withdrawn}
     halt = await shop.brake.pulled(shop.db)
     running = await sessions.running(shop.db)
     await _end_engines(shop, running, former)
-    found = [await _recovered(shop, each, services, halt, each.id in waited) for each in running]
+    found = [
+        await _recover_session(shop, each, services, halt, each.id in waited) for each in running
+    ]
     await ingest_pending(shop, services)
     await chain.drop_stranded(shop.db, now=shop.now())
-    await runner.clean_rest(shop)
-    return Recovered(
+    await runner.clean_leftovers(shop)
+    return RecoveredSessions(
         tuple(each for each in found if not each.running),
         tuple(each for each in found if each.running),
     )
 
 
-async def _end_engines(shop: Workshop, running: Sequence[Session], former: Leader | None) -> None:
+async def _end_engines(
+    shop: SessionContext, running: Sequence[Session], former: Leader | None
+) -> None:
     """End what a leader that hangs has started on this machine; nothing of it may act now."""
     if former is None or former.pid in (0, os.getpid()):
         return
     for session in running:
         if _is_here(shop, session):
-            await process.sweep(process.mark_of(session.id, former.pid))
+            await process.sweep(process.process_mark(session.id, former.pid))
 
 
-async def ingest_pending(shop: Workshop, services: Services) -> None:
+async def ingest_pending(shop: SessionContext, services: Services) -> None:
     """Ingest the output of sessions of this home that ended under the leader of another one."""
-    waiting = await sessions.pending(shop.db, shop.db.home.id) if shop.db.home else []
+    waiting = await sessions.pending_output(shop.db, shop.db.home.id) if shop.db.home else []
     if waiting:
         await process.sweep()
     for session in waiting:
@@ -79,32 +85,34 @@ async def ingest_pending(shop: Workshop, services: Services) -> None:
                 await _complete(shop, session.id, services)
 
 
-async def _recovered(
-    shop: Workshop, session: Session, services: Services, halt: Halt | None, waited: bool
+async def _recover_session(
+    shop: SessionContext, session: Session, services: Services, halt: Halt | None, waited: bool
 ) -> Session:
     status = Status.STOPPED if halt else Status.INTERRUPTED
     if not _is_here(shop, session):
         reason = late_output.pending(session, halt.words if halt else CUT_OFF)
-        return await runner.ended(shop, session, Ending(status=status, reason=reason, pending=True))
-    heard = await _ingested(shop, session, services) or Heard()
+        return await runner.end_session(
+            shop, session, SessionEnd(status=status, reason=reason, pending=True)
+        )
+    heard = await _ingest_rest(shop, session, services) or OutputSummary()
     stays = halt is not None or waited
     if not stays and await runner.can_resume(
         shop, shop.engines.get(session.engine), session, heard
     ):
         return session
     reason = halt.words if halt else follow.PARKED if waited else INTERRUPTED
-    ending = Ending(
+    ending = SessionEnd(
         status=status, reason=reason, finished=heard.finished, said=heard.said, uses=heard.uses
     )
-    return await runner.ended(shop, session, ending)
+    return await runner.end_session(shop, session, ending)
 
 
-async def _complete(shop: Workshop, number: int, services: Services) -> None:
+async def _complete(shop: SessionContext, number: int, services: Services) -> None:
     session = await sessions.get(shop.db, number)
     if session is None or not session.output_pending:
         return
-    heard = await _ingested(shop, session, services)
-    ending = Ending(
+    heard = await _ingest_rest(shop, session, services)
+    ending = SessionEnd(
         status=session.status,
         finished=heard.finished if heard else None,
         said=heard.said if heard else (),
@@ -112,24 +120,26 @@ async def _complete(shop: Workshop, number: int, services: Services) -> None:
         pending=heard is None,
     )
     await late_output.complete(shop.db, session, ending, redact=shop.redactor, now=shop.now())
-    await chain.drop(shop.db, session, _LATE, now=shop.now())
-    await runner.clean(shop, session)
+    await chain.drop(shop.db, session, _INGESTED_LATE, now=shop.now())
+    await runner.clean_files(shop, session)
 
 
-def _is_here(shop: Workshop, session: Session) -> bool:
+def _is_here(shop: SessionContext, session: Session) -> bool:
     """Whether the output of a session is in this home, as far as there is any."""
     home = shop.db.home
     return session.is_of(home.id if home else None) or shop.files.path(session).exists()
 
 
-async def _ingested(shop: Workshop, session: Session, services: Services) -> Heard | None:
+async def _ingest_rest(
+    shop: SessionContext, session: Session, services: Services
+) -> OutputSummary | None:
     """Ingest the rest of the output of a session; None where its file is not there."""
     if not shop.files.path(session).exists():
         return None
-    taking = follow.taking(shop, session, services)
-    undecided = Undecided()
+    taking = follow.ingest_context(shop, session, services)
+    undecided = PendingLines()
     read = shop.files.lines(session, session.log_offset)
-    ready = (follow.ready(session, undecided, lines) for lines in read)
+    ready = (follow.complete_lines(session, undecided, lines) for lines in read)
     for lines in itertools.chain(ready, iter(undecided.rest, [])):
         await session_lines.ingest(taking, lines, now=shop.now())
     return await asyncio.to_thread(shop.files.heard, session)

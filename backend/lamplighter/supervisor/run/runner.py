@@ -11,9 +11,9 @@ from typing import Any, Final
 
 from lamplighter.domain.actions.policy import REFUSALS
 from lamplighter.domain.services.service import Services
-from lamplighter.domain.sessions.cost import DAY, Allowance, Caps, allowance
+from lamplighter.domain.sessions.cost import DAY, Allowance, SpendingCaps, compute_allowance
 from lamplighter.domain.sessions.handoff import Handoff
-from lamplighter.domain.sessions.session import Plan, Request, Session, Status
+from lamplighter.domain.sessions.session import Session, SessionPlan, SessionRequest, Status
 from lamplighter.engines import (
     CHECKPOINT,
     CHECKPOINT_LOCK,
@@ -26,28 +26,28 @@ from lamplighter.engines import (
 from lamplighter.repository import Database, reading
 from lamplighter.repository.sessions import sessions
 from lamplighter.supervisor import tools
-from lamplighter.supervisor.actions.consent import Waiting
+from lamplighter.supervisor.actions.consent import ApprovalWait
 from lamplighter.supervisor.actions.gate import Gate
-from lamplighter.supervisor.patience import patiently
+from lamplighter.supervisor.patience import retry_when_locked
 from lamplighter.supervisor.run import follow, tasks, tracing
-from lamplighter.supervisor.run.context import Workshop
-from lamplighter.supervisor.run.files import Heard
-from lamplighter.supervisor.run.limits import Watch
+from lamplighter.supervisor.run.context import SessionContext
+from lamplighter.supervisor.run.files import OutputSummary
+from lamplighter.supervisor.run.limits import LimitWatch
 from lamplighter.supervisor.tools import gateway
-from lamplighter.supervisor.tools.context import Bench
-from lamplighter.supervisor.tools.toolbox import Recall, Tell, Toolbox
+from lamplighter.supervisor.tools.context import ToolContext
+from lamplighter.supervisor.tools.toolbox import Recall, Toolbox, UpdatePrompt
 from lamplighter.usecases.access import access
 from lamplighter.usecases.clients import tool_hooks
 from lamplighter.usecases.memory.analyze import catch_up
 from lamplighter.usecases.sessions import chain, parking, resume
 from lamplighter.usecases.sessions import resume as reopening
 from lamplighter.usecases.sessions import sessions as lifecycle
-from lamplighter.usecases.sessions.prompt_update import About, retell
-from lamplighter.usecases.sessions.sessions import Ending
+from lamplighter.usecases.sessions.prompt_update import PromptRecipient, update_prompt
+from lamplighter.usecases.sessions.sessions import SessionEnd
 
 
 async def remaining_budget(
-    db: Database, caps: Caps, plan: Plan, engine: Engine, *, now: datetime
+    db: Database, caps: SpendingCaps, plan: SessionPlan, engine: Engine, *, now: datetime
 ) -> Allowance:
     """Return what is left for a session of this plan.
 
@@ -55,28 +55,30 @@ async def remaining_budget(
     """
     async with reading(db):
         before = await chain.lineage(db, plan.parent_id) if plan.parent_id else []
-        spent = await sessions.of(db, before)
-        today = await sessions.since(db, now - DAY)
-    found = allowance(caps, chain=spent, day=today, now=now)
+        spent = await sessions.total_charged(db, before)
+        today = await sessions.charges_since(db, now - DAY)
+    found = compute_allowance(caps, chain=spent, day=today, now=now)
     return found if Trait.MODEL in engine.traits else Allowance(found.budget_usd)
 
 
-def recalling(shop: Workshop, session: Session) -> Recall | None:
+def recall_for(shop: SessionContext, session: Session) -> Recall | None:
     """Return what says what we know of a tool's arguments; None where no rule asks for it."""
     if not shop.hooks.inject:
         return None
 
     async def recall(tool: str, given: Mapping[str, Any]) -> str:
-        return await tool_hooks.recalled(
+        return await tool_hooks.tool_context(
             shop.db, shop.hooks, session, tool, given, redact=shop.redactor, now=shop.now()
         )
 
     return recall
 
 
-def telling(shop: Workshop, session: Session, services: Services, handoff: Handoff | None) -> Tell:
+def prompt_updater(
+    shop: SessionContext, session: Session, services: Services, handoff: Handoff | None
+) -> UpdatePrompt:
     """Return what tells a session anew what is remembered, and what waits because of it."""
-    about = About(
+    about = PromptRecipient(
         session=session,
         services=services,
         redact=shop.redactor,
@@ -85,7 +87,7 @@ def telling(shop: Workshop, session: Session, services: Services, handoff: Hando
     )
 
     async def tell(query: str) -> Mapping[str, Any]:
-        told = await retell(shop.db, about, query, now=shop.now())
+        told = await update_prompt(shop.db, about, query, now=shop.now())
         return {
             "text": told.text,
             "handoffs": [
@@ -107,7 +109,9 @@ ENDING_SECONDS: Final = 10.0
 PAUSE_SECONDS: Final = 0.05
 
 
-async def can_resume(shop: Workshop, engine: Engine | None, session: Session, heard: Heard) -> bool:
+async def can_resume(
+    shop: SessionContext, engine: Engine | None, session: Session, heard: OutputSummary
+) -> bool:
     """Whether a session whose engine is gone can go on: it left a checkpoint and no result.
 
     One that was asked to stop does not, nor one that did so too often.
@@ -118,13 +122,13 @@ async def can_resume(shop: Workshop, engine: Engine | None, session: Session, he
         and heard.finished is None
         and session.running
         and session.stop_requested_at is None
-        and session.resumed < resume.MOST
+        and session.resumed < resume.MAX_RESUMES
         and shop.files.holds(session, CHECKPOINT)
-        and await _let_go(shop, session)
+        and await _is_released(shop, session)
     )
 
 
-async def _let_go(shop: Workshop, session: Session) -> bool:
+async def _is_released(shop: SessionContext, session: Session) -> bool:
     """Whether no process has the session any more; one that is ending may need a moment."""
     deadline = time.monotonic() + ENDING_SECONDS
     while not shop.files.free(session, CHECKPOINT_LOCK):
@@ -135,30 +139,30 @@ async def _let_go(shop: Workshop, session: Session) -> bool:
 
 
 async def resume_run(
-    shop: Workshop, engine: Engine, task: Task, watch: Watch, exit_code: int
+    shop: SessionContext, engine: Engine, task: Task, watch: LimitWatch, exit_code: int
 ) -> Task | None:
     """Return the task to go on with after the engine ended; None when the session is over."""
     if watch.status is not None or watch.disk_full or watch.draining.is_set():
         return None
     if await shop.brake.pulled(shop.db):
         return None
-    held = await patiently(lambda: sessions.get(shop.db, task.session.id), watch.draining)
+    held = await retry_when_locked(lambda: sessions.get(shop.db, task.session.id), watch.draining)
     heard = await asyncio.to_thread(shop.files.heard, task.session)
     if held is None or not await can_resume(shop, engine, held, heard):
         return None
-    if await patiently(lambda: shop.brake.pulled(shop.db), watch.draining):
+    if await retry_when_locked(lambda: shop.brake.pulled(shop.db), watch.draining):
         return None
     why = f"its engine ended without a result (exit {exit_code})."
     logger.warning("Session %s goes on: %s", held.id, why)
-    session = await patiently(
-        lambda: resume.go_on(shop.db, held, why, epoch=shop.epoch, now=shop.now()),
+    session = await retry_when_locked(
+        lambda: resume.resume_session(shop.db, held, why, epoch=shop.epoch, now=shop.now()),
         watch.draining,
     )
     watch.heard = time.monotonic()
-    return await resumed(shop, replace(task, session=session))
+    return await resumed_task(shop, replace(task, session=session))
 
 
-async def resumed(shop: Workshop, task: Task) -> Task:
+async def resumed_task(shop: SessionContext, task: Task) -> Task:
     """Say in a task how often its session went on, and how much it had printed."""
     said = await asyncio.to_thread(shop.files.mend, task.session)
     return replace(task, resumed=task.session.resumed, said=said)
@@ -167,19 +171,19 @@ async def resumed(shop: Workshop, task: Task) -> Task:
 TOKEN_MARGIN_SECONDS: Final = 300.0
 MARGIN_BYTES: Final = 2**20
 _DIED: Final = "its supervisor had ended; all that it had printed was taken in."
-_GONE: Final = "the supervisor ended while it waited"
+_SUPERVISOR_GONE: Final = "the supervisor ended while it waited"
 LINGERED: Final = "It gave its result, but did not end by itself and was ended."
 
 
 async def run(
-    shop: Workshop,
-    plan: Plan,
+    shop: SessionContext,
+    plan: SessionPlan,
     services: Services,
     *,
-    request: Request | None = None,
+    request: SessionRequest | None = None,
     draining: asyncio.Event | None = None,
     why_not: str | None = None,
-    waiting: Waiting | None = None,
+    waiting: ApprovalWait | None = None,
 ) -> Session:
     """Run one session from its opening to its end and return it as it ended.
 
@@ -214,46 +218,48 @@ async def run(
     )
     why_not = why_not or await asyncio.to_thread(engine.probe) or left.why_not
     if why_not:
-        ending = Ending(status=Status.FAILED, reason=why_not, begun=False)
-        return await ended(shop, begun.session, ending)
+        ending = SessionEnd(status=Status.FAILED, reason=why_not, begun=False)
+        return await end_session(shop, begun.session, ending)
     draining = draining or asyncio.Event()
-    waiting = waiting or Waiting()
-    return await _work(shop, begun, services, left.budget_usd, draining, waiting)
+    waiting = waiting or ApprovalWait()
+    return await _run_opened(shop, begun, services, left.budget_usd, draining, waiting)
 
 
-async def go_on(
-    shop: Workshop,
+async def resume_session(
+    shop: SessionContext,
     session: Session,
     services: Services,
     *,
     draining: asyncio.Event,
-    waiting: Waiting,
+    waiting: ApprovalWait,
 ) -> Session:
     """Go on with a session whose supervisor died, and return it as it ended."""
     why_not = shop.engines[session.engine].probe()
     if why_not:
-        return await ended(shop, session, Ending(status=Status.INTERRUPTED, reason=why_not))
-    session = await patiently(
-        lambda: reopening.go_on(shop.db, session, _DIED, epoch=shop.epoch, now=shop.now()),
+        return await end_session(
+            shop, session, SessionEnd(status=Status.INTERRUPTED, reason=why_not)
+        )
+    session = await retry_when_locked(
+        lambda: reopening.resume_session(shop.db, session, _DIED, epoch=shop.epoch, now=shop.now()),
         draining,
     )
-    begun = await patiently(
-        lambda: reopening.reopened(shop.db, session, services, now=shop.now()), draining
+    begun = await retry_when_locked(
+        lambda: reopening.reopen(shop.db, session, services, now=shop.now()), draining
     )
-    return await _work(shop, begun, services, session.budget_usd, draining, waiting)
+    return await _run_opened(shop, begun, services, session.budget_usd, draining, waiting)
 
 
-@tracing.about_it
-async def _work(
-    shop: Workshop,
-    begun: lifecycle.Opened,
+@tracing.log_session
+async def _run_opened(
+    shop: SessionContext,
+    begun: lifecycle.OpenedSession,
     services: Services,
     budget_usd: float | None,
     draining: asyncio.Event,
-    waiting: Waiting,
+    waiting: ApprovalWait,
 ) -> Session:
     limits = {"max_tier": shop.max_tier, "parked": shop.parked}
-    task = await patiently(
+    task = await retry_when_locked(
         lambda: tasks.task(shop.db, begun, services, **limits, now=shop.now()), draining
     )
     gate = Gate(
@@ -270,35 +276,35 @@ async def _work(
         current=shop.current,
     )
     task = replace(task, budget_usd=budget_usd, max_turns=shop.max_turns)
-    tell = telling(shop, begun.session, services, task.handoff)
+    tell = prompt_updater(shop, begun.session, services, task.handoff)
     box = Toolbox(
         gate=gate,
-        tools=tools.made(_bench(shop, gate)),
-        recall=recalling(shop, begun.session),
+        tools=tools.build_tools(_tool_context(shop, gate)),
+        recall=recall_for(shop, begun.session),
         tell=tell,
     )
     if begun.session.resumed:
-        task = await resumed(shop, task)
+        task = await resumed_task(shop, task)
     return await _run(shop, shop.engines[begun.session.engine], task, box, draining)
 
 
-def _bench(shop: Workshop, gate: Gate) -> Bench:
-    return Bench(
+def _tool_context(shop: SessionContext, gate: Gate) -> ToolContext:
+    return ToolContext(
         gate=gate,
-        taking=lambda: follow.taking(shop, gate.session, gate.services),
+        taking=lambda: follow.ingest_context(shop, gate.session, gate.services),
         readable=shop.readable,
         shell=shop.shell,
     )
 
 
 async def _run(
-    shop: Workshop, engine: Engine, task: Task, box: Toolbox, draining: asyncio.Event
+    shop: SessionContext, engine: Engine, task: Task, box: Toolbox, draining: asyncio.Event
 ) -> Session:
     session = task.session
-    watch = Watch(shop.limits, draining, turns=task.max_turns, dollars=task.budget_usd)
+    watch = LimitWatch(shop.limits, draining, turns=task.max_turns, dollars=task.budget_usd)
     watch.told.session = session
     if session.resumed:  # its time counts from its beginning, without that it waited for people
-        waited = await parking.waited(shop.db, session.id)
+        waited = await parking.time_waited(shop.db, session.id)
         watch.began -= (shop.now() - session.started_at - waited).total_seconds()
     exit_code: int | None = None
     errors: Sequence[str] = ()
@@ -307,10 +313,10 @@ async def _run(
         output = files.path(session) if session.resumed else files.create(session)
         async with AsyncExitStack() as doors:
             doors.enter_context(files.claimed(session))
-            task = await _equipped(shop, engine, replace(task, scratch=str(scratch)), box, doors)
-            env = tracing.environment()
+            task = await _open_tools(shop, engine, replace(task, scratch=str(scratch)), box, doors)
+            env = tracing.trace_environment()
             if Trait.DOOR not in engine.traits:  # else its tools are all that it reaches us by
-                env |= await _way_in(shop, session, draining)
+                env |= await _create_token(shop, session, draining)
             going: Task | None = task
             while going is not None:
                 command = engine.command(going)
@@ -322,18 +328,18 @@ async def _run(
                     scratch=scratch,
                     largest=shop.limits.most + MARGIN_BYTES,
                 )
-                exit_code = await _followed(shop, going, started, watch, box.gate)
+                exit_code = await _follow_to_end(shop, going, started, watch, box.gate)
                 errors, watch.disk_full = started.last_words(), started.disk_full
                 going = await resume_run(shop, engine, going, watch, exit_code)
     except OSError as error:
         reason = f"The engine could not be started: {error.strerror} ({error.filename})."
-        ending = Ending(status=Status.FAILED, reason=reason, begun=exit_code is not None)
-        return await ended(shop, session, ending)
+        ending = SessionEnd(status=Status.FAILED, reason=reason, begun=exit_code is not None)
+        return await end_session(shop, session, ending)
     return await _close(shop, session, watch, exit_code, errors)
 
 
-async def _followed(
-    shop: Workshop, task: Task, started: process.Run, watch: Watch, gate: Gate
+async def _follow_to_end(
+    shop: SessionContext, task: Task, started: process.EngineRun, watch: LimitWatch, gate: Gate
 ) -> int:
     """Follow an engine until it has ended, and all it started with it; return its exit code."""
     try:
@@ -346,24 +352,26 @@ async def _followed(
     return exit_code
 
 
-async def _equipped(
-    shop: Workshop, engine: Engine, task: Task, box: Toolbox, doors: AsyncExitStack
+async def _open_tools(
+    shop: SessionContext, engine: Engine, task: Task, box: Toolbox, doors: AsyncExitStack
 ) -> Task:
     """Open the doors that a session reaches us by, and say where they are."""
     socket = shop.sockets / gateway.NAME.format(task.session.id)
-    gate = await doors.enter_async_context(gateway.opened(box, socket))
+    gate = await doors.enter_async_context(gateway.serve_gate(box, socket))
     door = None
     if Trait.DOOR in engine.traits and shop.doors is not None:
         door = await doors.enter_async_context(shop.doors(box))
     return replace(task, gate=str(gate), door=door, model=task.session.model or "")
 
 
-async def _way_in(shop: Workshop, session: Session, draining: asyncio.Event) -> dict[str, str]:
+async def _create_token(
+    shop: SessionContext, session: Session, draining: asyncio.Event
+) -> dict[str, str]:
     """Make the token a session asks the API with; it ends with the session, or soon after."""
     now = shop.now()
     waits = REFUSALS * shop.approval_timeout  # it may wait for a person no more often than that
     expires_at = now + timedelta(seconds=shop.limits.total + waits + TOKEN_MARGIN_SECONDS)
-    token = await patiently(
+    token = await retry_when_locked(
         lambda: access.mint_for_session(shop.db, session, expires_at=expires_at, now=now),
         draining,
     )
@@ -371,7 +379,11 @@ async def _way_in(shop: Workshop, session: Session, draining: asyncio.Event) -> 
 
 
 async def _close(
-    shop: Workshop, session: Session, watch: Watch, exit_code: int | None, errors: Sequence[str]
+    shop: SessionContext,
+    session: Session,
+    watch: LimitWatch,
+    exit_code: int | None,
+    errors: Sequence[str],
 ) -> Session:
     heard = await asyncio.to_thread(shop.files.heard, session)
     if watch.status is not None:
@@ -383,7 +395,7 @@ async def _close(
             reason = LINGERED
         if watch.disk_full and status is Status.FAILED:
             reason = f"{reason} There was no space left for its file."
-    ending = Ending(
+    ending = SessionEnd(
         status=status,
         reason=reason,
         exit_code=exit_code,
@@ -391,14 +403,17 @@ async def _close(
         said=heard.said,
         uses=heard.uses,
     )
-    return await ended(shop, session, ending, watch.draining)
+    return await end_session(shop, session, ending, watch.draining)
 
 
-async def ended(
-    shop: Workshop, session: Session, ending: Ending, draining: asyncio.Event | None = None
+async def end_session(
+    shop: SessionContext,
+    session: Session,
+    ending: SessionEnd,
+    draining: asyncio.Event | None = None,
 ) -> Session:
     """End a session, and clean up what is only needed while it runs."""
-    session = await patiently(
+    session = await retry_when_locked(
         lambda: lifecycle.finish(
             shop.db,
             session,
@@ -410,16 +425,16 @@ async def ended(
         ),
         draining or asyncio.Event(),
     )
-    await clean(shop, session)
+    await clean_files(shop, session)
     return session
 
 
-async def clean(shop: Workshop, session: Session) -> None:
+async def clean_files(shop: SessionContext, session: Session) -> None:
     """Mask the secrets in the closed files of a session, and remove its scratch directory."""
     await shop.cleaning.clean(shop.files, session.output, shop.redactor.masked)
 
 
-async def clean_rest(shop: Workshop) -> None:
+async def clean_leftovers(shop: SessionContext) -> None:
     """Clean what a supervisor before us left when it ended."""
     running = {each.output for each in await sessions.running(shop.db)}
     for output in await asyncio.to_thread(shop.files.unmasked):

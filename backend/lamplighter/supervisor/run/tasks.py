@@ -3,26 +3,26 @@
 from datetime import datetime
 from typing import Final
 
-from lamplighter.domain.services.service import Services, fold
+from lamplighter.domain.services.service import Services, normalize_service_name
 from lamplighter.engines import Task
 from lamplighter.repository import Database, reading
 from lamplighter.repository.services import checks, cooldowns, findings
 from lamplighter.usecases.sessions import chain, parking
-from lamplighter.usecases.sessions.parking import PARKED
-from lamplighter.usecases.sessions.sessions import Opened
+from lamplighter.usecases.sessions.parking import MAX_PARKED
+from lamplighter.usecases.sessions.sessions import OpenedSession
 
-LOOKS: Final = 10
-USES: Final = 20
-FINDINGS: Final = 20
+MAX_CHECK_RESULTS: Final = 10
+MAX_USES: Final = 20
+MAX_FINDINGS: Final = 20
 
 
 async def task(
     db: Database,
-    begun: Opened,
+    begun: OpenedSession,
     services: Services,
     *,
     max_tier: int,
-    parked: int = PARKED,
+    parked: int = MAX_PARKED,
     now: datetime,
 ) -> Task:
     """Return the task of a session that was opened.
@@ -33,8 +33,10 @@ async def task(
     in_scope = tuple(each for each in services if wanted is None or each.name in wanted)
     async with reading(db):
         around = services.with_needs(in_scope)
-        waiting = await chain.waiting(db, around, max_tier=max_tier, parked=parked, now=now)
-        held = await parking.held(db, but=begun.session.id)
+        waiting = await chain.services_waiting(
+            db, around, max_tier=max_tier, parked=parked, now=now
+        )
+        held = await parking.services_in_use(db, but=begun.session.id)
         return Task(
             session=begun.session,
             system=begun.prompt.system,
@@ -45,20 +47,24 @@ async def task(
             told=begun.told,
             looks={
                 f"{service.name}/{check.name}": tuple(
-                    await checks.recent(db, service.name, check.name, limit=LOOKS)
+                    await checks.recent(db, service.name, check.name, limit=MAX_CHECK_RESULTS)
                 )
                 for service in around
                 for check in service.checks
             },
             uses={
-                each.name: tuple(await cooldowns.recent(db, each.name, limit=USES))
+                each.name: tuple(await cooldowns.recent(db, each.name, limit=MAX_USES))
                 for each in in_scope
             },
             findings={
-                each.name: tuple(await findings.recent(db, each.name, limit=FINDINGS))
+                each.name: tuple(await findings.recent(db, each.name, limit=MAX_FINDINGS))
                 for each in in_scope
             },
             waiting={name: each.since for name, each in waiting.items()},
-            parked={each.name: held[fold(each.name)] for each in around if fold(each.name) in held},
+            parked={
+                each.name: held[normalize_service_name(each.name)]
+                for each in around
+                if normalize_service_name(each.name) in held
+            },
             handoff=begun.handoff,
         )

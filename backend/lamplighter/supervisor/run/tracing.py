@@ -7,37 +7,44 @@ from functools import wraps
 from typing import Concatenate, Final, ParamSpec, TypeVar
 
 from lamplighter import telemetry
-from lamplighter.domain.sessions.session import Plan, Request, Session, Status
-from lamplighter.domain.sessions.transcript import Spent, Usage
+from lamplighter.domain.sessions.session import Session, SessionPlan, SessionRequest, Status
+from lamplighter.domain.sessions.transcript import Usage, UsageReport
 from lamplighter.telemetry.traces import Span, Value
-from lamplighter.usecases.sessions.sessions import Opened
+from lamplighter.usecases.sessions.sessions import OpenedSession
 
 P = ParamSpec("P")
 T = TypeVar("T")
 W = TypeVar("W")
-B = TypeVar("B", bound=Opened)
+B = TypeVar("B", bound=OpenedSession)
 
 PROVIDERS: Final = {"claude": "anthropic", "messages": "anthropic"}
-BAD: Final = (Status.FAILED, Status.TIMED_OUT, Status.INTERRUPTED)
+FAILED_STATUSES: Final = (Status.FAILED, Status.TIMED_OUT, Status.INTERRUPTED)
 
 
-async def told(plan: Plan, work: Awaitable[Session], *, filed_in: str | None = None) -> Session:
+async def trace_session(
+    plan: SessionPlan, work: Awaitable[Session], *, filed_in: str | None = None
+) -> Session:
     """Let a session have a span until it has ended: in the one that it was asked for in."""
-    name, about = f"invoke_agent tier{plan.tier}", _about(plan.tier, plan.engine)
+    name, about = f"invoke_agent tier{plan.tier}", _span_attributes(plan.tier, plan.engine)
     with telemetry.span(name, about, parent=_parent(filed_in)) as span:
         session = await work
-        tell(span, session)
+        record_result(span, session)
         return session
 
 
-def chain(
-    does: Callable[Concatenate[W, Plan, Request | None, P], Awaitable[T]],
-) -> Callable[Concatenate[W, Plan, Request | None, P], Awaitable[T]]:
+def trace_chain(
+    does: Callable[Concatenate[W, SessionPlan, SessionRequest | None, P], Awaitable[T]],
+) -> Callable[Concatenate[W, SessionPlan, SessionRequest | None, P], Awaitable[T]]:
     """Let the sessions of a chain have one span around them, in the one that asked for it."""
 
     @wraps(does)
     async def observed(
-        who: W, plan: Plan, request: Request | None, /, *more: P.args, **named: P.kwargs
+        who: W,
+        plan: SessionPlan,
+        request: SessionRequest | None,
+        /,
+        *more: P.args,
+        **named: P.kwargs,
     ) -> T:
         about = {"gen_ai.operation.name": "invoke_workflow", "gen_ai.workflow.name": "chain"}
         parent = _parent(request.traceparent if request else None)
@@ -47,7 +54,7 @@ def chain(
     return observed
 
 
-def about_it(
+def log_session(
     does: Callable[Concatenate[W, B, P], Awaitable[T]],
 ) -> Callable[Concatenate[W, B, P], Awaitable[T]]:
     """Let what is logged while a session is at work be about it."""
@@ -60,12 +67,12 @@ def about_it(
     return observed
 
 
-def environment() -> dict[str, str]:
+def trace_environment() -> dict[str, str]:
     """Return what an engine is told of the span that is at work, as W3C has it."""
     return {name.upper(): value for name, value in telemetry.traceparent().items()}
 
 
-def tell(here: Span, session: Session) -> None:
+def record_result(here: Span, session: Session) -> None:
     """Note on its span how a session ended and what it used."""
     here.note(
         {
@@ -75,15 +82,15 @@ def tell(here: Span, session: Session) -> None:
             "lamplighter.session.trigger": session.trigger,
             "lamplighter.session.turns": session.turns,
             "lamplighter.session.cost_usd": session.cost_usd,
-            **({} if session.input_tokens is None else _usage(_used(session))),
+            **({} if session.input_tokens is None else _usage(_session_usage(session))),
         }
     )
-    if session.status in BAD:
+    if session.status in FAILED_STATUSES:
         here.failed(session.status)
 
 
 @dataclass(slots=True)
-class Turns:
+class TurnSpans:
     """Tells of each turn of a model when what it used is told; engines without one have none."""
 
     session: Session | None = None
@@ -91,16 +98,16 @@ class Turns:
     _turns: int = 0
     _since: int = field(default_factory=time.time_ns)
 
-    def take(self, spent: Spent) -> None:
+    def take(self, spent: UsageReport) -> None:
         """Tell of the turn that is over; `spent` is all that was used up to now."""
         now, session = time.time_ns(), self.session
         if session is None or spent.turns <= self._turns:
             return
-        used = _less(spent.usage, self._before)
-        telemetry.past(
+        used = _subtract_usage(spent.usage, self._before)
+        telemetry.record_span(
             f"chat {session.model or session.engine}",
             {
-                **_about(session.tier, session.engine),
+                **_span_attributes(session.tier, session.engine),
                 "gen_ai.operation.name": "chat",
                 "gen_ai.conversation.id": str(session.id),
                 "gen_ai.request.model": session.model or None,
@@ -116,7 +123,7 @@ def _parent(filed_in: str | None) -> Mapping[str, str] | None:
     return {"traceparent": filed_in} if filed_in else None
 
 
-def _about(tier: int, engine: str) -> dict[str, Value]:
+def _span_attributes(tier: int, engine: str) -> dict[str, Value]:
     return {
         "gen_ai.operation.name": "invoke_agent",
         "gen_ai.agent.name": f"tier{tier}",
@@ -134,7 +141,7 @@ def _usage(used: Usage) -> Mapping[str, Value]:
     }
 
 
-def _used(session: Session) -> Usage:
+def _session_usage(session: Session) -> Usage:
     return Usage(
         given=session.input_tokens or 0,
         gave=session.output_tokens or 0,
@@ -143,7 +150,7 @@ def _used(session: Session) -> Usage:
     )
 
 
-def _less(one: Usage, other: Usage) -> Usage:
+def _subtract_usage(one: Usage, other: Usage) -> Usage:
     return Usage(
         given=max(0, one.given - other.given),
         gave=max(0, one.gave - other.gave),

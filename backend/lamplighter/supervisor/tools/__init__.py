@@ -12,14 +12,14 @@ from lamplighter.formats.session_tools import (
     READ_MEMORY,
     RUN_ACTION,
     RUN_COMMAND,
-    offered,
+    tools_for_tier,
 )
 from lamplighter.supervisor.tools import acting, commanding, looking, reading, remembering
-from lamplighter.supervisor.tools.context import Bench
+from lamplighter.supervisor.tools.context import ToolContext
 from lamplighter.usecases.sessions.toolbox import Tool
 
-_MADE: Final[Mapping[str, Callable[[Bench], Tool]]] = {
-    LOOK.name: looking.look,
+_BUILDERS: Final[Mapping[str, Callable[[ToolContext], Tool]]] = {
+    LOOK.name: looking.check_service,
     RUN_ACTION.name: acting.run_action,
     READ_FILE.name: reading.read_file,
     RUN_COMMAND.name: commanding.run_command,
@@ -30,8 +30,10 @@ _MADE: Final[Mapping[str, Callable[[Bench], Tool]]] = {
 }
 
 
-def made(bench: Bench) -> tuple[Tool, ...]:
+def build_tools(bench: ToolContext) -> tuple[Tool, ...]:
     """Return the tools that a session has."""
     tier = bench.gate.session.tier
-    offers = offered(tier, reads=bool(bench.readable.roots), commands=tier in bench.shell.tiers)
-    return tuple(_MADE[each.name](bench) for each in offers)
+    offers = tools_for_tier(
+        tier, reads=bool(bench.readable.roots), commands=tier in bench.shell.tiers
+    )
+    return tuple(_BUILDERS[each.name](bench) for each in offers)

@@ -3,20 +3,20 @@
 from collections.abc import Mapping
 from typing import Any
 
-from lamplighter.domain.services.cooldown import Outcome
-from lamplighter.domain.services.service import GENERAL, fold
+from lamplighter.domain.services.cooldown import UseOutcome
+from lamplighter.domain.services.service import GENERAL, normalize_service_name
 from lamplighter.formats.session_tools import HANDOFF, RUN_ACTION
-from lamplighter.supervisor.tools.context import Bench
+from lamplighter.supervisor.tools.context import ToolContext
 from lamplighter.usecases.ingest import tool_reports
-from lamplighter.usecases.sessions.toolbox import Answer, Tool, tool
+from lamplighter.usecases.sessions.toolbox import Tool, ToolOutput, make_tool
 
-_DONE = (Outcome.SUCCESS, Outcome.UNCONFIRMED, Outcome.WOULD)
+_DONE = (UseOutcome.SUCCESS, UseOutcome.UNCONFIRMED, UseOutcome.WOULD)
 
 
-def run_action(bench: Bench) -> Tool:
+def run_action(bench: ToolContext) -> Tool:
     """Return the tool that runs a declared action; the gate bounds its time."""
 
-    async def use(given: Mapping[str, Any]) -> Answer:
+    async def use(given: Mapping[str, Any]) -> ToolOutput:
         verdict = await bench.gate.run_action(
             given["service"], given["action"], again=given.get("again"), reason=given["reason"]
         )
@@ -30,18 +30,18 @@ def run_action(bench: Bench) -> Tool:
             "attempts": verdict.attempts,
             "exit_code": verdict.exit_code,
         }
-        return Answer(text=words, is_error=verdict.outcome not in _DONE, found=found)
+        return ToolOutput(text=words, is_error=verdict.outcome not in _DONE, found=found)
 
-    return tool(RUN_ACTION, use, seconds=None)
+    return make_tool(RUN_ACTION, use, seconds=None)
 
 
-def handoff(bench: Bench) -> Tool:
+def handoff(bench: ToolContext) -> Tool:
     """Return the tool that hands a service on."""
 
-    async def use(given: Mapping[str, Any]) -> Answer:
+    async def use(given: Mapping[str, Any]) -> ToolOutput:
         taking = bench.taking()
         name = given["service"]
-        service = GENERAL if fold(name) == GENERAL else bench.declared(name).name
-        return await tool_reports.hand_on(taking, service, given["reason"], now=bench.gate.now())
+        service = GENERAL if normalize_service_name(name) == GENERAL else bench.declared(name).name
+        return await tool_reports.escalate(taking, service, given["reason"], now=bench.gate.now())
 
-    return tool(HANDOFF, use)
+    return make_tool(HANDOFF, use)

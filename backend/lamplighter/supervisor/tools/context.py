@@ -4,22 +4,22 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from lamplighter.domain.actions.policy import quoted
+from lamplighter.domain.actions.policy import quote_name
 from lamplighter.domain.errors import Conflict, NotFound
 from lamplighter.domain.services.service import Service
 from lamplighter.supervisor.actions.gate import Gate
 from lamplighter.supervisor.tools.readable import Readable
 from lamplighter.supervisor.tools.shell import Shell
-from lamplighter.usecases.ingest.context import Ingest
-from lamplighter.usecases.search.session_search import Asker
+from lamplighter.usecases.ingest.context import IngestContext
+from lamplighter.usecases.search.session_search import SearchingSession
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Bench:
+class ToolContext:
     """One session, what it may do and read, and how what it says is taken in."""
 
     gate: Gate
-    taking: Callable[[], Ingest]
+    taking: Callable[[], IngestContext]
     readable: Readable = field(default_factory=Readable)
     shell: Shell = field(default_factory=Shell)
     used: Counter[str] = field(default_factory=Counter)
@@ -30,11 +30,11 @@ class Bench:
             raise Conflict(f"This session has used {tool} {most} times; that is all it may.")
         self.used[tool] += 1
 
-    def asker(self, tool: str) -> Asker:
+    def asker(self, tool: str) -> SearchingSession:
         """Return who searches the memories by a tool."""
         gate = self.gate
         known = [each.name for each in gate.services]
-        return Asker(
+        return SearchingSession(
             session_id=gate.session.id,
             tool=tool,
             redact=gate.redact,
@@ -57,5 +57,5 @@ class Bench:
         found = self.gate.services.find(name)
         if found is None:
             names = ", ".join(each.name for each in self.gate.services) or "none"
-            raise NotFound(f"{quoted(name)} is not in services.yaml; there are: {names}.")
+            raise NotFound(f"{quote_name(name)} is not in services.yaml; there are: {names}.")
         return found

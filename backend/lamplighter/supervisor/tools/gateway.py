@@ -12,11 +12,11 @@ from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any, Final
 
-from lamplighter.domain.errors import Deposed
-from lamplighter.domain.services.cooldown import Outcome
+from lamplighter.domain.errors import LeadershipLost
+from lamplighter.domain.services.cooldown import UseOutcome
 from lamplighter.repository.store.driver import Error
-from lamplighter.supervisor.actions.gate import Gate, Verdict
-from lamplighter.supervisor.tools.toolbox import Tell, Toolbox
+from lamplighter.supervisor.actions.gate import Gate, GateVerdict
+from lamplighter.supervisor.tools.toolbox import Toolbox, UpdatePrompt
 from lamplighter.usecases.sessions.toolbox import Tool
 
 logger = logging.getLogger(__name__)
@@ -26,7 +26,7 @@ QUESTION_BYTES: Final = 64 * 1024
 
 
 @asynccontextmanager
-async def opened(box: Toolbox, path: Path) -> AsyncIterator[Path]:
+async def serve_gate(box: Toolbox, path: Path) -> AsyncIterator[Path]:
     """Answer at `path` while the context lasts; what still runs at its end is ended."""
     asking: set[asyncio.Task[None]] = set()
 
@@ -41,7 +41,7 @@ async def opened(box: Toolbox, path: Path) -> AsyncIterator[Path]:
             asking.discard(task)
             writer.close()
 
-    _forget(path)
+    _remove_socket(path)
     server = await asyncio.start_unix_server(met, path, limit=QUESTION_BYTES)
     try:
         yield path
@@ -50,23 +50,23 @@ async def opened(box: Toolbox, path: Path) -> AsyncIterator[Path]:
         for task in list(asking):
             task.cancel()
         await asyncio.gather(*asking, return_exceptions=True)
-        _forget(path)
+        _remove_socket(path)
 
 
-def forget(directory: Path) -> None:
+def remove_sockets(directory: Path) -> None:
     """Remove the sockets of sessions that a dead supervisor left."""
     for path in directory.glob(NAME.format("*")):
-        _forget(path)
+        _remove_socket(path)
 
 
-def _forget(path: Path) -> None:
+def _remove_socket(path: Path) -> None:
     path.unlink(missing_ok=True)
 
 
 async def _answer(box: Toolbox, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
     with suppress(ConnectionError):
         while line := await _line(reader):
-            writer.write(json.dumps(await _said(box, line)).encode() + b"\n")
+            writer.write(json.dumps(await _respond(box, line)).encode() + b"\n")
             await writer.drain()
 
 
@@ -77,56 +77,58 @@ async def _line(reader: asyncio.StreamReader) -> bytes:
         return b""
 
 
-async def _said(box: Toolbox, line: bytes) -> dict[str, Any]:
+async def _respond(box: Toolbox, line: bytes) -> dict[str, Any]:
     try:
         asked = json.loads(line)
     except (ValueError, RecursionError):
-        return _plain(_no("that is not JSON"))
+        return _verdict_fields(_refusal("that is not JSON"))
     match asked:
         case {"tool": str(name), "input": dict(given)}:
             answer = await box.use(name, given)
             return {"text": answer.text, "is_error": answer.is_error, "found": answer.found}
         case {"tools": True}:
-            return {"tools": [_described(each) for each in box.tools]}
+            return {"tools": [_describe_tool(each) for each in box.tools]}
         case {"context": {"query": str(query)}} if box.tell is not None:
-            return await _told(box.tell, query)
+            return await _prompt_update(box.tell, query)
         case {"service": str(service), "action": str(action)}:
             again = asked.get("again")
             again = again if isinstance(again, int) else None
             reason = str(asked.get("reason") or "")
-            return _plain(await _verdict(box.gate, service, action, again, reason))
-    return _plain(_no("a question names a tool and its input, or a service and an action"))
+            return _verdict_fields(await _verdict(box.gate, service, action, again, reason))
+    return _verdict_fields(
+        _refusal("a question names a tool and its input, or a service and an action")
+    )
 
 
-async def _told(tell: Tell, query: str) -> dict[str, Any]:
+async def _prompt_update(tell: UpdatePrompt, query: str) -> dict[str, Any]:
     try:
         return {**await tell(query)}
-    except (Error, Deposed) as error:
+    except (Error, LeadershipLost) as error:
         logger.warning("What a session is told could not be read or kept: %s", error)
         return {"text": str(error), "is_error": True}
 
 
 async def _verdict(
     gate: Gate, service: str, action: str, again: int | None, reason: str
-) -> Verdict:
+) -> GateVerdict:
     try:
         return await gate.run_action(service, action, again=again, reason=reason)
     except Error as error:
         logger.warning("The gate could not read or write its rows: %s", error)
-        return _no("the database cannot be used now")
-    except Deposed as error:
-        return _no(f"its supervisor leads no more: {error}")
+        return _refusal("the database cannot be used now")
+    except LeadershipLost as error:
+        return _refusal(f"its supervisor leads no more: {error}")
 
 
-def _described(tool: Tool) -> dict[str, Any]:
+def _describe_tool(tool: Tool) -> dict[str, Any]:
     return {"name": tool.name, "about": tool.about, "schema": dict(tool.schema)}
 
 
-def _no(words: str) -> Verdict:
-    return Verdict(outcome=Outcome.REFUSED, words=words)
+def _refusal(words: str) -> GateVerdict:
+    return GateVerdict(outcome=UseOutcome.REFUSED, words=words)
 
 
-def _plain(verdict: Verdict) -> dict[str, Any]:
+def _verdict_fields(verdict: GateVerdict) -> dict[str, Any]:
     return {
         "outcome": verdict.outcome,
         "words": verdict.words,

@@ -4,76 +4,84 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
-from lamplighter.domain.actions.policy import quoted
+from lamplighter.domain.actions.policy import quote_name
 from lamplighter.domain.errors import Conflict, NotFound
-from lamplighter.domain.services.service import Service, fold
-from lamplighter.domain.sessions.marker_results import Look
-from lamplighter.domain.text import clock
+from lamplighter.domain.services.service import Service, normalize_service_name
+from lamplighter.domain.sessions.marker_results import CheckResult
+from lamplighter.domain.text import format_time
 from lamplighter.formats import serialize
 from lamplighter.formats.session_tools import LOOK
 from lamplighter.repository import reading, writing
 from lamplighter.repository.services import checks
 from lamplighter.supervisor.actions import repairing
-from lamplighter.supervisor.actions.checking import Before, check
-from lamplighter.supervisor.tools.context import Bench
-from lamplighter.usecases.sessions.toolbox import Answer, Tool, tool
+from lamplighter.supervisor.actions.checking import PreviousResults, check
+from lamplighter.supervisor.tools.context import ToolContext
+from lamplighter.usecases.sessions.toolbox import Tool, ToolOutput, make_tool
 
-LOOKS: Final = 100
-BEFORE: Final = 5
+MAX_CHECKS: Final = 100
+PREVIOUS_SHOWN: Final = 5
 
 
-def look(bench: Bench) -> Tool:
+def check_service(bench: ToolContext) -> Tool:
     """Return the tool that makes the checks of a service."""
 
-    async def use(given: Mapping[str, Any]) -> Answer:
+    async def use(given: Mapping[str, Any]) -> ToolOutput:
         service = bench.near(given["service"])
-        chosen = _chosen(service, given.get("check"))
-        bench.count(LOOK.name, LOOKS)
-        before = await _before(bench, chosen)
+        chosen = _select_checks(service, given.get("check"))
+        bench.count(LOOK.name, MAX_CHECKS)
+        before = await _previous_results(bench, chosen)
         seen = await check(bench.gate.session, chosen, before)
         now = bench.gate.now()
         async with writing(bench.gate.db):
             for each in seen:
                 await checks.insert(bench.gate.db, bench.gate.session.id, each, now=now)
             await repairing.credit(bench.gate, service.name, seen)
-        return _told(bench, chosen, seen, before)
+        return _checks_answer(bench, chosen, seen, before)
 
-    return tool(LOOK, use, seconds=None)
+    return make_tool(LOOK, use, seconds=None)
 
 
-def _chosen(service: Service, name: str | None) -> Service:
+def _select_checks(service: Service, name: str | None) -> Service:
     """Return the service with the checks that are wanted of it."""
     if not service.checks:
         raise Conflict(f"{service.name} declares no checks.")
     if name is None:
         return service
-    found = tuple(each for each in service.checks if fold(each.name) == fold(name))
+    found = tuple(
+        each
+        for each in service.checks
+        if normalize_service_name(each.name) == normalize_service_name(name)
+    )
     if not found:
         names = ", ".join(each.name for each in service.checks)
-        raise NotFound(f"{service.name} has no check {quoted(name)}; there are: {names}.")
+        raise NotFound(f"{service.name} has no check {quote_name(name)}; there are: {names}.")
     return replace(service, checks=found)
 
 
-async def _before(bench: Bench, service: Service) -> Before:
+async def _previous_results(bench: ToolContext, service: Service) -> PreviousResults:
     db = bench.gate.db
     async with reading(db):
         return {
-            each.name: await checks.recent(db, service.name, each.name, limit=BEFORE)
+            each.name: await checks.recent(db, service.name, each.name, limit=PREVIOUS_SHOWN)
             for each in service.checks
         }
 
 
-def _told(bench: Bench, service: Service, seen: Sequence[Look], before: Before) -> Answer:
+def _checks_answer(
+    bench: ToolContext, service: Service, seen: Sequence[CheckResult], before: PreviousResults
+) -> ToolOutput:
     well = sum(each.ok for each in seen)
     lines = [f"{service.name}: {well} of {len(seen)} checks pass."]
     for each in seen:
-        lines.append(f"- {_words(each)}{_past(bench, before.get(each.name, ()))}")
+        lines.append(
+            f"- {_describe_check(each)}{_describe_previous(bench, before.get(each.name, ()))}"
+        )
     values = [_values(each, before.get(each.name, ())) for each in seen]
     found = {"service": service.name, "healthy": well == len(seen), "checks": values}
-    return Answer(text="\n".join(lines), found=found)
+    return ToolOutput(text="\n".join(lines), found=found)
 
 
-def _words(look: Look) -> str:
+def _describe_check(look: CheckResult) -> str:
     how = ("passes, with a warning" if look.warned else "passes") if look.ok else "FAILS"
     parts = [
         f"answer {look.status}" if look.status is not None else "",
@@ -84,13 +92,15 @@ def _words(look: Look) -> str:
     return f"{look.name} ({look.kind}) {how}: {', '.join(filter(None, parts))}"
 
 
-def _past(bench: Bench, looks: Sequence[Look]) -> str:
+def _describe_previous(bench: ToolContext, looks: Sequence[CheckResult]) -> str:
     now = bench.gate.now()
-    told = [f"{'ok' if each.ok else 'failed'} {clock(each.at, now)}" for each in looks if each.at]
+    told = [
+        f"{'ok' if each.ok else 'failed'} {format_time(each.at, now)}" for each in looks if each.at
+    ]
     return f". Before: {', '.join(told)}" if told else ". Never looked at before"
 
 
-def _values(look: Look, before: Sequence[Look]) -> dict[str, Any]:
+def _values(look: CheckResult, before: Sequence[CheckResult]) -> dict[str, Any]:
     return {
         "check": look.name,
         "kind": look.kind,
@@ -106,7 +116,7 @@ def _values(look: Look, before: Sequence[Look]) -> dict[str, Any]:
                 "ok": each.ok,
                 "status": each.status,
                 "latency_ms": each.latency_ms,
-                "at": serialize.at(each.at),
+                "at": serialize.format_moment(each.at),
             }
             for each in before
         ],

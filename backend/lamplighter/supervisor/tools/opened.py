@@ -14,12 +14,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from lamplighter.domain.actions.policy import quoted
+from lamplighter.domain.actions.policy import quote_name
 from lamplighter.domain.errors import Conflict, NotFound
-from lamplighter.domain.shell import Look, Rules
+from lamplighter.domain.shell import CommandPolicy, PermittedCommand
 from lamplighter.domain.shell.git import settings_problem
 from lamplighter.domain.shell.read_only import FILES
-from lamplighter.domain.shell.rules import PLAIN_FILES, lies_in
+from lamplighter.domain.shell.rules import SAFE_FILES, is_within
 from lamplighter.domain.shell.spelling import TRUSTED
 from lamplighter.supervisor.tools.readable import Readable
 
@@ -32,7 +32,7 @@ _DESCRIPTOR: Final = re.compile(rb"/proc/self/fd/([0-9]+)/?(?=(/?))")
 
 
 @dataclass(slots=True)
-class Command:
+class PreparedCommand:
     """A command ready to run: its words, the descriptors it is given, and their names."""
 
     argv: list[str]
@@ -50,8 +50,13 @@ class Command:
 
 
 def prepare(
-    look: Look, *, roots: Sequence[Path], private: Sequence[Path], place: Path, opened: ExitStack
-) -> Command:
+    look: PermittedCommand,
+    *,
+    roots: Sequence[Path],
+    private: Sequence[Path],
+    place: Path,
+    opened: ExitStack,
+) -> PreparedCommand:
     """Open what a command's paths lead to; `place` is an empty directory of its own.
 
     Raises Conflict where something is not to be read, NotFound where nothing is. The
@@ -61,39 +66,39 @@ def prepare(
     program = name if name.startswith("/") else shutil.which(name, path=PATH)
     if program is None or not os.path.isfile(program):
         raise NotFound(f"{name} is not on this machine")
-    command = Command([program, *look.argv[1:]])
-    hidden = _real(private)
-    rules = Rules(roots=_real(roots), hidden=hidden)
+    command = PreparedCommand([program, *look.argv[1:]])
+    hidden = _real_paths(private)
+    rules = CommandPolicy(roots=_real_paths(roots), hidden=hidden)
     for index in look.paths:
         path = command.argv[index]
-        if path in PLAIN_FILES:
+        if path in SAFE_FILES:
             continue
         real = _real_path(path, rules)
-        _give(command, index, "", path, _open(real, rules.roots, private, opened))
+        _pass_descriptor(command, index, "", path, _open(real, rules.roots, private, opened))
     for index, start, directory in look.within:
-        _hold_inside(command, index, start, directory, private, opened)
+        _confine_match(command, index, start, directory, private, opened)
     if os.path.basename(program) == "git" and look.paths:
-        _give_repository(command, place, opened)
+        _pass_repository(command, place, opened)
     if os.path.basename(program) == "diff":
         _compare_what_is_named(command)
     return command
 
 
-def _real(paths: Sequence[Path]) -> tuple[str, ...]:
+def _real_paths(paths: Sequence[Path]) -> tuple[str, ...]:
     return tuple(os.path.realpath(path) for path in paths)
 
 
-def _real_path(path: str, rules: Rules) -> str:
+def _real_path(path: str, rules: CommandPolicy) -> str:
     try:
         real = os.path.realpath(path, strict=True)
         kind = os.stat(real).st_mode
     except (OSError, ValueError) as error:
         why = getattr(error, "strerror", None) or "no such path"
-        raise NotFound(f"{quoted(path)} cannot be opened: {why}") from error
+        raise NotFound(f"{quote_name(path)} cannot be opened: {why}") from error
     if why_not := rules.path_problem(real):
-        raise Conflict(f"{quoted(path)} leads elsewhere: {why_not}")
+        raise Conflict(f"{quote_name(path)} leads elsewhere: {why_not}")
     if not (stat.S_ISREG(kind) or stat.S_ISDIR(kind)):
-        raise Conflict(f"{quoted(path)} is neither a file nor a directory")
+        raise Conflict(f"{quote_name(path)} is neither a file nor a directory")
     return real
 
 
@@ -102,7 +107,9 @@ def _open(path: str, roots: Sequence[str], private: Sequence[Path], opened: Exit
     return readable.open(path, opened)
 
 
-def _give(command: Command, index: int, prefix: str, path: str, descriptor: int) -> None:
+def _pass_descriptor(
+    command: PreparedCommand, index: int, prefix: str, path: str, descriptor: int
+) -> None:
     """Name a descriptor instead of a path; where the system has no names for them, the path."""
     if not os.path.isdir(_DESCRIPTORS):
         return
@@ -111,8 +118,8 @@ def _give(command: Command, index: int, prefix: str, path: str, descriptor: int)
     command.names[descriptor] = path.rstrip("/") or "/"
 
 
-def _hold_inside(
-    command: Command,
+def _confine_match(
+    command: PreparedCommand,
     index: int,
     start: int,
     directory: str,
@@ -122,16 +129,16 @@ def _hold_inside(
     """Keep a path that a pattern's star allowed inside the directory that the pattern names."""
     prefix, path = command.argv[index][:start], command.argv[index][start:]
     real, base = os.path.realpath(path), os.path.realpath(directory)
-    if not lies_in(real, base):
-        raise Conflict(f"{quoted(path)} leads out of {directory}")
-    if any(lies_in(real, each) for each in _real(private)):
-        raise Conflict(f"{quoted(path)} is Lamplighter's own")
+    if not is_within(real, base):
+        raise Conflict(f"{quote_name(path)} leads out of {directory}")
+    if any(is_within(real, each) for each in _real_paths(private)):
+        raise Conflict(f"{quote_name(path)} is Lamplighter's own")
     command.argv[index] = f"{prefix}{real}"
     if os.path.basename(command.argv[0]) in FILES and os.path.exists(real):
-        _give(command, index, prefix, path, _open(real, (base,), private, opened))
+        _pass_descriptor(command, index, prefix, path, _open(real, (base,), private, opened))
 
 
-def _compare_what_is_named(command: Command) -> None:
+def _compare_what_is_named(command: PreparedCommand) -> None:
     """Let diff, which follows no link it meets, follow the descriptors it is given."""
     for index, word in enumerate(command.argv):
         if word.startswith(f"{_DESCRIPTORS}/") and os.path.isdir(word):
@@ -140,14 +147,14 @@ def _compare_what_is_named(command: Command) -> None:
         command.argv = [word for word in command.argv if word != "--no-dereference"]
 
 
-def _give_repository(command: Command, place: Path, opened: ExitStack) -> None:
+def _pass_repository(command: PreparedCommand, place: Path, opened: ExitStack) -> None:
     """Let git look at a repository whose settings run nothing, by a copy of these settings.
 
     git reads its settings from `place`, where nobody else writes; objects and names of commits
     it reads from the repository that was opened.
     """
     top = command.fds[0]
-    shown = quoted(command.names[top])
+    shown = quote_name(command.names[top])
     try:
         inside = _directory(".git", top, opened)
     except OSError as error:

@@ -16,16 +16,16 @@ from typing import Final
 
 from lamplighter.domain.errors import Conflict, LamplighterError, NotFound
 
-NAMED: Final = 100
-SCANNED: Final = 10_000
+MAX_NAMED: Final = 100
+MAX_SCANNED: Final = 10_000
 MARGIN_BYTES: Final = 8 * 1024
 """What is read around a part, so that a secret is known that begins before it."""
 MACHINE: Final = ("/proc", "/sys", "/dev")
 """What looks like files there is the machine itself, with the secrets of its programs."""
 
-_INTO: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
-_OPEN: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
-_WHY: Final = {
+_DIRECTORY_FLAGS: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
+_FILE_FLAGS: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+_OPEN_ERRORS: Final = {
     errno.ELOOP: "it is a link, and links are not followed",
     errno.ENOTDIR: "a part of it is a link or no directory",
     errno.EACCES: "the system does not let us",
@@ -35,7 +35,7 @@ _WHY: Final = {
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class FilePart:
     """Part of a file of `size` bytes: those from `start` to `end`, as `around[skipped:]` begins."""
 
     around: bytes
@@ -46,7 +46,7 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
-class Names:
+class DirectoryListing:
     """What a directory holds; `more` says that not all is named."""
 
     names: tuple[str, ...]
@@ -60,7 +60,7 @@ class Readable:
     roots: tuple[Path, ...] = ()
     private: tuple[Path, ...] = ()
 
-    def read(self, path: str, *, offset: int, limit: int) -> Part | Names:
+    def read(self, path: str, *, offset: int, limit: int) -> FilePart | DirectoryListing:
         """Return part of a file, or the names in a directory; raises NotFound or Conflict."""
         root, below = self._placed(path)
         try:
@@ -98,19 +98,19 @@ class Readable:
     def _opened(self, opened: ExitStack, root: Path, below: tuple[str, ...]) -> int:
         """Open what a path leads to, part by part."""
         ours = frozenset(_identities(self.private))
-        at = _open(opened, str(root), _INTO)
-        for above in _upwards(opened, at):
-            _refuse_ours(above, ours)
+        at = _open(opened, str(root), _DIRECTORY_FLAGS)
+        for above in _parents(opened, at):
+            _refuse_private(above, ours)
         for name in below:
             known = os.stat(name, dir_fd=at, follow_symlinks=False)
             if stat.S_ISLNK(known.st_mode):
                 raise OSError(errno.ELOOP, "")
-            _refuse_ours(known, ours)  # before it is opened: a device acts when it is
-            _refuse_odd(known)
-            at = _open(opened, name, _OPEN, at)
+            _refuse_private(known, ours)  # before it is opened: a device acts when it is
+            _refuse_special(known)
+            at = _open(opened, name, _FILE_FLAGS, at)
             found = os.fstat(at)
-            _refuse_ours(found, ours)
-            _refuse_odd(found)
+            _refuse_private(found, ours)
+            _refuse_special(found)
         return at
 
 
@@ -133,17 +133,17 @@ def _identities(paths: tuple[Path, ...]) -> Iterator[Identity]:
             yield _identity(path.stat())
 
 
-def _upwards(opened: ExitStack, at: int) -> Iterator[os.stat_result]:
+def _parents(opened: ExitStack, at: int) -> Iterator[os.stat_result]:
     """Yield a directory and all above it: where it lies, whatever it was called by."""
     while True:
         found = os.fstat(at)
         yield found
-        at = _open(opened, "..", _INTO, at)
+        at = _open(opened, "..", _DIRECTORY_FLAGS, at)
         if _identity(os.fstat(at)) == _identity(found):
             return
 
 
-def _refuse_ours(found: os.stat_result, ours: frozenset[Identity]) -> None:
+def _refuse_private(found: os.stat_result, ours: frozenset[Identity]) -> None:
     if _identity(found) in ours:
         raise Conflict("That is Lamplighter's own; no session may read it.")
     if found.st_dev in _machine():
@@ -160,33 +160,37 @@ def _machine() -> frozenset[int]:
     return frozenset(devices)
 
 
-def _refuse_odd(found: os.stat_result) -> None:
+def _refuse_special(found: os.stat_result) -> None:
     if not stat.S_ISREG(found.st_mode) and not stat.S_ISDIR(found.st_mode):
         raise Conflict("That is neither a file nor a directory; it is not opened.")
 
 
-def _names(at: int) -> Names:
+def _names(at: int) -> DirectoryListing:
     found: list[str] = []
     more = False
     with os.scandir(at) as entries:
         for entry in entries:
-            more = len(found) >= SCANNED
+            more = len(found) >= MAX_SCANNED
             if more:
                 break
             found.append(f"{entry.name}/" if entry.is_dir(follow_symlinks=False) else entry.name)
     found.sort()
-    return Names(tuple(found[:NAMED]), more or len(found) > NAMED)
+    return DirectoryListing(tuple(found[:MAX_NAMED]), more or len(found) > MAX_NAMED)
 
 
-def _part(at: int, *, offset: int, limit: int) -> Part:
+def _part(at: int, *, offset: int, limit: int) -> FilePart:
     size = os.fstat(at).st_size
     start = max(0, size + offset) if offset < 0 else min(offset, size)
     first = max(0, start - MARGIN_BYTES)
     around = os.pread(at, start - first + limit + MARGIN_BYTES, first)
     end = min(start + limit, first + len(around))
-    return Part(around, start - first, start, max(start, end), max(size, end))
+    return FilePart(around, start - first, start, max(start, end), max(size, end))
 
 
 def _unreadable(path: str, error: OSError | ValueError) -> LamplighterError:
-    known = _WHY.get(error.errno or 0, error.strerror) if isinstance(error, OSError) else "no name"
+    known = (
+        _OPEN_ERRORS.get(error.errno or 0, error.strerror)
+        if isinstance(error, OSError)
+        else "no name"
+    )
     return Conflict(f"{path} cannot be read: {known}.")

@@ -8,21 +8,21 @@ from typing import Any, Final
 from lamplighter.domain.errors import Conflict
 from lamplighter.domain.secrets.redact import Redactor
 from lamplighter.formats.session_tools import READ_BYTES, READ_FILE
-from lamplighter.supervisor.tools.context import Bench
-from lamplighter.supervisor.tools.readable import Names, Part
-from lamplighter.usecases.sessions.toolbox import Answer, Tool, tool
+from lamplighter.supervisor.tools.context import ToolContext
+from lamplighter.supervisor.tools.readable import DirectoryListing, FilePart
+from lamplighter.usecases.sessions.toolbox import Tool, ToolOutput, make_tool
 
-READS: Final = 500
+MAX_READS: Final = 500
 _UNKNOWN: Final = "\ufffd"
 _UNKNOWN_SHARE: Final = 0.1
 _CONTINUES: Final = bytes(range(0x80, 0xC0))
 
 
-def read_file(bench: Bench) -> Tool:
+def read_file(bench: ToolContext) -> Tool:
     """Return the tool that reads part of a file."""
 
-    async def use(given: Mapping[str, Any]) -> Answer:
-        bench.count(READ_FILE.name, READS)
+    async def use(given: Mapping[str, Any]) -> ToolOutput:
+        bench.count(READ_FILE.name, MAX_READS)
         path = given["path"]
         found = await asyncio.to_thread(
             bench.readable.read,
@@ -30,24 +30,24 @@ def read_file(bench: Bench) -> Tool:
             offset=given.get("offset", 0),
             limit=given.get("limit", READ_BYTES),
         )
-        if isinstance(found, Names):
-            return _listed(path, found)
-        return await asyncio.to_thread(_told, path, found, bench.gate.redact)
+        if isinstance(found, DirectoryListing):
+            return _directory_answer(path, found)
+        return await asyncio.to_thread(_file_answer, path, found, bench.gate.redact)
 
-    return tool(READ_FILE, use)
+    return make_tool(READ_FILE, use)
 
 
-def _listed(path: str, found: Names) -> Answer:
+def _directory_answer(path: str, found: DirectoryListing) -> ToolOutput:
     names = list(found.names)
     more = " and more" if found.more else ""
     told = f"It holds: {', '.join(names)}{more}." if names else "It is empty."
-    return Answer(
+    return ToolOutput(
         text=f"{path} is a directory. {told}",
         found={"path": path, "directory": True, "names": names, "more": found.more},
     )
 
 
-def _told(path: str, part: Part, redact: Redactor) -> Answer:
+def _file_answer(path: str, part: FilePart, redact: Redactor) -> ToolOutput:
     text, end = _text(path, part, redact)
     rest = part.size - end
     place = f"bytes {part.start:,} to {end:,} of {part.size:,}"
@@ -60,10 +60,10 @@ def _told(path: str, part: Part, redact: Redactor) -> Answer:
         "next": end if rest else None,
         "text": text,
     }
-    return Answer(text=f"{path}, {place}{following}:\n{text}", found=found)
+    return ToolOutput(text=f"{path}, {place}{following}:\n{text}", found=found)
 
 
-def _text(path: str, part: Part, redact: Redactor) -> tuple[str, int]:
+def _text(path: str, part: FilePart, redact: Redactor) -> tuple[str, int]:
     """Return what a part says and where that ends, its secrets masked as they stand around it."""
     if b"\0" in part.around:
         raise Conflict(f"{path} is not text.")

@@ -14,20 +14,26 @@ from pathlib import Path
 from typing import Final
 
 from lamplighter.domain.errors import Conflict, NotFound
-from lamplighter.domain.services.cooldown import Outcome
-from lamplighter.domain.shell import Act, Look, Refused, Rules, judged
-from lamplighter.domain.text import one_line, shortened
-from lamplighter.engines.bounded import Ended
+from lamplighter.domain.services.cooldown import UseOutcome
+from lamplighter.domain.shell import (
+    ActionCommand,
+    CommandPolicy,
+    PermittedCommand,
+    RefusedCommand,
+    judge_line,
+)
+from lamplighter.domain.text import one_line, shorten
+from lamplighter.engines.bounded import ProgramResult
 from lamplighter.supervisor.actions.gate import Gate
 from lamplighter.supervisor.tools.opened import NO_PROGRAMS, PATH, prepare
-from lamplighter.usecases.sessions.toolbox import Answer
+from lamplighter.usecases.sessions.toolbox import ToolOutput
 
 COMMAND_SECONDS: Final = 30.0
 SHOWN_CHARS: Final = 12_000
 ERRORS_CHARS: Final = 2_000
 EMPTY_TREE: Final = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
 """What git takes attributes from, where it knows the setting: there are none in it."""
-_KEPT: Final = ("HOME", "USER", "TZ", "XDG_RUNTIME_DIR")
+_PASSED_VARIABLES: Final = ("HOME", "USER", "TZ", "XDG_RUNTIME_DIR")
 _ENV: Final = {
     "PATH": PATH,
     "LANG": "C.UTF-8",
@@ -62,37 +68,37 @@ class Shell:
     seconds: float = COMMAND_SECONDS
 
 
-async def run_command(gate: Gate, shell: Shell, command: str, reason: str = "") -> Answer:
+async def run_command(gate: Gate, shell: Shell, command: str, reason: str = "") -> ToolOutput:
     """Judge a command and do what it comes to: look, act through the gate, or refuse."""
     if why_not := await gate.stopped():
         return _failed(f"Not run: {why_not}.")
-    found = judged(command, _rules(gate, shell))
+    found = judge_line(command, _rules(gate, shell))
     if gate.session.tier not in shell.tiers:
-        found = Refused(f"tier {gate.session.tier} gives no commands")
+        found = RefusedCommand(f"tier {gate.session.tier} gives no commands")
     match found:
-        case Refused(why):
+        case RefusedCommand(why):
             await gate.refuse(command, why)
             return _failed(f"Not run: {why}.")
-        case Act(service, action):
+        case ActionCommand(service, action):
             return await _act(gate, service, action, reason)
     return await _look(gate, shell, found, command)
 
 
-def _rules(gate: Gate, shell: Shell) -> Rules:
+def _rules(gate: Gate, shell: Shell) -> CommandPolicy:
     """Return the rules as services.yaml has them now, where it still says so."""
     now = gate.declared_now().shell
     declared = tuple(pattern for pattern in gate.services.shell if pattern in now)
-    return Rules(
+    return CommandPolicy(
         replace(gate.services, shell=declared),
         roots=tuple(map(str, shell.roots)),
         hidden=tuple(map(str, shell.private)),
     )
 
 
-async def _act(gate: Gate, service: str, action: str, reason: str) -> Answer:
+async def _act(gate: Gate, service: str, action: str, reason: str) -> ToolOutput:
     verdict = await gate.run_action(service, action, reason=reason)
-    done = verdict.outcome in (Outcome.SUCCESS, Outcome.UNCONFIRMED, Outcome.WOULD)
-    return Answer(
+    done = verdict.outcome in (UseOutcome.SUCCESS, UseOutcome.UNCONFIRMED, UseOutcome.WOULD)
+    return ToolOutput(
         text=f"This is the action {action} of {service}. {verdict.heading}: {verdict.words}.",
         is_error=not done,
         found={
@@ -106,10 +112,10 @@ async def _act(gate: Gate, service: str, action: str, reason: str) -> Answer:
     )
 
 
-async def _look(gate: Gate, shell: Shell, look: Look, command: str) -> Answer:
+async def _look(gate: Gate, shell: Shell, look: PermittedCommand, command: str) -> ToolOutput:
     if gate.session.dry_run and look.declared:
         words = f"Dry run: would run {one_line(gate.redact(command))}."
-        return Answer(text=words, found={"outcome": Outcome.WOULD.value})
+        return ToolOutput(text=words, found={"outcome": UseOutcome.WOULD.value})
     directory = await asyncio.to_thread(tempfile.mkdtemp, prefix="lamplighter-")
     try:
         return await _run(gate, shell, look, command, Path(directory))
@@ -122,7 +128,9 @@ async def _look(gate: Gate, shell: Shell, look: Look, command: str) -> Answer:
         await asyncio.to_thread(shutil.rmtree, directory, ignore_errors=True)
 
 
-async def _run(gate: Gate, shell: Shell, look: Look, command: str, directory: Path) -> Answer:
+async def _run(
+    gate: Gate, shell: Shell, look: PermittedCommand, command: str, directory: Path
+) -> ToolOutput:
     with ExitStack() as opened:
         ready = await asyncio.to_thread(
             lambda: prepare(
@@ -130,7 +138,7 @@ async def _run(gate: Gate, shell: Shell, look: Look, command: str, directory: Pa
             )
         )
         ended = await gate.look(
-            shortened(command, SHOWN_CHARS),
+            shorten(command, SHOWN_CHARS),
             ready.argv,
             timeout=shell.seconds,
             env={**_env(gate), **ready.env},
@@ -138,23 +146,23 @@ async def _run(gate: Gate, shell: Shell, look: Look, command: str, directory: Pa
             fds=ready.fds,
         )
     ended = replace(ended, output=ready.named(ended.output), errors=ready.named(ended.errors))
-    return _told(gate, ended, shell.seconds)
+    return _command_answer(gate, ended, shell.seconds)
 
 
 def _env(gate: Gate) -> dict[str, str]:
-    return {**_ENV, **{name: gate.env[name] for name in _KEPT if name in gate.env}}
+    return {**_ENV, **{name: gate.env[name] for name in _PASSED_VARIABLES if name in gate.env}}
 
 
-def _told(gate: Gate, ended: Ended, seconds: float) -> Answer:
+def _command_answer(gate: Gate, ended: ProgramResult, seconds: float) -> ToolOutput:
     if ended.error:
         return _failed(f"Not run: {gate.redact(ended.error)}.")
-    output = _shown(gate, ended.output, SHOWN_CHARS)
-    errors = _shown(gate, ended.errors, ERRORS_CHARS)
+    output = _cut_output(gate, ended.output, SHOWN_CHARS)
+    errors = _cut_output(gate, ended.errors, ERRORS_CHARS)
     how = f"exit {ended.exit_code}"
     if ended.timed_out:
         how = f"ended by us after {seconds:g} s"
     parts = [how, output, f"On standard error:\n{errors}" if errors else ""]
-    return Answer(
+    return ToolOutput(
         text="\n".join(part for part in parts if part),
         is_error=ended.timed_out,
         found={
@@ -166,10 +174,10 @@ def _told(gate: Gate, ended: Ended, seconds: float) -> Answer:
     )
 
 
-def _shown(gate: Gate, said: bytes, limit: int) -> str:
+def _cut_output(gate: Gate, said: bytes, limit: int) -> str:
     text = gate.redact.lines(said.decode("utf-8", "replace"))
     return text if len(text) <= limit else f"{text[:limit]}…\n(cut; ask for less)"
 
 
-def _failed(words: str) -> Answer:
-    return Answer(text=words, is_error=True)
+def _failed(words: str) -> ToolOutput:
+    return ToolOutput(text=words, is_error=True)

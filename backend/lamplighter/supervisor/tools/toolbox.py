@@ -7,10 +7,17 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from lamplighter import telemetry
-from lamplighter.domain.errors import Deposed
+from lamplighter.domain.errors import LeadershipLost
 from lamplighter.repository.store.driver import Error
 from lamplighter.supervisor.actions.gate import Gate
-from lamplighter.usecases.sessions.toolbox import Answer, Tool, named, safe, unknown, used
+from lamplighter.usecases.sessions.toolbox import (
+    Tool,
+    ToolOutput,
+    find_tool,
+    redact_answer,
+    run_tool,
+    unknown_tool,
+)
 
 logger = logging.getLogger(__name__)
 
@@ -19,7 +26,7 @@ AT_ONCE: Final = 8
 Recall = Callable[[str, Mapping[str, Any]], Awaitable[str]]
 """Says what we know of a tool's arguments, as words beside its answer; empty for nothing."""
 
-Tell = Callable[[str], Awaitable[Mapping[str, Any]]]
+UpdatePrompt = Callable[[str], Awaitable[Mapping[str, Any]]]
 """Says what a session is told now, given what it is about."""
 
 
@@ -30,25 +37,25 @@ class Toolbox:
     gate: Gate
     tools: tuple[Tool, ...] = field(default=())
     recall: Recall | None = None
-    tell: Tell | None = None
+    tell: UpdatePrompt | None = None
     _trace: Mapping[str, str] = field(default_factory=telemetry.traceparent)
     _turns: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(AT_ONCE))
 
-    async def use(self, name: str, given: Mapping[str, Any]) -> Answer:
+    async def use(self, name: str, given: Mapping[str, Any]) -> ToolOutput:
         """Use a tool by its name; what goes wrong is an answer, never an exception."""
-        found = named(self.tools, name)
+        found = find_tool(self.tools, name)
         if found is None:
-            return safe(unknown(self.tools, name), self.gate.redact)
+            return redact_answer(unknown_tool(self.tools, name), self.gate.redact)
         self.gate.using += 1
         try:
             async with self._turns:
                 known = await self._known(name, given)
                 with telemetry.about(session=self.gate.session.id):
-                    answer = await used(found, given, self._trace)
+                    answer = await run_tool(found, given, self._trace)
         finally:
             self.gate.using -= 1
         told = replace(answer, text=f"{answer.text}\n\n{known}") if known else answer
-        return safe(told, self.gate.redact)
+        return redact_answer(told, self.gate.redact)
 
     async def _known(self, name: str, given: Mapping[str, Any]) -> str:
         """Look up what is known before a tool is used; a tool waits for no database."""
@@ -56,6 +63,6 @@ class Toolbox:
             return ""
         try:
             return await self.recall(name, given)
-        except (Error, Deposed) as error:
+        except (Error, LeadershipLost) as error:
             logger.warning("Nothing could be looked up for %s: %s", name, error)
             return ""

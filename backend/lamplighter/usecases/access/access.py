@@ -15,19 +15,19 @@ from lamplighter.domain.access.access import (
     Caller,
     Credential,
     Token,
-    checked_name,
-    checked_scopes,
-    code_of,
-    credential,
-    hashed,
+    hash_secret,
+    normalize_code,
+    parse_credential,
+    validate_scopes,
+    validate_token_name,
 )
-from lamplighter.domain.clients.agent import checked_agent
+from lamplighter.domain.clients.agent import validate_agent_name
 from lamplighter.domain.errors import NotFound
 from lamplighter.domain.sessions.session import Session
-from lamplighter.domain.text import one_line, shortened
+from lamplighter.domain.text import one_line, shorten
 from lamplighter.repository import Database, writing
 from lamplighter.repository.access import logins, tokens
-from lamplighter.usecases.access.recording import note
+from lamplighter.usecases.access.recording import record_act
 
 CODE_LIFE: Final = timedelta(hours=1)
 LOGIN_LIFE: Final = timedelta(days=30)
@@ -37,7 +37,7 @@ CODE_SIGNS: Final = "abcdefghjkmnpqrstuvwxyz23456789"
 CODE_GROUPS: Final = 4
 CODE_GROUP_SIGNS: Final = 4
 
-Minted = tuple[Token, str]
+MintedToken = tuple[Token, str]
 
 
 async def mint(
@@ -48,7 +48,7 @@ async def mint(
     days: int | None = None,
     agent: str | None = None,
     now: datetime,
-) -> Minted:
+) -> MintedToken:
     """Make a token and return it with its words, which nobody can read again; raises Invalid.
 
     With that of an `agent` somebody is known as it, whatever they claim.
@@ -57,17 +57,17 @@ async def mint(
     async with writing(db):
         token, words = await _mint(
             db,
-            checked_name(name),
-            checked_scopes(scopes),
+            validate_token_name(name),
+            validate_scopes(scopes),
             expires_at=expires_at,
-            agent=None if agent is None else checked_agent(agent),
+            agent=None if agent is None else validate_agent_name(agent),
             now=now,
         )
-        await note(db, "token", _named(token), now=now)
+        await record_act(db, "token", _named(token), now=now)
         return token, words
 
 
-async def mint_for_machine(db: Database, home: str, *, now: datetime) -> Minted:
+async def mint_for_machine(db: Database, home: str, *, now: datetime) -> MintedToken:
     """Make the token that a home keeps for its own commands; the one before lets nobody in.
 
     `home` tells it from those of other homes on the same database.
@@ -99,7 +99,7 @@ async def revoke(db: Database, token_id: int, *, now: datetime) -> Token:
         token = await tokens.revoke(db, token_id, now=now)
         if token is None:
             raise NotFound(f"There is no token {token_id} that lets anybody in.")
-        await note(db, "revoke", _named(token), now=now)
+        await record_act(db, "revoke", _named(token), now=now)
         return token
 
 
@@ -107,51 +107,51 @@ def _named(token: Token) -> str:
     return f"token {token.id}, {token.name}"
 
 
-async def bearer(db: Database, words: str, *, now: datetime) -> Caller | None:
+async def authenticate_token(db: Database, words: str, *, now: datetime) -> Caller | None:
     """Return who shows a token; None when it lets nobody in."""
-    shown = credential(words)
-    found = await tokens.held(db, shown.id) if shown else None
+    shown = parse_credential(words)
+    found = await tokens.get_with_hash(db, shown.id) if shown else None
     if shown is None or found is None:
         return None
     token, secret_hash = found
     return token.caller() if shown.fits(secret_hash) and token.living(now=now) else None
 
 
-async def visitor(db: Database, words: str, *, now: datetime) -> Caller | None:
+async def authenticate_login(db: Database, words: str, *, now: datetime) -> Caller | None:
     """Return who shows a login; None when it lets nobody in."""
-    shown = credential(words)
-    found = await logins.held(db, shown.id) if shown else None
+    shown = parse_credential(words)
+    found = await logins.get_with_hash(db, shown.id) if shown else None
     if shown is None or found is None:
         return None
     login, secret_hash = found
     return login.caller() if shown.fits(secret_hash) and login.living(now=now) else None
 
 
-async def still(db: Database, caller: Caller, *, now: datetime) -> bool:
+async def is_still_valid(db: Database, caller: Caller, *, now: datetime) -> bool:
     """Whether a caller who came in earlier would be let in now."""
     if caller.kind == "login":
-        login = await logins.held(db, caller.id)
+        login = await logins.get_with_hash(db, caller.id)
         return login is not None and login[0].living(now=now)
-    token = await tokens.held(db, caller.id)
+    token = await tokens.get_with_hash(db, caller.id)
     return token is not None and token[0].living(now=now)
 
 
-async def offer_code(db: Database, *, now: datetime) -> str:
+async def create_code(db: Database, *, now: datetime) -> str:
     """Make a one-time code for a login; those before that nobody used are void."""
     groups = [
         "".join(secrets.choice(CODE_SIGNS) for _ in range(CODE_GROUP_SIGNS))
         for _ in range(CODE_GROUPS)
     ]
     async with writing(db):
-        await logins.void_codes(db, now=now)
-        kept = hashed("".join(groups))
+        await logins.expire_codes(db, now=now)
+        kept = hash_secret("".join(groups))
         await logins.insert_code(db, kept, expires_at=now + CODE_LIFE, now=now)
     return "-".join(groups)
 
 
 async def redeem(db: Database, code: str, agent: str, *, now: datetime) -> str | None:
     """Turn a code into a login and return its words; None when the code is none (any more)."""
-    secret, code_hash = secrets.token_urlsafe(SECRET_BYTES), hashed(code_of(code))
+    secret, code_hash = secrets.token_urlsafe(SECRET_BYTES), hash_secret(normalize_code(code))
     if not await logins.is_usable(db, code_hash, now=now):
         return None  # found by reading: wrong codes keep nobody from writing
     async with writing(db):
@@ -159,8 +159,8 @@ async def redeem(db: Database, code: str, agent: str, *, now: datetime) -> str |
             return None
         login = await logins.insert(
             db,
-            hashed(secret),
-            shortened(one_line(agent), MAX_AGENT_CHARS),
+            hash_secret(secret),
+            shorten(one_line(agent), MAX_AGENT_CHARS),
             expires_at=now + LOGIN_LIFE,
             now=now,
         )
@@ -173,15 +173,15 @@ async def log_out(db: Database, login_id: int, *, now: datetime) -> None:
         await logins.end(db, login_id, now=now)
 
 
-async def seen(
+async def record_use(
     db: Database, token_ids: Sequence[int], login_ids: Sequence[int], *, now: datetime
 ) -> None:
     """Note who has been here."""
     async with writing(db):
         if token_ids:
-            await tokens.used(db, token_ids, now=now)
+            await tokens.record_use(db, token_ids, now=now)
         if login_ids:
-            await logins.seen(db, login_ids, now=now)
+            await logins.record_use(db, login_ids, now=now)
 
 
 async def _mint(
@@ -193,14 +193,14 @@ async def _mint(
     expires_at: datetime | None = None,
     agent: str | None = None,
     now: datetime,
-) -> Minted:
+) -> MintedToken:
     secret = secrets.token_urlsafe(SECRET_BYTES)
     async with writing(db):
         token = await tokens.insert(
             db,
             name,
             scopes,
-            hashed(secret),
+            hash_secret(secret),
             session_id=session_id,
             expires_at=expires_at,
             agent=agent,

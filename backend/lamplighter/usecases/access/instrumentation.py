@@ -11,10 +11,10 @@ from typing import Any, Final, ParamSpec, TypeVar
 
 from lamplighter import telemetry
 from lamplighter.domain.errors import Invalid
-from lamplighter.domain.memory.knowledge import Kept
+from lamplighter.domain.memory.knowledge import SavedKnowledge
 from lamplighter.domain.memory.memory import Memory
-from lamplighter.domain.search.search import Results
-from lamplighter.domain.sessions.context import Block
+from lamplighter.domain.search.search import SearchResults
+from lamplighter.domain.sessions.context import MemoryBlock
 from lamplighter.telemetry import Span, counts
 
 P = ParamSpec("P")
@@ -23,40 +23,42 @@ T = TypeVar("T")
 MEMORIES: Final = "memories"
 EVENT: Final = "memory"
 REFUSED: Final = "refused"
-WAYS: Final = {"ops": "confidence", "project": "project", "prompt": "words"}
+PROFILE_METHODS: Final = {"ops": "confidence", "project": "project", "prompt": "words"}
 """How the memories of a block are chosen."""
 
 
-def filed_in() -> str | None:
+def current_traceparent() -> str | None:
     """Return the span that something is asked for in, so that what is done about it is of it."""
     return telemetry.traceparent().get("traceparent")
 
 
-def search(
-    find: Callable[P, Coroutine[Any, Any, Results]],
-) -> Callable[P, Coroutine[Any, Any, Results]]:
+def trace_search(
+    find: Callable[P, Coroutine[Any, Any, SearchResults]],
+) -> Callable[P, Coroutine[Any, Any, SearchResults]]:
     """Let each search be counted and timed, and tell what it found."""
 
     @wraps(find)
-    async def observed(*given: P.args, **more: P.kwargs) -> Results:
+    async def observed(*given: P.args, **more: P.kwargs) -> SearchResults:
         about = {"gen_ai.operation.name": "retrieval", "gen_ai.data_source.id": MEMORIES}
         with telemetry.span(f"retrieval {MEMORIES}", about) as span, counts.SEARCH_SECONDS.timed():
             found = await find(*given, **more)
             span.note({"lamplighter.found": len(found.found), "lamplighter.partial": found.partial})
             for each in found.found:
                 if isinstance(each.row, Memory):
-                    memory(span, each.row, each.rank, each.method)
+                    trace_memory(span, each.row, each.rank, each.method)
         counts.SEARCHES.add("partial" if found.partial else "whole")
         return found
 
     return observed
 
 
-def save(keep: Callable[P, Coroutine[Any, Any, Kept]]) -> Callable[P, Coroutine[Any, Any, Kept]]:
+def trace_save(
+    keep: Callable[P, Coroutine[Any, Any, SavedKnowledge]],
+) -> Callable[P, Coroutine[Any, Any, SavedKnowledge]]:
     """Let each piece of knowledge that is kept, or refused, be counted."""
 
     @wraps(keep)
-    async def observed(*given: P.args, **more: P.kwargs) -> Kept:
+    async def observed(*given: P.args, **more: P.kwargs) -> SavedKnowledge:
         with telemetry.span("memory.save") as span:
             try:
                 kept = await keep(*given, **more)
@@ -70,7 +72,7 @@ def save(keep: Callable[P, Coroutine[Any, Any, Kept]]) -> Callable[P, Coroutine[
     return observed
 
 
-def write(
+def trace_write(
     name: str,
 ) -> Callable[[Callable[P, Coroutine[Any, Any, T]]], Callable[P, Coroutine[Any, Any, T]]]:
     """Let a write have a span of this name."""
@@ -86,16 +88,18 @@ def write(
     return wrapped
 
 
-def told(profile: str, block: Block) -> None:
+def trace_block(profile: str, block: MemoryBlock) -> None:
     """Tell what a session is told of a block that is not empty."""
     if not block.text:
         return
-    ways = [(each.memory, WAYS[profile]) for each in block.placements if each.included]
+    ways = [(each.memory, PROFILE_METHODS[profile]) for each in block.placements if each.included]
     with telemetry.span("memory.inject") as span:
-        injected(span, profile, ways, block.tokens)
+        trace_included(span, profile, ways, block.tokens)
 
 
-def injected(span: Span, profile: str, told: Sequence[tuple[Memory, str]], tokens: int) -> None:
+def trace_included(
+    span: Span, profile: str, told: Sequence[tuple[Memory, str]], tokens: int
+) -> None:
     """Tell what somebody is told, in its order: each memory, and how it was found."""
     span.note(
         {
@@ -105,12 +109,12 @@ def injected(span: Span, profile: str, told: Sequence[tuple[Memory, str]], token
         }
     )
     for rank, (each, method) in enumerate(told, 1):
-        memory(span, each, rank, method)
+        trace_memory(span, each, rank, method)
     counts.INJECTIONS.add(profile)
     counts.INJECTED.add(profile, by=len(told))
 
 
-def memory(span: Span, each: Memory, rank: int, method: str) -> None:
+def trace_memory(span: Span, each: Memory, rank: int, method: str) -> None:
     """Tell of one memory, but not what it says."""
     span.event(
         EVENT,
@@ -124,7 +128,7 @@ def memory(span: Span, each: Memory, rank: int, method: str) -> None:
     )
 
 
-def using(name: str, parent: Mapping[str, str] | None) -> AbstractContextManager[Span]:
+def tool_span(name: str, parent: Mapping[str, str] | None) -> AbstractContextManager[Span]:
     """Begin the span of a use of a tool; `parent` is one that is at work elsewhere."""
     about = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": name}
     return telemetry.span(f"execute_tool {name}", about, parent=parent or None)

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from lamplighter.domain.clients.speaker import Speaker
+from lamplighter.domain.clients.speaker import ClientIdentity
 from lamplighter.domain.errors import Conflict, NotFound
 from lamplighter.domain.memory.memory import OPERATIONAL, InactiveReason, Memory, MemoryId
 from lamplighter.domain.sessions.session import Session
@@ -12,7 +12,7 @@ from lamplighter.repository.memory import memories
 GLOBAL: Final = "global"
 
 
-def finds(project: str, row: object) -> bool:
+def is_visible(project: str, row: object) -> bool:
     """Whether a project finds a row: its own ones and the global memories of all, not deleted."""
     match row:
         case Memory():
@@ -23,20 +23,22 @@ def finds(project: str, row: object) -> bool:
     return False
 
 
-async def found(db: Database, project: str, memory_id: int) -> Memory:
+async def get_visible(db: Database, project: str, memory_id: int) -> Memory:
     """Return a memory that a project finds; raises NotFound, whoever else may have it."""
     memory = await memories.get(db, MemoryId(memory_id))
-    if memory is None or not finds(project, memory):
+    if memory is None or not is_visible(project, memory):
         raise NotFound(f"There is no memory {memory_id} in the project {project}.")
     return memory
 
 
-async def changeable(db: Database, speaker: Speaker, project: str, memory_id: int) -> Memory:
+async def get_changeable(
+    db: Database, speaker: ClientIdentity, project: str, memory_id: int
+) -> Memory:
     """Return a memory that somebody may change; raises NotFound, and Conflict saying why not.
 
     A session of ours changes only what it saved itself: what others know is not its own.
     """
-    memory = await found(db, project, memory_id)
+    memory = await get_visible(db, project, memory_id)
     if memory.project != project:
         raise Conflict(f"Memory {memory_id} is that of the project {memory.project}.")
     if memory.category in OPERATIONAL:

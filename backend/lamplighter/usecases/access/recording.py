@@ -29,14 +29,16 @@ class Recording:
         self.changed += rows
         self.memory_id = memory_id
 
-    def why(self, cause: str, reason: str = "", *, review_id: int | None = None) -> history.Why:
+    def why(
+        self, cause: str, reason: str = "", *, review_id: int | None = None
+    ) -> history.ChangeOrigin:
         """Return what the history says of a change that is part of the act."""
-        return history.Why(
+        return history.ChangeOrigin(
             cause=cause, actor=OPERATOR, reason=reason, review_id=review_id, act_id=self.id
         )
 
 
-async def note(
+async def record_act(
     db: Database, action: str, subject: str, *, now: datetime, rows: int = 1, **about: Any
 ) -> None:
     """Record an act that cannot be undone, in the transaction of what it did."""

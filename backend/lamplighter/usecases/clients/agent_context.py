@@ -11,40 +11,46 @@ from lamplighter.domain.clients.agent import CONTEXT_LIMIT, MOST_CONTEXT, Agent
 from lamplighter.domain.clients.agent_block import CONTENT_CHARS as CONTENT_CHARS
 from lamplighter.domain.clients.agent_block import QUERY_CHARS as QUERY_CHARS
 from lamplighter.domain.clients.agent_block import SESSIONS as SESSIONS
-from lamplighter.domain.clients.agent_block import Told as Told
+from lamplighter.domain.clients.agent_block import IncludedMemory as Told
 from lamplighter.domain.memory.admit import Redact
 from lamplighter.domain.memory.memory import Memory
-from lamplighter.domain.project import project_of
-from lamplighter.domain.search.search import Layer, Method, Near, Results, Wanted
-from lamplighter.domain.sessions.context import NO_ROOM, Placement, tokens
+from lamplighter.domain.project import normalize_project
+from lamplighter.domain.search.search import (
+    SearchLayer,
+    SearchMethod,
+    SearchRequest,
+    SearchResults,
+    SemanticIndex,
+)
+from lamplighter.domain.sessions.context import NO_ROOM, Placement, estimate_tokens
 from lamplighter.domain.sessions.session import Session
 from lamplighter.domain.text import one_line
 from lamplighter.repository import Database, reading, writing
 from lamplighter.repository.clients import agents, client_sessions
-from lamplighter.repository.clients.agents import Seen
+from lamplighter.repository.clients.agents import AgentActivity
 from lamplighter.repository.memory import exposures, knowledge
 from lamplighter.usecases.access import instrumentation
-from lamplighter.usecases.access.project_wall import finds
+from lamplighter.usecases.access.project_wall import is_visible
 from lamplighter.usecases.clients import client_sessions as clients
 from lamplighter.usecases.search.session_search import find
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class AgentStatus:
     """One agent: its settings, whether lamplighter.toml tells of it, and what it did here."""
 
     agent: Agent
     declared: bool
-    seen: Seen
+    seen: AgentActivity
 
 
-async def known(db: Database, declared: Iterable[Agent]) -> list[Known]:
+async def list_agents(db: Database, declared: Iterable[Agent]) -> list[AgentStatus]:
     """Return every agent, those of the settings first, each kind by name."""
     told = {each.name: each for each in declared}
     async with reading(db):
-        seen = await agents.seen(db)
-    ours = [Known(told[name], True, seen.get(name, Seen())) for name in sorted(told)]
-    came = [Known(Agent(name=name), False, seen[name]) for name in sorted(seen.keys() - told)]
+        seen = await agents.activity_by_agent(db)
+    ours = [AgentStatus(told[name], True, seen.get(name, AgentActivity())) for name in sorted(told)]
+    came = [AgentStatus(Agent(name=name), False, seen[name]) for name in sorted(seen.keys() - told)]
     return ours + came
 
 
@@ -53,7 +59,7 @@ BEYOND: Final = 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AgentContext:
+class ContextBlock:
     """What a client is told: as text, the rows it is made of, and why each is in or out."""
 
     text: str
@@ -67,10 +73,10 @@ class AgentContext:
     @property
     def tokens(self) -> int:
         """How many tokens it is about."""
-        return tokens(self.text)
+        return estimate_tokens(self.text)
 
 
-def _as_it_is(text: str) -> str:
+def _no_redaction(text: str) -> str:
     return text
 
 
@@ -82,10 +88,10 @@ async def agent_context(  # noqa: PLR0913 - each is a keyword of its own to who 
     limit: int = CONTEXT_LIMIT,
     now: datetime,
     session_id: int | None = None,
-    redact: Redact = _as_it_is,
-    near: Near | None = None,
+    redact: Redact = _no_redaction,
+    near: SemanticIndex | None = None,
     budget: int | None = None,
-) -> AgentContext:
+) -> ContextBlock:
     """Return what a client of a project is told: the best for its query, then the newest.
 
     The query is cut to 500 characters; `limit` is 0 to 50. Each content is cut to 300, with a
@@ -93,13 +99,15 @@ async def agent_context(  # noqa: PLR0913 - each is a keyword of its own to who 
     session is told is kept, byte for byte, with the reason for each memory; that a memory
     was told is counted.
     """
-    with telemetry.span("memory.inject", {"lamplighter.project": project_of(project)}) as span:
+    with telemetry.span(
+        "memory.inject", {"lamplighter.project": normalize_project(project)}
+    ) as span:
         found = await preview(db, project, query, limit=limit, now=now, near=near, budget=budget)
         found = replace(found, query=redact(found.query))
         ways = [(each.memory, each.method.value) for each in found.told]
-        instrumentation.injected(span, "agent", ways, found.tokens)
-        await exposures.count(db, [memory.id for memory, _ in ways], now)
-        await keep(db, found, session_id, now=now)
+        instrumentation.trace_included(span, "agent", ways, found.tokens)
+        await exposures.record_access(db, [memory.id for memory, _ in ways], now)
+        await record_context(db, found, session_id, now=now)
     return found
 
 
@@ -110,49 +118,51 @@ async def preview(
     *,
     limit: int = CONTEXT_LIMIT,
     now: datetime,
-    near: Near | None = None,
+    near: SemanticIndex | None = None,
     budget: int | None = None,
-) -> AgentContext:
+) -> ContextBlock:
     """Return what a client of a project would be told; nothing is kept of it."""
     limit = min(max(limit, 0), MOST_CONTEXT)
     query = one_line(query)[:QUERY_CHARS]
-    results = await _results(db, project_of(project), query, limit, now=now, near=near)
+    results = await _results(db, normalize_project(project), query, limit, now=now, near=near)
     told, out = _chosen(results, limit)
     async with reading(db):
         sessions = await clients.recent(db, project, limit=SESSIONS)
         held = [each.memory.id for each in told]
         if len(told) < limit:
             newest = await knowledge.newest_in_project(
-                db, project_of(project), without=held, limit=limit - len(told)
+                db, normalize_project(project), without=held, limit=limit - len(told)
             )
-            told += [_told(each, Method.RECENT, 0.0) for each in newest]
-        text = agent_block.rendered((each.summary for each in sessions), told)
+            told += [_included(each, SearchMethod.RECENT, 0.0) for each in newest]
+        text = agent_block.render_block((each.summary for each in sessions), told)
         if budget is not None:
             ids = sorted({each.memory.session_id for each in told if each.memory.session_id})
-            names = await client_sessions.names(db, ids)
+            names = await client_sessions.external_ids(db, ids)
             every = told
-            text, told = agent_block.packed(
+            text, told = agent_block.pack_block(
                 sessions, told, budget=budget, terms=results.terms, names=names
             )
             kept = {each.memory.id for each in told}
             out += [(each.memory, NO_ROOM) for each in every if each.memory.id not in kept]
-    return AgentContext(
+    return ContextBlock(
         text=text,
         query=query,
         sessions=tuple(sessions),
         told=tuple(told),
-        placements=tuple(agent_block.placements(told, out)),
+        placements=tuple(agent_block.explain_placements(told, out)),
         partial=results.partial,
         missing=results.missing,
     )
 
 
-async def keep(db: Database, found: AgentContext, session_id: int | None, *, now: datetime) -> None:
+async def record_context(
+    db: Database, found: ContextBlock, session_id: int | None, *, now: datetime
+) -> None:
     """Keep what a session is told, byte for byte, unless it is what it was told last."""
     if session_id is None or not (found.text or found.placements):
         return
     async with writing(db):
-        last = await exposures.last(db, session_id)
+        last = await exposures.last_update(db, session_id)
         if last is not None and (last.injected, last.query) == (found.text, found.query):
             return
         await exposures.insert_update(
@@ -167,27 +177,27 @@ async def keep(db: Database, found: AgentContext, session_id: int | None, *, now
 
 
 async def _results(
-    db: Database, project: str, query: str, limit: int, *, now: datetime, near: Near | None
-) -> Results:
+    db: Database, project: str, query: str, limit: int, *, now: datetime, near: SemanticIndex | None
+) -> SearchResults:
     if not query or limit < 1:
-        return Results()
-    wanted = Wanted(
+        return SearchResults()
+    wanted = SearchRequest(
         query=query,
-        layers=(Layer.MEMORY,),
+        layers=(SearchLayer.MEMORY,),
         project=project,
         plain=True,
         limit=limit + BEYOND,
     )
     results = await find(db, wanted, now=now, near=near)
     # the walls between projects do not hang on how well a search keeps to them
-    inside = (each for each in results.found if finds(project, each.row))
+    inside = (each for each in results.found if is_visible(project, each.row))
     return replace(results, found=tuple(inside))
 
 
-def _chosen(results: Results, limit: int) -> tuple[list[Told], list[tuple[Memory, str]]]:
+def _chosen(results: SearchResults, limit: int) -> tuple[list[Told], list[tuple[Memory, str]]]:
     found = [each for each in results.found if isinstance(each.row, Memory)]
     told = [
-        _told(each.row, each.method, each.score, results.terms)
+        _included(each.row, each.method, each.score, results.terms)
         for each in found[:limit]
         if isinstance(each.row, Memory)
     ]
@@ -195,8 +205,10 @@ def _chosen(results: Results, limit: int) -> tuple[list[Told], list[tuple[Memory
     return told, [(each, why) for each in results.memories[limit:]]
 
 
-def _told(memory: Memory, method: Method, score: float, terms: Sequence[str] = ()) -> Told:
-    return Told(memory, method, score, agent_block.cut(memory.observation, terms))
+def _included(
+    memory: Memory, method: SearchMethod, score: float, terms: Sequence[str] = ()
+) -> Told:
+    return Told(memory, method, score, agent_block.shorten_content(memory.observation, terms))
 
 
 def _once(placed: Sequence[Placement]) -> list[Placement]:

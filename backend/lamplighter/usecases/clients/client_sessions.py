@@ -5,27 +5,27 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
-from lamplighter.domain.clients.client_prompt import ClientPrompt, admitted_prompt
-from lamplighter.domain.errors import Conflict, Invalid, NotFound, Wrong
+from lamplighter.domain.clients.client_prompt import ClientPrompt, admit_prompt
+from lamplighter.domain.errors import Conflict, Invalid, InvalidField, NotFound
 from lamplighter.domain.memory.admit import Redact
-from lamplighter.domain.project import project_of
+from lamplighter.domain.project import normalize_project
 from lamplighter.domain.search.relevance import keywords
 from lamplighter.domain.sessions.session import Session, Status
-from lamplighter.domain.sessions.summary import Message, counted, summary_of
-from lamplighter.domain.text import one_line, several_lines, shortened, without_private
+from lamplighter.domain.sessions.summary import Message, count_messages, summarize_messages
+from lamplighter.domain.text import clean_lines, one_line, shorten, without_private
 from lamplighter.repository import Database, writing
 from lamplighter.repository.clients import client_prompts, client_sessions
 
 ID_CHARS: Final = 200
 DIRECTORY_CHARS: Final = 1_000
 SUMMARY_CHARS: Final = 20_000
-SILENCE: Final = timedelta(days=1)
-SILENT: Final = "The client said nothing for a day."
-AT_ONCE: Final = 100
+INACTIVE_AFTER: Final = timedelta(days=1)
+INACTIVE_REASON: Final = "The client said nothing for a day."
+BATCH_SIZE: Final = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Opening:
+class NewSession:
     """A session that a client begins; `external_id` is the client's own name for it.
 
     `agent` is who speaks where that is known: its project and the names of its sessions
@@ -39,15 +39,15 @@ class Opening:
     token_id: int | None = None
 
 
-async def start(db: Database, opening: Opening, *, now: datetime) -> tuple[Session, bool]:
+async def start(db: Database, opening: NewSession, *, now: datetime) -> tuple[Session, bool]:
     """Begin a client's session; says whether it is new. Begun twice it is the same one.
 
     What others call so is another one. Raises Conflict when it is one of another project
     than the agent's that speaks.
     """
-    name, project = checked_id(opening.external_id), project_of(opening.project)
+    name, project = check_id(opening.external_id), normalize_project(opening.project)
     async with writing(db):
-        held = await client_sessions.begun_by(db, name, opening.agent)
+        held = await client_sessions.by_agent(db, name, opening.agent)
         if held is not None:
             if opening.agent is not None and held.project != project:
                 raise Conflict(f"The session {name!r} is one of another project.")
@@ -57,7 +57,7 @@ async def start(db: Database, opening: Opening, *, now: datetime) -> tuple[Sessi
             name,
             project=project,
             agent=opening.agent,
-            directory=shortened(one_line(opening.directory or ""), DIRECTORY_CHARS) or None,
+            directory=shorten(one_line(opening.directory or ""), DIRECTORY_CHARS) or None,
             token_id=opening.token_id,
             now=now,
         )
@@ -86,72 +86,78 @@ async def end(
         return redact(without_private(text))
 
     async with writing(db):
-        held = await found(db, external_id, agent=agent)
+        held = await get(db, external_id, agent=agent)
         if agent not in (None, held.agent):
-            raise _none(external_id)
-        said = several_lines(clean(summary)) or summary_of(messages, clean)
+            raise _not_found(external_id)
+        said = clean_lines(clean(summary)) or summarize_messages(messages, clean)
         return await client_sessions.end(
             db,
             held.id,
             Status.COMPLETED,
-            summary=shortened(said, SUMMARY_CHARS) if summarize else "",
-            messages=counted(messages),
+            summary=shorten(said, SUMMARY_CHARS) if summarize else "",
+            messages=count_messages(messages),
             now=now,
         )
 
 
-async def found(
+async def get(
     db: Database, external_id: str, *, project: str | None = None, agent: str | None = None
 ) -> Session:
     """Return the session that a client calls so, else that of another; raises NotFound."""
     name = one_line(external_id)
-    held = await client_sessions.begun_by(db, name, agent)
+    held = await client_sessions.by_agent(db, name, agent)
     if held is None or project not in (None, held.project):
-        held = await client_sessions.of(db, name, project)
+        held = await client_sessions.by_external_id(db, name, project)
     if held is None:
-        raise _none(name)
+        raise _not_found(name)
     return held
 
 
-def _none(external_id: str) -> NotFound:
+def _not_found(external_id: str) -> NotFound:
     return NotFound(f"There is no session {one_line(external_id)[:ID_CHARS]!r}.")
 
 
 async def recent(db: Database, project: str, *, limit: int) -> list[Session]:
     """Return the last sessions of a project that left a summary, newest first."""
-    return await client_sessions.recent(db, project_of(project), limit=limit)
+    return await client_sessions.recent(db, normalize_project(project), limit=limit)
 
 
-async def close_silent(db: Database, *, now: datetime) -> int:
+async def close_inactive(db: Database, *, now: datetime) -> int:
     """End the sessions whose clients said nothing for a day; returns how many they were."""
     closed = 0
     while True:
         async with writing(db):
-            silent = await client_sessions.silent(db, since=now - SILENCE, limit=AT_ONCE)
+            silent = await client_sessions.list_inactive(
+                db, since=now - INACTIVE_AFTER, limit=BATCH_SIZE
+            )
             for number in silent:
-                await client_sessions.end(db, number, Status.INTERRUPTED, reason=SILENT, now=now)
+                await client_sessions.end(
+                    db, number, Status.INTERRUPTED, reason=INACTIVE_REASON, now=now
+                )
         closed += len(silent)
-        if len(silent) < AT_ONCE:
+        if len(silent) < BATCH_SIZE:
             return closed
 
 
-async def ask(
+async def save_prompt(
     db: Database, session: Session, content: str, *, redact: Redact, now: datetime
 ) -> ClientPrompt:
     """Keep what a user asked in a session; raises Invalid."""
-    content = admitted_prompt(content, redact)
+    content = admit_prompt(content, redact)
     async with writing(db):
         return await client_prompts.insert(db, session.id, session.project, content, now=now)
 
 
-async def asked(db: Database, query: str, project: str | None, *, limit: int) -> list[ClientPrompt]:
+async def search_prompts(
+    db: Database, query: str, project: str | None, *, limit: int
+) -> list[ClientPrompt]:
     """Return the prompts that hold words of a query, best first; the newest for an empty one."""
     if not one_line(query):
         return await client_prompts.newest(db, project, limit=limit)
     return await client_prompts.matching(db, keywords(query), project, limit=limit)
 
 
-async def forget_prompt(
+async def withdraw_prompt(
     db: Database, prompt_id: int, *, now: datetime, project: str | None = None
 ) -> None:
     """Take a prompt back: it is told to nobody any more. Raises NotFound."""
@@ -159,10 +165,10 @@ async def forget_prompt(
         held = await _prompt(db, prompt_id, project)
         if held.deleted_at is not None:
             raise NotFound(f"There is no prompt {prompt_id}.")
-        await client_prompts.forget(db, prompt_id, now=now)
+        await client_prompts.withdraw(db, prompt_id, now=now)
 
 
-async def remove_prompt(db: Database, prompt_id: int, *, project: str | None = None) -> None:
+async def delete_prompt(db: Database, prompt_id: int, *, project: str | None = None) -> None:
     """Remove a prompt for good, one that was taken back too; raises NotFound.
 
     Who asks has to hold `memories:write`.
@@ -179,9 +185,9 @@ async def _prompt(db: Database, prompt_id: int, project: str | None) -> ClientPr
     return held
 
 
-def checked_id(given: str) -> str:
+def check_id(given: str) -> str:
     """Return what a client calls its session, as it is kept; raises Invalid."""
     name = one_line(given)
     if not name or len(name) > ID_CHARS:
-        raise Invalid(Wrong("id", f"has 1 to {ID_CHARS} characters"))
+        raise Invalid(InvalidField("id", f"has 1 to {ID_CHARS} characters"))
     return name

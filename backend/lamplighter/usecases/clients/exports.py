@@ -8,19 +8,19 @@ from enum import StrEnum
 from typing import Any, Final
 
 from lamplighter.domain.memory.memory import OPERATIONS, Memory
-from lamplighter.domain.project import project_of
+from lamplighter.domain.project import normalize_project
 from lamplighter.domain.sessions.session import Session
 from lamplighter.formats import native_export, serialize, third_party_export
-from lamplighter.formats.import_records import ref_of
+from lamplighter.formats.import_records import memory_ref
 from lamplighter.repository import Database, reading
 from lamplighter.repository.clients import client_prompts, exports, imports
 
-Write = Callable[[str], object]
-Step = Callable[[int, int], object]
+WriteText = Callable[[str], object]
+OnProgress = Callable[[int, int], object]
 """Hears how many memories are written, and how many there are."""
 
 
-class Form(StrEnum):
+class ExportFormat(StrEnum):
     """In which form an export is written."""
 
     LAMPLIGHTER = "lamplighter"
@@ -29,7 +29,7 @@ class Form(StrEnum):
 
 
 @dataclass(slots=True)
-class Exported:
+class ExportTotals:
     """How much an export holds."""
 
     memories: int = 0
@@ -38,49 +38,49 @@ class Exported:
 
 async def export(
     db: Database,
-    form: Form,
-    write: Write,
+    form: ExportFormat,
+    write: WriteText,
     *,
     project: str | None = None,
-    step: Step = lambda done, total: None,
+    step: OnProgress = lambda done, total: None,
     now: datetime,
-) -> Exported:
+) -> ExportTotals:
     """Write an export, as of one moment: of all, or of one project.
 
     Our own form holds every memory; AgentOps' and engram's hold the knowledge that is active.
     """
-    project = None if project is None else project_of(project)
-    done = Exported()
+    project = None if project is None else normalize_project(project)
+    done = ExportTotals()
     async with reading(db):
         work = _Export(db, form, write, project, step, done)
-        await (work.lines(now=now) if form is Form.LAMPLIGHTER else work.document(now=now))
+        await (work.lines(now=now) if form is ExportFormat.LAMPLIGHTER else work.document(now=now))
     return done
 
 
 @dataclass(slots=True)
 class _Export:
     db: Database
-    form: Form
-    write: Write
+    form: ExportFormat
+    write: WriteText
     project: str | None
-    step: Step
-    done: Exported
+    step: OnProgress
+    done: ExportTotals
 
     async def lines(self, *, now: datetime) -> None:
         self.write(native_export.header(now=now, project=self.project))
         async for sessions in exports.client_sessions(self.db, project=self.project):
             self.done.sessions += len(sessions)
             for session in sessions:
-                asked = await client_prompts.of(self.db, session.id)
+                asked = await client_prompts.of_session(self.db, session.id)
                 self.write(native_export.session_line(session, asked))
         async for each in self._memories(told=False):
             self.write(native_export.memory_line(*each))
 
     async def document(self, *, now: datetime) -> None:
-        engram = self.form is Form.ENGRAM
+        engram = self.form is ExportFormat.ENGRAM
         row = third_party_export.synced_row if engram else third_party_export.observation_row
         version = {"version": third_party_export.VERSION} if engram else {}
-        head = json.dumps({**version, "exported_at": serialize.at(now)})
+        head = json.dumps({**version, "exported_at": serialize.format_moment(now)})
         self.write(f"{head[:-1]},\n")
         await self._list("sessions", self._sessions(now=now))
         self.write(",\n")
@@ -91,7 +91,7 @@ class _Export:
         self.write("}\n")
 
     async def _sessions(self, *, now: datetime) -> AsyncIterator[Mapping[str, Any]]:
-        yield third_party_export.no_session(self.project or OPERATIONS, now=now)
+        yield third_party_export.placeholder_session(self.project or OPERATIONS, now=now)
         async for sessions in exports.client_sessions(self.db, project=self.project):
             self.done.sessions += len(sessions)
             for session in sessions:
@@ -106,7 +106,7 @@ class _Export:
     async def _asked(self) -> AsyncIterator[tuple[Session, str, datetime]]:
         async for sessions in exports.client_sessions(self.db, project=self.project):
             for session in sessions:
-                asked = await client_prompts.of(self.db, session.id)
+                asked = await client_prompts.of_session(self.db, session.id)
                 if session.prompt and session.prompt not in [each.content for each in asked]:
                     yield session, session.prompt, session.started_at
                 for each in asked:
@@ -115,10 +115,14 @@ class _Export:
     async def _memories(self, *, told: bool) -> AsyncIterator[tuple[Memory, str | None, str]]:
         total = await exports.count(self.db, project=self.project, told=told)
         async for found in exports.all_memories(self.db, project=self.project, told=told):
-            names = await exports.names_of(self.db, _ids(found))
+            names = await exports.external_ids_of(self.db, _ids(found))
             refs = await imports.refs_of(self.db, [each.id for each in found])
             for memory in found:
-                yield memory, names.get(memory.session_id or 0), refs.get(memory.id, ref_of(memory))
+                yield (
+                    memory,
+                    names.get(memory.session_id or 0),
+                    refs.get(memory.id, memory_ref(memory)),
+                )
             self.done.memories += len(found)
             self.step(self.done.memories, total)
 
@@ -135,4 +139,4 @@ def _ids(found: Sequence[Memory]) -> list[int]:
     return sorted({each.session_id for each in found if each.session_id is not None})
 
 
-FORMS: Final = tuple(Form)
+EXPORT_FORMATS: Final = tuple(ExportFormat)

@@ -6,19 +6,24 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Final
 
-from lamplighter.domain.change import Op
-from lamplighter.domain.clients.client_prompt import admitted_prompt
+from lamplighter.domain.change import ChangeOp
+from lamplighter.domain.clients.client_prompt import admit_prompt
 from lamplighter.domain.errors import Invalid
-from lamplighter.domain.memory.admit import Redact, admitted
+from lamplighter.domain.memory.admit import Redact, admit_candidate
 from lamplighter.domain.memory.memory import OPERATIONAL, Memory, MemoryId
-from lamplighter.domain.project import project_of
+from lamplighter.domain.project import normalize_project
 from lamplighter.domain.sessions.session import Session
 from lamplighter.domain.text import content_hash, one_line
-from lamplighter.formats.import_records import AnyRecord, PromptRecord, Record, SessionRecord
+from lamplighter.formats.import_records import (
+    ImportRecord,
+    MemoryRecord,
+    PromptRecord,
+    SessionRecord,
+)
 from lamplighter.repository import Database, reading
 from lamplighter.repository.clients import client_prompts, client_sessions, imports
 from lamplighter.repository.memory import history, knowledge, memories
-from lamplighter.repository.memory.bulk import tell
+from lamplighter.repository.memory.bulk import publish
 from lamplighter.repository.upkeep.batches import in_batches
 from lamplighter.usecases.memory import curate
 from lamplighter.usecases.memory.curate import OPERATOR
@@ -30,7 +35,7 @@ MOST: Final = 1_000_000_000
 """The highest number that a memory of elsewhere keeps: more cannot have been given one by one."""
 
 
-class Became(StrEnum):
+class ImportOutcome(StrEnum):
     """What became of a record."""
 
     CREATED = "created"
@@ -43,16 +48,21 @@ class Became(StrEnum):
     """A session or a prompt that was there already."""
 
 
-CHANGES: Final = (Became.CREATED, Became.REVISED, Became.SESSION, Became.PROMPT)
+CHANGES: Final = (
+    ImportOutcome.CREATED,
+    ImportOutcome.REVISED,
+    ImportOutcome.SESSION,
+    ImportOutcome.PROMPT,
+)
 """What became of the records that changed a row."""
 
 
 @dataclass(frozen=True, slots=True)
-class Placed:
+class LocatedRecord:
     """A record, and where it stands in what is imported."""
 
     place: str
-    record: AnyRecord
+    record: ImportRecord
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,11 +87,11 @@ class Importing:
     origin: str = "an export"
     dry: bool = False
     taken: set[int] = field(default_factory=set)
-    counts: dict[Became, int] = field(default_factory=dict)
+    counts: dict[ImportOutcome, int] = field(default_factory=dict)
     faults: list[Fault] = field(default_factory=list)
     _sessions: dict[str, int | None] = field(default_factory=dict)
-    _steps: list[history.Step] = field(default_factory=list)
-    _told: dict[Op, list[int]] = field(default_factory=dict)
+    _steps: list[history.MemoryChange] = field(default_factory=list)
+    _told: dict[ChangeOp, list[int]] = field(default_factory=dict)
     _known: dict[str, tuple[MemoryId, str]] = field(default_factory=dict)
     _last: int | None = 0
     _there: frozenset[str] = frozenset()
@@ -89,27 +99,27 @@ class Importing:
     _asked: dict[int, set[tuple[str, datetime]]] = field(default_factory=dict)
     _same: Mapping[tuple[str, str], Sequence[MemoryId]] = field(default_factory=dict)
 
-    async def take(self, placed: Sequence[Placed]) -> None:
+    async def take(self, placed: Sequence[LocatedRecord]) -> None:
         """Take some records in, in short writes; what is wrong with one is among the faults."""
         if self.dry:
             async with reading(self.db):
                 await self._some(list(self._admitted(placed)))
             return
-        ready: list[Placed] = []
+        ready: list[LocatedRecord] = []
 
         def prepare(numbers: Sequence[int]) -> None:
             ready[:] = self._admitted([placed[number] for number in numbers])
 
         async def work(numbers: Sequence[int]) -> list[int]:
-            if self._last != await imports.last(self.db):
+            if self._last != await imports.highest_id(self.db):
                 self._last = None
             await self._some(ready)
             if self._last:
-                await imports.number_on(self.db)
+                await imports.advance_sequence(self.db)
             for op, ids in self._told.items():
-                await tell(self.db, ids, op, now=self.now)
+                await publish(self.db, ids, op, now=self.now)
             again = self._came.keys() & self._there
-            await imports.note(self.db, self._came, known=again, now=self.now)
+            await imports.record(self.db, self._came, known=again, now=self.now)
             await history.append_all(self.db, self._steps, now=self.now)
             self._steps.clear()
             self._told.clear()
@@ -122,12 +132,12 @@ class Importing:
         finally:
             self.db.bringing -= 1
 
-    async def _some(self, some: Sequence[Placed]) -> None:
-        records = [each.record for each in some if isinstance(each.record, Record)]
-        self._known = await imports.known(self.db, [each.ref for each in records])
+    async def _some(self, some: Sequence[LocatedRecord]) -> None:
+        records = [each.record for each in some if isinstance(each.record, MemoryRecord)]
+        self._known = await imports.find_imported(self.db, [each.ref for each in records])
         self._there, self._asked = frozenset(self._known), {}
         hashes = {content_hash(each.candidate.observation) for each in records}
-        self._same = await imports.by_words(self.db, hashes) if hashes else {}
+        self._same = await imports.by_content_hash(self.db, hashes) if hashes else {}
         for each in some:
             try:
                 became = await self._one(each)
@@ -136,21 +146,21 @@ class Importing:
                 continue
             self._count(became)
 
-    def _count(self, became: Became) -> None:
+    def _count(self, became: ImportOutcome) -> None:
         self.counts[became] = self.counts.get(became, 0) + 1
 
-    def _admitted(self, placed: Sequence[Placed]) -> Iterator[Placed]:
+    def _admitted(self, placed: Sequence[LocatedRecord]) -> Iterator[LocatedRecord]:
         """Give the records that may be kept, in the words that may."""
         for each in placed:
             record = each.record
             try:
-                if isinstance(record, Record):
-                    record = record.admitted(admitted(record.candidate, self.redact))
-                yield Placed(each.place, record)
+                if isinstance(record, MemoryRecord):
+                    record = record.admitted(admit_candidate(record.candidate, self.redact))
+                yield LocatedRecord(each.place, record)
             except Invalid as error:
                 self.faults.append(Fault(each.place, str(error)))
 
-    async def _one(self, placed: Placed) -> Became:
+    async def _one(self, placed: LocatedRecord) -> ImportOutcome:
         match placed.record:
             case SessionRecord() as record:
                 became, session = await self._session(record)
@@ -159,17 +169,21 @@ class Importing:
                 return became
             case PromptRecord() as record:
                 name = one_line(record.session)
-                return await self._prompt(record, await client_sessions.of(self.db, name))
-            case Record() as record:
+                return await self._prompt(
+                    record, await client_sessions.by_external_id(self.db, name)
+                )
+            case MemoryRecord() as record:
                 became, memory = await self._memory(record, placed.place)
                 if memory is not None:
                     self.taken.add(memory)
                 return became
 
-    async def _memory(self, record: Record, place: str) -> tuple[Became, MemoryId | None]:
+    async def _memory(
+        self, record: MemoryRecord, place: str
+    ) -> tuple[ImportOutcome, MemoryId | None]:
         known = self._known.get(record.ref)
         if known is not None and known[1] == record.said:
-            return Became.UNCHANGED, known[0]
+            return ImportOutcome.UNCHANGED, known[0]
         own = None if known is not None else await self._own(record)
         held = own or await self._held(record, known)
         if held is not None:
@@ -178,23 +192,25 @@ class Importing:
                 self._note(record, held.id)
             return became, held.id
         if record.deleted:
-            return Became.SKIPPED, None
+            return ImportOutcome.SKIPPED, None
         same = self._same_words(record)
         if same is not None:
             self._note(record, same)
-            return Became.UNCHANGED, same
-        return Became.CREATED, await self._create(record, place)
+            return ImportOutcome.UNCHANGED, same
+        return ImportOutcome.CREATED, await self._create(record, place)
 
-    async def _own(self, record: Record) -> Memory | None:
+    async def _own(self, record: MemoryRecord) -> Memory | None:
         """Return the memory that a record is an export of."""
         if record.native is None:
             return None
-        own = await imports.native(self.db, *record.native)
+        own = await imports.find_native(self.db, *record.native)
         if own is None or own.id in self.taken:
             return None
         return own if record.whole is not None or own.category not in OPERATIONAL else None
 
-    async def _held(self, record: Record, known: tuple[MemoryId, str] | None) -> Memory | None:
+    async def _held(
+        self, record: MemoryRecord, known: tuple[MemoryId, str] | None
+    ) -> Memory | None:
         """Return the memory that a record is a form of: by where it comes from, or its key."""
         if known is not None:
             return await memories.get(self.db, known[0])
@@ -202,31 +218,33 @@ class Importing:
         aside = record.deleted or (record.whole is not None and not record.whole.active)
         if said.topic_key is None or aside:
             return None
-        holder = await knowledge.holder(
+        holder = await knowledge.topic_key_holder(
             self.db, said.topic_key, project=said.project, scope=said.scope
         )
         return None if holder is None else await memories.get(self.db, holder)
 
-    def _same_words(self, record: Record) -> MemoryId | None:
+    def _same_words(self, record: MemoryRecord) -> MemoryId | None:
         if record.whole is not None and not record.whole.active:
             return None
         said = record.candidate
         same = self._same.get((content_hash(said.observation), said.project), ())
         return next((number for number in same if number not in self.taken), None)
 
-    async def _revise(self, held: Memory, record: Record, place: str, *, again: bool) -> Became:
+    async def _revise(
+        self, held: Memory, record: MemoryRecord, place: str, *, again: bool
+    ) -> ImportOutcome:
         """Revise what is held, unless it was taken back here, or has moved on since."""
         changed = record.revised(held, now=self.now)
         stays = not held.active and record.whole is None
         if changed == held or stays or record.deleted or (not again and record.behind(held)):
-            return Became.UNCHANGED
+            return ImportOutcome.UNCHANGED
         await curate.check_key(self.db, held, changed)
         if not self.dry:
             await memories.update(self.db, changed, now=self.now)
             self._steps.append((held, changed, self._why(REVISED, place)))
-        return Became.REVISED
+        return ImportOutcome.REVISED
 
-    async def _create(self, record: Record, place: str) -> MemoryId | None:
+    async def _create(self, record: MemoryRecord, place: str) -> MemoryId | None:
         session_id = await self._session_of(record)
         if self.dry:
             return None
@@ -235,7 +253,7 @@ class Importing:
         memory = await imports.insert(self.db, made, number=number)
         self._steps.append((None, memory, self._why(IMPORTED, place)))
         self._note(record, memory.id)
-        self._told.setdefault(Op.CREATED, []).append(memory.id)
+        self._told.setdefault(ChangeOp.CREATED, []).append(memory.id)
         return memory.id
 
     async def _number(self, there: int) -> int | None:
@@ -249,61 +267,61 @@ class Importing:
             self._last = there
             return there
         if self._last:
-            await imports.number_on(self.db)
+            await imports.advance_sequence(self.db)
         self._last = None
         return None
 
-    def _note(self, record: Record, memory_id: MemoryId) -> None:
+    def _note(self, record: MemoryRecord, memory_id: MemoryId) -> None:
         self._known[record.ref] = self._came[record.ref] = (memory_id, record.said)
 
-    async def _session(self, record: SessionRecord) -> tuple[Became, Session | None]:
+    async def _session(self, record: SessionRecord) -> tuple[ImportOutcome, Session | None]:
         name = one_line(record.external_id)
         held = await self._named(name, record)
         if held is not None:
-            return Became.KNOWN, held
+            return ImportOutcome.KNOWN, held
         if not self.dry:
             wanted = replace(
                 record,
                 external_id=name,
-                project=project_of(record.project),
+                project=normalize_project(record.project),
                 directory=record.directory and self.redact(record.directory),
                 summary=self.redact(record.summary),
                 prompt=self.redact(record.prompt),
             )
             held = await imports.insert_session(self.db, wanted, now=self.now)
             self._sessions[name] = held.id
-        return Became.SESSION, held
+        return ImportOutcome.SESSION, held
 
     async def _named(self, name: str, record: SessionRecord) -> Session | None:
         """Return the session that a record is of; agents may call theirs what others do."""
         if record.owned:
-            return await client_sessions.begun_by(self.db, name, record.agent)
-        return await client_sessions.of(self.db, name)
+            return await client_sessions.by_agent(self.db, name, record.agent)
+        return await client_sessions.by_external_id(self.db, name)
 
-    async def _prompt(self, record: PromptRecord, held: Session | None) -> Became:
+    async def _prompt(self, record: PromptRecord, held: Session | None) -> ImportOutcome:
         if held is None:
-            return Became.KNOWN
-        said = admitted_prompt(record.content, self.redact)
+            return ImportOutcome.KNOWN
+        said = admit_prompt(record.content, self.redact)
         if held.id not in self._asked:
-            self._asked[held.id] = await client_prompts.ever(self.db, held.id)
+            self._asked[held.id] = await client_prompts.all_of_session(self.db, held.id)
         known, at = self._asked[held.id], record.created_at
         if said == held.prompt or (said, at) in known:
-            return Became.KNOWN
+            return ImportOutcome.KNOWN
         if at is None and any(said == content for content, _ in known):
-            return Became.KNOWN
+            return ImportOutcome.KNOWN
         at = at or self.now
         known.add((said, at))
         if not self.dry:
             await client_prompts.insert(self.db, held.id, held.project, said, now=at)
-        return Became.PROMPT
+        return ImportOutcome.PROMPT
 
-    async def _session_of(self, record: Record) -> int | None:
+    async def _session_of(self, record: MemoryRecord) -> int | None:
         """Return the number of a record's session; one that nothing tells of is made."""
         name = one_line(record.session or "")
         if not name:
             return None
         if name not in self._sessions:
-            held = await client_sessions.of(self.db, name)
+            held = await client_sessions.by_external_id(self.db, name)
             if held is None and not self.dry:
                 wanted = SessionRecord(
                     external_id=name,
@@ -315,5 +333,7 @@ class Importing:
             self._sessions[name] = None if held is None else held.id
         return self._sessions[name]
 
-    def _why(self, cause: str, place: str) -> history.Why:
-        return history.Why(cause=cause, actor=OPERATOR, reason=f"from {self.origin}, {place}")
+    def _why(self, cause: str, place: str) -> history.ChangeOrigin:
+        return history.ChangeOrigin(
+            cause=cause, actor=OPERATOR, reason=f"from {self.origin}, {place}"
+        )

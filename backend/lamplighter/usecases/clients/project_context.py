@@ -3,10 +3,16 @@
 from datetime import datetime, timedelta
 from typing import Final
 
-from lamplighter.domain.clients.interactive_text import BUDGET, VERIFY, Section, fitted, harmless
-from lamplighter.domain.memory.memory import Kind
-from lamplighter.domain.project import project_of
-from lamplighter.domain.sessions.context import Block
+from lamplighter.domain.clients.interactive_text import (
+    BUDGET,
+    VERIFY,
+    ContextSection,
+    escape_line,
+    fit_sections,
+)
+from lamplighter.domain.memory.memory import MemoryKind
+from lamplighter.domain.project import normalize_project
+from lamplighter.domain.sessions.context import MemoryBlock
 from lamplighter.repository import Database, reading
 from lamplighter.repository.clients import projects
 
@@ -18,34 +24,34 @@ RECENT: Final = timedelta(days=7)
 
 async def project_context(
     db: Database, project: str, *, now: datetime, budget: int = BUDGET
-) -> Block:
+) -> MemoryBlock:
     """Return what is known of a project, within a budget; empty where nothing is.
 
     Only what was thought over, is active and somebody stands behind. The counts tell
     how much more a search may find.
     """
-    project = project_of(project)
+    project = normalize_project(project)
     async with reading(db):
-        counts = await projects.counted(db, project)
+        counts = await projects.count_by_kind(db, project)
         if not counts:
-            return Block()
+            return MemoryBlock()
         sections = (
-            Section(
+            ContextSection(
                 "How things are done",
                 await projects.procedural(db, project, limit=PROCEDURAL),
             ),
-            Section("The project", await projects.of_project(db, project, limit=PROJECT)),
-            Section(
+            ContextSection("The project", await projects.of_project(db, project, limit=PROJECT)),
+            ContextSection(
                 "Decided in the last 7 days",
                 await projects.decisions(db, project, since=now - RECENT, limit=DECISIONS),
             ),
         )
-        ended = await projects.sessions_of(db, project)
-    return fitted(_head(project), sections, _foot(counts, ended), budget=budget)
+        ended = await projects.count_ended_sessions(db, project)
+    return fit_sections(_head(project), sections, _foot(counts, ended), budget=budget)
 
 
 def _head(project: str) -> str:
-    name = harmless(project)
+    name = escape_line(project)
     return (
         f"## What Lamplighter remembers of {name}\n\n{VERIFY} "
         f"Where one is wrong, save what is true now (mem_save, project {name!r})."
@@ -53,7 +59,7 @@ def _head(project: str) -> str:
 
 
 def _foot(counts: dict[str, int], ended: int) -> str:
-    kinds = ", ".join(f"{counts[each]:,} {each}" for each in Kind if each in counts)
+    kinds = ", ".join(f"{counts[each]:,} {each}" for each in MemoryKind if each in counts)
     past = "1 session" if ended == 1 else f"{ended:,} sessions"
     many = sum(counts.values())
     held = "1 memory is" if many == 1 else f"{many:,} memories are"

@@ -4,22 +4,22 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
 
-from lamplighter.domain.errors import Invalid, Wrong
-from lamplighter.domain.memory.knowledge import superseded
+from lamplighter.domain.errors import Invalid, InvalidField
+from lamplighter.domain.memory.knowledge import supersede
 from lamplighter.domain.memory.memory import Memory
 from lamplighter.domain.memory.review import SUPERSEDES
-from lamplighter.domain.project import PROJECT_CHARS, project_of
+from lamplighter.domain.project import PROJECT_CHARS, normalize_project
 from lamplighter.domain.text import one_line
 from lamplighter.repository import Database, writing
 from lamplighter.repository.clients import client_prompts, client_sessions
 from lamplighter.repository.memory import history, knowledge, links, memories
 
-AT_ONCE: Final = 200
+BATCH_SIZE: Final = 200
 MOVED: Final = "moved"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Moved:
+class MoveResult:
     """How much was moved; `superseded` memories gave their topic key to a newer one."""
 
     memories: int = 0
@@ -33,7 +33,9 @@ class Moved:
         return bool(self.memories or self.sessions or self.prompts)
 
 
-async def move(db: Database, old: str, new: str, *, by: str = "", now: datetime) -> Moved | None:
+async def move(
+    db: Database, old: str, new: str, *, by: str = "", now: datetime
+) -> MoveResult | None:
     """Let the knowledge, the sessions and the prompts of one project be another's.
 
     None when both are the same. What sessions observe of services stays where it is.
@@ -41,19 +43,19 @@ async def move(db: Database, old: str, new: str, *, by: str = "", now: datetime)
     the other stays, as superseded by it. In short writes: a move that was cut off goes on
     when it is asked again. Raises Invalid.
     """
-    source, target = _checked(old, "old_project"), _checked(new, "new_project")
+    source, target = _check_name(old, "old_project"), _check_name(new, "new_project")
     if source == target:
         return None
     count = replaced = 0
     while True:
         async with writing(db):
-            held = await knowledge.of_project(db, source, limit=AT_ONCE)
+            held = await knowledge.of_project(db, source, limit=BATCH_SIZE)
             for memory in held:
                 replaced += await _move(db, memory, target, who=by, now=now)
             count += len(held)
-            if len(held) == AT_ONCE:
+            if len(held) == BATCH_SIZE:
                 continue
-            return Moved(
+            return MoveResult(
                 memories=count,
                 superseded=replaced,
                 sessions=await client_sessions.move(db, source, target, now=now),
@@ -70,10 +72,10 @@ async def _move(db: Database, memory: Memory, target: str, *, who: str, now: dat
         await _keep(db, memory, moved, reason, now=now)
         return False
     if _age(there) > _age(memory):
-        by, aside = there, superseded(moved)
+        by, aside = there, supersede(moved)
         await _keep(db, memory, aside, f"{reason}; {_newer(there)}", now=now)
     else:
-        by, aside = moved, superseded(there)
+        by, aside = moved, supersede(there)
         await _keep(db, there, replace(aside, version=there.version + 1), _newer(moved), now=now)
         await _keep(db, memory, moved, reason, now=now)
     await links.insert(db, by.id, aside.id, SUPERSEDES, session_id=None, now=now)
@@ -84,13 +86,13 @@ async def _holder(db: Database, memory: Memory) -> Memory | None:
     if memory.topic_key is None or not memory.active:
         return None
     place = {"project": memory.project, "scope": memory.scope}
-    number = await knowledge.holder(db, memory.topic_key, **place, without=memory.id)
+    number = await knowledge.topic_key_holder(db, memory.topic_key, **place, without=memory.id)
     return None if number is None else await memories.get(db, number)
 
 
 async def _keep(db: Database, before: Memory, after: Memory, reason: str, *, now: datetime) -> None:
     await memories.update(db, after, now=now)
-    why = history.Why(cause=MOVED, actor="client", reason=reason)
+    why = history.ChangeOrigin(cause=MOVED, actor="client", reason=reason)
     await history.append(db, before, after, why, now=now)
 
 
@@ -102,8 +104,8 @@ def _newer(memory: Memory) -> str:
     return f"memory {memory.id} says its topic key anew"
 
 
-def _checked(given: str, field: str) -> str:
-    name = project_of(one_line(given))
+def _check_name(given: str, field: str) -> str:
+    name = normalize_project(one_line(given))
     if not name or len(name) > PROJECT_CHARS:
-        raise Invalid(Wrong(field, f"has 1 to {PROJECT_CHARS} characters"))
+        raise Invalid(InvalidField(field, f"has 1 to {PROJECT_CHARS} characters"))
     return name

@@ -13,10 +13,10 @@ from typing import Any, Final
 from lamplighter import telemetry
 from lamplighter.domain.clients import agent_block
 from lamplighter.domain.clients.agent import MOST_CONTEXT, Agent
-from lamplighter.domain.clients.agent_block import Told, cut
+from lamplighter.domain.clients.agent_block import IncludedMemory, shorten_content
 from lamplighter.domain.errors import NotFound
-from lamplighter.domain.memory.admit import admitted_knowledge
-from lamplighter.domain.memory.knowledge import Kept, Outcome
+from lamplighter.domain.memory.admit import admit_knowledge
+from lamplighter.domain.memory.knowledge import SavedKnowledge, SaveOutcome
 from lamplighter.domain.memory.memory import (
     INITIAL_CONFIDENCE,
     OPERATIONAL,
@@ -27,18 +27,24 @@ from lamplighter.domain.memory.memory import (
     MemoryId,
     Source,
 )
-from lamplighter.domain.project import project_of
-from lamplighter.domain.search.search import Found, Layer, Method, Results, Wanted
+from lamplighter.domain.project import normalize_project
+from lamplighter.domain.search.search import (
+    SearchLayer,
+    SearchMethod,
+    SearchRequest,
+    SearchResult,
+    SearchResults,
+)
 from lamplighter.domain.sessions.context import CHARS_PER_TOKEN
 from lamplighter.domain.sessions.session import Session, Status, Trigger
-from lamplighter.domain.text import one_line, several_lines, shortened
+from lamplighter.domain.text import clean_lines, one_line, shorten
 from lamplighter.usecases.access import instrumentation
-from lamplighter.usecases.clients.agent_context import AgentContext
-from lamplighter.usecases.clients.remote_http import Wire, part
+from lamplighter.usecases.clients.agent_context import ContextBlock
+from lamplighter.usecases.clients.remote_http import RemoteClient, path_segment
 
 EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 KNOWLEDGE: Final = {each.value: each for each in Category if each not in OPERATIONAL}
-METHODS: Final = {each.value: each for each in Method}
+METHODS: Final = {each.value: each for each in SearchMethod}
 ENDED: Final = {each.value: each for each in Status}
 ROW_TITLE_CHARS: Final = 500
 TEXT_CHARS: Final = 50_000
@@ -53,7 +59,7 @@ def rows_of(found: Any) -> list[Mapping[str, Any]]:
     return [each for each in found if isinstance(each, Mapping)] if isinstance(found, list) else []
 
 
-def within(
+def visible_rows(
     rows: Sequence[Mapping[str, Any]], project: str, *, share: bool = True
 ) -> list[Mapping[str, Any]]:
     """Return the rows that a project may see, whatever the service thinks of it.
@@ -64,7 +70,7 @@ def within(
     return [
         each
         for each in rows
-        if (project_of(text_field(each.get("project"))) or project) == project
+        if (normalize_project(text_field(each.get("project"))) or project) == project
         or (share and each.get("scope") == GLOBAL)
     ]
 
@@ -92,7 +98,7 @@ def memory_from_row(row: Mapping[str, Any], *, project: str) -> Memory:
         updated_at=updated,
         title=text_field(row.get("title"))[:ROW_TITLE_CHARS],
         tags=tuple(map(text_field, tags)) if isinstance(tags, list) else (),
-        project=project_of(text_field(row.get("project"))) or project,
+        project=normalize_project(text_field(row.get("project"))) or project,
         scope=GLOBAL if row.get("scope") == GLOBAL else PROJECT,
         topic_key=text_field(row.get("topic_key")) or None,
         revision_count=max(1, integer_field(row.get("revision_count"))),
@@ -102,24 +108,26 @@ def memory_from_row(row: Mapping[str, Any], *, project: str) -> Memory:
     )
 
 
-def found_from_row(row: Mapping[str, Any], rank: int, *, project: str) -> Found:
+def found_from_row(row: Mapping[str, Any], rank: int, *, project: str) -> SearchResult:
     """Return a row of a search; the lower its own rank, the better it is."""
     kept = memory_from_row(row, project=project)
-    return Found(
-        layer=Layer.MEMORY,
+    return SearchResult(
+        layer=SearchLayer.MEMORY,
         row=kept,
         rank=rank,
         score=-number_field(row.get("rank")),
-        method=METHODS.get(text_field(row.get("method")), Method.WORDS),
+        method=METHODS.get(text_field(row.get("method")), SearchMethod.WORDS),
         text=kept.observation,
     )
 
 
-def included_from_row(row: Mapping[str, Any], *, project: str) -> Told:
+def included_from_row(row: Mapping[str, Any], *, project: str) -> IncludedMemory:
     """Return an observation of a context, its words cut to our size."""
     kept = memory_from_row(row, project=project)
-    method = METHODS.get(text_field(row.get("method")), Method.RECENT)
-    return Told(kept, method, -number_field(row.get("rank")), cut(kept.observation))
+    method = METHODS.get(text_field(row.get("method")), SearchMethod.RECENT)
+    return IncludedMemory(
+        kept, method, -number_field(row.get("rank")), shorten_content(kept.observation)
+    )
 
 
 def session_from_row(row: Mapping[str, Any], *, project: str, agent: str) -> Session:
@@ -157,7 +165,7 @@ def text_field(given: Any) -> str:
 
 def block_field(given: Any) -> str:
     """Return a text; empty for what is none."""
-    return shortened(several_lines(given), TEXT_CHARS) if isinstance(given, str) else ""
+    return shorten(clean_lines(given), TEXT_CHARS) if isinstance(given, str) else ""
 
 
 def integer_field(given: Any) -> int:
@@ -181,26 +189,26 @@ SUMMARY: Final = "session_summary"
 ID_BYTES: Final = 6
 TITLE_CHARS: Final = 80
 CONTEXT_CHARS: Final = 20_000
-OUTCOMES: Final = {each.value: each for each in Outcome}
+OUTCOMES: Final = {each.value: each for each in SaveOutcome}
 
 
 @dataclass(slots=True)
-class Remotes:
+class RemoteStores:
     """Who keeps the knowledge of agents elsewhere; each agent has one session open there."""
 
     redact: Callable[[str], str]
-    _known: dict[str, "Remote"] = field(default_factory=dict)
+    _known: dict[str, "RemoteStore"] = field(default_factory=dict)
 
-    def of(self, agent: Agent) -> "Remote":
+    def of(self, agent: Agent) -> "RemoteStore":
         """Return what keeps an agent's knowledge."""
         held = self._known.get(agent.name)
         if held is None or held.agent != agent:
-            held = self._known[agent.name] = Remote(agent, self.redact)
+            held = self._known[agent.name] = RemoteStore(agent, self.redact)
         return held
 
 
 @dataclass(slots=True)
-class Remote:
+class RemoteStore:
     """Keeps and finds the knowledge of one agent in a service elsewhere.
 
     Every use may raise NotFound, Invalid, Conflict and Unavailable, in words.
@@ -211,21 +219,21 @@ class Remote:
     _open: str = ""
 
     @property
-    def _wire(self) -> Wire:
-        return Wire(self.agent, self.redact)
+    def _wire(self) -> RemoteClient:
+        return RemoteClient(self.agent, self.redact)
 
-    @instrumentation.save
-    async def save(self, candidate: Candidate, *, session_id: str | None) -> Kept:
+    @instrumentation.trace_save
+    async def save(self, candidate: Candidate, *, session_id: str | None) -> SavedKnowledge:
         """Keep a piece of knowledge, in the open session unless another is named."""
-        candidate = admitted_knowledge(candidate, self.redact)
+        candidate = admit_knowledge(candidate, self.redact)
         session = one_line(session_id or "") or await self._session(candidate.project)
         found = await self._wire.post("/observations", _sent(candidate, session))
         row = found if isinstance(found, dict) else {}
         memory = memory_from_row({**row, **_sent(candidate, session)}, project=candidate.project)
-        return Kept(OUTCOMES.get(str(row.get("action")), Outcome.CREATED), memory)
+        return SavedKnowledge(OUTCOMES.get(str(row.get("action")), SaveOutcome.CREATED), memory)
 
-    @instrumentation.search
-    async def search(self, wanted: Wanted) -> Results:
+    @instrumentation.trace_search
+    async def search(self, wanted: SearchRequest) -> SearchResults:
         """Find what is kept in the project that is wanted, and the global of all."""
         kinds, project = wanted.categories, wanted.project or self.agent.reads
         wire = self._wire
@@ -236,15 +244,17 @@ class Remote:
             type=kinds[0].value if len(kinds) == 1 else None,
             limit=wanted.limit,
         )
-        rows = within(rows_of(answer), project)
+        rows = visible_rows(rows_of(answer), project)
         wished = [each for each in rows if not kinds or category_of_row(each) in kinds]
         found = [found_from_row(row, rank, project=project) for rank, row in enumerate(wished, 1)]
         missing = wire.missing
-        return Results(found=tuple(found[: wanted.limit]), partial=bool(missing), missing=missing)
+        return SearchResults(
+            found=tuple(found[: wanted.limit]), partial=bool(missing), missing=missing
+        )
 
     async def context(
         self, project: str, query: str, *, limit: int, budget: int | None = None
-    ) -> AgentContext:
+    ) -> ContextBlock:
         """Return what the speaker is told; its text is made here, whatever the service wrote."""
         limit, query = min(max(limit, 0), MOST_CONTEXT), one_line(query)[: agent_block.QUERY_CHARS]
         query = self.redact(query)
@@ -254,13 +264,13 @@ class Remote:
             answer = await wire.get("/context", **wanted)
             found = self._told(answer if isinstance(answer, dict) else {}, project, limit, budget)
             ways = [(each.memory, each.method.value) for each in found.told]
-            instrumentation.injected(span, "agent", ways, found.tokens)
+            instrumentation.trace_included(span, "agent", ways, found.tokens)
         return replace(found, query=query, partial=bool(wire.missing), missing=wire.missing)
 
     async def read(self, project: str, memory_id: int) -> Memory:
         """Return one memory whole; raises NotFound."""
         row = await self._wire.get(f"/observations/{memory_id}")
-        if not within([row] if isinstance(row, dict) else [], project):
+        if not visible_rows([row] if isinstance(row, dict) else [], project):
             raise NotFound(f"There is no memory {memory_id} in the project {project}.")
         return memory_from_row(row, project=project)
 
@@ -294,7 +304,7 @@ class Remote:
             raise NotFound("You have no open session: begin one with mem_session_start.")
         words = self.redact(summary.strip()) if self.agent.auto_summarize else ""
         given = {"messages": [], **({"summary": words} if words else {})}
-        row = await self._wire.post(f"/sessions/{part(name)}/end", given)
+        row = await self._wire.post(f"/sessions/{path_segment(name)}/end", given)
         self._open = "" if name == self._open else self._open
         row = row if isinstance(row, dict) else {}
         ended = self._as_session({"summary": words, **row, "id": name}, project)
@@ -311,20 +321,22 @@ class Remote:
 
     def _told(
         self, answer: dict[str, Any], project: str, limit: int, budget: int | None
-    ) -> AgentContext:
+    ) -> ContextBlock:
         begun = rows_of(answer.get("recent_sessions"))
         kept = rows_of(answer.get("recent_observations"))
-        ours = within(begun, project, share=False)[: agent_block.SESSIONS]
+        ours = visible_rows(begun, project, share=False)[: agent_block.SESSIONS]
         sessions = [self._as_session(dict(each), project) for each in ours]
-        told = [included_from_row(each, project=project) for each in within(kept, project)[:limit]]
-        text = agent_block.rendered((each.summary for each in sessions), told)
+        told = [
+            included_from_row(each, project=project) for each in visible_rows(kept, project)[:limit]
+        ]
+        text = agent_block.render_block((each.summary for each in sessions), told)
         if budget is not None:
-            text, told = agent_block.packed(sessions, told, budget=budget)
+            text, told = agent_block.pack_block(sessions, told, budget=budget)
         if not begun and not kept and limit:  # one that answers with a text alone
             room = CONTEXT_CHARS if budget is None else min(CONTEXT_CHARS, CHARS_PER_TOKEN * budget)
-            text = agent_block.quoted(block_field(answer.get("context"))[:room])
-        placements = agent_block.placements(told, ())
-        return AgentContext(
+            text = agent_block.quote_remote(block_field(answer.get("context"))[:room])
+        placements = agent_block.explain_placements(told, ())
+        return ContextBlock(
             text=text, sessions=tuple(sessions), told=tuple(told), placements=tuple(placements)
         )
 

@@ -11,31 +11,31 @@ from lamplighter.domain.clients.agent import Agent
 from lamplighter.domain.errors import (
     Conflict,
     Invalid,
+    InvalidField,
     LamplighterError,
     NotFound,
     Unavailable,
-    Wrong,
 )
 from lamplighter.domain.search.search import PARTIAL
-from lamplighter.domain.text import one_line, shortened
+from lamplighter.domain.text import one_line, shorten
 from lamplighter.telemetry import counts
 
 if TYPE_CHECKING:  # it takes a while to load, and most of us never need it
     import httpx2
 
-SECONDS: Final = 10.0
+TIMEOUT_SECONDS: Final = 10.0
 CONNECT_SECONDS: Final = 3.0
-MOST_BYTES: Final = 4 * 2**20
-WORDS_CHARS: Final = 300
+MAX_BYTES: Final = 4 * 2**20
+ERROR_CHARS: Final = 300
 NAME_CHARS: Final = 40
 REDIRECTS: Final = 3
 MOVED: Final = (301, 302, 307, 308)
-WELL: Final = "well"
+SUCCEEDED: Final = "well"
 FAILED: Final = "failed"
 
 
 @dataclass(slots=True)
-class Wire:
+class RemoteClient:
     """Speaks to the memory service of one agent; nothing of it is tried twice.
 
     `missing` is what the last answer says that was not searched.
@@ -65,14 +65,14 @@ class Wire:
             except LamplighterError:
                 counts.REMOTE.add(FAILED)
                 raise
-        counts.REMOTE.add(WELL)
+        counts.REMOTE.add(SUCCEEDED)
         return found
 
     async def _asked(self, method: str, path: str, **more: Any) -> Any:
         import httpx2
 
         url = f"{self.agent.memory_url}{path}"
-        timeout = httpx2.Timeout(SECONDS, connect=CONNECT_SECONDS)
+        timeout = httpx2.Timeout(TIMEOUT_SECONDS, connect=CONNECT_SECONDS)
         try:
             # no proxy of the environment: it is an address that an operator wrote down
             async with httpx2.AsyncClient(timeout=timeout, trust_env=False) as client:
@@ -85,7 +85,7 @@ class Wire:
                     url = self._onward(url, answer)
                     more = {name: each for name, each in more.items() if name != "params"}
         except (httpx2.HTTPError, httpx2.InvalidURL, TimeoutError) as error:
-            raise self._away(_why(error)) from error
+            raise self._away(_failure_reason(error)) from error
         raise self._away("it redirects without end")
 
     async def _answered(
@@ -94,13 +94,13 @@ class Wire:
         import asyncio
 
         content = bytearray()
-        async with asyncio.timeout(SECONDS):  # of all of it, however slowly it trickles in
+        async with asyncio.timeout(TIMEOUT_SECONDS):  # of all of it, however slowly it trickles in
             answer = await client.send(request, stream=True)
             try:
                 async for chunk in answer.aiter_bytes():
                     content += chunk
-                    if len(content) > MOST_BYTES:
-                        size = f"{MOST_BYTES / 2**20:g} MB"
+                    if len(content) > MAX_BYTES:
+                        size = f"{MAX_BYTES / 2**20:g} MB"
                         raise self._away(f"it answers with more than {size}")
             finally:
                 await answer.aclose()
@@ -129,7 +129,7 @@ class Wire:
             raise self._away(f"it answers {status} and no JSON") from error
         if status < 300:
             return found
-        words = self.redact(_words(found)) or f"status {status}"
+        words = self.redact(_error_message(found)) or f"status {status}"
         if status == 404:
             raise NotFound(f"The memory service has nothing there: {words}")
         if status in (401, 403):
@@ -137,7 +137,7 @@ class Wire:
         if status == 409:
             raise Conflict(f"The memory service refuses it: {words}")
         if status in (400, 413, 415, 422):
-            raise Invalid(Wrong("memory service", words))
+            raise Invalid(InvalidField("memory service", words))
         raise self._away(f"it answers {status}: {words}")
 
     def _away(self, why: str) -> Unavailable:
@@ -151,7 +151,7 @@ def _names(given: str) -> tuple[str, ...]:
     return tuple(filter(None, (one_line(each)[:NAME_CHARS] for each in given.split(","))))
 
 
-def part(name: str) -> str:
+def path_segment(name: str) -> str:
     """Return a name as it stands in a path."""
     return quote(name, safe="")
 
@@ -165,24 +165,26 @@ def _place(url: str) -> tuple[str, str | None, int | None]:
         return "", None, None
 
 
-def _words(found: Any) -> str:
+def _error_message(found: Any) -> str:
     if not isinstance(found, dict):
         return ""
     said = found.get("error") or found.get("detail") or found.get("message") or ""
     wrong = found.get("errors")
     if isinstance(wrong, list) and wrong and not isinstance(found.get("error"), str):
-        named = [f"{each.get('field')}: {each.get('message')}" for each in wrong if _named(each)]
+        named = [
+            f"{each.get('field')}: {each.get('message')}" for each in wrong if _is_field_error(each)
+        ]
         said = "; ".join(named) or said
-    return shortened(one_line(str(said)), WORDS_CHARS)
+    return shorten(one_line(str(said)), ERROR_CHARS)
 
 
-def _named(each: Any) -> bool:
+def _is_field_error(each: Any) -> bool:
     return isinstance(each, dict) and "field" in each
 
 
-def _why(error: BaseException) -> str:
+def _failure_reason(error: BaseException) -> str:
     import httpx2
 
     if isinstance(error, TimeoutError | httpx2.TimeoutException):
-        return f"it did not answer within {SECONDS:g} s"
-    return shortened(one_line(str(error)), WORDS_CHARS) or type(error).__name__
+        return f"it did not answer within {TIMEOUT_SECONDS:g} s"
+    return shorten(one_line(str(error)), ERROR_CHARS) or type(error).__name__

@@ -5,14 +5,14 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
-from lamplighter.domain.services.service import Service, fold
+from lamplighter.domain.services.service import Service, normalize_service_name
 from lamplighter.domain.sessions.handoff import is_new_failure
 from lamplighter.domain.sessions.session import Session
-from lamplighter.domain.text import clock
+from lamplighter.domain.text import format_time
 from lamplighter.repository import Database
 from lamplighter.repository.services import checks
 from lamplighter.repository.sessions import escalations
-from lamplighter.usecases.ingest.context import Ingest
+from lamplighter.usecases.ingest.context import IngestContext
 from lamplighter.usecases.sessions import chain, parking
 
 RECENT: Final = 10
@@ -20,14 +20,16 @@ RECENT: Final = 10
 
 
 @dataclass(frozen=True, slots=True)
-class Awaited:
+class PendingRequest:
     """The request that a person has not acted on: since when, and in words."""
 
     since: datetime
     words: str
 
 
-async def awaited(ingest: Ingest, service: str, *, now: datetime) -> Awaited | None:
+async def find_pending_request(
+    ingest: IngestContext, service: str, *, now: datetime
+) -> PendingRequest | None:
     """Return the request for which a service is not escalated now, or for one that it depends on.
 
     What was escalated to a session continues: the session before it was asked this. A check that
@@ -35,32 +37,36 @@ async def awaited(ingest: Ingest, service: str, *, now: datetime) -> Awaited | N
     """
     db, session = ingest.db, ingest.session
     own = ingest.services.find(service) or Service(name=service)
-    handed = session.parent_id is not None and fold(service) in map(fold, session.services or ())
+    handed = session.parent_id is not None and normalize_service_name(service) in map(
+        normalize_service_name, session.services or ()
+    )
     around = [own] if handed else ingest.services.with_needs([own])
     if found := await _parked(db, session, around, now=now):
         return found
-    if handed or await escalations.asked(db, session.id, service):
+    if handed or await escalations.needs_person(db, session.id, service):
         return None
     limits = {"max_tier": ingest.max_tier, "parked": ingest.parked}
-    waiting = await chain.waiting(db, around, **limits, now=now)
+    waiting = await chain.services_waiting(db, around, **limits, now=now)
     for each in around:
         if each.name in waiting:
             since = waiting[each.name].since
-            if await _fails_anew(db, session, around[0], since):
+            if await _has_new_failure(db, session, around[0], since):
                 return None
-            return Awaited(since, f"a person was asked{_for(each, around)} at {clock(since, now)}")
+            return PendingRequest(
+                since, f"a person was asked{_for(each, around)} at {format_time(since, now)}"
+            )
     return None
 
 
 async def _parked(
     db: Database, session: Session, around: Sequence[Service], *, now: datetime
-) -> Awaited | None:
-    parked = await parking.held(db, but=session.id)
+) -> PendingRequest | None:
+    parked = await parking.services_in_use(db, but=session.id)
     for each in around:
-        if since := parked.get(fold(each.name)):
+        if since := parked.get(normalize_service_name(each.name)):
             what = f"approval{_for(each, around)}"
-            words = f"another session has waited for {what} since {clock(since, now)}"
-            return Awaited(since, words)
+            words = f"another session has waited for {what} since {format_time(since, now)}"
+            return PendingRequest(since, words)
     return None
 
 
@@ -68,9 +74,11 @@ def _for(service: Service, around: Sequence[Service]) -> str:
     return "" if service is around[0] else f" for {service.name}"
 
 
-async def _fails_anew(db: Database, session: Session, service: Service, since: datetime) -> bool:
+async def _has_new_failure(
+    db: Database, session: Session, service: Service, since: datetime
+) -> bool:
     """Whether a session saw a check of a service fail that passed since a person was asked."""
-    results = await checks.of(db, session.id, [service.name])
+    results = await checks.of_session(db, session.id, [service.name])
     newest = {look.name: look for look in results}
     for name in (name for name, look in newest.items() if not look.ok):
         limit = RECENT + len(results)

@@ -8,15 +8,15 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from lamplighter.domain.memory.admit import Redact
-from lamplighter.domain.relate import Lexicon, built_in
-from lamplighter.domain.relate.reconcile import Echo
+from lamplighter.domain.relate import Lexicon, builtin_lexicon
+from lamplighter.domain.relate.reconcile import EchoPolicy
 from lamplighter.domain.services.service import Services
 from lamplighter.domain.sessions.session import MAX_TIER, Session
-from lamplighter.domain.sessions.transcript import Finished, Spent
+from lamplighter.domain.sessions.transcript import Finished, UsageReport
 from lamplighter.repository import Database
-from lamplighter.usecases.clients.tool_hooks import Hooked
-from lamplighter.usecases.memory.remember import Manner
-from lamplighter.usecases.sessions.parking import PARKED
+from lamplighter.usecases.clients.tool_hooks import SessionHooks
+from lamplighter.usecases.memory.remember import LearningOptions
+from lamplighter.usecases.sessions.parking import MAX_PARKED
 
 MAX_MARKERS: Final = 2_000
 WRITE_SECONDS: Final = 0.05
@@ -62,7 +62,7 @@ class Pace:
 
 
 @dataclass(slots=True)
-class Taken:
+class IngestResult:
     """What some lines brought: counts for the session, what it spent, and whether it is done.
 
     `printed` is how many markers it had brought, once that was asked; `left` counts
@@ -73,7 +73,7 @@ class Taken:
     reinforced: int = 0
     events: int = 0
     ignored: int = 0
-    spent: Spent | None = None
+    spent: UsageReport | None = None
     finished: Finished | None = None
     printed: int | None = None
     left: int = 0
@@ -90,14 +90,14 @@ class Taken:
             "ignored": self.ignored,
         }
 
-    def hear(self, item: Spent | Finished) -> None:
+    def hear(self, item: UsageReport | Finished) -> None:
         """Note what the session has spent, or that it is done."""
-        if isinstance(item, Spent):
+        if isinstance(item, UsageReport):
             self.spent = item
         else:
             self.finished = item
 
-    def add(self, more: "Taken") -> None:
+    def add(self, more: "IngestResult") -> None:
         """Add what the lines after these brought."""
         for name, count in more.counts.items():
             setattr(self, name, getattr(self, name) + count)
@@ -108,7 +108,7 @@ class Taken:
 
 
 @dataclass(frozen=True, slots=True)
-class Ingest:
+class IngestContext:
     """What ingesting a session's lines needs besides the lines.
 
     `tool` is the one by which a session says something, where it is not a marker. `services`
@@ -122,19 +122,19 @@ class Ingest:
     max_markers: int = MAX_MARKERS
     max_tier: int = MAX_TIER
     fading: bool = True
-    lexicon: Lexicon = field(default_factory=built_in)
-    echo: Echo = Echo.COUNT
+    lexicon: Lexicon = field(default_factory=builtin_lexicon)
+    echo: EchoPolicy = EchoPolicy.COUNT
     looked: set[str] = field(default_factory=set)
     tool: str = ""
-    hooked: Hooked = field(default_factory=Hooked)
+    hooked: SessionHooks = field(default_factory=SessionHooks)
     pace: Pace = field(default_factory=Pace)
     services: Services = field(default_factory=Services)
-    parked: int = PARKED
+    parked: int = MAX_PARKED
 
     @property
-    def manner(self) -> Manner:
+    def manner(self) -> LearningOptions:
         """How what this session learns is taken in."""
-        return Manner(
+        return LearningOptions(
             redact=self.redact,
             known=self.known,
             fading=self.fading,

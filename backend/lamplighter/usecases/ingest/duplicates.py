@@ -3,24 +3,24 @@
 from typing import Final
 
 from lamplighter.domain.services.service import GENERAL, ActionKind
-from lamplighter.domain.sessions.markers import Marker, What
+from lamplighter.domain.sessions.markers import Marker, MarkerKind
 from lamplighter.repository.sessions import marker_results
-from lamplighter.usecases.ingest.context import Ingest
+from lamplighter.usecases.ingest.context import IngestContext
 from lamplighter.usecases.memory.service_names import spelled
 from lamplighter.usecases.services import act
 
-SAID_BEFORE: Final = "said before in this session"
+DUPLICATE_REASON: Final = "said before in this session"
 
 
-async def said_before(ingest: Ingest, marker: Marker, text: str) -> bool:
+async def is_duplicate(ingest: IngestContext, marker: Marker, text: str) -> bool:
     """Whether a session of a model had a marker of these words taken already.
 
     Of an action that ran twice it may say the same twice.
     """
     session = ingest.session
-    if not session.model or not await marker_results.said(ingest.db, session.id, text):
+    if not session.model or not await marker_results.was_ingested(ingest.db, session.id, text):
         return False
-    if marker.what is not What.COOLDOWN:
+    if marker.what is not MarkerKind.COOLDOWN:
         return True
     service = await spelled(ingest.db, marker.service, ingest.known) or GENERAL
     action = ActionKind(marker.category or "")

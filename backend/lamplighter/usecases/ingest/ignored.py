@@ -6,21 +6,21 @@ from typing import Final
 
 from lamplighter.domain.errors import Conflict, Invalid, NotFound
 from lamplighter.domain.memory.admit import Redact
-from lamplighter.domain.relate import Lexicon, built_in
+from lamplighter.domain.relate import Lexicon, builtin_lexicon
 from lamplighter.domain.sessions import markers
-from lamplighter.domain.sessions.marker_results import Mark
-from lamplighter.domain.sessions.markers import Reading
-from lamplighter.domain.text import shortened
+from lamplighter.domain.sessions.marker_results import MarkerResult
+from lamplighter.domain.sessions.markers import MarkerReading
+from lamplighter.domain.text import shorten
 from lamplighter.repository import Database, writing
 from lamplighter.repository.sessions import marker_results, sessions
-from lamplighter.usecases.access.recording import note
-from lamplighter.usecases.ingest.context import Ingest, Taken
-from lamplighter.usecases.ingest.marker_acts import act_on
+from lamplighter.usecases.access.recording import record_act
+from lamplighter.usecases.ingest.context import IngestContext, IngestResult
+from lamplighter.usecases.ingest.marker_acts import apply_marker
 
 TEXT_CHARS: Final = 300
 
 
-async def take(
+async def ingest_ignored(
     db: Database,
     mark_id: int,
     *,
@@ -28,29 +28,29 @@ async def take(
     redact: Redact,
     known: Sequence[str] = (),
     lexicon: Lexicon | None = None,
-) -> Mark:
+) -> MarkerResult:
     """Take a marker that was ignored after all; raises NotFound or Conflict."""
     async with writing(db):
         mark = await marker_results.get(db, mark_id)
         if mark is None:
             raise NotFound(f"There is no marker {mark_id}.")
         session = await sessions.get(db, mark.session_id)
-        marker = markers.again(mark.text)
-        if mark.state is not Reading.IGNORED or marker is None or session is None:
+        marker = markers.reread_marker(mark.text)
+        if mark.state is not MarkerReading.IGNORED or marker is None or session is None:
             raise Conflict("Only a marker that was ignored in code or in a quotation can be taken.")
-        taken = Taken()
-        given = Ingest(db, session, redact, known, lexicon=lexicon or built_in())
+        taken = IngestResult()
+        given = IngestContext(db, session, redact, known, lexicon=lexicon or builtin_lexicon())
         try:
-            await act_on(given, marker, taken, now=now)
+            await apply_marker(given, marker, taken, now=now)
         except Invalid as error:
             raise Conflict(f"It cannot be taken: {error}") from error
         taken.outcome.pop("why", None)
         about = taken.outcome.get("memory_id")
-        await note(db, "take", shortened(mark.text, TEXT_CHARS), memory_id=about, now=now)
-        changed = await marker_results.take(
+        await record_act(db, "take", shorten(mark.text, TEXT_CHARS), memory_id=about, now=now)
+        changed = await marker_results.accept_ignored(
             db, mark_id, now=now, reason="taken by hand", **taken.outcome
         )
         taken.ignored = -1
-        await sessions.brought(db, session.id, now=now, **taken.counts)
+        await sessions.add_counts(db, session.id, now=now, **taken.counts)
         assert changed is not None
         return changed

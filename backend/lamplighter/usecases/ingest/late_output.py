@@ -10,7 +10,7 @@ from lamplighter.repository import Database, writing
 from lamplighter.repository.services import events
 from lamplighter.repository.sessions import sessions
 from lamplighter.usecases.sessions import outcomes
-from lamplighter.usecases.sessions.sessions import Ending, texts_of, used
+from lamplighter.usecases.sessions.sessions import SessionEnd, texts_of, usage_of
 
 PENDING: Final = " Its output is on {}, not ingested yet."
 INGESTED: Final = " Its output was ingested from {}."
@@ -23,12 +23,12 @@ def pending(session: Session, reason: str) -> str:
 
 
 async def complete(
-    db: Database, session: Session, ending: Ending, *, redact: Redact, now: datetime
+    db: Database, session: Session, ending: SessionEnd, *, redact: Redact, now: datetime
 ) -> None:
     """Keep what the output says that was ingested now, or that it is gone (`pending`)."""
     result = MISSING if ending.pending else INGESTED
     reason = session.reason.removesuffix(PENDING.format(session.host))
-    found = {} if ending.pending else texts_of(session, ending, redact) | used(session, ending)
+    found = {} if ending.pending else texts_of(session, ending, redact) | usage_of(session, ending)
     what = "was not found on" if ending.pending else "was ingested from"
     async with writing(db):
         done = await sessions.complete_output(

@@ -7,25 +7,25 @@ from pathlib import Path
 from typing import Final
 
 from lamplighter.domain.errors import Conflict, NotFound
-from lamplighter.domain.sessions.markers import Marker, Reading, What
+from lamplighter.domain.sessions.markers import Marker, MarkerKind, MarkerReading
 from lamplighter.domain.sessions.session import Session
 from lamplighter.domain.sessions.transcript import Line
 from lamplighter.engines.claude import NAME as CLAUDE
-from lamplighter.engines.cutting import Undecided
+from lamplighter.engines.cutting import PendingLines
 from lamplighter.engines.tail import Tail
 from lamplighter.repository import Database, writing
 from lamplighter.repository.sessions import sessions
-from lamplighter.usecases.ingest.context import Ingest, Taken
+from lamplighter.usecases.ingest.context import IngestContext, IngestResult
 from lamplighter.usecases.ingest.session_lines import ingest_marker
-from lamplighter.usecases.ingest.steps import Feed
-from lamplighter.usecases.sessions.halt import Brake
+from lamplighter.usecases.ingest.steps import StepQueue
+from lamplighter.usecases.sessions.halt import HaltControl
 
-Place = tuple[int, int]
+FilePosition = tuple[int, int]
 
 ENDED: Final = "its session has ended, so nothing can be escalated"
 
 
-async def leftover(db: Database, session_id: int) -> Session:
+async def get_leftover(db: Database, session_id: int) -> Session:
     """Return a session whose limit left markers in its file; raises NotFound or Conflict."""
     session = await sessions.get(db, session_id)
     if session is None:
@@ -38,7 +38,7 @@ async def leftover(db: Database, session_id: int) -> Session:
 
 
 async def ingest_leftover(
-    ingest: Ingest, file: Path, brake: Brake, *, now: Callable[[], datetime]
+    ingest: IngestContext, file: Path, brake: HaltControl, *, now: Callable[[], datetime]
 ) -> None:
     """Ingest all that the limit left, in short transactions that each keep their place.
 
@@ -46,7 +46,7 @@ async def ingest_leftover(
     """
     place = ingest.session.left_offset, ingest.session.left_step
     for lines in _decided(ingest.session, _lines(file, ingest.session.left_offset)):
-        feed = Feed(ingest, lines, reached=place)
+        feed = StepQueue(ingest, lines, reached=place)
         while not feed.empty:
             if brake.by_file() is not None:
                 return
@@ -56,9 +56,11 @@ async def ingest_leftover(
             place = after
 
 
-async def _ingest_some(feed: Feed, place: Place, *, now: datetime) -> Place | None:
+async def _ingest_some(
+    feed: StepQueue, place: FilePosition, *, now: datetime
+) -> FilePosition | None:
     """Ingest some markers and return the place after them; None when there is nothing more."""
-    ingest, taken, count, done = feed.ingest, Taken(), 0, 0
+    ingest, taken, count, done = feed.ingest, IngestResult(), 0, 0
     steps = await feed.ahead()
     async with writing(ingest.db):
         held = await sessions.get(ingest.db, ingest.session.id)
@@ -74,8 +76,8 @@ async def _ingest_some(feed: Feed, place: Place, *, now: datetime) -> Place | No
             if ingest.pace.over():
                 break
         place = steps[done - 1].reached
-        await sessions.ingest_left(ingest.db, held.id, count, offset=place[0], step=place[1])
-        await sessions.brought(ingest.db, held.id, now=now, **taken.counts)
+        await sessions.ingest_leftover(ingest.db, held.id, count, offset=place[0], step=place[1])
+        await sessions.add_counts(ingest.db, held.id, now=now, **taken.counts)
     feed.drop(done)
     await ingest.pace.rest()
     return place if count < held.markers_left else None
@@ -83,8 +85,8 @@ async def _ingest_some(feed: Feed, place: Place, *, now: datetime) -> Place | No
 
 def _of_ended(marker: Marker) -> Marker:
     """Return a marker as it counts when its session is over."""
-    if marker.what is What.ESCALATE and marker.reading is Reading.TAKEN:
-        return replace(marker, reading=Reading.REFUSED, reason=ENDED)
+    if marker.what is MarkerKind.ESCALATE and marker.reading is MarkerReading.TAKEN:
+        return replace(marker, reading=MarkerReading.REFUSED, reason=ENDED)
     return marker
 
 
@@ -93,7 +95,7 @@ def _decided(session: Session, read: Iterator[list[Line]]) -> Iterator[Sequence[
     if session.engine != CLAUDE:
         yield from read
         return
-    undecided = Undecided()
+    undecided = PendingLines()
     for lines in read:
         yield undecided.ready(lines)
     yield undecided.rest()

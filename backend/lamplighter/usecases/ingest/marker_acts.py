@@ -3,48 +3,52 @@
 from datetime import datetime
 from typing import Final
 
-from lamplighter.domain.errors import Invalid, Wrong
+from lamplighter.domain.errors import Invalid, InvalidField
 from lamplighter.domain.memory.memory import LONG_MARKER_CHARS, Candidate, Category
-from lamplighter.domain.relate.reconcile import Outcome
-from lamplighter.domain.services.cooldown import Outcome as Used
-from lamplighter.domain.services.event import Level, level_of
-from lamplighter.domain.services.service import GENERAL, ActionKind, undeclared
+from lamplighter.domain.relate.reconcile import ReconcileOutcome
+from lamplighter.domain.services.cooldown import UseOutcome as Used
+from lamplighter.domain.services.event import Level, parse_level
+from lamplighter.domain.services.service import GENERAL, ActionKind, undeclared_error
 from lamplighter.domain.sessions.handoff import REASON_CHARS, EscalationState
-from lamplighter.domain.sessions.markers import Marker, What
+from lamplighter.domain.sessions.markers import Marker, MarkerKind
 from lamplighter.domain.sessions.session import MAX_TIER
-from lamplighter.domain.text import one_line, shortened
+from lamplighter.domain.text import one_line, shorten
 from lamplighter.repository.services import cooldowns, events
 from lamplighter.repository.sessions import escalations
-from lamplighter.usecases.ingest.awaiting_person import Awaited, awaited
-from lamplighter.usecases.ingest.context import Ingest, Taken
+from lamplighter.usecases.ingest.awaiting_person import PendingRequest, find_pending_request
+from lamplighter.usecases.ingest.context import IngestContext, IngestResult
 from lamplighter.usecases.memory.remember import remember
 from lamplighter.usecases.memory.service_names import spelled
 from lamplighter.usecases.services import act
 
 EVENT_CHARS: Final = 2_000
-OURS: Final = "supervisor"
+SUPERVISOR: Final = "supervisor"
 CLAIMED: Final = "claimed"
 NOT_CONFIRMED: Final = "not confirmed"
-HELD_BACK: Final = "held back"
+SUPPRESSED: Final = "held back"
 
 
-async def act_on(ingest: Ingest, marker: Marker, taken: Taken, *, now: datetime) -> None:
+async def apply_marker(
+    ingest: IngestContext, marker: Marker, taken: IngestResult, *, now: datetime
+) -> None:
     """Do what a marker says; raises Invalid for what may not enter."""
     if not one_line(marker.body):
-        raise Invalid(Wrong("text", "says nothing that can be seen"))
+        raise Invalid(InvalidField("text", "says nothing that can be seen"))
     match marker.what:
-        case What.MEMORY:
+        case MarkerKind.MEMORY:
             await _remember(ingest, marker, taken, now=now)
-        case What.EVENT:
-            level = level_of(marker.category or "")
+        case MarkerKind.EVENT:
+            level = parse_level(marker.category or "")
             await record_event(ingest, level, marker.body, taken, service=marker.service, now=now)
-        case What.COOLDOWN:
+        case MarkerKind.COOLDOWN:
             await _cooldown(ingest, marker, taken, now=now)
-        case What.ESCALATE:
+        case MarkerKind.ESCALATE:
             await _escalate(ingest, marker, taken, now=now)
 
 
-async def _remember(ingest: Ingest, marker: Marker, taken: Taken, *, now: datetime) -> None:
+async def _remember(
+    ingest: IngestContext, marker: Marker, taken: IngestResult, *, now: datetime
+) -> None:
     session = ingest.session
     candidate = Candidate(
         category=Category(marker.category or ""),
@@ -55,11 +59,11 @@ async def _remember(ingest: Ingest, marker: Marker, taken: Taken, *, now: dateti
         source_ref=", ".join(filter(None, (f"session {session.id}", ingest.tool))),
     )
     result = await remember(ingest.db, candidate, now=now, manner=ingest.manner)
-    taken.learned += result.outcome is Outcome.LEARNED
-    taken.reinforced += result.outcome is Outcome.REINFORCED
+    taken.learned += result.outcome is ReconcileOutcome.LEARNED
+    taken.reinforced += result.outcome is ReconcileOutcome.REINFORCED
     if len(marker.body) > LONG_MARKER_CHARS:
         text = f"Memory {result.memory.id} is {len(marker.body):,} characters long; it was kept."
-        await record_event(ingest, Level.WARNING, text, taken, source=OURS, now=now)
+        await record_event(ingest, Level.WARNING, text, taken, source=SUPERVISOR, now=now)
     taken.outcome = {
         "outcome": result.outcome.value,
         "memory_id": result.memory.id,
@@ -68,7 +72,9 @@ async def _remember(ingest: Ingest, marker: Marker, taken: Taken, *, now: dateti
     }
 
 
-async def _cooldown(ingest: Ingest, marker: Marker, taken: Taken, *, now: datetime) -> None:
+async def _cooldown(
+    ingest: IngestContext, marker: Marker, taken: IngestResult, *, now: datetime
+) -> None:
     """Annotate the use that the gate reserved; without one the marker only claims it."""
     session, action = ingest.session, ActionKind(marker.category or "")
     service = await spelled(ingest.db, marker.service, ingest.known) or GENERAL
@@ -91,17 +97,19 @@ async def _cooldown(ingest: Ingest, marker: Marker, taken: Taken, *, now: dateti
         taken.outcome["outcome"] = CLAIMED
 
 
-async def _escalate(ingest: Ingest, marker: Marker, taken: Taken, *, now: datetime) -> None:
+async def _escalate(
+    ingest: IngestContext, marker: Marker, taken: IngestResult, *, now: datetime
+) -> None:
     """Record the escalation; the session's end decides. At the last tier a person is asked."""
     session, service = ingest.session, marker.service or ""
-    if problem := undeclared(service, ingest.known):
-        raise Invalid(Wrong("service", problem))
-    reason = shortened(one_line(ingest.redact(marker.body)), REASON_CHARS)
-    if before := await awaited(ingest, service, now=now):
-        await _hold_back(ingest, before, service, reason, taken, now=now)
+    if problem := undeclared_error(service, ingest.known):
+        raise Invalid(InvalidField("service", problem))
+    reason = shorten(one_line(ingest.redact(marker.body)), REASON_CHARS)
+    if before := await find_pending_request(ingest, service, now=now):
+        await _suppress_escalation(ingest, before, service, reason, taken, now=now)
         return
     last = session.tier >= min(ingest.max_tier, MAX_TIER) and not session.dry_run
-    asked = await escalations.asked(ingest.db, session.id, service)
+    asked = await escalations.needs_person(ingest.db, session.id, service)
     await escalations.insert(
         ingest.db,
         session.id,
@@ -119,24 +127,30 @@ async def _escalate(ingest: Ingest, marker: Marker, taken: Taken, *, now: dateti
     await record_event(ingest, level, f"{asks}: {marker.body}", taken, service=service, now=now)
 
 
-async def _hold_back(
-    ingest: Ingest, before: Awaited, service: str, reason: str, taken: Taken, *, now: datetime
+async def _suppress_escalation(
+    ingest: IngestContext,
+    before: PendingRequest,
+    service: str,
+    reason: str,
+    taken: IngestResult,
+    *,
+    now: datetime,
 ) -> None:
     """Escalate nothing while a person is awaited; the same reason is one event until that ends."""
     text = f"Escalation held back, {before.words}: {reason}"
     name = await spelled(ingest.db, service, ingest.known)
     if not await events.recorded_after(ingest.db, text, name, before.since):
         await record_event(
-            ingest, Level.WARNING, text, taken, service=service, source=OURS, now=now
+            ingest, Level.WARNING, text, taken, service=service, source=SUPERVISOR, now=now
         )
-    taken.outcome |= {"outcome": HELD_BACK, "why": f"not escalated: {before.words}"}
+    taken.outcome |= {"outcome": SUPPRESSED, "why": f"not escalated: {before.words}"}
 
 
 async def record_event(
-    ingest: Ingest,
+    ingest: IngestContext,
     level: Level,
     text: str,
-    taken: Taken,
+    taken: IngestResult,
     *,
     service: str | None = None,
     source: str = "marker",
@@ -146,7 +160,7 @@ async def record_event(
     event = await events.insert(
         ingest.db,
         level,
-        shortened(one_line(ingest.redact(text)), EVENT_CHARS),
+        shorten(one_line(ingest.redact(text)), EVENT_CHARS),
         service=await spelled(ingest.db, service, ingest.known),
         session_id=ingest.session.id,
         tier=ingest.session.tier,

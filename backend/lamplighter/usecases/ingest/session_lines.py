@@ -8,26 +8,31 @@ from typing import Final
 from lamplighter.domain.errors import Invalid
 from lamplighter.domain.memory.memory import MAX_OBSERVATION_CHARS, Candidate
 from lamplighter.domain.services.event import Level
-from lamplighter.domain.sessions.markers import Marker, Reading, What
+from lamplighter.domain.sessions.markers import Marker, MarkerKind, MarkerReading
 from lamplighter.domain.sessions.transcript import (
-    Cut,
+    AnswerCut,
+    EngineStarted,
     Finished,
     Line,
-    Odd,
-    Spent,
-    Started,
     ToolResult,
     ToolUse,
+    UnreadableLine,
+    UsageReport,
 )
-from lamplighter.domain.text import one_line, shortened
+from lamplighter.domain.text import one_line, shorten
 from lamplighter.formats.session_tools import BLIND
 from lamplighter.repository import writing
 from lamplighter.repository.sessions import marker_results, sessions
 from lamplighter.usecases.clients import tool_hooks
-from lamplighter.usecases.ingest.context import Ingest, Taken
-from lamplighter.usecases.ingest.duplicates import SAID_BEFORE, said_before
-from lamplighter.usecases.ingest.marker_acts import EVENT_CHARS, OURS, act_on, record_event
-from lamplighter.usecases.ingest.steps import Feed, Step
+from lamplighter.usecases.ingest.context import IngestContext, IngestResult
+from lamplighter.usecases.ingest.duplicates import DUPLICATE_REASON, is_duplicate
+from lamplighter.usecases.ingest.marker_acts import (
+    EVENT_CHARS,
+    SUPERVISOR,
+    apply_marker,
+    record_event,
+)
+from lamplighter.usecases.ingest.steps import IngestStep, StepQueue
 from lamplighter.usecases.services import check_results
 
 logger = logging.getLogger(__name__)
@@ -42,21 +47,21 @@ CUT_OFF: Final = (
 )
 
 
-async def ingest(ingest: Ingest, lines: Sequence[Line], *, now: datetime) -> Taken:
+async def ingest(ingest: IngestContext, lines: Sequence[Line], *, now: datetime) -> IngestResult:
     """Ingest complete lines, in as many transactions as their time takes."""
-    feed, taken = Feed(ingest, lines), Taken()
+    feed, taken = StepQueue(ingest, lines), IngestResult()
     while not feed.empty:
         taken.add(await ingest_some(feed, now=now))
     return taken
 
 
-async def ingest_some(feed: Feed, *, now: datetime) -> Taken:
+async def ingest_some(feed: StepQueue, *, now: datetime) -> IngestResult:
     """Ingest what can be done in one short transaction, and with it how far that is.
 
     A kill at any moment therefore loses no step and doubles none: the process that resumes
     starts at `log_offset` and `log_step`. Other writers get in between two transactions.
     """
-    ingest, taken = feed.ingest, Taken()
+    ingest, taken = feed.ingest, IngestResult()
     steps = await feed.ahead()
     if not steps:
         return taken
@@ -74,14 +79,16 @@ async def ingest_some(feed: Feed, *, now: datetime) -> Taken:
     return taken
 
 
-async def _keep_place(ingest: Ingest, last: Step, taken: Taken, *, now: datetime) -> None:
+async def _keep_place(
+    ingest: IngestContext, last: IngestStep, taken: IngestResult, *, now: datetime
+) -> None:
     """Keep how far a session's file was ingested, and what that brought."""
     number = ingest.session.id
     if taken.spent is not None:
-        await sessions.spend(ingest.db, number, taken.spent)
+        await sessions.set_spent(ingest.db, number, taken.spent)
     if taken.first_left is not None:
         offset, step = taken.first_left
-        await sessions.leave_markers(ingest.db, number, taken.left, offset=offset, step=step)
+        await sessions.add_leftover(ingest.db, number, taken.left, offset=offset, step=step)
     offset, step = last.reached
     await sessions.progress(
         ingest.db,
@@ -93,33 +100,39 @@ async def _keep_place(ingest: Ingest, last: Step, taken: Taken, *, now: datetime
     )
 
 
-async def say(ingest: Ingest, marker: Marker, *, now: datetime) -> Taken:
+async def ingest_report(ingest: IngestContext, marker: Marker, *, now: datetime) -> IngestResult:
     """Do what a session says by a tool, as if it were a marker; raises Invalid."""
-    taken = Taken()
+    taken = IngestResult()
     async with writing(ingest.db):
-        await act_on(ingest, marker, taken, now=now)
-        await sessions.brought(ingest.db, ingest.session.id, now=now, **taken.counts)
+        await apply_marker(ingest, marker, taken, now=now)
+        await sessions.add_counts(ingest.db, ingest.session.id, now=now, **taken.counts)
     return taken
 
 
-async def _ingest_step(ingest: Ingest, step: Step, taken: Taken, *, now: datetime) -> None:
+async def _ingest_step(
+    ingest: IngestContext, step: IngestStep, taken: IngestResult, *, now: datetime
+) -> None:
     match step.content:
         case Marker():
             if await _within_limit(ingest, step, taken, now=now):
                 await ingest_marker(ingest, step, step.content, taken, now=now)
         case Candidate():
-            await tool_hooks.keep(ingest.db, ingest.hooked, step.content, ingest.redact, now=now)
-        case Started() | Cut() | Odd():
-            await _note(ingest, step.content, taken, now=now)
+            await tool_hooks.save_capture(
+                ingest.db, ingest.hooked, step.content, ingest.redact, now=now
+            )
+        case EngineStarted() | AnswerCut() | UnreadableLine():
+            await _record_notice(ingest, step.content, taken, now=now)
         case ToolUse(name, given) if name.rpartition("__")[2] not in BLIND:
             ingest.uses(given)
         case ToolResult(found=dict(found)) if ingest.session.engine == PROBE:
             await check_results.keep(ingest.db, ingest.session.id, found, now=now)
-        case Spent() | Finished():
+        case UsageReport() | Finished():
             taken.hear(step.content)
 
 
-async def _within_limit(ingest: Ingest, step: Step, taken: Taken, *, now: datetime) -> bool:
+async def _within_limit(
+    ingest: IngestContext, step: IngestStep, taken: IngestResult, *, now: datetime
+) -> bool:
     """Whether a session may bring one more marker; one too many stays in its file, counted."""
     if taken.printed is None:
         taken.printed = await marker_results.count(ingest.db, ingest.session.id)
@@ -131,38 +144,40 @@ async def _within_limit(ingest: Ingest, step: Step, taken: Taken, *, now: dateti
         held = await sessions.get(ingest.db, ingest.session.id)
         if held is not None and not held.markers_left:
             text = LIMIT_REACHED.format(ingest.max_markers)
-            await record_event(ingest, Level.WARNING, text, taken, source=OURS, now=now)
+            await record_event(ingest, Level.WARNING, text, taken, source=SUPERVISOR, now=now)
     taken.left += 1
     return False
 
 
 async def ingest_marker(
-    ingest: Ingest, step: Step, marker: Marker, taken: Taken, *, now: datetime
+    ingest: IngestContext, step: IngestStep, marker: Marker, taken: IngestResult, *, now: datetime
 ) -> None:
     """Do what a marker asks for and keep what became of it."""
     state, reason = marker.reading, marker.reason
     taken.outcome = {"outcome": "", "memory_id": None, "event_id": None}
-    if state is Reading.TAKEN and await said_before(ingest, marker, _words(ingest, marker)):
-        state, reason = Reading.IGNORED, SAID_BEFORE
-    if state is Reading.TAKEN:
+    if state is MarkerReading.TAKEN and await is_duplicate(
+        ingest, marker, _redacted_text(ingest, marker)
+    ):
+        state, reason = MarkerReading.IGNORED, DUPLICATE_REASON
+    if state is MarkerReading.TAKEN:
         try:
-            await act_on(ingest, marker, taken, now=now)
+            await apply_marker(ingest, marker, taken, now=now)
         except Invalid as error:
-            state, reason = Reading.REFUSED, "; ".join(wrong.message for wrong in error.wrong)
-    if state is Reading.REFUSED:
+            state, reason = MarkerReading.REFUSED, "; ".join(wrong.message for wrong in error.wrong)
+    if state is MarkerReading.REFUSED:
         await _refuse(ingest, marker, reason, taken, now=now)
-    if state is Reading.IGNORED:
+    if state is MarkerReading.IGNORED:
         taken.ignored += 1
     await _keep(ingest, step, marker, state, reason, taken, now=now)
 
 
 async def _keep(
-    ingest: Ingest,
-    step: Step,
+    ingest: IngestContext,
+    step: IngestStep,
     marker: Marker,
-    state: Reading,
+    state: MarkerReading,
     reason: str,
-    taken: Taken,
+    taken: IngestResult,
     *,
     now: datetime,
 ) -> None:
@@ -176,7 +191,9 @@ async def _keep(
         state=state,
         reason=ingest.redact(reason) or taken.outcome.pop("why", ""),
         # what may yet be taken by hand is kept whole
-        text=_words(ingest, marker, IGNORED_CHARS if state is Reading.IGNORED else EVENT_CHARS),
+        text=_redacted_text(
+            ingest, marker, IGNORED_CHARS if state is MarkerReading.IGNORED else EVENT_CHARS
+        ),
         service=marker.service,
         category=marker.category,
         now=now,
@@ -184,37 +201,43 @@ async def _keep(
     )
 
 
-def _words(ingest: Ingest, marker: Marker, limit: int = EVENT_CHARS) -> str:
-    return shortened(ingest.redact(one_line(marker.text)), limit)
+def _redacted_text(ingest: IngestContext, marker: Marker, limit: int = EVENT_CHARS) -> str:
+    return shorten(ingest.redact(one_line(marker.text)), limit)
 
 
 async def _refuse(
-    ingest: Ingest, marker: Marker, reason: str, taken: Taken, *, now: datetime
+    ingest: IngestContext, marker: Marker, reason: str, taken: IngestResult, *, now: datetime
 ) -> None:
-    said = shortened(ingest.redact(one_line(marker.text)), 200)
+    said = shorten(ingest.redact(one_line(marker.text)), 200)
     logger.warning("Session %s: marker not taken, %s: %s", ingest.session.id, reason, said)
     text = f"Not remembered, {reason}: {said}"
-    if marker.what is What.ESCALATE and marker.reading is Reading.TAKEN:
+    if marker.what is MarkerKind.ESCALATE and marker.reading is MarkerReading.TAKEN:
         text = f"Not escalated: {reason}"
-    elif marker.what is not What.MEMORY:
+    elif marker.what is not MarkerKind.MEMORY:
         return
-    await record_event(ingest, Level.WARNING, text, taken, source=OURS, now=now)
+    await record_event(ingest, Level.WARNING, text, taken, source=SUPERVISOR, now=now)
 
 
-async def _note(ingest: Ingest, told: Started | Cut | Odd, taken: Taken, *, now: datetime) -> None:
+async def _record_notice(
+    ingest: IngestContext,
+    told: EngineStarted | AnswerCut | UnreadableLine,
+    taken: IngestResult,
+    *,
+    now: datetime,
+) -> None:
     """Keep which model answers, and warn of what makes a session less than it should be."""
-    if isinstance(told, Started) and told.model and ingest.session.model:
-        await sessions.answered_by(ingest.db, ingest.session.id, told.model)
+    if isinstance(told, EngineStarted) and told.model and ingest.session.model:
+        await sessions.set_model(ingest.db, ingest.session.id, told.model)
     for text in _shortcomings(told):
-        await record_event(ingest, Level.WARNING, text, taken, source=OURS, now=now)
+        await record_event(ingest, Level.WARNING, text, taken, source=SUPERVISOR, now=now)
 
 
-def _shortcomings(told: Started | Cut | Odd) -> Iterator[str]:
+def _shortcomings(told: EngineStarted | AnswerCut | UnreadableLine) -> Iterator[str]:
     match told:
-        case Started(missing=missing) if missing:
+        case EngineStarted(missing=missing) if missing:
             names = ", ".join(missing)
             yield f"The session goes on without its tools: {names} could not be reached."
-        case Cut():
+        case AnswerCut():
             yield CUT_OFF
-        case Odd(problem):
+        case UnreadableLine(problem):
             yield problem

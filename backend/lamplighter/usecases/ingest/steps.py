@@ -9,17 +9,17 @@ from typing import Final
 from lamplighter.domain.memory.memory import Candidate
 from lamplighter.domain.sessions import markers
 from lamplighter.domain.sessions.markers import Marker
-from lamplighter.domain.sessions.transcript import Item, Line, Odd, Text
+from lamplighter.domain.sessions.transcript import Line, Text, TranscriptItem, UnreadableLine
 from lamplighter.engines import stream
 from lamplighter.usecases.clients import tool_hooks
-from lamplighter.usecases.ingest.context import Ingest
+from lamplighter.usecases.ingest.context import IngestContext
 
 AHEAD: Final = 500
 NOT_WHOLE: Final = "A marker that was cut off was left out: "
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class IngestStep:
     """One piece of a line: a marker, another entry, or what a rule saves of a tool's answer.
 
     `number` counts from 0 in its line, `item` says which of the line's entries it
@@ -29,7 +29,7 @@ class Step:
     line: Line
     number: int
     item: int
-    content: Item | Marker | Candidate | None
+    content: TranscriptItem | Marker | Candidate | None
 
     @property
     def reached(self) -> tuple[int, int]:
@@ -39,27 +39,31 @@ class Step:
         return self.line.start, self.number + 1
 
 
-class Feed:
+class StepQueue:
     """The steps of some lines in their order; those ingested before are left out.
 
     `reached` is the place of the first step that counts, as a step's own `reached`.
     """
 
     def __init__(
-        self, ingest: Ingest, lines: Sequence[Line], *, reached: tuple[int, int] | None = None
+        self,
+        ingest: IngestContext,
+        lines: Sequence[Line],
+        *,
+        reached: tuple[int, int] | None = None,
     ) -> None:
         self.ingest = ingest
         self._reached = reached or (ingest.session.log_offset, ingest.session.log_step)
         self._lines = deque(lines)
-        self._open: Iterator[Step] = iter(())
-        self._ahead: list[Step] = []
+        self._open: Iterator[IngestStep] = iter(())
+        self._ahead: list[IngestStep] = []
 
     @property
     def empty(self) -> bool:
         """Whether every step was ingested."""
         return not self._ahead and not self._lines
 
-    async def ahead(self) -> Sequence[Step]:
+    async def ahead(self) -> Sequence[IngestStep]:
         """Return the next steps, of a long line not all: it may hold a hundred thousand."""
         while len(self._ahead) < AHEAD and self._lines:
             self._open = await self._steps(self._lines.popleft())
@@ -74,38 +78,40 @@ class Feed:
     def _fill(self) -> None:
         self._ahead += itertools.islice(self._open, AHEAD - len(self._ahead))
 
-    async def _steps(self, line: Line) -> Iterator[Step]:
+    async def _steps(self, line: Line) -> Iterator[IngestStep]:
         ingest = self.ingest
         items = _items(line)
-        saved = await tool_hooks.caught(
+        saved = await tool_hooks.find_captures(
             ingest.hooked, [(line, items)], ingest.session, ingest.redact
         )
         offset, step = self._reached
         first = step if line.start == offset else 0
         return itertools.chain(
             itertools.islice(_contents(line, items, saved), first, None),
-            (Step(line, -1, 0, None),),
+            (IngestStep(line, -1, 0, None),),
         )
 
 
-def _items(line: Line) -> list[Item]:
+def _items(line: Line) -> list[TranscriptItem]:
     if line.problem:
-        return [Odd(line.problem)]
+        return [UnreadableLine(line.problem)]
     items = stream.parse(line.content)
     last = items[-1] if line.cut and items else None
     return [*items[:-1], replace(last, cut=True)] if isinstance(last, Text) else items
 
 
-def _contents(line: Line, items: Sequence[Item], saved: Sequence[Candidate]) -> Iterator[Step]:
+def _contents(
+    line: Line, items: Sequence[TranscriptItem], saved: Sequence[Candidate]
+) -> Iterator[IngestStep]:
     number = itertools.count()
     for item, content in enumerate(items):
         if isinstance(content, Text):
-            for marker in markers.read(content.believed):
-                yield Step(line, next(number), item, marker)
-            if content.cut and content.own and markers.ends_within(content.text):
-                problem = Odd(NOT_WHOLE + content.text.splitlines()[-1])
-                yield Step(line, next(number), item, problem)
+            for marker in markers.read_markers(content.believed):
+                yield IngestStep(line, next(number), item, marker)
+            if content.cut and content.own and markers.ends_in_marker(content.text):
+                problem = UnreadableLine(NOT_WHOLE + content.text.splitlines()[-1])
+                yield IngestStep(line, next(number), item, problem)
         else:
-            yield Step(line, next(number), item, content)
+            yield IngestStep(line, next(number), item, content)
     for candidate in saved:
-        yield Step(line, next(number), 0, candidate)
+        yield IngestStep(line, next(number), 0, candidate)

@@ -3,22 +3,22 @@
 from datetime import datetime
 
 from lamplighter.domain.memory.memory import MemoryId
-from lamplighter.domain.services.service import fold
-from lamplighter.domain.sessions.markers import Marker, Reading, What
+from lamplighter.domain.services.service import normalize_service_name
+from lamplighter.domain.sessions.markers import Marker, MarkerKind, MarkerReading
 from lamplighter.domain.sessions.session import MAX_TIER, Session
 from lamplighter.repository.memory import memories
 from lamplighter.repository.sessions import escalations
 from lamplighter.usecases.ingest import session_lines
-from lamplighter.usecases.ingest.context import Ingest
-from lamplighter.usecases.sessions.toolbox import Answer
+from lamplighter.usecases.ingest.context import IngestContext
+from lamplighter.usecases.sessions.toolbox import ToolOutput
 
 
 async def save(
-    taking: Ingest, category: str, service: str | None, body: str, *, now: datetime
-) -> Answer:
+    taking: IngestContext, category: str, service: str | None, body: str, *, now: datetime
+) -> ToolOutput:
     """Remember what a session says; raises Invalid for what may not enter."""
-    marker = _marker(What.MEMORY, body, service, category=category)
-    told = (await session_lines.say(taking, marker, now=now)).outcome
+    marker = _marker(MarkerKind.MEMORY, body, service, category=category)
+    told = (await session_lines.ingest_report(taking, marker, now=now)).outcome
     memory = await memories.get(taking.db, MemoryId(told["memory_id"]))
     why = told.get("why") or ""
     words = f"{told['outcome'].capitalize()}: memory {told['memory_id']}"
@@ -28,36 +28,44 @@ async def save(
         "confidence": memory.confidence if memory else None,
         "reason": why,
     }
-    return Answer(text=f"{words}, {why}." if why else f"{words}.", found=found)
+    return ToolOutput(text=f"{words}, {why}." if why else f"{words}.", found=found)
 
 
-async def hand_on(taking: Ingest, service: str, reason: str, *, now: datetime) -> Answer:
+async def escalate(
+    taking: IngestContext, service: str, reason: str, *, now: datetime
+) -> ToolOutput:
     """Hand a service on to the next tier; once is enough."""
-    handed = await escalations.of(taking.db, [taking.session.id])
-    if any(fold(each.service) == fold(service) for each in handed):
-        return Answer(text=f"{service} is handed on already; once is enough.")
+    handed = await escalations.of_sessions(taking.db, [taking.session.id])
+    if any(
+        normalize_service_name(each.service) == normalize_service_name(service) for each in handed
+    ):
+        return ToolOutput(text=f"{service} is handed on already; once is enough.")
     told = (
-        await session_lines.say(taking, _marker(What.ESCALATE, reason, service), now=now)
+        await session_lines.ingest_report(
+            taking, _marker(MarkerKind.ESCALATE, reason, service), now=now
+        )
     ).outcome
     if told.get("why"):
-        return Answer(text=f"{service} is {told['why']}.")
-    return _handed(taking.session, service, taking.max_tier)
+        return ToolOutput(text=f"{service} is {told['why']}.")
+    return _escalation_answer(taking.session, service, taking.max_tier)
 
 
-def _handed(session: Session, service: str, max_tier: int) -> Answer:
+def _escalation_answer(session: Session, service: str, max_tier: int) -> ToolOutput:
     last = session.tier >= min(max_tier, MAX_TIER)
     whom = "a person" if last else f"tier {session.tier + 1}"
     found = {"service": service, "tier": None if last else session.tier + 1, "person": last}
     if session.dry_run:
-        return Answer(text=f"Dry run: {whom} would be asked for {service}.", found=found)
+        return ToolOutput(text=f"Dry run: {whom} would be asked for {service}.", found=found)
     when = "now" if last else "when this session completes"
-    return Answer(text=f"{service} goes to {whom} {when}.", found=found)
+    return ToolOutput(text=f"{service} goes to {whom} {when}.", found=found)
 
 
-def _marker(what: What, body: str, service: str | None, *, category: str | None = None) -> Marker:
+def _marker(
+    what: MarkerKind, body: str, service: str | None, *, category: str | None = None
+) -> Marker:
     return Marker(
         what=what,
-        reading=Reading.TAKEN,
+        reading=MarkerReading.TAKEN,
         line=0,
         text="",
         category=category,

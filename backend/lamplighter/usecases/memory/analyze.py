@@ -5,14 +5,14 @@ import logging
 import time
 from typing import Final
 
-from lamplighter.domain.relate import Lexicon, analyse
+from lamplighter.domain.relate import Lexicon, analyze
 from lamplighter.repository import Database, writing
 from lamplighter.repository.search import analyses
 from lamplighter.repository.store.unreadable import is_readable
 
 logger = logging.getLogger(__name__)
 
-AT_ONCE: Final = 100
+BATCH_SIZE: Final = 100
 WITHIN_SECONDS: Final = 2.0
 
 
@@ -22,11 +22,11 @@ async def catch_up(db: Database, lexicon: Lexicon, *, within: float = WITHIN_SEC
     It works for `within` seconds at most, in short writes; what is left is for the next time.
     """
     began, newest, done = time.monotonic(), 0, 0
-    while rows := await analyses.unread(db, lexicon, newest=newest, limit=AT_ONCE):
+    while rows := await analyses.list_unanalyzed(db, lexicon, newest=newest, limit=BATCH_SIZE):
         newest = rows[-1]["id"]
         rows = [row for row in rows if is_readable(dict(row))]
         found = {
-            row["id"]: analyse(row["observation"], lexicon, service=row["service"]) for row in rows
+            row["id"]: analyze(row["observation"], lexicon, service=row["service"]) for row in rows
         }
         async with writing(db):
             await analyses.store(db, rows, found)

@@ -5,26 +5,26 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final, Literal
 
-from lamplighter.domain.memory.memory import Edit, Memory, clamp, edited
+from lamplighter.domain.memory.memory import Edit, Memory, apply_edit, clamp
 from lamplighter.repository import Database, writing
 from lamplighter.repository.access import journal
 from lamplighter.repository.memory import bulk, history, memories, trash
-from lamplighter.repository.memory.memories import Filter
+from lamplighter.repository.memory.memories import MemoryFilter
 from lamplighter.repository.upkeep.batches import in_batches
 from lamplighter.usecases.access.recording import OPERATOR, recorded
-from lamplighter.usecases.memory.fade import ONE_BY_ONE, take_due
+from lamplighter.usecases.memory.fade import ONE_BY_ONE, fade_due
 
-Action = Literal["delete", "confidence", "adjust", "deactivate", "activate"]
+ActionName = Literal["delete", "confidence", "adjust", "deactivate", "activate"]
 
 EXAMPLES: Final = 5
-LOOKED_AT: Final = 200
+MAX_EXAMINED: Final = 200
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Act:
+class BulkAction:
     """What is done to each memory; `value` is the confidence, or what is added to it."""
 
-    action: Action
+    action: ActionName
     value: float = 0.0
 
     def on(self, memory: Memory) -> Edit:
@@ -39,7 +39,7 @@ class Act:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Done:
+class BulkResult:
     """What an act did: which memories it changed, and how many it had to leave as they are."""
 
     act: int
@@ -47,20 +47,22 @@ class Done:
     left: int = 0
 
 
-async def act_on(db: Database, chosen: Sequence[int] | Filter, act: Act, *, now: datetime) -> Done:
+async def apply_action(
+    db: Database, chosen: Sequence[int] | MemoryFilter, act: BulkAction, *, now: datetime
+) -> BulkResult:
     """Do one act on many memories, once for each; those that are gone are passed over.
 
     Which they are is settled first. Then it is done in batches, each a short write of
     its own, so that others can write between them.
     """
-    where = bulk.those(chosen)
+    where = bulk.selection(chosen)
     plain, odd = await bulk.matching(db, *where)
     async with writing(db):
         number = await journal.insert(db, act.action, value=act.value, now=now)
     if act.action == "delete":
         done = await _deleted(db, sorted([*plain, *odd]), number, now=now)
     else:
-        await take_due(db, *where, now=now, act_id=number)
+        await fade_due(db, *where, now=now, act_id=number)
         done = await _changed(db, plain, odd, act, number, now=now)
     async with writing(db):
         await journal.finish(db, number, len(done.ids))
@@ -68,17 +70,17 @@ async def act_on(db: Database, chosen: Sequence[int] | Filter, act: Act, *, now:
     return done
 
 
-async def _deleted(db: Database, ids: Sequence[int], number: int, *, now: datetime) -> Done:
-    why = history.Why(cause="deleted", actor=OPERATOR, act_id=number)
+async def _deleted(db: Database, ids: Sequence[int], number: int, *, now: datetime) -> BulkResult:
+    why = history.ChangeOrigin(cause="deleted", actor=OPERATOR, act_id=number)
 
     async def discard(some: Sequence[int]) -> list[int]:
         return await trash.move(db, some, why, now=now)
 
-    return Done(act=number, ids=await in_batches(db, ids, discard))
+    return BulkResult(act=number, ids=await in_batches(db, ids, discard))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Foreseen:
+class BulkPreview:
     """What an act would do: to how many of those it is on, and some of them before and after.
 
     `falling` and `rising` turn inactive and active; `after` is None of what is deleted.
@@ -92,68 +94,79 @@ class Foreseen:
     examples: Sequence[tuple[Memory, Memory | None]] = ()
 
 
-async def foresee(
-    db: Database, chosen: Sequence[int] | Filter, act: Act, *, now: datetime
-) -> Foreseen:
+async def preview(
+    db: Database, chosen: Sequence[int] | MemoryFilter, act: BulkAction, *, now: datetime
+) -> BulkPreview:
     """Say what an act would do to memories as they stand, by the statements that do it."""
-    plain, odd = await bulk.matching(db, *bulk.those(chosen))
+    plain, odd = await bulk.matching(db, *bulk.selection(chosen))
     ids = sorted([*plain, *odd])
     examples = await _examples(db, ids, act, now=now)
     if act.action == "delete":
-        return Foreseen(matched=len(ids), changed=len(ids), examples=examples)
-    found = await bulk.foresee(db, plain, act.action, act.value)
-    pairs = [(each, edited(each, act.on(each), now=now)) for each in await memories.some(db, odd)]
+        return BulkPreview(matched=len(ids), changed=len(ids), examples=examples)
+    found = await bulk.preview_change(db, plain, act.action, act.value)
+    pairs = [
+        (each, apply_edit(each, act.on(each), now=now))
+        for each in await memories.list_by_ids(db, odd)
+    ]
     moved = [(before, after) for before, after in pairs if after != before]
-    return Foreseen(
+    return BulkPreview(
         matched=len(ids),
         changed=found.changed + len(moved),
         falling=found.falling + sum(old.active and not new.active for old, new in moved),
         rising=found.rising + sum(new.active and not old.active for old, new in moved),
-        left=await bulk.refused(db, ids) if act.action == "activate" else 0,
+        left=await bulk.count_too_low(db, ids) if act.action == "activate" else 0,
         examples=examples,
     )
 
 
 async def _examples(
-    db: Database, ids: Sequence[int], act: Act, *, now: datetime
+    db: Database, ids: Sequence[int], act: BulkAction, *, now: datetime
 ) -> list[tuple[Memory, Memory | None]]:
     """Return some that an act changes, those that it turns active or inactive first."""
-    held = await memories.some(db, ids[:LOOKED_AT])
+    held = await memories.list_by_ids(db, ids[:MAX_EXAMINED])
     if act.action == "delete":
         return [(each, None) for each in held[:EXAMPLES]]
-    pairs = [(each, edited(each, act.on(each), now=now)) for each in held]
+    pairs = [(each, apply_edit(each, act.on(each), now=now)) for each in held]
     moved = [(before, after) for before, after in pairs if after != before]
     moved.sort(key=lambda pair: pair[0].active == pair[1].active)
     return [*moved[:EXAMPLES]]
 
 
 async def _changed(
-    db: Database, plain: Sequence[int], odd: Sequence[int], act: Act, number: int, *, now: datetime
-) -> Done:
+    db: Database,
+    plain: Sequence[int],
+    odd: Sequence[int],
+    act: BulkAction,
+    number: int,
+    *,
+    now: datetime,
+) -> BulkResult:
     left = 0
 
     async def change(some: Sequence[int]) -> list[int]:
         nonlocal left
         if act.action == "activate":
-            left += await bulk.refused(db, some)
+            left += await bulk.count_too_low(db, some)
         return await bulk.change(db, some, act.action, act.value, act=number, now=now)
 
     async def change_each(some: Sequence[int]) -> list[int]:
         nonlocal left
         if act.action == "activate":
-            left += await bulk.refused(db, some)
-        held = await memories.some(db, some)
+            left += await bulk.count_too_low(db, some)
+        held = await memories.list_by_ids(db, some)
         return [each.id for each in held if await _edited(db, each, act, number, now=now)]
 
     ids = await in_batches(db, plain, change)
     ids += await in_batches(db, odd, change_each, first=ONE_BY_ONE)
-    return Done(act=number, ids=sorted(ids), left=left)
+    return BulkResult(act=number, ids=sorted(ids), left=left)
 
 
-async def _edited(db: Database, memory: Memory, act: Act, number: int, *, now: datetime) -> bool:
-    after = edited(memory, act.on(memory), now=now)
+async def _edited(
+    db: Database, memory: Memory, act: BulkAction, number: int, *, now: datetime
+) -> bool:
+    after = apply_edit(memory, act.on(memory), now=now)
     if after == memory:
         return False
     await memories.update(db, after, now=now)
-    await history.append(db, memory, after, bulk.why(number), now=now)
+    await history.append(db, memory, after, bulk.change_origin(number), now=now)
     return True

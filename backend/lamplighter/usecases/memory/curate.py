@@ -5,9 +5,14 @@ from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
 
-from lamplighter.domain.errors import Invalid, NotFound, Stale, Wrong
-from lamplighter.domain.memory.admit import Redact, admitted, admitted_edit, misplaced
-from lamplighter.domain.memory.knowledge import forgotten
+from lamplighter.domain.errors import Invalid, InvalidField, NotFound, Stale
+from lamplighter.domain.memory.admit import (
+    Redact,
+    admit_candidate,
+    admit_edit,
+    knowledge_field_errors,
+)
+from lamplighter.domain.memory.knowledge import withdraw
 from lamplighter.domain.memory.memory import (
     GENERAL,
     Candidate,
@@ -15,7 +20,7 @@ from lamplighter.domain.memory.memory import (
     InactiveReason,
     Memory,
     MemoryId,
-    edited,
+    apply_edit,
 )
 from lamplighter.repository import Database
 from lamplighter.repository.memory import history, knowledge, memories, trash
@@ -35,7 +40,7 @@ async def create(
     known: Sequence[str] = (),
 ) -> Memory:
     """Keep what an operator knows, as given: it is never merged by itself."""
-    candidate = admitted(candidate, redact)
+    candidate = admit_candidate(candidate, redact)
     async with recording(db, "create", now=now) as act:
         candidate = replace(candidate, service=await spelled(db, candidate.service, known))
         await _check_key(db, candidate.topic_key, candidate.project, candidate.scope)
@@ -71,13 +76,13 @@ async def edit(
         memory = await get(db, memory_id)
         if version is not None and version != memory.version:
             raise Stale(memory)
-        change = admitted_edit(change, memory.category, redact)
+        change = admit_edit(change, memory.category, redact)
         if change.service not in (None, GENERAL):
             change = replace(change, service=await spelled(db, change.service, known))
         [memory] = await apply_due(db, [memory], now=now, act_id=act.id)
-        changed = edited(memory, change, now=now)
+        changed = apply_edit(memory, change, now=now)
         if change.active and not changed.active:
-            raise Invalid(Wrong("active", "stays off below 0.30: raise the confidence"))
+            raise Invalid(InvalidField("active", "stays off below 0.30: raise the confidence"))
         await _check_place(db, memory, changed)
         if changed != memory:
             await memories.update(db, changed, now=now)
@@ -97,13 +102,13 @@ async def delete(db: Database, memory_id: int, *, version: int | None, now: date
         act.did(memory_id)
 
 
-async def set_aside(db: Database, memory_id: int, *, now: datetime) -> Memory:
+async def soft_delete(db: Database, memory_id: int, *, now: datetime) -> Memory:
     """Delete a memory so that it stays inactive in the list. Raises NotFound."""
     async with recording(db, "deactivate", now=now) as act:
         memory = await get(db, memory_id)
         if memory.inactive_reason is InactiveReason.DELETED:
             return memory
-        gone = forgotten(memory)
+        gone = withdraw(memory)
         await memories.update(db, gone, now=now)
         await history.append(db, memory, gone, act.why("forgotten"), now=now)
         act.did(memory_id)
@@ -112,7 +117,9 @@ async def set_aside(db: Database, memory_id: int, *, now: datetime) -> Memory:
 
 async def _check_place(db: Database, memory: Memory, changed: Memory) -> None:
     """Raise Invalid for a scope or a topic key that a memory may not have with its category."""
-    wrong = misplaced(changed.category, changed.scope, changed.topic_key, changed.project)
+    wrong = knowledge_field_errors(
+        changed.category, changed.scope, changed.topic_key, changed.project
+    )
     if wrong:
         raise Invalid(*wrong)
     await check_key(db, memory, changed)
@@ -120,21 +127,21 @@ async def _check_place(db: Database, memory: Memory, changed: Memory) -> None:
 
 async def check_key(db: Database, memory: Memory, changed: Memory) -> None:
     """Raise Invalid where another memory holds the key that a change would give this one."""
-    holder = await rival(db, memory, changed)
+    holder = await find_key_holder(db, memory, changed)
     if holder is not None:
-        raise _taken(holder)
+        raise _key_conflict(holder)
 
 
-async def rival(db: Database, memory: Memory, changed: Memory) -> MemoryId | None:
+async def find_key_holder(db: Database, memory: Memory, changed: Memory) -> MemoryId | None:
     """Return the memory that holds the key which a change would give this one."""
-    held, wanted = (_held(each) for each in (memory, changed))
+    held, wanted = (_key_state(each) for each in (memory, changed))
     if held == wanted or not changed.active or changed.topic_key is None:
         return None
     place = {"project": changed.project, "scope": changed.scope}
-    return await knowledge.holder(db, changed.topic_key, **place, without=memory.id)
+    return await knowledge.topic_key_holder(db, changed.topic_key, **place, without=memory.id)
 
 
-def _held(memory: Memory) -> tuple[object, ...]:
+def _key_state(memory: Memory) -> tuple[object, ...]:
     return memory.project, memory.scope, memory.topic_key, memory.active
 
 
@@ -142,10 +149,12 @@ async def _check_key(db: Database, topic_key: str | None, project: str, scope: s
     """A key has one current version: what a person writes beside it is refused, not merged."""
     if topic_key is None:
         return
-    holder = await knowledge.holder(db, topic_key, project=project, scope=scope)
+    holder = await knowledge.topic_key_holder(db, topic_key, project=project, scope=scope)
     if holder is not None:
-        raise _taken(holder)
+        raise _key_conflict(holder)
 
 
-def _taken(holder: MemoryId) -> Invalid:
-    return Invalid(Wrong("topic_key", f"is that of memory {holder}: correct that one instead"))
+def _key_conflict(holder: MemoryId) -> Invalid:
+    return Invalid(
+        InvalidField("topic_key", f"is that of memory {holder}: correct that one instead")
+    )

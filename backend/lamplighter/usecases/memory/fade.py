@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any, Final
 
-from lamplighter.domain.memory.decay import faded
+from lamplighter.domain.memory.decay import apply_decay
 from lamplighter.domain.memory.memory import Memory
 from lamplighter.repository import Database, reading
 from lamplighter.repository.memory import fading, history, memories
@@ -26,19 +26,19 @@ async def fade(db: Database, *, now: datetime) -> int:
     must not cost a belief. What a row written by hand says of its time is not asked.
     """
     async with reading(db):
-        seen = await history.newest(db), await sessions.newest(db)
+        seen = await history.newest_at(db), await sessions.newest(db)
     if now < max((each for each in seen if each is not None), default=now):
         logger.warning("The clock is behind what was already seen; nothing fades.")
         return 0
-    return await take_due(db, now=now)
+    return await fade_due(db, now=now)
 
 
-async def take_due(db: Database, *where: Any, now: datetime, act_id: int | None = None) -> int:
+async def fade_due(db: Database, *where: Any, now: datetime, act_id: int | None = None) -> int:
     """Take what is due from the memories that `where` is true of; return how many faded.
 
     Before an act of an operator it is part of that act, and undone with it.
     """
-    waiting = await fading.waiting(db, *where, now=now)
+    waiting = await fading.find_due(db, *where, now=now)
     count = 0
     for weeks, ids in waiting.plain.items():
 
@@ -48,7 +48,7 @@ async def take_due(db: Database, *where: Any, now: datetime, act_id: int | None 
         count += len(await in_batches(db, ids, take))
 
     async def take_each(some: Sequence[int]) -> list[int]:
-        held = await memories.some(db, some)
+        held = await memories.list_by_ids(db, some)
         due = [each for each in held if each.confidence > 0]
         weaker = await apply_due(db, due, now=now, act_id=act_id)
         before = {each.id: each for each in held}
@@ -63,12 +63,14 @@ async def apply_due(
     """Return memories as they are when what is due is taken, and keep that."""
     found: list[Memory] = []
     for memory in held:
-        weaker = faded(memory, now=now)
+        weaker = apply_decay(memory, now=now)
         if weaker is not memory:
             await memories.update(db, weaker, now=now)
             weeks = weaker.decayed_weeks - memory.decayed_weeks
             reason = f"not confirmed for {weeks} more week{'s' if weeks > 1 else ''}"
-            why = history.Why(cause="faded", actor="supervisor", reason=reason, act_id=act_id)
+            why = history.ChangeOrigin(
+                cause="faded", actor="supervisor", reason=reason, act_id=act_id
+            )
             await history.append(db, memory, weaker, why, now=now)
         found.append(weaker)
     return found

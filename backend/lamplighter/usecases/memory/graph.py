@@ -3,36 +3,36 @@
 from dataclasses import dataclass, field
 from typing import Final
 
-from lamplighter.domain.actions.policy import quoted
+from lamplighter.domain.actions.policy import quote_name
 from lamplighter.domain.errors import NotFound
 from lamplighter.domain.memory.memory import Memory, MemoryId
 from lamplighter.domain.search.graph import (
+    BROUGHT,
     DEPENDS_ON,
     IN,
     MEMORY,
     PROJECT,
-    SAID,
     SERVICE,
     TOPIC,
     Edge,
     Graph,
     Node,
-    edges_of,
-    node_of,
+    memory_edges,
+    memory_node,
     session_node,
 )
-from lamplighter.domain.services.service import Services, fold
+from lamplighter.domain.services.service import Services, normalize_service_name
 from lamplighter.domain.sessions.session import Session
 from lamplighter.repository import Database, reading
 from lamplighter.repository.clients import client_sessions
 from lamplighter.repository.memory import memories
 from lamplighter.repository.search import graph as rows
 from lamplighter.repository.sessions import sessions
-from lamplighter.usecases.access.project_wall import finds
+from lamplighter.usecases.access.project_wall import is_visible
 
-MOST: Final = 60
-A_STEP: Final = 20
-LATELY: Final = 5
+MAX_NODES: Final = 60
+STEP_LIMIT: Final = 20
+RECENT_SESSIONS: Final = 5
 
 
 async def graph_of(
@@ -44,18 +44,18 @@ async def graph_of(
     dependencies the asker may see.
     """
     async with reading(db):
-        drawn = _Drawing(db=db, project=project, services=services)
+        drawn = _GraphBuilder(db=db, project=project, services=services)
         if not about.strip():
             await _outline(drawn)
             return drawn.graph()
-        frontier = await _centre(drawn, about.strip())
+        frontier = await _find_center(drawn, about.strip())
         for _ in range(depth):
             frontier = [each for one in frontier for each in await _step(drawn, one)]
         return drawn.graph()
 
 
 @dataclass(kw_only=True)
-class _Drawing:
+class _GraphBuilder:
     """A graph that is being drawn, up to so many nodes."""
 
     db: Database
@@ -71,7 +71,7 @@ class _Drawing:
         """Add a node; says whether it is new."""
         if node in self.nodes:
             return False
-        if len(self.nodes) >= MOST:
+        if len(self.nodes) >= MAX_NODES:
             self.more = True
             return False
         self.nodes[node] = None
@@ -96,128 +96,128 @@ class _Drawing:
         )
 
 
-async def _centre(drawn: _Drawing, about: str) -> list[Node]:
+async def _find_center(drawn: _GraphBuilder, about: str) -> list[Node]:
     """Find what is meant: a memory's number, then a service, a topic, a session's own name."""
     if about.isascii() and about.removeprefix("#").isdigit():
         memory = await memories.get(drawn.db, MemoryId(int(about.removeprefix("#")[:15])))
-        if memory is None or not finds(drawn.project, memory):
+        if memory is None or not is_visible(drawn.project, memory):
             raise NotFound(f"There is no memory {about} in the project {drawn.project}.")
-        return _seen(drawn, memory)
+        return _add_memory(drawn, memory)
     declared = drawn.services.find(about)
-    kept = await rows.about(drawn.db, drawn.project, about, limit=1)
+    kept = await rows.of_service(drawn.db, drawn.project, about, limit=1)
     if declared is not None or kept:
         name = declared.name if declared else kept[0].service or about
         drawn.add(Node(SERVICE, name))
-    elif await rows.under(drawn.db, drawn.project, about.lower(), limit=1):
+    elif await rows.of_topic(drawn.db, drawn.project, about.lower(), limit=1):
         drawn.add(Node(TOPIC, about.lower()))
-    elif session := await client_sessions.of(drawn.db, about, drawn.project):
+    elif session := await client_sessions.by_external_id(drawn.db, about, drawn.project):
         drawn.begun[session_node(session)] = session
         drawn.add(session_node(session))
     else:
         raise NotFound(
-            f"Nothing goes by {quoted(about)} in the project {drawn.project}: "
+            f"Nothing goes by {quote_name(about)} in the project {drawn.project}: "
             "no service, no topic and no session. mem_search finds memories by words."
         )
     return list(drawn.nodes)
 
 
-async def _step(drawn: _Drawing, node: Node) -> list[Node]:
+async def _step(drawn: _GraphBuilder, node: Node) -> list[Node]:
     match node.what:
         case "memory":
             return await _around_memory(drawn, drawn.known[int(node.name)])
         case "service":
-            found = await rows.about(drawn.db, drawn.project, node.name, limit=A_STEP)
-            return _dependencies(drawn, node) + _held(drawn, found)
+            found = await rows.of_service(drawn.db, drawn.project, node.name, limit=STEP_LIMIT)
+            return _dependencies(drawn, node) + _add_memories(drawn, found)
         case "topic":
-            found = await rows.under(drawn.db, drawn.project, node.name, limit=A_STEP)
-            return _held(drawn, found)
+            found = await rows.of_topic(drawn.db, drawn.project, node.name, limit=STEP_LIMIT)
+            return _add_memories(drawn, found)
         case "session":
-            return await _brought(drawn, node)
+            return await _add_session_memories(drawn, node)
     return []
 
 
-async def _brought(drawn: _Drawing, node: Node) -> list[Node]:
+async def _add_session_memories(drawn: _GraphBuilder, node: Node) -> list[Node]:
     """Draw what a session brought: memories that came together."""
     number = drawn.begun[node].id
-    found = await rows.of_session(drawn.db, drawn.project, number, limit=A_STEP)
-    new = _held(drawn, found)
+    found = await rows.of_session(drawn.db, drawn.project, number, limit=STEP_LIMIT)
+    new = _add_memories(drawn, found)
     for memory in found:
-        drawn.join(Edge(node, SAID, node_of(memory)), node_of(memory))
+        drawn.join(Edge(node, BROUGHT, memory_node(memory)), memory_node(memory))
     return new
 
 
-def _held(drawn: _Drawing, found: list[Memory]) -> list[Node]:
-    drawn.more = drawn.more or len(found) >= A_STEP
-    new = [node for memory in found for node in _seen(drawn, memory)]
+def _add_memories(drawn: _GraphBuilder, found: list[Memory]) -> list[Node]:
+    drawn.more = drawn.more or len(found) >= STEP_LIMIT
+    new = [node for memory in found for node in _add_memory(drawn, memory)]
     for memory in found:
-        for edge in edges_of(memory):
+        for edge in memory_edges(memory):
             if edge.source in drawn.nodes and edge.target in drawn.nodes:
                 drawn.edges[edge] = None
     return new
 
 
-def _seen(drawn: _Drawing, memory: Memory) -> list[Node]:
+def _add_memory(drawn: _GraphBuilder, memory: Memory) -> list[Node]:
     drawn.known[memory.id] = memory
-    return [node_of(memory)] if drawn.add(node_of(memory)) else []
+    return [memory_node(memory)] if drawn.add(memory_node(memory)) else []
 
 
-async def _around_memory(drawn: _Drawing, memory: Memory) -> list[Node]:
-    here, new = node_of(memory), []
-    for edge in edges_of(memory):
+async def _around_memory(drawn: _GraphBuilder, memory: Memory) -> list[Node]:
+    here, new = memory_node(memory), []
+    for edge in memory_edges(memory):
         new += drawn.join(edge, edge.target if edge.source == here else edge.source)
     new += await _session_of(drawn, memory)
-    for link in await rows.links_of(drawn.db, [memory.id], limit=A_STEP):
+    for link in await rows.links_of(drawn.db, [memory.id], limit=STEP_LIMIT):
         other = link.target if link.source == memory.id else link.source
         held = await memories.get(drawn.db, MemoryId(other))
-        if held is None or not finds(drawn.project, held):
+        if held is None or not is_visible(drawn.project, held):
             continue
         drawn.known[held.id] = held
         ends = Node(MEMORY, str(link.source)), Node(MEMORY, str(link.target))
-        new += drawn.join(Edge(ends[0], link.what.replace("_", " "), ends[1]), node_of(held))
+        new += drawn.join(Edge(ends[0], link.what.replace("_", " "), ends[1]), memory_node(held))
     return new
 
 
-async def _session_of(drawn: _Drawing, memory: Memory) -> list[Node]:
+async def _session_of(drawn: _GraphBuilder, memory: Memory) -> list[Node]:
     """Draw the session that brought a memory, unless it is another project's."""
     session = None
     if memory.session_id is not None:
         session = await sessions.get(drawn.db, memory.session_id)
-    if session is None or not finds(drawn.project, session):
+    if session is None or not is_visible(drawn.project, session):
         return []
     there = session_node(session)
     drawn.begun[there] = session
-    return drawn.join(Edge(there, SAID, node_of(memory)), there)
+    return drawn.join(Edge(there, BROUGHT, memory_node(memory)), there)
 
 
-def _dependencies(drawn: _Drawing, node: Node) -> list[Node]:
+def _dependencies(drawn: _GraphBuilder, node: Node) -> list[Node]:
     new: list[Node] = []
     for service in drawn.services:
         here = Node(SERVICE, service.name)
         for name in service.depends_on:
             there = Node(SERVICE, name)
-            if fold(service.name) == fold(node.name):
+            if normalize_service_name(service.name) == normalize_service_name(node.name):
                 new += drawn.join(Edge(node, DEPENDS_ON, there), there)
-            elif fold(name) == fold(node.name):
+            elif normalize_service_name(name) == normalize_service_name(node.name):
                 new += drawn.join(Edge(here, DEPENDS_ON, node), here)
     return new
 
 
-async def _outline(drawn: _Drawing) -> None:
+async def _outline(drawn: _GraphBuilder) -> None:
     """Draw the services and topics that a project's memories are about, and its last sessions."""
     here = Node(PROJECT, drawn.project)
     drawn.add(here)
-    for service, count in await rows.outline(drawn.db, drawn.project, limit=MOST):
+    for service, count in await rows.count_by_service(drawn.db, drawn.project, limit=MAX_NODES):
         if service is not None:
             there = Node(SERVICE, service)
-            drawn.join(Edge(here, _counted(count, "about"), there), there)
-    for topic, count in await rows.topics(drawn.db, drawn.project, limit=MOST):
+            drawn.join(Edge(here, _format_count(count, "about"), there), there)
+    for topic, count in await rows.count_by_topic(drawn.db, drawn.project, limit=MAX_NODES):
         there = Node(TOPIC, topic)
-        drawn.join(Edge(here, _counted(count, "of"), there), there)
-    for session in await client_sessions.newest(drawn.db, drawn.project, limit=LATELY):
+        drawn.join(Edge(here, _format_count(count, "of"), there), there)
+    for session in await client_sessions.newest(drawn.db, drawn.project, limit=RECENT_SESSIONS):
         there = session_node(session)
         drawn.begun[there] = session
         drawn.join(Edge(here, IN, there), there)
 
 
-def _counted(count: int, how: str) -> str:
+def _format_count(count: int, how: str) -> str:
     return f"{IN} {count} {'memory' if count == 1 else 'memories'} {how}"

@@ -9,21 +9,21 @@ from typing import Any, Final
 from lamplighter.domain.errors import Conflict, NotFound
 from lamplighter.domain.memory.memory import Memory, MemoryId
 from lamplighter.domain.memory.review import ReviewState
-from lamplighter.domain.memory.undo import UNDONE, as_before, undoes, undoes_act
+from lamplighter.domain.memory.undo import UNDONE, act_undo_reason, restore_before, undo_reason
 from lamplighter.domain.services.event import Level
 from lamplighter.repository import Database, writing
 from lamplighter.repository.access import journal
-from lamplighter.repository.access.journal import JournalEntry, Steps
+from lamplighter.repository.access.journal import ActChanges, JournalEntry
 from lamplighter.repository.memory import bulk, history, knowledge, memories, reviews, trash
 from lamplighter.repository.memory.history import DELETED, PURGED, RESTORED
 from lamplighter.repository.services import cooldowns, events
 from lamplighter.repository.upkeep.batches import FIRST, in_batches
 from lamplighter.usecases.access.recording import OPERATOR, recorded, recording
-from lamplighter.usecases.memory.curate import rival
+from lamplighter.usecases.memory.curate import find_key_holder
 
-BEGINNINGS: Final = ("created", RESTORED)
+CREATION_CAUSES: Final = ("created", RESTORED)
 _DECIDED: Final = "A decision on an approval stands: the session has its answer."
-FINAL: Final[Mapping[str, str]] = {
+IRREVERSIBLE: Final[Mapping[str, str]] = {
     "purge": "What was deleted permanently cannot be restored.",
     "approve": _DECIDED,
     "deny": _DECIDED,
@@ -37,12 +37,12 @@ FINAL: Final[Mapping[str, str]] = {
 }
 """Why an act cannot be undone, by its action."""
 
-NAMED: Final = 5
-TRASH_KEPT: Final = timedelta(days=30)
+MAX_NAMED: Final = 5
+TRASH_RETENTION: Final = timedelta(days=30)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reverted:
+class RevertResult:
     """What an undo did: its own number, the act, the memories, how many rows, and what it left."""
 
     act: int
@@ -53,16 +53,16 @@ class Reverted:
 
 
 @dataclass(slots=True)
-class Plan:
+class UndoPlan:
     """What an undo does to which memory, and what hinders it with others."""
 
     restore: list[int] = field(default_factory=list)
-    discard: list[Steps] = field(default_factory=list)
-    revert: list[Steps] = field(default_factory=list)
+    discard: list[ActChanges] = field(default_factory=list)
+    revert: list[ActChanges] = field(default_factory=list)
     conflicts: dict[int, str] = field(default_factory=dict)
 
 
-async def undo(db: Database, act_id: int, *, now: datetime, partly: bool = False) -> Reverted:
+async def undo(db: Database, act_id: int, *, now: datetime, partly: bool = False) -> RevertResult:
     """Undo an act of an operator: every row is as it was before it.
 
     Raises NotFound, and Conflict naming what changed since; with `partly` those memories are
@@ -76,14 +76,14 @@ async def undo(db: Database, act_id: int, *, now: datetime, partly: bool = False
         plan = await _plan(db, act)
         if plan.conflicts and not partly:
             raise Conflict(_refusal(plan.conflicts))
-        number = await _begun(db, act, now=now)
-        ids = await _carry_out(db, act, plan, number, now=now)
-        rows = len(ids) + await _beside(db, act, now=now)
+        number = await _begin_undo(db, act, now=now)
+        ids = await _apply_plan(db, act, plan, number, now=now)
+        rows = len(ids) + await _undo_related(db, act, now=now)
         async with writing(db):
             await journal.finish(db, number, rows)
     recorded.set(number)
     left = len(plan.conflicts)
-    return Reverted(act=number, undoes=act, ids=sorted(ids), rows=rows, left=left)
+    return RevertResult(act=number, undoes=act, ids=sorted(ids), rows=rows, left=left)
 
 
 async def restore(db: Database, memory_id: int, *, now: datetime) -> Memory:
@@ -92,7 +92,7 @@ async def restore(db: Database, memory_id: int, *, now: datetime) -> Memory:
         held = await trash.get(db, memory_id)
         if held is None:
             raise NotFound(f"Memory {memory_id} is not in the trash.")
-        plan = Plan(restore=[memory_id])
+        plan = UndoPlan(restore=[memory_id])
         await _keys(db, plan)
         if plan.conflicts:
             raise Conflict(f"Nothing was restored. {plan.conflicts[memory_id]}.")
@@ -115,7 +115,9 @@ async def purge_expired(db: Database, kept: timedelta | None, *, now: datetime) 
     """Delete permanently what is in the trash for longer than that; return how many memories."""
     if kept is None:
         return 0
-    why = history.Why(cause=PURGED, actor="supervisor", reason="its time in the trash was over")
+    why = history.ChangeOrigin(
+        cause=PURGED, actor="supervisor", reason="its time in the trash was over"
+    )
 
     async def purge_some(some: Sequence[int]) -> list[int]:
         return await trash.purge(db, some, why, now=now)
@@ -129,34 +131,34 @@ async def _undoable(db: Database, act_id: int) -> JournalEntry:
         raise NotFound(f"There is no act {act_id}.")
     if act.undone_by is not None:
         raise Conflict(f"Act {act_id} was undone already, by act {act.undone_by}.")
-    if act.action in FINAL:
-        raise Conflict(FINAL[act.action])
+    if act.action in IRREVERSIBLE:
+        raise Conflict(IRREVERSIBLE[act.action])
     if act.undoes is not None:
         raise Conflict(f"Act {act_id} is an undo. Repeat what it undid instead.")
     return act
 
 
-async def _plan(db: Database, act: JournalEntry) -> Plan:
-    plan = Plan()
+async def _plan(db: Database, act: JournalEntry) -> UndoPlan:
+    plan = UndoPlan()
     discarded = set(await trash.of_act(db, act.id))
     since = await journal.changed_since(db, act.id)
-    for each in await journal.steps(db, act.id):
+    for each in await journal.changes_of_act(db, act.id):
         number = each.memory_id
         deleted = each.ended == DELETED
         if number in since or (deleted and number not in discarded):
-            known = len(plan.conflicts) >= NAMED  # of many only the first few are looked up
-            why = "" if known else await _since(db, number, since.get(number, 0))
+            known = len(plan.conflicts) >= MAX_NAMED  # of many only the first few are looked up
+            why = "" if known else await _describe_change(db, number, since.get(number, 0))
             plan.conflicts[number] = why
         elif deleted:
             plan.restore.append(number)
         else:
-            (plan.discard if each.began in BEGINNINGS else plan.revert).append(each)
+            (plan.discard if each.began in CREATION_CAUSES else plan.revert).append(each)
     await _keys(db, plan)
     await _review(db, act)
     return plan
 
 
-async def _since(db: Database, number: int, entry: int) -> str:
+async def _describe_change(db: Database, number: int, entry: int) -> str:
     """Say what became of a memory since an act."""
     last = await history.get(db, number, entry)
     if last is None:
@@ -165,13 +167,13 @@ async def _since(db: Database, number: int, entry: int) -> str:
     return f"Memory {number} was {last.cause} by {by} since (version {last.version})"
 
 
-async def _keys(db: Database, plan: Plan) -> None:
+async def _keys(db: Database, plan: UndoPlan) -> None:
     """A topic key that another memory has by now is not given away."""
-    for each in await trash.several(db, plan.restore):
+    for each in await trash.by_ids(db, plan.restore):
         memory = each.memory
         if memory is None or memory.topic_key is None or not memory.active:
             continue
-        holder = await knowledge.holder(
+        holder = await knowledge.topic_key_holder(
             db, memory.topic_key, project=memory.project, scope=memory.scope
         )
         if holder is not None:
@@ -189,18 +191,18 @@ async def _review(db: Database, act: JournalEntry) -> None:
     if other is not None:
         raise Conflict(f"Review {other.id} is open for the same two memories.")
     both = {review.old_id, review.new_id}
-    if gone := sorted(both - await memories.existing(db, list(both))):
+    if gone := sorted(both - await memories.existing_ids(db, list(both))):
         raise Conflict(f"Memory {gone[0]} is gone: restore it from the trash first.")
 
 
 def _refusal(conflicts: dict[int, str]) -> str:
-    named = [each for each in conflicts.values() if each][:NAMED]
+    named = [each for each in conflicts.values() if each][:MAX_NAMED]
     more = len(conflicts) - len(named)
     rest = f"; and {more:,} more" if more else ""
     return f"Nothing was undone. {'; '.join(named)}{rest}."
 
 
-async def _begun(db: Database, act: JournalEntry, *, now: datetime) -> int:
+async def _begin_undo(db: Database, act: JournalEntry, *, now: datetime) -> int:
     about: dict[str, Any] = {
         name: getattr(act, name) for name in ("memory_id", "review_id", "service")
     }
@@ -208,12 +210,12 @@ async def _begun(db: Database, act: JournalEntry, *, now: datetime) -> int:
         return await journal.insert(db, journal.UNDO, undoes=act.id, now=now, **about)
 
 
-async def _carry_out(
-    db: Database, act: JournalEntry, plan: Plan, number: int, *, now: datetime
+async def _apply_plan(
+    db: Database, act: JournalEntry, plan: UndoPlan, number: int, *, now: datetime
 ) -> list[int]:
-    reason, alone = undoes_act(act.id), act.memory_id is not None
+    reason, alone = act_undo_reason(act.id), act.memory_id is not None
     restored, deleted = (
-        history.Why(cause=cause, actor=OPERATOR, reason=reason, act_id=number)
+        history.ChangeOrigin(cause=cause, actor=OPERATOR, reason=reason, act_id=number)
         for cause in (RESTORED, DELETED)
     )
 
@@ -228,39 +230,43 @@ async def _carry_out(
 
     ids = await in_batches(db, plan.restore, restore)
     ids += await in_batches(db, [each.memory_id for each in plan.discard], discard)
-    await _as_before(db, plan.discard)
+    await _restore_in_trash(db, plan.discard)
     if act.action in bulk.ACTS and not alone:
         return ids + await in_batches(db, [each.first for each in plan.revert], revert)
     for each in plan.revert:
-        await _put_back(db, each.memory_id, act.id, number, now=now)
+        await _revert_memory(db, each.memory_id, act.id, number, now=now)
     return ids + [each.memory_id for each in plan.revert]
 
 
-async def _as_before(db: Database, made: Sequence[Steps]) -> None:
+async def _restore_in_trash(db: Database, made: Sequence[ActChanges]) -> None:
     """What was restored is in the trash again as it was there."""
     async with writing(db):
         for each in made:
             if each.began == RESTORED:
-                await trash.as_before(db, each.memory_id, each.first)
+                await trash.restore_deletion(db, each.memory_id, each.first)
 
 
-async def _put_back(db: Database, memory_id: int, act: int, number: int, *, now: datetime) -> None:
+async def _revert_memory(
+    db: Database, memory_id: int, act: int, number: int, *, now: datetime
+) -> None:
     """Undo what an act did to one memory, step by step, the last one first."""
     memory = await memories.get(db, MemoryId(memory_id))
     for step in reversed(await history.of_act(db, memory_id, act)):
         if memory is None:
             raise Conflict(f"Nothing was undone. Memory {memory_id} is gone.")
-        before = as_before(memory, step)
-        holder = await rival(db, memory, before)
+        before = restore_before(memory, step)
+        holder = await find_key_holder(db, memory, before)
         if holder is not None:
             raise Conflict(f"Nothing was undone. Memory {holder} has its topic key now.")
         await memories.update(db, before, now=now)
-        why = history.Why(cause=UNDONE, actor=OPERATOR, reason=undoes(step), act_id=number)
+        why = history.ChangeOrigin(
+            cause=UNDONE, actor=OPERATOR, reason=undo_reason(step), act_id=number
+        )
         await history.append(db, memory, before, why, now=now)
         memory = before
 
 
-async def _beside(db: Database, act: JournalEntry, *, now: datetime) -> int:
+async def _undo_related(db: Database, act: JournalEntry, *, now: datetime) -> int:
     """Undo what an act did to other rows than memories; return to how many."""
     if act.review_id is not None:
         review = await reviews.get(db, act.review_id)

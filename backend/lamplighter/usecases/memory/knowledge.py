@@ -5,24 +5,19 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from lamplighter.domain.errors import Invalid, NotFound
-from lamplighter.domain.memory.admit import (
-    Redact,
-    admitted_edit,
-    admitted_knowledge,
-    knowledge_only,
-)
-from lamplighter.domain.memory.corrections import learnings, titled
+from lamplighter.domain.memory.admit import Redact, admit_edit, admit_knowledge, require_knowledge
+from lamplighter.domain.memory.corrections import extract_learnings, learning_title
 from lamplighter.domain.memory.knowledge import (
-    Captured,
-    Kept,
-    Outcome,
-    Timeline,
-    as_said,
-    corrected,
-    forgotten,
-    keyed,
-    revised,
-    widened,
+    CaptureResult,
+    MemoryTimeline,
+    SavedKnowledge,
+    SaveOutcome,
+    apply_correction,
+    revise,
+    set_topic_key,
+    widen_scope,
+    with_source_trust,
+    withdraw,
 )
 from lamplighter.domain.memory.memory import OPERATIONAL, Candidate, Category, Edit, Memory, Source
 from lamplighter.repository import Database, reading, writing
@@ -35,7 +30,7 @@ WINDOW: Final = timedelta(minutes=15)
 ALWAYS: Final = timedelta(days=36_500)
 """As long as anything may have been held: what is listed again is never new."""
 
-AT_ONCE: Final = 50
+BATCH_SIZE: Final = 50
 """How much of one report is kept in one write."""
 
 REVISED: Final = "revised"
@@ -43,8 +38,8 @@ FORGOTTEN: Final = "forgotten"
 PLACED: Final = "placed"
 
 
-@instrumentation.save
-async def keep(
+@instrumentation.trace_save
+async def save(
     db: Database,
     candidate: Candidate,
     *,
@@ -52,43 +47,45 @@ async def keep(
     redact: Redact,
     window: timedelta = WINDOW,
     by: str = "",
-) -> Kept:
+) -> SavedKnowledge:
     """Revise what has the same topic key, count what has the same words, or keep a new memory.
 
     The three tiers of agentops-memory, in one transaction; `by` is who says it, in words.
     Raises Invalid for what may not enter.
     """
-    candidate = as_said(admitted_knowledge(candidate, redact))
+    candidate = with_source_trust(admit_knowledge(candidate, redact))
     async with writing(db):
-        again = await said_again(db, candidate, window, now=now, by=by)
+        again = await merge_duplicate(db, candidate, window, now=now, by=by)
         return again or await learn(db, candidate, now=now, reason=by)
 
 
-async def said_again(
+async def merge_duplicate(
     db: Database, candidate: Candidate, window: timedelta, *, now: datetime, by: str = ""
-) -> Kept | None:
+) -> SavedKnowledge | None:
     """Revise or count the memory that an admitted candidate says again; None where none does."""
-    held = await _of_key(db, candidate)
+    held = await _find_by_key(db, candidate)
     if held is not None:
         return await _revise(db, held, candidate, now=now, by=by)
     since = now - min(window, ALWAYS)
-    again = await knowledge.held(db, candidate, since=since) if window else None
-    placed = None if again is None else await _placed(db, again, candidate)
+    again = await knowledge.find_duplicate(db, candidate, since=since) if window else None
+    placed = None if again is None else await _merge_scope(db, again, candidate)
     if again is None or placed is None:
         return None
-    counted = await knowledge.count_again(db, placed, now=now)
+    counted = await knowledge.count_duplicate(db, placed, now=now)
     if placed != again:
         await memories.update(db, counted, now=now)
         await history.append(db, again, counted, _why(PLACED, candidate.session_id, by), now=now)
-    return Kept(Outcome.DEDUPLICATED, counted)
+    return SavedKnowledge(SaveOutcome.DEDUPLICATED, counted)
 
 
-async def learn(db: Database, candidate: Candidate, *, now: datetime, reason: str = "") -> Kept:
+async def learn(
+    db: Database, candidate: Candidate, *, now: datetime, reason: str = ""
+) -> SavedKnowledge:
     """Keep an admitted candidate as a new memory; call it within `writing`."""
     memory = await memories.insert(db, candidate, now=now)
     why = _why("learned", candidate.session_id, reason)
     await history.append(db, None, memory, why, now=now)
-    return Kept(Outcome.CREATED, memory)
+    return SavedKnowledge(SaveOutcome.CREATED, memory)
 
 
 async def capture(
@@ -101,30 +98,30 @@ async def capture(
     redact: Redact,
     source_ref: str | None = None,
     by: str = "",
-) -> Captured:
+) -> CaptureResult:
     """Keep what a report lists under `## Key Learnings`; what we hold already is counted.
 
     Such a learning is an unverified episode of the category `learning`. In short writes:
     whoever saves meanwhile does not wait for all of a long report.
     """
-    kept: list[Kept] = []
-    found = learnings(text)
-    for some in (found[at : at + AT_ONCE] for at in range(0, len(found), AT_ONCE)):
+    kept: list[SavedKnowledge] = []
+    found = extract_learnings(text)
+    for some in (found[at : at + BATCH_SIZE] for at in range(0, len(found), BATCH_SIZE)):
         async with writing(db):
             for learning in some:
                 candidate = Candidate(
                     category=Category.LEARNING,
                     service=None,
                     observation=learning,
-                    title=titled(learning),
+                    title=learning_title(learning),
                     tier=0,
                     session_id=session_id,
                     source=Source.CAPTURED,
                     source_ref=source_ref,
                     project=project,
                 )
-                kept.append(await keep(db, candidate, now=now, redact=redact, window=ALWAYS, by=by))
-    return Captured(tuple(kept))
+                kept.append(await save(db, candidate, now=now, redact=redact, window=ALWAYS, by=by))
+    return CaptureResult(tuple(kept))
 
 
 async def get(db: Database, memory_id: int) -> Memory:
@@ -152,11 +149,11 @@ async def correct(
     change = replace(change, confidence=None, service=None, active=None, pinned=None, project=None)
     async with writing(db):
         memory = await get(db, memory_id)
-        change = admitted_edit(change, memory.category, redact)
-        changed = corrected(memory, change, now=now)
+        change = admit_edit(change, memory.category, redact)
+        changed = apply_correction(memory, change, now=now)
         if changed == memory:
             return memory
-        if wrong := knowledge_only(changed.category):
+        if wrong := require_knowledge(changed.category):
             raise Invalid(*wrong)
         await curate.check_key(db, memory, changed)
         await memories.update(db, changed, now=now)
@@ -164,7 +161,7 @@ async def correct(
         return changed
 
 
-async def forget(
+async def withdraw_memory(
     db: Database, memory_id: int, *, now: datetime, session_id: int | None = None, by: str = ""
 ) -> Memory:
     """Take a memory back for a client: it is told to nobody any more. Raises NotFound.
@@ -174,7 +171,7 @@ async def forget(
     """
     async with writing(db):
         memory = await get(db, memory_id)
-        gone = forgotten(memory)
+        gone = withdraw(memory)
         await memories.update(db, gone, now=now)
         await history.append(db, memory, gone, _why(FORGOTTEN, session_id, by), now=now)
         return gone
@@ -195,7 +192,7 @@ async def remove(
         await trash.move(db, [memory_id], why, now=now, alone=True)
 
 
-async def timeline(db: Database, memory_id: int, *, before: int, after: int) -> Timeline:
+async def timeline(db: Database, memory_id: int, *, before: int, after: int) -> MemoryTimeline:
     """Return what was kept around a memory, of its session, else of its project.
 
     Raises NotFound.
@@ -205,32 +202,32 @@ async def timeline(db: Database, memory_id: int, *, before: int, after: int) -> 
         return await timelines.around(db, focus, before=before, after=after)
 
 
-async def _of_key(db: Database, candidate: Candidate) -> Memory | None:
+async def _find_by_key(db: Database, candidate: Candidate) -> Memory | None:
     if candidate.topic_key is None:
         return None
-    holder = await knowledge.holder(
+    holder = await knowledge.topic_key_holder(
         db, candidate.topic_key, project=candidate.project, scope=candidate.scope
     )
     return None if holder is None else await memories.get(db, holder)
 
 
-async def _placed(db: Database, held: Memory, candidate: Candidate) -> Memory | None:
+async def _merge_scope(db: Database, held: Memory, candidate: Candidate) -> Memory | None:
     """Return what is held where its words are said again: found as widely, under its key.
 
     None where the wider place has another memory of its key: then both are kept. A key that
     another memory has is not given to this one.
     """
-    wide = widened(held, candidate)
-    if wide != held and not await _free(db, wide):
+    wide = widen_scope(held, candidate)
+    if wide != held and not await _is_key_free(db, wide):
         return None
-    both = keyed(wide, candidate)
-    return both if both == wide or await _free(db, both) else wide
+    both = set_topic_key(wide, candidate)
+    return both if both == wide or await _is_key_free(db, both) else wide
 
 
-async def _free(db: Database, memory: Memory) -> bool:
+async def _is_key_free(db: Database, memory: Memory) -> bool:
     if memory.topic_key is None:
         return True
-    holder = await knowledge.holder(
+    holder = await knowledge.topic_key_holder(
         db, memory.topic_key, project=memory.project, scope=memory.scope, without=memory.id
     )
     return holder is None
@@ -238,13 +235,13 @@ async def _free(db: Database, memory: Memory) -> bool:
 
 async def _revise(
     db: Database, held: Memory, candidate: Candidate, *, now: datetime, by: str
-) -> Kept:
-    memory = revised(held, candidate, now=now)
+) -> SavedKnowledge:
+    memory = revise(held, candidate, now=now)
     await memories.update(db, memory, now=now)
     await history.append(db, held, memory, _why(REVISED, candidate.session_id, by), now=now)
-    return Kept(Outcome.UPDATED, memory)
+    return SavedKnowledge(SaveOutcome.UPDATED, memory)
 
 
-def _why(cause: str, session_id: int | None, reason: str = "") -> history.Why:
+def _why(cause: str, session_id: int | None, reason: str = "") -> history.ChangeOrigin:
     actor = "client" if session_id is None else "session"
-    return history.Why(cause=cause, actor=actor, reason=reason, session_id=session_id)
+    return history.ChangeOrigin(cause=cause, actor=actor, reason=reason, session_id=session_id)

@@ -5,25 +5,25 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
 
-from lamplighter.domain.sessions.context import DEFAULT_BUDGET, Block, Packing
-from lamplighter.domain.sessions.inclusion import Prospect
+from lamplighter.domain.sessions.context import DEFAULT_BUDGET, BlockPacker, MemoryBlock
+from lamplighter.domain.sessions.inclusion import InclusionProbe
 from lamplighter.repository import Database, reading
 from lamplighter.repository.memory import memories
-from lamplighter.repository.memory.memories import Tellable
+from lamplighter.repository.memory.memories import PromptFilter
 
 PAGE: Final = 250
-LEFT_OUT_KEPT: Final = 200
+MAX_EXCLUDED: Final = 200
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class WhatIf:
+class Hypothesis:
     """What would be told if some memories were not there, or at an earlier moment."""
 
     without: tuple[int, ...] = ()
     at: datetime | None = None
 
 
-AS_IT_IS: Final = WhatIf()
+NO_CHANGE: Final = Hypothesis()
 
 
 async def build_memory_context(
@@ -32,9 +32,9 @@ async def build_memory_context(
     budget: int = DEFAULT_BUDGET,
     focus: Sequence[str] | None = None,
     neighbours: Sequence[str] = (),
-    what_if: WhatIf = AS_IT_IS,
-    prospect: Prospect | None = None,
-) -> Block:
+    what_if: Hypothesis = NO_CHANGE,
+    prospect: InclusionProbe | None = None,
+) -> MemoryBlock:
     """Build the operational memory block (SPEC-0015, Prompt Injection via buildMemoryContext).
 
     Memories of the `focus` services are chosen and printed first; those of their neighbours
@@ -42,27 +42,27 @@ async def build_memory_context(
     is not eligible as it is counts as one more.
     """
     async with reading(db):
-        total = await memories.count_tellable(db, eligible(what_if))
+        total = await memories.count_eligible(db, eligible(what_if))
         if prospect is not None and not prospect.eligible:
             total += 1
-        packing = Packing(budget, total=total, focus=focus or ())
+        packing = BlockPacker(budget, total=total, focus=focus or ())
         for circle in circles(focus, neighbours, what_if):
             follows = prospect is not None and circle.holds(prospect.memory.service)
             await _offer(db, packing, circle, prospect if follows else None)
     found = packing.block()
     kept = [each for each in found.placements if each.included]
     left_out = [each for each in found.placements if not each.included]
-    return replace(found, placements=(*kept, *left_out[:LEFT_OUT_KEPT]))
+    return replace(found, placements=(*kept, *left_out[:MAX_EXCLUDED]))
 
 
-def eligible(what_if: WhatIf) -> Tellable:
+def eligible(what_if: Hypothesis) -> PromptFilter:
     """Return what memories there are to choose among."""
-    return Tellable(without=what_if.without, at=what_if.at)
+    return PromptFilter(without=what_if.without, at=what_if.at)
 
 
 def circles(
-    focus: Sequence[str] | None, neighbours: Sequence[str], what_if: WhatIf
-) -> list[Tellable]:
+    focus: Sequence[str] | None, neighbours: Sequence[str], what_if: Hypothesis
+) -> list[PromptFilter]:
     """Return the memories to choose among, the circle that is chosen first in front."""
     every = eligible(what_if)
     if not focus:
@@ -72,19 +72,19 @@ def circles(
     return [*inner, replace(every, services=(*focus, *neighbours), inside=False)]
 
 
-def injected(environment: str, memory: Block) -> str:
+def system_prompt_suffix(environment: str, memory: MemoryBlock) -> str:
     """Return what is appended to the system prompt: the surroundings, then the memories."""
     return f"{environment}\n{memory.text}" if memory.text else environment
 
 
 async def _offer(
-    db: Database, packing: Packing, wanted: Tellable, prospect: Prospect | None
+    db: Database, packing: BlockPacker, wanted: PromptFilter, prospect: InclusionProbe | None
 ) -> None:
     """Offer page after page; behind the first, only what is short enough for what is left."""
-    shortest = await memories.shortest(db, at=wanted.at)
+    shortest = await memories.shortest_length(db, at=wanted.at)
     position = None
     while wanted.longest is None or wanted.longest >= max(1, shortest):
-        page = await memories.tellable(db, wanted, limit=PAGE, position=position)
+        page = await memories.list_eligible(db, wanted, limit=PAGE, position=position)
         for memory in page.items:
             if prospect is not None:
                 prospect.before(packing, memory)

@@ -5,13 +5,28 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Final
 
-from lamplighter.domain.memory.admit import Redact, admitted
-from lamplighter.domain.memory.decay import faded
+from lamplighter.domain.memory.admit import Redact, admit_candidate
+from lamplighter.domain.memory.decay import apply_decay
 from lamplighter.domain.memory.memory import Candidate, InactiveReason, Memory, MemoryId
 from lamplighter.domain.memory.review import ReviewKind
-from lamplighter.domain.relate import Analysis, Lexicon, Verdict, analyse, built_in, by_text, judge
-from lamplighter.domain.relate.reconcile import Decision, Echo, Effect, Outcome, Standing, reconcile
-from lamplighter.domain.text import same_words
+from lamplighter.domain.relate import (
+    Analysis,
+    Lexicon,
+    RelationVerdict,
+    analyze,
+    builtin_lexicon,
+    judge,
+    judge_text,
+)
+from lamplighter.domain.relate.reconcile import (
+    CandidateHistory,
+    Decision,
+    EchoPolicy,
+    Effect,
+    ReconcileOutcome,
+    reconcile,
+)
+from lamplighter.domain.text import comparison_key
 from lamplighter.repository import Database, writing
 from lamplighter.repository.memory import exposures, history, links, memories, reviews
 from lamplighter.repository.search import analyses, searches
@@ -25,17 +40,17 @@ NEAREST: Final = 10
 
 
 @dataclass(frozen=True, slots=True)
-class Remembered:
+class LearningResult:
     """What became of a candidate: the memory that holds it now, and why."""
 
-    outcome: Outcome
+    outcome: ReconcileOutcome
     memory: Memory
     reason: str
     effects: tuple[Effect, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Manner:
+class LearningOptions:
     """How candidates are taken in.
 
     `known` are the names of the services we operate, as they are spelled. Without
@@ -46,28 +61,28 @@ class Manner:
     redact: Redact
     known: Sequence[str] = ()
     fading: bool = True
-    lexicon: Lexicon = field(default_factory=built_in)
-    echo: Echo = Echo.COUNT
+    lexicon: Lexicon = field(default_factory=builtin_lexicon)
+    echo: EchoPolicy = EchoPolicy.COUNT
     looked: frozenset[str] = frozenset()
 
 
-@instrumentation.write("memory.remember")
+@instrumentation.trace_write("memory.remember")
 async def remember(
-    db: Database, candidate: Candidate, *, now: datetime, manner: Manner
-) -> Remembered:
+    db: Database, candidate: Candidate, *, now: datetime, manner: LearningOptions
+) -> LearningResult:
     """Reinforce the memory we hold, or learn a new one, and weaken what it contradicts.
 
     The memory, its links, reviews, history and changes are one transaction.
     Raises Invalid for what may not enter.
     """
-    candidate = admitted(candidate, manner.redact)
+    candidate = admit_candidate(candidate, manner.redact)
     async with writing(db):
         service = await spelled(db, candidate.service, manner.known)
         candidate = replace(candidate, service=service)
-        analysis = analyse(candidate.observation, manner.lexicon, service=service)
-        found = await _held(db, candidate, analysis, manner.lexicon)
+        analysis = analyze(candidate.observation, manner.lexicon, service=service)
+        found = await _related_memories(db, candidate, analysis, manner.lexicon)
         held = [memory for memory, _ in found]
-        due = [faded(memory, now=now) if manner.fading else memory for memory in held]
+        due = [apply_decay(memory, now=now) if manner.fading else memory for memory in held]
         verdicts = {
             memory.id: verdict_on(candidate, analysis, memory, said, manner.lexicon)
             for memory, said in found
@@ -77,62 +92,63 @@ async def remember(
             due,
             lambda memory: verdicts[memory.id],
             now=now,
-            standing=await _standing(db, candidate, due, verdicts, manner),
+            standing=await _reconcile_context(db, candidate, due, verdicts, manner),
         )
         await _fade_first(db, held, decision, manner, now=now)
-        memory = await _kept(db, candidate, analysis, decision, due, now=now)
+        memory = await _save_decision(db, candidate, analysis, decision, due, now=now)
         for effect in decision.effects:
             await _take_effect(db, candidate, memory, effect, now=now)
-        return Remembered(decision.outcome, memory, decision.reason, decision.effects)
+        return LearningResult(decision.outcome, memory, decision.reason, decision.effects)
 
 
-async def _held(
+async def _related_memories(
     db: Database, candidate: Candidate, analysis: Analysis, lexicon: Lexicon
 ) -> list[tuple[Memory, Analysis | None]]:
     """Return the active memories that may be related, and twins whether active or not."""
     group = (candidate.service, candidate.category)
     near = await analyses.nearest(db, group, analysis, lexicon, limit=NEAREST)
-    found = await analyses.beside(db, near, candidate, lexicon)
+    found = await analyses.fetch_related(db, near, candidate, lexicon)
     active = {memory.id for memory, _ in found if memory.active}
-    analyses.leave_out(db, group, set(near) - active)
+    analyses.drop_from_index(db, group, set(near) - active)
     return [
         (memory, said)
         for memory, said in found
-        if memory.active or same_words(memory.observation) == same_words(candidate.observation)
+        if memory.active
+        or comparison_key(memory.observation) == comparison_key(candidate.observation)
     ]
 
 
 def verdict_on(
     candidate: Candidate, analysis: Analysis, held: Memory, said: Analysis | None, words: Lexicon
-) -> Verdict:
+) -> RelationVerdict:
     """Say how a candidate stands to a held memory; `said` is what that one says, where known."""
-    found = by_text(candidate.observation, held.observation)
+    found = judge_text(candidate.observation, held.observation)
     if found is not None:
         return found
-    return judge(analysis, said or analyse(held.observation, words, service=held.service))
+    return judge(analysis, said or analyze(held.observation, words, service=held.service))
 
 
-async def _standing(
+async def _reconcile_context(
     db: Database,
     candidate: Candidate,
     held: Sequence[Memory],
-    verdicts: dict[MemoryId, Verdict],
-    manner: Manner,
-) -> Standing:
+    verdicts: dict[MemoryId, RelationVerdict],
+    manner: LearningOptions,
+) -> CandidateHistory:
     """Return what matters of what the session has done, and of what people decided."""
     session, related = candidate.session_id, [each for each in held if each.active]
     if session is None:
-        return Standing()
+        return CandidateHistory()
     aside = [each.id for each in held if each.inactive_reason is InactiveReason.SUPERSEDED]
-    refused = await reviews.refused(db, aside) if aside else set()
+    refused = await reviews.rejected_among(db, aside) if aside else set()
     if not related:
-        return Standing(refused=refused)
-    up, down = await history.moved_by(db, session)
+        return CandidateHistory(refused=refused)
+    up, down = await history.changed_by_session(db, session)
     word_for_word = [each.id for each in related if verdicts[each.id].word_for_word]
-    told = await _told_of(db, session, word_for_word) if word_for_word else set()
-    looked = not told or await _looked(db, session, candidate.service, manner)
-    settled = await reviews.settled_among(db, [each.id for each in related])
-    return Standing(
+    told = await _included_memories(db, session, word_for_word) if word_for_word else set()
+    looked = not told or await _was_checked(db, session, candidate.service, manner)
+    settled = await reviews.compatible_among(db, [each.id for each in related])
+    return CandidateHistory(
         up=up,
         down=down,
         told=told,
@@ -143,30 +159,37 @@ async def _standing(
     )
 
 
-async def _told_of(db: Database, session: int, ids: Sequence[MemoryId]) -> set[MemoryId]:
+async def _included_memories(db: Database, session: int, ids: Sequence[MemoryId]) -> set[MemoryId]:
     """Return which of these a session was told, at its start or because it searched."""
-    told = await exposures.told_of(db, session, ids)
-    return told | await searches.shown_of(db, session, ids)
+    told = await exposures.included_memories(db, session, ids)
+    return told | await searches.found_memories(db, session, ids)
 
 
-async def _looked(db: Database, session: int, service: str | None, manner: Manner) -> bool:
+async def _was_checked(
+    db: Database, session: int, service: str | None, manner: LearningOptions
+) -> bool:
     if service is None or service in manner.looked:
         return service is not None
-    return await checks.looked_at(db, session, service)
+    return await checks.was_checked(db, session, service)
 
 
 async def _fade_first(
-    db: Database, held: Sequence[Memory], decision: Decision, manner: Manner, *, now: datetime
+    db: Database,
+    held: Sequence[Memory],
+    decision: Decision,
+    manner: LearningOptions,
+    *,
+    now: datetime,
 ) -> None:
     """Record what was due of the memories that are about to change."""
     moves = {effect.before.id for effect in decision.effects if effect.weakens}
-    if decision.outcome is Outcome.REINFORCED and decision.target is not None:
+    if decision.outcome is ReconcileOutcome.REINFORCED and decision.target is not None:
         moves.add(decision.target.id)
     if manner.fading:
         await apply_due(db, [each for each in held if each.id in moves], now=now)
 
 
-async def _kept(
+async def _save_decision(
     db: Database,
     candidate: Candidate,
     analysis: Analysis,
@@ -177,7 +200,7 @@ async def _kept(
 ) -> Memory:
     why = _why(candidate, decision.outcome.value, decision.reason)
     if decision.target is not None:
-        if decision.outcome is Outcome.REINFORCED:
+        if decision.outcome is ReconcileOutcome.REINFORCED:
             before = next(each for each in held if each.id == decision.target.id)
             await memories.update(db, decision.target, now=now)
             await history.append(db, before, decision.target, why, now=now)
@@ -223,6 +246,8 @@ async def _link(
     await links.insert(db, memory.id, to, what, session_id=candidate.session_id, now=now)
 
 
-def _why(candidate: Candidate, cause: str, reason: str) -> history.Why:
+def _why(candidate: Candidate, cause: str, reason: str) -> history.ChangeOrigin:
     actor = "operator" if candidate.session_id is None else "session"
-    return history.Why(cause=cause, actor=actor, reason=reason, session_id=candidate.session_id)
+    return history.ChangeOrigin(
+        cause=cause, actor=actor, reason=reason, session_id=candidate.session_id
+    )

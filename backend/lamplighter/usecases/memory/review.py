@@ -4,8 +4,8 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Final
 
-from lamplighter.domain.errors import Conflict, Invalid, NotFound, Stale, Wrong
-from lamplighter.domain.memory.admit import Redact, admitted_edit
+from lamplighter.domain.errors import Conflict, Invalid, InvalidField, NotFound, Stale
+from lamplighter.domain.memory.admit import Redact, admit_edit
 from lamplighter.domain.memory.memory import (
     MAX_OBSERVATION_CHARS,
     Candidate,
@@ -14,16 +14,16 @@ from lamplighter.domain.memory.memory import (
     MemoryId,
 )
 from lamplighter.domain.memory.review import (
-    Answer,
     Resolution,
     Review,
+    ReviewAnswer,
     ReviewKind,
     ReviewState,
-    judged,
-    scoped,
-    wrong_words,
+    add_scope,
+    resolve_review,
+    validate_review_answer,
 )
-from lamplighter.domain.memory.undo import REVIEW, in_force
+from lamplighter.domain.memory.undo import REVIEW, step_to_undo
 from lamplighter.domain.services.event import Level
 from lamplighter.domain.services.service import GENERAL
 from lamplighter.domain.text import one_line, without_private
@@ -34,9 +34,9 @@ from lamplighter.repository.services import events
 from lamplighter.usecases.access.recording import OPERATOR, Recording, recording
 from lamplighter.usecases.memory.fade import apply_due
 from lamplighter.usecases.memory.journal import undo
-from lamplighter.usecases.memory.undo import take_back
+from lamplighter.usecases.memory.undo import revert_step
 
-MOST_POSSIBLE: Final = 20
+MAX_POSSIBLE: Final = 20
 FULL: Final = "{} possible conflicts wait for review; more are learned without a question"
 
 
@@ -68,11 +68,11 @@ async def open_possible(
 
     What is beyond is learned without a question, and one event says so.
     """
-    wanted = reviews.Filter(
+    wanted = reviews.ReviewFilter(
         state=ReviewState.OPEN, service=old.service or GENERAL, kind=ReviewKind.POSSIBLE
     )
-    if await reviews.count(db, wanted) >= MOST_POSSIBLE:
-        text = FULL.format(MOST_POSSIBLE)
+    if await reviews.count(db, wanted) >= MAX_POSSIBLE:
+        text = FULL.format(MAX_POSSIBLE)
         if not await events.recorded_after(db, text, old.service, await reviews.newest(db, wanted)):
             await events.insert(
                 db,
@@ -107,7 +107,7 @@ async def get(db: Database, number: int) -> Review:
 async def resolve(
     db: Database,
     number: int,
-    answer: Answer,
+    answer: ReviewAnswer,
     *,
     version: int | None,
     now: datetime,
@@ -118,12 +118,12 @@ async def resolve(
         review = await _expected(db, number, version)
         if review.state is not ReviewState.OPEN:
             raise Conflict(f"Review {number} was resolved already: {review.resolution}.")
-        old, new = await _both(db, review)
+        old, new = await _both_memories(db, review)
         answer = _admitted(answer, old, new, redact)
         if answer.gives_back:
-            old = await _give_back(db, review, old, act, now=now)
+            old = await _restore_confidence(db, review, old, act, now=now)
         old, new = await apply_due(db, [old, new], now=now, act_id=act.id)
-        verdict = judged(review, answer, old, new, now=now)
+        verdict = resolve_review(review, answer, old, new, now=now)
         for move in verdict.moves:
             await memories.update(db, move.after, now=now)
             why = act.why(REVIEW, move.reason, review_id=review.id)
@@ -131,7 +131,7 @@ async def resolve(
         if verdict.link is not None:
             await links.insert(db, *verdict.link, session_id=None, now=now, act_id=act.id)
         act.did(rows=1 + len(verdict.moves))
-        return await reviews.settle(db, review, answer.resolution, by=OPERATOR, now=now)
+        return await reviews.resolve(db, review, answer.resolution, by=OPERATOR, now=now)
 
 
 async def reopen(db: Database, number: int, *, version: int | None, now: datetime) -> Review:
@@ -149,11 +149,11 @@ async def reopen(db: Database, number: int, *, version: int | None, now: datetim
         return await get(db, number)
 
 
-async def made_by(db: Database, review: Review) -> list[history.Entry]:
+async def changes_of_resolution(db: Database, review: Review) -> list[history.HistoryRecord]:
     """Return the changes that the resolution in force made, oldest first."""
-    found: list[history.Entry] = []
+    found: list[history.HistoryRecord] = []
     for step in await history.of_review(db, review.id):
-        if in_force(step, await history.undos(db, step.memory_id, step.id)) is not None:
+        if step_to_undo(step, await history.undos_after(db, step.memory_id, step.id)) is not None:
             found.append(step)
     return found
 
@@ -165,15 +165,15 @@ async def _expected(db: Database, number: int, version: int | None) -> Review:
     return review
 
 
-async def _both(db: Database, review: Review) -> tuple[Memory, Memory]:
-    held = await memories.several(db, [review.old_id, review.new_id])
+async def _both_memories(db: Database, review: Review) -> tuple[Memory, Memory]:
+    held = await memories.by_ids(db, [review.old_id, review.new_id])
     gone = [number for number in (review.old_id, review.new_id) if number not in held]
     if gone:
         raise Conflict(f"Memory {gone[0]} is gone.")
     return held[review.old_id], held[review.new_id]
 
 
-def _admitted(answer: Answer, old: Memory, new: Memory, redact: Redact) -> Answer:
+def _admitted(answer: ReviewAnswer, old: Memory, new: Memory, redact: Redact) -> ReviewAnswer:
     answer = replace(
         answer,
         old_scope=one_line(redact(without_private(answer.old_scope))),
@@ -181,20 +181,20 @@ def _admitted(answer: Answer, old: Memory, new: Memory, redact: Redact) -> Answe
     )
     sides = (("old_scope", old, answer.old_scope), ("new_scope", new, answer.new_scope))
     wrong = [
-        Wrong(name, f"makes it longer than {MAX_OBSERVATION_CHARS:,} characters")
+        InvalidField(name, f"makes it longer than {MAX_OBSERVATION_CHARS:,} characters")
         for name, memory, scope in sides
-        if len(scoped(memory.observation, scope)) > MAX_OBSERVATION_CHARS and scope
+        if len(add_scope(memory.observation, scope)) > MAX_OBSERVATION_CHARS and scope
     ]
-    wrong += wrong_words(answer)
+    wrong += validate_review_answer(answer)
     if wrong:
         raise Invalid(*wrong)
     if not answer.observation:
         return answer
-    edit = admitted_edit(Edit(observation=answer.observation), old.category, redact)
+    edit = admit_edit(Edit(observation=answer.observation), old.category, redact)
     return replace(answer, observation=edit.observation or "")
 
 
-async def _give_back(
+async def _restore_confidence(
     db: Database, review: Review, old: Memory, act: Recording, *, now: datetime
 ) -> Memory:
     """Undo what contradictions took from the old memory, but for what it has back already.
@@ -203,9 +203,9 @@ async def _give_back(
     """
     number, by = review.id, review.session_id
     at = review.created_at if review.kind is ReviewKind.CONFLICT else None
-    taken = await history.contradicted(db, old.id, review_id=number, session_id=by, at=at)
+    taken = await history.contradictions_by(db, old.id, review_id=number, session_id=by, at=at)
     for each in reversed(taken):
-        step = in_force(each, await history.undos(db, old.id, each.id))
+        step = step_to_undo(each, await history.undos_after(db, old.id, each.id))
         if step is not None:
-            old = await take_back(db, old, step, now=now, act=act, review_id=number)
+            old = await revert_step(db, old, step, now=now, act=act, review_id=number)
     return old

@@ -8,16 +8,16 @@ from lamplighter.domain.memory.memory import Memory
 from lamplighter.domain.memory.undo import (
     REVIEW,
     UNDONE,
-    in_the_way,
-    kept_as,
-    possible,
+    can_undo,
+    recorded_reason,
     undo,
-    undoes,
+    undo_obstacle,
+    undo_reason,
 )
 from lamplighter.repository import Database
 from lamplighter.repository.memory import history, memories
 from lamplighter.usecases.access.recording import Recording, recording
-from lamplighter.usecases.memory.curate import rival
+from lamplighter.usecases.memory.curate import find_key_holder
 
 
 async def undo_step(
@@ -33,22 +33,22 @@ async def undo_step(
             raise Conflict(f"Memory {memory_id} was deleted: restore it from the trash first.")
         if version is not None and version != memory.version:
             raise Stale(memory)
-        later = await history.later(db, memory_id, number)
+        later = await history.changes_after(db, memory_id, number)
         found = undo(memory, step, later)
         if found.memory == memory:
-            raise Conflict(in_the_way(found.left, later))
-        holder = await rival(db, memory, found.memory)
+            raise Conflict(undo_obstacle(found.left, later))
+        holder = await find_key_holder(db, memory, found.memory)
         if holder is not None:
             raise Conflict(f"Memory {holder} holds its topic key now: take that one back first.")
-        reason = kept_as(step, memory, found.memory)
+        reason = recorded_reason(step, memory, found.memory)
         act.did(memory_id)
         return await _keep(db, memory, found.memory, act.why(UNDONE, reason), now=now)
 
 
-async def take_back(
+async def revert_step(
     db: Database,
     memory: Memory,
-    step: history.Entry,
+    step: history.HistoryRecord,
     *,
     act: Recording,
     review_id: int,
@@ -58,29 +58,29 @@ async def take_back(
 
     Raises Conflict when a later change of the same stands in the way.
     """
-    later = await history.later(db, memory.id, step.id)
+    later = await history.changes_after(db, memory.id, step.id)
     found = undo(memory, step, later)
     if found.left:
-        raise Conflict(f"Memory {memory.id}: {in_the_way(found.left, later)}")
+        raise Conflict(f"Memory {memory.id}: {undo_obstacle(found.left, later)}")
     if found.memory == memory:
         return memory
-    why = act.why(REVIEW, undoes(step), review_id=review_id)
+    why = act.why(REVIEW, undo_reason(step), review_id=review_id)
     return await _keep(db, memory, found.memory, why, now=now)
 
 
-async def shown(
-    db: Database, memory_id: int, entries: Sequence[history.Entry]
-) -> list[tuple[history.Entry, bool]]:
+async def with_undo_state(
+    db: Database, memory_id: int, entries: Sequence[history.HistoryRecord]
+) -> list[tuple[history.HistoryRecord, bool]]:
     """Return changes of one memory, each with whether it can be undone now."""
     if not entries:
         return []
     memory = await memories.get(db, memory_id)
-    undos = await history.undos(db, memory_id, min(each.id for each in entries))
-    return [(each, possible(memory, each, undos)) for each in entries]
+    undos = await history.undos_after(db, memory_id, min(each.id for each in entries))
+    return [(each, can_undo(memory, each, undos)) for each in entries]
 
 
 async def _keep(
-    db: Database, before: Memory, after: Memory, why: history.Why, *, now: datetime
+    db: Database, before: Memory, after: Memory, why: history.ChangeOrigin, *, now: datetime
 ) -> Memory:
     await memories.update(db, after, now=now)
     await history.append(db, before, after, why, now=now)

@@ -8,22 +8,22 @@ from datetime import datetime
 from typing import Final
 
 from lamplighter.domain.errors import Unavailable
-from lamplighter.domain.search.semantic import Progress, length_weight, read
+from lamplighter.domain.search.semantic import IndexProgress, embedding_text, length_weight
 from lamplighter.embedding import Embedding
 from lamplighter.repository import Database, writing
 from lamplighter.repository.feed import changes
 from lamplighter.repository.search import embeddings
-from lamplighter.repository.search.embeddings import Unread
+from lamplighter.repository.search.embeddings import UnembeddedMemory
 from lamplighter.repository.store.driver import Error
 
 logger = logging.getLogger(__name__)
 
-AT_ONCE: Final = 8
+BATCH_SIZE: Final = 8
 """So few that what is done on a busy machine is kept before long."""
-FOLLOWED: Final = 500
+MAX_FOLLOWED: Final = 500
 PAUSE_SECONDS: Final = 0.01
-LOOK_SECONDS: Final = 1.0
-TROUBLE_SECONDS: Final = 5.0
+POLL_SECONDS: Final = 1.0
+RETRY_SECONDS: Final = 5.0
 NO_END: Final = 2**62
 
 
@@ -49,9 +49,9 @@ class Embedder:
     async def begin(self) -> None:
         """Begin with all that is there."""
         async with writing(self.db):
-            await embeddings.sweep(self.db)
-            self._seq = await changes.last(self.db)
-            self._newest = await embeddings.newest(self.db)
+            await embeddings.remove_orphans(self.db)
+            self._seq = await changes.last_seq(self.db)
+            self._newest = await embeddings.newest_id(self.db)
         self._before = NO_END
         self._changed.clear()
 
@@ -67,61 +67,61 @@ class Embedder:
         """Embed for ever; what cannot be done now is tried again."""
         begun = False
         while True:
-            rest = LOOK_SECONDS
+            rest = POLL_SECONDS
             try:
                 if not begun:
                     await self.begin()
                     begun = True
-                rest = self.pause if await self.step() else LOOK_SECONDS
+                rest = self.pause if await self.step() else POLL_SECONDS
                 self.problem = ""
             except (Error, TimeoutError) as error:
                 logger.warning("What memories mean cannot be kept now: %s", error)
-                begun, rest = False, TROUBLE_SECONDS
+                begun, rest = False, RETRY_SECONDS
             except Unavailable as error:
                 self.problem = str(error)
                 logger.error("No memory can be found by its meaning: %s", error)
                 return
             await asyncio.sleep(rest)
 
-    async def progress(self) -> Progress:
+    async def progress(self) -> IndexProgress:
         """Return of how many memories the meaning is kept."""
         return await embeddings.progress(self.db, self.embedding.name)
 
-    async def _older(self) -> list[Unread]:
+    async def _older(self) -> list[UnembeddedMemory]:
         """Go on downwards through all that is there."""
-        found = await embeddings.unread(
-            self.db, self.embedding.name, before=self._before, limit=AT_ONCE
+        found = await embeddings.list_unembedded(
+            self.db, self.embedding.name, before=self._before, limit=BATCH_SIZE
         )
         self._before = found[-1].id if found else 0
         return found
 
-    async def _heard(self) -> list[Unread]:
+    async def _heard(self) -> list[UnembeddedMemory]:
         """Return what was written or changed since; of what is written by hand no change tells."""
-        heard = await embeddings.heard(self.db, self._seq, most=FOLLOWED)
-        newest = await embeddings.newest(self.db)
-        if heard.anew or newest - self._newest > FOLLOWED:
+        heard = await embeddings.changes_after(self.db, self._seq, most=MAX_FOLLOWED)
+        newest = await embeddings.newest_id(self.db)
+        if heard.anew or newest - self._newest > MAX_FOLLOWED:
             await self.begin()
             return await self._older()
         self._changed |= heard.ids | set(range(self._newest + 1, newest + 1))
         self._seq, self._newest = heard.seq, newest
         while self._changed:
-            asked = sorted(self._changed)[:AT_ONCE]
+            asked = sorted(self._changed)[:BATCH_SIZE]
             self._changed.difference_update(asked)
-            found = await embeddings.unread(self.db, self.embedding.name, among=asked)
+            found = await embeddings.list_unembedded(self.db, self.embedding.name, among=asked)
             if found:
                 return found
         return []
 
-    async def _keep(self, found: Sequence[Unread]) -> None:
-        from lamplighter.embedding.codes import code, packed
+    async def _keep(self, found: Sequence[UnembeddedMemory]) -> None:
+        from lamplighter.embedding.codes import binary_code, pack_vector
 
         texts = [
-            read(service=each.service, title=each.title, observation=each.observation)
+            embedding_text(service=each.service, title=each.title, observation=each.observation)
             for each in found
         ]
         vectors = await self.embedding.embed(texts, aside=True)
         rows = [
-            (each, code(vector), packed(vector * length_weight(text)))
+            (each, binary_code(vector), pack_vector(vector * length_weight(text)))
             for each, text, vector in zip(found, texts, vectors, strict=True)
         ]
         async with writing(self.db):

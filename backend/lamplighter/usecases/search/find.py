@@ -12,22 +12,35 @@ from typing import Any, Final, TypeVar
 
 from lamplighter.domain.errors import Unavailable
 from lamplighter.domain.memory.memory import Memory
-from lamplighter.domain.project import project_of
+from lamplighter.domain.project import normalize_project
 from lamplighter.domain.search import ranking, scope_terms
 from lamplighter.domain.search.fusion import MEANING
-from lamplighter.domain.search.passage import passage
-from lamplighter.domain.search.query import Asked, asked
-from lamplighter.domain.search.ranking import KEY_SCORE, NEXT_TO, Words
-from lamplighter.domain.search.search import Found, Layer, Method, Near, Reason, Results, Wanted
-from lamplighter.domain.services.service import GENERAL, fold
+from lamplighter.domain.search.passage import best_passage
+from lamplighter.domain.search.query import ParsedQuery, parse_query
+from lamplighter.domain.search.ranking import KEY_SCORE, NEXT_TO, QueryWeights
+from lamplighter.domain.search.search import (
+    ScoreReason,
+    SearchLayer,
+    SearchMethod,
+    SearchRequest,
+    SearchResult,
+    SearchResults,
+    SemanticIndex,
+)
+from lamplighter.domain.services.service import GENERAL, normalize_service_name
 from lamplighter.repository import Database
 from lamplighter.repository.search import backlog
-from lamplighter.repository.search.deadline import Deadline, Late, by
-from lamplighter.repository.search.index import Row, layer_of, rows
+from lamplighter.repository.search.deadline import Deadline, DeadlineExceeded, time_limit
+from lamplighter.repository.search.index import IndexedRow, fetch_rows, layer_of
 from lamplighter.usecases.access import instrumentation
 from lamplighter.usecases.search import keyword_search as keywords
-from lamplighter.usecases.search.fusion import Nearest, Scored, looking, with_meaning
-from lamplighter.usecases.search.semantic import Absent, Nearby
+from lamplighter.usecases.search.fusion import (
+    Nearest,
+    Scored,
+    merge_semantic,
+    start_semantic_search,
+)
+from lamplighter.usecases.search.semantic import NoSemanticSearch, SemanticSearch
 
 T = TypeVar("T")
 
@@ -45,7 +58,7 @@ SMALL_STORE: Final = 5_000
 
 VECTORS: Final = "vectors"
 UNINDEXED: Final = "unindexed"
-EVERYONE: Final = "global"
+GLOBAL: Final = "global"
 BUSY: Final = (
     f"The search was not finished within {PATIENCE_SECONDS:g} s: the machine is overloaded. "
     "Try again."
@@ -56,38 +69,38 @@ READ_MORE: Final = 2
 """Rows may have changed since they were indexed: then some do not fit."""
 
 
-@instrumentation.search
+@instrumentation.trace_search
 async def find(
     db: Database,
-    wanted: Wanted,
+    wanted: SearchRequest,
     *,
     now: datetime,
-    near: Near | None = None,
+    near: SemanticIndex | None = None,
     seconds: float = DEADLINE_SECONDS,
-) -> Results:
+) -> SearchResults:
     """Search all that is known; whatever is typed is a valid query.
 
     After `seconds` the optional parts that are not ready are left out and named in `missing`.
     Raises Unavailable where not even the keyword results can be had.
     """
-    question = asked(wanted, now=now)
+    question = parse_query(wanted, now=now)
     if question.empty:
-        return Results(layers=question.wanted.layers, filters=question.filters)
+        return SearchResults(layers=question.wanted.layers, filters=question.filters)
     deadline, layers = Deadline(seconds), keywords.layers_of(question.wanted)
-    missing = [] if await caught_up(db, layers) else [UNINDEXED]
-    near = near if question.terms and Layer.MEMORY in layers else None
-    installed = not isinstance(near, Absent)
+    missing = [] if await catch_up(db, layers) else [UNINDEXED]
+    near = near if question.terms and SearchLayer.MEMORY in layers else None
+    installed = not isinstance(near, NoSemanticSearch)
     # two at once would share the connection of a transaction
-    with looking(near, question, ahead=not db.in_transaction) as nearest:
+    with start_semantic_search(near, question, ahead=not db.in_transaction) as nearest:
         scored, words, late = await _by_keywords(db, question, layers, deadline)
         missing += late
         both = scored
         if near is not None:
-            fused = await _with_meaning(scored, question, near, nearest, words, deadline)
+            fused = await _add_semantic(scored, question, near, nearest, words, deadline)
             both = scored if fused is None else fused
             missing += [VECTORS] if fused is None else []
-    found = await _patiently(db, _found(db, question, sorted(both, key=_order), words))
-    return Results(
+    found = await _with_patience(db, _best_results(db, question, sorted(both, key=_order), words))
+    return SearchResults(
         found=tuple(found),
         terms=question.terms,
         partial=bool(missing if installed else [each for each in missing if each != VECTORS]),
@@ -97,74 +110,74 @@ async def find(
     )
 
 
-async def caught_up(db: Database, layers: Sequence[Layer] = (Layer.MEMORY,)) -> bool:
+async def catch_up(db: Database, layers: Sequence[SearchLayer] = (SearchLayer.MEMORY,)) -> bool:
     """Index the rows that wait for it; say whether none waits any more.
 
     Within a transaction nothing is written.
     """
-    if not await backlog.waits(db, layers):
+    if not await backlog.has_pending(db, layers):
         return True
     if db.in_transaction:
         return False
-    few = await backlog.count(db, layers, most=FEW_WAITING + 1) <= FEW_WAITING
+    few = await backlog.count_pending(db, layers, most=FEW_WAITING + 1) <= FEW_WAITING
     seconds = CATCHING_FEW_SECONDS if few else CATCHING_SECONDS
     await backlog.catch_up_within(db, layers, seconds=seconds)
-    return not await backlog.waits(db, layers)
+    return not await backlog.has_pending(db, layers)
 
 
-async def unready(db: Database, near: Near | None) -> list[str]:
+async def missing_parts(db: Database, near: SemanticIndex | None) -> list[str]:
     """Return what a search made now would leave out; nothing is waited for."""
-    waiting = await backlog.waits(db, [Layer.MEMORY])
-    loading = isinstance(near, Nearby) and not near.ready
+    waiting = await backlog.has_pending(db, [SearchLayer.MEMORY])
+    loading = isinstance(near, SemanticSearch) and not near.ready
     return [*([UNINDEXED] if waiting else []), *([VECTORS] if loading else [])]
 
 
-async def _patiently(db: Database, work: Coroutine[Any, Any, T]) -> T:
+async def _with_patience(db: Database, work: Coroutine[Any, Any, T]) -> T:
     """Return what must not be left out; raises Unavailable where it takes beyond all patience."""
     with closing(work):
         try:
-            async with by(db, Deadline(PATIENCE_SECONDS)):
+            async with time_limit(db, Deadline(PATIENCE_SECONDS)):
                 return await work
-        except Late as late:
+        except DeadlineExceeded as late:
             raise Unavailable(BUSY) from late
 
 
 async def _by_keywords(
-    db: Database, question: Asked, layers: Sequence[Layer], deadline: Deadline
-) -> tuple[list[Scored], Words, list[str]]:
+    db: Database, question: ParsedQuery, layers: Sequence[SearchLayer], deadline: Deadline
+) -> tuple[list[Scored], QueryWeights, list[str]]:
     """Return what matches, what the words weigh, and the layers for which time ran out."""
-    scored, words, rest = await _patiently(db, _required(db, question, layers))
+    scored, words, rest = await _with_patience(db, _required(db, question, layers))
     late: list[str] = []
     for layer in rest:
-        work = keywords.scored(db, question, layer, words)
+        work = keywords.score_layer(db, question, layer, words)
         with closing(work):
             try:
-                async with by(db, deadline):
+                async with time_limit(db, deadline):
                     scored += await work
-            except Late:
+            except DeadlineExceeded:
                 late.append(layer.value)
     return scored, words, late
 
 
 async def _required(
-    db: Database, question: Asked, layers: Sequence[Layer]
-) -> tuple[list[Scored], Words, Sequence[Layer]]:
+    db: Database, question: ParsedQuery, layers: Sequence[SearchLayer]
+) -> tuple[list[Scored], QueryWeights, Sequence[SearchLayer]]:
     """Return what matches in the first layer, in a small store in all, and the layers left."""
     held = await keywords.corpus(db, question, layers)
-    words = Words(question.terms, held)
+    words = QueryWeights(question.terms, held)
     first = len(layers) if held.documents <= SMALL_STORE else 1
     scored: list[Scored] = []
     for layer in layers[:first]:
-        scored += await keywords.scored(db, question, layer, words)
+        scored += await keywords.score_layer(db, question, layer, words)
     return scored, words, layers[first:]
 
 
-async def _with_meaning(
+async def _add_semantic(
     scored: Sequence[Scored],
-    question: Asked,
-    near: Near,
+    question: ParsedQuery,
+    near: SemanticIndex,
     nearest: Nearest | None,
-    words: Words,
+    words: QueryWeights,
     deadline: Deadline,
 ) -> list[Scored] | None:
     """Return both as one; None where the model is late, is being loaded or is not there."""
@@ -174,42 +187,43 @@ async def _with_meaning(
             return None
     elif not deadline.left:
         return None
-    return await with_meaning(scored, question, near, nearest, full=words.full)
+    return await merge_semantic(scored, question, near, nearest, full=words.full)
 
 
-async def _found(
-    db: Database, question: Asked, scored: Sequence[Scored], words: Words
-) -> list[Found]:
+async def _best_results(
+    db: Database, question: ParsedQuery, scored: Sequence[Scored], words: QueryWeights
+) -> list[SearchResult]:
     """Return the best of what matches, as it stands in its rows."""
     limit = question.wanted.limit
-    found: list[Found] = []
+    found: list[SearchResult] = []
     while scored and len(found) < limit:
         at_once = _worth_reading(scored, limit - len(found), question)
         part, scored = scored[:at_once], scored[at_once:]
-        held = await rows(db, [each.number for each in part])
+        held = await fetch_rows(db, [each.number for each in part])
         found += [
-            _as_found(held[each.number], each, question, words)
+            _make_result(held[each.number], each, question, words)
             for each in part
-            if each.number in held and _fits(held[each.number], question.wanted)
+            if each.number in held and _matches(held[each.number], question.wanted)
         ]
     found.sort(key=lambda each: (-each.score, each.layer, -each.row.id))
     return [
-        _shown(replace(each, rank=rank), question) for rank, each in enumerate(found[:limit], 1)
+        _with_passage(replace(each, rank=rank), question)
+        for rank, each in enumerate(found[:limit], 1)
     ]
 
 
-def _worth_reading(scored: Sequence[Scored], limit: int, question: Asked) -> int:
+def _worth_reading(scored: Sequence[Scored], limit: int, question: ParsedQuery) -> int:
     """Return how many of what matches can be among the first, whatever else counts for them."""
     most = max(READ_LEAST, READ * limit)
     enough = scored[:limit][-1].score
     able = (
-        each.named or ranking.most(each.score, each.fields, question) >= enough
+        each.named or ranking.max_score(each.score, each.fields, question) >= enough
         for each in scored[limit:most]
     )
     return limit + READ_MORE + sum(able)
 
 
-def _fits(row: Row, wanted: Wanted) -> bool:
+def _matches(row: IndexedRow, wanted: SearchRequest) -> bool:
     """Whether a row is what is wanted: it may have changed since, or be found by meaning."""
     if not isinstance(row, Memory):
         return True
@@ -226,54 +240,58 @@ def _fits(row: Row, wanted: Wanted) -> bool:
 
 
 def _is_of_project(row: Memory, project: str) -> bool:
-    return row.scope == EVERYONE or project_of(row.project) == project_of(project)
+    return row.scope == GLOBAL or normalize_project(row.project) == normalize_project(project)
 
 
-def _is_of_service(row: Memory, service: str, wanted: Wanted) -> bool:
+def _is_of_service(row: Memory, service: str, wanted: SearchRequest) -> bool:
     if row.service is None:
-        return wanted.general or fold(service) == GENERAL
-    return fold(row.service) == fold(service)
+        return wanted.general or normalize_service_name(service) == GENERAL
+    return normalize_service_name(row.service) == normalize_service_name(service)
 
 
-def _as_found(row: Row, each: Scored, question: Asked, words: Words) -> Found:
+def _make_result(
+    row: IndexedRow, each: Scored, question: ParsedQuery, words: QueryWeights
+) -> SearchResult:
     reasons = each.reasons(words)
     means = [reason.what for reason in reasons] == [MEANING]
-    method = Method.MEANING if means else Method.WORDS if reasons else Method.RECENT
-    reasons = [Reason(_spelled(each.what, question), each.score) for each in reasons]
+    method = (
+        SearchMethod.MEANING if means else SearchMethod.WORDS if reasons else SearchMethod.RECENT
+    )
+    reasons = [ScoreReason(_spelled(each.what, question), each.score) for each in reasons]
     if isinstance(row, Memory) and row.topic_key and question.keys:
-        key = scope_terms.key_form(row.topic_key)
+        key = scope_terms.normalize_key(row.topic_key)
         if any(key == asked or key.startswith(f"{asked}/") for asked in question.keys):
             exact = 1.0 if key in question.keys else 0.5
-            reasons.append(Reason(f"topic key {row.topic_key}", KEY_SCORE * exact))
-            method = Method.TOPIC_KEY
-    reasons += ranking.by_name(row, question, each.score)
-    return Found(
+            reasons.append(ScoreReason(f"topic key {row.topic_key}", KEY_SCORE * exact))
+            method = SearchMethod.TOPIC_KEY
+    reasons += ranking.name_reasons(row, question, each.score)
+    return SearchResult(
         layer=layer_of(each.number),
         row=row,
         rank=0,
-        score=ranking.total(reasons),
+        score=ranking.total_score(reasons),
         method=method,
         text="",
         reasons=tuple(sorted(reasons, key=lambda each: (-each.score, each.what))),
     )
 
 
-def _spelled(what: str, question: Asked) -> str:
+def _spelled(what: str, question: ParsedQuery) -> str:
     """Return a word as it was typed."""
     lead = NEXT_TO if what.startswith(NEXT_TO) else ""
     term = what.removeprefix(lead)
     return f"{lead}{question.spelled.get(term, term)}"
 
 
-def _shown(each: Found, question: Asked) -> Found:
+def _with_passage(each: SearchResult, question: ParsedQuery) -> SearchResult:
     """Return what was found with the passage that answers best; to a prompt rows are enough."""
     row = each.row
     if question.wanted.plain:
         return each
     text = row.observation if isinstance(row, Memory) else getattr(row, "text", "")
-    if each.layer is Layer.SESSION:
+    if each.layer is SearchLayer.SESSION:
         text = getattr(row, "summary", "")
-    said, spans = passage(text, question.terms)
+    said, spans = best_passage(text, question.terms)
     return replace(each, text=said, spans=spans)
 
 

@@ -8,10 +8,10 @@ from heapq import nlargest
 from typing import Final
 
 from lamplighter.domain.errors import Unavailable
-from lamplighter.domain.search.fusion import MEANING, WEIGHT, fused, scale_of
-from lamplighter.domain.search.query import Asked
-from lamplighter.domain.search.ranking import Fields, Words
-from lamplighter.domain.search.search import Layer, Near, Reason
+from lamplighter.domain.search.fusion import MEANING, WEIGHT, full_score, fuse_scores
+from lamplighter.domain.search.query import ParsedQuery
+from lamplighter.domain.search.ranking import Fields, QueryWeights
+from lamplighter.domain.search.search import ScoreReason, SearchLayer, SemanticIndex
 from lamplighter.domain.search.semantic import read_share
 from lamplighter.repository.search.index import Document, layer_of, memory_of
 
@@ -40,14 +40,14 @@ class Scored:
         """The terms of its document, if words found it."""
         return None if self.document is None else self.document.fields
 
-    def reasons(self, words: Words) -> list[Reason]:
+    def reasons(self, words: QueryWeights) -> list[ScoreReason]:
         """Return what counts for it; `words` are those of the query."""
-        found: list[Reason] = []
+        found: list[ScoreReason] = []
         if self.document is not None:
             parts = words.reasons(self.document.fields, self.document.size)
-            found = [Reason(each.what, each.score * self.share) for each in parts]
+            found = [ScoreReason(each.what, each.score * self.share) for each in parts]
         if self.meaning:
-            found.append(Reason(MEANING, self.meaning))
+            found.append(ScoreReason(MEANING, self.meaning))
         return found
 
 
@@ -55,7 +55,9 @@ Nearest = Awaitable[Sequence[tuple[int, float]]]
 
 
 @contextmanager
-def looking(near: Near | None, question: Asked, *, ahead: bool) -> Iterator[Nearest | None]:
+def start_semantic_search(
+    near: SemanticIndex | None, question: ParsedQuery, *, ahead: bool
+) -> Iterator[Nearest | None]:
     """Look for what is near in meaning, `ahead` while words are looked for.
 
     Nothing of it goes on behind. A phrase and a word that must not stand there are about
@@ -77,10 +79,10 @@ def looking(near: Near | None, question: Asked, *, ahead: bool) -> Iterator[Near
         task.cancel()
 
 
-async def with_meaning(
+async def merge_semantic(
     found_so_far: Sequence[Scored],
-    question: Asked,
-    near: Near,
+    question: ParsedQuery,
+    near: SemanticIndex,
     nearest: Nearest | None,
     *,
     full: float,
@@ -99,10 +101,10 @@ async def with_meaning(
         found |= dict(await near(text, rest)) if rest else {}
     except (TimeoutError, Unavailable):
         return None
-    return _weighed(found_so_far, by_words, found, full)
+    return _combine_scores(found_so_far, by_words, found, full)
 
 
-def _weighed(
+def _combine_scores(
     every: Sequence[Scored],
     by_words: Mapping[int, Scored],
     meaning: Mapping[int, float],
@@ -110,24 +112,24 @@ def _weighed(
 ) -> list[Scored]:
     """Return both as one: in the scale of the words, so that other layers still compare."""
     words = {number: each.score for number, each in by_words.items()}
-    scale = scale_of(words, full)
+    scale = full_score(words, full)
     share = 1.0 - WEIGHT if words and meaning else 1.0
-    found = [_lowered(each, share) for each in every if not _is_memory(each)]
+    found = [_scale_score(each, share) for each in every if not _is_memory(each)]
     read = {
         number: read_share(each.document.size) for number, each in by_words.items() if each.document
     }
-    for each in fused(words, meaning, full=full, read=read):
+    for each in fuse_scores(words, meaning, full=full, read=read):
         means = each.meaning * scale
         if own := by_words.get(each.id):
-            found.append(_lowered(own, share, meaning=means))
+            found.append(_scale_score(own, share, meaning=means))
         elif means:
             found.append(Scored(number=each.id, score=means, meaning=means))
     return found
 
 
-def _lowered(each: Scored, share: float, meaning: float = 0.0) -> Scored:
+def _scale_score(each: Scored, share: float, meaning: float = 0.0) -> Scored:
     return replace(each, score=each.score * share + meaning, share=share, meaning=meaning)
 
 
 def _is_memory(each: Scored) -> bool:
-    return layer_of(each.number) is Layer.MEMORY
+    return layer_of(each.number) is SearchLayer.MEMORY

@@ -6,14 +6,14 @@ from functools import partial
 from typing import Final
 
 from lamplighter.domain.search import scope_terms
-from lamplighter.domain.search.query import Asked
-from lamplighter.domain.search.ranking import Corpus, Words
-from lamplighter.domain.search.search import Layer, Wanted
+from lamplighter.domain.search.query import ParsedQuery
+from lamplighter.domain.search.ranking import CorpusStats, QueryWeights
+from lamplighter.domain.search.search import SearchLayer, SearchRequest
 from lamplighter.domain.search.terms import terms
-from lamplighter.domain.services.service import GENERAL, fold
+from lamplighter.domain.services.service import GENERAL, normalize_service_name
 from lamplighter.repository import Database
 from lamplighter.repository.search import index
-from lamplighter.repository.search.index import COUNTED, RANKED, Matching, since
+from lamplighter.repository.search.index import COUNTED, RANKED, MatchTerms, is_newer
 from lamplighter.repository.store.tables import ASIDE, BASES, STEP
 from lamplighter.usecases.search.fusion import Scored
 
@@ -27,45 +27,47 @@ ENOUGH: Final = 5 * RANKED
 EVERYTHING: Final = 2**62
 
 
-def layers_of(wanted: Wanted) -> list[Layer]:
+def layers_of(wanted: SearchRequest) -> list[SearchLayer]:
     """Return the layers that can hold what is wanted: only memories have a category."""
     of_memories = wanted.categories or wanted.kind or wanted.tags or wanted.active is False
-    return [each for each in wanted.layers if each is Layer.MEMORY or not of_memories]
+    return [each for each in wanted.layers if each is SearchLayer.MEMORY or not of_memories]
 
 
-def _scope(wanted: Wanted, layer: Layer) -> tuple[tuple[str, ...], ...]:
+def _scope(wanted: SearchRequest, layer: SearchLayer) -> tuple[tuple[str, ...], ...]:
     """Return the groups of terms of which one each must hold of what is wanted."""
     groups: list[tuple[str, ...]] = []
     if wanted.project is not None:
-        everywhere = (scope_terms.EVERYWHERE,) if layer is Layer.MEMORY else ()
-        groups.append((scope_terms.of_project(wanted.project), *everywhere))
+        everywhere = (scope_terms.EVERYWHERE,) if layer is SearchLayer.MEMORY else ()
+        groups.append((scope_terms.project_term(wanted.project), *everywhere))
     if wanted.service is not None:
         general = (scope_terms.NO_SERVICE,) if wanted.general else ()
         groups.append((*dict.fromkeys((_service(wanted.service), *general)),))
     if wanted.categories:
-        groups.append(tuple(map(scope_terms.of_category, dict.fromkeys(wanted.categories))))
+        groups.append(tuple(map(scope_terms.category_term, dict.fromkeys(wanted.categories))))
     if wanted.kind is not None:
-        groups.append((scope_terms.of_kind(wanted.kind),))
-    groups += [(scope_terms.of_tag(tag),) for tag in wanted.tags]
+        groups.append((scope_terms.kind_term(wanted.kind),))
+    groups += [(scope_terms.tag_term(tag),) for tag in wanted.tags]
     return tuple(groups)
 
 
 def _service(name: str) -> str:
-    return scope_terms.of_service(None if fold(name) == GENERAL else name)
+    return scope_terms.service_term(None if normalize_service_name(name) == GENERAL else name)
 
 
-async def corpus(db: Database, question: Asked, layers: Sequence[Layer]) -> Corpus:
+async def corpus(db: Database, question: ParsedQuery, layers: Sequence[SearchLayer]) -> CorpusStats:
     """Return how much is indexed, and how many documents hold each term of a query."""
     groups = {term for each in layers for group in _scope(question.wanted, each) for term in group}
     return await index.corpus(db, question, sorted(groups))
 
 
-async def scored(db: Database, question: Asked, layer: Layer, weighing: Words) -> list[Scored]:
+async def score_layer(
+    db: Database, question: ParsedQuery, layer: SearchLayer, weighing: QueryWeights
+) -> list[Scored]:
     """Return what matches in one layer, with what its words count."""
     wanted, scope, held = question.wanted, _scope(question.wanted, layer), weighing.corpus
-    conditions = None if wanted.since is None else since(layer, wanted.since)
-    words, expected = _telling(question.terms, scope, held)
-    matching = Matching(
+    conditions = None if wanted.since is None else is_newer(layer, wanted.since)
+    words, expected = _rarest_terms(question.terms, scope, held)
+    matching = MatchTerms(
         words=words, phrases=question.phrases, without=question.without, scope=scope
     )
     found: list[index.Document] = []
@@ -78,8 +80,8 @@ async def scored(db: Database, question: Asked, layer: Layer, weighing: Words) -
         if len(some) < wanted.limit and len(words) < len(question.terms):
             rest = tuple(each for each in question.terms if each not in words)
             some += await ask(replace(matching, words=rest), expected=EVERYTHING)
-        if layer is Layer.MEMORY and question.keys:
-            keys = tuple(map(scope_terms.of_key, question.keys))
+        if layer is SearchLayer.MEMORY and question.keys:
+            keys = tuple(map(scope_terms.key_term, question.keys))
             by_key += await ask(replace(matching, words=(), scope=(*scope, keys)), expected=0)
         found += some
     documents = {each.number: each for each in (*found, *by_key)}
@@ -101,14 +103,14 @@ def _named(document: index.Document, keys: Sequence[str]) -> int:
     return 2 if any(f" {' '.join(terms(each))} " in held for each in keys) else 1
 
 
-def _bases(layer: Layer, *, active: bool | None) -> list[int]:
-    if layer is not Layer.MEMORY or active:
+def _bases(layer: SearchLayer, *, active: bool | None) -> list[int]:
+    if layer is not SearchLayer.MEMORY or active:
         return [BASES[layer]]
     return [ASIDE] if active is False else [BASES[layer], ASIDE]
 
 
-def _telling(
-    terms: Sequence[str], scope: Sequence[Sequence[str]], held: Corpus
+def _rarest_terms(
+    terms: Sequence[str], scope: Sequence[Sequence[str]], held: CorpusStats
 ) -> tuple[tuple[str, ...], int]:
     """Return the words by which to look, and about how many documents hold one of them.
 

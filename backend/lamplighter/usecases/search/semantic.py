@@ -7,49 +7,49 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from lamplighter.domain.errors import Unavailable
-from lamplighter.domain.search.search import Wanted
-from lamplighter.domain.search.semantic import Progress
+from lamplighter.domain.search.search import SearchRequest
+from lamplighter.domain.search.semantic import IndexProgress
 from lamplighter.embedding import Embedding, Vector
 from lamplighter.repository import Database
 from lamplighter.repository.feed import changes
 from lamplighter.repository.search import embeddings
-from lamplighter.repository.search.deadline import Deadline, Late, by
+from lamplighter.repository.search.deadline import Deadline, DeadlineExceeded, time_limit
 
 if TYPE_CHECKING:
-    from lamplighter.embedding.codes import Codes, Only
+    from lamplighter.embedding.codes import VectorCodes, VectorFilter
 
-READ_AT_ONCE: Final = 2_000
-FOLLOWED: Final = 500
+READ_BATCH_SIZE: Final = 2_000
+MAX_FOLLOWED: Final = 500
 RESCORED: Final = 240
 WITHIN_SECONDS: Final = 0.25
 COUNT_SECONDS: Final = 5.0
-ASKED: Final = 64
-WAITING: Final = 8
+CACHED_QUERIES: Final = 64
+MAX_WAITING: Final = 8
 """So many queries wait for their vector at most; with more the model could never catch up."""
 
 LOADING: Final = "The model is being loaded."
-ENOUGH: Final = 0.9
+MIN_COVERAGE: Final = 0.9
 """Of fewer, those whose meaning is kept would stand before better ones for that alone."""
 
 
 @dataclass(frozen=True, slots=True)
-class Absent:
+class NoSemanticSearch:
     """Stands for `Nearby` where no model is installed; words alone are searched."""
 
     why: str
 
     async def __call__(
-        self, query: str, ids: Sequence[int] | None = None, *, wanted: Wanted | None = None
+        self, query: str, ids: Sequence[int] | None = None, *, wanted: SearchRequest | None = None
     ) -> Sequence[tuple[int, float]]:
         """Say why there is no answer."""
         raise Unavailable(self.why)
 
 
 @dataclass(slots=True)
-class Known:
+class LoadedCodes:
     """The codes of all vectors, and up to where they follow what is kept and what changes."""
 
-    codes: "Codes"
+    codes: "VectorCodes"
     newest: int = 0
     seq: int = 0
     total: int = 0
@@ -57,7 +57,7 @@ class Known:
 
 
 @dataclass(slots=True)
-class Nearby:
+class SemanticSearch:
     """Finds memories by meaning; what it knows of them is read once and then follows the feed.
 
     It answers within `within` seconds or raises TimeoutError, and raises Unavailable when it
@@ -68,14 +68,14 @@ class Nearby:
     db: Database
     embedding: Embedding
     within: float = WITHIN_SECONDS
-    enough: float = ENOUGH
+    enough: float = MIN_COVERAGE
     _one: asyncio.Lock = field(default_factory=asyncio.Lock)
-    _reading: asyncio.Task[Known] | None = None
+    _reading: asyncio.Task[LoadedCodes] | None = None
     _loading: asyncio.Task[None] | None = None
     _asked: dict[str, asyncio.Task[Vector]] = field(default_factory=dict)
 
     async def __call__(
-        self, query: str, ids: Sequence[int] | None = None, *, wanted: Wanted | None = None
+        self, query: str, ids: Sequence[int] | None = None, *, wanted: SearchRequest | None = None
     ) -> Sequence[tuple[int, float]]:
         """Return the memories nearest to a text with how near each is, nearest first.
 
@@ -94,10 +94,10 @@ class Nearby:
                 known = await self._follow(deadline)
                 if self.progress.share < self.enough:
                     raise Unavailable("The meaning of too few memories is kept yet.")
-                ids = known.codes.nearest(vector, RESCORED, _only(wanted))
-            async with by(self.db, deadline):
+                ids = known.codes.nearest(vector, RESCORED, _code_filter(wanted))
+            async with time_limit(self.db, deadline):
                 return await self._compared(vector, ids)
-        except Late as late:
+        except DeadlineExceeded as late:
             raise TimeoutError from late
 
     @property
@@ -106,10 +106,10 @@ class Nearby:
         return self.embedding.loaded and self._ready is not None
 
     @property
-    def progress(self) -> Progress:
+    def progress(self) -> IndexProgress:
         """Of how many memories the meaning is known here."""
         known = self._ready
-        return Progress(len(known.codes), known.total) if known else Progress(0, 0)
+        return IndexProgress(len(known.codes), known.total) if known else IndexProgress(0, 0)
 
     @property
     def nbytes(self) -> int:
@@ -117,7 +117,7 @@ class Nearby:
         return self._ready.codes.nbytes if self._ready else 0
 
     @property
-    def _ready(self) -> Known | None:
+    def _ready(self) -> LoadedCodes | None:
         task = self._reading
         read = task is not None and task.done() and not task.cancelled() and not task.exception()
         return task.result() if task and read else None
@@ -141,17 +141,17 @@ class Nearby:
         """Load the model in the background: who searches does not wait for it."""
         if self._loading is None or self._loading.done():
             self._loading = asyncio.create_task(self.prepare(aside=False))
-            self._loading.add_done_callback(_heard)
+            self._loading.add_done_callback(_consume_exception)
 
     async def _vector(self, query: str, deadline: Deadline) -> Vector:
         """Return the vector of a query; who asks again after a late answer finds it made."""
         task = self._asked.get(query)
         if task is None or (task.done() and (task.cancelled() or task.exception())):
-            if sum(not each.done() for each in self._asked.values()) >= WAITING:
+            if sum(not each.done() for each in self._asked.values()) >= MAX_WAITING:
                 raise TimeoutError
             task = self._asked[query] = asyncio.create_task(self._embedded(query))
-            task.add_done_callback(_heard)
-            if len(self._asked) > ASKED:
+            task.add_done_callback(_consume_exception)
+            if len(self._asked) > CACHED_QUERIES:
                 self._asked.pop(next(iter(self._asked)))
         async with asyncio.timeout(deadline.left):
             return await asyncio.shield(task)
@@ -162,76 +162,80 @@ class Nearby:
 
     async def _compared(self, vector: Vector, ids: Sequence[int]) -> list[tuple[int, float]]:
         """Compare with the vectors themselves."""
-        from lamplighter.embedding.codes import unpacked
+        from lamplighter.embedding.codes import unpack_vectors
 
         kept = await embeddings.vectors(self.db, self.embedding.name, ids)
         if not kept:
             return []
-        near = unpacked([each for _, each in kept], self.embedding.dimensions) @ vector
+        near = unpack_vectors([each for _, each in kept], self.embedding.dimensions) @ vector
         found = zip((number for number, _ in kept), map(float, near), strict=True)
         return sorted(found, key=lambda each: (-each[1], each[0]))
 
-    async def _follow(self, deadline: Deadline) -> Known:
+    async def _follow(self, deadline: Deadline) -> LoadedCodes:
         """Return what is known, as things are now; what changed too much is read anew."""
         while True:
             known = await self._whole(deadline)
             # a connection first: who holds the lock must never wait for one
-            async with by(self.db, deadline), self._one:
-                heard = await embeddings.heard(self.db, known.seq, most=FOLLOWED)
+            async with time_limit(self.db, deadline), self._one:
+                heard = await embeddings.changes_after(self.db, known.seq, most=MAX_FOLLOWED)
                 if not heard.anew:
                     await self._catch_up(known, heard)
                     return known
             self._reading = None
 
-    async def _whole(self, deadline: Deadline) -> Known:
+    async def _whole(self, deadline: Deadline) -> LoadedCodes:
         """Return what was read. Reading goes on when who asked gives up: the next finds it."""
         return await asyncio.wait_for(asyncio.shield(self._begun()), deadline.left)
 
-    def _begun(self) -> asyncio.Task[Known]:
+    def _begun(self) -> asyncio.Task[LoadedCodes]:
         """Return the task that reads what is kept; one that failed is begun again."""
         task = self._reading
         if task is None or (task.done() and (task.cancelled() or task.exception())):
             task = self._reading = asyncio.create_task(self._read())
         return task
 
-    async def _read(self) -> Known:
-        from lamplighter.embedding.codes import Codes
+    async def _read(self) -> LoadedCodes:
+        from lamplighter.embedding.codes import VectorCodes
 
-        known = Known(Codes(self.embedding.dimensions), seq=await changes.last(self.db))
+        known = LoadedCodes(
+            VectorCodes(self.embedding.dimensions), seq=await changes.last_seq(self.db)
+        )
         await self._add_newer(known)
         return known
 
-    async def _catch_up(self, known: Known, heard: embeddings.Heard) -> None:
+    async def _catch_up(self, known: LoadedCodes, heard: embeddings.FollowedChanges) -> None:
         if heard.ids:
             known.codes.drop(heard.ids)
-            again = await embeddings.again(self.db, self.embedding.name, sorted(heard.ids))
+            again = await embeddings.stored_by_ids(self.db, self.embedding.name, sorted(heard.ids))
             known.codes.put(again)
         known.seq = heard.seq
         await self._add_newer(known)
         if time.monotonic() - known.counted > COUNT_SECONDS:
-            known.total = await embeddings.total(self.db)
+            known.total = await embeddings.count_memories(self.db)
             known.counted = time.monotonic()
 
-    async def _add_newer(self, known: Known) -> None:
+    async def _add_newer(self, known: LoadedCodes) -> None:
         name = self.embedding.name
-        while rows := await embeddings.newer(self.db, name, after=known.newest, limit=READ_AT_ONCE):
+        while rows := await embeddings.newer(
+            self.db, name, after=known.newest, limit=READ_BATCH_SIZE
+        ):
             known.codes.put(rows)
             known.newest = rows[-1].id
             await asyncio.sleep(0)
 
 
-def _heard(task: asyncio.Task[Any]) -> None:
+def _consume_exception(task: asyncio.Task[Any]) -> None:
     """Who asks next hears of a failure."""
     if not task.cancelled():
         task.exception()
 
 
-def _only(wanted: Wanted | None) -> "Only":
-    from lamplighter.embedding.codes import Only
+def _code_filter(wanted: SearchRequest | None) -> "VectorFilter":
+    from lamplighter.embedding.codes import VectorFilter
 
     if wanted is None:
-        return Only(active=None)
-    return Only(
+        return VectorFilter(active=None)
+    return VectorFilter(
         active=wanted.active,
         project=wanted.project,
         service=wanted.service,

@@ -8,24 +8,30 @@ from typing import Final
 from lamplighter.domain.errors import Conflict, NotFound
 from lamplighter.domain.memory.admit import Redact
 from lamplighter.domain.memory.memory import OPERATIONS, Memory, MemoryId
-from lamplighter.domain.search.search import Hit, Layer, Near, Results, Wanted
+from lamplighter.domain.search.search import (
+    RecordedHit,
+    SearchLayer,
+    SearchRequest,
+    SearchResults,
+    SemanticIndex,
+)
 from lamplighter.domain.text import one_line
 from lamplighter.repository import Database, writing
 from lamplighter.repository.memory import memories
 from lamplighter.repository.search import searches
-from lamplighter.usecases.access.project_wall import finds
+from lamplighter.usecases.access.project_wall import is_visible
 from lamplighter.usecases.memory.service_names import spelled
 from lamplighter.usecases.search.find import find
 
-MOST: Final = 200
+MAX_SEARCHES: Final = 200
 """A session that searches without end is shown nothing more."""
 
 
-__all__ = ["Asker", "find", "read", "search"]
+__all__ = ["SearchingSession", "find", "read", "search"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asker:
+class SearchingSession:
     """Who searches: a session, by one of its tools. It finds what its project finds."""
 
     session_id: int
@@ -36,20 +42,33 @@ class Asker:
 
 
 async def search(
-    db: Database, query: str, asker: Asker, *, service: str | None, limit: int, now: datetime
-) -> Results:
+    db: Database,
+    query: str,
+    asker: SearchingSession,
+    *,
+    service: str | None,
+    limit: int,
+    now: datetime,
+) -> SearchResults:
     """Return the active memories that a query finds, best first; whatever is typed is valid.
 
     Of a `service` its own, and those that are true of all.
     """
     name = await spelled(db, service, asker.known)
-    wanted = Wanted(query=query, layers=(Layer.MEMORY,), service=name, general=True, limit=limit)
-    return await shown(db, wanted, asker, now=now)
+    wanted = SearchRequest(
+        query=query, layers=(SearchLayer.MEMORY,), service=name, general=True, limit=limit
+    )
+    return await search_and_record(db, wanted, asker, now=now)
 
 
-async def shown(
-    db: Database, wanted: Wanted, asker: Asker, *, now: datetime, near: Near | None = None
-) -> Results:
+async def search_and_record(
+    db: Database,
+    wanted: SearchRequest,
+    asker: SearchingSession,
+    *,
+    now: datetime,
+    near: SemanticIndex | None = None,
+) -> SearchResults:
     """Find what is wanted for a session, and keep what it is shown of the memories.
 
     The walls between projects do not hang on how well a search keeps to them.
@@ -58,7 +77,7 @@ async def shown(
     await _bounded(db, asker)
     wanted = replace(wanted, query=query, project=asker.project)
     results = await find(db, wanted, now=now, near=near)
-    inside = [each for each in results.found if finds(asker.project, each.row)]
+    inside = [each for each in results.found if is_visible(asker.project, each.row)]
     results = replace(results, found=tuple(inside))
     async with writing(db):
         await _bounded(db, asker)
@@ -66,25 +85,25 @@ async def shown(
     return results
 
 
-async def read(db: Database, memory_id: int, asker: Asker, *, now: datetime) -> Memory:
+async def read(db: Database, memory_id: int, asker: SearchingSession, *, now: datetime) -> Memory:
     """Return one memory of the session's project, active or not; raises NotFound."""
     async with writing(db):
         await _bounded(db, asker)
         held = await memories.get(db, MemoryId(memory_id))
-        found = held if held and finds(asker.project, held) else None
+        found = held if held and is_visible(asker.project, held) else None
         await _keep(db, asker, str(memory_id), [found] if found else [], now=now)
     if found is None:
         raise NotFound(f"There is no memory {memory_id}.")
     return found
 
 
-async def _bounded(db: Database, asker: Asker) -> None:
-    if await searches.count(db, asker.session_id) >= MOST:
-        raise Conflict(f"This session has searched {MOST} times; that is all it may.")
+async def _bounded(db: Database, asker: SearchingSession) -> None:
+    if await searches.count(db, asker.session_id) >= MAX_SEARCHES:
+        raise Conflict(f"This session has searched {MAX_SEARCHES} times; that is all it may.")
 
 
 async def _keep(
-    db: Database, asker: Asker, query: str, found: Sequence[Memory], *, now: datetime
+    db: Database, asker: SearchingSession, query: str, found: Sequence[Memory], *, now: datetime
 ) -> None:
-    hits = [Hit(each.id, rank) for rank, each in enumerate(found, 1)]
+    hits = [RecordedHit(each.id, rank) for rank, each in enumerate(found, 1)]
     await searches.insert(db, asker.session_id, asker.tool, query, hits, now=now)

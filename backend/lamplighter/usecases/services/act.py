@@ -6,27 +6,46 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from lamplighter.domain.actions import policy, repairs
-from lamplighter.domain.actions.policy import Allowed, Chosen, Facts, Refused, Ruling
+from lamplighter.domain.actions.policy import (
+    Allowed,
+    PolicyDecision,
+    PolicyFacts,
+    Refusal,
+    RequestedAction,
+)
 from lamplighter.domain.errors import NotFound
 from lamplighter.domain.memory.memory import Category, Trust
 from lamplighter.domain.services import cooldown
-from lamplighter.domain.services.cooldown import ATTEMPTS, LIMITS, SPENT, Outcome, Standing, Use
+from lamplighter.domain.services.cooldown import (
+    ATTEMPTS,
+    LIMITS,
+    SPENDING_OUTCOMES,
+    CooldownStatus,
+    CooldownUse,
+    UseOutcome,
+)
 from lamplighter.domain.services.event import Level
-from lamplighter.domain.services.service import Action, ActionKind, Service, Services, fold
+from lamplighter.domain.services.service import (
+    Action,
+    ActionKind,
+    Service,
+    Services,
+    normalize_service_name,
+)
 from lamplighter.domain.sessions.session import Session
 from lamplighter.repository import Database, writing
 from lamplighter.repository.memory import memories
-from lamplighter.repository.memory.memories import Filter, Sort
+from lamplighter.repository.memory.memories import MemoryFilter, Sort
 from lamplighter.repository.services import cooldowns, events
 from lamplighter.repository.sessions import halts, sessions
 from lamplighter.repository.upkeep import leases
 from lamplighter.usecases.access.recording import recording
 
-USES_LOOKED_AT: Final = 20
-AT_ONCE: Final = timedelta(minutes=30)
+MAX_USES: Final = 20
+PAIR_WINDOW: Final = timedelta(minutes=30)
 """How long after the first one a second attempt is still part of the same use."""
 
-MEMORIES_LOOKED_AT: Final = 200
+MAX_MEMORIES: Final = 200
 LONGEST_WINDOW: Final = max(limit.window for limit in LIMITS.values())
 
 
@@ -39,7 +58,7 @@ async def reserve(
     again: int | None = None,
     agreed: bool = False,
     now: datetime,
-) -> Use:
+) -> CooldownUse:
     """Reserve a slot for an action, or refuse it: the use that comes back says which, and why.
 
     The slot is used from this moment on, whatever dies before it is settled.
@@ -47,25 +66,27 @@ async def reserve(
     that a person agreed to exactly this, as the rule of the action asks.
     """
     async with writing(db):
-        pair = await _pair(db, session, service, action, again, now)
-        found = await ruling(db, session, service, action, pair=pair, agreed=agreed, now=now)
+        pair = await _first_attempt(db, session, service, action, again, now)
+        found = await rule_on_action(
+            db, session, service, action, pair=pair, agreed=agreed, now=now
+        )
         if pair and isinstance(found, Allowed):
             return await cooldowns.change(
                 db,
                 pair.id,
-                outcome=Outcome.RESERVED,
+                outcome=UseOutcome.RESERVED,
                 attempts=pair.attempts + 1,
                 marked=False,
                 settled_at=None,
                 now=now,
             )
-        if why_not := _why_not(found):
+        if why_not := _refusal_reason(found):
             return await decline(db, session, service, action, why_not, now=now)
         return await cooldowns.insert(
             db,
             service,
             action.kind,
-            Outcome.RESERVED,
+            UseOutcome.RESERVED,
             session_id=session.id,
             tier=session.tier,
             name=action.name,
@@ -76,40 +97,47 @@ async def reserve(
 
 async def decline(
     db: Database, session: Session, service: str, action: Action, why: str, *, now: datetime
-) -> Use:
+) -> CooldownUse:
     """Record that an action does not run, and why; no slot is used."""
     async with writing(db):
-        outcome = Outcome.UNNEEDED if why == repairs.HEALTHY_AGAIN else Outcome.REFUSED
-        return await cooldowns.settled(
+        outcome = UseOutcome.UNNEEDED if why == repairs.HEALTHY_AGAIN else UseOutcome.REFUSED
+        return await cooldowns.insert_settled(
             db, session, service, action.kind, outcome, name=action.name, text=why, now=now
         )
 
 
 async def settle(
     db: Database,
-    use: Use,
-    outcome: Outcome,
+    use: CooldownUse,
+    outcome: UseOutcome,
     *,
     text: str,
     healthy_after: float | None = None,
     now: datetime,
-) -> Use:
+) -> CooldownUse:
     """Record what became of a reserved use; a success is one that a check confirmed."""
     found = {"outcome": outcome, "text": text, "healthy_after": healthy_after}
     async with writing(db):
         return await cooldowns.change(db, use.id, **found, settled_at=now, now=now)
 
 
-async def would(
+async def record_dry_run(
     db: Database, session: Session, service: str, action: Action, text: str, *, now: datetime
-) -> Use:
+) -> CooldownUse:
     """Record what a dry run would have done; no slot is used."""
     async with writing(db):
-        found = await ruling(db, session, service, action, agreed=True, now=now)
-        why_not = _why_not(found)
+        found = await rule_on_action(db, session, service, action, agreed=True, now=now)
+        why_not = _refusal_reason(found)
         text = f"{action.name} would be refused: {why_not}" if why_not else text
-        use = await cooldowns.settled(
-            db, session, service, action.kind, Outcome.WOULD, name=action.name, text=text, now=now
+        use = await cooldowns.insert_settled(
+            db,
+            session,
+            service,
+            action.kind,
+            UseOutcome.WOULD,
+            name=action.name,
+            text=text,
+            now=now,
         )
         await events.insert(
             db,
@@ -124,13 +152,15 @@ async def would(
         return use
 
 
-async def unmarked(db: Database, session: Session, service: str, action: ActionKind) -> Use | None:
+async def unmarked(
+    db: Database, session: Session, service: str, action: ActionKind
+) -> CooldownUse | None:
     """Return the newest use of a session's chain that no marker has annotated."""
-    chain = [session, *await sessions.linked(db, [session])]
+    chain = [session, *await sessions.chain_members(db, [session])]
     return await cooldowns.unmarked(db, [each.id for each in chain], service, action)
 
 
-async def reset(
+async def reset_cooldowns(
     db: Database,
     service: str,
     action: ActionKind | None,
@@ -164,20 +194,21 @@ async def reset(
         return name, len(cleared)
 
 
-async def standings(
+async def usage_by_service(
     db: Database, names: Sequence[str], *, now: datetime
-) -> dict[str, tuple[Standing, ...]]:
+) -> dict[str, tuple[CooldownStatus, ...]]:
     """Return how much of each cooldown of some services is used, by service."""
     uses = await cooldowns.spent_since(db, now - LONGEST_WINDOW)
     return {
         name: tuple(
-            cooldown.standing(name, action, _of(name, uses), now=now) for action in ActionKind
+            cooldown.cooldown_status(name, action, _of(name, uses), now=now)
+            for action in ActionKind
         )
         for name in names
     }
 
 
-async def wished(
+async def rule_on_request(
     db: Database,
     session: Session,
     service: str,
@@ -186,62 +217,62 @@ async def wished(
     again: int | None = None,
     agreed: bool = False,
     now: datetime,
-) -> Ruling:
+) -> PolicyDecision:
     """Say whether what `reserve` is asked for may run now, or when a person agrees."""
-    pair = await _pair(db, session, service, action, again, now)
-    return await ruling(db, session, service, action, pair=pair, agreed=agreed, now=now)
+    pair = await _first_attempt(db, session, service, action, again, now)
+    return await rule_on_action(db, session, service, action, pair=pair, agreed=agreed, now=now)
 
 
-async def ruling(
+async def rule_on_action(
     db: Database,
     session: Session,
     service: str,
     action: Action,
     *,
-    pair: Use | None = None,
+    pair: CooldownUse | None = None,
     agreed: bool = False,
     now: datetime,
-) -> Ruling:
+) -> PolicyDecision:
     """Say whether an action may run now; `pair` is the use that it is the second attempt of."""
-    chosen = Chosen(Service(name=service), action)
+    chosen = RequestedAction(Service(name=service), action)
     uses = _of(service, await cooldowns.spent_since(db, now - LONGEST_WINDOW))
     facts = replace(
-        await standing_of(db, session),
+        await session_facts(db, session),
         under_way=_under_way(session, uses),
-        standing=cooldown.standing(service, action.kind, uses, now=now),
+        standing=cooldown.cooldown_status(service, action.kind, uses, now=now),
         second=pair is not None,
         agreed=agreed,
     )
     return policy.decide(chosen, facts, now=now)
 
 
-async def standing_of(db: Database, session: Session) -> Facts:
+async def session_facts(db: Database, session: Session) -> PolicyFacts:
     """Return whether a session may do anything now; of a cooldown it says nothing."""
     leader, held = await leases.get(db), await sessions.get(db, session.id)
     if held is None:
-        return Facts()
+        return PolicyFacts()
     epoch = leader.epoch if leader else None
     spent = held.budget_usd is not None and (held.cost_usd or 0) >= held.budget_usd
-    return Facts(
+    return PolicyFacts(
         alive=held.running and not held.stop_requested_at and epoch == session.leader_epoch,
-        halted=await halts.any_standing(db),
+        halted=await halts.is_halted(db),
         solvent=not spent,
     )
 
 
-async def _pair(
+async def _first_attempt(
     db: Database, session: Session, service: str, action: Action, again: int | None, now: datetime
-) -> Use | None:
+) -> CooldownUse | None:
     """Return the use whose second attempt is asked for, where a first one is known to fail."""
     if again is None:
         return None
-    recent = await cooldowns.recent(db, service, limit=USES_LOOKED_AT)
+    recent = await cooldowns.recent(db, service, limit=MAX_USES)
     use = next((use for use in recent if use.id == again), None)
     if (
         use is None
         or not use.spent
         or use.attempts >= ATTEMPTS
-        or now - use.created_at > AT_ONCE
+        or now - use.created_at > PAIR_WINDOW
         or (use.session_id, use.name) != (session.id, action.name)
     ):
         return None
@@ -249,40 +280,45 @@ async def _pair(
     return use if await first_fails(db, service, earlier) else None
 
 
-async def first_fails(db: Database, service: str, uses: Sequence[Use]) -> bool:
+async def first_fails(db: Database, service: str, uses: Sequence[CooldownUse]) -> bool:
     """Whether it is known that a first attempt fails: by what was done, or by a person."""
-    if cooldown.fails_first(uses):
+    if cooldown.first_attempt_fails(uses):
         return True
-    wanted = Filter(active=True, service=service)
-    held = await memories.page(db, wanted, sort=Sort.CONFIDENCE, limit=MEMORIES_LOOKED_AT)
+    wanted = MemoryFilter(active=True, service=service)
+    held = await memories.page(db, wanted, sort=Sort.CONFIDENCE, limit=MAX_MEMORIES)
     return any(
         each.category in (Category.BEHAVIOR, Category.REMEDIATION)
         and each.trust is Trust.TRUSTED  # what a session says permits nothing
-        and cooldown.says_first_fails(each.observation)
+        and cooldown.claims_first_fails(each.observation)
         for each in held.items
     )
 
 
-def _why_not(found: Ruling) -> str:
+def _refusal_reason(found: PolicyDecision) -> str:
     """Say why nothing may run now; empty when it may."""
     match found:
         case Allowed():
             return ""
-        case Refused(why):
+        case Refusal(why):
             return why
-    return policy.ASK
+    return policy.APPROVAL_REQUIRED
 
 
-def _under_way(session: Session, uses: Sequence[Use]) -> bool:
-    return any(use.outcome is Outcome.RESERVED and use.session_id == session.id for use in uses)
+def _under_way(session: Session, uses: Sequence[CooldownUse]) -> bool:
+    return any(use.outcome is UseOutcome.RESERVED and use.session_id == session.id for use in uses)
 
 
-def _of(service: str, uses: Sequence[Use]) -> list[Use]:
+def _of(service: str, uses: Sequence[CooldownUse]) -> list[CooldownUse]:
     """Return a service's uses, in whatever case it was spelled when they were made."""
-    return [use for use in uses if fold(use.service) == fold(service) and use.outcome in SPENT]
+    return [
+        use
+        for use in uses
+        if normalize_service_name(use.service) == normalize_service_name(service)
+        and use.outcome in SPENDING_OUTCOMES
+    ]
 
 
-def quiet_from(found: Sequence[Standing]) -> datetime | None:
+def first_free_at(found: Sequence[CooldownStatus]) -> datetime | None:
     """Return when the first slot is free again; None when one is free now."""
     if any(each.free for each in found):
         return None

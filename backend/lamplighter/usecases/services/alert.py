@@ -8,23 +8,23 @@ from typing import Final
 from lamplighter.domain.memory.admit import Redact
 from lamplighter.domain.services.event import Level
 from lamplighter.domain.services.service import Services
-from lamplighter.domain.sessions.session import Plan, Request, Trigger
-from lamplighter.domain.text import shortened
-from lamplighter.formats.alerts import Alert, Held, State
-from lamplighter.formats.alerts.incident import belongs, name_of
-from lamplighter.formats.alerts.payload import MAX_CHARS, hashed
-from lamplighter.formats.alerts.prompt import prompt
+from lamplighter.domain.sessions.session import SessionPlan, SessionRequest, Trigger
+from lamplighter.domain.text import shorten
+from lamplighter.formats.alerts import Alert, AlertIncident, AlertState
+from lamplighter.formats.alerts.incident import find_incident, incident_name
+from lamplighter.formats.alerts.payload import MAX_CHARS, hash_name
+from lamplighter.formats.alerts.prompt import build_prompt
 from lamplighter.repository import Database, writing
 from lamplighter.repository.services import alerts, events
 from lamplighter.repository.sessions import requests
 from lamplighter.usecases.access import instrumentation
 
-MOST_WAITING: Final = 100
+MAX_QUEUED: Final = 100
 """So many investigations wait at most; what is told of again later is asked for then."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Rules:
+class AlertRules:
     """What alerts may bring about: the services they are matched to, and the tier they start at."""
 
     services: Services
@@ -44,17 +44,17 @@ class Rules:
 
 
 @dataclass(frozen=True, slots=True)
-class Taken:
+class AlertResult:
     """What became of an alert: its incident, its request, and whether either is new."""
 
-    held: Held
-    request: Request | None
+    held: AlertIncident
+    request: SessionRequest | None
     new: bool
 
 
-async def take(
-    db: Database, source: str, given: Sequence[Alert], rules: Rules, *, now: datetime
-) -> list[Taken]:
+async def ingest_delivery(
+    db: Database, source: str, given: Sequence[Alert], rules: AlertRules, *, now: datetime
+) -> list[AlertResult]:
     """Take in what a delivery says: each incident once, in whatever order they come."""
     counted: dict[tuple[object, ...], tuple[Alert, int]] = {}
     for alert in given:
@@ -62,42 +62,44 @@ async def take(
         counted[key] = alert, counted.get(key, (alert, 0))[1] + 1
     async with writing(db):
         return [
-            await _take(db, source, _masked(alert, rules.redact), count, rules, now=now)
+            await _ingest_alert(db, source, _masked(alert, rules.redact), count, rules, now=now)
             for alert, count in counted.values()
         ]
 
 
-async def _take(
-    db: Database, source: str, alert: Alert, count: int, rules: Rules, *, now: datetime
-) -> Taken:
-    held = belongs(alert, await alerts.near(db, source, alert), now=now)
+async def _ingest_alert(
+    db: Database, source: str, alert: Alert, count: int, rules: AlertRules, *, now: datetime
+) -> AlertResult:
+    held = find_incident(alert, await alerts.list_candidates(db, source, alert), now=now)
     if held is None:
         return await _open(db, source, alert, count, rules, now=now)
-    if alert.state is State.RESOLVED and held.state is State.FIRING:
+    if alert.state is AlertState.RESOLVED and held.state is AlertState.FIRING:
         held = await alerts.resolve(db, held, at=alert.at or now, deliveries=count, now=now)
-        await _over(db, held, now=now)
-    elif held.request_id is None and alert.state is held.state is State.FIRING:
-        request = await _asked(db, source, alert, rules, now=now)
+        await _record_resolved(db, held, now=now)
+    elif held.request_id is None and alert.state is held.state is AlertState.FIRING:
+        request = await _request_investigation(db, source, alert, rules, now=now)
         number = request.id if request else None
-        held = await alerts.again(db, held, deliveries=count, request_id=number, now=now)
-        return Taken(held, request, request is not None)
+        held = await alerts.record_delivery(db, held, deliveries=count, request_id=number, now=now)
+        return AlertResult(held, request, request is not None)
     else:
-        held = await alerts.again(db, held, deliveries=count, request_id=held.request_id, now=now)
+        held = await alerts.record_delivery(
+            db, held, deliveries=count, request_id=held.request_id, now=now
+        )
     request = await requests.get(db, held.request_id) if held.request_id else None
-    return Taken(held, request, False)
+    return AlertResult(held, request, False)
 
 
 async def _open(
-    db: Database, source: str, alert: Alert, count: int, rules: Rules, *, now: datetime
-) -> Taken:
+    db: Database, source: str, alert: Alert, count: int, rules: AlertRules, *, now: datetime
+) -> AlertResult:
     """Keep a new incident with its request; of one that is over already it is taken back."""
-    request = await _asked(db, source, alert, rules, now=now)
-    over = alert.state is State.RESOLVED
+    request = await _request_investigation(db, source, alert, rules, now=now)
+    over = alert.state is AlertState.RESOLVED
     held = await alerts.insert(
         db,
         source,
         alert,
-        incident=name_of(alert, now=now),
+        incident=incident_name(alert, now=now),
         service=rules.service_of(alert),
         deliveries=count,
         request_id=request.id if request else None,
@@ -105,32 +107,34 @@ async def _open(
         now=now,
     )
     if over:
-        await _over(db, held, now=now)
+        await _record_resolved(db, held, now=now)
         request = request and await requests.get(db, request.id)
     else:
-        more = "" if request else f" Nobody looks into it yet: {MOST_WAITING} others wait."
+        more = "" if request else f" Nobody looks into it yet: {MAX_QUEUED} others wait."
         text = f"Alert from {source}: {alert.title}{more}"
         await _event(db, held, Level.WARNING, text, now=now)
-    return Taken(held, request, True)
+    return AlertResult(held, request, True)
 
 
-async def _asked(
-    db: Database, source: str, alert: Alert, rules: Rules, *, now: datetime
-) -> Request | None:
+async def _request_investigation(
+    db: Database, source: str, alert: Alert, rules: AlertRules, *, now: datetime
+) -> SessionRequest | None:
     """Ask for an investigation; None while too many wait."""
-    if await requests.waiting(db, Trigger.ALERT) >= MOST_WAITING:
+    if await requests.count_queued(db, Trigger.ALERT) >= MAX_QUEUED:
         return None
     service = rules.service_of(alert)
-    plan = Plan(
+    plan = SessionPlan(
         tier=rules.tier_of(alert),
         trigger=Trigger.ALERT,
         services=(service,) if service else None,
-        prompt=prompt(source, service, alert.severity, alert.title, alert.details),
+        prompt=build_prompt(source, service, alert.severity, alert.title, alert.details),
     )
-    return await requests.insert(db, plan, traceparent=instrumentation.filed_in(), now=now)
+    return await requests.insert(
+        db, plan, traceparent=instrumentation.current_traceparent(), now=now
+    )
 
 
-async def _over(db: Database, held: Held, *, now: datetime) -> None:
+async def _record_resolved(db: Database, held: AlertIncident, *, now: datetime) -> None:
     """Say that an incident is over; nobody needs to look into it who has not begun."""
     back = held.request_id and await requests.cancel(db, held.request_id, now=now)
     more = f" Request {held.request_id} was taken back." if back else ""
@@ -138,20 +142,22 @@ async def _over(db: Database, held: Held, *, now: datetime) -> None:
     await _event(db, held, Level.INFO, text, now=now)
 
 
-async def _event(db: Database, held: Held, level: Level, text: str, *, now: datetime) -> None:
+async def _event(
+    db: Database, held: AlertIncident, level: Level, text: str, *, now: datetime
+) -> None:
     await events.insert(db, level, text, service=held.service, source="alert", now=now)
 
 
 def _masked(alert: Alert, redact: Redact) -> Alert:
     return replace(
         alert,
-        fingerprint=_known_by(alert.fingerprint, redact),
-        incident=None if alert.incident is None else _known_by(alert.incident, redact),
-        title=shortened(redact(alert.title), MAX_CHARS),
-        details={name: shortened(redact(said), MAX_CHARS) for name, said in alert.details.items()},
+        fingerprint=_redacted_key(alert.fingerprint, redact),
+        incident=None if alert.incident is None else _redacted_key(alert.incident, redact),
+        title=shorten(redact(alert.title), MAX_CHARS),
+        details={name: shorten(redact(said), MAX_CHARS) for name, said in alert.details.items()},
     )
 
 
-def _known_by(name: str, redact: Redact) -> str:
+def _redacted_key(name: str, redact: Redact) -> str:
     """Return what something is known by: of a name with a secret in it only the hash."""
-    return name if redact(name) == name else hashed(name)
+    return name if redact(name) == name else hash_name(name)

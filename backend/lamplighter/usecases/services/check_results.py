@@ -4,20 +4,20 @@ from datetime import datetime
 from typing import Any
 
 from lamplighter.domain.actions import evidence
-from lamplighter.domain.actions.evidence import Measured
+from lamplighter.domain.actions.evidence import RecoveryTime
 from lamplighter.domain.sessions.handoff import Finding
-from lamplighter.domain.sessions.marker_results import Look
+from lamplighter.domain.sessions.marker_results import CheckResult
 from lamplighter.repository import Database
 from lamplighter.repository.services import checks, cooldowns, findings
 
 
 async def keep(db: Database, session_id: int, found: dict[str, Any], *, now: datetime) -> None:
     """Keep the values of one result; what is none of ours is left alone."""
-    seen = evidence.read(found)
+    seen = evidence.parse_evidence(found)
     match seen:
-        case Look():
+        case CheckResult():
             await checks.insert(db, session_id, seen, now=now)
         case Finding():
             await findings.insert(db, session_id, seen, now=now)
-        case Measured(use_id, seconds):
-            await cooldowns.measured(db, use_id, seconds, session_id=session_id, now=now)
+        case RecoveryTime(use_id, seconds):
+            await cooldowns.record_recovery(db, use_id, seconds, session_id=session_id, now=now)

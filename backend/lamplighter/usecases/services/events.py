@@ -5,15 +5,15 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from lamplighter.domain.errors import Invalid, Wrong
-from lamplighter.domain.memory.admit import Redact, checked_service
-from lamplighter.domain.services.density import MONDAY, Axis, axis, spread
+from lamplighter.domain.errors import Invalid, InvalidField
+from lamplighter.domain.memory.admit import Redact, validate_service
+from lamplighter.domain.services.density import MONDAY, TimeAxis, choose_axis, count_by_level
 from lamplighter.domain.services.event import Event, Level
 from lamplighter.domain.text import one_line
 from lamplighter.formats import serialize
 from lamplighter.repository import Database, reading, writing
 from lamplighter.repository.services import events
-from lamplighter.repository.services.events import Filter
+from lamplighter.repository.services.events import EventSelection
 from lamplighter.repository.sessions import sessions
 from lamplighter.usecases.memory.service_names import spelled
 
@@ -30,11 +30,11 @@ async def report(
     session_id: int | None = None,
 ) -> Event:
     """Record an event of an operator's, or of a session's; Invalid names each wrong field."""
-    wrong: list[Wrong] = []
-    service = checked_service(service, wrong)
+    wrong: list[InvalidField] = []
+    service = validate_service(service, wrong)
     text = one_line(redact(text))
     if not text:
-        wrong.append(Wrong("text", "says nothing"))
+        wrong.append(InvalidField("text", "says nothing"))
     if wrong:
         raise Invalid(*wrong)
     async with writing(db):
@@ -53,10 +53,10 @@ async def report(
 
 
 @dataclass(frozen=True, slots=True)
-class Density:
+class EventDensity:
     """How many events of each level fell into each stretch of time."""
 
-    axis: Axis | None
+    axis: TimeAxis | None
     counts: tuple[dict[Level, int], ...] = ()
 
     def as_json(self) -> dict[str, Any]:
@@ -66,13 +66,15 @@ class Density:
             "seconds": self.axis.seconds if self.axis else 0,
             "total": sum(sum(each.values()) for each in self.counts),
             "stretches": [
-                {"at": serialize.at(at), **counts}
+                {"at": serialize.format_moment(at), **counts}
                 for at, counts in zip(begins, self.counts, strict=True)
             ],
         }
 
 
-async def density(db: Database, wanted: Filter, *, most: int, now: datetime) -> Density:
+async def density(
+    db: Database, wanted: EventSelection, *, most: int, now: datetime
+) -> EventDensity:
     """Count events along time in at most `most` stretches.
 
     The range is the one asked for; what is left open of it reaches from the first
@@ -81,9 +83,9 @@ async def density(db: Database, wanted: Filter, *, most: int, now: datetime) -> 
     async with reading(db):
         held = await events.extent(db)
         if held is None:
-            return Density(None)
+            return EventDensity(None)
         since = max(wanted.since or held[0], MONDAY)
         until = wanted.until or max(now, held[1] + timedelta(microseconds=1))
-        along = axis(since, max(since, until), most=most)
-        counts = await events.density(db, wanted, along.unit)
-    return Density(along, tuple(spread(counts, along)))
+        along = choose_axis(since, max(since, until), most=most)
+        counts = await events.count_by_time(db, wanted, along.unit)
+    return EventDensity(along, tuple(count_by_level(counts, along)))

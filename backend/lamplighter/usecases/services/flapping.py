@@ -4,8 +4,8 @@ from collections.abc import Iterable
 from datetime import datetime, timedelta
 from typing import Final
 
-from lamplighter.domain.services.cooldown import Outcome
-from lamplighter.domain.services.service import fold
+from lamplighter.domain.services.cooldown import UseOutcome
+from lamplighter.domain.services.service import normalize_service_name
 from lamplighter.repository import Database
 from lamplighter.repository.services import checks, cooldowns
 from lamplighter.repository.sessions import escalations
@@ -24,11 +24,15 @@ async def objection(
     if not limit:
         return ""
     since = now - WINDOW
-    uses = [use for use in await cooldowns.since(db, since) if fold(use.service) == fold(service)]
+    uses = [
+        use
+        for use in await cooldowns.uses_since(db, since)
+        if normalize_service_name(use.service) == normalize_service_name(service)
+    ]
     resets = [use.cleared_at for use in uses if use.cleared_by == cooldowns.OPERATOR]
     handled = await escalations.handled_at(db, service)
     since = max([since, *filter(None, [*resets, handled])])
-    repaired = [use for use in uses if use.outcome is Outcome.SUCCESS and use.created_at > since]
+    repaired = [use for use in uses if use.outcome is UseOutcome.SUCCESS and use.created_at > since]
     if len(repaired) < limit - 1:
         return ""
     for name in failing:

@@ -4,7 +4,7 @@ from datetime import datetime
 from typing import Any, Final
 
 from lamplighter.domain.services.event import Level
-from lamplighter.domain.services.notice import Kind, Notice, NoticeState
+from lamplighter.domain.services.notice import Notice, NoticeKind, NoticeState
 from lamplighter.repository import Database, writing
 from lamplighter.repository.services import notices
 
@@ -12,9 +12,9 @@ NOBODY: Final = "LAMPLIGHTER_NOTIFY names nobody to tell."
 TEST: Final = "This is a test of the notifications."
 
 
-async def tell(
+async def enqueue(
     db: Database,
-    kind: Kind,
+    kind: NoticeKind,
     level: Level,
     title: str,
     body: str = "",
@@ -32,7 +32,7 @@ async def tell(
         return await notices.insert(db, kind, level, title, body, service=service, now=now)
 
 
-async def test(db: Database, *, now: datetime) -> Notice:
+async def enqueue_test(db: Database, *, now: datetime) -> Notice:
     """Put a test notice into the outbox; where nobody is named it has failed at once."""
     async with writing(db):
         if db.telling is None:
@@ -41,5 +41,5 @@ async def test(db: Database, *, now: datetime) -> Notice:
                 "problem": NOBODY,
                 "next_at": None,
             }
-            return await notices.insert(db, Kind.TEST, Level.INFO, TEST, now=now, **failed)
-        return await notices.insert(db, Kind.TEST, Level.INFO, TEST, now=now)
+            return await notices.insert(db, NoticeKind.TEST, Level.INFO, TEST, now=now, **failed)
+        return await notices.insert(db, NoticeKind.TEST, Level.INFO, TEST, now=now)

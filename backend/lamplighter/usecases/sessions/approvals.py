@@ -6,36 +6,36 @@ from typing import Final
 
 from lamplighter.domain.actions.approval import (
     MAX_REASON_CHARS,
-    Answer,
+    ActionRequest,
     Approval,
+    ApprovalAnswer,
+    ApprovalChoice,
     ApprovalState,
-    Choice,
-    Wish,
-    in_full,
-    told,
-    unfit,
-    unmasked,
-    wrong_words,
+    describe_request,
+    describe_result,
+    refusal_reason,
+    restore_masked,
+    validate_answer,
 )
-from lamplighter.domain.actions.policy import Ask
+from lamplighter.domain.actions.policy import NeedsApproval
 from lamplighter.domain.actions.repairs import HEALTHY_AGAIN
 from lamplighter.domain.errors import Conflict, Invalid, NotFound, Stale
 from lamplighter.domain.memory.admit import Redact
-from lamplighter.domain.services.cooldown import Outcome, Use
+from lamplighter.domain.services.cooldown import CooldownUse, UseOutcome
 from lamplighter.domain.services.event import Level
-from lamplighter.domain.services.notice import Kind
-from lamplighter.domain.services.service import Action, Approve, Services
+from lamplighter.domain.services.notice import NoticeKind
+from lamplighter.domain.services.service import Action, ApprovalPolicy, Services
 from lamplighter.domain.sessions.session import Session
-from lamplighter.domain.text import one_line, shortened
+from lamplighter.domain.text import one_line, shorten
 from lamplighter.repository import Database, writing
 from lamplighter.repository.memory import exposures
 from lamplighter.repository.services import cooldowns, events
 from lamplighter.repository.sessions import approvals, sessions
 from lamplighter.repository.upkeep import leases
-from lamplighter.usecases.access.recording import note as noted
+from lamplighter.usecases.access.recording import record_act as noted
 from lamplighter.usecases.services import act, notify
 from lamplighter.usecases.sessions import parking
-from lamplighter.usecases.sessions.parking import Wait
+from lamplighter.usecases.sessions.parking import WaitLimits
 
 MAX_EDITS: Final = 100
 """So many replacements of one wish are followed; nobody writes that many."""
@@ -44,14 +44,14 @@ MAX_EDITS: Final = 100
 async def reserve_or_ask(
     db: Database,
     session: Session,
-    wish: Wish,
+    wish: ActionRequest,
     action: Action,
     *,
     again: int | None = None,
-    wait: Wait,
+    wait: WaitLimits,
     redact: Redact,
     now: datetime,
-) -> Use | Approval:
+) -> CooldownUse | Approval:
     """Reserve a slot for a wish, or refuse it, or ask a person: what comes back says which.
 
     `action` is the declared one, and says itself whether a person is asked. Nobody is
@@ -59,48 +59,54 @@ async def reserve_or_ask(
     `wait` says for how long, and how many other sessions may do so.
     """
     async with writing(db):
-        agreed = action.approve is Approve.FIRST and await approvals.given(db, wish)
-        ruling = await act.wished(
+        agreed = action.approve is ApprovalPolicy.FIRST and await approvals.was_approved(db, wish)
+        ruling = await act.rule_on_request(
             db, session, wish.service, action, again=again, agreed=agreed, now=now
         )
-        if not isinstance(ruling, Ask):
+        if not isinstance(ruling, NeedsApproval):
             return await act.reserve(
                 db, session, wish.service, action, again=again, agreed=agreed, now=now
             )
         before = await _newest(db, session.id, wish)
         if before is not None and before.state is ApprovalState.DENIED:
-            return await refuse(db, session, before, told(before), now=now)
-        if too_many := await parking.full(db, wait.most, but=session.id):
-            return await _refused(db, session, wish, too_many, now=now)
+            return await refuse(db, session, before, describe_result(before), now=now)
+        if too_many := await parking.capacity_reason(db, wait.most, but=session.id):
+            return await _record_refusal(db, session, wish, too_many, now=now)
         return await _ask(db, session, wish, seconds=wait.seconds, redact=redact, now=now)
 
 
 async def _ask(
-    db: Database, session: Session, wish: Wish, *, seconds: float, redact: Redact, now: datetime
+    db: Database,
+    session: Session,
+    wish: ActionRequest,
+    *,
+    seconds: float,
+    redact: Redact,
+    now: datetime,
 ) -> Approval:
-    reason = shortened(one_line(redact(wish.reason)), MAX_REASON_CHARS)
+    reason = shorten(one_line(redact(wish.reason)), MAX_REASON_CHARS)
     asked = await approvals.insert(
         db,
         session,
         replace(wish, reason=reason),
         shown=[redact(word) for word in wish.argv],
-        memories=await exposures.about(db, session.id, wish.service),
+        memories=await exposures.included_of_service(db, session.id, wish.service),
         expires_at=now + timedelta(seconds=seconds),
         now=now,
     )
-    text, body = f"Waits for a person: {wish}.", in_full(asked, now=now)
-    await leases.leave(db, session.id, now=now)  # rounds continue while it waits
-    await notify.tell(
-        db, Kind.APPROVAL, Level.WARNING, text, body, service=wish.service, now=now
+    text, body = f"Waits for a person: {wish}.", describe_request(asked, now=now)
+    await leases.clear_session(db, session.id, now=now)  # rounds continue while it waits
+    await notify.enqueue(
+        db, NoticeKind.APPROVAL, Level.WARNING, text, body, service=wish.service, now=now
     )  # before its event is told
-    await _tell(db, Level.WARNING, text, wish, session, now=now)
+    await _record_event(db, Level.WARNING, text, wish, session, now=now)
     return asked
 
 
 async def decide(
     db: Database,
     number: int,
-    answer: Answer,
+    answer: ApprovalAnswer,
     *,
     by: str,
     version: int | None = None,
@@ -115,16 +121,16 @@ async def decide(
         held = await _expected(db, number, version)
         note = one_line(redact(answer.note))
         answer = replace(answer, note=note)
-        wrong = wrong_words(answer)
+        wrong = validate_answer(answer)
         if wrong:
             raise Invalid(*wrong)
-        session = await _waits(db, held, now=now)
+        session = await _waiting_session(db, held, now=now)
         states = {
-            Choice.APPROVE: ApprovalState.APPROVED,
-            Choice.DENY: ApprovalState.DENIED,
-            Choice.EDIT: ApprovalState.REPLACED,
+            ApprovalChoice.APPROVE: ApprovalState.APPROVED,
+            ApprovalChoice.DENY: ApprovalState.DENIED,
+            ApprovalChoice.EDIT: ApprovalState.REPLACED,
         }
-        decided = await approvals.move(
+        decided = await approvals.change_state(
             db,
             held.id,
             ApprovalState.OPEN,
@@ -135,13 +141,15 @@ async def decide(
             now=now,
         )
         assert decided is not None  # nobody else writes now
-        act = "replace" if answer.choice is Choice.EDIT else answer.choice.value
+        act = "replace" if answer.choice is ApprovalChoice.EDIT else answer.choice.value
         await noted(db, act, str(held.wish), actor=by, service=held.wish.service, now=now)
-        if answer.choice is Choice.EDIT:
-            return await _instead(db, session, held, answer, redact=redact, now=now)
-        if answer.choice is Choice.APPROVE:
+        if answer.choice is ApprovalChoice.EDIT:
+            return await _insert_replacement(db, session, held, answer, redact=redact, now=now)
+        if answer.choice is ApprovalChoice.APPROVE:
             text = f"A person approved {held.wish}."
-            await _tell(db, Level.INFO, text, held.wish, session, source="operator", now=now)
+            await _record_event(
+                db, Level.INFO, text, held.wish, session, source="operator", now=now
+            )
         return decided
 
 
@@ -161,7 +169,7 @@ async def redeem(
     services: Services,
     again: int | None = None,
     now: datetime,
-) -> tuple[Use, Action | None]:
+) -> tuple[CooldownUse, Action | None]:
     """Use an approval: reserve the slot that its command runs under, once and for all.
 
     All that it rests on is looked at again, `services` being services.yaml as it is
@@ -170,17 +178,17 @@ async def redeem(
     async with writing(db):
         held = await get(db, number)
         declared = _declared(services, held)
-        why_not = unfit(held, session_id=session.id, declared=declared, now=now)
+        why_not = refusal_reason(held, session_id=session.id, declared=declared, now=now)
         if why_not or declared is None:
             return await refuse(db, session, held, why_not, now=now), None
         action = replace(declared, argv=held.argv)
         use = await act.reserve(
             db, session, held.service, action, again=again, agreed=True, now=now
         )
-        if use.outcome is Outcome.REFUSED:
+        if use.outcome is UseOutcome.REFUSED:
             await approvals.withdraw(db, use.text, number=held.id, now=now)
             return use, None
-        await approvals.move(
+        await approvals.change_state(
             db, held.id, ApprovalState.APPROVED, ApprovalState.USED, use_id=use.id, now=now
         )
         return use, action
@@ -190,7 +198,7 @@ async def expire(db: Database, number: int, *, now: datetime) -> Approval:
     """Let an approval that nobody answered wait no more; what was decided just now stands."""
     async with writing(db):
         states = ApprovalState.OPEN, ApprovalState.EXPIRED
-        return await approvals.move(db, number, *states, now=now) or await get(db, number)
+        return await approvals.change_state(db, number, *states, now=now) or await get(db, number)
 
 
 async def withdraw(db: Database, number: int, note: str, *, now: datetime) -> None:
@@ -210,46 +218,48 @@ async def successor(db: Database, replaced: Approval) -> Approval | None:
     found = None
     held: Approval | None = replaced
     for _ in range(MAX_EDITS):
-        held = await approvals.instead_of(db, held.id) if held else None
+        held = await approvals.replacement_of(db, held.id) if held else None
         if held is None:
             break
         found = held
     return found
 
 
-async def refuse(db: Database, session: Session, held: Approval, why: str, *, now: datetime) -> Use:
+async def refuse(
+    db: Database, session: Session, held: Approval, why: str, *, now: datetime
+) -> CooldownUse:
     """Record that what was asked for did not run, and why; nothing comes of it any more."""
     async with writing(db):
         await approvals.withdraw(db, why, number=held.id, now=now)
-        outcome = Outcome.UNNEEDED if why == HEALTHY_AGAIN else Outcome.REFUSED
-        return await _refused(db, session, held.wish, why, outcome=outcome, now=now)
+        outcome = UseOutcome.UNNEEDED if why == HEALTHY_AGAIN else UseOutcome.REFUSED
+        return await _record_refusal(db, session, held.wish, why, outcome=outcome, now=now)
 
 
-async def _refused(
+async def _record_refusal(
     db: Database,
     session: Session,
-    wish: Wish,
+    wish: ActionRequest,
     why: str,
     *,
-    outcome: Outcome = Outcome.REFUSED,
+    outcome: UseOutcome = UseOutcome.REFUSED,
     now: datetime,
-) -> Use:
-    return await cooldowns.settled(
+) -> CooldownUse:
+    return await cooldowns.insert_settled(
         db, session, wish.service, wish.action, outcome, name=wish.name, text=why, now=now
     )
 
 
-async def _instead(
+async def _insert_replacement(
     db: Database,
     session: Session,
     held: Approval,
-    answer: Answer,
+    answer: ApprovalAnswer,
     *,
     redact: Redact,
     now: datetime,
 ) -> Approval:
     """Put what a person wrote in the place of what a session asked for; it waits for a yes."""
-    argv = held.argv if answer.argv is None else unmasked(answer.argv, held)
+    argv = held.argv if answer.argv is None else restore_masked(answer.argv, held)
     return await approvals.insert(
         db,
         session,
@@ -271,7 +281,7 @@ async def _expected(db: Database, number: int, version: int | None) -> Approval:
     return held
 
 
-async def _waits(db: Database, held: Approval, *, now: datetime) -> Session:
+async def _waiting_session(db: Database, held: Approval, *, now: datetime) -> Session:
     """Return the session that waits for an approval; Conflict when none does."""
     session = await sessions.get(db, held.session_id)
     if held.state is not ApprovalState.OPEN:
@@ -283,7 +293,7 @@ async def _waits(db: Database, held: Approval, *, now: datetime) -> Session:
     return session
 
 
-async def _newest(db: Database, session_id: int, wish: Wish) -> Approval | None:
+async def _newest(db: Database, session_id: int, wish: ActionRequest) -> Approval | None:
     """Return what a session last asked for exactly this, or what a person put in its place."""
     held = await approvals.newest(db, session_id, wish)
     if held is not None and held.state is ApprovalState.REPLACED:
@@ -297,11 +307,11 @@ def _declared(services: Services, held: Approval) -> Action | None:
     return next((each for each in actions if each.name == held.name), None)
 
 
-async def _tell(
+async def _record_event(
     db: Database,
     level: Level,
     text: str,
-    wish: Wish,
+    wish: ActionRequest,
     session: Session,
     *,
     source: str = "supervisor",

@@ -6,28 +6,39 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from lamplighter.domain.errors import Conflict, NotFound
-from lamplighter.domain.services.cooldown import HEALTHY_ROUNDS, RESET_AFTER, Outcome, Use
+from lamplighter.domain.services.cooldown import (
+    HEALTHY_ROUNDS,
+    RESET_AFTER,
+    CooldownUse,
+    UseOutcome,
+)
 from lamplighter.domain.services.event import Level
-from lamplighter.domain.services.service import GENERAL, Approve, Service, Services, fold
+from lamplighter.domain.services.service import (
+    GENERAL,
+    ApprovalPolicy,
+    Service,
+    Services,
+    normalize_service_name,
+)
 from lamplighter.domain.sessions import handoff as rules
 from lamplighter.domain.sessions.handoff import Escalation, EscalationState, Finding, Handoff
-from lamplighter.domain.sessions.marker_results import Look
-from lamplighter.domain.sessions.session import MAX_TIER, Plan, Session, Status, Trigger
-from lamplighter.domain.text import one_line, shortened
+from lamplighter.domain.sessions.marker_results import CheckResult
+from lamplighter.domain.sessions.session import MAX_TIER, Session, SessionPlan, Status, Trigger
+from lamplighter.domain.text import one_line, shorten
 from lamplighter.repository import Database, writing
 from lamplighter.repository.services import checks, cooldowns, events, findings, notices
 from lamplighter.repository.sessions import approvals, escalations, sessions
 from lamplighter.usecases.services import act
 from lamplighter.usecases.sessions import outcomes, parking
 
-ASKED_AGAIN: Final = timedelta(hours=24)
+ASK_AGAIN_AFTER: Final = timedelta(hours=24)
 """A service that nothing can be done for is handed on again after this time."""
 
-WELL: Final = "healthy"
+HEALTHY: Final = "healthy"
 
 
 @dataclass(frozen=True, slots=True)
-class Waiting:
+class WaitingService:
     """A service that waits for a person: since when, and until when nobody is asked again."""
 
     since: datetime
@@ -38,32 +49,32 @@ async def conclude(
     db: Database, session: Session, status: Status, reason: str, *, max_tier: int, now: datetime
 ) -> tuple[Status, str]:
     """Say how a session that ends stands in its chain, and keep what becomes of its escalations."""
-    handed = await escalations.of(db, [session.id])
-    step = rules.step(session, handed, status=status, reason=reason, max_tier=max_tier)
+    handed = await escalations.of_sessions(db, [session.id])
+    step = rules.next_step(session, handed, status=status, reason=reason, max_tier=max_tier)
     if step.state is not None:
         why = f"its session {status.replace('_', ' ')}" if status is not Status.COMPLETED else ""
-        moved = await escalations.move(
+        moved = await escalations.change_state(
             db, session.id, EscalationState.OPEN, step.state, why=why, now=now
         )
-        await _tell(db, session, moved, now=now)
+        await _record_escalations(db, session, moved, now=now)
     return step.status, step.reason
 
 
-async def following(db: Database, session: Session) -> Plan:
+async def next_plan(db: Database, session: Session) -> SessionPlan:
     """Return the plan of the session that goes on from one which ended `escalated`."""
-    handed = await escalations.of(db, [session.id])
+    handed = await escalations.of_sessions(db, [session.id])
     names = [each.service for each in handed if each.state is EscalationState.ACCEPTED]
-    return Plan(
+    return SessionPlan(
         tier=session.tier + 1,
         engine=session.engine,
         trigger=Trigger.ESCALATION,
-        services=tuple(name for name in names if fold(name) != GENERAL) or None,
+        services=tuple(name for name in names if normalize_service_name(name) != GENERAL) or None,
         dry_run=session.dry_run,
         parent_id=session.id,
     )
 
 
-async def handed_by(
+async def handoff_from(
     db: Database,
     parent_id: int,
     *,
@@ -76,19 +87,21 @@ async def handed_by(
     Another `state` asks for what was taken.
     """
     ids = await lineage(db, parent_id)
-    accepted = [each for each in await escalations.of(db, [parent_id]) if each.state is state]
+    accepted = [
+        each for each in await escalations.of_sessions(db, [parent_id]) if each.state is state
+    ]
     if not accepted:
         return None
     named = [each.service for each in accepted]
-    around = [*named, *neighbours(services, named)]
-    seen = [look for each in ids for look in await checks.of(db, each, around)]
+    around = [*named, *neighbors(services, named)]
+    seen = [look for each in ids for look in await checks.of_session(db, each, around)]
     tried = await cooldowns.spent_since(db, now - act.LONGEST_WINDOW)
     return Handoff(
         session_id=parent_id,
         tier=accepted[0].tier,
         escalations=tuple(accepted),
         looks=tuple(_newest(seen)),
-        findings=tuple(await findings.of(db, ids)),
+        findings=tuple(await findings.of_sessions(db, ids)),
         tried=tuple(use for use in tried if use.service in named),
     )
 
@@ -105,13 +118,13 @@ async def lineage(db: Database, session_id: int) -> list[int]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Told:
+class SessionChain:
     """A whole chain: its sessions, the root first, and all that was handed, found and done."""
 
     sessions: tuple[Session, ...]
     handed: tuple[Escalation, ...]
     found: tuple[Finding, ...]
-    uses: tuple[Use, ...]
+    uses: tuple[CooldownUse, ...]
 
     @property
     def cost_usd(self) -> float | None:
@@ -120,18 +133,18 @@ class Told:
         return round(sum(known), 6) if known else None
 
 
-async def told(db: Database, session_id: int) -> Told:
+async def get_chain(db: Database, session_id: int) -> SessionChain:
     """Return the chain that a session stands in."""
     found = [await sessions.get(db, number) for number in await lineage(db, session_id)]
     whole = [each for each in found if each is not None]
     while whole and len(whole) <= MAX_TIER and (child := await sessions.child(db, whole[-1].id)):
         whole.append(child)
     ids = [each.id for each in whole]
-    return Told(
+    return SessionChain(
         sessions=tuple(whole),
-        handed=tuple(await escalations.of(db, ids)),
-        found=tuple(await findings.of(db, ids)),
-        uses=tuple(await cooldowns.of(db, ids)),
+        handed=tuple(await escalations.of_sessions(db, ids)),
+        found=tuple(await findings.of_sessions(db, ids)),
+        uses=tuple(await cooldowns.of_sessions(db, ids)),
     )
 
 
@@ -140,29 +153,29 @@ async def ask_person(
 ) -> None:
     """Ask a person to take a service on, once for each session."""
     async with writing(db):
-        if await escalations.asked(db, session.id, service):
+        if await escalations.needs_person(db, session.id, service):
             return
         asked = await escalations.insert(
             db,
             session.id,
             session.tier + 1,
             service,
-            shortened(one_line(reason), rules.REASON_CHARS),
+            shorten(one_line(reason), rules.REASON_CHARS),
             state=EscalationState.PERSON,
             why=rules.NO_ACTION,
             now=now,
         )
-        await _tell(db, session, [asked], now=now)
+        await _record_escalations(db, session, [asked], now=now)
 
 
 async def drop(db: Database, session: Session, why: str, *, now: datetime) -> None:
     """Hand nothing on after all."""
     async with writing(db):
         for state in (EscalationState.OPEN, EscalationState.ACCEPTED):
-            moved = await escalations.move(
+            moved = await escalations.change_state(
                 db, session.id, state, EscalationState.DROPPED, why=why, now=now
             )
-            await _tell(db, session, moved, now=now)
+            await _record_escalations(db, session, moved, now=now)
 
 
 async def drop_stranded(db: Database, *, now: datetime) -> None:
@@ -181,27 +194,31 @@ async def confirm(
     After two healthy scheduled rounds in a row, and `reset_after`, the service's
     cooldowns are free again. What was asked for from outside does not count.
     """
-    looks = await checks.of(db, session.id)
+    looks = await checks.of_session(db, session.id)
     failing = {look.service for look in looks if not look.ok}
     for service in sorted({look.service for look in looks} - failing):
-        await parking.recovered(db, service, looks, now=now)
+        await parking.withdraw_recovered(db, service, looks, now=now)
         await _close(db, service, now=now)
         if session.trigger is Trigger.SCHEDULED:
             await _clear(db, session, service, reset_after=reset_after, now=now)
 
 
-async def tell_recovered(db: Database, session: Session, *, now: datetime) -> None:
+async def notify_recovered(db: Database, session: Session, *, now: datetime) -> None:
     """Notify the people alarmed for a service that a session found it healthy."""
-    results = await checks.of(db, session.id)
+    results = await checks.of_session(db, session.id)
     for service in {look.service: None for look in results}:
         newest = _newest(look for look in results if look.service == service)
         if all(look.ok and not look.warned for look in newest):
-            uses = await cooldowns.since(db, now - timedelta(hours=24))
-            own = [use for use in uses if fold(use.service) == fold(service)]
-            await notices.recovered(db, service, own, now=now)
+            uses = await cooldowns.uses_since(db, now - timedelta(hours=24))
+            own = [
+                use
+                for use in uses
+                if normalize_service_name(use.service) == normalize_service_name(service)
+            ]
+            await notices.insert_recovery(db, service, own, now=now)
 
 
-async def settle(db: Database, number: int, *, now: datetime) -> Escalation:
+async def mark_handled(db: Database, number: int, *, now: datetime) -> Escalation:
     """End the waiting for a person because one says so; raises NotFound or Conflict.
 
     When the service still fails at the next round, it is handed on again.
@@ -219,58 +236,67 @@ async def settle(db: Database, number: int, *, now: datetime) -> Escalation:
         return closed
 
 
-async def waiting(
+async def services_waiting(
     db: Database,
     services: Iterable[Service],
     *,
     max_tier: int = MAX_TIER,
-    parked: int = parking.PARKED,
+    parked: int = parking.MAX_PARKED,
     now: datetime,
-) -> dict[str, Waiting]:
+) -> dict[str, WaitingService]:
     """Return the services for which a person was asked and nothing else can be tried yet.
 
     That is so as well where one denied an action, and where `parked` sessions wait already.
     """
-    asked = {fold(each.service): each for each in await escalations.people(db)}
-    here = [service for service in services if fold(service.name) in asked]
-    found: dict[str, Waiting] = {}
-    used = await act.standings(db, [service.name for service in here], now=now)
-    full = await parking.full(db, parked) if here else ""
+    asked = {
+        normalize_service_name(each.service): each for each in await escalations.open_for_people(db)
+    }
+    here = [service for service in services if normalize_service_name(service.name) in asked]
+    found: dict[str, WaitingService] = {}
+    used = await act.usage_by_service(db, [service.name for service in here], now=now)
+    full = await parking.capacity_reason(db, parked) if here else ""
     for service in here:
-        by, at = asked[fold(service.name)].session_id, asked[fold(service.name)].created_at
+        by, at = (
+            asked[normalize_service_name(service.name)].session_id,
+            asked[normalize_service_name(service.name)].created_at,
+        )
         kinds = {action.kind for action in service.actions} if max_tier == MAX_TIER else set()
         free = [each for each in used[service.name] if each.action in kinds]
-        retry = free and asked[fold(service.name)].why != rules.NO_ACTION
-        again = act.quiet_from(free) if retry else at + ASKED_AGAIN
-        if await approvals.denied_by(db, by, service.name) or (full and _asks_always(service)):
-            again = at + ASKED_AGAIN
+        retry = free and asked[normalize_service_name(service.name)].why != rules.NO_ACTION
+        again = act.first_free_at(free) if retry else at + ASK_AGAIN_AFTER
+        if await approvals.was_denied(db, by, service.name) or (full and _needs_approval(service)):
+            again = at + ASK_AGAIN_AFTER
         if again is not None and now < again:
-            found[service.name] = Waiting(at, again)
+            found[service.name] = WaitingService(at, again)
     return found
 
 
-def _asks_always(service: Service) -> bool:
+def _needs_approval(service: Service) -> bool:
     """Whether nothing can be done to a service without a person."""
     rules = {service.approval_of(action) for action in service.actions}
-    return Approve.NEVER not in rules
+    return ApprovalPolicy.NEVER not in rules
 
 
-def neighbours(services: Services, names: Sequence[str]) -> list[str]:
+def neighbors(services: Services, names: Sequence[str]) -> list[str]:
     """Return what some services depend on and what depends on them, without themselves."""
-    own = {fold(name) for name in names}
+    own = {normalize_service_name(name) for name in names}
     found: list[str] = []
     for service in services:
-        needs = {fold(name) for name in service.depends_on}
-        if fold(service.name) in own:
+        needs = {normalize_service_name(name) for name in service.depends_on}
+        if normalize_service_name(service.name) in own:
             found += service.depends_on
         elif needs & own:
             found.append(service.name)
-    return [name for name in dict.fromkeys(found) if fold(name) not in own]
+    return [name for name in dict.fromkeys(found) if normalize_service_name(name) not in own]
 
 
 async def _close(db: Database, service: str, *, now: datetime) -> None:
     """End the waiting for a person once a service is well for some rounds, not for a moment."""
-    asked = [each for each in await escalations.people(db) if fold(each.service) == fold(service)]
+    asked = [
+        each
+        for each in await escalations.open_for_people(db)
+        if normalize_service_name(each.service) == normalize_service_name(service)
+    ]
     for each in asked:
         well = await checks.rounds(db, service, after=each.created_at, limit=HEALTHY_ROUNDS)
         if len(well) == HEALTHY_ROUNDS and all(well):
@@ -284,9 +310,9 @@ async def _clear(
     uses = [
         use
         for use in await cooldowns.spent_since(db, now - act.LONGEST_WINDOW)
-        if fold(use.service) == fold(service)
+        if normalize_service_name(use.service) == normalize_service_name(service)
     ]
-    if not uses or any(use.outcome is Outcome.RESERVED for use in uses):
+    if not uses or any(use.outcome is UseOutcome.RESERVED for use in uses):
         return
     acted = max(use.settled_at or use.created_at for use in uses)
     well = await checks.rounds(db, service, after=acted, limit=HEALTHY_ROUNDS, scheduled=True)
@@ -294,12 +320,12 @@ async def _clear(
     if since is None or now - since < reset_after:
         return
     if len(well) == HEALTHY_ROUNDS and all(well):
-        await cooldowns.clear(db, service, None, by=WELL, now=now)
+        await cooldowns.clear(db, service, None, by=HEALTHY, now=now)
         text = f"Healthy for {HEALTHY_ROUNDS} rounds in a row: its cooldowns are reset."
         await _event(db, session, Level.INFO, text, service, now=now)
 
 
-async def _tell(
+async def _record_escalations(
     db: Database, session: Session, moved: Sequence[Escalation], *, now: datetime
 ) -> None:
     for each in moved:
@@ -323,7 +349,7 @@ async def _event(
         db,
         level,
         text,
-        service=None if fold(service) == GENERAL else service,
+        service=None if normalize_service_name(service) == GENERAL else service,
         session_id=session.id,
         tier=session.tier,
         source="supervisor",
@@ -331,6 +357,6 @@ async def _event(
     )
 
 
-def _newest(looks: Iterable[Look]) -> list[Look]:
+def _newest(looks: Iterable[CheckResult]) -> list[CheckResult]:
     """Return the last look of each check."""
     return list({(look.service, look.name): look for look in looks}.values())

@@ -17,22 +17,28 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
-from lamplighter.domain.actions.halt import FILE_PULLED, MAX_REASON_CHARS, Halt, Way, release_words
+from lamplighter.domain.actions.halt import (
+    FILE_PULLED,
+    MAX_REASON_CHARS,
+    Halt,
+    HaltSource,
+    release_hint,
+)
 from lamplighter.domain.errors import Conflict
 from lamplighter.domain.secrets.redact import Redactor
 from lamplighter.domain.services.event import Level
-from lamplighter.domain.services.notice import Kind
-from lamplighter.domain.text import one_line, shortened
+from lamplighter.domain.services.notice import NoticeKind
+from lamplighter.domain.text import one_line, shorten
 from lamplighter.repository import Database, reading, writing
 from lamplighter.repository.services import events
 from lamplighter.repository.sessions import halts
 from lamplighter.repository.store.driver import OperationalError
-from lamplighter.usecases.access.recording import note
+from lamplighter.usecases.access.recording import record_act
 from lamplighter.usecases.services import notify
 
 logger = logging.getLogger(__name__)
 
-AGAIN_SECONDS: Final = 0.5
+RETRY_SECONDS: Final = 0.5
 SIGNED: Final = "{}\n-- {}, {}; written by Lamplighter, `lamplighter resume` removes it\n"
 _SIGNATURE: Final = re.compile(r"\n-- (.*), (\S+); written by Lamplighter, [^\n]*\n\Z")
 REASON_BYTES: Final = 4_096
@@ -40,7 +46,7 @@ REMOVED: Final = "whoever removed it"
 
 
 @dataclass(frozen=True, slots=True)
-class Brake:
+class HaltControl:
     """What can halt everything: the file of the home, and a row of the database."""
 
     file: Path | None = None
@@ -62,23 +68,23 @@ class Brake:
             with suppress(ValueError):
                 at = datetime.fromisoformat(signed[2])
             return Halt(
-                way=Way.ROW,
-                reason=checked(text[: signed.start()], self.redact),
+                way=HaltSource.ROW,
+                reason=check_reason(text[: signed.start()], self.redact),
                 pulled_by=one_line(signed[1]),
                 pulled_at=at,
             )
-        return _of_file(checked(text, self.redact), at)
+        return _of_file(check_reason(text, self.redact), at)
 
     def by_request(self) -> Halt | None:
         """Return the halt of a button or a command that is no row of the database yet."""
         found = self.by_file()
-        return found if found is not None and found.way is Way.ROW else None
+        return found if found is not None and found.way is HaltSource.ROW else None
 
     def write(self, reason: str, *, by: str, now: datetime) -> None:
         """Halt everything by the file; what halts it already stays. Raises OSError."""
         if self.file is None or self.by_file() is not None:
             return
-        text = SIGNED.format(checked(reason, self.redact), one_line(by), now.isoformat())
+        text = SIGNED.format(check_reason(reason, self.redact), one_line(by), now.isoformat())
         whole = self.file.with_name(f"{self.file.name}.{os.getpid()}")
         whole.write_text(text, encoding="utf-8", errors="replace")
         whole.replace(self.file)
@@ -90,18 +96,18 @@ class Brake:
 
     async def pulled(self, db: Database) -> Halt | None:
         """Return what halts everything now; the file needs no database to do so."""
-        return self.by_file() or await halts.standing(db)
+        return self.by_file() or await halts.get_active(db)
 
     async def all(self, db: Database) -> list[Halt]:
         """Return each halt that stands: all of them have to be released."""
-        row, file = await halts.standing(db), self.by_file()
-        if row is not None and file is not None and file.way is Way.ROW:
+        row, file = await halts.get_active(db), self.by_file()
+        if row is not None and file is not None and file.way is HaltSource.ROW:
             return [row]
         return [halt for halt in (file, row) if halt]
 
     def release(self, halt: Halt) -> str:
         """Say what releases a halt."""
-        return release_words(halt.way, str(self.file or ""))
+        return release_hint(halt.way, str(self.file or ""))
 
     def _text(self) -> str:
         assert self.file is not None
@@ -117,12 +123,14 @@ def _at_once(path: str, flags: int) -> int:
     return os.open(path, flags | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
 
 
-def checked(reason: str, redact: Redactor) -> str:
+def check_reason(reason: str, redact: Redactor) -> str:
     """Return a reason as it is kept: one line, not of any length, without secrets."""
-    return shortened(one_line(redact(reason)), MAX_REASON_CHARS)
+    return shorten(one_line(redact(reason)), MAX_REASON_CHARS)
 
 
-async def pull(db: Database, brake: Brake, reason: str, *, by: str, now: datetime) -> Halt | None:
+async def halt_all(
+    db: Database, brake: HaltControl, reason: str, *, by: str, now: datetime
+) -> Halt | None:
     """Halt everything: by the file at once, and by a row; what halts it already stays.
 
     Raises OperationalError where the database cannot be used: the file halts everything.
@@ -132,94 +140,98 @@ async def pull(db: Database, brake: Brake, reason: str, *, by: str, now: datetim
     except OSError as error:
         logger.warning("%s could not be written: %s", brake.file, error)
     if brake.by_request() is not None:
-        return await keep(db, brake, now=now)
+        return await sync_file(db, brake, now=now)
     async with writing(db):
-        held = await halts.standing(db)
+        held = await halts.get_active(db)
         return held or await _insert(
-            db, checked(reason, brake.redact), by=one_line(by), at=now, now=now
+            db, check_reason(reason, brake.redact), by=one_line(by), at=now, now=now
         )
 
 
-async def keep(db: Database, brake: Brake, *, now: datetime) -> Halt | None:
+async def sync_file(db: Database, brake: HaltControl, *, now: datetime) -> Halt | None:
     """Make a row of the file that a button or a command wrote; None when there is no such file."""
     async with writing(db):
         file = brake.by_request()
         if file is None:
-            return await halts.standing(db)
-        row = await _kept(db, file, now=now)
+            return await halts.get_active(db)
+        row = await _insert_from_file(db, file, now=now)
     brake.remove(file)
     return row
 
 
-async def keep_patiently(db: Database, brake: Brake, *, now: datetime) -> None:
+async def sync_file_patiently(db: Database, brake: HaltControl, *, now: datetime) -> None:
     """Make a row of that file, however long the database is busy."""
     while brake.by_request() is not None:
         try:
-            await keep(db, brake, now=now)
+            await sync_file(db, brake, now=now)
         except OperationalError as error:
             logger.warning("The halt took effect, but could not be recorded yet: %s", error)
-            await asyncio.sleep(AGAIN_SECONDS)
+            await asyncio.sleep(RETRY_SECONDS)
 
 
-async def release(db: Database, brake: Brake, *, by: str, now: datetime) -> None:
+async def resume_all(db: Database, brake: HaltControl, *, by: str, now: datetime) -> None:
     """Let everything go on; raises Conflict while the file still halts it."""
     async with writing(db):
         requested = brake.by_request()
         if requested is not None:
-            await _kept(db, requested, now=now)
+            await _insert_from_file(db, requested, now=now)
             brake.remove(requested)
         file = brake.by_file()
-        for way in (Way.ROW, Way.FILE):
-            held = await halts.standing(db, way)
-            if held is not None and not (way is Way.FILE and file):
-                await _release(db, held, by=one_line(by), now=now)
+        for way in (HaltSource.ROW, HaltSource.FILE):
+            held = await halts.get_active(db, way)
+            if held is not None and not (way is HaltSource.FILE and file):
+                await _release_halt(db, held, by=one_line(by), now=now)
     if file is not None:
         raise Conflict(f"Everything is still halted. {file.words} {brake.release(file)}")
 
 
-async def note_file(db: Database, brake: Brake, *, now: datetime) -> None:
+async def record_file(db: Database, brake: HaltControl, *, now: datetime) -> None:
     """Keep that the file came or went, so that everyone hears of it, once.
 
     Whether it halts anything is not asked here, but of the file itself.
     """
     if brake.by_request() is not None:
-        await keep(db, brake, now=now)
+        await sync_file(db, brake, now=now)
     found = brake.by_file()
     async with reading(db):
-        held = await halts.standing(db, Way.FILE)
+        held = await halts.get_active(db, HaltSource.FILE)
     if (found is None) == (held is None):
         return
     async with writing(db):
-        held = await halts.standing(db, Way.FILE)
+        held = await halts.get_active(db, HaltSource.FILE)
         if found is not None and held is None:
-            await halts.insert(db, Way.FILE, reason=found.reason, by=found.pulled_by, now=now)
-            await _told(db, found, now=now)
+            await halts.insert(
+                db, HaltSource.FILE, reason=found.reason, by=found.pulled_by, now=now
+            )
+            await _announce(db, found, now=now)
         elif found is None and held is not None:
-            await _release(db, held, by=REMOVED, now=now)
+            await _release_halt(db, held, by=REMOVED, now=now)
 
 
-async def _kept(db: Database, file: Halt, *, now: datetime) -> Halt:
-    held = await halts.standing(db)
+async def _insert_from_file(db: Database, file: Halt, *, now: datetime) -> Halt:
+    held = await halts.get_active(db)
     return held or await _insert(db, file.reason, by=file.pulled_by, at=file.pulled_at, now=now)
 
 
 async def _insert(db: Database, reason: str, *, by: str, at: datetime, now: datetime) -> Halt:
-    halt = await halts.insert(db, Way.ROW, reason=reason, by=by, now=at)
-    await _told(db, halt, now=now)
+    halt = await halts.insert(db, HaltSource.ROW, reason=reason, by=by, now=at)
+    await _announce(db, halt, now=now)
     return halt
 
 
-async def _told(db: Database, halt: Halt, *, now: datetime) -> None:
-    await note(db, "halt", halt.reason, actor=halt.pulled_by, now=now)
+async def _announce(db: Database, halt: Halt, *, now: datetime) -> None:
+    await record_act(db, "halt", halt.reason, actor=halt.pulled_by, now=now)
     text = f"Everything is halted. {halt.words}"
-    await notify.tell(db, Kind.HALT, Level.CRITICAL, text, now=now)  # before its event is told
+    await notify.enqueue(
+        db, NoticeKind.HALT, Level.CRITICAL, text, now=now
+    )  # before its event is told
     await _event(db, Level.CRITICAL, text, now=now)
 
 
-async def _release(db: Database, held: Halt, *, by: str, now: datetime) -> None:
+async def _release_halt(db: Database, held: Halt, *, by: str, now: datetime) -> None:
     await halts.release(db, held.id, by=by, now=now)
-    other = await halts.standing(db, Way.ROW)
-    await note(db, "resume", held.reason, actor=by, now=now)
+    other = await halts.get_active(db, HaltSource.ROW)
+    await record_act(db, "resume", held.reason, actor=by, now=now)
     text = f"The halt by {held.pulled_by} was released by {by}."
     more = f" Another one stands: {other.words}" if other else ""
     await _event(db, Level.WARNING, f"{text}{more}", now=now)
@@ -230,4 +242,4 @@ async def _event(db: Database, level: Level, text: str, *, now: datetime) -> Non
 
 
 def _of_file(reason: str, at: datetime) -> Halt:
-    return Halt(way=Way.FILE, reason=reason, pulled_by=FILE_PULLED, pulled_at=at)
+    return Halt(way=HaltSource.FILE, reason=reason, pulled_by=FILE_PULLED, pulled_at=at)

@@ -16,15 +16,15 @@ MOST_EVENTS: Final = 200
 
 async def outcome_of(db: Database, session_id: int, status: Status) -> SessionOutcome:
     """Return the outcome of a session that ends with a status, by what is recorded of it."""
-    critical = events.Filter(levels=(Level.CRITICAL,), session=session_id)
+    critical = events.EventSelection(levels=(Level.CRITICAL,), session=session_id)
     reported = await events.page(db, critical, limit=MOST_EVENTS)
     return session_outcome(
         SessionRecords(
             status=status,
-            results=await checks.of(db, session_id),
-            uses=await cooldowns.of(db, [session_id]),
-            escalations=await escalations.of(db, [session_id]),
-            approvals=await approvals.of(db, session_id),
+            results=await checks.of_session(db, session_id),
+            uses=await cooldowns.of_sessions(db, [session_id]),
+            escalations=await escalations.of_sessions(db, [session_id]),
+            approvals=await approvals.of_session(db, session_id),
             events=reported.items[::-1],
         )
     )

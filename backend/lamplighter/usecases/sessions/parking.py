@@ -6,26 +6,26 @@ from typing import Final
 
 from lamplighter.domain.actions.approval import ApprovalState
 from lamplighter.domain.services.event import Level
-from lamplighter.domain.services.service import fold
-from lamplighter.domain.sessions.marker_results import Look
+from lamplighter.domain.services.service import normalize_service_name
+from lamplighter.domain.sessions.marker_results import CheckResult
 from lamplighter.domain.sessions.session import MAX_TIER, Session
 from lamplighter.repository import Database
 from lamplighter.repository.services import checks, events
 from lamplighter.repository.sessions import approvals, sessions
 
-PARKED: Final = 5
+MAX_PARKED: Final = 5
 """So many sessions wait for a person at a time, each in a process of its own."""
 
 
 @dataclass(frozen=True, slots=True)
-class Wait:
+class WaitLimits:
     """For how many seconds a session waits for a person, and how many may do so at a time."""
 
     seconds: float
-    most: int = PARKED
+    most: int = MAX_PARKED
 
 
-async def held(db: Database, *, but: int) -> dict[str, datetime]:
+async def services_in_use(db: Database, *, but: int) -> dict[str, datetime]:
     """Return the services that earlier sessions have in hand, folded, and since when they wait.
 
     A service that its session has seen healthy is in hand no more.
@@ -33,25 +33,31 @@ async def held(db: Database, *, but: int) -> dict[str, datetime]:
     found: dict[str, datetime] = {}
     for session in await sessions.running(db):
         if session.id < but and session.tier == MAX_TIER:
-            asked = await approvals.of(db, session.id)
+            asked = await approvals.of_session(db, session.id)
             since = min((each.created_at for each in asked), default=session.started_at)
             names = session.services or tuple(each.service for each in asked)
             healthy = await _healthy(db, session)
-            found |= {fold(name): since for name in names if fold(name) not in healthy}
+            found |= {
+                normalize_service_name(name): since
+                for name in names
+                if normalize_service_name(name) not in healthy
+            }
     return found
 
 
-async def full(db: Database, most: int, *, but: int | None = None) -> str:
+async def capacity_reason(db: Database, most: int, *, but: int | None = None) -> str:
     """Return why no further session may wait for a person; empty when one may."""
-    count = len((await approvals.waiting_since(db)).keys() - {but})
+    count = len((await approvals.waiting_sessions(db)).keys() - {but})
     words = f"too many sessions are waiting for approval ({count} of {most})"
     return words if count >= most else ""
 
 
-async def recovered(db: Database, service: str, looks: list[Look], *, now: datetime) -> None:
+async def withdraw_recovered(
+    db: Database, service: str, looks: list[CheckResult], *, now: datetime
+) -> None:
     """Withdraw what was asked for a service that a round found healthy since."""
     since = min((look.at for look in looks if look.at and look.service == service), default=None)
-    for each in await approvals.open_of(db, service):
+    for each in await approvals.open_for_service(db, service):
         if since is not None and each.created_at <= since:
             note = f"{service} is healthy again"
             await approvals.withdraw(db, note, number=each.id, now=now)
@@ -67,11 +73,11 @@ async def recovered(db: Database, service: str, looks: list[Look], *, now: datet
             )
 
 
-async def waited(db: Database, session_id: int) -> timedelta:
+async def time_waited(db: Database, session_id: int) -> timedelta:
     """Return how long a session has waited for people; several at once count once."""
     spans = [
         (each.created_at, each.decided_at or each.expires_at)
-        for each in await approvals.of(db, session_id)
+        for each in await approvals.of_session(db, session_id)
         if each.decided_at or each.state is ApprovalState.EXPIRED
     ]
     total, reached = timedelta(), datetime.min.replace(tzinfo=UTC)
@@ -83,6 +89,6 @@ async def waited(db: Database, session_id: int) -> timedelta:
 
 async def _healthy(db: Database, session: Session) -> set[str]:
     """Return the services that a session saw healthy last, folded."""
-    newest = {(look.service, look.name): look for look in await checks.of(db, session.id)}
-    failing = {fold(look.service) for look in newest.values() if not look.ok}
-    return {fold(look.service) for look in newest.values()} - failing
+    newest = {(look.service, look.name): look for look in await checks.of_session(db, session.id)}
+    failing = {normalize_service_name(look.service) for look in newest.values() if not look.ok}
+    return {normalize_service_name(look.service) for look in newest.values()} - failing

@@ -5,24 +5,24 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
-from lamplighter.domain.errors import Invalid, NotFound, Wrong
-from lamplighter.domain.services.service import GENERAL, Services, fold
+from lamplighter.domain.errors import Invalid, InvalidField, NotFound
+from lamplighter.domain.services.service import GENERAL, Services, normalize_service_name
 from lamplighter.domain.sessions.context import (
-    Block,
-    Difference,
+    BlockDifference,
+    MemoryBlock,
     Placement,
-    block_in,
-    difference,
-    tokens,
+    compare_blocks,
+    estimate_tokens,
+    extract_block,
 )
-from lamplighter.domain.sessions.session import Plan
+from lamplighter.domain.sessions.session import SessionPlan
 from lamplighter.formats import serialize
 from lamplighter.repository import Database, reading
 from lamplighter.repository.memory import exposures, memories
-from lamplighter.repository.memory.exposures import Prompt
+from lamplighter.repository.memory.exposures import SessionPrompt
 from lamplighter.repository.sessions import sessions
 from lamplighter.usecases.memory import recall
-from lamplighter.usecases.memory.recall import WhatIf
+from lamplighter.usecases.memory.recall import Hypothesis
 from lamplighter.usecases.sessions import chain
 from lamplighter.usecases.sessions import sessions as lifecycle
 
@@ -31,15 +31,15 @@ LARGEST: Final = 2**63 - 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Question:
+class PreviewRequest:
     """What is asked: for which session, and what would be otherwise.
 
     `against` is what the answer is compared with: `now`, or the number of a session.
     """
 
-    plan: Plan
+    plan: SessionPlan
     budget: int
-    what_if: WhatIf = recall.AS_IT_IS
+    what_if: Hypothesis = recall.NO_CHANGE
     against: str | None = None
 
 
@@ -60,15 +60,15 @@ class Circles:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Preview:
+class PromptPreview:
     """What would be told: the memory block, the surroundings, and the difference it makes."""
 
-    block: Block
-    prompt: Prompt
+    block: MemoryBlock
+    prompt: SessionPrompt
     circles: Circles
     usual_budget: int
     at: datetime | None
-    difference: Difference | None
+    difference: BlockDifference | None
 
     def as_json(self, *, whole: bool) -> dict[str, Any]:
         """Return it as JSON, its text with the surroundings or (not `whole`) without."""
@@ -85,7 +85,7 @@ class Preview:
             "excluded": [each for included, each in placed if not included],
         }
         if self.at is not None:
-            found["as_of"] = serialize.at(self.at)
+            found["as_of"] = serialize.format_moment(self.at)
         if self.difference is not None:
             found["diff"] = {
                 "against": self.difference.against,
@@ -104,7 +104,7 @@ class Preview:
             "category": memory.category,
             "confidence": memory.confidence,
             "line": each.line,
-            "tokens": tokens(each.line),
+            "tokens": estimate_tokens(each.line),
             "why": each.why,
             "circle": self.circles.of(memory.service),
             "rank": each.rank,
@@ -113,9 +113,9 @@ class Preview:
         return found if each.position is None else {**found, "position": each.position}
 
 
-async def preview(
-    db: Database, question: Question, services: Services, *, usual_budget: int, now: datetime
-) -> Preview:
+async def preview_prompt(
+    db: Database, question: PreviewRequest, services: Services, *, usual_budget: int, now: datetime
+) -> PromptPreview:
     """Say what would be told, from the functions that tell it.
 
     Raises Invalid for memories that are not there, NotFound for a session that is not.
@@ -123,16 +123,16 @@ async def preview(
     what_if, plan = question.what_if, question.plan
     async with reading(db):
         await _check(db, what_if)
-        block, environment = await lifecycle.surroundings(
+        block, environment = await lifecycle.build_context(
             db, plan, services, budget=question.budget, what_if=what_if, now=now
         )
         other = None
         if question.against == NOW:
-            known = await lifecycle.surroundings(db, plan, services, budget=usual_budget, now=now)
+            known = await lifecycle.build_context(db, plan, services, budget=usual_budget, now=now)
             other = known[0].text
         elif question.against is not None:
-            other = await _told(db, question.against)
-    return Preview(
+            other = await _recorded_block(db, question.against)
+    return PromptPreview(
         block=block,
         prompt=lifecycle.prompt_of(plan, block, environment, budget=question.budget),
         circles=_circles(plan, services),
@@ -142,55 +142,57 @@ async def preview(
     )
 
 
-def numbers(given: str | None) -> tuple[int, ...]:
+def parse_ids(given: str | None) -> tuple[int, ...]:
     """Read the memories that are to be left out; raises Invalid."""
     words = [word.strip() for word in (given or "").split(",") if word.strip()]
     if not all(word.isascii() and word.isdigit() and len(word) < 20 for word in words):
-        raise Invalid(Wrong("without", "is not a list of numbers such as 7,8"))
+        raise Invalid(InvalidField("without", "is not a list of numbers such as 7,8"))
     return tuple(dict.fromkeys(map(int, words)))
 
 
-def compared(given: str | None) -> str | None:
+def parse_comparison(given: str | None) -> str | None:
     """Read what the answer is compared with; raises Invalid."""
     if given is None or given == NOW or (given.isascii() and given.isdigit() and len(given) < 20):
         return given
-    raise Invalid(Wrong("against", "is neither now nor the number of a session"))
+    raise Invalid(InvalidField("against", "is neither now nor the number of a session"))
 
 
-def focus(given: str | None, known: Services) -> tuple[str, ...] | None:
+def parse_focus(given: str | None, known: Services) -> tuple[str, ...] | None:
     """Return the services that were named; memories may speak of ones we no longer operate."""
     if given is None:
         return None
     names = [name.strip() for name in given.split(",") if name.strip()]
-    found = [(known.find(name), name) for name in names if fold(name) != GENERAL]
+    found = [(known.find(name), name) for name in names if normalize_service_name(name) != GENERAL]
     return tuple(service.name if service else name for service, name in found) or None
 
 
-async def _check(db: Database, what_if: WhatIf) -> None:
-    there = await memories.existing(db, what_if.without, at=what_if.at)
+async def _check(db: Database, what_if: Hypothesis) -> None:
+    there = await memories.existing_ids(db, what_if.without, at=what_if.at)
     missing = [str(number) for number in what_if.without if number not in there]
     if missing:
         then = "" if what_if.at is None else " then"
-        raise Invalid(Wrong("without", f"there is{then} no memory {', '.join(missing)}"))
+        raise Invalid(InvalidField("without", f"there is{then} no memory {', '.join(missing)}"))
 
 
-async def _told(db: Database, given: str) -> str:
+async def _recorded_block(db: Database, given: str) -> str:
     number = int(given)
     if number > LARGEST or await sessions.get(db, number) is None:
         raise NotFound(f"There is no session {number}.")
     prompt = await exposures.prompt(db, number)
     if prompt is None:
         raise NotFound(f"Session {number} was told nothing.")
-    return block_in(prompt.injected)
+    return extract_block(prompt.injected)
 
 
-async def _difference(before: str | None, after: str, against: str | None) -> Difference | None:
+async def _difference(
+    before: str | None, after: str, against: str | None
+) -> BlockDifference | None:
     if before is None or against is None:
         return None
-    return await asyncio.to_thread(difference, before, after, against=against)
+    return await asyncio.to_thread(compare_blocks, before, after, against=against)
 
 
-def _circles(plan: Plan, services: Services) -> Circles:
+def _circles(plan: SessionPlan, services: Services) -> Circles:
     if not plan.services:
         return Circles()
-    return Circles(plan.services, tuple(chain.neighbours(services, plan.services)))
+    return Circles(plan.services, tuple(chain.neighbors(services, plan.services)))

@@ -7,10 +7,10 @@ from typing import Final
 from lamplighter.domain.actions.approval import Approval, ApprovalState
 from lamplighter.domain.memory.admit import Redact
 from lamplighter.domain.services.service import Services
-from lamplighter.domain.sessions.context import Block
+from lamplighter.domain.sessions.context import MemoryBlock
 from lamplighter.domain.sessions.handoff import Escalation, EscalationState, Handoff
 from lamplighter.domain.sessions.session import Session
-from lamplighter.domain.text import several_lines
+from lamplighter.domain.text import clean_lines
 from lamplighter.repository import Database, writing
 from lamplighter.repository.memory import exposures
 from lamplighter.repository.sessions import approvals, escalations
@@ -18,11 +18,11 @@ from lamplighter.usecases.access import instrumentation
 from lamplighter.usecases.memory import recall
 from lamplighter.usecases.sessions import sessions as lifecycle
 
-WAITING: Final = 20
+MAX_APPROVALS: Final = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class About:
+class PromptRecipient:
     """Whom it is told to, and by which rules."""
 
     session: Session
@@ -33,7 +33,7 @@ class About:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Told:
+class UpdatedPrompt:
     """What a session is told now, what it handed on, and what it waits for a person's yes on."""
 
     text: str
@@ -41,7 +41,9 @@ class Told:
     approvals: tuple[Approval, ...] = ()
 
 
-async def retell(db: Database, about: About, query: str, *, now: datetime) -> Told:
+async def update_prompt(
+    db: Database, about: PromptRecipient, query: str, *, now: datetime
+) -> UpdatedPrompt:
     """Render what is remembered now for a session that runs, and keep it where it differs.
 
     As long as nothing but the time would be another, it stays what it was: so the
@@ -49,38 +51,38 @@ async def retell(db: Database, about: About, query: str, *, now: datetime) -> To
     """
     session = about.session
     async with writing(db):
-        before, at = await _before(db, session)
-        _, text = await _rendered(db, about, at)
+        before, at = await _last_prompt(db, session)
+        _, text = await _render(db, about, at)
         if text != before:
-            block, text = await _rendered(db, about, now)
+            block, text = await _render(db, about, now)
             await exposures.insert_update(
                 db,
                 session.id,
                 text,
                 block.placements,
-                query=about.redact(several_lines(query)),
+                query=about.redact(clean_lines(query)),
                 tokens=block.tokens,
                 now=now,
             )
-            instrumentation.told("ops", block)
-        handed = await escalations.of(db, [session.id])
-        wanted = approvals.Filter(state=ApprovalState.OPEN, session=session.id)
-        waiting = await approvals.page(db, wanted, limit=WAITING)
+            instrumentation.trace_block("ops", block)
+        handed = await escalations.of_sessions(db, [session.id])
+        wanted = approvals.ApprovalFilter(state=ApprovalState.OPEN, session=session.id)
+        waiting = await approvals.page(db, wanted, limit=MAX_APPROVALS)
     still = [each for each in handed if each.state is EscalationState.OPEN]
-    return Told(text=text, open=tuple(still), approvals=tuple(waiting.items))
+    return UpdatedPrompt(text=text, open=tuple(still), approvals=tuple(waiting.items))
 
 
-async def _before(db: Database, session: Session) -> tuple[str, datetime]:
+async def _last_prompt(db: Database, session: Session) -> tuple[str, datetime]:
     """Return what a session was told last, and when."""
-    last = await exposures.last(db, session.id)
+    last = await exposures.last_update(db, session.id)
     if last is not None:
         return last.injected, last.at
     first = await exposures.prompt(db, session.id)
     return (first.injected if first else "", session.started_at)
 
 
-async def _rendered(db: Database, about: About, at: datetime) -> tuple[Block, str]:
-    block, environment = await lifecycle.surroundings(
+async def _render(db: Database, about: PromptRecipient, at: datetime) -> tuple[MemoryBlock, str]:
+    block, environment = await lifecycle.build_context(
         db,
         about.session.plan,
         about.services,
@@ -88,4 +90,4 @@ async def _rendered(db: Database, about: About, at: datetime) -> tuple[Block, st
         handoff=about.handoff,
         now=at,
     )
-    return block, recall.injected(environment, block)
+    return block, recall.system_prompt_suffix(environment, block)

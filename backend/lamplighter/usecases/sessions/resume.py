@@ -15,15 +15,17 @@ from lamplighter.repository.services import cooldowns, events
 from lamplighter.repository.sessions import sessions
 from lamplighter.repository.upkeep import leases
 from lamplighter.usecases.sessions import chain
-from lamplighter.usecases.sessions.sessions import Opened
+from lamplighter.usecases.sessions.sessions import OpenedSession
 
-MOST: Final = 3
+MAX_RESUMES: Final = 3
 """How often a session goes on: whoever dies once more is not helped by it."""
 
-UNSETTLED: Final = "its supervisor ended before it was settled"
+UNSETTLED_REASON: Final = "its supervisor ended before it was settled"
 
 
-async def go_on(db: Database, session: Session, why: str, *, epoch: int, now: datetime) -> Session:
+async def resume_session(
+    db: Database, session: Session, why: str, *, epoch: int, now: datetime
+) -> Session:
     """Let a session go on under this leader, and say so; raises Conflict when it has ended.
 
     Under another leader than before nothing that was under way is settled any more,
@@ -31,9 +33,9 @@ async def go_on(db: Database, session: Session, why: str, *, epoch: int, now: da
     """
     async with writing(db):
         if epoch != session.leader_epoch:
-            await cooldowns.abandon(db, session.id, UNSETTLED, now=now)
-            await tokens.revoke_of(db, session.id, now=now)
-            await leases.tell(db, session_id=session.id, now=now)
+            await cooldowns.abandon(db, session.id, UNSETTLED_REASON, now=now)
+            await tokens.revoke_for_session(db, session.id, now=now)
+            await leases.update_status(db, session_id=session.id, now=now)
         resumed = await sessions.resume(db, session.id, epoch=epoch, now=now)
         if resumed is None:
             raise Conflict(f"Session {session.id} has ended already.")
@@ -41,7 +43,7 @@ async def go_on(db: Database, session: Session, why: str, *, epoch: int, now: da
             db,
             Level.WARNING,
             f"Session {session.id} goes on where it stood,"
-            f" time {resumed.resumed} of at most {MOST}: {why}",
+            f" time {resumed.resumed} of at most {MAX_RESUMES}: {why}",
             session_id=session.id,
             tier=session.tier,
             source="supervisor",
@@ -50,7 +52,9 @@ async def go_on(db: Database, session: Session, why: str, *, epoch: int, now: da
         return resumed
 
 
-async def reopened(db: Database, session: Session, services: Services, *, now: datetime) -> Opened:
+async def reopen(
+    db: Database, session: Session, services: Services, *, now: datetime
+) -> OpenedSession:
     """Return a session that goes on, with all it was told when it began."""
     prompt = await exposures.prompt(db, session.id)
     if prompt is None:
@@ -58,7 +62,7 @@ async def reopened(db: Database, session: Session, services: Services, *, now: d
     handoff = None
     if session.parent_id is not None:
         state = EscalationState.TAKEN
-        handoff = await chain.handed_by(
+        handoff = await chain.handoff_from(
             db, session.parent_id, services=services, state=state, now=now
         )
-    return Opened(session, prompt, (), handoff)
+    return OpenedSession(session, prompt, (), handoff)

@@ -7,28 +7,28 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from lamplighter.assets import PROMPTS
-from lamplighter.domain.errors import Conflict, Halted, Invalid, NotFound, Wrong
+from lamplighter.domain.errors import Conflict, Halted, Invalid, InvalidField, NotFound
 from lamplighter.domain.memory.admit import Redact
 from lamplighter.domain.memory.memory import Memory
 from lamplighter.domain.services.cooldown import RESET_AFTER
 from lamplighter.domain.services.event import Level
 from lamplighter.domain.services.service import Services
 from lamplighter.domain.sessions import exit_reasons
-from lamplighter.domain.sessions.context import DEFAULT_BUDGET, Block
+from lamplighter.domain.sessions.context import DEFAULT_BUDGET, MemoryBlock
 from lamplighter.domain.sessions.environment import build_env_context
-from lamplighter.domain.sessions.handoff import EscalationState, Handoff, named
+from lamplighter.domain.sessions.handoff import EscalationState, Handoff, join_names
 from lamplighter.domain.sessions.session import (
     MAX_TIER,
     TIERS,
-    Plan,
-    Request,
     Session,
+    SessionPlan,
+    SessionRequest,
     Status,
     Trigger,
 )
-from lamplighter.domain.sessions.summary import of_session
+from lamplighter.domain.sessions.summary import summarize_session
 from lamplighter.domain.sessions.transcript import Finished
-from lamplighter.domain.text import several_lines
+from lamplighter.domain.text import clean_lines
 from lamplighter.repository import Database, writing
 from lamplighter.repository.access import tokens
 from lamplighter.repository.memory import exposures
@@ -51,10 +51,10 @@ def system_prompt(tier: int, tools: Collection[str] = ()) -> str:
     """Return the prompt of a tier, its shared parts filled in, with what is said of its tools."""
     text = (PROMPTS / f"tier{tier}-{TIERS[tier]}.md").read_text(encoding="utf-8")
     text = _PARTIAL.sub(lambda found: _partial(found[1]), text)
-    return f"{text}\n{_told(tools)}\n" if tools else text
+    return f"{text}\n{_tool_section(tools)}\n" if tools else text
 
 
-def _told(tools: Collection[str]) -> str:
+def _tool_section(tools: Collection[str]) -> str:
     """Return what is said of tools: of those that there are."""
     return _TOOL.sub(lambda found: found[0] if found[1] in tools else "", _partial(TOOLS))
 
@@ -82,17 +82,17 @@ ENDED: Final = {
 
 
 @dataclass(frozen=True, slots=True)
-class Opened:
+class OpenedSession:
     """A session that is about to run, and all it is told."""
 
     session: Session
-    prompt: exposures.Prompt
+    prompt: exposures.SessionPrompt
     told: tuple[Memory, ...]
     handoff: Handoff | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ending:
+class SessionEnd:
     """How a session ended: what its engine said last, and what its file holds.
 
     One that never began (`begun` is false) cost nothing. `pending` says that its output
@@ -109,48 +109,50 @@ class Ending:
     pending: bool = False
 
 
-async def ask(
+async def file_request(
     db: Database,
-    plan: Plan,
+    plan: SessionPlan,
     *,
     services: Services,
     redact: Redact,
     engine: str | None = None,
     max_tier: int = MAX_TIER,
     now: datetime,
-) -> Request:
+) -> SessionRequest:
     """File a request for a session; raises Invalid naming each wrong field."""
-    plan = checked(replace(plan, prompt=redact(plan.prompt)), services, max_tier)
+    plan = check_plan(replace(plan, prompt=redact(plan.prompt)), services, max_tier)
     async with writing(db):
         return await requests.insert(
-            db, plan, engine=engine, traceparent=instrumentation.filed_in(), now=now
+            db, plan, engine=engine, traceparent=instrumentation.current_traceparent(), now=now
         )
 
 
-def checked(plan: Plan, services: Services, max_tier: int) -> Plan:
+def check_plan(plan: SessionPlan, services: Services, max_tier: int) -> SessionPlan:
     """Return a plan with its services as they are spelled; raises Invalid."""
-    wrong: list[Wrong] = []
+    wrong: list[InvalidField] = []
     if not 1 <= plan.tier <= max_tier:
-        wrong.append(Wrong("tier", f"is {plan.tier}; the highest allowed here is {max_tier}"))
+        wrong.append(
+            InvalidField("tier", f"is {plan.tier}; the highest allowed here is {max_tier}")
+        )
     if len(plan.prompt) > MAX_PROMPT_CHARS:
-        wrong.append(Wrong("prompt", f"is longer than {MAX_PROMPT_CHARS:,} characters"))
+        wrong.append(InvalidField("prompt", f"is longer than {MAX_PROMPT_CHARS:,} characters"))
     names: list[str] = []
     for name in plan.services or ():
         service = services.find(name)
         if service is None:
             wrong.append(
-                Wrong("services", f"{name!r} is not in {services.path or 'services.yaml'}")
+                InvalidField("services", f"{name!r} is not in {services.path or 'services.yaml'}")
             )
         else:
             names.append(service.name)
     if wrong:
         raise Invalid(*wrong)
-    return Plan(
+    return SessionPlan(
         tier=plan.tier,
         engine=plan.engine,
         trigger=plan.trigger,
         services=None if plan.services is None else tuple(dict.fromkeys(names)),
-        prompt=several_lines(plan.prompt),
+        prompt=clean_lines(plan.prompt),
         dry_run=plan.dry_run,
         parent_id=plan.parent_id,
     )
@@ -182,15 +184,15 @@ async def stop(db: Database, session_id: int, *, now: datetime) -> Session:
 
 async def begin(
     db: Database,
-    plan: Plan,
+    plan: SessionPlan,
     *,
     services: Services,
     epoch: int,
     budget: int = DEFAULT_BUDGET,
-    request: Request | None = None,
+    request: SessionRequest | None = None,
     fading: bool = True,
     now: datetime,
-) -> Opened:
+) -> OpenedSession:
     """Open a session with all it is told, in one transaction; before it, what is due fades.
     Without `fading` nothing fades now: the clock is not to be trusted.
     Raises Conflict when the request it answers was taken back meanwhile, and Halted.
@@ -198,67 +200,71 @@ async def begin(
     if fading:
         await fade(db, now=now)
     async with writing(db):
-        halt = await halts.standing(db)
+        halt = await halts.get_active(db)
         if halt is not None:
             raise Halted(halt.words)
         handoff = await _handoff(db, plan, services, now=now)
-        block, environment = await surroundings(
+        block, environment = await build_context(
             db, plan, services, budget=budget, handoff=handoff, now=now
         )
         prompt = prompt_of(plan, block, environment, budget=budget)
         session = await sessions.insert(db, plan, model=plan.model or None, epoch=epoch, now=now)
         if plan.parent_id is not None:
             states = EscalationState.ACCEPTED, EscalationState.TAKEN
-            await escalations.move(db, plan.parent_id, *states, child_id=session.id, now=now)
+            await escalations.change_state(
+                db, plan.parent_id, *states, child_id=session.id, now=now
+            )
         if request and await requests.claim(db, request.id, session.id, now=now) is None:
             raise Conflict(f"Request {request.id} was taken back.")
         await exposures.insert(db, session.id, prompt, block.placements)
-        await leases.tell(db, session_id=session.id, now=now)
+        await leases.update_status(db, session_id=session.id, now=now)
     told = tuple(each.memory for each in block.placements if each.included)
-    instrumentation.told("ops", block)
-    return Opened(session, prompt, told, handoff)
+    instrumentation.trace_block("ops", block)
+    return OpenedSession(session, prompt, told, handoff)
 
 
-def prompt_of(plan: Plan, block: Block, environment: str, *, budget: int) -> exposures.Prompt:
+def prompt_of(
+    plan: SessionPlan, block: MemoryBlock, environment: str, *, budget: int
+) -> exposures.SessionPrompt:
     """Return all that a session of this plan is given, as it is kept."""
-    return exposures.Prompt(
+    return exposures.SessionPrompt(
         system=system_prompt(plan.tier, plan.tools),
-        injected=recall.injected(environment, block),
+        injected=recall.system_prompt_suffix(environment, block),
         message=plan.prompt or _usual_message(plan),
         tokens=block.tokens,
         budget=budget,
     )
 
 
-async def surroundings(
+async def build_context(
     db: Database,
-    plan: Plan,
+    plan: SessionPlan,
     services: Services,
     *,
     budget: int,
     handoff: Handoff | None = None,
-    what_if: recall.WhatIf = recall.AS_IT_IS,
+    what_if: recall.Hypothesis = recall.NO_CHANGE,
     now: datetime,
-) -> tuple[Block, str]:
+) -> tuple[MemoryBlock, str]:
     """Return what a session of this plan is told: its memory block and its environment.
 
     `what_if` says what would be otherwise with the memories; the rest is as it is now.
     """
     in_scope = [each for each in services if plan.services is None or each.name in plan.services]
-    around = chain.neighbours(services, plan.services) if plan.services else []
+    around = chain.neighbors(services, plan.services) if plan.services else []
     block = await recall.build_memory_context(
         db, budget=budget, focus=plan.services, neighbours=around, what_if=what_if
     )
-    used = await act.standings(db, [each.name for each in in_scope], now=now)
+    used = await act.usage_by_service(db, [each.name for each in in_scope], now=now)
     return block, build_env_context(plan, in_scope, now=now, used=used, handoff=handoff)
 
 
 async def _handoff(
-    db: Database, plan: Plan, services: Services, *, now: datetime
+    db: Database, plan: SessionPlan, services: Services, *, now: datetime
 ) -> Handoff | None:
     if plan.parent_id is None:
         return None
-    handoff = await chain.handed_by(db, plan.parent_id, services=services, now=now)
+    handoff = await chain.handoff_from(db, plan.parent_id, services=services, now=now)
     if handoff is None:
         raise Conflict(f"Session {plan.parent_id} hands nothing on any more.")
     return handoff
@@ -267,7 +273,7 @@ async def _handoff(
 async def finish(
     db: Database,
     session: Session,
-    ending: Ending,
+    ending: SessionEnd,
     *,
     redact: Redact,
     max_tier: int = MAX_TIER,
@@ -283,7 +289,7 @@ async def finish(
     async with writing(db):
         if ending.status is Status.COMPLETED and session.tier == 1:
             await chain.confirm(db, session, reset_after=reset_after, now=now)
-        await chain.tell_recovered(db, session, now=now)
+        await chain.notify_recovered(db, session, now=now)
         await cooldowns.abandon(db, session.id, "its session ended before it was settled", now=now)
         await approvals.withdraw(db, "its session ended", session_id=session.id, now=now)
         status, reason = await chain.conclude(
@@ -300,31 +306,31 @@ async def finish(
             output_pending=ending.pending,
             exit_code=ending.exit_code,
             **texts_of(session, replace(ending, status=status, reason=reason), redact),
-            **used(session, ending),
+            **usage_of(session, ending),
             duration_ms=(finished.duration_ms if finished else None) or max(0, passed),
             now=now,
         )
         await requests.finish(db, session.id, now=now)
-        await tokens.revoke_of(db, session.id, now=now)
-        await leases.leave(db, session.id, now=now)
+        await tokens.revoke_for_session(db, session.id, now=now)
+        await leases.clear_session(db, session.id, now=now)
         await _alarm(db, session, ending.status, redact(ending.reason), now=now)
         if ended is None:
             raise Conflict(f"Session {session.id} has ended already.")
         return ended
 
 
-def texts_of(session: Session, ending: Ending, redact: Redact) -> dict[str, str]:
+def texts_of(session: Session, ending: SessionEnd, redact: Redact) -> dict[str, str]:
     """Return the last answer of a session and its summary, without secrets."""
     said = [redact(each) for each in ending.said]
     response = (ending.finished.response if ending.finished else "") or (said[-1] if said else "")
     return {"response": redact(response), "summary": _summary(session, said, ending, redact)}
 
 
-def _summary(session: Session, said: Sequence[str], ending: Ending, redact: Redact) -> str:
-    return of_session(session, said, ending.uses, ending.status, redact(ending.reason))
+def _summary(session: Session, said: Sequence[str], ending: SessionEnd, redact: Redact) -> str:
+    return summarize_session(session, said, ending.uses, ending.status, redact(ending.reason))
 
 
-def used(session: Session, ending: Ending) -> dict[str, float | None]:
+def usage_of(session: Session, ending: SessionEnd) -> dict[str, float | None]:
     """Return what a session used by its last word; without one what it had spent so far stands."""
     finished = ending.finished
     if not ending.begun and session.budget_usd is not None:
@@ -335,7 +341,7 @@ def used(session: Session, ending: Ending) -> dict[str, float | None]:
     if finished.turns is not None:
         found["turns"] = finished.turns
     if finished.usage is not None:
-        found |= sessions.used(finished.usage)
+        found |= sessions.usage_columns(finished.usage)
     return found
 
 
@@ -359,7 +365,7 @@ def status_of(
 ) -> tuple[Status, str]:
     """Say how a session ended by itself: completed needs a good result and exit 0."""
     last_words = f" It said: {stderr[-1]}" if stderr else ""
-    ended = exit_reasons.in_words(exit_code)
+    ended = exit_reasons.describe_exit(exit_code)
     if finished is None:
         return Status.FAILED, f"The engine ended without a result ({ended}).{last_words}"
     if finished.is_error:
@@ -370,6 +376,6 @@ def status_of(
     return Status.COMPLETED, ""
 
 
-def _usual_message(plan: Plan) -> str:
-    names = "all services" if plan.services is None else named(plan.services)
+def _usual_message(plan: SessionPlan) -> str:
+    names = "all services" if plan.services is None else join_names(plan.services)
     return MESSAGES[plan.tier].format(names)

@@ -6,13 +6,13 @@ from datetime import date, datetime, timedelta
 from typing import Final
 
 from lamplighter.domain.sessions.session import TIERS, Status
-from lamplighter.repository.upkeep.statistics import DayRun
+from lamplighter.repository.upkeep.statistics import DayRuns
 
 DAYS: Final = 30
 
 
 @dataclass(frozen=True, slots=True)
-class Spent:
+class RunSpending:
     """What sessions took; None is what no engine reported."""
 
     turns: int | None
@@ -20,21 +20,21 @@ class Spent:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Run:
+class RunStatistics:
     """The days, oldest first, with the sessions of each tier; how they ended, what they took."""
 
     days: tuple[tuple[date, Mapping[int, int]], ...]
     ended: Mapping[int, Mapping[Status, int]]
-    today: Spent
-    month: Spent
+    today: RunSpending
+    month: RunSpending
 
 
-def first_told(now: datetime) -> date:
+def first_day(now: datetime) -> date:
     """Return the first day that is told of: of the last days, or of this month."""
     return min(now.date() - timedelta(days=DAYS - 1), now.date().replace(day=1))
 
 
-def run(found: Sequence[DayRun], *, now: datetime) -> Run:
+def summarize_runs(found: Sequence[DayRuns], *, now: datetime) -> RunStatistics:
     """Add up what ran, by day and tier, by tier and end, and today and this month."""
     today = now.date()
     first = today - timedelta(days=DAYS - 1)
@@ -47,18 +47,18 @@ def run(found: Sequence[DayRun], *, now: datetime) -> Run:
             continue
         days[each.day][each.tier] += each.count
         ended[each.tier][each.status] = ended[each.tier].get(each.status, 0) + each.count
-    return Run(
+    return RunStatistics(
         days=tuple(days.items()),
         ended=ended,
-        today=_spent([each for each in found if each.day == today]),
-        month=_spent([each for each in found if each.day >= today.replace(day=1)]),
+        today=_sum_spending([each for each in found if each.day == today]),
+        month=_sum_spending([each for each in found if each.day >= today.replace(day=1)]),
     )
 
 
-def _spent(found: Sequence[DayRun]) -> Spent:
+def _sum_spending(found: Sequence[DayRuns]) -> RunSpending:
     turns = [each.turns for each in found if each.turns is not None]
     costs = [each.cost_usd for each in found if each.cost_usd is not None]
-    return Spent(
+    return RunSpending(
         turns=sum(turns) if turns else None,
         cost_usd=round(sum(costs), 6) if costs else None,
     )

@@ -11,12 +11,12 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from lamplighter.domain.actions.policy import quoted
-from lamplighter.domain.errors import Deposed, Invalid, LamplighterError
+from lamplighter.domain.actions.policy import quote_name
+from lamplighter.domain.errors import Invalid, LamplighterError, LeadershipLost
 from lamplighter.domain.secrets.redact import Redactor
-from lamplighter.domain.text import shortened
-from lamplighter.formats.session_tools import Offer
-from lamplighter.formats.tool_arguments import taken
+from lamplighter.domain.text import shorten
+from lamplighter.formats.session_tools import ToolDefinition
+from lamplighter.formats.tool_arguments import parse_arguments
 from lamplighter.repository.store.driver import Error
 from lamplighter.usecases.access import instrumentation
 
@@ -29,7 +29,7 @@ _ITEMS: Final = 200
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
+class ToolOutput:
     """What a tool answers: words for a model, and the same as `found` for a program."""
 
     text: str
@@ -37,7 +37,7 @@ class Answer:
     found: Mapping[str, Any] | None = None
 
 
-Use = Callable[[Mapping[str, Any]], Awaitable[Answer]]
+ToolFunction = Callable[[Mapping[str, Any]], Awaitable[ToolOutput]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,86 +50,88 @@ class Tool:
     name: str
     about: str
     schema: Mapping[str, Any]
-    use: Use
+    use: ToolFunction
     seconds: float | None = TOOL_SECONDS
 
 
-def tool(offer: Offer, use: Use, *, seconds: float | None = TOOL_SECONDS) -> Tool:
+def make_tool(
+    offer: ToolDefinition, use: ToolFunction, *, seconds: float | None = TOOL_SECONDS
+) -> Tool:
     """Return the tool that does what is offered."""
     return Tool(name=offer.name, about=offer.about, schema=offer.schema, use=use, seconds=seconds)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Tools:
+class OfferedTools:
     """Some tools, and what masks their answers."""
 
     tools: tuple[Tool, ...]
     redact: Redactor
 
-    async def use(self, name: str, given: Mapping[str, Any]) -> Answer:
+    async def use(self, name: str, given: Mapping[str, Any]) -> ToolOutput:
         """Use a tool by its name; what goes wrong is an answer, never an exception."""
-        found = named(self.tools, name)
+        found = find_tool(self.tools, name)
         if found is None:
-            return safe(unknown(self.tools, name), self.redact)
-        return safe(await used(found, given), self.redact)
+            return redact_answer(unknown_tool(self.tools, name), self.redact)
+        return redact_answer(await run_tool(found, given), self.redact)
 
 
-def named(tools: Sequence[Tool], name: str) -> Tool | None:
+def find_tool(tools: Sequence[Tool], name: str) -> Tool | None:
     """Return the tool of this name."""
     return next((each for each in tools if each.name == name), None)
 
 
-def unknown(tools: Sequence[Tool], name: str) -> Answer:
+def unknown_tool(tools: Sequence[Tool], name: str) -> ToolOutput:
     """Answer who uses a tool that is not there."""
     known = ", ".join(each.name for each in tools) or "none"
-    return _failed(f"There is no tool {quoted(name)}; there are: {known}.")
+    return _error_answer(f"There is no tool {quote_name(name)}; there are: {known}.")
 
 
-def safe(answer: Answer, redact: Redactor) -> Answer:
+def redact_answer(answer: ToolOutput, redact: Redactor) -> ToolOutput:
     """Return an answer as it may leave us."""
-    return Answer(
-        text=shortened(redact.lines(answer.text), ANSWER_CHARS),
+    return ToolOutput(
+        text=shorten(redact.lines(answer.text), ANSWER_CHARS),
         is_error=answer.is_error,
         found=None if answer.found is None else _clean(answer.found, redact),
     )
 
 
-async def used(
+async def run_tool(
     used: Tool, given: Mapping[str, Any], parent: Mapping[str, str] | None = None
-) -> Answer:
+) -> ToolOutput:
     """Use a tool; what goes wrong is an answer, never an exception.
 
     `parent` is the span of its session where that is at work elsewhere.
     """
-    with instrumentation.using(used.name, parent) as span:
-        answer = await _answered(used, given)
+    with instrumentation.tool_span(used.name, parent) as span:
+        answer = await _run(used, given)
         if answer.is_error:
             span.failed("tool_error")
         return answer
 
 
-async def _answered(used: Tool, given: Mapping[str, Any]) -> Answer:
+async def _run(used: Tool, given: Mapping[str, Any]) -> ToolOutput:
     try:
         async with asyncio.timeout(used.seconds):
-            return await used.use(taken(used.schema, given))
+            return await used.use(parse_arguments(used.schema, given))
     except Invalid as error:
-        return _failed(f"Not done. {error}.{_example(used)}")
-    except Deposed as error:
-        return _failed(f"Not done: the supervisor of this session leads no more. {error}")
+        return _error_answer(f"Not done. {error}.{_example(used)}")
+    except LeadershipLost as error:
+        return _error_answer(f"Not done: the supervisor of this session leads no more. {error}")
     except LamplighterError as error:
-        return _failed(f"Not done. {error}")
+        return _error_answer(f"Not done. {error}")
     except Error as error:
         logger.warning("%s could not read or write its rows: %s", used.name, error)
-        return _failed("Not done: the database cannot be used now. Try again in a moment.")
+        return _error_answer("Not done: the database cannot be used now. Try again in a moment.")
     except TimeoutError:
-        return _failed(f"Ended: {used.name} took longer than {used.seconds:g} s.")
+        return _error_answer(f"Ended: {used.name} took longer than {used.seconds:g} s.")
     except Exception:
         logger.exception("%s failed", used.name)
-        return _failed(f"Not done: {used.name} failed by a fault of ours, which was noted.")
+        return _error_answer(f"Not done: {used.name} failed by a fault of ours, which was noted.")
 
 
-def _failed(words: str) -> Answer:
-    return Answer(text=words, is_error=True)
+def _error_answer(words: str) -> ToolOutput:
+    return ToolOutput(text=words, is_error=True)
 
 
 def _example(used: Tool) -> str:
@@ -141,7 +143,7 @@ def _clean(value: Any, redact: Redactor, depth: int = _DEPTH) -> Any:
     """Return a value as it may leave us: masked, and no larger than an answer."""
     match value:
         case str():
-            return shortened(redact.lines(value), ANSWER_CHARS)
+            return shorten(redact.lines(value), ANSWER_CHARS)
         case Mapping() if depth:
             return {str(key): _clean(each, redact, depth - 1) for key, each in value.items()}
         case list() | tuple() if depth:

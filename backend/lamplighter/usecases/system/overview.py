@@ -6,25 +6,25 @@ from datetime import date, datetime, timedelta
 from enum import StrEnum
 from typing import Final
 
-from lamplighter.domain.services.cooldown import Standing
+from lamplighter.domain.services.cooldown import CooldownStatus
 from lamplighter.domain.services.event import Level
 from lamplighter.domain.services.leader import Leader
 from lamplighter.domain.services.service import Service, Services
 from lamplighter.domain.sessions.handoff import Escalation
-from lamplighter.domain.sessions.marker_results import Look
+from lamplighter.domain.sessions.marker_results import CheckResult
 from lamplighter.domain.sessions.session import OutcomeState, Session
 from lamplighter.repository import Database
 from lamplighter.repository.memory import facets
 from lamplighter.repository.services import checks
-from lamplighter.repository.services.checks import Day
+from lamplighter.repository.services.checks import CheckDay
 from lamplighter.repository.sessions import approvals, escalations, sessions
 from lamplighter.repository.upkeep import leases, statistics
-from lamplighter.repository.upkeep.statistics import Ran, Turn
+from lamplighter.repository.upkeep.statistics import ConfidenceChange, RunTotals
 from lamplighter.usecases.services import act
-from lamplighter.usecases.sessions.statistics import DAYS, Run, first_told, run
+from lamplighter.usecases.sessions.statistics import DAYS, RunStatistics, first_day, summarize_runs
 
-TURNS: Final = 5
-OUTCOMES: Final = 3
+MAX_CHANGES: Final = 5
+MAX_OUTCOMES: Final = 3
 ACTED: Final = (
     OutcomeState.REPAIRED,
     OutcomeState.REFUSED,
@@ -33,10 +33,10 @@ ACTED: Final = (
 )
 """Outcomes that neither the state of the services nor the list of what needs a person shows."""
 
-LATELY: Final = timedelta(hours=24)
+RECENT: Final = timedelta(hours=24)
 
 
-class State(StrEnum):
+class ServiceState(StrEnum):
     """How a service is, by the last look at each of its checks."""
 
     OK = "ok"
@@ -45,19 +45,24 @@ class State(StrEnum):
     UNKNOWN = "unknown"
 
 
-WORST_FIRST: Final = (State.FAILING, State.WARNING, State.OK, State.UNKNOWN)
+WORST_FIRST: Final = (
+    ServiceState.FAILING,
+    ServiceState.WARNING,
+    ServiceState.OK,
+    ServiceState.UNKNOWN,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Condition:
+class ServiceCondition:
     """How one service stands; `looks` are the last of each of its checks, by name."""
 
     service: Service
-    state: State
-    looks: Mapping[str, Look]
+    state: ServiceState
+    looks: Mapping[str, CheckResult]
     since: datetime | None
-    used: tuple[Standing, ...]
-    strip: tuple[Day, ...]
+    used: tuple[CooldownStatus, ...]
+    strip: tuple[CheckDay, ...]
     memories: int
 
     @property
@@ -74,10 +79,10 @@ class Condition:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Overview:
+class SystemOverview:
     """How everything stands."""
 
-    conditions: tuple[Condition, ...]
+    conditions: tuple[ServiceCondition, ...]
     leader: Leader | None
     running: Session | None
     outcomes: tuple[Session, ...]
@@ -85,18 +90,18 @@ class Overview:
     queued: int
     people: tuple[Escalation, ...]
     causes: Mapping[str, int]
-    turns: tuple[Turn, ...]
+    turns: tuple[ConfidenceChange, ...]
     levels: Mapping[Level, int]
-    ran: Ran
-    run: Run
+    ran: RunTotals
+    run: RunStatistics
     reviews: tuple[int, datetime | None]
     approvals: tuple[int, datetime | None]
 
     @property
-    def state(self) -> State:
+    def state(self) -> ServiceState:
         """How the worst of the services is."""
         found = {each.state for each in self.conditions}
-        return next((state for state in WORST_FIRST if state in found), State.UNKNOWN)
+        return next((state for state in WORST_FIRST if state in found), ServiceState.UNKNOWN)
 
 
 async def overview(
@@ -106,60 +111,64 @@ async def overview(
     since: datetime,
     now: datetime,
     project: str | None = None,
-) -> Overview:
+) -> SystemOverview:
     """Gather the status of everything, and what was learned `since`.
 
     A caller bound to a `project` reads only what was learned in it, and globally.
     """
     leader = await leases.get(db)
-    parked = await approvals.waiting_since(db)
+    parked = await approvals.waiting_sessions(db)
     ongoing = [each for each in await sessions.running(db) if each.id not in parked]
-    return Overview(
-        conditions=tuple(await conditions(db, list(services), now=now)),
+    return SystemOverview(
+        conditions=tuple(await service_conditions(db, list(services), now=now)),
         leader=leader,
         running=ongoing[-1] if ongoing else None,
-        outcomes=tuple(await sessions.outcomes(db, ACTED, since=now - LATELY, limit=OUTCOMES)),
+        outcomes=tuple(await sessions.outcomes(db, ACTED, since=now - RECENT, limit=MAX_OUTCOMES)),
         parked=len(parked),
-        queued=await statistics.queued(db),
-        people=tuple(await escalations.people(db)),
-        causes=await statistics.causes(db, since=since, project=project),
-        turns=await _turns(db, since, project),
-        levels=await statistics.levels(db, since=now - LATELY),
-        ran=await statistics.ran(db, since=now - LATELY),
-        run=run(await statistics.days_run(db, first=first_told(now)), now=now),
+        queued=await statistics.count_queued(db),
+        people=tuple(await escalations.open_for_people(db)),
+        causes=await statistics.count_by_cause(db, since=since, project=project),
+        turns=await _recent_changes(db, since, project),
+        levels=await statistics.count_by_level(db, since=now - RECENT),
+        ran=await statistics.count_runs(db, since=now - RECENT),
+        run=summarize_runs(await statistics.runs_by_day(db, first=first_day(now)), now=now),
         reviews=await statistics.open_reviews(db),
-        approvals=await approvals.waiting(db, now=now),
+        approvals=await approvals.count_open(db, now=now),
     )
 
 
-async def _turns(db: Database, since: datetime, project: str | None) -> tuple[Turn, ...]:
+async def _recent_changes(
+    db: Database, since: datetime, project: str | None
+) -> tuple[ConfidenceChange, ...]:
     """Return the last changes by each cause, so that many of one do not hide the others."""
     found = [
         turn
         for cause in statistics.CAUSES
-        for turn in await statistics.turns(db, cause, since=since, limit=TURNS, project=project)
+        for turn in await statistics.recent_changes(
+            db, cause, since=since, limit=MAX_CHANGES, project=project
+        )
     ]
     return tuple(sorted(found, key=lambda turn: turn.at, reverse=True))
 
 
-async def conditions(
+async def service_conditions(
     db: Database, services: Sequence[Service], *, now: datetime
-) -> list[Condition]:
+) -> list[ServiceCondition]:
     """Return how some services stand, in their order."""
-    counts = await facets.held_of(db, [each.name for each in services])
-    used = await act.standings(db, [each.name for each in services], now=now)
+    counts = await facets.count_active(db, [each.name for each in services])
+    used = await act.usage_by_service(db, [each.name for each in services], now=now)
     first = now.date() - timedelta(days=DAYS - 1)
-    strips = await checks.strips(db, first=first)
-    found: list[Condition] = []
+    strips = await checks.days_by_service(db, first=first)
+    found: list[ServiceCondition] = []
     for service in services:
         recent = [await checks.latest(db, service.name, check.name) for check in service.checks]
         looks = {look.name: look for look in recent if look}
         found.append(
-            Condition(
+            ServiceCondition(
                 service=service,
                 state=_state(looks),
                 looks=looks,
-                since=await _since(db, service.name, looks),
+                since=await _state_since(db, service.name, looks),
                 used=used[service.name],
                 strip=_strip(strips.get(service.name, ()), first),
                 memories=counts.get(service.name, 0),
@@ -168,25 +177,28 @@ async def conditions(
     return found
 
 
-async def _since(db: Database, service: str, looks: Mapping[str, Look]) -> datetime | None:
+async def _state_since(
+    db: Database, service: str, looks: Mapping[str, CheckResult]
+) -> datetime | None:
     """Return since when a service fails, or since when all of it is well."""
     ill = [name for name, look in looks.items() if not look.ok]
     began = [
-        await checks.began(db, service, name, ok=looks[name].ok) for name in ill or list(looks)
+        await checks.state_began_at(db, service, name, ok=looks[name].ok)
+        for name in ill or list(looks)
     ]
     known = [at for at in began if at]
     return min(known, default=None) if ill else max(known, default=None)
 
 
-def _state(looks: Mapping[str, Look]) -> State:
+def _state(looks: Mapping[str, CheckResult]) -> ServiceState:
     if not looks:
-        return State.UNKNOWN
+        return ServiceState.UNKNOWN
     if not all(look.ok for look in looks.values()):
-        return State.FAILING
-    return State.WARNING if any(look.warned for look in looks.values()) else State.OK
+        return ServiceState.FAILING
+    return ServiceState.WARNING if any(look.warned for look in looks.values()) else ServiceState.OK
 
 
-def _strip(days: Sequence[Day], first: date) -> tuple[Day, ...]:
+def _strip(days: Sequence[CheckDay], first: date) -> tuple[CheckDay, ...]:
     held = {each.day: each for each in days}
     wanted = (first + timedelta(days=number) for number in range(DAYS))
-    return tuple(held.get(day, Day(day=day)) for day in wanted)
+    return tuple(held.get(day, CheckDay(day=day)) for day in wanted)

@@ -69,7 +69,7 @@ def _handed(event: str, environ: Mapping[str, str], given: bytes) -> str:
     try:
         connection.request("POST", f"{place.path.rstrip('/')}/api/v1/hooks/{event}", given, headers)
         answer = connection.getresponse()
-        return _told(json.loads(answer.read(ANSWER_BYTES)), event) if answer.status == 200 else ""
+        return _answer(json.loads(answer.read(ANSWER_BYTES)), event) if answer.status == 200 else ""
     except (OSError, HTTPException):
         return ""
 
@@ -91,7 +91,7 @@ def _off(here: Path) -> bool:
     return any((directory / OFF).exists() for directory in (here, *here.parents))
 
 
-def _told(answer: Any, event: str) -> str:
+def _answer(answer: Any, event: str) -> str:
     told = answer["hookSpecificOutput"]["additionalContext"]
     output = {"hookEventName": event, "additionalContext": str(told)}
     return json.dumps({"hookSpecificOutput": output}, ensure_ascii=False, separators=(",", ":"))

@@ -21,9 +21,7 @@ from lamplighter.domain.memory.memory import (
     apply_edit,
     with_confidence,
 )
-from lamplighter.domain.memory.memory import (
-    reinforce as reinforced,
-)
+from lamplighter.domain.memory.memory import reinforce as reinforced
 from lamplighter.domain.memory.undo import (
     UNDONE,
     can_undo,

@@ -16,7 +16,7 @@ from lamplighter.domain.sessions.marker_results import CheckResult
 from lamplighter.repository import Database, writing
 from lamplighter.repository.services import checks
 from lamplighter.supervisor.actions import checking
-from lamplighter.supervisor.tools import looking
+from lamplighter.supervisor.tools import service_checks
 
 QUICK = {"timeout": 5.0, "retries": 0}
 
@@ -187,7 +187,7 @@ async def test_what_a_service_in_scope_depends_on_may_be_looked_at(db: Database)
 async def test_a_service_without_checks_and_a_session_that_looks_without_end(
     db: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(looking, "MAX_CHECKS", 0)
+    monkeypatch.setattr(service_checks, "MAX_CHECKS", 0)
     tools = box(db, await opened(db), services=ALL)
 
     assert await refused(tools, "look", service="bare") == "Not done. bare declares no checks."

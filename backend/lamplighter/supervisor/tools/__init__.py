@@ -14,12 +14,12 @@ from lamplighter.formats.session_tools import (
     RUN_COMMAND,
     tools_for_tier,
 )
-from lamplighter.supervisor.tools import acting, commanding, looking, reading, remembering
+from lamplighter.supervisor.tools import acting, commanding, reading, remembering, service_checks
 from lamplighter.supervisor.tools.context import ToolContext
 from lamplighter.usecases.sessions.toolbox import Tool
 
 _BUILDERS: Final[Mapping[str, Callable[[ToolContext], Tool]]] = {
-    LOOK.name: looking.check_service,
+    LOOK.name: service_checks.check_service,
     RUN_ACTION.name: acting.run_action,
     READ_FILE.name: reading.read_file,
     RUN_COMMAND.name: commanding.run_command,

@@ -1,13 +1,16 @@
 """The words of the product are plain English; phrases of the old dialect do not come back."""
 
+import ast
 import json
 import re
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeGuard
 
 ROOT: Final = Path(__file__).parents[1]
 APP: Final = ROOT / "frontend" / "src"
+BACKEND: Final = ROOT / "backend" / "lamplighter"
 PHRASES: Final = Path(__file__).parent / "voice"
 STRING: Final = re.compile(r'"((?:[^"\\]|\\.)*)"')
 
@@ -38,3 +41,110 @@ def test_app_texts_use_plain_words() -> None:
     assert len(texts) > 1_000
     found = [f"{file}: {text!r}" for file, text in texts if banned.search(text)]
     assert found == []
+
+
+def _left(name: str) -> list[str]:
+    """Return what is left of the old dialect, one entry a line; the list may only shrink."""
+    return (PHRASES / name).read_text(encoding="utf-8").splitlines()
+
+
+def _is_banned(name: str, banned: frozenset[str]) -> bool:
+    return name.strip("_").lower() in banned
+
+
+def _names(tree: ast.Module) -> Iterator[str]:
+    """Yield the names of a module's classes, functions, constants, attributes and methods."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ClassDef):
+            yield node.name
+            yield from _members(node)
+    for statement in tree.body:
+        if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef):
+            yield statement.name
+        elif isinstance(statement, ast.Assign | ast.AnnAssign):
+            yield from (name.id for name in ast.walk(statement) if _is_stored(name))
+
+
+def _members(node: ast.ClassDef) -> Iterator[str]:
+    """Yield methods and attributes; the fields of a Struct are names of the API, and stay."""
+    is_struct = any("Struct" in ast.unparse(base) for base in node.bases)
+    for inner in node.body:
+        if isinstance(inner, ast.FunctionDef | ast.AsyncFunctionDef):
+            yield f"{node.name}.{inner.name}"
+        elif isinstance(inner, ast.AnnAssign) and not is_struct:
+            yield f"{node.name}.{ast.unparse(inner.target)}"
+
+
+def _is_stored(node: ast.AST) -> TypeGuard[ast.Name]:
+    return isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+
+
+def _banned_names() -> list[str]:
+    banned = frozenset((PHRASES / "names.txt").read_text(encoding="utf-8").split())
+    found = []
+    for path in sorted(BACKEND.rglob("*.py")):
+        place = path.relative_to(BACKEND).as_posix()
+        if _is_banned(path.stem, banned):
+            found.append(place)
+        names = sorted(set(_names(ast.parse(path.read_text(encoding="utf-8")))))
+        found += [f"{place} {name}" for name in names if _is_banned(name.split(".")[-1], banned)]
+    return found
+
+
+def test_names_in_the_code_are_words_of_the_trade() -> None:
+    assert _banned_names() == _left("names_left.txt")
+
+
+def test_a_class_name_exists_once() -> None:
+    places: dict[str, list[str]] = {}
+    for path in sorted(BACKEND.rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ClassDef):
+                places.setdefault(node.name, []).append(path.relative_to(BACKEND).as_posix())
+    several = [f"{name} {' '.join(found)}" for name, found in sorted(places.items()) if found[1:]]
+
+    assert several == _left("classes_left.txt")
+
+
+def _documents() -> Iterator[tuple[str, str]]:
+    pages = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]
+    for path in sorted(page for page in pages if "adr" not in page.parts):
+        yield path.relative_to(ROOT).as_posix(), path.read_text(encoding="utf-8")
+
+
+def _backend_texts() -> Iterator[tuple[str, str]]:
+    """Yield what the backend prints, reports and answers: its strings, docstrings left out."""
+    for path in sorted(BACKEND.rglob("*.py")):
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        described = {
+            id(node.body[0].value)
+            for node in ast.walk(tree)
+            if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)
+            and node.body
+            and isinstance(node.body[0], ast.Expr)
+        }
+        strings = [
+            str(node.value)
+            for node in ast.walk(tree)
+            if isinstance(node, ast.Constant)
+            and isinstance(node.value, str)
+            and id(node) not in described
+        ]
+        yield path.relative_to(BACKEND).as_posix(), "\n".join(strings)
+
+
+def _counted(texts: Iterator[tuple[str, str]], banned: re.Pattern[str]) -> list[str]:
+    """Return each phrase with its place and how often it stands there."""
+    found = []
+    for place, text in texts:
+        counts = Counter(" ".join(each.lower().split()) for each in banned.findall(text))
+        found += [f"{place} {phrase} {count}" for phrase, count in sorted(counts.items())]
+    return found
+
+
+def test_documents_use_plain_words() -> None:
+    assert _counted(_documents(), _phrases("phrases.txt")) == _left("documents_left.txt")
+
+
+def test_texts_of_the_backend_use_plain_words() -> None:
+    assert _counted(_backend_texts(), _phrases("phrases.txt")) == _left("texts_left.txt")

@@ -153,7 +153,7 @@ def test_the_stream_examples_are_read() -> None:
     read = [
         type(item).__name__ for line in example.splitlines() for item in stream.parse(line.encode())
     ]
-    assert read == ["Started", "Text", "ToolUse", "ToolResult", "Finished"]
+    assert read == ["EngineStarted", "Text", "ToolUse", "ToolResult", "Finished"]
     assert all(json.loads(line) for line in example.splitlines())
 
 

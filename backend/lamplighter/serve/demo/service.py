@@ -14,7 +14,7 @@ from lamplighter.serve.process_runner import exit_with_runner
 NEEDED_SECONDS = 4.0
 
 
-class StatusHandler(BaseHTTPRequestHandler):
+class StatusResponder(BaseHTTPRequestHandler):
     """Answers 200 when the service is well, else 503 and why."""
 
     began: float
@@ -48,10 +48,10 @@ class StatusHandler(BaseHTTPRequestHandler):
 def main(port: int, keeper: int, **given: str) -> None:
     """Serve until ended."""
     exit_with_runner(keeper)
-    StatusHandler.began = time.monotonic()
-    StatusHandler.slow = float(given.get("slow", 0))
-    StatusHandler.needs = given.get("needs", "")
-    ThreadingHTTPServer(("127.0.0.1", port), StatusHandler).serve_forever()
+    StatusResponder.began = time.monotonic()
+    StatusResponder.slow = float(given.get("slow", 0))
+    StatusResponder.needs = given.get("needs", "")
+    ThreadingHTTPServer(("127.0.0.1", port), StatusResponder).serve_forever()
 
 
 if __name__ == "__main__":

@@ -1,9 +1,11 @@
 """The task of a session: all that its engine is given, gathered from what is kept."""
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Final
 
-from lamplighter.domain.services.service import Services, normalize_service_name
+from lamplighter.domain.services.service import Service, Services, normalize_service_name
+from lamplighter.domain.sessions.marker_results import CheckResult
 from lamplighter.engines import Task
 from lamplighter.repository import Database, reading
 from lamplighter.repository.services import checks, cooldowns, findings
@@ -45,13 +47,7 @@ async def task(
             services=in_scope,
             known=tuple(services),
             told=begun.told,
-            looks={
-                f"{service.name}/{check.name}": tuple(
-                    await checks.recent(db, service.name, check.name, limit=MAX_CHECK_RESULTS)
-                )
-                for service in around
-                for check in service.checks
-            },
+            looks=await _recent_results(db, around),
             uses={
                 each.name: tuple(await cooldowns.recent(db, each.name, limit=MAX_USES))
                 for each in in_scope
@@ -68,3 +64,16 @@ async def task(
             },
             handoff=begun.handoff,
         )
+
+
+async def _recent_results(
+    db: Database, services: Sequence[Service]
+) -> dict[str, tuple[CheckResult, ...]]:
+    """Return the last results of each check, by service and check name."""
+    return {
+        f"{service.name}/{check.name}": tuple(
+            await checks.recent(db, service.name, check.name, limit=MAX_CHECK_RESULTS)
+        )
+        for service in services
+        for check in service.checks
+    }

@@ -176,17 +176,17 @@ async def _open_context(
             caps=home.caps(settings),
             max_turns=settings.max_turns,
             lexicon=words,
-            webhook_token=settings.webhook_token,
-            webhook_tier=settings.webhook_tier,
-            agents=settings.agents,
-            **_times(settings),
+            **_set_fields(settings),
             brake=home.brake(settings),
             near=means.answers,
         )
 
 
-def _times(settings: Settings) -> dict[str, Any]:
+def _set_fields(settings: Settings) -> dict[str, Any]:
     return {
+        "webhook_token": settings.webhook_token,
+        "webhook_tier": settings.webhook_tier,
+        "agents": settings.agents,
         "session_seconds": settings.session_timeout,
         "idle_seconds": settings.idle_timeout,
         "window": timedelta(seconds=settings.dedup_window),

@@ -51,13 +51,13 @@ def test_a_closer_look_is_asked_for_and_kept(page: Page, app: App) -> None:
     integrity = page.get_by_role("listitem").filter(
         has=page.get_by_role("heading", name="Integrity")
     )
-    expect(integrity).to_contain_text("Not checked since this web process started")
+    expect(integrity).to_contain_text("Not checked yet since this web process started")
 
     page.get_by_role("button", name="Run full check").click()
 
-    expect(integrity).to_contain_text("Every page of the database is sound")
+    expect(integrity).to_contain_text("All pages of the database are intact")
     page.reload()
-    expect(integrity).to_contain_text("Every page of the database is sound")
+    expect(integrity).to_contain_text("All pages of the database are intact")
 
 
 def test_settings_name_where_each_value_comes_from(page: Page, set_up: App) -> None:

@@ -86,7 +86,7 @@ def test_a_running_session_is_stopped_from_its_page(page: Page, app: App) -> Non
 
     expect(page.get_by_text("stopped").first).to_be_visible()
     expect(page.get_by_role("heading", name="Session 1", level=1)).to_be_focused()
-    assert app.get("/api/v1/sessions/1")["reason"] == "An operator stopped it."
+    assert app.get("/api/v1/sessions/1")["reason"] == "Stopped by an operator."
 
 
 def test_run_now_waits_its_turn_and_then_runs(page: Page, app: App) -> None:

@@ -200,7 +200,7 @@ def test_beyond_this_machine_everybody_shows_a_token(
 
 def test_the_doctor_tells_of_it(home: Home) -> None:
     home.more["LAMPLIGHTER_MEMORY_PORT"] = str(free_port())
-    assert "does not run" in told(home)
+    assert "not running" in told(home)
 
     service = MemoryService(home, port=int(home.more["LAMPLIGHTER_MEMORY_PORT"]))
     try:

@@ -35,7 +35,7 @@ def test_a_closer_look_checks_the_database_and_every_memory(
 
     told = signs(own_client, closer=True)
 
-    assert told["integrity"]["words"] == "Every page of the database is sound"
+    assert told["integrity"]["words"] == "All pages of the database are intact"
     assert told["rows"]["words"] == "1 memory cannot be read and had to be passed over"
     again = signs(own_client)
     assert again["integrity"] == told["integrity"], "it is kept, with its moment"

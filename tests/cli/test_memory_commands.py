@@ -75,7 +75,7 @@ def test_what_is_no_category_is_refused_in_words(run: Run) -> None:
     for words in (("The pool holds 20",), ("timings", "Takes 60s")):
         refused = run("memory", "add", *words)
         assert refused.exit_code == 2
-        assert f"{words[0]} is no category: it is one of timing," in refused.stderr
+        assert f"{words[0]} is not a category. Use one of timing," in refused.stderr
     assert "says nothing" in run("memory", "add", "timing").stderr
     assert listed(run) == []
 
@@ -189,7 +189,7 @@ def test_deleting_asks_once(run: Run) -> None:
     assert (yes.exit_code, listed(run)) == (0, [])
     assert "The pool holds 20" in yes.stdout
     assert run("memory", "history", "1").stdout.startswith("version 2")
-    assert "`lamplighter memory restore 1` restores it" in yes.stdout
+    assert "To restore it: lamplighter memory restore 1" in yes.stdout
     assert "The pool holds 20" in run("memory", "trash").stdout
     back = run("memory", "restore", "1")
     assert (back.stdout, listed(run)) == ("Restored memory 1.\n", [1])
@@ -216,7 +216,7 @@ def test_what_is_deleted_softly_is_restored(run: Run) -> None:
     [gone] = json.loads(run("memory", "list", "--json").stdout)["items"]
     back = run("memory", "restore", "1")
 
-    assert done.stdout == "Deleted memory 1; `lamplighter memory restore 1` restores it.\n"
+    assert done.stdout == "Deleted memory 1. To restore it: lamplighter memory restore 1\n"
     assert (gone["active"], gone["inactive_reason"]) == (False, "deleted")
     assert back.stdout == "Restored memory 1.\n"
     assert listed(run, "--state", "active") == [1]

@@ -56,7 +56,7 @@ def test_a_link_in_a_directory_of_notes_brings_nothing_from_outside(
     came = taken(run, str(notes), status=1)
 
     assert [each["place"] for each in came["faults"]] == ["out.md"]
-    assert "leads out of the directory" in came["faults"][0]["error"]
+    assert "is a link out of the directory" in came["faults"][0]["error"]
     assert "business" not in run("export").stdout
     assert taken(run, str(notes / "out.md"))["created"] == 1  # who names it means it
 
@@ -93,7 +93,7 @@ def test_an_export_is_printed_and_read_from_a_pipe(run: Run, file: Path) -> None
     assert [next(iter(json.loads(line))) for line in printed.stdout.splitlines()] == [
         *("lamplighter", "session", "memory", "memory"),
     ]
-    assert again.stdout == "Imported 0 memories (1 revised, 1 held already).\n"
+    assert again.stdout == "Imported 0 memories (1 revised, 1 unchanged).\n"
 
 
 def test_a_wrong_row_is_named_and_the_rest_comes_in(run: Run, file: Path) -> None:
@@ -117,7 +117,7 @@ def test_strict_takes_nothing_in_when_anything_is_wrong(run: Run, file: Path) ->
 
     assert {name: found[name] for name in NONE} == NONE
     assert [each["place"] for each in found["faults"]] == ["observations 2"]
-    assert said.stdout == "Nothing was taken in.\n"
+    assert said.stdout == "Nothing was imported.\n"
     assert run("memory", "list").stdout == ""
     file.write_text(document(ROW))
     assert taken(run, "--strict", str(file))["created"] == 1
@@ -137,7 +137,7 @@ def test_what_is_cut_off_is_said_and_what_came_before_is_in(run: Run, file: Path
 
     assert done.exit_code == 1
     assert done.stdout == "Imported 1 memory.\n"
-    assert "what stands behind it was not read" in done.stderr
+    assert "the rest was not read" in done.stderr
 
 
 def test_our_own_lines_are_judged_one_by_one(run: Run, file: Path) -> None:
@@ -182,7 +182,7 @@ def test_a_directory_of_notes(run: Run, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "text", "why"),
     [
-        ("gone.json", None, "is not there"),
+        ("gone.json", None, "does not exist"),
         ("x.csv", "id,content\n1,x\n", "is neither an export nor Markdown"),
     ],
 )
@@ -205,7 +205,7 @@ def test_an_object_that_is_no_export_is_said_to_be_none(run: Run, file: Path) ->
     empty = run("import", str(file))
 
     assert done.exit_code == 2
-    assert "is no export: it has no observations, prompts, sessions" in done.stderr
+    assert "is not an export: it has no observations, prompts, sessions" in done.stderr
     assert (empty.exit_code, empty.stderr) == (0, "")
 
 
@@ -213,7 +213,7 @@ def test_an_export_is_whole_or_not_there(run: Run, tmp_path: Path) -> None:
     done = run("export", "--output", str(tmp_path / "no" / "where"))
 
     assert done.exit_code == 2
-    assert "cannot be written" in done.stderr
+    assert "Cannot write" in done.stderr
 
 
 def test_an_import_beside_others_is_heard_by_the_feed(run: Run, file: Path, home: Path) -> None:

@@ -132,9 +132,13 @@ def test_nothing_but_answers_is_written_and_it_ends_with_its_input(home: Home) -
 @pytest.mark.parametrize(
     ("words", "shown", "told"),
     [
-        ((), "lamp_1_thissecretisnotthatofanytoken", "LAMPLIGHTER_TOKEN lets nobody in"),
-        ((), "nonsense", "LAMPLIGHTER_TOKEN lets nobody in"),
-        (("--agent", "other"), "hermes", "agent: is hermes by the token, no other"),
+        ((), "lamp_1_thissecretisnotthatofanytoken", "LAMPLIGHTER_TOKEN is not valid"),
+        ((), "nonsense", "LAMPLIGHTER_TOKEN is not valid"),
+        (
+            ("--agent", "other"),
+            "hermes",
+            "agent: must be hermes: the token determines the agent's identity",
+        ),
         (("--project", "other"), "hermes", "project: is shop for agent hermes, no other"),
         (("--agent", "a b"), "", "agent: has 1 to 64 small letters"),
     ],
@@ -156,4 +160,4 @@ async def test_a_token_that_is_revoked_is_told_with_the_next_use(home: Home) -> 
         answer = await asked.call_tool("mem_stats", {})
 
     assert answer.is_error
-    assert "lets nobody in (any more)" in answer.content[0].text
+    assert "is not valid, has expired or was revoked" in answer.content[0].text

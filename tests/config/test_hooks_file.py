@@ -79,7 +79,7 @@ RULE = '[[save_rules]]\ntool = "bash"\ntype = "bugfix"\n'
             f"{RULE}\n{RULE}match_args = '(?<=x)y'\n",
             "lamplighter.toml:8: save_rules 2, match_args: '(?<=x)y' is not a pattern (RE2): ",
         ),
-        (f"{RULE}match_output = 3\n", ":4: save_rules 1, match_output: is not a text; put it in"),
+        (f"{RULE}match_output = 3\n", ":4: save_rules 1, match_output: is not a string; put it in"),
         (f"{RULE}matchOutput = 'x'\n", ":4: save_rules 1, matchOutput: is not a key"),
         (f"{RULE}match_outputs = 'x'\n", "is not a key; did you mean match_output?"),
         (
@@ -89,10 +89,16 @@ RULE = '[[save_rules]]\ntool = "bash"\ntype = "bugfix"\n'
         ('[[save_rules]]\ntool = "bash"\n', ":1: save_rules 1, type: '' is not one of decision"),
         ('[[save_rules]]\ntype = "bugfix"\n', ":1: save_rules 1, tool: names no tool, such as"),
         (f"{RULE}scope = 'world'\n", ":4: save_rules 1, scope: 'world' is not one of project, "),
-        (f"{RULE}project = 'a b'\n", ":4: save_rules 1, project: has 1 to 64 letters"),
+        (
+            f"{RULE}project = 'a b'\n",
+            ":4: save_rules 1, project: must have 1 to 64 characters: letters",
+        ),
         (f"{RULE}match_output = '{'x' * 1001}'\n", "is longer than 1,000 characters"),
-        ("[save_rules]\ntool = 'bash'\n", "lamplighter.toml: save_rules: is written as [[save"),
-        ("save_rules = 3\n", "lamplighter.toml: save_rules: is written as [[save_rules]]"),
+        (
+            "[save_rules]\ntool = 'bash'\n",
+            "lamplighter.toml: save_rules: must be written as [[save",
+        ),
+        ("save_rules = 3\n", "lamplighter.toml: save_rules: must be written as [[save_rules]]"),
         ("[[inject_rules]]\ntool = 'x'\nlimit = 0\n", ":3: inject_rules 1, limit: is not a whole"),
         ("[[inject_rules]]\ntool = 'x'\nlimit = true\n", ":3: inject_rules 1, limit: is not a "),
         ("[[inject_rules]]\ntool = 'x'\ntype = 'bugfix'\n", ":3: inject_rules 1, type: is not a "),

@@ -68,10 +68,10 @@ def test_what_is_not_used_is_told(tmp_path: Path) -> None:
     )
 
     assert told["warnings"] == [
-        "LAMPLIGHTER_COLOUR is not a setting of Lamplighter; it is not used.",
-        "LAMPLIGHTER_PORT was set by an orchestrator, not by you; it is not used.",
-        "lamplighter.toml, line 1: interval is not used; LAMPLIGHTER_INTERVAL wins.",
-        "LAMPLIGHTER_ENGINE is empty, which counts as not set.",
+        "LAMPLIGHTER_COLOUR is not a setting of Lamplighter; it is ignored.",
+        "LAMPLIGHTER_PORT was set by an orchestrator, not by you; it is ignored.",
+        "lamplighter.toml, line 1: interval is overridden by LAMPLIGHTER_INTERVAL.",
+        "LAMPLIGHTER_ENGINE is empty and counts as not set.",
     ]
 
 
@@ -112,7 +112,7 @@ def test_the_line_to_write_is_read_back_as_what_was_meant(name: str, value: str,
     ("name", "value", "field", "words"),
     [
         ("intervall", "15m", "name", "is not a setting"),
-        ("home", "/srv", "name", "is set by LAMPLIGHTER_HOME"),
+        ("home", "/srv", "name", "can only be set by LAMPLIGHTER_HOME"),
         ("interval", "soon", "value", "is not a duration"),
         ("max_tier", "9", "value", "is not between 1 and 3"),
     ],

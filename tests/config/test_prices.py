@@ -34,11 +34,11 @@ def test_a_price_is_read_and_caches_cost_what_is_given_unless_it_is_said(path: P
     [
         ("qwen = 3", 'qwen: write a table, ["qwen"], with input and output'),
         ("[qwen]\ninput = 1", "qwen: output is missing"),
-        ("[qwen]\ninput = 1\noutput = 1\nthinking = 1", "qwen: thinking is none of input, "),
-        ("[qwen]\ninput = -1\noutput = 1", "qwen: input is to be dollars for a million tokens"),
-        ("[qwen]\ninput = nan\noutput = 1", "qwen: input is to be dollars"),
-        ("[qwen]\ninput = true\noutput = 1", "qwen: input is to be dollars"),
-        ('[qwen]\ninput = "1"\noutput = 1', "qwen: input is to be dollars"),
+        ("[qwen]\ninput = 1\noutput = 1\nthinking = 1", "qwen: thinking is not one of input, "),
+        ("[qwen]\ninput = -1\noutput = 1", "qwen: input must be dollars per million tokens"),
+        ("[qwen]\ninput = nan\noutput = 1", "qwen: input must be dollars"),
+        ("[qwen]\ninput = true\noutput = 1", "qwen: input must be dollars"),
+        ('[qwen]\ninput = "1"\noutput = 1', "qwen: input must be dollars"),
         ("[qwen", "Expected ']'"),
     ],
 )

@@ -105,21 +105,21 @@ def test_an_empty_file_is_no_services(tmp_path: Path, text: str) -> None:
             ["http: http://169.254.169.254/"],
             4,
             15,
-            "169.254.169.254 is a link-local address; no check may connect there",
+            "169.254.169.254 is a link-local address; checks must not connect there",
         ),
         (
             ["tcp: 0.0.0.0:80"],
             4,
             14,
-            "0.0.0.0 is the address of no machine; no check may connect there",
+            "0.0.0.0 is the address of no machine; checks must not connect there",
         ),
         (
             ["tcp: 127.0.0.1"],
             4,
             14,
-            "'127.0.0.1' is not host:port (an IPv6 address stands in brackets)",
+            "'127.0.0.1' is not host:port (put an IPv6 address in brackets)",
         ),
-        (["tcp: ::1:80"], 4, 14, "'::1:80' is not host:port (an IPv6 address stands in brackets)"),
+        (["tcp: ::1:80"], 4, 14, "'::1:80' is not host:port (put an IPv6 address in brackets)"),
         (["tcp: a:0"], 4, 14, "a port is between 1 and 65535"),
         (["tcp: a:65536"], 4, 14, "a port is between 1 and 65535"),
         (["tcp: [a, 1]"], 4, 14, "found a list, wanted host:port"),
@@ -128,18 +128,18 @@ def test_an_empty_file_is_no_services(tmp_path: Path, text: str) -> None:
         (["http: http://x", "staus: 200"], 5, 9, "unknown key 'staus'; did you mean 'status'?"),
         (["tcp: a:1", "status: 200"], 5, 9, "unknown key 'status'"),
         (["tcp: a:1", "tcp: b:1"], 5, 9, "duplicate key 'tcp'"),
-        (["tcp: a:1", "http: http://x"], 4, 9, "a check is of one kind, not http and tcp"),
+        (["tcp: a:1", "http: http://x"], 4, 9, "a check has one kind, not http and tcp"),
         (
             ["name: x"],
             4,
             9,
-            "missing what kind of check it is: http, tcp, dns, tls, process, disk or command",
+            "the check has no kind: add http, tcp, dns, tls, process, disk or command",
         ),
         (
             ["tcp: a:1", "name: a/b"],
             5,
             15,
-            "a name has 1 to 64 letters, digits, _ or -, and nothing else",
+            "a name has 1 to 64 characters: letters, digits, _ or -",
         ),
         (["tcp: a:1", "timeout: 61"], 5, 18, "61 is not between 0.1 s and 60 s"),
         (
@@ -168,13 +168,13 @@ def test_an_empty_file_is_no_services(tmp_path: Path, text: str) -> None:
             ["http: http://x", "method: DELETE"],
             5,
             17,
-            "a check only looks: GET, HEAD, OPTIONS, POST, not DELETE",
+            "a check's method is one of GET, HEAD, OPTIONS, POST, not DELETE",
         ),
         (
             ["http: http://x", "method: HEAD", "body: x"],
             6,
             15,
-            "the answer to HEAD has no body to look in",
+            "the answer to HEAD has no body to match",
         ),
         (["http: http://x", 'body: "("'], 5, 15, "not a pattern (RE2): missing ): ("),
         (
@@ -207,7 +207,7 @@ def test_an_empty_file_is_no_services(tmp_path: Path, text: str) -> None:
             17,
             "300-200 is not between 100 and 599, the lower first",
         ),
-        (["http: http://x", "status: []"], 5, 17, "no status is given"),
+        (["http: http://x", "status: []"], 5, 17, "the list of statuses is empty"),
         (
             ["http: http://x", "status: [200, ok]"],
             5,
@@ -250,7 +250,7 @@ def test_a_mistake_in_a_check_is_named_with_its_place(
         ("services:\n  a: {checks: [x]}\n", [(2, 16, "found text, wanted a check")]),
         (
             "services:\n  a.b: {checks: [{tcp: 'x:1'}]}\n",
-            [(2, 3, "a name has 1 to 64 letters, digits, _ or -, and nothing else")],
+            [(2, 3, "a name has 1 to 64 characters: letters, digits, _ or -")],
         ),
         (
             "services:\n  no: {checks: [{tcp: 'x:1'}]}\n",
@@ -258,7 +258,7 @@ def test_a_mistake_in_a_check_is_named_with_its_place(
         ),
         (
             "services:\n  General: {checks: [{tcp: 'x:1'}]}\n",
-            [(2, 3, "general is what belongs to no service; choose another name")],
+            [(2, 3, "general is reserved for memories without a service; choose another name")],
         ),
         (
             "services:\n  a_b: {checks: [{tcp: 'x:1'}]}\n  A-B: {checks: [{tcp: 'x:1'}]}\n",
@@ -294,16 +294,16 @@ def test_a_mistake_in_a_check_is_named_with_its_place(
         ("a: [1", [(2, 1, "not YAML: did not find expected ',' or ']'")]),
         ("a: 1\n  b: 2\n", [(2, 4, "not YAML: mapping values are not allowed in this context")]),
         ("a: 1\n---\nb: 2\n", [(2, 1, "not YAML: but found another document")]),
-        ("a: \x01", [(1, 4, "a character that cannot be shown: U+0001")]),
+        ("a: \x01", [(1, 4, "an unprintable character: U+0001")]),
         (b"services:\n  caf\xe9: {}\n", [(2, 6, "not UTF-8")]),
         (
             "x: &a [1]\ny: *a\nz: *a\n",
             [
-                (2, 4, "an alias is not taken here; write the value out"),
-                (3, 4, "an alias is not taken here; write the value out"),
+                (2, 4, "aliases are not supported; write the value out"),
+                (3, 4, "aliases are not supported; write the value out"),
             ],
         ),
-        ("[" * 100_000, [(1, 21, "nested more than 20 deep")]),
+        ("[" * 100_000, [(1, 21, "nested deeper than 20 levels")]),
         (b"#" * (1024 * 1024 + 1), [(1, 1, "the file is larger than 1 MiB")]),
     ],
 )

@@ -17,7 +17,7 @@ from lamplighter.domain.services.check import (
 from lamplighter.domain.services.service import Action, ActionKind, ApprovalPolicy
 
 LISTED = "a list: a program and its arguments"
-NO_NAME = "a name has 1 to 64 letters, digits, _ or -, and nothing else"
+NO_NAME = "a name has 1 to 64 characters: letters, digits, _ or -"
 
 
 def read(tmp_path: Path, text: str):
@@ -154,7 +154,7 @@ def test_a_check_of_each_kind(tmp_path: Path, lines: list[str], check) -> None:
         ([f"dns: {'a' * 64}"], 5, 14, f"'{'a' * 64}' is not the name of a host"),
         (["dns: a..b"], 5, 14, "'a..b' is not the name of a host"),
         (["dns: x", "addresses: 10.0.0.1"], 6, 20, "found text, wanted a list of addresses"),
-        (["dns: x", "addresses: []"], 6, 20, "no address is given"),
+        (["dns: x", "addresses: []"], 6, 20, "the list of addresses is empty"),
         (["dns: x", "addresses: [a]"], 6, 21, "'a' is not an IP address"),
         (
             ["dns: x", "addresses: [1]"],
@@ -174,14 +174,14 @@ def test_a_check_of_each_kind(tmp_path: Path, lines: list[str], check) -> None:
             ["dns: x", "server: 169.254.169.253"],
             6,
             17,
-            "169.254.169.253 is a link-local address; no check may connect there",
+            "169.254.169.253 is a link-local address; checks must not connect there",
         ),
         (["dns: x", "adresses: []"], 6, 9, "unknown key 'adresses'; did you mean 'addresses'?"),
         (
             ["tls: a"],
             5,
             14,
-            "'a' is not host:port (an IPv6 address stands in brackets)",
+            "'a' is not host:port (put an IPv6 address in brackets)",
         ),
         (
             ["tls: a:1", "expires: soon"],
@@ -193,34 +193,34 @@ def test_a_check_of_each_kind(tmp_path: Path, lines: list[str], check) -> None:
         (["tls: a:1", "server_name: a:1"], 6, 22, "'a:1' is not the name of a host"),
         (["tls: a:1", "ca: own.pem"], 6, 13, "'own.pem' is not an absolute path"),
         (["tls: a:1", "latency: 1"], 6, 9, "unknown key 'latency'"),
-        (["process: ''"], 5, 18, "the name of a process has 1 to 255 characters that can be shown"),
+        (["process: ''"], 5, 18, "the name of a process has 1 to 255 printable characters"),
         (["process: x", "count: many"], 6, 16, "found text, wanted a count such as 1 or 1-4"),
         (["process: x", "count: 4-1"], 6, 16, "4-1 is not between 0 and 99999, the lower first"),
         (["process: x", "memory: 5"], 6, 17, "found a number, wanted a size such as 500MB or 2GiB"),
         (["process: x", 'command: "("'], 6, 18, "not a pattern (RE2): missing ): ("),
         (["process: x", "command: [x]"], 6, 18, "found a list, wanted a pattern"),
         (["disk: srv"], 5, 15, "'srv' is not an absolute path"),
-        (["disk: /", "free: 5"], 6, 15, "found a number, wanted room such as 5% or 2GB"),
+        (["disk: /", "free: 5"], 6, 15, "found a number, wanted free space such as 5% or 2GB"),
         (["disk: /", "free: 101%"], 6, 15, "101% is more than 100%"),
         (
             ["disk: /", "free: 20%", "warn: 15%"],
             7,
             15,
-            "warn is reached before free: it is the larger of the two",
+            "warn must be larger than free",
         ),
         (
             ["disk: /", "free: 2GB", "warn: 1GB"],
             7,
             15,
-            "warn is reached before free: it is the larger of the two",
+            "warn must be larger than free",
         ),
         (["command: df -h"], 5, 18, "found text; write it as a list: [df, -h]"),
         (["command:"], 5, 17, f"found nothing, wanted {LISTED}"),
         (["command: {}"], 5, 18, f"found a mapping, wanted {LISTED}"),
-        (["command: []"], 5, 18, "no program is given"),
-        (["command: ['']"], 5, 18, "no program is given"),
+        (["command: []"], 5, 18, "the command is empty: it needs a program"),
+        (["command: ['']"], 5, 18, "the command is empty: it needs a program"),
         (["command: [df, 5]"], 5, 23, "found a number, wanted text; put it in quotes"),
-        ([r'command: [df, "a\0b"]'], 5, 23, "an argument holds no NUL"),
+        ([r'command: [df, "a\0b"]'], 5, 23, "an argument contains a NUL character"),
         ([f"command: [df{', x' * 100}]"], 5, 18, "more than 100 arguments"),
         (
             ["command: [./a]"],
@@ -235,9 +235,9 @@ def test_a_check_of_each_kind(tmp_path: Path, lines: list[str], check) -> None:
             15,
             "found text, wanted an exit code such as 0 or 0-2",
         ),
-        (["command: [df]", "exit: []"], 6, 15, "no exit code is given"),
+        (["command: [df]", "exit: []"], 6, 15, "the list of exit codes is empty"),
         (["command: [df]", "directory: ."], 6, 20, "'.' is not an absolute path"),
-        (["command: [df]", "tls: a:1"], 5, 9, "a check is of one kind, not tls and command"),
+        (["command: [df]", "tls: a:1"], 5, 9, "a check has one kind, not tls and command"),
     ],
 )
 def test_a_mistake_in_a_check_is_named_with_its_place(
@@ -335,10 +335,10 @@ services:
             18,
             "found text; write it as a list: [docker, restart, x]",
         ),
-        (["restart: []"], 5, 18, "no program is given"),
+        (["restart: []"], 5, 18, "the command is empty: it needs a program"),
         (["restart:"], 5, 17, f"found nothing, wanted {LISTED}"),
         (["restart: [a, 1]"], 5, 22, "found a number, wanted text; put it in quotes"),
-        ([r'restart: [a, "\0"]'], 5, 22, "an argument holds no NUL"),
+        ([r'restart: [a, "\0"]'], 5, 22, "an argument contains a NUL character"),
         ([f"restart: [a{', x' * 100}]"], 5, 18, "more than 100 arguments"),
         (
             ["restart: [a]", "redeployment: [b]"],
@@ -380,7 +380,7 @@ services:
             ["restart: [a]", "for: [tcp, confg]"],
             6,
             20,
-            "for: no check is named 'confg'; there are no-answer, tcp",
+            "for: no check is named 'confg'. Choose from: no-answer, tcp",
         ),
         (
             ["restart: [a]", "approve: yes"],

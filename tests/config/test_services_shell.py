@@ -32,7 +32,7 @@ def test_nothing_is_declared_where_nothing_is_said(tmp_path: Path) -> None:
     ("line", "message"),
     [
         ("nginx -t", "found text; write it as a list: [nginx, -t]"),
-        ("[]", "no program is given"),
+        ("[]", "the command is empty: it needs a program"),
         ('["*"]', "a program is named in full"),
         ('["ngi*", -t]', "a program is named in full"),
         ("[./tool]", "'./tool' is neither a name nor an absolute path"),

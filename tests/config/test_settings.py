@@ -9,7 +9,7 @@ from lamplighter.config.settings import SETTINGS, Settings, describe_settings, r
 from lamplighter.config.sheet import edit_distance
 from lamplighter.domain.errors import Invalid, InvalidField
 
-NO_HOST = "is not an address or a name, such as 127.0.0.1, 0.0.0.0 or box.lan"
+NO_HOST = "is not an address or a name, such as 127.0.0.1, 0.0.0.0 or server.lan"
 
 
 def read(home: Path, **environ: str) -> Settings:
@@ -208,7 +208,7 @@ def test_a_typo_is_an_error_that_names_the_right_name(
 )
 def test_an_unknown_name_is_only_a_warning(tmp_path: Path, name: str) -> None:
     assert read(tmp_path, **{name: "x"}).warnings == (
-        f"{name} is not a setting of Lamplighter; it is not used.",
+        f"{name} is not a setting of Lamplighter; it is ignored.",
     )
 
 
@@ -252,25 +252,25 @@ def test_names_of_others_are_none_of_our_business(tmp_path: Path) -> None:
         (
             "DATABASE_URL",
             "postgresql://lamp:Sek#ret?pw@db/x",
-            "'postgresql://lamp:***@db/x' cannot be read:"
-            " write the signs # ? / @ of a password as %23 %3F %2F %40",
+            "'postgresql://lamp:***@db/x' is not a valid URL:"
+            " write # ? / @ in a password as %23 %3F %2F %40",
         ),
         (
             "DATABASE_URL",
             "postgresql://lamp@db:port/x",
-            "'postgresql://lamp@db:port/x' cannot be read:"
-            " write the signs # ? / @ of a password as %23 %3F %2F %40",
+            "'postgresql://lamp@db:port/x' is not a valid URL:"
+            " write # ? / @ in a password as %23 %3F %2F %40",
         ),
         (
             "DATABASE_URL",
             "postgresql://[::1/x",
-            "'postgresql://[::1/x' cannot be read:"
-            " write the signs # ? / @ of a password as %23 %3F %2F %40",
+            "'postgresql://[::1/x' is not a valid URL:"
+            " write # ? / @ in a password as %23 %3F %2F %40",
         ),
         (
             "SERVICES",
             "~nosuchuser/x",
-            "'~nosuchuser/x' names the home of a user that is not there",
+            "'~nosuchuser/x' names the home of a user that does not exist",
         ),
     ],
 )
@@ -288,7 +288,7 @@ def test_a_home_that_cannot_be_is_told_in_words() -> None:
 
     assert caught.value.wrong == (
         InvalidField(
-            "LAMPLIGHTER_HOME", "'~nosuchuser/x' names the home of a user that is not there"
+            "LAMPLIGHTER_HOME", "'~nosuchuser/x' names the home of a user that does not exist"
         ),
     )
 
@@ -316,7 +316,11 @@ def test_all_that_is_wrong_is_told_at_once(tmp_path: Path) -> None:
     ("text", "name", "message"),
     [
         ("colour = 1\n", ": colour", "is not a setting"),
-        ('home = "/x"\n', ": home", "is set by LAMPLIGHTER_HOME: this file is in it"),
+        (
+            'home = "/x"\n',
+            ": home",
+            "can only be set by LAMPLIGHTER_HOME, because that directory contains this file",
+        ),
         ("port = \n", "", "cannot be read: "),
         ("\udcff", "", "cannot be read: "),
     ],

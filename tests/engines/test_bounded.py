@@ -191,8 +191,8 @@ async def test_what_cannot_be_started_is_told_in_words(tmp_path: Path) -> None:
     assert words == [
         "program not found: no-such-program",
         f"program not found: {gone}",
-        f"program may not be run: {plain}",
-        f"not a program: {odd}",
+        f"program not executable: {plain}",
+        f"not an executable: {odd}",
         f"no such directory: {gone}",
         f"no such directory: {plain}",
         "program cannot be run: true: embedded null byte",

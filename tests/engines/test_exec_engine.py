@@ -54,18 +54,21 @@ def test_the_command_is_given_the_session_as_json_and_no_settings_of_ours() -> N
     [
         (sys.executable, None),
         (f"{sys.executable} -c 'print(1)'", None),
-        ("", "LAMPLIGHTER_EXEC_COMMAND is not set: it is the command that the engine exec runs."),
+        ("", "LAMPLIGHTER_EXEC_COMMAND is not set. Set it to the command of the exec engine."),
         (
             "  ",
-            "LAMPLIGHTER_EXEC_COMMAND is not set: it is the command that the engine exec runs.",
+            "LAMPLIGHTER_EXEC_COMMAND is not set. Set it to the command of the exec engine.",
         ),
-        ("run 'open", "LAMPLIGHTER_EXEC_COMMAND cannot be read as words: No closing quotation."),
+        (
+            "run 'open",
+            "LAMPLIGHTER_EXEC_COMMAND cannot be split into arguments: No closing quotation.",
+        ),
         (
             "/no/such/engine --flag",
             "LAMPLIGHTER_EXEC_COMMAND names '/no/such/engine',"
-            " which is not found or may not be run.",
+            " which was not found or is not executable.",
         ),
-        ("''", "LAMPLIGHTER_EXEC_COMMAND names '', which is not found or may not be run."),
+        ("''", "LAMPLIGHTER_EXEC_COMMAND names '', which was not found or is not executable."),
     ],
 )
 def test_it_says_why_it_cannot_run(command: str, why: str | None) -> None:

@@ -334,7 +334,7 @@ def test_odd_input_becomes_what_can_be_made_of_it(
     content: bytes, items: list[TranscriptItem] | str
 ) -> None:
     if items == "odd":
-        items = [UnreadableLine("A line is nested too deeply to be read; it was left out.")]
+        items = [UnreadableLine("A line is nested too deeply and was skipped.")]
     assert parse(content) == items
 
 

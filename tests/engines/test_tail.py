@@ -84,7 +84,7 @@ def test_a_line_that_is_too_long_is_passed_over_and_named(path: Path, size: int)
     if size <= 10:
         assert first == Line(0, size + 1, b"y" * size)
     else:
-        problem = f"A line of {size / 2**20:.1f} MB is too long; it was left out."
+        problem = f"A line of {size / 2**20:.1f} MB is too long and was skipped."
         assert first == Line(0, size + 1, b"", problem)
     assert second == Line(size + 1, size + 6, b"next")
 
@@ -98,7 +98,7 @@ def test_a_line_that_is_too_long_is_not_held(path: Path) -> None:
 
     assert len(tail._rest) == 0
     assert tail.last() == Line(
-        0, 4 * CHUNK_BYTES, b"", "A line of 1.0 MB is too long; it was left out."
+        0, 4 * CHUNK_BYTES, b"", "A line of 1.0 MB is too long and was skipped."
     )
     tail.close()
 
@@ -111,7 +111,7 @@ def test_a_line_that_is_too_long_is_not_held(path: Path) -> None:
         (b"words", Line(0, 5, b"words")),
         (b'{"a": 1}', Line(0, 8, b'{"a": 1}')),
         (b'{"a": 1} \r', Line(0, 10, b'{"a": 1} \r')),
-        (b'{"a": ', Line(0, 6, b"", "The last line is cut off; it was left out.")),
+        (b'{"a": ', Line(0, 6, b"", "The last line is incomplete and was skipped.")),
         (b"\xff\xfe", Line(0, 2, b"\xff\xfe")),
     ],
 )
@@ -153,6 +153,6 @@ def test_what_is_passed_over_is_told_in_its_place(tmp_path: Path) -> None:
     skipped = tail.skip()
 
     assert (one.content, skipped.start, skipped.end) == (b"one", 4, 4 + 2**21)
-    assert skipped.problem == "The last 2.0 MB were left out."
+    assert skipped.problem == "The last 2.0 MB were skipped."
     assert (tail.at_end, tail.left, tail.unfinished) == (True, 0, 0)
     tail.close()

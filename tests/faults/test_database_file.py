@@ -81,7 +81,7 @@ def test_a_deleted_database_is_noticed_rescued_and_never_made_anew_unasked(home:
     assert [each.suffix for each in rescued] == [".db"]
     for done in starts:
         assert done.returncode == 2
-        assert "is missing, but this home was used" in done.stderr
+        assert "is missing, but this home has been used before" in done.stderr
         assert str(rescued[0]) in done.stderr
     for done in (while_running, after):
         assert done.returncode == 1
@@ -172,5 +172,5 @@ def test_an_emptied_database_of_a_used_home_is_refused_at_the_start(home: Home) 
     done = home.run("migrate")
 
     assert done.returncode == 2
-    assert "is empty, but this home was used" in done.stderr
+    assert "is empty, but this home has been used before" in done.stderr
     assert (home.path / "lamplighter.db").stat().st_size == 0

@@ -92,7 +92,7 @@ def test_a_session_on_a_full_disk_ends_with_a_reason_and_the_supervisor_lives(
 
     [(status, reason)] = small_home.rows(ended)
     assert status == "failed"
-    assert str(reason).endswith("There was no space left for its file.")
+    assert str(reason).endswith("No disk space was left for the session's output.")
     assert supervisor.poll() is None
     assert done.returncode == 0, done.stderr
     assert small_home.value("PRAGMA integrity_check") == "ok"

@@ -66,8 +66,10 @@ def test_a_memory_service_that_does_not_answer_is_named(sound: Home) -> None:
 
     words, advice = only(looked(sound))
 
-    assert words.startswith("Agent away keeps its knowledge at http://127.0.0.1:9, over MCP alone")
-    assert words.endswith("; it does not answer")
+    assert words.startswith(
+        "Agent away uses the memory service at http://127.0.0.1:9, over MCP only"
+    )
+    assert words.endswith("; the service does not answer")
     assert advice == "Start that service, or correct memory_url in lamplighter.toml."
 
 
@@ -91,7 +93,7 @@ def test_what_every_user_may_change_is_named(sound: Home, name: str) -> None:
     path.chmod(mode)
     assert status == 1
     assert set(bad.values()) == {
-        f"It decides which commands run as this user: chmod o-w {path.resolve()}"
+        f"The file defines commands that run as this user. Run: chmod o-w {path.resolve()}"
     }
     assert looked(sound) == (0, {})
 
@@ -187,7 +189,7 @@ def test_a_program_that_is_missing(sound: Home) -> None:
     )
 
     assert only(looked(sound)) == (
-        "web: action restart runs 'no-such-program', which is not found",
+        "web: action restart runs 'no-such-program', which was not found",
         f"Install it, or correct {sound.path}/services.yaml.",
     )
 
@@ -223,7 +225,7 @@ def test_a_run_directory_of_somebody_else(sound: Home, other: str, tmp_path: Pat
         directory.rmdir() if other == "another owner" else directory.unlink()
 
     assert text.startswith(f"Sockets: {directory} belongs to somebody else; remove it")
-    assert "tell each other" in advice
+    assert "notify each other" in advice
     assert (refused.returncode, "belongs to somebody else" in refused.stderr) == (2, True)
 
 
@@ -245,7 +247,7 @@ def test_a_session_file_that_cannot_be_read(sound: Home) -> None:
 
     assert only(looked(sound)) == (
         f"{path} cannot be read: Is a directory",
-        "Give it back to this user; a session that runs needs its file.",
+        "Make the file readable for this user. A running session needs its file.",
     )
 
 
@@ -254,8 +256,8 @@ def test_sessions_that_is_no_directory(home: Home) -> None:
 
     text, advice = only(looked(home))
 
-    assert text == f"{home.path}/sessions may not be written to"
-    assert "Make it a directory" in advice
+    assert text == f"{home.path}/sessions is not writable"
+    assert "Make the path a directory" in advice
 
 
 def test_a_clock_that_is_behind(sound: Home) -> None:
@@ -291,7 +293,7 @@ def test_a_look_that_fails_itself_is_a_finding(sound: Home, tmp_path: Path) -> N
 
     text, advice = only(looked(sound))
 
-    assert text.startswith("The look at the database failed: ValueError: ")
+    assert text.startswith("The check of database failed: ValueError: ")
     assert "report it" in advice
 
 
@@ -324,4 +326,4 @@ def test_a_row_that_cannot_be_read_is_named(sound: Home) -> None:
     text, advice = only(looked(sound))
 
     assert text == "Memory 1 cannot be read: its updated_at is 'yesterday', not a moment."
-    assert advice == "Mend the row in the database, or delete it. It is passed over."
+    assert advice == "Fix the row in the database, or delete it. The row is skipped."

@@ -27,7 +27,7 @@ def looked(home: Home, url: str) -> tuple[int, str]:
 def test_a_sound_database_is_named_with_its_revision(home: Home, postgres_url: str) -> None:
     status, said = looked(home, postgres_url)
 
-    assert "sound, revision 00" in said
+    assert "healthy, revision 00" in said
     assert "SQLite" not in said
     assert status == SOUND, said
 
@@ -36,7 +36,7 @@ def test_one_that_is_still_empty_is_no_sickness(home: Home, postgres: PostgresSe
     status, said = looked(home, postgres.create("hollow"))
 
     assert "ok   Database hollow at " in said
-    assert "still empty" in said
+    assert ": empty" in said
     assert status == SOUND, said
 
 
@@ -65,7 +65,7 @@ def test_one_that_takes_no_writes_is_named(
     status, said = looked(home, postgres_url)
 
     assert "it takes no writes" in said
-    assert "a server that this user may write to" in said
+    assert "a database that this user can write to" in said
     assert status == SICK
 
 
@@ -148,8 +148,8 @@ def test_a_web_process_whose_database_is_away_is_not_said_to_be_a_stranger(home:
     finally:
         server.remove()
 
-    assert "answers, but cannot use its database now" in said
-    assert "does not take" not in said
+    assert "answers, but its database is not available" in said
+    assert "rejects" not in said
     assert status == SICK
 
 

@@ -17,8 +17,8 @@ from lamplighter.supervisor.run.runner import LINGERED, MARGIN_BYTES
 
 DEADLINE_SECONDS = 2.0
 ENDED_WITHIN_SECONDS = 6.0
-LATE = "It ran longer than 2 s."
-MUTE = "It printed nothing for 2 s."
+LATE = "The session ran longer than 2 s."
+MUTE = "The session printed nothing for 2 s."
 HANGING = '{"type": "assistant", "message": {"content": [{"type": "text", "text": "[EVENT:info]'
 DEADLINE = Limits(total=DEADLINE_SECONDS, idle=60, grace=0.3)
 IDLE = Limits(total=60, idle=DEADLINE_SECONDS, grace=0.3)
@@ -95,7 +95,7 @@ async def test_a_line_without_an_end_does_not_fill_the_disk(db: Database, tmp_pa
         session = await run(bench, "endless", f"--mark={tmp_path}")
 
     assert session.status is Status.FAILED
-    assert session.reason == "It printed a line of more than 0.0625 MB that has no end."
+    assert session.reason == "The session printed a line longer than 0.0625 MB."
     assert session.events == 1
     assert left_over(f"--mark={tmp_path}") == []
 
@@ -113,7 +113,10 @@ async def test_a_flood_is_ended_and_does_not_fill_the_disk(
         path = bench.supervisor.shop.files.path(session).with_suffix(ending)
         size = path.stat().st_size
 
-    assert (session.status, session.reason) == (Status.FAILED, "It printed more than 1 MB.")
+    assert (session.status, session.reason) == (
+        Status.FAILED,
+        "The session printed more than 1 MB.",
+    )
     assert "looked" in told
     assert limits.most < size <= limits.most + MARGIN_BYTES
     assert left_over(mark) == []

@@ -130,4 +130,4 @@ def test_a_command_that_finds_the_database_held_may_be_tried_again(
         done = home.run(*words)
 
     assert done.returncode == 1
-    assert "The database cannot be used now" in done.stderr
+    assert "The database is not available" in done.stderr

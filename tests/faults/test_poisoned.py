@@ -98,7 +98,7 @@ def test_an_engine_that_obeys_every_memory_does_nothing_that_is_not_declared(
     for number in TIERS:
         kept = home.rows("SELECT level, source, text FROM events WHERE session_id = ?", number)
         refused = [each for each in kept if each[1] == "supervisor" and "efused" in str(each[2])]
-        refused += [each for each in kept if str(each[2]).startswith("Not run, ")]
+        refused += [each for each in kept if str(each[2]).startswith("Refused ")]
         assert len(refused) >= REFUSALS, "a refusal was not told"
         assert ("critical", "web is down") in [(level, text) for level, _, text in kept]
     assert home.value("SELECT count(*) FROM approvals WHERE state IN ('approved', 'used')") == 0
@@ -139,7 +139,7 @@ def test_a_model_that_obeys_every_memory_does_nothing_that_is_not_declared(
     assert len(runs(ran)) <= MOST
     events = [str(text) for [text] in home.rows("SELECT text FROM events")]
     assert "web is down" in events
-    assert sum("Not run, " in each or "refused: " in each for each in events) >= TURNS / 2
+    assert sum("Refused " in each or "refused: " in each for each in events) >= TURNS / 2
 
 
 def test_nothing_that_a_memory_asks_for_is_more_than_what_is_declared(tmp_path: Path) -> None:

@@ -121,7 +121,7 @@ async def test_what_is_not_declared_is_not_handed_on_but_general_is(db: Database
     words = await refused(tools, "handoff", service="plex", reason="x")
     answer = await used(tools, "handoff", service="general", reason="The whole network is down")
 
-    assert words == "Not done. 'plex' is not in services.yaml; there are: Web, other."
+    assert words == "Not done. 'plex' is not in services.yaml. Declared: Web, other."
     assert answer.text == "general goes to tier 2 when this session completes."
     assert len(SERVICES) == 2
 

@@ -17,7 +17,7 @@ from lamplighter.repository.store.database import sqlite_url
 from lamplighter.supervisor.run.limits import MAX_OUTPUT_BYTES
 from living import KEPT, free_port
 
-SIZES = {120: "", 300: "It printed more than 128 MB."}
+SIZES = {120: "", 300: "The session printed more than 128 MB."}
 """Megabytes, and why a session that prints so many fails."""
 ALLOWED_RSS_GROWTH = 64 * 2**20
 """Bytes: of blocks of 1 MiB few are in memory at once."""

@@ -106,12 +106,12 @@ def test_one_is_approved_another_edited_and_a_third_denied_by_the_command_line(
     late = home.run("approvals", "approve", cases["mail"])
 
     assert {each["service"] for each in json.loads(listed.stdout)} == {"web", "db", "mail"}
-    assert "because  session 1 says: web answers 503" in shown.stdout
+    assert "reason   session 1 reports: web answers 503" in shown.stdout
     assert [each.returncode for each in (approved, edited, denied, late)] == [0, 0, 0, 1]
     assert edited.stdout == "4\n"
     assert "waits no more: it was denied by" in late.stderr
     assert "cooldown 2 of 2 restart slots left" in shown.stdout
-    assert "told     nothing about web" in shown.stdout
+    assert "evidence no memories about web" in shown.stdout
     bare = home.run("approvals", "edit", cases["mail"])
     assert (bare.returncode, f"edit {cases['mail']} -- COMMAND" in bare.stderr) == (2, True)
     assert "used" not in home.run("approvals", "--all").stdout
@@ -150,7 +150,10 @@ def test_when_its_supervisor_is_killed_the_next_one_withdraws_what_waited(home: 
 
     with pytest.raises(Conflict):
         says(home, 1, YES)
-    assert home.value("SELECT note FROM approvals") == "the supervisor ended while it waited"
+    assert (
+        home.value("SELECT note FROM approvals")
+        == "the supervisor stopped while the session waited for approval"
+    )
     assert ran(home) == ""
     home.until(lambda: home.value("SELECT status FROM sessions WHERE id = 1") == "interrupted")
 
@@ -206,4 +209,4 @@ def test_a_session_says_yes_to_nothing_by_the_command_line(home: Home) -> None:
     done = home.run("approvals", "approve", "1")
 
     assert done.returncode == 2
-    assert "A session decides on no approval; a person does." in done.stderr
+    assert "A session cannot decide on approvals. Ask a person." in done.stderr

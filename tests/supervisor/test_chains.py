@@ -184,7 +184,7 @@ async def test_whoever_is_asked_to_end_hands_nothing_on_and_says_so(leading: Lea
 
     assert await leading.sessions() == [(1, "escalated", None)]
     assert await leading.states() == [("Web", "dropped")]
-    why = "the supervisor was asked to end"
+    why = "the supervisor was stopped"
     assert await leading.events() == [
         ("warning", f"Not handed to tier 2, {why}. The next round looks again.")
     ]

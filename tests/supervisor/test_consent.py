@@ -280,7 +280,7 @@ async def test_a_session_that_ends_leaves_nothing_to_approve(db: Database, tmp_p
     wish = person.wish()
     await person.waits()
 
-    ending = sessions.SessionEnd(status=Status.STOPPED, reason="An operator stopped it.")
+    ending = sessions.SessionEnd(status=Status.STOPPED, reason="Stopped by an operator.")
     await sessions.finish(db, person.gate.session, ending, redact=Redactor(), now=NOON)
     verdict = await asyncio.wait_for(wish, SECONDS)
 
@@ -488,7 +488,7 @@ async def test_a_dry_run_asks_nobody(db: Database, tmp_path: Path) -> None:
     verdict = await asyncio.wait_for(person.wish(), SECONDS)
 
     assert verdict.outcome is UseOutcome.WOULD
-    assert verdict.words.startswith("would ask a person, then run restart of Web: /bin/sh")
+    assert verdict.words.startswith("would request approval, then run restart of Web: /bin/sh")
     assert await person.cases() == []
 
 

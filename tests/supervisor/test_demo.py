@@ -22,7 +22,7 @@ from living import KEPT
 SHOWN_SECONDS = 600
 SEEN = {
     "a failure is found": "!! archive: http: connection refused",
-    "investigated": "!  shop: http: the answer fails: answered 503",
+    "investigated": "!  shop: http: the HTTP answer fails: answered 503",
     "the dependency is learned": "learned    shop: Fails when archive fails",
     "repaired": "archive: Restart (success): Healthy again after",
     "the cooldown is given back": "archive: Healthy for 2 rounds in a row",
@@ -31,8 +31,8 @@ SEEN = {
     "used": "as remembered (memory",
     "a third restart is refused": "courier: Restart refused: 2 of 2 in 4 h are used",
     "a person is asked": "courier: Needs a person",
-    "memory is pointed out": "-> Memory at work",
-    "the next step is named": "Next, watch your own services",
+    "memory is pointed out": "-> Memory: ",
+    "the next step is named": "Next, check your own services",
 }
 
 
@@ -149,5 +149,5 @@ def test_a_port_that_somebody_has_is_told_with_the_option_that_chooses_another(
         )
 
     assert done.returncode == 2
-    assert done.stderr == f"lamplighter: Port {port} is in use; --port chooses another.\n"
+    assert done.stderr == f"lamplighter: Port {port} is in use. Choose another with --port.\n"
     assert not list(tmp_path.glob("lamplighter-*"))

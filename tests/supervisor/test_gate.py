@@ -95,7 +95,7 @@ async def test_what_is_asked_for_against_the_rules_is_told_only_so_often(db: Dat
     for _ in range(REFUSALS + 5):
         await asked.run_action("web", "rm -rf /")
 
-    words = "Not run, 'rm -rf /' of 'web': Web declares no action 'rm -rf /'."
+    words = "Refused 'rm -rf /' of 'web': Web declares no action 'rm -rf /'."
     assert await told(db) == [("warning", words)] * REFUSALS
 
 

@@ -231,5 +231,5 @@ async def test_an_action_ends_with_the_session_that_an_operator_stops(ailing: Ho
     ailing.until(lambda: ailing.value("SELECT status FROM sessions WHERE id = 3") == "stopped")
 
     outcome = ailing.rows("SELECT outcome, text, attempts FROM cooldowns")
-    assert outcome == [("failure", "ended with its session", 1)]
+    assert outcome == [("failure", "stopped at the end of its session", 1)]
     assert ailing.until(lambda: not ailing.left_over())

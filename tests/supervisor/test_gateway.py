@@ -27,7 +27,7 @@ from lamplighter.supervisor.actions.gate import GateVerdict
 from lamplighter.supervisor.tools import gateway
 from lamplighter.supervisor.tools.toolbox import Toolbox
 
-OVERDUE = "ended by us after 1 s: up"
+OVERDUE = "timed out after 1 s: up"
 
 
 @pytest.mark.parametrize(
@@ -37,7 +37,7 @@ OVERDUE = "ended by us after 1 s: up"
         (("/bin/sh", "-c", "echo out; exit 3"), {}, "exit 3: out", 3),
         (("/bin/false",), {}, "exit 1", 1),
         (("no-such-program",), {}, "program not found: no-such-program", None),
-        (("/etc/passwd",), {}, "program may not be run: /etc/passwd", None),
+        (("/etc/passwd",), {}, "program not executable: /etc/passwd", None),
         (("/bin/true",), {"directory": "/gone"}, "no such directory: /gone", None),
         (("/bin/sh", "-c", "echo up; sleep 60"), {"timeout": 1.0}, OVERDUE, None),
         (("/bin/sh", "-c", "kill -9 $$"), {}, "exit 137", 137),
@@ -139,7 +139,7 @@ async def test_whoever_is_cancelled_leaves_nothing_running_and_a_failure(
 
     assert running(str(tmp_path / "up")) == []
     [use] = await uses(db)
-    assert (use.outcome, use.text) == (UseOutcome.FAILURE, "ended with its session")
+    assert (use.outcome, use.text) == (UseOutcome.FAILURE, "stopped at the end of its session")
     assert not asked.busy
 
 
@@ -166,18 +166,18 @@ async def test_the_socket_answers_each_question_in_a_line(db: Database, tmp_path
 @pytest.mark.parametrize(
     ("question", "words"),
     [
-        (b"nonsense", "that is not JSON"),
-        (b"[" * 20_000, "that is not JSON"),
-        (b"\xff\xfe", "that is not JSON"),
-        (b"{}", "a question names a tool and its input, or a service and an action"),
-        (b"null", "a question names a tool and its input, or a service and an action"),
+        (b"nonsense", "the request is not JSON"),
+        (b"[" * 20_000, "the request is not JSON"),
+        (b"\xff\xfe", "the request is not JSON"),
+        (b"{}", "the request must name a tool and its input, or a service and an action"),
+        (b"null", "the request must name a tool and its input, or a service and an action"),
         (
             b'{"service": 1, "action": "restart"}',
-            "a question names a tool and its input, or a service and an action",
+            "the request must name a tool and its input, or a service and an action",
         ),
         (
             b'{"service": "web", "action": null}',
-            "a question names a tool and its input, or a service and an action",
+            "the request must name a tool and its input, or a service and an action",
         ),
         (b'{"service": "", "action": ""}', "'' is not in services.yaml"),
     ],
@@ -221,7 +221,7 @@ async def test_an_action_ends_when_its_session_does(db: Database, tmp_path: Path
 
     assert (await waiting).outcome is UseOutcome.REFUSED
     [use] = await uses(db)
-    assert (use.outcome, use.text) == (UseOutcome.FAILURE, "ended with its session")
+    assert (use.outcome, use.text) == (UseOutcome.FAILURE, "stopped at the end of its session")
     assert running(str(tmp_path / "up")) == []
     assert os.listdir(tmp_path).count("gate.sock") == 0
 

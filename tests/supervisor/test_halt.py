@@ -24,7 +24,7 @@ NOTHING_LIVES_SECONDS = 10
 def by_command(home: Home) -> None:
     done = home.run("halt", "--reason", "the rack is moved")
     assert done.returncode == 0, done.stderr
-    assert "Everything is halted." in done.stdout
+    assert "Halted by " in done.stdout
 
 
 def by_file(home: Home) -> None:
@@ -95,7 +95,7 @@ def test_the_command_writes_the_file_where_the_database_cannot_be_used(home: Hom
 
     assert done.returncode == 0, done.stderr
     assert (home.path / "HALT").read_text().startswith("it is broken\n-- ")
-    assert "HALT was written: everything is halted" in done.stdout
+    assert "HALT instead: Lamplighter is halted" in done.stdout
 
 
 def test_a_run_by_hand_is_refused_with_what_to_do(home: Home) -> None:
@@ -149,7 +149,7 @@ async def test_an_action_that_runs_is_ended_and_the_next_one_is_refused(
     verdict = await acting
     assert (verdict.outcome, verdict.words) == (
         UseOutcome.FAILURE,
-        "ended because everything was halted",
+        "stopped by a halt",
     )
     refused = await asked.run_action("web", "restart")
     assert refused.words == "everything is halted: Halted by the file HALT: stop."

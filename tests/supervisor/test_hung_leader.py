@@ -50,7 +50,7 @@ def test_a_leader_that_hangs_is_replaced_and_fenced_off(kept: Home) -> None:
     engines = kept.left_over()
     assert engines
     second = kept.start("supervisor")
-    kept.until(lambda: "waits to take over" in log(kept))
+    kept.until(lambda: "is on standby" in log(kept))
 
     first.send_signal(signal.SIGSTOP)
     taken = f"SELECT 1 FROM leases WHERE epoch = 2 AND pid = {second.pid}"
@@ -65,10 +65,10 @@ def test_a_leader_that_hangs_is_replaced_and_fenced_off(kept: Home) -> None:
     assert psutil.Process(first.pid).status() == psutil.STATUS_STOPPED
 
     first.send_signal(signal.SIGCONT)
-    kept.until(lambda: "What ran here was stopped" in log(kept))
-    kept.until(lambda: log(kept).count("waits to take over") == 2)
+    kept.until(lambda: "Sessions and actions here were stopped" in log(kept))
+    kept.until(lambda: log(kept).count("is on standby") == 2)
 
-    assert first.poll() is None, "it waits to take over in its turn"
+    assert first.poll() is None, "it is on standby in its turn"
     assert rows(kept, ended) == before
     assert rows(kept, "SELECT epoch, pid FROM leases") == [(2, second.pid)]
 
@@ -91,7 +91,7 @@ async def test_a_leader_that_hangs_during_a_write_is_replaced_as_soon(kept: Home
     kept.until(lambda: there(kept, led), PROMISED_SECONDS - (time.monotonic() - began))
 
     first.send_signal(signal.SIGCONT)
-    kept.until(lambda: "What ran here was stopped" in log(kept))
+    kept.until(lambda: "Sessions and actions here were stopped" in log(kept))
     assert rows(kept, "SELECT epoch, pid FROM leases") == [(2, second.pid)]
     twice = 'SELECT count(*) - count(DISTINCT (session_id, "offset", item)) FROM markers'
     assert rows(kept, twice) == [(0,)]
@@ -102,7 +102,7 @@ def test_a_leader_that_is_slow_stays_the_leader(kept: Home) -> None:
     first = kept.start("supervisor")
     kept.until(lambda: there(kept, "SELECT 1 FROM sessions WHERE status = 'running'"))
     kept.start("supervisor")
-    kept.until(lambda: "waits to take over" in log(kept))
+    kept.until(lambda: "is on standby" in log(kept))
 
     first.send_signal(signal.SIGSTOP)
     before = rows(kept, "SELECT heartbeat_at FROM leases")

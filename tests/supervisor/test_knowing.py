@@ -46,7 +46,7 @@ def test_the_block_is_printed_and_the_difference(home: Home) -> None:
     ]
     assert "-- [timing] Two [2J (confidence: 0.7)\n" in without.stdout
     assert (same.stdout, same.stderr) == ("", "No difference.\n")
-    assert (none.stdout, none.stderr) == ("", "Nothing would be told.\n")
+    assert (none.stdout, none.stderr) == ("", "The next prompt would include no memories.\n")
     assert {each.returncode for each in (block, without, same, none)} == {0}
 
 
@@ -96,7 +96,7 @@ def test_what_is_believed_is_shown_with_what_it_rests_on(home: Home) -> None:
         "    Takes 60s to start",
     ]
     assert [line.split()[0] for line in lines[4:9]] == [
-        *("learned", "confirmed", "contradicted", "told", "fades")
+        *("learned", "confirmed", "contradicted", "included", "fades")
     ]
     assert "once, last 2" in lines[5]
     assert lines[5].endswith("by session 2")
@@ -124,6 +124,6 @@ def test_it_says_how_much_more_there_is(home: Home) -> None:
 def test_of_what_nobody_spoke_nothing_is_believed(home: Home) -> None:
     done, empty = home.ask("audit", "plex"), home.ask("audit", " ")
 
-    assert (done.returncode, done.stdout) == (0, "Nothing is believed about plex.\n")
+    assert (done.returncode, done.stdout) == (0, "No memories about plex.\n")
     assert empty.returncode == 2
     assert "topic: says nothing" in empty.stderr

@@ -84,7 +84,7 @@ async def test_no_word_of_an_address_is_told_or_logged(
     why_not = await AppriseTransport([url]).send(0, "t", "b")
 
     scheme = {"refused": "json", "closed": "json", "nonsense": "?", "unknown": "nosuch"}[how]
-    what = "did not take it" if scheme == "json" else "is not understood"
+    what = "rejected the message" if scheme == "json" else "is not a valid Apprise address"
     assert why_not == f"Address 1 of LAMPLIGHTER_NOTIFY ({scheme}) {what}."
     told = caplog.text + "".join(capfd.readouterr()) + why_not
     assert CANARY not in told
@@ -111,12 +111,12 @@ def test_a_test_by_hand_says_what_became_of_it(home: Home, inbox: Inbox) -> None
 
     done = home.run("notify", "test")
 
-    assert (done.returncode, done.stdout) == (0, "The test was sent.\n"), done.stderr
+    assert (done.returncode, done.stdout) == (0, "Test notification sent.\n"), done.stderr
     assert inbox.got[0]["title"] == "Lamplighter: This is a test of the notifications."
     inbox.status = 500
     failed = home.run("notify", "test")
     assert failed.returncode == 1
-    assert failed.stderr.endswith("Address 1 of LAMPLIGHTER_NOTIFY (json) did not take it.\n")
+    assert failed.stderr.endswith("Address 1 of LAMPLIGHTER_NOTIFY (json) rejected the message.\n")
     told = "".join((failed.stdout, failed.stderr, home.run("doctor").stdout))
     told += home.run("settings").stdout
     kept = (home.path / "lamplighter.db").read_bytes()

@@ -26,7 +26,7 @@ def test_the_next_supervisor_takes_over_when_one_is_killed(kept: Home) -> None:
     first = kept.start("supervisor")
     kept.until(lambda: there(kept, "SELECT 1 FROM memories"))
     second = kept.start("supervisor")
-    kept.until(lambda: "waits to take over" in (kept.path / "log").read_text())
+    kept.until(lambda: "is on standby" in (kept.path / "log").read_text())
 
     first.kill()
     first.wait()

@@ -177,7 +177,7 @@ def test_when_the_supervisor_restarts_a_parked_session_ends_interrupted(
     assert (before, later != number) == ("withdrawn", True)
     ended = "SELECT status, reason FROM sessions WHERE id = ?"
     assert home.rows(ended, number) == [
-        ("interrupted", "The supervisor ended while it waited for approval.")
+        ("interrupted", "The supervisor stopped while the session waited for approval.")
     ]
     assert lab.restarts("asks") == 0
 

@@ -69,7 +69,7 @@ def test_a_bad_line_is_told_and_the_others_go_on(home: Home) -> None:
     assert [each.get("error") for each in (found[2], *found[4:6])] == [
         "not UTF-8",
         "new is missing",
-        "service is no text that says something",
+        "service is empty or not a string",
     ]
     assert all("error" in each for each in found[:7])
     assert found[-1]["label"] == "reinforce"
@@ -116,7 +116,7 @@ def test_two_texts_are_told_of_in_words_or_json(home: Home) -> None:
 def test_what_is_asked_is_to_be_whole(home: Home, words: list[str]) -> None:
     done = home.run("memory", "relate", *words)
     assert done.returncode == 2
-    assert done.stderr.startswith("lamplighter: Give either OLD and NEW, or --jsonl")
+    assert done.stderr.startswith("lamplighter: Pass OLD and NEW, or --jsonl")
 
 
 def test_it_needs_no_home(home: Home, tmp_path: Path) -> None:
@@ -159,7 +159,7 @@ def test_the_doctor_tells_of_it(home: Home) -> None:
     path = home.path / "lexicon.toml"
     assert str(path) not in home.run("doctor").stdout
     path.write_text('[synonyms]\nlibrary = "mediathek"\n')
-    assert f"ok   {path}: added to the words we know\n" in home.run("doctor").stdout
+    assert f"ok   {path}: extends the built-in lexicon\n" in home.run("doctor").stdout
     path.write_text("synonyms = 3\n")
     sick = home.run("doctor")
     assert sick.returncode == 1

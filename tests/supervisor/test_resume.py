@@ -105,7 +105,7 @@ def test_an_engine_that_was_killed_goes_on_in_the_same_session(
     each_once(thinking)
     assert told(thinking) == [
         "Session 1 goes on where it stood, time 1 of at most 3:"
-        " its engine ended without a result (exit 137)."
+        " its engine exited without a result (exit 137)."
     ]
     assert api.requests()[-1].messages == api.requests()[1].messages
 
@@ -140,7 +140,7 @@ def test_the_next_supervisor_goes_on_with_the_session_of_one_that_was_killed(
     each_once(thinking)
     assert told(thinking) == [
         "Session 1 goes on where it stood, time 1 of at most 3:"
-        " its supervisor had ended; all that it had printed was taken in."
+        " the supervisor had stopped; all output was ingested."
     ]
     revoked = "SELECT revoked_at IS NOT NULL FROM tokens WHERE id = ?"
     assert thinking.value(revoked, *token)
@@ -229,7 +229,7 @@ def test_its_time_counts_from_its_beginning(thinking: Home, stage: Stage) -> Non
     thinking.start("supervisor")
     thinking.until(lambda: ended(thinking), 40)
 
-    assert session(thinking)[:3] == ("timed_out", "It ran longer than 1 s.", 1)
+    assert session(thinking)[:3] == ("timed_out", "The session ran longer than 1 s.", 1)
 
 
 def test_none_goes_on_while_everything_is_halted(thinking: Home) -> None:

@@ -102,8 +102,8 @@ def test_odd_output_is_an_event_and_the_rest_is_heard(home: Home) -> None:
     assert home.rows("SELECT observation FROM memories") == [("Still heard after all that",)]
     texts = [str(row[0]) for row in home.rows("SELECT text FROM events ORDER BY id")]
     assert texts == [
-        "A line of 16.0 MB is too long; it was left out.",
-        "A line is nested too deeply to be read; it was left out.",
+        "A line of 16.0 MB is too long and was skipped.",
+        "A line is nested too deeply and was skipped.",
     ]
 
 
@@ -114,7 +114,7 @@ def test_a_session_that_prints_nothing_is_timed_out(home: Home) -> None:
     done = home.run("run")
 
     assert done.returncode == 1
-    assert status(home) == ("timed_out", "It printed nothing for 1 s.")
+    assert status(home) == ("timed_out", "The session printed nothing for 1 s.")
 
 
 def test_a_command_that_is_not_there_is_said_in_words(home: Home) -> None:
@@ -124,7 +124,8 @@ def test_a_command_that_is_not_there_is_said_in_words(home: Home) -> None:
 
     assert done.returncode == 1
     assert status(home)[1] == (
-        "LAMPLIGHTER_EXEC_COMMAND names 'no-such-program', which is not found or may not be run."
+        "LAMPLIGHTER_EXEC_COMMAND names 'no-such-program', which was not found"
+        " or is not executable."
     )
 
 
@@ -136,7 +137,7 @@ def test_the_supervisor_drains_when_it_is_asked_to_end(home: Home) -> None:
     supervisor.send_signal(signal.SIGTERM)
 
     assert supervisor.wait(timeout=15) == 0
-    assert status(home) == ("stopped", "The supervisor was asked to end.")
+    assert status(home) == ("stopped", "The supervisor was stopped.")
     assert home.rows("SELECT pid, session_id FROM leases") == [(0, None)]
 
 
@@ -297,7 +298,7 @@ def test_an_engine_that_cannot_be_started_fails_its_session_in_words(home: Home)
 
     assert done.returncode == 1
     assert status(home)[0] == "failed"
-    assert "The engine could not be started: Not a directory" in str(status(home)[1])
+    assert "The engine failed to start: Not a directory" in str(status(home)[1])
     assert "Traceback" not in done.stderr
 
 
@@ -314,7 +315,7 @@ def test_a_file_that_breaks_later_leaves_the_last_good_version_in_force(home: Ho
     before = int(str(home.value("SELECT count(*) FROM sessions")))
     home.until(lambda: int(str(home.value("SELECT count(*) FROM sessions"))) > before + 1)
     [(text,)] = home.rows(told)
-    assert "the last good version stays in force: " in str(text)
+    assert "and the last valid version stays active: " in str(text)
 
 
 def test_a_session_that_fails_is_an_event(home: Home) -> None:

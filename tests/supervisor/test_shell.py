@@ -59,7 +59,7 @@ async def test_a_command_that_looks_is_run_as_its_words_and_told_of(
     assert not answer.is_error
     assert answer.found is not None
     assert answer.found["exit_code"] == 0
-    assert await told(db) == [("info", f"Runs the command cat '{tmp_path}/a log'.")]
+    assert await told(db) == [("info", f"Running the command cat '{tmp_path}/a log'.")]
 
 
 async def test_what_fails_says_so(db: Database, tmp_path: Path) -> None:
@@ -95,7 +95,7 @@ async def test_a_refusal_is_told_and_nothing_is_run(
     [(level, event)] = await told(db)
     assert level == "warning"
     assert why in event
-    assert event.startswith("Not run, ")
+    assert event.startswith("Refused ")
     assert SECRET not in event
 
 
@@ -127,7 +127,7 @@ async def test_only_the_tiers_that_people_name_give_commands(
     by = await giving(db, tmp_path, tier=tier)
     by.shell = Shell(tiers=tuple(each for each in TIERS if each != tier))
 
-    assert (await by.says("uptime")).text == f"Not run: tier {tier} gives no commands."
+    assert (await by.says("uptime")).text == f"Not run: tier {tier} cannot run commands."
 
 
 async def test_a_declared_action_goes_through_the_gate_in_whatever_spelling(
@@ -216,7 +216,7 @@ async def test_what_takes_too_long_is_ended(db: Database, tmp_path: Path) -> Non
 
     answer = await by.says("sleep 77")
 
-    assert answer.text == "ended by us after 0.2 s"
+    assert answer.text == "timed out after 0.2 s"
     assert answer.is_error
     assert not by.gate.busy
 
@@ -228,7 +228,7 @@ async def test_long_output_is_cut(db: Database, tmp_path: Path) -> None:
     answer = await by.says(f"cat {tmp_path}/log")
 
     assert len(answer.text) < 13_000
-    assert answer.text.endswith("(cut; ask for less)")
+    assert answer.text.endswith("(truncated; request less output)")
 
 
 async def test_a_dry_run_looks_but_runs_nothing_that_was_declared(

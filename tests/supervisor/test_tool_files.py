@@ -65,8 +65,7 @@ async def test_a_file_is_read_from_a_byte_on_and_says_where_it_goes_on(
     behind = await used(tools, "read_file", path=path, offset=10**9)
 
     assert first.text == (
-        f"{path}, bytes 0 to 20 of 40,000; 39,980 more follow, from offset 20 on:\n"
-        "line 0000\nline 0001"
+        f"{path}, bytes 0 to 20 of 40,000; 39,980 more bytes from offset 20:\nline 0000\nline 0001"
     )
     assert middle.found == {
         "path": path,
@@ -87,7 +86,7 @@ async def test_a_directory_is_named_not_read(tools: Toolbox, place: Path) -> Non
     answer = await used(tools, "read_file", path=str(place / "logs"))
 
     assert answer.text.endswith(
-        "is a directory. It holds: away, etc, fifo, home/, link, loop, main.log, self, socket, "
+        "is a directory. Entries: away, etc, fifo, home/, link, loop, main.log, self, socket, "
         "sub/, up."
     )
     assert (await used(tools, "read_file", path=f"{place}/logs/sub/deep.log")).text.endswith("deep")
@@ -130,7 +129,9 @@ async def test_what_is_no_text_is_not_shown(tools: Toolbox, place: Path, content
     path = place / "logs" / "odd"
     path.write_bytes(content)
 
-    assert await refused(tools, "read_file", path=str(path)) == f"Not done. {path} is not text."
+    assert (
+        await refused(tools, "read_file", path=str(path)) == f"Not done. {path} is not a text file."
+    )
 
 
 OUTSIDE = [
@@ -183,16 +184,16 @@ async def box_use(tools: Toolbox, path: str):  # type: ignore[no-untyped-def]
 async def test_why_not_is_said(tools: Toolbox, place: Path) -> None:
     root = place / "logs"
     for name, words in {
-        "link": "cannot be read: it is a link, and links are not followed.",
-        "up/secret": "cannot be read: it is a link, and links are not followed.",
-        "main.log/x": "cannot be read: a part of it is a link or no directory.",
+        "link": "/link: it is a symbolic link, and links are not followed.",
+        "up/secret": "/up/secret: it is a symbolic link, and links are not followed.",
+        "main.log/x": "/main.log/x: a part of the path is a link or not a directory.",
         "nothing": "",
-        "home/token": "That is Lamplighter's own; no session may read it.",
-        "fifo": "That is neither a file nor a directory; it is not opened.",
+        "home/token": "The file belongs to Lamplighter. Sessions cannot read it.",
+        "fifo": "The path is neither a file nor a directory. It was not opened.",
     }.items():
         assert (await refused(tools, "read_file", path=f"{root}/{name}")).endswith(words)
     assert await refused(tools, "read_file", path="/etc/passwd") == (
-        f"Not done. /etc/passwd is not below a directory that may be read; those are: {root}."
+        f"Not done. /etc/passwd is outside the readable directories: {root}."
     )
 
 
@@ -216,12 +217,12 @@ def test_our_own_files_are_known_by_what_they_are(place: Path) -> None:
         (Readable(roots=(Path("/proc/self"),)), Path("/proc/self/environ")),
         (Readable(roots=(Path("/"),)), Path("/sys/kernel/notes")),
     ):
-        with pytest.raises(LamplighterError, match="no session may read it"):
+        with pytest.raises(LamplighterError, match="Sessions cannot read it"):
             readable.read(str(path), offset=0, limit=100)
 
 
 def test_without_roots_there_is_nothing_to_read(place: Path) -> None:
-    with pytest.raises(LamplighterError, match="those are: none"):
+    with pytest.raises(LamplighterError, match="outside the readable directories: none"):
         Readable().read(str(place / "secret"), offset=0, limit=100)
 
 

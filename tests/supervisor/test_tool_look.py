@@ -88,10 +88,10 @@ async def test_every_check_is_made_told_and_kept(db: Database) -> None:
 
         answer = await used(box(db, session, services=services(well, bad)), "look", service="web")
 
-    assert answer.text.startswith("Web: 1 of 2 checks pass.\n- page (http) passes: answer 200, ")
+    assert answer.text.startswith("Web: 1 of 2 checks passed.\n- page (http) passes: answer 200, ")
     assert "Before: failed 12:00 UTC" in answer.text
     assert "- api (http) FAILS: answer 503, " in answer.text
-    assert "answered 503, expected 200-399. Never looked at before" in answer.text
+    assert "answered 503, expected 200-399. Not checked before" in answer.text
     assert answer.found is not None
     assert (answer.found["service"], answer.found["healthy"]) == ("Web", False)
     assert [(each["check"], each["ok"]) for each in answer.found["checks"]] == [
@@ -128,7 +128,7 @@ async def test_a_probe_that_does_not_end_is_ended_with_all_it_started(
 
     words = await refused(box(db, session, services=services(hangs)), "look", service="web")
 
-    assert words == "Not done. Web could not be checked: it took longer than 1.5 s."
+    assert words == "Not done. The checks of Web failed to run: timed out after 1.5 s."
     assert await checks.of_session(db, session.id) == []
     assert running("611.375") == []
 
@@ -141,7 +141,7 @@ async def test_a_check_may_be_chosen(db: Database) -> None:
 
         answer = await used(tools, "look", service="web", check="PORT")
 
-    assert answer.text.startswith("Web: 1 of 1 checks pass.\n- port (tcp) passes: ")
+    assert answer.text.startswith("Web: 1 of 1 checks passed.\n- port (tcp) passes: ")
 
 
 SHUT = TcpCheck(name="port", host="127.0.0.1", port=1, **QUICK)
@@ -154,13 +154,19 @@ ALL = Services((NEEDED, NEEDS, OTHER, Service(name="bare")))
 @pytest.mark.parametrize(
     ("given", "words"),
     [
-        ({"service": "other"}, "Not done. other was not handed to this session; it has: Web, db."),
-        ({"service": "bare"}, "Not done. bare was not handed to this session; it has: Web, db."),
+        (
+            {"service": "other"},
+            "Not done. other is not in the scope of this session. In scope: Web, db.",
+        ),
+        (
+            {"service": "bare"},
+            "Not done. bare is not in the scope of this session. In scope: Web, db.",
+        ),
         (
             {"service": "plex"},
-            "Not done. 'plex' is not in services.yaml; there are: db, Web, other, bare.",
+            "Not done. 'plex' is not in services.yaml. Declared: db, Web, other, bare.",
         ),
-        ({"service": "web", "check": "x"}, "Not done. Web has no check 'x'; there are: port."),
+        ({"service": "web", "check": "x"}, "Not done. Web has no check 'x'. Its checks: port."),
         ({}, 'Not done. service: is missing. For example: {"service": "jellyfin"}'),
         ({"service": ["web"]}, "Not done. service: is text, not a list. For example: "),
         ({"service": "web", "url": "http://x"}, "Not done. url: is not known; it takes service, "),
@@ -192,7 +198,7 @@ async def test_a_service_without_checks_and_a_session_that_looks_without_end(
 
     assert await refused(tools, "look", service="bare") == "Not done. bare declares no checks."
     assert await refused(tools, "look", service="web") == (
-        "Not done. This session has used look 0 times; that is all it may."
+        "Not done. This session has reached its limit of 0 uses of look."
     )
 
 

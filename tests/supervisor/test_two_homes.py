@@ -71,7 +71,7 @@ def test_the_output_of_a_killed_leader_is_ingested_when_its_home_is_back(
         assert interrupted["status"] == "interrupted"
         assert interrupted["output_pending"] is True
         assert interrupted["reason"] == (
-            f"The supervisor ended while it ran. Its output is on {running['host']},"
+            f"The supervisor stopped while the session ran. Its output is on {running['host']},"
             " not ingested yet."
         )
         assert rows(home, MARKERS)[0][0] < printed(other), "or nothing was left to ingest"

@@ -151,7 +151,7 @@ def test_doctor_finds_a_sound_home_and_a_broken_file(home: Home) -> None:
     broken = home.run("doctor")
 
     assert "LAMPLIGHTER_READ_ROOTS: /no/such/place: not a directory" in broken.stdout
-    assert broken.stdout.count("qwen: input is to be dollars") == 1
+    assert broken.stdout.count("qwen: input must be dollars") == 1
     assert "BAD  " in broken.stdout
     assert broken.returncode == 1
     assert "revision" in sound.stdout

@@ -75,7 +75,7 @@ def test_while_somebody_is_logged_in_it_says_how_to_get_another_link(home: Home,
     said = served(home, url, "web")
 
     assert said.count(LINK) == 1
-    assert "`lamplighter login` prints a link to log in by." in said
+    assert "Run `lamplighter login` for a login link." in said
 
 
 def test_a_link_is_made_with_and_without_a_server(home: Home, url: str) -> None:
@@ -103,7 +103,8 @@ def test_a_token_is_made_listed_and_revoked_on_a_fresh_home(home: Home, url: str
     assert who(url, token["token"]) == 200
     listed = home.run("token", "list")
     assert (
-        f"Token {token['id']}: backup, read, events:write, memories:write, until " in listed.stdout
+        f"Token {token['id']}: backup, read, events:write, memories:write, expires "
+        in listed.stdout
     )
     as_json = json.loads(home.run("token", "list", "--json").stdout)
     assert [each["id"] for each in as_json] == [token["id"], 1]
@@ -175,7 +176,7 @@ def test_a_token_that_others_could_read_is_closed_to_them_and_told_of(home: Home
     started = home.run("token", "list")
 
     assert f"BAD  Token {path}" in seen.stdout
-    assert "could be read by others" in started.stderr
+    assert "was readable by other users" in started.stderr
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert f"ok   Token {path}" in home.run("doctor").stdout
 
@@ -190,10 +191,10 @@ def test_doctor_says_what_runs_and_whether_it_is_ours(home: Home, url: str, tmp_
     home.env["LAMPLIGHTER_HOME"] = str(tmp_path / "other")
     other = home.run("doctor")
 
-    assert f"ok   Web process {url}: does not run" in fresh.stdout
-    assert f"ok   Web process {url}: takes this home's token; no supervisor leads" in alone.stdout
-    assert f"ok   Web process {url}: takes this home's token; a supervisor leads" in led.stdout
-    assert f"BAD  {url} does not take this home's token" in other.stdout
+    assert f"ok   Web process {url}: not running" in fresh.stdout
+    assert f"ok   Web process {url}: accepts this home's token; supervisor offline" in alone.stdout
+    assert f"ok   Web process {url}: accepts this home's token; supervisor online" in led.stdout
+    assert f"BAD  {url} rejects this home's token" in other.stdout
     assert other.returncode == 1
     assert not (tmp_path / "other").exists()
 
@@ -223,5 +224,5 @@ def test_a_database_that_is_locked_for_long_is_said_in_words(home: Home) -> None
         done = home.run("token", "create", "--scope", "read")
 
     assert done.returncode == 1
-    assert "The database cannot be used now" in done.stderr
+    assert "The database is not available" in done.stderr
     assert "Traceback" not in done.stderr

@@ -86,7 +86,7 @@ def up() -> None:
     web.bind(settings.host, settings.port).close()
     home.prepare(settings)
     if home.write_starter(settings):
-        click.echo(f"Wrote {settings.services}: it says what to watch, and how.")
+        click.echo(f"Wrote {settings.services}. Declare the services to check in this file.")
     click.echo(f"Lamplighter: {way_in.url(settings)}   (data in {settings.home})")
     try:
         click.echo(way_in.welcome(settings))
@@ -121,7 +121,7 @@ def web(keeper: int | None) -> None:
 @_runner_option
 @report_errors
 def supervisor(keeper: int | None) -> None:
-    """Run the supervisor: it makes the rounds."""
+    """Run the supervisor, which checks your services on a schedule."""
     from lamplighter.serve import process_runner as keeping
     from lamplighter.serve import supervisor as rounds
 
@@ -132,10 +132,10 @@ def supervisor(keeper: int | None) -> None:
 
 @main.command()
 @click.option("--tier", type=click.IntRange(1, 3), default=1, show_default=True)
-@click.option("--engine", type=click.Choice(ENGINES), help="Instead of the one that is set.")
-@click.option("--services", help="Only these, separated by commas.")
-@click.option("--prompt", help="What to do, in words.")
-@click.option("--dry-run", is_flag=True, help="Only say what would be done.")
+@click.option("--engine", type=click.Choice(ENGINES), help="Override LAMPLIGHTER_ENGINE.")
+@click.option("--services", help="Only these services, comma-separated.")
+@click.option("--prompt", help="Instructions for the session.")
+@click.option("--dry-run", is_flag=True, help="Report actions without running them.")
 @click.option("--json", "as_json", is_flag=True, help="Print the session as JSON at the end.")
 @report_errors
 def run(
@@ -147,18 +147,18 @@ def run(
     dry_run: bool,
     as_json: bool,
 ) -> None:
-    """Run one session now, and those it hands on to.
+    """Run one session now, and any sessions it escalates to.
 
-    Exit status 0: completed; 1: it did not, or a person is needed; 2: it could not be run.
+    Exit status 0: completed; 1: failed, or a person is needed; 2: the session could not be started.
     """
     from lamplighter.formats import serialize
     from lamplighter.serve import supervisor as rounds
 
     names = None if services is None else tuple(filter(None, map(str.strip, services.split(","))))
     if prompt is not None and not prompt.strip():
-        exit_with_error("--prompt: says nothing")
+        exit_with_error("--prompt is empty")
     if names == ():
-        exit_with_error("--services: names none")
+        exit_with_error("--services names no service")
     plan = SessionPlan(
         tier=tier,
         trigger=Trigger.MANUAL,
@@ -186,12 +186,14 @@ def _reporter(*, quiet: bool) -> Callable[[str], None]:
 
 
 @main.command()
-@click.option("--port", type=click.IntRange(1, 65_535), help="Instead of 8080 or a free one.")
-@click.option("--seconds", type=click.FloatRange(1), help="End by itself after so long.")
-@click.option("--keep", is_flag=True, help="Leave the temporary home where it is at the end.")
+@click.option(
+    "--port", type=click.IntRange(1, 65_535), help="Port to use; default: 8080, or a free port."
+)
+@click.option("--seconds", type=click.FloatRange(1), help="Stop after this many seconds.")
+@click.option("--keep", is_flag=True, help="Keep the temporary home afterwards.")
 @report_errors
 def demo(port: int | None, seconds: float | None, *, keep: bool) -> None:
-    """Show what it does: three small services that fail are found, mended and learned from."""
+    """Run a demo: three small services fail, and Lamplighter repairs them and learns from it."""
     from lamplighter import telemetry
     from lamplighter.serve.demo import show
 
@@ -209,7 +211,7 @@ def demo(port: int | None, seconds: float | None, *, keep: bool) -> None:
 @main.command()
 @report_errors
 def migrate() -> None:
-    """Bring the database to the newest revision, and mend the index of the search."""
+    """Migrate the database to the latest revision, and rebuild a damaged search index."""
     from lamplighter.repository.search import index_state
     from lamplighter.repository.upkeep import migrate as migration
     from lamplighter.serve import home
@@ -219,9 +221,11 @@ def migrate() -> None:
     home.prepare(settings)
     wrong = index_state.repair(settings.database_url)
     if wrong:
-        click.echo(f"Made the index of the search anew: {escape_terminal(wrong)}")
+        click.echo(f"Rebuilt the search index: {escape_terminal(wrong)}")
     after = migration.revision_of(settings.database_url)
-    click.echo(f"At revision {after}." if before == after else f"Migrated to revision {after}.")
+    click.echo(
+        f"Already at revision {after}." if before == after else f"Migrated to revision {after}."
+    )
 
 
 @main.command()
@@ -244,7 +248,7 @@ def settings(*, as_json: bool) -> None:
 @main.command()
 @report_errors
 def doctor() -> None:
-    """Look at this installation and say what is wrong with it and what to do."""
+    """Check this installation, and report problems and how to fix them."""
     from lamplighter.domain.services.vitals import VitalStatus
     from lamplighter.serve.checkup import doctor as looking
 

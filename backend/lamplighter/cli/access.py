@@ -1,4 +1,4 @@
-"""`lamplighter login` and `lamplighter token`: ways in, with or without a running server."""
+"""`lamplighter login` and `lamplighter token`, with or without a running server."""
 
 import json
 from typing import TYPE_CHECKING, Any
@@ -24,7 +24,7 @@ def _ready() -> "Settings":
 @click.command()
 @report_errors
 def login() -> None:
-    """Print a link to log in by: it works once, within an hour."""
+    """Print a login link. The link works once and expires in an hour."""
     from lamplighter.serve.commands import access
 
     click.echo(access.create_login_link(_ready()))
@@ -32,29 +32,33 @@ def login() -> None:
 
 @click.group()
 def token() -> None:
-    """Make, list and revoke tokens: a program's way in."""
+    """Create, list and revoke API tokens."""
 
 
 @token.command()
 @click.option(
-    "--scope", "scopes", multiple=True, help="What it may do; may be repeated. Needed, or --agent."
+    "--scope", "scopes", multiple=True, help="A permission; repeatable. Required without --agent."
 )
-@click.option("--agent", metavar="NAME", help="Whoever shows it is this agent: knowledge:write.")
-@click.option("--name", default="", help="What it is for.")
-@click.option("--days", type=click.IntRange(1, MAX_DAYS), help="It ends after so many days.")
+@click.option(
+    "--agent", metavar="NAME", help="Issue the token to this agent; default scope: knowledge:write."
+)
+@click.option("--name", default="", help="A label for the token.")
+@click.option(
+    "--days", type=click.IntRange(1, MAX_DAYS), help="Expire after this many days; default: never."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @report_errors
 def create(
     scopes: tuple[str, ...], agent: str | None, name: str, days: int | None, *, as_json: bool
 ) -> None:
-    """Make a token and print it; it cannot be shown again."""
+    """Create a token and print it. Copy it now: it won't be shown again."""
     from lamplighter.formats import serialize
     from lamplighter.serve.commands import access
 
     words = [word for scope in scopes for word in scope.split(",")]
     if not words and agent is None:
         exit_with_error(
-            "--scope: is missing; with --agent it is knowledge:write unless you name others"
+            "--scope is missing. Pass --scope SCOPE, or --agent NAME for an agent's token."
         )
     words = words or [AGENT_SCOPE]
     made, secret = access.create(_ready(), name, words, days=days, agent=agent)
@@ -69,7 +73,7 @@ def create(
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @report_errors
 def list_(*, as_json: bool) -> None:
-    """List tokens, newest first, without their secrets."""
+    """List tokens, newest first. Secrets are not printed."""
     from lamplighter.formats import serialize
     from lamplighter.serve.commands import access
 
@@ -85,11 +89,11 @@ def list_(*, as_json: bool) -> None:
 @click.argument("number", metavar="ID", type=click.IntRange(1, 2**63 - 1))
 @report_errors
 def revoke(number: int) -> None:
-    """Let a token in no more."""
+    """Revoke a token."""
     from lamplighter.serve.commands import access
 
     access.revoke(_ready(), number)
-    click.echo(f"Token {number} lets nobody in any more.")
+    click.echo(f"Token {number} revoked.")
 
 
 def _line(each: Token) -> str:
@@ -99,10 +103,10 @@ def _line(each: Token) -> str:
     state = next(
         (
             f"{word} {shown[column][:16]}Z"
-            for word, column in (("revoked", "revoked_at"), ("until", "expires_at"))
+            for word, column in (("revoked", "revoked_at"), ("expires", "expires_at"))
             if shown[column]
         ),
-        "no end",
+        "never expires",
     )
     name = escape_terminal(each.name) or "(no name)"
     who = f"agent {each.agent}, " if each.agent else ""

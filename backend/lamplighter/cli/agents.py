@@ -1,4 +1,4 @@
-"""`lamplighter mcp`: the tools of memory for a client that starts them itself."""
+"""`lamplighter mcp`, `lamplighter memory-service` and `lamplighter hook`: memory for agents."""
 
 import os
 import sys
@@ -9,14 +9,14 @@ from lamplighter.cli.common import load_settings, report_errors
 
 
 @click.command()
-@click.option("--agent", default="", metavar="NAME", help="Who speaks, where no token says so.")
-@click.option("--project", default="", help="What is read and kept, where nobody names another.")
-@click.option("--words", is_flag=True, help="Answer in words alone, which cost a model less.")
+@click.option("--agent", default="", metavar="NAME", help="The agent's name, if no token sets it.")
+@click.option("--project", default="", help="The default project of each call.")
+@click.option("--words", is_flag=True, help="Answer in text only, which uses fewer tokens.")
 @report_errors
 def mcp(agent: str, project: str, *, words: bool) -> None:
-    """Answer MCP on standard input and output: memory for an agent, without a server.
+    """Serve memory tools over MCP on standard input and output, without a running server.
 
-    LAMPLIGHTER_TOKEN says who speaks.
+    LAMPLIGHTER_TOKEN identifies the agent.
     """
     from lamplighter.config.settings import TOKEN
     from lamplighter.serve import clients
@@ -27,12 +27,12 @@ def mcp(agent: str, project: str, *, words: bool) -> None:
 
 
 @click.command("memory-service")
-@click.option("--port", type=click.IntRange(1, 65_535), help="Instead of the one that is set.")
-@click.option("--host", help="Instead of the one that is set; beyond this machine wants tokens.")
-@click.option("--strict", is_flag=True, help="Ask for every field, as AgentOps' own service does.")
+@click.option("--port", type=click.IntRange(1, 65_535), help="Override LAMPLIGHTER_MEMORY_PORT.")
+@click.option("--host", help="Override LAMPLIGHTER_HOST; other than loopback requires tokens.")
+@click.option("--strict", is_flag=True, help="Require every field, as AgentOps does.")
 @report_errors
 def memory_service(port: int | None, host: str | None, *, strict: bool) -> None:
-    """Serve the memory of other agents: the REST contract of AgentOps and engram, alone."""
+    """Serve only the memory API for other agents, compatible with AgentOps and engram."""
     from lamplighter.serve import memory_service as process
 
     process.run(load_settings(), port=port, host=host, strict=strict)
@@ -41,10 +41,10 @@ def memory_service(port: int | None, host: str | None, *, strict: bool) -> None:
 @click.command()
 @click.argument("event")
 def hook(event: str) -> None:
-    """Hand an event of an interactive agent (as JSON on stdin) to the server.
+    """Send an event of an interactive agent (JSON on stdin) to the server.
 
     EVENT is session-start, prompt, tool, tool-failure, stop, compact or session-end.
-    LAMPLIGHTER_URL and LAMPLIGHTER_TOKEN say where and as whom. It never fails a session.
+    LAMPLIGHTER_URL and LAMPLIGHTER_TOKEN set the server and the token. Errors never fail a session.
     """
     from lamplighter.hook import run
 

@@ -1,4 +1,4 @@
-"""`lamplighter approvals`: what sessions want to do, and a person's yes or no to it."""
+"""`lamplighter approvals`: list, approve, deny or edit the actions that sessions request."""
 
 import json
 import shlex
@@ -27,12 +27,12 @@ if TYPE_CHECKING:
     from lamplighter.serve.commands.approvals import ApprovalDetails
 
 NUMBER = click.argument("number", metavar="ID", type=click.IntRange(1, 2**63 - 1))
-NOTE = click.option("--note", default="", help="Words that the session is told.")
+NOTE = click.option("--note", default="", help="A note for the session.")
 JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
 
 def _exit_when_closed(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Let a case that waits no more be exit status 1."""
+    """Exit with status 1 if the approval is no longer pending."""
 
     @report_errors
     @wraps(command)
@@ -47,14 +47,16 @@ def _exit_when_closed(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 @click.group(invoke_without_command=True)
-@click.option("--all", "whole", is_flag=True, help="Those that wait no more too, newest first.")
+@click.option(
+    "--all", "whole", is_flag=True, help="Include decided and expired approvals, newest first."
+)
 @JSON
 @click.pass_context
 @report_errors
 def approvals(context: click.Context, *, whole: bool, as_json: bool) -> None:
-    """List what waits for your yes or no, or answer it.
+    """List actions waiting for your approval, or decide on them.
 
-    Exit status 0: done; 1: it waits no more; 2: it could not be done.
+    Exit status 0: done; 1: no longer pending; 2: failed.
     """
     from lamplighter.formats import serialize
     from lamplighter.serve.commands import approvals as cases
@@ -68,9 +70,9 @@ def approvals(context: click.Context, *, whole: bool, as_json: bool) -> None:
     for each in found:
         _print(_lines(each, now=now))
     if not found:
-        click.echo("Nothing waits for you.")
+        click.echo("No approvals waiting.")
     elif not whole:
-        click.echo(f"Answer: lamplighter approvals approve {found[0].id}, or deny, or edit.")
+        click.echo(f"Decide: lamplighter approvals approve {found[0].id} (or deny, edit).")
 
 
 @approvals.command()
@@ -78,7 +80,7 @@ def approvals(context: click.Context, *, whole: bool, as_json: bool) -> None:
 @JSON
 @report_errors
 def show(number: int, *, as_json: bool) -> None:
-    """Show all that helps to decide on a case."""
+    """Show an approval and its evidence."""
     from lamplighter.formats import serialize
     from lamplighter.serve.commands import approvals as cases
 
@@ -98,7 +100,7 @@ def show(number: int, *, as_json: bool) -> None:
 @NOTE
 @_exit_when_closed
 def approve(number: int, note: str) -> None:
-    """Say yes: the command runs once, now."""
+    """Approve a request. The command runs once, now."""
     found = _decide(number, ApprovalAnswer(choice=ApprovalChoice.APPROVE, note=note))
     click.echo(f"Approved: {escape_terminal(shlex.join(found.shown))}")
 
@@ -108,7 +110,7 @@ def approve(number: int, note: str) -> None:
 @NOTE
 @_exit_when_closed
 def deny(number: int, note: str) -> None:
-    """Say no."""
+    """Deny a request. The command does not run."""
     _decide(number, ApprovalAnswer(choice=ApprovalChoice.DENY, note=note))
     click.echo("Denied.")
 
@@ -116,17 +118,19 @@ def deny(number: int, note: str) -> None:
 @approvals.command()
 @NUMBER
 @NOTE
-@click.option("--approve", "at_once", is_flag=True, help="Say yes to it at once.")
+@click.option("--approve", "at_once", is_flag=True, help="Approve the new command too.")
 @click.argument("argv", nargs=-1)
 @_exit_when_closed
 def edit(number: int, note: str, argv: tuple[str, ...], *, at_once: bool) -> None:
-    """Put another command in its place: ... edit 3 -- docker restart web. Prints its number."""
+    """Replace the command: ... edit 3 -- docker restart web. Prints the new approval's ID."""
     if not argv and not note:
-        raise click.UsageError(f"Write the command after two dashes: ... edit {number} -- COMMAND")
+        raise click.UsageError(
+            f"The command is missing. Write it after two dashes: ... edit {number} -- COMMAND"
+        )
     answer = ApprovalAnswer(choice=ApprovalChoice.EDIT, argv=argv or None, note=note)
     found = _decide(number, answer, at_once=at_once)
     click.echo(str(found.id))
-    word = "Approved" if at_once else "Waits for a yes"
+    word = "Approved" if at_once else "Waiting for approval"
     click.echo(f"{word}: {escape_terminal(shlex.join(found.shown))}", err=True)
 
 
@@ -144,12 +148,12 @@ def _print(lines: Iterator[str]) -> None:
 def _lines(each: Approval, *, now: datetime) -> Iterator[str]:
     yield f"Approval {each.id}: {each.wish}, {_state(each, now=now)}"
     since, until = (clock_time(at, now) for at in (each.created_at, each.expires_at))
-    yield f"    asked    by session {each.session_id} at {since}, until {until}"
+    yield f"    request  by session {each.session_id} at {since}, expires {until}"
     where = each.directory or "/"
-    edited = ", as a person wrote it" if each.edited else ""
-    yield f"    runs     {shlex.join(each.shown)}  (in {where}{edited})"
+    edited = ", edited by a person" if each.edited else ""
+    yield f"    command  {shlex.join(each.shown)}  (in {where}{edited})"
     if each.reason:
-        yield f"    because  session {each.session_id} says: {one_line(each.reason)}"
+        yield f"    reason   session {each.session_id} reports: {one_line(each.reason)}"
     if each.note:
         yield f"    note     {one_line(each.note)}"
 
@@ -158,14 +162,14 @@ def _state(each: Approval, *, now: datetime) -> str:
     if each.state is not ApprovalState.OPEN:
         return each.became
     if each.expired(now=now):
-        return "its time is over"
-    return f"waits {each.seconds_left(now=now):.0f} s more"
+        return "expired"
+    return f"expires in {each.seconds_left(now=now):.0f} s"
 
 
 def _evidence(found: "ApprovalDetails", *, now: datetime) -> Iterator[str]:
     if found.standing:
         yield f"    cooldown {cooldown.describe_slots(found.standing, now=now)}"
     if not found.told:
-        yield f"    told     nothing about {found.approval.service}"
+        yield f"    evidence no memories about {found.approval.service}"
     for each in found.told:
-        yield f"    told     memory {each.id}, {each.confidence:.2f}: {one_line(each.observation)}"
+        yield f"    evidence memory {each.id}, {each.confidence:.2f}: {one_line(each.observation)}"

@@ -22,16 +22,16 @@ _DEFAULT_KEEP = 7
     type=click.IntRange(1),
     default=_DEFAULT_KEEP,
     show_default=True,
-    help="Keep so many backups of this home there, and remove older ones.",
+    help="Number of backups of this home to keep; older ones are removed.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON at the end, and no progress.")
 @report_errors
 def backup(directory: Path | None, keep: int, *, as_json: bool) -> None:
     """Back up the database, the session files and services.yaml into DIRECTORY.
 
-    The default is the directory `backups` in the home. Lamplighter may run meanwhile. Each
-    backup is restored once, as a test. Exit status 0: made; 1: the restore test failed; 2: it
-    could not be made.
+    The default is the directory `backups` in the home. Lamplighter can keep running. Each
+    backup is restored once, as a test. Exit status 0: backup created; 1: the restore test
+    failed; 2: the backup could not be created.
     """
     from lamplighter.repository.upkeep.copies import DamagedCopy
     from lamplighter.serve.backup import create as backups
@@ -62,13 +62,15 @@ def backup(directory: Path | None, keep: int, *, as_json: bool) -> None:
 
 @click.command()
 @click.argument("path", type=click.Path(exists=True, file_okay=False, path_type=Path))
-@click.option("--replace", is_flag=True, help="Replace what the home holds; it is put aside.")
+@click.option(
+    "--replace", is_flag=True, help="Replace the home's data; the old data is moved aside."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON at the end, and no progress.")
 @report_errors
 def restore(path: Path, *, replace: bool, as_json: bool) -> None:
     """Restore the backup at PATH into the home and its database.
 
-    Stop Lamplighter first. Exit status 0: restored; 2: it could not be, and nothing changed.
+    Stop Lamplighter first. Exit status 0: restored; 2: failed, and nothing changed.
     """
     from lamplighter.serve.backup import restore as restoring
 
@@ -85,7 +87,7 @@ def restore(path: Path, *, replace: bool, as_json: bool) -> None:
         }
         click.echo(json.dumps(found))
     elif aside:
-        click.echo(f"What was there before is in {escape_terminal(aside)}.", err=True)
+        click.echo(f"The previous data was moved to {escape_terminal(aside)}.", err=True)
 
 
 def _progress(*, quiet: bool) -> Callable[[str], None]:

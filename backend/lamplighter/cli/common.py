@@ -1,4 +1,4 @@
-"""What every command shares: its settings, and errors in words."""
+"""Shared by all commands: settings and error messages."""
 
 import sys
 from collections.abc import Callable
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def report_errors(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Let a command's errors be words and an exit status, never a traceback."""
+    """Print a command's errors as text with an exit status, never a traceback."""
 
     @wraps(command)
     def run(*given: Any, **more: Any) -> Any:
@@ -32,14 +32,14 @@ def report_errors(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def exit_with_error(*lines: str, status: int = EXIT_UNUSABLE) -> NoReturn:
-    """End, saying why it cannot be done."""
+    """Print the reason and exit."""
     for line in lines:
         click.echo(f"lamplighter: {escape_terminal(line)}", err=True)
     sys.exit(status)
 
 
 def load_settings() -> "Settings":
-    """Read the settings, set up the log, and say what is odd about them."""
+    """Read the settings, configure logging and print warnings."""
     from lamplighter import telemetry
     from lamplighter.config.settings import read_settings
 

@@ -1,4 +1,4 @@
-"""`lamplighter context` and `lamplighter audit`: what would be told, and what is believed."""
+"""`lamplighter context` and `lamplighter audit`: the next prompt's memories, and their evidence."""
 
 import json
 from collections.abc import Iterator
@@ -21,11 +21,13 @@ LINKED_CHARS: Final = 60
 
 
 @click.command()
-@click.option("--services", help="Their memories come first; separated by commas.")
-@click.option("--budget", type=click.IntRange(0, 1_000_000), help="Instead of the one set.")
-@click.option("--without", help="As if these memories were not there: 7,8.")
-@click.option("--as-of", help="As memories stood then: 2026-01-01T12:00:00Z.")
-@click.option("--against", help="Show the difference to `now` or to what session N was told.")
+@click.option("--services", help="Put the memories of these services first; comma-separated.")
+@click.option(
+    "--budget", type=click.IntRange(0, 1_000_000), help="Override LAMPLIGHTER_MEMORY_BUDGET."
+)
+@click.option("--without", help="Leave out these memories: 7,8.")
+@click.option("--as-of", help="Memories as of this time: 2026-01-01T12:00:00Z.")
+@click.option("--against", help="Show the difference to `now` or to the prompt of session N.")
 @click.option("--json", "as_json_", is_flag=True, help="Print JSON.")
 @report_errors
 def context(
@@ -37,7 +39,7 @@ def context(
     *,
     as_json_: bool,
 ) -> None:
-    """Print the memories that the next session would be told, or would be if."""
+    """Print the memories that the next prompt would include."""
     from lamplighter.serve.commands import context as knowing
 
     found = knowing.context(
@@ -53,16 +55,16 @@ def context(
     elif found.difference is not None:
         _print(found.difference.text, otherwise="No difference.")
     else:
-        _print(found.block.text, otherwise="Nothing would be told.")
+        _print(found.block.text, otherwise="The next prompt would include no memories.")
 
 
 @click.command()
 @click.argument("topic")
-@click.option("--all", "whole", is_flag=True, help=f"All of it, not only the first {MAX_BELIEFS}.")
+@click.option("--all", "whole", is_flag=True, help=f"Show all, not only the first {MAX_BELIEFS}.")
 @click.option("--json", "as_json_", is_flag=True, help="Print JSON.")
 @report_errors
 def audit(topic: str, *, whole: bool, as_json_: bool) -> None:
-    """Show all that is believed on a service or where a word is said, and what it rests on."""
+    """Show the memories about a service or a word, and their evidence."""
     from lamplighter.serve.commands import context as knowing
 
     limit = None if whole else MAX_BELIEFS
@@ -99,7 +101,7 @@ def _as_json(first: "Audit", beliefs: "list[AuditedMemory]", more: int) -> dict[
 
 def _lines(first: "Audit", beliefs: "list[AuditedMemory]", *, now: datetime) -> Iterator[str]:
     if not beliefs:
-        yield f"Nothing is believed about {first.topic}."
+        yield f"No memories about {first.topic}."
         return
     yield f"{first.topic}: {first.active:,} active, {first.inactive:,} inactive"
     for each in beliefs:
@@ -123,10 +125,10 @@ def _belief(each: "AuditedMemory", now: datetime) -> Iterator[str]:
     yield from _tally_lines("confirmed", each.confirmed, "by")
     yield from _tally_lines("contradicted", each.contradicted, "by")
     yield from _link_lines(each)
-    yield from _tally_lines("told", each.told, "to", otherwise="to no session")
+    yield from _tally_lines("included", each.told, "in", otherwise="in no prompt")
     if each.falls is not None:
         due = "at the next session" if each.falls <= now else f"on {_day(each.falls)}"
-        yield _row("fades", f"below 0.30 {due} unless it is confirmed")
+        yield _row("fades", f"below 0.30 {due} unless confirmed")
 
 
 def _source_of(memory: Memory) -> str:
@@ -173,4 +175,4 @@ def _row(word: str, text: str) -> str:
 
 
 def _day(at: datetime | None) -> str:
-    return "at some time" if at is None else f"{at.astimezone(UTC):%Y-%m-%d %H:%M}Z"
+    return "unknown" if at is None else f"{at.astimezone(UTC):%Y-%m-%d %H:%M}Z"

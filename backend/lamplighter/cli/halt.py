@@ -1,4 +1,4 @@
-"""`lamplighter halt` and `lamplighter resume`: stop everything at once, and let it go on."""
+"""`lamplighter halt` and `lamplighter resume`."""
 
 import click
 
@@ -7,10 +7,10 @@ from lamplighter.domain.text import escape_terminal
 
 
 @click.command()
-@click.option("--reason", default="", help="Why; everyone is told.")
+@click.option("--reason", default="", help="The reason, shown in the app and in notifications.")
 @report_errors
 def halt(reason: str) -> None:
-    """Halt everything at once: what runs is stopped, and nothing begins."""
+    """Halt: stop all sessions and actions now, and start no new ones."""
     from lamplighter.serve.commands import halt as brake
 
     click.echo(escape_terminal(brake.halt_all(load_settings(), reason)))
@@ -19,7 +19,7 @@ def halt(reason: str) -> None:
 @click.command()
 @report_errors
 def resume() -> None:
-    """Let everything go on that was halted, in whichever way."""
+    """Resume, however the halt was started."""
     from lamplighter.serve.commands import halt as brake
 
     click.echo(escape_terminal(brake.resume_all(load_settings())))

@@ -50,7 +50,7 @@ SORTS: Final = ("confidence", "updated", "created", "service", "category", "stat
 
 
 class Share(click.FloatRange):
-    """A number from 0 to 1; what is no number is none of them."""
+    """A number from 0 to 1; NaN is rejected."""
 
     name = "number from 0 to 1"
 
@@ -58,7 +58,7 @@ class Share(click.FloatRange):
         super().__init__(0.0, 1.0)
 
     def convert(self, value: Any, param: Any, ctx: Any) -> float:
-        """Return the number; click takes what is no number for one within any range."""
+        """Return the number; click's own range check accepts NaN."""
         number = super().convert(value, param, ctx)
         if math.isnan(number):
             self.fail(f"{value!r} is not a number from 0 to 1.", param, ctx)
@@ -69,11 +69,11 @@ JSON: Final = click.option("--json", "as_json", is_flag=True, help="Print JSON."
 
 
 @click.command(name="list")
-@click.option("--q", help="Only those that say this.")
-@click.option("--service", help="Only those of this service; `general` for those of none.")
+@click.option("--q", help="Only memories that contain this text.")
+@click.option("--service", help="Only this service; `general`: no service.")
 @click.option("--category", type=CATEGORIES)
 @click.option("--kind", type=KINDS)
-@click.option("--project", help="Only those of this project.")
+@click.option("--project", help="Only this project.")
 @click.option("--scope", type=SCOPES)
 @click.option(
     "--state",
@@ -82,14 +82,14 @@ JSON: Final = click.option("--json", "as_json", is_flag=True, help="Print JSON."
     show_default=True,
 )
 @click.option("--view", type=click.Choice(["fading", "unused", "single", "edited"]))
-@click.option("--as-of", help="As they stood then: 2026-01-01T12:00:00Z.")
+@click.option("--as-of", help="Memories as of this time: 2026-01-01T12:00:00Z.")
 @click.option("--sort", type=click.Choice(SORTS), default=SORTS[0], show_default=True)
 @click.option("--order", type=click.Choice(["asc", "desc"]))
 @click.option("--limit", type=click.IntRange(1, 10_000), default=50, show_default=True)
 @JSON
 @report_errors
 def list_(*, as_json: bool, **asked: Any) -> None:
-    """List memories, the surest first."""
+    """List memories, highest confidence first."""
     from lamplighter.formats import serialize
     from lamplighter.serve.commands import memories
 
@@ -108,18 +108,18 @@ def list_(*, as_json: bool, **asked: Any) -> None:
 
 @click.command()
 @click.argument("words", nargs=-1, required=True, metavar="[CATEGORY] TEXT")
-@click.option("--category", type=CATEGORIES, help="In place of the word before the text.")
-@click.option("--service", help="The service that it is true of.")
+@click.option("--category", type=CATEGORIES, help="The category, instead of the first word.")
+@click.option("--service", help="The service that the memory is about.")
 @click.option("--confidence", type=Share(), default=INITIAL_CONFIDENCE, show_default=True)
 @click.option("--title", default="")
-@click.option("--tag", "tags", multiple=True, help="May be given several times.")
+@click.option("--tag", "tags", multiple=True, help="Repeatable.")
 @click.option("--project", default=OPERATIONS, show_default=True)
 @click.option("--scope", type=SCOPES, default="project", show_default=True)
-@click.option("--topic-key", help="What it is the current version of: config/db/pool.")
+@click.option("--topic-key", help="Replaces the memory with this key: config/db/pool.")
 @JSON
 @report_errors
 def add(words: tuple[str, ...], category: str | None, *, as_json: bool, **given: Any) -> None:
-    """Add a memory of CATEGORY that says TEXT (- reads standard input)."""
+    """Add a memory with the text TEXT (- reads standard input)."""
     from lamplighter.serve.commands import memories
 
     which, *text = (category, *words) if category else words
@@ -138,22 +138,22 @@ def add(words: tuple[str, ...], category: str | None, *, as_json: bool, **given:
 
 @click.command()
 @click.argument("number", type=int)
-@click.option("--text", help="What it says (- reads standard input).")
+@click.option("--text", help="The new text (- reads standard input).")
 @click.option("--confidence", type=Share())
 @click.option("--category", type=CATEGORIES)
-@click.option("--service", help="`general` for none.")
-@click.option("--active/--inactive", default=None, help="Whether sessions are told it.")
+@click.option("--service", help="`general`: no service.")
+@click.option("--active/--inactive", default=None, help="Whether prompts may include it.")
 @click.option("--pin/--unpin", "pinned", default=None, help="Whether it never fades.")
 @click.option("--title")
-@click.option("--tag", "tags", multiple=True, help="All of its tags; `--tag ''` for none.")
+@click.option("--tag", "tags", multiple=True, help="Replaces all tags; `--tag ''`: none.")
 @click.option("--scope", type=SCOPES)
-@click.option("--topic-key", help="`--topic-key ''` takes it away.")
+@click.option("--topic-key", help="`--topic-key ''` removes the key.")
 @JSON
 @report_errors
 def edit(
     number: int, *, text: str | None, tags: tuple[str, ...], as_json: bool, **given: Any
 ) -> None:
-    """Change a memory; what is left out stays as it is."""
+    """Change a memory. Omitted options keep their values."""
     from lamplighter.serve.commands import memories
 
     change = Edit(
@@ -162,23 +162,23 @@ def edit(
         **{**given, "category": Category(given["category"]) if given["category"] else None},
     )
     if change == Edit():
-        exit_with_error("Nothing to change: say what, as in --confidence 0.9.")
+        exit_with_error("Nothing to change. Pass an option, such as --confidence 0.9.")
     changed = memories.edit(load_settings(), number, change)
     _print_memory(changed, "Changed", as_json=as_json)
 
 
 @click.command()
 @click.argument("number", type=int)
-@click.option("--soft", is_flag=True, help="Keep it in the list, inactive.")
-@click.option("--permanently", is_flag=True, help="Not into the trash: it cannot be restored.")
-@click.option("--yes", is_flag=True, help="Do not ask.")
+@click.option("--soft", is_flag=True, help="Deactivate the memory instead.")
+@click.option("--permanently", is_flag=True, help="Skip the trash. This cannot be undone.")
+@click.option("--yes", is_flag=True, help="Skip the confirmation.")
 @report_errors
 def delete(number: int, *, soft: bool, permanently: bool, yes: bool) -> None:
-    """Delete a memory: it goes into the trash, and can be restored from there."""
+    """Move a memory to the trash. It can be restored."""
     from lamplighter.serve.commands import memories
 
     if soft and permanently:
-        exit_with_error("Give --soft or --permanently, not both.")
+        exit_with_error("--soft and --permanently exclude each other. Pass one of them.")
     settings = load_settings()
     held = memories.get_memory(settings, number, trashed=permanently)
     if not yes:
@@ -189,8 +189,8 @@ def delete(number: int, *, soft: bool, permanently: bool, yes: bool) -> None:
     if permanently:
         click.echo(f"Deleted memory {number} permanently.")
     else:
-        again = f"`lamplighter memory restore {number}` restores it"
-        click.echo(f"Deleted memory {number}; {again}.")
+        again = f"To restore it: lamplighter memory restore {number}"
+        click.echo(f"Deleted memory {number}. {again}")
 
 
 @click.command()
@@ -205,7 +205,7 @@ def restore(number: int, *, as_json: bool) -> None:
 
 
 @click.command()
-@click.option("--q", default="", help="Only those that contain this text.")
+@click.option("--q", default="", help="Only memories that contain this text.")
 @click.option("--limit", type=click.IntRange(1, 10_000), default=50, show_default=True)
 @JSON
 @report_errors
@@ -254,8 +254,10 @@ def history(number: int, *, as_json: bool) -> None:
 
 @click.command()
 @click.argument("number", type=int)
-@click.option("--services", help="For a session about these services only: a,b.")
-@click.option("--budget", type=click.IntRange(0, 1_000_000), help="Instead of the one set.")
+@click.option("--services", help="For a session about these services: a,b.")
+@click.option(
+    "--budget", type=click.IntRange(0, 1_000_000), help="Override LAMPLIGHTER_MEMORY_BUDGET."
+)
 @JSON
 @report_errors
 def why(number: int, *, services: str | None, budget: int | None, as_json: bool) -> None:
@@ -282,7 +284,7 @@ def _category(word: str) -> Category:
     if word.lower() not in set(Category):
         known = ", ".join(Category)
         exit_with_error(
-            f"{shorten(one_line(word), LEAST_WIDTH)} is no category: it is one of {known}."
+            f"{shorten(one_line(word), LEAST_WIDTH)} is not a category. Use one of {known}."
         )
     return Category(word.lower())
 
@@ -303,7 +305,7 @@ def _print_memory(held: Memory, done: str, *, as_json: bool) -> None:
 def _table(found: Sequence[Memory]) -> Iterator[str]:
     width = _width()
     if found:
-        yield f"{'ID':>6}  CONF  {'WHAT':<12}  {'WHERE':<{WHERE_CHARS}}  SAYS"[:width]
+        yield f"{'ID':>6}  CONF  {'CATEGORY':<12}  {'WHERE':<{WHERE_CHARS}}  OBSERVATION"[:width]
     for each in found:
         yield _line(each, width)
 
@@ -331,7 +333,7 @@ def _step(each: dict[str, Any]) -> Iterator[str]:
     if after is None:
         return
     if before is None or before["observation"] != after["observation"]:
-        yield f"    says: {one_line(after['observation'])}"
+        yield f"    observation: {one_line(after['observation'])}"
     for name in CHANGE_FIELDS if before else ():
         if before.get(name) != after.get(name):
             yield f"    {name}: {_value(before.get(name))} -> {_value(after.get(name))}"
@@ -359,7 +361,7 @@ def memory() -> None:
 @memory.command()
 @click.argument("old", required=False)
 @click.argument("new", required=False)
-@click.option("--service", help="The service that both are about.")
+@click.option("--service", help="The service that both texts are about.")
 @click.option("--category", hidden=True)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.option("--jsonl", is_flag=True, help="Read pairs from standard input, a JSON object a line.")
@@ -373,17 +375,17 @@ def relate(
     as_json: bool,
     jsonl: bool,
 ) -> None:
-    """Say whether NEW says what OLD says, contradicts it, or is another fact.
+    """Compare two observations: does NEW repeat, contradict or not concern OLD?
 
-    With --jsonl each line is {"old", "new", "service", "id"}, and each line of the answer
-    {"id", "label", "sure", "p", "reason"}, or {"id", "error"}: then the exit status is 1.
+    With --jsonl each input line is {"old", "new", "service", "id"}, and each output line
+    {"id", "label", "sure", "p", "reason"} or {"id", "error"}; errors make the exit status 1.
     """
     from lamplighter.config import lexicon
     from lamplighter.domain import relate as relating
     from lamplighter.formats import serialize
 
     if jsonl == (old is not None) or (old is not None and not new):
-        exit_with_error("Give either OLD and NEW, or --jsonl with the pairs on standard input.")
+        exit_with_error("Pass OLD and NEW, or --jsonl with pairs on standard input.")
     words = lexicon.active_lexicon(load_settings())
     if old is None or new is None:
         sys.exit(EXIT_FAILED if _each(sys.stdin.buffer, words) else 0)
@@ -397,7 +399,7 @@ def relate(
 
 
 def _each(file: IO[bytes], words: "Lexicon") -> int:
-    """Answer each line as soon as it is there; return how many could not be answered."""
+    """Answer each line as it arrives; return the number of errors."""
     wrong = 0
     for line in _lines(file):
         answer = _answer(line, words)
@@ -408,7 +410,7 @@ def _each(file: IO[bytes], words: "Lexicon") -> int:
 
 
 def _lines(file: IO[bytes]) -> Iterator[bytes]:
-    """Read line by line; of one that is too long only the beginning is given."""
+    """Read line by line; cut a line that is too long."""
     while line := file.readline(LINE_BYTES):
         rest = line
         while len(rest) == LINE_BYTES and not rest.endswith(b"\n"):
@@ -447,7 +449,7 @@ def _text(given: Any, name: str) -> str | None:
         return value
     if name == "service" and value in (None, ""):
         return None
-    raise ValueError(f"{name} is {'missing' if value is None else 'no text that says something'}")
+    raise ValueError(f"{name} is {'missing' if value is None else 'empty or not a string'}")
 
 
 for _command in COMMANDS:

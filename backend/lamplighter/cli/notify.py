@@ -1,4 +1,4 @@
-"""`lamplighter notify test`: whether people can be told."""
+"""`lamplighter notify test`: send a test notification."""
 
 import sys
 
@@ -11,19 +11,19 @@ from lamplighter.domain.text import escape_terminal
 
 @click.group()
 def notify() -> None:
-    """Tell people what matters, where LAMPLIGHTER_NOTIFY says."""
+    """Send notifications to the addresses in LAMPLIGHTER_NOTIFY."""
 
 
 @notify.command()
 @report_errors
 def test() -> None:
-    """Send a test, and say what became of it."""
+    """Send a test notification and print the result."""
     from lamplighter.serve.commands import notify as outbox
 
     notice = outbox.test(load_settings())
     if notice.sent_at is not None:
-        click.echo("The test was sent.")
+        click.echo("Test notification sent.")
         return
-    words = notice.problem or "It is not sent yet; the supervisor goes on trying."
+    words = notice.problem or "The test notification is not sent yet. The supervisor will retry."
     click.echo(f"lamplighter: {escape_terminal(words)}", err=True)
     sys.exit(EXIT_FAILED)

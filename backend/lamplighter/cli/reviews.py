@@ -1,4 +1,4 @@
-"""`lamplighter reviews`: which memories contradict each other and wait for a person."""
+"""`lamplighter reviews`: list conflicting memories to review."""
 
 import json
 from typing import Any
@@ -13,7 +13,7 @@ from lamplighter.domain.text import escape_terminal
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @report_errors
 def reviews(*, as_json: bool) -> None:
-    """List the reviews that wait for you, those that wait the longest first."""
+    """List open reviews of conflicting memories, oldest first."""
     from lamplighter.serve.commands import access
     from lamplighter.serve.commands import reviews as cases
 
@@ -24,10 +24,10 @@ def reviews(*, as_json: bool) -> None:
     for each in [] if as_json else found:
         click.echo(_lines(each))
     if total > len(found):
-        click.echo(f"{total - len(found)} more wait.", err=True)
+        click.echo(f"{total - len(found):,} more open.", err=True)
     if not as_json:
-        here = f"Decide on them at {access.url(settings)}/reviews"
-        click.echo(here if found else "Nothing waits for you.")
+        here = f"Review them at {access.url(settings)}/reviews"
+        click.echo(here if found else "No open reviews.")
 
 
 def _lines(each: dict[str, Any]) -> str:
@@ -40,6 +40,6 @@ def _lines(each: dict[str, Any]) -> str:
 
 def _claim(memory: dict[str, Any] | None) -> str:
     if memory is None:
-        return "(gone)"
+        return "(deleted)"
     words = escape_terminal(" ".join(memory["observation"].split()))
     return f"memory {memory['id']}, {memory['confidence']:.2f}: {words}"

@@ -1,4 +1,4 @@
-"""`lamplighter search`: the best of what is known for some words."""
+"""`lamplighter search`: search memories, sessions and events."""
 
 import json
 import sys
@@ -17,14 +17,16 @@ from lamplighter.domain.text import escape_terminal
 
 @click.command()
 @click.argument("words", nargs=-1, required=True)
-@click.option("--project", help="Of this project, and what is true of all.")
-@click.option("--service", help="Of this service only; `general` for those of none.")
-@click.option("--category", type=CATEGORIES, help="Of this category only.")
-@click.option("--kind", type=KINDS, help="Kept in this way only.")
-@click.option("--layers", default="memory,session", show_default=True, help="And `event`.")
+@click.option("--project", help="Only this project, and global memories.")
+@click.option("--service", help="Only this service; `general`: no service.")
+@click.option("--category", type=CATEGORIES, help="Only this category.")
+@click.option("--kind", type=KINDS, help="Only this kind.")
+@click.option(
+    "--layers", default="memory,session", show_default=True, help="Layers to search; also `event`."
+)
 @click.option("--limit", type=click.IntRange(1, 100), default=10, show_default=True)
-@click.option("--all", "inactive_too", is_flag=True, help="Inactive memories too.")
-@click.option("--why", is_flag=True, help="Show what each score is made of.")
+@click.option("--all", "inactive_too", is_flag=True, help="Include inactive memories.")
+@click.option("--why", is_flag=True, help="Explain each score.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @report_errors
 def search(
@@ -37,9 +39,9 @@ def search(
     as_json: bool,
     **narrowed: str | None,
 ) -> None:
-    """Search all that is known: any words, "a phrase", -without, service:NAME, type:decision.
+    """Search memories and sessions: words, "a phrase", -exclude, service:NAME, type:decision.
 
-    Put -- before words that begin with a minus. Exit status 1: nothing was found.
+    Put -- before words that begin with a minus. Exit status 1: no results.
     """
     from lamplighter.serve.commands import search as searching
 
@@ -69,16 +71,16 @@ def _layers(given: str) -> tuple[SearchLayer, ...]:
     names = [each.strip() for each in given.split(",") if each.strip()]
     if not names or not set(names) <= set(SearchLayer):
         exit_with_error(
-            f"--layers: is one or more of {', '.join(SearchLayer)}, with commas between"
+            f"--layers must be one or more of {', '.join(SearchLayer)}, comma-separated"
         )
     return tuple(SearchLayer(each) for each in dict.fromkeys(names))
 
 
 def _lines(found: SearchResults, *, why: bool) -> Iterator[str]:
     if not found.found:
-        yield "No memory or session contains these words."
+        yield "No results."
     if found.holds_no_word:
-        yield "Nothing holds these words. What is nearest in meaning:"
+        yield "No keyword matches. Closest semantic matches:"
     for each in found.found:
         yield f"{each.rank:>2}. {escape_terminal(_head(each))}"
         yield f"    {_highlight(each)}"

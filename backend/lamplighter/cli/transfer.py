@@ -1,4 +1,4 @@
-"""`lamplighter export` and `lamplighter import`: what is known, out of here and in again."""
+"""`lamplighter export` and `lamplighter import`."""
 
 import json
 import sys
@@ -28,14 +28,19 @@ Step = Callable[[int, int], None]
 @click.option(
     "--format", "form", type=click.Choice(EXPORT_FORMS), default=EXPORT_FORMS[0], show_default=True
 )
-@click.option("--project", help="Only what belongs to this project.")
-@click.option("--output", "-o", type=click.Path(path_type=Path), help="Instead of printing it.")
+@click.option("--project", help="Only this project.")
+@click.option(
+    "--output",
+    "-o",
+    type=click.Path(path_type=Path),
+    help="Write to this file instead of standard output.",
+)
 @report_errors
 def export(form: str, project: str | None, output: Path | None) -> None:
-    """Write out what is known, to keep it or to take it elsewhere.
+    """Export memories and sessions.
 
-    `lamplighter` (JSON Lines) holds every memory and client's session; `agentops` and `engram`
-    hold the knowledge that is active, as those programs read it.
+    `lamplighter` (JSON Lines) contains all memories and client sessions; `agentops` and
+    `engram` contain active memories in the formats of those programs.
     """
     from lamplighter.serve.commands import transfer
     from lamplighter.usecases.clients.exports import ExportFormat
@@ -53,10 +58,10 @@ def export(form: str, project: str | None, output: Path | None) -> None:
 @click.option(
     "--format", "kind", type=click.Choice(IMPORT_FORMS), default=IMPORT_FORMS[0], show_default=True
 )
-@click.option("--project", default=OPERATIONS, show_default=True, help="For what names none.")
-@click.option("--sections", is_flag=True, help="A memory for each section of a note.")
-@click.option("--dry-run", is_flag=True, help="Only count what would come in.")
-@click.option("--strict", is_flag=True, help="Take nothing in when anything is wrong.")
+@click.option("--project", default=OPERATIONS, show_default=True, help="Default project.")
+@click.option("--sections", is_flag=True, help="Create one memory per section of a note.")
+@click.option("--dry-run", is_flag=True, help="Only count what would be imported.")
+@click.option("--strict", is_flag=True, help="Import nothing if any item is invalid.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @report_errors
 def import_(
@@ -69,7 +74,7 @@ def import_(
     strict: bool,
     as_json: bool,
 ) -> None:
-    """Take in an export of Lamplighter, AgentOps or engram, or notes in Markdown.
+    """Import an export of Lamplighter, AgentOps or engram, or notes in Markdown.
 
     PATH is a file, a directory of notes, or - for standard input. Taken in twice it changes
     nothing; what was changed there is revised here. Exit status 0: all of it is in; 1: some
@@ -93,7 +98,7 @@ def import_(
         click.echo(json.dumps(_as_json(done, refused=refused), ensure_ascii=False))
     else:
         _print_faults(done.faults)
-        click.echo("Nothing was taken in." if refused else _summary(done))
+        click.echo("Nothing was imported." if refused else _summary(done))
     if done.faults:
         sys.exit(EXIT_UNUSABLE if refused or not any(done.counts.values()) else EXIT_FAILED)
 
@@ -105,8 +110,8 @@ def _summary(done: "Importing") -> str:
     came = _count_noun(counts.get(ImportOutcome.CREATED, 0), "memory", "memories")
     rest = (
         (ImportOutcome.REVISED, "revised"),
-        (ImportOutcome.UNCHANGED, "held already"),
-        (ImportOutcome.SKIPPED, "deleted there"),
+        (ImportOutcome.UNCHANGED, "unchanged"),
+        (ImportOutcome.SKIPPED, "deleted at the source"),
     )
     said = [f"{counts[became]:,} {word}" for became, word in rest if counts.get(became)]
     sessions = counts.get(ImportOutcome.SESSION, 0)
@@ -133,12 +138,12 @@ def _print_faults(faults: "list[Fault]") -> None:
             f"lamplighter: {escape_terminal(each.place)}: {escape_terminal(each.words)}", err=True
         )
     if len(faults) > MAX_FAULTS:
-        click.echo(f"lamplighter: {len(faults) - MAX_FAULTS:,} more are wrong.", err=True)
+        click.echo(f"lamplighter: {len(faults) - MAX_FAULTS:,} more errors.", err=True)
 
 
 @contextmanager
 def _bar(label: str) -> Iterator[Step]:
-    """Show how far it is, on a terminal."""
+    """Show progress on a terminal."""
     if not sys.stderr.isatty():
         yield lambda done, total: None
         return

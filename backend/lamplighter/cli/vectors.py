@@ -1,4 +1,4 @@
-"""`lamplighter vectors`: how far the meaning of memories is kept, and keeping it now."""
+"""`lamplighter vectors`: the state of the embeddings, and computing the missing ones."""
 
 import json
 from typing import TYPE_CHECKING
@@ -15,14 +15,14 @@ if TYPE_CHECKING:
 
 @click.group()
 def vectors() -> None:
-    """Search by meaning: how far it has come."""
+    """Manage the embeddings of semantic search."""
 
 
 @vectors.command()
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @report_errors
 def status(*, as_json: bool) -> None:
-    """Say of how many memories the meaning is kept."""
+    """Show how many memories have embeddings."""
     from lamplighter.serve import semantic
 
     settings = load_settings()
@@ -34,13 +34,13 @@ def status(*, as_json: bool) -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print JSON at the end, and no bar.")
 @report_errors
 def backfill(*, as_json: bool) -> None:
-    """Keep the meaning of all memories now, beside whatever runs; it may be ended at any time."""
+    """Compute missing embeddings now. Lamplighter can keep running; interrupt at any time."""
     from lamplighter.serve import semantic
 
     settings = load_settings()
     why_not = semantic.why_not(settings)
     if why_not:
-        exit_with_error(f"Memories are found by their words alone: {why_not}.")
+        exit_with_error(f"Semantic search is not available: {why_not}.")
     if as_json:
         _print_progress(settings, semantic.backfill(settings, lambda _: None), as_json=True)
         return

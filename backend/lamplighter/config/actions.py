@@ -69,7 +69,7 @@ def _repairs(sheet: YamlSheet, node: yaml.Node, checks: Sequence[Check]) -> tupl
     """Return the failures that an action repairs: names or kinds of checks, or no answer."""
     nodes = node.value if isinstance(node, yaml.SequenceNode) else [node]
     if not nodes:
-        sheet.wrong(node, f"for is empty; left out it is {NO_ANSWER}")
+        sheet.wrong(node, f"for is empty; remove it for the default, {NO_ANSWER}")
     known = dict.fromkeys([NO_ANSWER, *(each.name for each in checks)])
     kinds = {each.kind for each in checks}
     names = [(sheet.string(each, "the name of a check"), each) for each in nodes]
@@ -80,7 +80,7 @@ def _repairs(sheet: YamlSheet, node: yaml.Node, checks: Sequence[Check]) -> tupl
         }:
             hint = sheet.hint(name, [*known, *kinds])
             listed = ", ".join([*known, *sorted(kinds - {*known})])
-            sheet.wrong(at, f"for: no check is named {name!r}{hint}; there are {listed}")
+            sheet.wrong(at, f"for: no check is named {name!r}{hint}. Choose from: {listed}")
     return tuple(normalize_service_name(name) for name, _ in names if name)
 
 
@@ -95,7 +95,7 @@ COMMANDS: Final = 200
 
 def read_commands(sheet: YamlSheet, node: yaml.Node) -> tuple[Pattern, ...]:
     """Return the patterns of commands."""
-    nodes = sheet.list(node, "a list of commands, each a list of words")
+    nodes = sheet.list(node, "a list of commands, each a list of strings")
     if len(nodes) > COMMANDS:
         sheet.wrong(node, f"more than {COMMANDS} commands")
     return tuple(found for each in nodes if (found := _pattern(sheet, each)))

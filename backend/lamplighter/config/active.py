@@ -41,7 +41,11 @@ def toml_line(name: str, text: str) -> str:
         raise Invalid(InvalidField("name", "is not a setting"))
     if found.name == "home":
         variable = found.variable
-        raise Invalid(InvalidField("name", f"is set by {variable}: the file is in it"))
+        raise Invalid(
+            InvalidField(
+                "name", f"can only be set by {variable}, because that directory contains this file"
+            )
+        )
     try:
         found.read(text)
     except ValueError as error:
@@ -117,13 +121,13 @@ def _ignored_values(
         variable = each.setting.variable
         given = environ.get(variable)
         if given is not None and is_orchestrator_value(given):
-            said.append(f"{variable} was set by an orchestrator, not by you; it is not used.")
+            said.append(f"{variable} was set by an orchestrator, not by you; it is ignored.")
         elif given is not None and not given.strip():
-            said.append(f"{variable} is empty, which counts as not set.")
+            said.append(f"{variable} is empty and counts as not set.")
         if each.setting.name in lines and each.source not in (FILE, "default"):
             where = each.source if each.source != "environment" else variable
             line = lines[each.setting.name]
-            said.append(f"{FILE}, line {line}: {each.setting.name} is not used; {where} wins.")
+            said.append(f"{FILE}, line {line}: {each.setting.name} is overridden by {where}.")
     return said
 
 

@@ -27,17 +27,17 @@ def read_agents(
     """Return the agents of a file; what is wrong with them is added to `wrong`, with its line."""
     sheet, found = TomlSheet(path, text.splitlines(), wrong), given.get(TABLE, {})
     if not isinstance(found, dict) or not all(isinstance(each, dict) for each in found.values()):
-        wrong.append(InvalidField(f"{path}: {TABLE}", f"is written as [{TABLE}.NAME]"))
+        wrong.append(InvalidField(f"{path}: {TABLE}", f"must be written as [{TABLE}.NAME]"))
         return ()
     if len(found) > MOST_AGENTS:
-        wrong.append(InvalidField(f"{path}: {TABLE}", f"are more than {MOST_AGENTS:,}"))
+        wrong.append(InvalidField(f"{path}: {TABLE}", f"contains more than {MOST_AGENTS:,} agents"))
         return ()
     read: dict[str, Agent] = {}
     for name, settings in found.items():
         table = TomlTable(sheet, (TABLE, name), 0, settings)
         agent = _agent(table, name)
         if agent.name in read:
-            table.refuse("", f"is told of twice: an agent is {agent.name!r} in whatever case")
+            table.refuse("", f"is declared twice: agent names ignore case ({agent.name!r})")
         read[agent.name] = agent
     return tuple(read[name] for name in sorted(read))
 
@@ -52,7 +52,7 @@ def find_loops(
         at = urlsplit(agent.memory_url)
         usual = {"http": 80, "https": 443}.get(at.scheme)
         if agent.memory_url and at.hostname in here and (at.port or usual) == port:
-            why = "is this web process itself; leave it out to keep the knowledge here"
+            why = "is this web process itself; remove it to store memories here"
             wrong.append(InvalidField(f"{TABLE}.{agent.name}, memory_url", why))
     return wrong
 
@@ -88,9 +88,9 @@ def _project(table: TomlTable) -> str:
     said = table.text("project")
     project = normalize_project(said)
     if "project" in table.given and isinstance(table.given["project"], str) and not project:
-        table.refuse("project", "names no project; leave it out for the agent's own name")
+        table.refuse("project", "names no project; remove it to use the agent's name")
     if len(project) > PROJECT_CHARS or not project.isprintable():
-        table.refuse("project", f"has at most {PROJECT_CHARS} characters that can be shown")
+        table.refuse("project", f"must have at most {PROJECT_CHARS} printable characters")
     return project
 
 
@@ -105,17 +105,19 @@ def _url(table: TomlTable) -> str:
     except ValueError:
         parts, whole = urlsplit(""), False
     if parts.scheme not in ("http", "https") or not whole or len(said) > URL_CHARS:
-        table.refuse("memory_url", "is not an address such as http://memory.lan:7437")
+        table.refuse("memory_url", "is not a URL such as http://memory.lan:7437")
     elif parts.username is not None or parts.query or parts.fragment:
-        table.refuse("memory_url", "holds no password, ? or #; a token goes in memory_token")
+        table.refuse(
+            "memory_url", "must not contain a password, ? or #; put a token in memory_token"
+        )
     elif not said.isprintable() or " " in said:
-        table.refuse("memory_url", "holds a character that no address has")
+        table.refuse("memory_url", "contains a character that is not valid in a URL")
     return said.rstrip("/")
 
 
 def _token(table: TomlTable) -> str:
     said = table.text("memory_token").strip()
     if not said.isascii() or not said.isprintable() or len(said) > TOKEN_CHARS or " " in said:
-        table.refuse("memory_token", "is no token: it goes in one line, in ASCII")
+        table.refuse("memory_token", "is not a token: use one line of ASCII")
         return ""
     return said

@@ -53,9 +53,9 @@ def _kinds(node: yaml.Node) -> list[str]:
 
 def _not_one_kind(kinds: list[str]) -> str:
     if kinds:
-        return f"a check is of one kind, not {' and '.join(kinds)}"
+        return f"a check has one kind, not {' and '.join(kinds)}"
     *most, last = _KINDS
-    return f"missing what kind of check it is: {', '.join(most)} or {last}"
+    return f"the check has no kind: add {', '.join(most)} or {last}"
 
 
 def _fields(sheet: YamlSheet, keys: Keys, given: Mapping[str, yaml.Node]) -> dict[str, object]:
@@ -76,9 +76,9 @@ def _check_consistency(
     """Note what is right by itself, but not beside the rest."""
     match check:
         case HttpCheck(method="HEAD", body=str()):
-            sheet.wrong(given["body"], "the answer to HEAD has no body to look in")
+            sheet.wrong(given["body"], "the answer to HEAD has no body to match")
         case DiskCheck() if _is_less(check.warn, check.free) and "warn" in given:
-            sheet.wrong(given["warn"], "warn is reached before free: it is the larger of the two")
+            sheet.wrong(given["warn"], "warn must be larger than free")
         case CommandCheck() if (asked := check.argv[0]) not in programs and asked not in ("", "?"):
             right = ", ".join([*sorted(programs), asked])
             words = f"{asked} is not one of the commands; write at the top: commands: [{right}]"

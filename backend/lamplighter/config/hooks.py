@@ -101,7 +101,7 @@ class TomlTable:
         self.keys.add(key)
         said = self.given.get(key, default)
         if not isinstance(said, str):
-            self.refuse(key, "is not a text; put it in quotes")
+            self.refuse(key, "is not a string; put it in quotes")
             return default
         return said
 
@@ -165,10 +165,12 @@ def _read_tables(
 ) -> list[TomlTable]:
     found, name = given.get(table[-1], []), ".".join(table)
     if not isinstance(found, list) or not all(isinstance(each, dict) for each in found):
-        sheet.wrong.append(InvalidField(f"{sheet.path}: {name}", f"is written as [[{name}]]"))
+        sheet.wrong.append(InvalidField(f"{sheet.path}: {name}", f"must be written as [[{name}]]"))
         return []
     if len(found) > MOST_RULES:
-        sheet.wrong.append(InvalidField(f"{sheet.path}: {name}", f"are more than {MOST_RULES:,}"))
+        sheet.wrong.append(
+            InvalidField(f"{sheet.path}: {name}", f"contains more than {MOST_RULES:,} rules")
+        )
         return []
     return [TomlTable(sheet, table, number, each) for number, each in enumerate(found, 1)]
 
@@ -176,7 +178,7 @@ def _read_tables(
 def _save_rule(rule: TomlTable, usual: str) -> SaveRule:
     project = rule.text("project", usual)
     if project != usual and not NAME.fullmatch(project):
-        rule.refuse("project", "has 1 to 64 letters, digits, _ or -, and nothing else")
+        rule.refuse("project", "must have 1 to 64 characters: letters, digits, _ or -")
     read = SaveRule(
         tool=rule.tool(),
         category=Category(rule.one_of("type", KNOWLEDGE)),

@@ -18,7 +18,7 @@ def read_name(sheet: YamlSheet, node: yaml.Node, wanted: str) -> str | None:
     """Return a name; None when it is none."""
     said = sheet.string(node, wanted)
     if said is not None and not NAME.fullmatch(said):
-        sheet.wrong(node, "a name has 1 to 64 letters, digits, _ or -, and nothing else")
+        sheet.wrong(node, "a name has 1 to 64 characters: letters, digits, _ or -")
         return None
     return said
 

@@ -55,7 +55,7 @@ def _price(model: str, given: Any) -> Price:
         raise ValueError(f'{model}: write a table, ["{model}"], with {" and ".join(NEEDED)}')
     unknown = sorted(set(given) - set(FIGURES))
     if unknown:
-        raise ValueError(f"{model}: {unknown[0]} is none of {', '.join(FIGURES)}")
+        raise ValueError(f"{model}: {unknown[0]} is not one of {', '.join(FIGURES)}")
     figures = {name: _dollars(model, name, given[name]) for name in FIGURES if name in given}
     missing = [name for name in NEEDED if name not in figures]
     if missing:
@@ -71,5 +71,5 @@ def _price(model: str, given: Any) -> Price:
 def _dollars(model: str, name: str, value: Any) -> float:
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     if not is_number or not isfinite(value) or value < 0:
-        raise ValueError(f"{model}: {name} is to be dollars for a million tokens, 0 or more")
+        raise ValueError(f"{model}: {name} must be dollars per million tokens, 0 or more")
     return float(value)

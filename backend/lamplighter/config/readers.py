@@ -63,7 +63,7 @@ def per_tier(read: Callable[[str], Any]) -> Callable[[str], tuple[Any, ...]]:
     def values(text: str) -> tuple[Any, ...]:
         parts = text.split(",")
         if len(parts) not in (1, MAX_TIER):
-            raise ValueError(f"is neither one value nor {MAX_TIER}, separated by commas")
+            raise ValueError(f"is neither one value nor {MAX_TIER} comma-separated values")
         found = tuple(read(each.strip()) for each in parts)
         return found if len(found) == MAX_TIER else found * MAX_TIER
 
@@ -87,7 +87,7 @@ def path(text: str) -> Path:
     try:
         return Path(text).expanduser().absolute()
     except RuntimeError:
-        raise ValueError("names the home of a user that is not there") from None
+        raise ValueError("names the home of a user that does not exist") from None
 
 
 def host(text: str) -> str:
@@ -96,7 +96,7 @@ def host(text: str) -> str:
     with suppress(ValueError):
         return str(ipaddress.ip_address(name))
     if not _HOST.fullmatch(name) or name.replace(".", "").isdigit():
-        raise ValueError("is not an address or a name, such as 127.0.0.1, 0.0.0.0 or box.lan")
+        raise ValueError("is not an address or a name, such as 127.0.0.1, 0.0.0.0 or server.lan")
     return name
 
 
@@ -110,7 +110,7 @@ def database(text: str) -> str:
     if text and not _DATABASE.match(text):
         raise ValueError("is neither sqlite:///PATH nor postgresql://USER:PASSWORD@HOST/NAME")
     if text.startswith("postgres") and not _is_whole(text):
-        raise ValueError("cannot be read: write the signs # ? / @ of a password as %23 %3F %2F %40")
+        raise ValueError("is not a valid URL: write # ? / @ in a password as %23 %3F %2F %40")
     return text
 
 
@@ -172,10 +172,10 @@ RANGES: Final[Mapping[Callable[[str], Any], str]] = {
     flag: "yes or no",
     path: "a path",
     host: "an address or a name",
-    hosts: "names, separated by commas",
+    hosts: "comma-separated names",
     database: "an address",
-    roots: "whole paths, separated by commas",
-    tiers: "tiers, separated by commas",
+    roots: "comma-separated absolute paths",
+    tiers: "comma-separated tiers",
     dollars: "dollars, or none",
     digest: "100ms to 366d, or none",
     window: "0, or 100ms to 366d",

@@ -74,7 +74,9 @@ def _services(sheet: YamlSheet, top: Mapping[str, yaml.Node]) -> dict[str, tuple
     for key, node in sheet.pairs(listed, "a mapping of services by name"):
         name = names.read_name(sheet, key, "a service's name")
         if name is not None and normalize_service_name(name) == GENERAL:
-            sheet.wrong(key, "general is what belongs to no service; choose another name")
+            sheet.wrong(
+                key, "general is reserved for memories without a service; choose another name"
+            )
         elif name is not None and normalize_service_name(name) in read:
             sheet.wrong(key, f"duplicate service {name!r}")
         told = _service(sheet, name or "?", key, node, programs)
@@ -198,7 +200,7 @@ _STARTER: Final = """\
 
 services:
   lamplighter:
-    description: This very watch
+    description: Lamplighter itself
     checks:
       - http: http://127.0.0.1:{port}/readyz
       - tcp: 127.0.0.1:{port}

@@ -209,7 +209,10 @@ def _read_file(path: Path, wrong: list[InvalidField]) -> tuple[dict[str, str], F
     for name in read:
         if name == "home":
             wrong.append(
-                InvalidField(f"{path}: {name}", f"is set by {PREFIX}HOME: this file is in it")
+                InvalidField(
+                    f"{path}: {name}",
+                    f"can only be set by {PREFIX}HOME, because that directory contains this file",
+                )
             )
         elif name not in known and name not in tables:
             near = _hint(name, [*known, *tables])
@@ -231,7 +234,7 @@ def _unknown_variables(environ: Mapping[str, str]) -> tuple[list[InvalidField], 
         if hint := _hint(name, known):
             wrong.append(InvalidField(name, f"is not a setting{hint}"))
         else:
-            warnings.append(f"{name} is not a setting of Lamplighter; it is not used.")
+            warnings.append(f"{name} is not a setting of Lamplighter; it is ignored.")
     return wrong, warnings
 
 

@@ -120,7 +120,7 @@ class YamlSheet:
         if odd := yaml.reader.Reader.NON_PRINTABLE.search(text):
             before = text[: odd.start()]
             place = before.count("\n"), len(before.rpartition("\n")[2])
-            self.note(*place, f"a character that cannot be shown: U+{ord(odd[0]):04X}")
+            self.note(*place, f"an unprintable character: U+{ord(odd[0]):04X}")
             self.stop_if_wrong()
         try:
             self._bounded(text)
@@ -137,11 +137,11 @@ class YamlSheet:
         depth = 0
         for event in yaml.parse(text, _LOADER):
             if isinstance(event, yaml.AliasEvent):
-                self.wrong(event, "an alias is not taken here; write the value out")  # type: ignore[arg-type]  # an event has its marks too
+                self.wrong(event, "aliases are not supported; write the value out")  # type: ignore[arg-type]  # an event has its marks too
             depth += isinstance(event, yaml.CollectionStartEvent)
             depth -= isinstance(event, yaml.CollectionEndEvent)
             if depth > DEPTH:
-                self.wrong(event, f"nested more than {DEPTH} deep")  # type: ignore[arg-type]  # as above
+                self.wrong(event, f"nested deeper than {DEPTH} levels")  # type: ignore[arg-type]  # as above
                 break
         self.stop_if_wrong()
 

@@ -61,7 +61,7 @@ def host_and_port(sheet: YamlSheet, node: yaml.Node) -> tuple[str, int]:
     read = re.fullmatch(r"(\[[0-9a-fA-F:.%]+\]|[^\s:/@\[\]]+):([0-9]{1,9})", target or "")
     if not read:
         if target is not None:
-            sheet.wrong(node, f"{target!r} is not host:port (an IPv6 address stands in brackets)")
+            sheet.wrong(node, f"{target!r} is not host:port (put an IPv6 address in brackets)")
         return "", 0
     name, port = read[1].strip("[]"), int(read[2])
     if not 1 <= port <= 65535:
@@ -88,7 +88,7 @@ def addresses(sheet: YamlSheet, node: yaml.Node) -> tuple[str, ...]:
     """Return IP addresses."""
     nodes = sheet.list(node, "a list of addresses")
     if isinstance(node, yaml.SequenceNode) and not nodes:
-        sheet.wrong(node, "no address is given")
+        sheet.wrong(node, "the list of addresses is empty")
     said = [(sheet.string(each, "an address"), each) for each in nodes]
     for text, at in said:
         if text is not None and not _is_address(text):
@@ -123,7 +123,7 @@ def method(sheet: YamlSheet, node: yaml.Node) -> HttpMethod:
     for each in rules.METHODS:
         if said == each:
             return each
-    sheet.wrong(node, f"a check only looks: {', '.join(rules.METHODS)}, not {said}")
+    sheet.wrong(node, f"a check's method is one of {', '.join(rules.METHODS)}, not {said}")
     return "GET"
 
 
@@ -158,7 +158,7 @@ def statuses(sheet: YamlSheet, node: yaml.Node) -> tuple[range, ...]:
     """Return HTTP statuses, one by one or in ranges."""
     nodes = node.value if isinstance(node, yaml.SequenceNode) else [node]
     if not nodes:
-        sheet.wrong(node, "no status is given")
+        sheet.wrong(node, "the list of statuses is empty")
     return tuple(
         _span(sheet, each, (100, 599), "a status such as 200 or 200-299") for each in nodes
     )
@@ -168,7 +168,7 @@ def exits(sheet: YamlSheet, node: yaml.Node) -> tuple[range, ...]:
     """Return exit codes, one by one or in ranges."""
     nodes = node.value if isinstance(node, yaml.SequenceNode) else [node]
     if not nodes:
-        sheet.wrong(node, "no exit code is given")
+        sheet.wrong(node, "the list of exit codes is empty")
     return tuple(_span(sheet, each, (0, 255), "an exit code such as 0 or 0-2") for each in nodes)
 
 
@@ -203,7 +203,7 @@ def disk_space(sheet: YamlSheet, node: yaml.Node) -> DiskSpace:
         return DiskSpace(size=read)
     percent = _PERCENT.fullmatch(said)
     if not percent:
-        sheet.wrong(node, f"found {describe_node(node)}, wanted room such as 5% or 2GB")
+        sheet.wrong(node, f"found {describe_node(node)}, wanted free space such as 5% or 2GB")
     elif float(percent[1]) > 100:
         sheet.wrong(node, f"{said} is more than 100%")
     else:
@@ -215,7 +215,7 @@ def program(sheet: YamlSheet, node: yaml.Node) -> str:
     """Return the name of a process."""
     said = sheet.string(node, "the name of a process")
     if said is not None and not (said.isprintable() and 1 <= len(said) <= 255):
-        sheet.wrong(node, "the name of a process has 1 to 255 characters that can be shown")
+        sheet.wrong(node, "the name of a process has 1 to 255 printable characters")
     return said or ""
 
 
@@ -238,7 +238,7 @@ def argv(sheet: YamlSheet, node: yaml.Node) -> tuple[str, ...]:
     nodes = sheet.list(node, "a list: a program and its arguments")
     words = tuple(_argument(sheet, each) for each in nodes)
     if isinstance(node, yaml.SequenceNode) and not (words and words[0]):
-        sheet.wrong(node, "no program is given")
+        sheet.wrong(node, "the command is empty: it needs a program")
     if len(words) > ARGUMENTS:
         sheet.wrong(node, f"more than {ARGUMENTS} arguments")
     return words or ("?",)
@@ -247,7 +247,7 @@ def argv(sheet: YamlSheet, node: yaml.Node) -> tuple[str, ...]:
 def _argument(sheet: YamlSheet, node: yaml.Node) -> str:
     said = sheet.string(node, "text") or ""
     if "\0" in said:
-        sheet.wrong(node, "an argument holds no NUL")
+        sheet.wrong(node, "an argument contains a NUL character")
     return said
 
 
@@ -288,4 +288,4 @@ def _check_header(sheet: YamlSheet, node: yaml.Node, name: str) -> None:
     with suppress(ValueError):
         ipaddress.ip_address(name.partition("%")[0])
         if why := rules.address_problem(name):
-            sheet.wrong(node, f"{name} is {why}; no check may connect there")
+            sheet.wrong(node, f"{name} is {why}; checks must not connect there")

@@ -20,8 +20,8 @@ END_BYTES: Final = 8192
 
 _START_ERRORS: Final = {
     errno.ENOENT: "program not found: {}",
-    errno.EACCES: "program may not be run: {}",
-    errno.ENOEXEC: "not a program: {}",
+    errno.EACCES: "program not executable: {}",
+    errno.ENOEXEC: "not an executable: {}",
     errno.E2BIG: "too many or too long arguments: {}",
 }
 _REASONS: Final = {os.strerror(number): number for number in errno.errorcode}
@@ -201,7 +201,7 @@ async def _drain(sinks: Sequence[_Sink]) -> None:
 def _directory_problem(directory: str) -> str:
     if not os.path.isdir(directory):
         return f"no such directory: {directory}"
-    return "" if os.access(directory, os.X_OK) else f"directory may not be entered: {directory}"
+    return "" if os.access(directory, os.X_OK) else f"directory not accessible: {directory}"
 
 
 def _warden_error(program: str, errors: bytes) -> OSError | None:

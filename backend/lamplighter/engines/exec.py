@@ -30,15 +30,13 @@ class ExecEngine:
     def probe(self) -> str | None:
         """Say why the command cannot run: not set, not readable as words, not found."""
         if not self._command.strip():
-            return (
-                "LAMPLIGHTER_EXEC_COMMAND is not set: it is the command that the engine exec runs."
-            )
+            return "LAMPLIGHTER_EXEC_COMMAND is not set. Set it to the command of the exec engine."
         try:
             words = shlex.split(self._command)
         except ValueError as error:
-            return f"LAMPLIGHTER_EXEC_COMMAND cannot be read as words: {error}."
+            return f"LAMPLIGHTER_EXEC_COMMAND cannot be split into arguments: {error}."
         if shutil.which(words[0]) is None:
-            why = "which is not found or may not be run"
+            why = "which was not found or is not executable"
             return f"LAMPLIGHTER_EXEC_COMMAND names {words[0]!r}, {why}."
         return None
 

@@ -44,7 +44,7 @@ def parse(line: bytes) -> list[TranscriptItem]:
     try:
         message = _decode(text)
     except RecursionError:
-        return [UnreadableLine("A line is nested too deeply to be read; it was left out.")]
+        return [UnreadableLine("A line is nested too deeply and was skipped.")]
     except ValueError:
         return [RawLine(_replace_surrogates(text))]
     return list(_items(message))

@@ -70,7 +70,7 @@ class Tail:
     def skip(self) -> Line:
         """Pass over what was not read yet, and say in its place how much that was."""
         left, end = self._size + self.left, self.size
-        line = Line(self._start, end, b"", f"The last {left / 2**20:.1f} MB were left out.")
+        line = Line(self._start, end, b"", f"The last {left / 2**20:.1f} MB were skipped.")
         self._start, self._size = end, 0
         self._rest.clear()
         return line
@@ -87,7 +87,7 @@ class Tail:
         line = self._ended(line_end=0)
         cut = line.content.lstrip().startswith(b"{") and not line.content.rstrip().endswith(b"}")
         if cut:
-            return Line(line.start, line.end, b"", "The last line is cut off; it was left out.")
+            return Line(line.start, line.end, b"", "The last line is incomplete and was skipped.")
         return line
 
     def _grow(self, part: bytes) -> None:
@@ -101,7 +101,7 @@ class Tail:
         end = self._start + self._size + line_end
         problem = ""
         if self._size > self._max_line:
-            problem = f"A line of {self._size / 2**20:.1f} MB is too long; it was left out."
+            problem = f"A line of {self._size / 2**20:.1f} MB is too long and was skipped."
         line = Line(self._start, end, bytes(self._rest), problem)
         self._start, self._size = end, 0
         self._rest.clear()

@@ -62,7 +62,7 @@ class ActiveSettings:
             "dry_run": (_flag(leader.dry_run), _flag(ours.dry_run)),
         }
         return [
-            f"The supervisor runs with {name} {there}, this web process says {here}."
+            f"The supervisor runs with {name} {there}, this web process with {here}."
             for name, (there, here) in theirs.items()
             if there != here
         ]
@@ -73,9 +73,7 @@ class ActiveSettings:
         count = len(self.services.last_good())
         added = len(words.heads) - len(builtin_lexicon().heads)
         says = (
-            "none of your own words"
-            if words.version == builtin_lexicon().version
-            else _added(added)
+            "built-in lexicon only" if words.version == builtin_lexicon().version else _added(added)
         )
         places: tuple[tuple[str, Path, str, list[dict[str, object]]], ...] = (
             ("home", settings.home, "", []),
@@ -112,7 +110,9 @@ def _file(name: str, path: Path, says: str, problems: list[dict[str, object]]) -
 
 
 def _added(count: int) -> str:
-    return f"{count:,} words more than ours" if count > 0 else "changes words of ours"
+    return (
+        f"adds {count:,} word{'' if count == 1 else 's'}" if count > 0 else "changes built-in words"
+    )
 
 
 def _flag(value: bool) -> str:

@@ -22,8 +22,8 @@ from lamplighter.usecases.access import access
 from lamplighter.usecases.clients.remote import RemoteStores
 
 UNKNOWN = (
-    "LAMPLIGHTER_TOKEN lets nobody in (any more): "
-    "`lamplighter token create --agent NAME` makes one."
+    "LAMPLIGHTER_TOKEN is not valid, has expired or was revoked. "
+    "Create a token: `lamplighter token create --agent NAME`."
 )
 READS = "knowledge:read"
 
@@ -91,12 +91,15 @@ async def _caller(db: Database, token: str, agent: str | None) -> Caller:
     if caller is None:
         raise Unavailable(UNKNOWN)
     if not caller.may(READS):
-        raise Conflict(f"This token may not read knowledge: that needs the scope {READS}.")
+        raise Conflict(f"This token cannot read knowledge. Create a token with the scope {READS}.")
     if agent not in (None, caller.agent):
         bound = caller.agent or caller.session_id
         if bound is not None:
             raise Invalid(
-                InvalidField("agent", f"is {caller.agent or 'none'} by the token, no other")
+                InvalidField(
+                    "agent",
+                    f"must be {caller.agent or 'empty'}: the token determines the agent's identity",
+                )
             )
         return Caller(
             kind=caller.kind, id=caller.id, name=caller.name, scopes=caller.scopes, agent=agent

@@ -12,7 +12,7 @@ from lamplighter.repository.upkeep import migrate
 
 SESSIONS: Final = "sessions"
 MARKER: Final = ".database"
-ON_PURPOSE: Final = "To begin with an empty database on purpose, move {} out of the home."
+ON_PURPOSE: Final = "To start with an empty database on purpose, move {} out of the home."
 RESTORE: Final = "Restore a backup to {} (docs/how-to/backup.md)."
 
 
@@ -32,7 +32,7 @@ def remember(settings: Settings) -> None:
         try:
             marker.write_text(f"{path}\n", encoding="utf-8", errors="surrogateescape")
         except OSError as error:
-            raise Unavailable(f"{marker} cannot be written: {error.strerror}.") from error
+            raise Unavailable(f"Cannot write {marker}: {error.strerror}.") from error
 
 
 def lost_database(settings: Settings) -> tuple[str, str] | None:
@@ -45,11 +45,11 @@ def lost_database(settings: Settings) -> tuple[str, str] | None:
         return None
     state = "is empty" if path.exists() else "is missing"
     named = " and ".join(map(str, evidence))
-    words = f"The database {path} {state}, but this home was used: {named} is there."
+    words = f"The database {path} {state}, but this home has been used before: {named} exists."
     copies = rescued(path)
     back = (
-        f"All that was written until it was lost is in {copies[0]}: stop Lamplighter, move that "
-        f"file to {path}, start again."
+        f"The data is still in {copies[0]}: stop Lamplighter, move that "
+        f"file to {path}, and start Lamplighter."
         if copies
         else RESTORE.format(path)
     )

@@ -47,15 +47,15 @@ def prepare(settings: Settings) -> None:
     except OSError as error:
         raise Unavailable(_unusable(settings.home, error.strerror)) from error
     if not os.access(settings.home, os.W_OK | os.X_OK):
-        raise Unavailable(_unusable(settings.home, "it may not be written to"))
+        raise Unavailable(_unusable(settings.home, "it is not writable"))
     if file_replacement.is_interrupted(settings.home):
         file_replacement.settle(settings)
     run_directory(settings.home)
     if not is_postgres(settings.database_url) and not driver.safe_for_several_processes():
         found = ".".join(map(str, driver.version()))
         logger.warning(
-            "SQLite %s may damage a database that several processes use (mended in 3.51.3); "
-            "`lamplighter doctor` explains it.",
+            "SQLite %s may damage a database that several processes use (fixed in 3.51.3); "
+            "run `lamplighter doctor` for details.",
             found,
         )
     _remember_numbers(settings.home)
@@ -307,7 +307,7 @@ def _stamp(path: Path) -> tuple[int, int]:
 def _unusable(path: Path, why: str | None) -> str:
     return (
         f"{path} cannot be used: {why}. Lamplighter keeps its data there; set LAMPLIGHTER_HOME "
-        "to a directory that it may write to."
+        "to a writable directory."
     )
 
 

@@ -11,7 +11,7 @@ from typing import Final
 from lamplighter.domain.errors import Unavailable
 
 FILE: Final = "home.lock"
-RESTORING: Final = "A restore is at work in {}. Try again when it has ended."
+RESTORING: Final = "A restore is running in {}. Try again when it has finished."
 IN_USE: Final = (
     "{} is in use. Stop Lamplighter first (web process, supervisor, running commands), "
     "then try again."

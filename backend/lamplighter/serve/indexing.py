@@ -40,7 +40,7 @@ async def index_batch(db: Database) -> float:
     try:
         taken = await backlog.catch_up(db, seconds=SLICE_SECONDS)
     except (Error, TimeoutError) as error:
-        logger.warning("What waits cannot be indexed now: %s", error)
+        logger.warning("Pending changes cannot be indexed now: %s", error)
         return RETRY_SECONDS
     return PAUSE_SECONDS if taken else REST_SECONDS
 

@@ -56,9 +56,9 @@ def run(
         backlog=web.BACKLOG,
         timeout_graceful_shutdown=web.SHUTDOWN_SECONDS,
     )
-    who = "who shows a token" if tokens else "everybody on this machine"
+    who = "clients with a token" if tokens else "all users of this machine"
     signal.signal(signal.SIGTERM, _end)
-    logger.info("The memory service listens on %s to %s", access.url(at), who)
+    logger.info("The memory service listens on %s for %s", access.url(at), who)
     uvicorn.Server(config).run(sockets=[listening])
 
 

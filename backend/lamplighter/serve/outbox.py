@@ -47,7 +47,7 @@ class AppriseTransport:
 def address_problems(urls: Sequence[str]) -> list[str]:
     """Return what is wrong with some addresses, by their numbers."""
     return [
-        f"{_name(urls, number)} is not understood."
+        f"{_name(urls, number)} is not a valid Apprise address."
         for number, url in enumerate(urls)
         if not _apprise(url)[1]
     ]
@@ -85,9 +85,9 @@ def _apprise(url: str) -> tuple[Any, bool]:
 def _send(url: str, title: str, body: str) -> str:
     one, known = _apprise(url)
     if not known:
-        return "is not understood"
+        return "is not a valid Apprise address"
     taken = one.notify(title=title, body=body, body_format="text", interpret_escapes=False)
-    return "" if taken else "did not take it"
+    return "" if taken else "rejected the message"
 
 
 async def _run_in_thread(work: Callable[[], str]) -> str:

@@ -77,7 +77,7 @@ class ProcessRunner:
                 return
             lasted = asyncio.get_running_loop().time() - began
             pause = FIRST_PAUSE_SECONDS if lasted > SETTLED_SECONDS else pause
-            self._tell(f"{name} ended ({_describe_status(status)}); starting it again.")
+            self._tell(f"{name} exited ({_describe_status(status)}); restarting it.")
             await asyncio.sleep(pause)
             pause = min(MAX_PAUSE_SECONDS, pause * 2)
 

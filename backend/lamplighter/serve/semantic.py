@@ -88,7 +88,7 @@ class SemanticService:
             if self.near is not None and await embeddings.count_memories(self.db):
                 await self.near.prepare()
         except (LamplighterError, driver.Error, TimeoutError) as error:
-            logger.warning("Memories cannot be found by their meaning now: %s", error)
+            logger.warning("Semantic search is not available now: %s", error)
 
 
 @asynccontextmanager
@@ -175,7 +175,7 @@ async def _wait_for(lock: Lease) -> None:
             if await lock.take():
                 return
         except (LamplighterError, driver.Error) as error:
-            logger.warning("What memories mean cannot be kept now: %s", error)
+            logger.warning("Embeddings cannot be computed now: %s", error)
         await asyncio.sleep(LOCK_SECONDS)
 
 

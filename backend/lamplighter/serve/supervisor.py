@@ -1,4 +1,4 @@
-"""The supervisor's process, and one session run by hand."""
+"""The supervisor's process, and one session run from the command line."""
 
 import asyncio
 import signal
@@ -42,7 +42,7 @@ Report = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True)
 class ChainRun:
-    """A chain that was run by hand: its first and last session, and whether it needs a person."""
+    """A chain run from the command line: its first and last session; whether it needs a person."""
 
     first: Session
     last: Session
@@ -65,16 +65,16 @@ def run(settings: Settings) -> None:
 
 
 def run_once(settings: Settings, plan: SessionPlan, *, engine: str | None, say: Report) -> ChainRun:
-    """Run one session now, and those it hands on to; `say` gets each line of them.
+    """Run one session now, and those it escalates to; `say` gets each output line.
 
-    Beside a living supervisor it is that one which runs it.
+    If a supervisor is running, it runs the session.
     """
     home.prepare(settings)
     home.write_starter(settings)
     try:
         return asyncio.run(_run_once(settings, plan, engine, say))
     except OperationalError as error:
-        raise Unavailable(f"The database cannot be used now: {error}. Try again.") from error
+        raise Unavailable(f"The database is not available: {error}. Try again.") from error
 
 
 async def _run(settings: Settings) -> None:
@@ -145,10 +145,10 @@ async def _run_by_leader(
         max_tier=supervisor.shop.max_tier,
         now=clock.now(),
     )
-    say(f"A supervisor is running; request {filed.id} is number {filed.position} in its queue.")
+    say(f"A supervisor is running. Request {filed.id} is number {filed.position} in its queue.")
     pulled = await supervisor.shop.brake.pulled(supervisor.db)
     if pulled is not None:
-        say(f"{pulled.words} The request waits. {supervisor.shop.brake.release(pulled)}")
+        say(f"{pulled.words} The request is queued. {supervisor.shop.brake.release(pulled)}")
     return await _follow_request(supervisor, filed.id, say)
 
 
@@ -158,7 +158,7 @@ async def _follow_request(supervisor: Supervisor, request_id: int, say: Report) 
     while True:
         request = await requests.get(db, request_id)
         if request is None or request.state is RequestState.CANCELLED:
-            raise Conflict(f"Request {request_id} was taken back.")
+            raise Conflict(f"Request {request_id} was withdrawn.")
         if request.session_id is not None:
             first = await _follow(supervisor, request.session_id, say)
             return ChainRun(first, *await _follow_on(supervisor, first, say))
@@ -166,7 +166,7 @@ async def _follow_request(supervisor: Supervisor, request_id: int, say: Report) 
 
 
 async def _follow_on(supervisor: Supervisor, session: Session, say: Report) -> tuple[Session, bool]:
-    """Say the lines of the sessions that one hands on to, for as long as they do.
+    """Print the lines of the sessions that a session escalates to.
 
     Returns the last of them, and whether it asked for a person.
     """
@@ -176,7 +176,7 @@ async def _follow_on(supervisor: Supervisor, session: Session, say: Report) -> t
         waiting = await _has_escalation(db, session, EscalationState.ACCEPTED)
         child = await sessions.child(db, session.id)
         if child is not None:
-            say(f"Session {session.id}: {session.reason} Session {child.id} goes on.")
+            say(f"Session {session.id}: {session.reason} Escalated to session {child.id}.")
             session = await _follow(supervisor, child.id, say)
         elif not waiting:
             break
@@ -186,7 +186,7 @@ async def _follow_on(supervisor: Supervisor, session: Session, say: Report) -> t
 
 
 async def _has_escalation(db: Database, session: Session, state: EscalationState) -> bool:
-    """Whether something that a session handed on stands so."""
+    """Whether an escalation of a session is in this state."""
     return any(each.state is state for each in await escalations.of_sessions(db, [session.id]))
 
 
@@ -213,7 +213,7 @@ async def _follow(supervisor: Supervisor, session_id: int, say: Report) -> Sessi
 
 def _report_start(db: Database, session: Session, tail: Tail | None, say: Report) -> None:
     if tail is None and db.home and not session.is_of(db.home.id):
-        say(f"Its output is on {session.host}.")
+        say(f"The session's output is on {session.host}.")
 
 
 def _open(path: Path) -> Tail | None:
@@ -231,7 +231,7 @@ def _report_new(tail: Tail, redact: Redactor, say: Report) -> None:
 
 @asynccontextmanager
 async def build_supervisor(settings: Settings) -> AsyncIterator[SupervisorProcess]:
-    """Put a supervisor together; it leads nothing yet."""
+    """Assemble a supervisor; it is not the leader yet."""
     services, words = home.ServicesFile(settings.services), lexicon.active_lexicon(settings)
     lock = _lease(settings.database_url)
     directory = run_directory(settings.home)

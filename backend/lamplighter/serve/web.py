@@ -81,7 +81,7 @@ def _greet(settings: Settings, say: Callable[[str], None]) -> bool:
         else:
             say(access.welcome(settings))
     except Busy as error:
-        logger.warning("%s Until then only reads are served.", error)
+        logger.warning("%s Read-only until then.", error)
         return True
     return False
 
@@ -109,11 +109,11 @@ def bind(host: str, port: int, *, setting: str = "LAMPLIGHTER_PORT") -> socket.s
         listening.close()
         if error.errno == errno.EADDRINUSE:
             message = (
-                f"Port {port} on {host} is in use, perhaps by another Lamplighter. "
+                f"Port {port} on {host} is in use, possibly by another Lamplighter. "
                 f"Set {setting} to a free one."
             )
             raise Unavailable(message) from error
-        raise Unavailable(f"{host}:{port} cannot be listened on: {error.strerror}.") from error
+        raise Unavailable(f"Cannot listen on {host}:{port}: {error.strerror}.") from error
     return listening
 
 

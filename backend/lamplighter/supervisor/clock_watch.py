@@ -39,6 +39,6 @@ class ClockWatch:
         by = (now - seen) - timedelta(seconds=at - seen_at)
         self._seen = now, at
         if abs(by) > JUMP:
-            logger.warning("The clock was set by %s; nothing fades for a day.", by)
+            logger.warning("The clock changed by %s; memories do not fade for a day.", by)
             self._set_at = at
         return self._set_at is None or at - self._set_at >= JUMP_RETENTION.total_seconds()

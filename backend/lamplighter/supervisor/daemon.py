@@ -55,7 +55,7 @@ async def record_file_changes(shop: SessionContext) -> None:
         try:
             await halt.record_file(shop.db, shop.brake, now=shop.now())
         except OperationalError as error:
-            logger.log(severity(error), "That the file was seen could not be written: %s", error)
+            logger.log(severity(error), "The halt file could not be recorded: %s", error)
         await asyncio.sleep(POLL_SECONDS)
 
 
@@ -79,12 +79,12 @@ class RoundSettings:
 CHANGE_RETENTION: Final = timedelta(days=7)
 CHECK_RESULT_RETENTION: Final = timedelta(days=31)
 LOCKED_SECONDS: Final = 1.0
-NO_ROUND: Final = "so no round is made"
+NO_ROUND: Final = "and no rounds run"
 
 
 @dataclass(slots=True)
 class Supervisor:
-    """Makes the rounds while it holds the lock; `beside` is what else its leader does."""
+    """Runs the rounds while it holds the lock; `beside` are the leader's other tasks."""
 
     shop: SessionContext
     rounds: RoundSettings
@@ -110,7 +110,7 @@ class Supervisor:
         return self.shop.db
 
     async def lead(self) -> bool:
-        """Become the leader if nobody is, and end the sessions of the one that died."""
+        """Become the leader if there is none, and end the former leader's sessions."""
         if not await self.lock.take():
             return False
         self.db.fence = None  # a new epoch begins
@@ -137,17 +137,17 @@ class Supervisor:
         return True
 
     async def _recover(self, former: Leader | None) -> None:
-        """Read what is declared, and end or resume the sessions of the former leader."""
+        """Read services.yaml, and end or resume the former leader's sessions."""
         await self.standby.watch.note(self.db, now=self.shop.now())
         await self._read_services()
         await halt.record_file(self.db, self.shop.brake, now=self.shop.now())
         found = await recovery.recover(self.shop, self._services, former)
         for session in found.ended:
-            logger.warning("Session %s was interrupted; what it printed is kept.", session.id)
+            logger.warning("Session %s was interrupted; its output was ingested.", session.id)
         self._going_on = [*found.going_on]
 
     async def step(self) -> bool:
-        """Do what is due, the oldest request or else a round; say whether there was any."""
+        """Run the oldest request, else a due round; return whether anything ran."""
         self.parking.reap()
         if self.draining.is_set() or await self.halted():
             return False
@@ -168,7 +168,7 @@ class Supervisor:
         return False
 
     async def go_on(self) -> bool:
-        """Go on with a session whose supervisor died; say whether there was one."""
+        """Resume a session of a crashed supervisor; return whether there was one."""
         if not self._going_on:
             return False
         await self.parking.work(partial(self._resume, self._going_on.pop(0)))
@@ -192,7 +192,7 @@ class Supervisor:
         await self._hand_on(session, None, waiting)
 
     async def run(self, listener: ChangeSignal) -> None:
-        """Lead, or wait to lead, until asked to end; who leads is watched all the while."""
+        """Lead or stand by until stopped, watching the leader throughout."""
         async with asyncio.TaskGroup() as both:
             watching = both.create_task(self.standby.watch.follow(self.db, self.lock))
             while not self.draining.is_set():
@@ -200,7 +200,7 @@ class Supervisor:
             watching.cancel()
 
     async def _take_part(self, listener: ChangeSignal) -> None:
-        """Lead once, from waiting for it until it is over."""
+        """Stand by, lead, and return when leadership ends."""
         try:
             async with asyncio.TaskGroup() as both:
                 if await self.standby.until_leader(self.lead, self._ingest_pending, self.draining):
@@ -212,7 +212,7 @@ class Supervisor:
                     for task in beside:
                         task.cancel()
         except* LeadershipLost as deposed:
-            logger.error("%s What ran here was stopped.", deposed.exceptions[0])
+            logger.error("%s Sessions and actions here were stopped.", deposed.exceptions[0])
         finally:
             await self.parking.leave()
             if self.db.fence is not None:  # it led
@@ -238,20 +238,20 @@ class Supervisor:
                 await self._idle(listener)
 
     async def halted(self) -> bool:
-        """Whether everything stands still now: nothing is begun, and requests wait."""
+        """Whether Lamplighter is halted: nothing starts, and requests wait."""
         pulled = await self.shop.brake.pulled(self.db)
         words = pulled.words if pulled else ""
         if words != self._halted:
-            logger.warning("%s", words or "What was halted goes on.")
+            logger.warning("%s", words or "Resumed.")
         self._halted = words
         return bool(words)
 
     def drain(self) -> None:
-        """End soon: start nothing new, stop what runs."""
+        """Shut down: start nothing new, stop running sessions."""
         self.draining.set()
 
     async def _ingest_pending(self) -> None:
-        """Ingest what sessions of this home printed, which ended under the leader of another."""
+        """Ingest the output of this home's sessions that ended under another home's leader."""
         with suppress(LamplighterError):
             self._services = self.load()
         await recovery.ingest_pending(self.shop, self._services)
@@ -281,7 +281,7 @@ class Supervisor:
         await self.parking.work(partial(self._chain, plan, None))
 
     async def answer(self, request: SessionRequest) -> None:
-        """Run the session that a request asks for, and those it hands on to, or until one waits."""
+        """Run the requested session and its escalations, until one waits for approval."""
         await self._read_services()
         if request.engine not in self.shop.engines:
             request = replace(request, engine=None)
@@ -293,7 +293,7 @@ class Supervisor:
     async def _chain(
         self, plan: SessionPlan, request: SessionRequest | None, waiting: ApprovalWait
     ) -> None:
-        """Run a session, and the next tier's for as long as one hands on.
+        """Run a session, and the next tier's while sessions escalate.
 
         An engine that was asked for runs them all, else each tier's own.
         """
@@ -303,11 +303,11 @@ class Supervisor:
     async def _hand_on(
         self, session: Session | None, asked: str | None, waiting: ApprovalWait
     ) -> None:
-        """Run the next tier's session for as long as one hands on."""
+        """Run the next tier's session while sessions escalate."""
         while session is not None and session.status is Status.ESCALATED:
             halted = await self.halted()
             if halted or self.draining.is_set():
-                why = "everything was halted" if halted else "the supervisor was asked to end"
+                why = "halted" if halted else "the supervisor was stopped"
                 await chain.drop(self.db, session, why, now=self.shop.now())
                 return
             plan = await chain.next_plan(self.db, session)
@@ -345,11 +345,11 @@ class Supervisor:
         if self._problem and not self._services.path:
             return f"services.yaml cannot be read: {self._problem}"
         if plan.tier > self.shop.max_tier:
-            return f"Tier {plan.tier} is not allowed: LAMPLIGHTER_MAX_TIER is {self.shop.max_tier}."
+            return f"Tier {plan.tier} is not allowed. LAMPLIGHTER_MAX_TIER is {self.shop.max_tier}."
         return None
 
     async def _read_services(self) -> None:
-        """Read services.yaml anew; while it is broken the last good one stands."""
+        """Reload services.yaml; keep the last valid version if it is not valid."""
         try:
             self._services, problem = self.load(), ""
         except LamplighterError as error:
@@ -357,8 +357,10 @@ class Supervisor:
         if problem and problem != self._problem:
             logger.error("%s", problem)
             async with writing(self.db):
-                stands = "the last good version stays in force" if self._services.path else NO_ROUND
-                text = f"services.yaml cannot be used, {stands}: {problem}"
+                stands = (
+                    "and the last valid version stays active" if self._services.path else NO_ROUND
+                )
+                text = f"services.yaml is not valid, {stands}: {problem}"
                 await events.insert(
                     self.db, Level.CRITICAL, text, source="supervisor", now=self.shop.now()
                 )
@@ -371,7 +373,7 @@ class Supervisor:
             await leases.update_status(self.db, next_round_at=now + left, now=now)
 
     async def step_down(self) -> None:
-        """Lead no more, and say so."""
+        """Stop leading, and record it."""
         await self.heartbeat.stop()
         await self.shop.cleaning.stop()
         try:
@@ -382,7 +384,7 @@ class Supervisor:
                     self.db, pid=0, session_id=None, next_round_at=None, now=self.shop.now()
                 )
         except OperationalError as error:
-            logger.warning("That the supervisor ends could not be written: %s", error)
+            logger.warning("The supervisor's stop could not be recorded: %s", error)
         except LeadershipLost:
-            logger.debug("The row tells of the supervisor that leads now.")
+            logger.debug("The status row belongs to the current leader.")
         await self.lock.release()

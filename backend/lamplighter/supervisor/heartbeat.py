@@ -89,7 +89,7 @@ class HeartbeatWatch:
             return
         if await lock.free_from(leader):
             silence = f"sent no heartbeat for {HUNG.total_seconds():.0f} s"
-            text = f"The supervisor that led (process {leader.pid}) {silence} and was replaced."
+            text = f"The leading supervisor (process {leader.pid}) {silence} and was replaced."
             self._replaced = text
             self.freed.set()
 
@@ -112,5 +112,5 @@ async def _send(lock: Lease, db: Database, epoch: int, now: Callable[[], datetim
             await lock.beat(db, epoch, now=now())
             pause = HEARTBEAT.total_seconds()
         except OperationalError as error:
-            logger.log(severity(error), "No heartbeat could be written: %s", error)
+            logger.log(severity(error), "The heartbeat could not be recorded: %s", error)
             pause = RETRY_SECONDS

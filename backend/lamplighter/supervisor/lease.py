@@ -53,7 +53,7 @@ class Lock:
         try:
             file = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         except OSError as error:
-            raise Unavailable(f"{self._path} cannot be opened: {error.strerror}.") from error
+            raise Unavailable(f"Cannot open {self._path}: {error.strerror}.") from error
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:

@@ -27,7 +27,7 @@ async def retry_when_locked(work: Callable[[], Awaitable[T]], draining: asyncio.
         except OperationalError as error:
             if draining.is_set():
                 raise
-            logger.warning("The database cannot be used now (%s); trying again.", error)
+            logger.warning("The database is not available (%s); retrying.", error)
             with suppress(TimeoutError):
                 await asyncio.wait_for(draining.wait(), pause)
             pause = min(MAX_PAUSE_SECONDS, pause * 2)

@@ -57,7 +57,7 @@ class Sender:
                     begun = True
                 worked = await self.step()
             except (Error, TimeoutError) as error:
-                words = "Notifications cannot be read now: %s"
+                words = "Notifications are not available now: %s"
                 logger.log(severity(error), words, error)
                 worked = False
             if not worked:

@@ -14,7 +14,7 @@ from lamplighter.supervisor.patience import wait_for_first
 logger = logging.getLogger(__name__)
 
 STANDBY_SECONDS: Final = 1.0
-RETRY_MESSAGE: Final = "The database cannot be used now (%s); trying again."
+RETRY_MESSAGE: Final = "The database is not available (%s); retrying."
 
 Ingest = Callable[[], Awaitable[None]]
 
@@ -43,7 +43,7 @@ class Standby:
 
     async def _wait(self, ingest: Ingest, draining: asyncio.Event) -> None:
         """Wait for the lock; output is ingested beside it, which takes its time."""
-        logger.warning("Another supervisor leads; this one waits to take over.")
+        logger.warning("Another supervisor is the leader; this one is on standby.")
         async with asyncio.TaskGroup() as both:
             ingesting = both.create_task(_repeat(ingest))
             while not draining.is_set() and not await self._took_lock():

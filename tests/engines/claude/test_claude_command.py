@@ -183,12 +183,12 @@ def test_without_either_the_one_of_the_extra_is_taken(tmp_path: Path) -> None:
         ("echo '2.1.330 (Claude Code)'", None),
         ("echo 1.0.44", "is 1.0.44; 2.1.197 or newer is needed."),
         ("echo 3.0.0", None),
-        ("echo no; exit 0", "is no Claude CLI that works (exit 0): no."),
+        ("echo no; exit 0", "is not a working Claude CLI (exit 0): no."),
         (
             "echo 'bad library' >&2; exit 127",
-            "is no Claude CLI that works (exit 127): bad library.",
+            "is not a working Claude CLI (exit 127): bad library.",
         ),
-        ("exit 3", "is no Claude CLI that works (exit 3)."),
+        ("exit 3", "is not a working Claude CLI (exit 3)."),
     ],
     ids=["newest", "too old", "newer", "another program", "broken", "silent"],
 )
@@ -208,7 +208,7 @@ def test_it_says_that_there_is_no_cli_where_it_should_be(tmp_path: Path) -> None
     for name in (str(path), "/no/such/claude"):
         problem = ClaudeEngine(name, KEYED).probe()
         assert problem is not None
-        assert problem.startswith(f"LAMPLIGHTER_CLAUDE_BIN names '{name}', which is not found")
+        assert problem.startswith(f"LAMPLIGHTER_CLAUDE_BIN names '{name}', which was not found")
 
 
 def test_a_cli_that_was_changed_is_asked_again(tmp_path: Path) -> None:

@@ -153,7 +153,10 @@ async def test_a_session_that_takes_too_long_keeps_what_it_said_and_cost(
 
     session = await sessions.run("slow", asked, limits=limits)
 
-    assert (session.status, session.reason) == (Status.TIMED_OUT, "It ran longer than 0 s.")
+    assert (session.status, session.reason) == (
+        Status.TIMED_OUT,
+        "The session ran longer than 0 s.",
+    )
     assert session.learned == 1
     assert session.cost_usd is not None
     assert session.cost_usd > 0
@@ -179,7 +182,7 @@ async def test_a_session_that_is_stopped_while_a_tool_runs_ends_it_and_says_so(
     sessions.tools.append(Tool(name="look", about="Look.", schema={"type": "object"}, use=use))
     session = await sessions.run("stopped", [uses(LOOK, {}, saying=FOUND, usage=USED)])
 
-    assert (session.status, session.reason) == (Status.STOPPED, "An operator stopped it.")
+    assert (session.status, session.reason) == (Status.STOPPED, "Stopped by an operator.")
     assert session.learned == 1
     assert session.cost_usd is not None
     assert session.cost_usd > 0

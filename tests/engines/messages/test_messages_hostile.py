@@ -154,7 +154,7 @@ async def test_a_byte_now_and_then_is_no_answer() -> None:
         with pytest.raises(RequestFailed) as failed:
             await asked.ask(["s"], [], [{"role": "user", "content": "Look."}])
 
-    assert failed.value.words == "No whole answer within 0.5 s (LAMPLIGHTER_ANSWER_TIMEOUT)."
+    assert failed.value.words == "No complete answer within 0.5 s (LAMPLIGHTER_ANSWER_TIMEOUT)."
     assert failed.value.passes
 
 

@@ -18,7 +18,7 @@ HIDDEN = {"type": "redacted_thinking", "data": "aGlkZGVu"}
 WORDS = "First: caddy is dôwn 🔥.\nThen: I look — twice.\n\n[MEMORY:timing:caddy] Takes 5 s\nEnd"
 LOOK = {"type": "tool_use", "name": "look", "input": {"service": "caddy", "why": '🔥 "x" \\ é'}}
 BROKEN = "Half an answer.\n[MEMORY:timing:caddy] Takes 9 s\nand then"
-NO_END = "The answer broke off before its end."
+NO_END = "The answer was cut off."
 
 
 def thinks(**more: Any) -> list[Turn]:
@@ -126,7 +126,7 @@ async def test_a_server_that_does_not_stream_is_named(api: MessagesApi, gate: De
     session = await ran(api, gate, "plain")
 
     assert session.lines[-1]["errors"] == [
-        "What answers there does not stream: it sent application/json in place of "
+        "The server at that address does not stream: it sent application/json instead of "
         "text/event-stream."
     ]
     assert len(api.requests("plain")) == 1

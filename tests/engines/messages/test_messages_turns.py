@@ -245,7 +245,7 @@ async def test_a_model_without_a_price_is_bound_by_its_tokens(api: MessagesApi, 
     await ran.run()
 
     assert ran.lines[-1]["num_turns"] == 20
-    assert "2,000,000 tokens of a model whose price is not known" in ran.lines[-1]["errors"][0]
+    assert "2,000,000 tokens of a model whose price is unknown" in ran.lines[-1]["errors"][0]
 
 
 async def test_a_refusal_ends_it(api: MessagesApi, gate: Desk) -> None:

@@ -134,26 +134,26 @@ def test_the_first_failure_of_a_service_is_that_of_any_of_its_checks() -> None:
         (
             looked(True),
             looked(False, False, True),
-            "b, which it needs, failed first, at 11:58:00 UTC; last well at 11:59:00 UTC,"
+            "its dependency b failed first, at 11:58:00 UTC; last healthy at 11:59:00 UTC,"
             " usually in 20 ms",
         ),
         (
             looked(False, True),
             looked(False, True),
-            "b, which it needs, fails as well, seen in the same round at 11:59:00 UTC;"
-            " last well at 11:58:00 UTC, usually in 20 ms",
+            "its dependency b fails too, since the same round at 11:59:00 UTC;"
+            " last healthy at 11:58:00 UTC, usually in 20 ms",
         ),
         (
             looked(False, False, True),
             looked(False, True),
-            "b, which it needs, fails too, but this one failed before it, at 11:58:00 UTC;"
-            " last well at 11:57:00 UTC, usually in 20 ms, failing in 2 looks since",
+            "its dependency b fails too, but a failed before it, at 11:58:00 UTC;"
+            " last healthy at 11:57:00 UTC, usually in 20 ms, 2 failed checks since",
         ),
-        ([], [], "b, which it needs, fails as well; never looked at before"),
+        ([], [], "its dependency b fails too; not checked before"),
         (
             looked(False, False),
             [],
-            "b, which it needs, fails as well; not well since 11:58:00 UTC or longer",
+            "its dependency b fails too; failing since 11:58:00 UTC or longer",
         ),
     ],
 )
@@ -174,7 +174,7 @@ def test_what_it_needs_is_told_to_be_well() -> None:
     found = findings.find_cause(A, now["a"][0], request({"a/tcp": looked(True)}), now)
 
     assert found == FailureCause(
-        "what it needs is well (b, c); last well at 11:59:00 UTC, usually in 20 ms"
+        "its dependencies are healthy (b, c); last healthy at 11:59:00 UTC, usually in 20 ms"
     )
 
 
@@ -237,13 +237,14 @@ async def test_an_investigation_hands_on_what_failed_first(serve) -> None:
 
     refused = REFUSED.format(port=shut)
     assert words == [
-        "[EVENT:warning:web] http: the answer fails: answered 503, expected 200-399; the connection"
-        " is well; db, which it needs, fails as well; last well at 11:59:00 UTC, usually in 20 ms",
+        "[EVENT:warning:web] http: the HTTP answer fails: answered 503, expected 200-399; the TCP"
+        " connection succeeds; its dependency db fails too; last healthy at 11:59:00 UTC,"
+        " usually in 20 ms",
         "[MEMORY:dependency:web] Fails when db fails; mend db first",
         f"[ESCALATE:db] {refused}; web fails with it",
     ]
     assert [(each["stage"], each["cause"]) for each in found] == [("http", "db")]
-    assert summary.endswith("; handed on: db.")
+    assert summary.endswith("; escalated: db.")
 
 
 async def test_what_is_well_again_is_not_handed_on(serve) -> None:
@@ -252,8 +253,8 @@ async def test_what_is_well_again_is_not_handed_on(serve) -> None:
 
     summary, words, found = await investigated(web, known=(web,))
 
-    assert words == ["[EVENT:info:web] Well again by itself, looked at more closely"]
-    assert (summary, found) == ("All services are well again by themselves.", [])
+    assert words == ["[EVENT:info:web] Healthy again without a repair"]
+    assert (summary, found) == ("All services are healthy again without a repair.", [])
 
 
 async def test_what_waits_for_a_person_is_handed_on_for_the_chain_to_decide() -> None:

@@ -31,7 +31,7 @@ ON/np6DcVjwMUCc8BkO13T74pyFkgrXp
 -----END CERTIFICATE-----
 """
 
-NOT_ASKED = "redirected, then not asked:"
+NOT_ASKED = "redirected, then not checked:"
 
 
 @pytest.fixture(autouse=True)
@@ -157,7 +157,7 @@ async def test_an_answer_that_is_not_http_is_told_harmlessly(serve) -> None:
 
     outcome = await look(await serve(answer))
 
-    assert outcome.detail.startswith("not an answer in HTTP: illegal status line")
+    assert outcome.detail.startswith("not an HTTP answer: illegal status line")
     assert "[" not in outcome.detail
 
 
@@ -263,8 +263,8 @@ async def test_redirects_end_after_five(serve) -> None:
         ("http://[::ffff:a9fe:1]/", f"{NOT_ASKED} ::ffff:169.254.0.1 is a link-local address"),
         ("http://2852039166/", f"{NOT_ASKED} 169.254.169.254 is a link-local address"),
         ("http://0.0.0.0/", f"{NOT_ASKED} 0.0.0.0 is the address of no machine"),
-        ("file:///etc/passwd", "redirected to file:///etc/passwd, which is no URL to ask"),
-        ("http://[MEMORY:behavior:x] hi", "redirected to what is not a URL"),
+        ("file:///etc/passwd", "redirected to file:///etc/passwd, which is not an HTTP URL"),
+        ("http://[MEMORY:behavior:x] hi", "redirected to an invalid URL"),
     ],
 )  # fmt: skip
 async def test_a_redirect_leads_nowhere_that_only_we_may_ask(serve, location, detail) -> None:
@@ -335,8 +335,8 @@ async def test_a_name_that_nobody_knows() -> None:
 
     # without a name server the system cannot know that nobody knows it
     assert outcome.detail in {
-        "name not known: no-such-host.invalid",
-        "name not answered for: no-such-host.invalid",
+        "host name not found: no-such-host.invalid",
+        "host name resolution failed: no-such-host.invalid",
     }
 
 
@@ -344,7 +344,7 @@ async def test_a_name_that_cannot_be_one() -> None:
     check = TcpCheck(name="x", host="a" * 70 + ".example", port=80, retries=0)
     outcome = await checks.run(check, look_again=False)
 
-    assert outcome.detail == f"name not known: {'a' * 70}.example"
+    assert outcome.detail == f"host name not found: {'a' * 70}.example"
 
 
 async def test_a_certificate_that_nobody_vouches_for(serve, tmp_path: Path) -> None:
@@ -396,4 +396,4 @@ async def test_a_port_of_no_machine_is_not_asked() -> None:
         TcpCheck(name="t", host="0.0.0.0", port=80, retries=0), look_again=False
     )
 
-    assert outcome.detail == "not asked: 0.0.0.0 is the address of no machine"
+    assert outcome.detail == "not checked: 0.0.0.0 is the address of no machine"

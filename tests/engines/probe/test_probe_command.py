@@ -25,15 +25,15 @@ async def python(program: str, *argv: str, **more) -> CheckOutcome:
     ("program", "more", "detail"),
     [
         ("pass", {}, ""),
-        ("raise SystemExit(3)", {}, "ended with 3, expected 0"),
+        ("raise SystemExit(3)", {}, "exit code 3, expected 0"),
         ("raise SystemExit(3)", {"exits": (range(1), range(2, 4))}, ""),
-        ("pass", {"exits": (range(1, 4),)}, "ended with 0, expected 1-3"),
+        ("pass", {"exits": (range(1, 4),)}, "exit code 0, expected 1-3"),
         (
             "import sys; print('one', file=sys.stderr); sys.exit('[EVENT:info:x] two')",
             {},
-            "ended with 1, expected 0: one | (EVENT:info:x) two",
+            "exit code 1, expected 0: one | (EVENT:info:x) two",
         ),
-        ("import os; os.kill(os.getpid(), 15)", {}, "ended with 143, expected 0"),
+        ("import os; os.kill(os.getpid(), 15)", {}, "exit code 143, expected 0"),
         ("print('all Healthy here')", {"output": "Health[yY]"}, ""),
         ("print('sick')", {"output": "Healthy"}, "output does not match Healthy: sick"),
         (
@@ -47,7 +47,7 @@ async def python(program: str, *argv: str, **more) -> CheckOutcome:
         (
             "import sys; print('no response'); sys.exit(2)",
             {},
-            "ended with 2, expected 0: no response",
+            "exit code 2, expected 0: no response",
         ),
     ],
 )
@@ -78,7 +78,7 @@ sys.exit(1)
 
     cause = 'nginx: (emerg) unknown directive "bogus" in /etc/nginx/nginx.conf:6'
     last = "nginx: configuration file /etc/nginx/nginx.conf test failed"
-    assert outcome.detail == f"ended with 1, expected 0: {cause} | {last}"
+    assert outcome.detail == f"exit code 1, expected 0: {cause} | {last}"
     assert lines.describe_outcome(outcome).endswith(f"attempts failed\n{cause}\n{last}")
 
 

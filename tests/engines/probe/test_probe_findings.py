@@ -101,7 +101,7 @@ def told(*outcomes: CheckOutcome, history=None, memories=(), service=JELLYFIN) -
         (
             [FOUND, OPEN],
             [held(USED_TO_200)],
-            "[EVENT:warning:Jelly_fin] http: answers HTTP 302 where it used to answer 200",
+            "[EVENT:warning:Jelly_fin] http: answers HTTP 302 instead of 200, as before",
         ),
         (
             [FOUND, OPEN],
@@ -196,8 +196,8 @@ def test_what_is_worth_remembering(outcome, history, memories, learned) -> None:
         (OK, {}, [], ""),
         (FLAPPED, {}, [], ""),
         (DOWN, {}, ["[ESCALATE:Jelly_fin] http: connection refused at 127.0.0.1:8096"], ""),
-        (DOWN, {"Jelly_fin": NOON}, [], "; a person was asked at 12:00 UTC"),
-        (DOWN, {"postgres": NOON}, [], "; a person for postgres was asked at 12:00 UTC"),
+        (DOWN, {"Jelly_fin": NOON}, [], "; escalated to a person at 12:00 UTC"),
+        (DOWN, {"postgres": NOON}, [], "; escalated to a person for postgres at 12:00 UTC"),
     ],
 )
 def test_what_fails_is_handed_on_until_a_person_was_asked(outcome, waiting, handed, said) -> None:

@@ -109,7 +109,7 @@ async def test_more_memory_than_wanted_is_a_warning(start: Start) -> None:
     large = await look(name, memory_bytes=10**12)
 
     assert small.ok
-    assert small.warning.startswith("takes ")
+    assert small.warning.startswith("uses ")
     assert small.warning.endswith(" MB, more than 60 MB")
     assert (large.ok, large.warning) == (True, "")
 
@@ -198,7 +198,7 @@ def statvfs(**fields: int) -> os.statvfs_result:
         (statvfs(f_files=0, f_ffree=0, f_favail=0), {}, ""),
         (statvfs(f_favail=3), {"free": LITTLE, "warn": LITTLE}, ""),
         (statvfs(), {"free": DiskSpace(size=2 * 10**9)}, "500 MB of 2 GB free at /x"),
-        (statvfs(f_blocks=0, f_bfree=0, f_bavail=0), {}, "nothing is stored at /x"),
+        (statvfs(f_blocks=0, f_bfree=0, f_bavail=0), {}, "no file system size at /x"),
     ],
 )
 async def test_what_a_disk_tells_in_words(monkeypatch, told, more, words) -> None:
@@ -212,8 +212,8 @@ async def test_what_a_disk_tells_in_words(monkeypatch, told, more, words) -> Non
 async def test_a_path_that_is_gone_is_told(tmp_path: Path) -> None:
     gone = tmp_path / "gone"
 
-    assert (await disk(gone)).detail == f"cannot look at {gone}: no such file or directory"
-    assert (await disk("/\0")).detail == "cannot look at /: embedded null byte"
+    assert (await disk(gone)).detail == f"cannot read {gone}: no such file or directory"
+    assert (await disk("/\0")).detail == "cannot read /: embedded null byte"
 
 
 async def test_a_mount_that_hangs_is_left_at_the_timeout(monkeypatch) -> None:

@@ -46,7 +46,7 @@ async def test_where_a_first_attempt_is_known_to_fail_a_second_follows_as_the_sa
 
     assert [each["again"] for each in told.used("run_action")] == [None, 1]
     assert told.words[:2] == [
-        "A first restart of web is known to fail: once more.",
+        "The first restart of web is known to fail. Running it again.",
         "[COOLDOWN:restart:web] success - Healthy again after N s, at the second attempt",
     ]
     assert f"[MEMORY:remediation:web] {FIRST_FAILS}" in told.words or "memories" in known

@@ -98,11 +98,11 @@ async def test_a_round_from_end_to_end(serve) -> None:
         "[ESCALATE:slow] http: timed out after 0.5 s",
     ]
     assert "[EVENT:critical:sick] http: answered 503, expected 200-399" in said
-    assert "[EVENT:critical:caddy] http: not an answer in HTTP: illegal status line" in said
+    assert "[EVENT:critical:caddy] http: not an HTTP answer: illegal status line" in said
     assert not [text for text in said if "planted" in text]
     assert not [text for text in said if "[MEMORY:behavior:caddy]" in text]
     sentence = last.pop("result")
-    assert sentence.startswith("1 of 4 services healthy; caddy: not an answer in HTTP: ")
+    assert sentence.startswith("1 of 4 services healthy; caddy: not an HTTP answer: ")
     assert 500 <= last.pop("duration_ms") < 10_000
     assert last == {
         "type": "result",
@@ -185,7 +185,7 @@ async def test_a_round_of_every_kind(serve, tmp_path) -> None:
         "tls": (False, "timed out after 0.5 s"),
         "process": (False, "not running: no-such-process"),
         "disk": (True, ""),
-        "command": (False, "ended with 3, expected 0"),
+        "command": (False, "exit code 3, expected 0"),
     }
 
 
@@ -236,7 +236,7 @@ async def test_history_and_memories_are_used(serve) -> None:
     )
 
     assert texts(lines) == [
-        "[EVENT:warning:jellyfin] http: answers HTTP 302 where it used to answer 200",
+        "[EVENT:warning:jellyfin] http: answers HTTP 302 instead of 200, as before",
         "[MEMORY:behavior:jellyfin] Answers HTTP 302 at /login when healthy, not 200",
     ]
 
@@ -294,7 +294,7 @@ async def test_a_bad_request_is_answered_in_words(raw: bytes, why: str) -> None:
 
     assert (code, err) == (2, b"")
     assert (line["type"], line["is_error"]) == ("result", True)
-    assert line["result"].startswith("The request is not understood: ")
+    assert line["result"].startswith("The request is not valid: ")
     assert why.replace("`", "'") in line["result"]
 
 

@@ -43,7 +43,7 @@ async def test_a_service_is_mended_by_its_restart_and_that_is_told(db, tmp_path,
     told = await mended(db, tmp_path, await web("web", mending(tmp_path / "web")))
 
     assert told.words == ["[COOLDOWN:restart:web] success - Healthy again after N s"]
-    assert told.summary == "web is well."
+    assert told.summary == "web is healthy."
     assert [each["use"] for each in told.measured()] == [1]
     assert told.used("wait") == [{"service": "web", "seconds": 60.0, "memory": None}]
     assert await outcomes(db) == [("web", "success", 1)]
@@ -56,7 +56,7 @@ async def test_it_waits_as_long_as_memory_says(db, tmp_path, web) -> None:
     told = await mended(db, tmp_path, service, memories=memories)
 
     assert told.used("wait") == [{"service": "web", "seconds": 180.0, "memory": 5}]
-    assert told.words[0] == "Waiting up to 180 s for web: memory 5 says it takes 90 s."
+    assert told.words[0] == "Waiting up to 180 s for web: memory 5 says 90 s."
     assert not [each for each in told.words if each.startswith("[MEMORY")]
 
 
@@ -84,7 +84,7 @@ async def test_what_is_well_already_is_left_alone(db, tmp_path, web) -> None:
 
     told = await mended(db, tmp_path, await web("web", mending(tmp_path / "web")))
 
-    assert told.words == ["[EVENT:info:web] Well already; nothing was done"]
+    assert told.words == ["[EVENT:info:web] Already healthy; no action taken"]
     assert await outcomes(db) == []
 
 
@@ -107,10 +107,10 @@ async def test_an_action_after_which_it_is_not_healthy_did_not_help(db, tmp_path
     told = await mended(db, tmp_path, service, memories=memories)
 
     assert told.words == [
-        "Waiting up to 1 s for web: memory 5 says it takes 0.5 s.",
-        "[COOLDOWN:restart:web] failure - not healthy 1 s after it",
+        "Waiting up to 1 s for web: memory 5 says 0.5 s.",
+        "[COOLDOWN:restart:web] failure - not healthy after N s",
         "[ESCALATE:web] answered 503, expected 200-399; "
-        "restart did not help: not healthy 1 s after it",
+        "restart did not help: not healthy after N s",
     ]
     assert told.measured() == []
 
@@ -118,7 +118,7 @@ async def test_an_action_after_which_it_is_not_healthy_did_not_help(db, tmp_path
 @pytest.mark.parametrize(
     ("more", "tried"),
     [
-        ({}, "no action is declared for it"),
+        ({}, "no action is declared"),
         ({"actions": (useless(),)}, "restart did not help: exit 3: no"),
     ],
 )
@@ -154,7 +154,7 @@ async def test_without_a_gate_nothing_runs(web, tmp_path: Path) -> None:
 
     await tiers.run(asked, told.lines.append)
 
-    assert told.words[-1].endswith("restart refused: this session has no gate to ask")
+    assert told.words[-1].endswith("restart refused: this session has no gate")
     assert not (tmp_path / "web").exists()
 
 
@@ -178,7 +178,7 @@ async def test_what_it_needs_must_be_well_first(db, tmp_path, web) -> None:
     told = await mended(db, tmp_path, service, known=[Service(name="db", checks=(shut,))])
 
     assert told.words == [
-        "[ESCALATE:web] answered 503, expected 200-399; db, which it needs, must be healthy first"
+        "[ESCALATE:web] answered 503, expected 200-399; its dependencies must be healthy first: db"
     ]
     assert await outcomes(db) == []
 
@@ -191,7 +191,7 @@ async def test_what_others_need_is_mended_first(db, tmp_path, web) -> None:
     told = await mended(db, tmp_path, front, back, middle)
 
     assert [each["service"] for each in told.used("run_action")] == ["db", "web", "front"]
-    assert told.summary == "db is well; web is well; front is well."
+    assert told.summary == "db is healthy; web is healthy; front is healthy."
 
 
 @pytest.mark.parametrize(

@@ -62,7 +62,7 @@ async def test_a_name_that_nobody_knows_is_the_stage_that_fails() -> None:
         found = await isolated(check)
 
         assert (found.stage, found.passed) == ("dns", ())
-        assert str(found).startswith("the name fails: ")
+        assert str(found).startswith("the DNS lookup fails: ")
 
 
 @pytest.mark.parametrize("scheme", ["http", "https"])
@@ -71,7 +71,7 @@ async def test_a_connection_that_is_refused_is_the_stage_that_fails(scheme: str)
 
     assert await isolated(asks(port, scheme)) == FailedStage("tcp", REFUSED.format(port=port))
     assert await isolated(asks(port, scheme, "localhost")) == FailedStage(
-        "tcp", f"connection refused at localhost:{port}", ("the name",)
+        "tcp", f"connection refused at localhost:{port}", ("the DNS lookup",)
     )
 
 
@@ -91,10 +91,10 @@ async def test_a_certificate_that_nobody_trusts_is_the_stage_that_fails(
 
     found = await isolated(asks(port, "https"))
 
-    expected = FailedStage("tls", "certificate is self-signed", ("the connection",))
+    expected = FailedStage("tls", "certificate is self-signed", ("the TCP connection",))
     assert found == expected
     assert str(found) == (
-        "the encryption fails: certificate is self-signed; the connection is well"
+        "the TLS handshake fails: certificate is self-signed; the TCP connection succeeds"
     )
 
 
@@ -108,8 +108,8 @@ async def test_no_encryption_where_there_should_be_one_is_the_stage_that_fails()
     async with server:
         found = await isolated(asks(port, "https"))
 
-    words = f"not TLS: 127.0.0.1:{port} speaks something else"
-    assert found == FailedStage("tls", words, ("the connection",))
+    words = f"not TLS: 127.0.0.1:{port} uses another protocol"
+    assert found == FailedStage("tls", words, ("the TCP connection",))
 
 
 async def test_an_old_certificate_is_not_blamed_where_any_will_do(serve, tmp_path: Path) -> None:
@@ -120,7 +120,7 @@ async def test_an_old_certificate_is_not_blamed_where_any_will_do(serve, tmp_pat
 
     found = await isolated(asks(port, "https", verify_tls=False))
 
-    expected = FailedStage("http", "answered 503, expected 200-399", ("the connection",))
+    expected = FailedStage("http", "answered 503, expected 200-399", ("the TCP connection",))
     assert found == expected
 
 
@@ -139,8 +139,10 @@ async def test_what_comes_back_is_the_stage_when_all_before_it_is_well(
 
     found = await isolated(asks(port, host="localhost", **more))
 
-    assert found == FailedStage("http", detail, ("the name", "the connection"))
-    assert str(found) == (f"the answer fails: {detail}; the name and the connection are well")
+    assert found == FailedStage("http", detail, ("the DNS lookup", "the TCP connection"))
+    assert str(found) == (
+        f"the HTTP answer fails: {detail}; the DNS lookup and the TCP connection succeed"
+    )
 
 
 async def test_a_check_of_another_kind_has_one_stage() -> None:
@@ -148,7 +150,7 @@ async def test_a_check_of_another_kind_has_one_stage() -> None:
         CommandCheck(name="up", argv=(sys.executable, "-c", "raise SystemExit(3)"), **QUICK)
     )
 
-    assert str(found) == "the command check fails: ended with 3, expected 0"
+    assert str(found) == "the command check fails: exit code 3, expected 0"
 
 
 async def test_what_is_well_again_meanwhile_is_told_as_it_was_seen(serve) -> None:
@@ -157,4 +159,4 @@ async def test_what_is_well_again_meanwhile_is_told_as_it_was_seen(serve) -> Non
 
     found = await investigate.isolate(outcome)
 
-    assert found == FailedStage("http", "answered 503", ("the connection",))
+    assert found == FailedStage("http", "answered 503", ("the TCP connection",))

@@ -148,24 +148,28 @@ async def test_a_certificate_that_is_valid(show, ca, days, more, warning) -> Non
     [
         (signed(["127.0.0.1"], days=-3.5), {}, "certificate expired 3 days ago"),
         (signed(["127.0.0.1"], days=-0.1), {}, "certificate expired 2 hours ago"),
-        (signed(["127.0.0.1"], days=9, since=2.5), {}, "certificate not valid yet, but in 2 days"),
+        (
+            signed(["127.0.0.1"], days=9, since=2.5),
+            {},
+            "certificate not valid yet, valid in 2 days",
+        ),
         (
             signed(["a.example", "b.example"], days=30),
             {},
-            "certificate not valid for 127.0.0.1, but for a.example, b.example",
+            "certificate not valid for 127.0.0.1, only for a.example, b.example",
         ),
         (
             signed([f"{n}.example" for n in "abcdef"], days=30),
             {"server_name": "films.example"},
             "certificate not valid for films.example,"
-            " but for a.example, b.example, c.example and 3 more",
+            " only for a.example, b.example, c.example and 3 more",
         ),
         (signed([], days=30), {}, "certificate not valid for 127.0.0.1"),
         (signed(["127.0.0.1"], days=30, by_itself=True), {}, "certificate is self-signed"),
         (
             signed(["127.0.0.1"], days=30),
             {"ca": None},
-            "certificate of an authority that is not trusted here",
+            "certificate authority not trusted",
         ),
         # whoever signed it, its end is judged
         (
@@ -245,11 +249,11 @@ async def drip(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> No
 @pytest.mark.parametrize(
     ("speak", "detail"),
     [
-        (plain_http, "not TLS: TARGET speaks something else"),
-        (ssh, "not TLS: TARGET speaks something else"),
-        (babble, "not TLS: TARGET speaks something else"),
+        (plain_http, "not TLS: TARGET uses another protocol"),
+        (ssh, "not TLS: TARGET uses another protocol"),
+        (babble, "not TLS: TARGET uses another protocol"),
         (refuse, "TLS handshake failed at TARGET: "),
-        (hang_up, "TLS handshake broken off by TARGET"),
+        (hang_up, "TLS handshake aborted by TARGET"),
         (endless_handshake, "TLS handshake failed at TARGET: "),
         (silence, "timed out after 0.5 s"),
         (drip, "timed out after 0.5 s"),
@@ -270,7 +274,7 @@ async def test_what_is_no_tls_is_told_within_its_time(listen, speak, detail, ver
     ("content", "words"),
     [
         (None, "cannot read {}: No such file or directory"),
-        (b"x", "no certificate of an authority in {}"),
+        (b"x", "no CA certificate in {}"),
     ],
 )
 async def test_an_authority_that_is_none_is_told(tmp_path: Path, content, words) -> None:
@@ -286,4 +290,4 @@ async def test_an_authority_that_is_none_is_told(tmp_path: Path, content, words)
 async def test_nothing_that_only_we_may_ask_is_asked() -> None:
     outcome = await look(443, host="169.254.169.254", server_name="x")
 
-    assert outcome.detail == "not asked: 169.254.169.254 is a link-local address"
+    assert outcome.detail == "not checked: 169.254.169.254 is a link-local address"

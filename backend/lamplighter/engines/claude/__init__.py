@@ -24,7 +24,7 @@ SYSTEM: Final = "system.md"
 APPENDED: Final = "appended.md"
 SERVERS: Final = "mcp.json"
 NO_KEY: Final = (
-    "There is no key for the model: set ANTHROPIC_API_KEY, or ANTHROPIC_AUTH_TOKEN and "
+    "The model has no API key. Set ANTHROPIC_API_KEY, or ANTHROPIC_AUTH_TOKEN and "
     "ANTHROPIC_BASE_URL for a proxy or a local model, or choose Bedrock, Vertex or Foundry."
 )
 

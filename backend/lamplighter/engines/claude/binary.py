@@ -30,8 +30,10 @@ def find_binary(path: str, environ: Mapping[str, str]) -> InstalledProgram | str
     place = _configured(path, environ) if path else _anywhere(environ)
     if place is None:
         if path:
-            return f"LAMPLIGHTER_CLAUDE_BIN names {path!r}, which is not found or may not be run."
-        return f"The Claude CLI is not found. {INSTALL_HINT}"
+            return (
+                f"LAMPLIGHTER_CLAUDE_BIN names {path!r}, which was not found or is not executable."
+            )
+        return f"The Claude CLI was not found. {INSTALL_HINT}"
     try:
         seen = os.stat(place)
     except OSError as error:
@@ -87,7 +89,7 @@ def _read_version(place: str) -> InstalledProgram | str:
             check=False,
         )
     except subprocess.TimeoutExpired:
-        return f"The Claude CLI {place} does not tell its version within {VERSION_SECONDS:g} s."
+        return f"The Claude CLI {place} printed no version within {VERSION_SECONDS:g} s."
     except OSError as error:
         return f"The Claude CLI {place} cannot be run: {error.strerror}."
     return _parse_version(place, answer)
@@ -101,7 +103,7 @@ def _parse_version(
     if answer.returncode != 0 or version is None:
         words = (said or answer.stderr.decode("utf-8", "replace")).strip().splitlines()
         last = f": {words[-1][:200]}" if words else ""
-        return f"{place} is no Claude CLI that works (exit {answer.returncode}){last}."
+        return f"{place} is not a working Claude CLI (exit {answer.returncode}){last}."
     if tuple(map(int, version.groups())) < MIN_VERSION:
         oldest = ".".join(map(str, MIN_VERSION))
         return (

@@ -22,7 +22,7 @@ PASSED_ON: Final = (
     *("SSL_CERT_FILE", "SSL_CERT_DIR"),
 )
 NO_KEY: Final = (
-    "The engine messages has no key: set ANTHROPIC_API_KEY (or ANTHROPIC_AUTH_TOKEN),"
+    "The engine messages has no API key. Set ANTHROPIC_API_KEY (or ANTHROPIC_AUTH_TOKEN),"
     " or ANTHROPIC_BASE_URL for a server of your own."
 )
 

@@ -21,7 +21,9 @@ def main() -> int:
     try:
         asked = request.read(sys.stdin.buffer.read())
     except ValueError as error:
-        _print_line({"type": "result", "is_error": True, "errors": [f"Not understood: {error}"]})
+        _print_line(
+            {"type": "result", "is_error": True, "errors": [f"The request is not valid: {error}"]}
+        )
         return BAD_REQUEST
     try:
         return asyncio.run(_session(asked))
@@ -74,7 +76,7 @@ def _state(asked: Any, directory: Path) -> Any:
         return checkpoint.Checkpoint(session=asked.session, chain=asked.chain, model=asked.model)
     held = checkpoint.load(directory)
     if held is None or held.session != asked.session or held.version != checkpoint.VERSION:
-        raise ValueError("its checkpoint is not there, or not this session's")
+        raise ValueError("its checkpoint is missing, or belongs to another session")
     return held
 
 

@@ -9,7 +9,7 @@ from typing import Any, Final
 QUESTION_BYTES: Final = 60 * 1024
 ANSWER_BYTES: Final = 8 * 1024 * 1024
 NO_ANSWER: Final = "The supervisor does not answer: {}."
-INPUT_TOO_LONG: Final = "What was given to the tool is too long; it was not used."
+INPUT_TOO_LONG: Final = "The tool's input is too long. The tool was not used."
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,11 +7,11 @@ from typing import Any, Final
 CUT_OFF: Final = frozenset({"max_tokens", "model_context_window_exceeded"})
 MAX_CUTS: Final = 4
 CONTINUE_PROMPT: Final = (
-    "Your answer was cut off at its limit. Go on where it ends, and repeat no line of it."
-    " A marker that was cut off is not kept: write its line again, whole."
+    "Your answer was cut off at the token limit. Continue where it ends; do not repeat any line."
+    " A marker that was cut off is not recorded: write its line again in full."
 )
 SHORTER_PROMPT: Final = (
-    "Your answer was cut off before anything in it was whole. Give a shorter one."
+    "Your answer was cut off before any part was complete. Give a shorter answer."
 )
 _MARKER: Final = re.compile(r"\[(?:MEMORY|EVENT|COOLDOWN|ESCALATE):")
 _PARTIAL_MARKER: Final = re.compile(r"\[[A-Z]*$|" + _MARKER.pattern)

@@ -20,13 +20,17 @@ TIMEOUT_SETTING: Final = "(LAMPLIGHTER_ANSWER_TIMEOUT)"
 CONNECT_SECONDS: Final = 10.0
 ERROR_CHARS: Final = 300
 ANSWER_BYTES: Final = 8 * 2**20
-ANSWER_TOO_LONG: Final = f"What answers there sends more than {ANSWER_BYTES / 2**20:g} MB."
-COMPRESSED_ANSWER: Final = "What answers there packs its answer, which nobody asked for."
+ANSWER_TOO_LONG: Final = f"The server at that address sends more than {ANSWER_BYTES / 2**20:g} MB."
+COMPRESSED_ANSWER: Final = (
+    "The server at that address compresses its answer, which was not requested."
+)
 NO_KEY: Final = "none"  # a server of one's own wants none, but the client insists
 HTTP_OK: Final = 200
-NOT_THE_API: Final = "What answers there is not the Messages API."
-NO_STREAM: Final = "What answers there does not stream: it sent {} in place of text/event-stream."
-INCOMPLETE_ANSWER: Final = "The answer broke off before its end."
+NOT_THE_API: Final = "The server at that address is not the Messages API."
+NO_STREAM: Final = (
+    "The server at that address does not stream: it sent {} instead of text/event-stream."
+)
+INCOMPLETE_ANSWER: Final = "The answer was cut off."
 STATUS: Final = {
     "invalid_request_error": 400,
     "authentication_error": 401,
@@ -94,7 +98,7 @@ class Model:
             with _reject_invalid():
                 return Reply(found.blocks, found.stop or "end_turn", found.usage)
         except TimeoutError as error:
-            words = f"No whole answer within {self.answers.seconds:g} s {TIMEOUT_SETTING}."
+            words = f"No complete answer within {self.answers.seconds:g} s {TIMEOUT_SETTING}."
             raise RequestFailed(None, words, answer=found) from error
         except RequestFailed as failed:
             failed.answer = found

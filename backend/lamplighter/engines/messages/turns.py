@@ -26,10 +26,10 @@ UNPRICED_TOKENS: Final = 2_000_000
 MIN_ROOM: Final = 2_000
 TRIM_SHARE: Final = 0.75
 VISIBLE_BLOCKS: Final = frozenset({"text", "tool_use"})
-REFUSED: Final = "The model refused to go on."
+REFUSED: Final = "The model refused to continue."
 UNKNOWN_OUTCOME: Final = (
-    "It is not known what became of this: the session broke off while it ran, and it was not run"
-    " again. It may have had its effect. See how things are before you use it again."
+    "The result is unknown: the session was interrupted while this ran, and it was not run"
+    " again. It may have taken effect. Check the current state before you use it again."
 )
 
 
@@ -103,7 +103,7 @@ class TurnLoop:
         if asked.budget_usd is not None and (state.cost or 0.0) >= asked.budget_usd:
             why = f"Reached maximum budget (${asked.budget_usd:g})"
         elif state.cost is None and _total_tokens(state.usage) >= UNPRICED_TOKENS:
-            why = f"Used {_total_tokens(state.usage):,} tokens of a model whose price is not known"
+            why = f"Used {_total_tokens(state.usage):,} tokens of a model whose price is unknown"
         else:
             return None
         return {
@@ -188,7 +188,7 @@ class TurnLoop:
         if stop == "refusal":
             return [self._last(self._failed(REFUSED, "error_refusal", "refusal"))]
         if state.cuts > cuts.MAX_CUTS:
-            why = "The model's answers were cut off at their limit again and again."
+            why = "The model's answers were repeatedly cut off at the token limit."
             return [self._last(self._failed(why, "error_max_output_tokens", "output_tokens"))]
         if uses:
             return []

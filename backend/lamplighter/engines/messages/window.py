@@ -12,8 +12,10 @@ from typing import Any, Final
 from lamplighter.domain.text import one_line, shorten
 
 CHARS_PER_TOKEN: Final = 4
-OMITTED_NOTE: Final = "(What was said before was left out: there is no room for it.)"
-OMITTED_TOOLS_NOTE: Final = "(Left out for lack of room. Tools used there, and their results:)"
+OMITTED_NOTE: Final = "(Earlier messages were left out to fit the context window.)"
+OMITTED_TOOLS_NOTE: Final = (
+    "(Left out to fit the context window. Tools used there, and their results:)"
+)
 DIGEST_TOKENS: Final = 400
 RESULT_CHARS: Final = 120
 MIN_SCALE: Final = 0.5

@@ -69,7 +69,7 @@ def _round(output: Output) -> int:
     try:
         asked = request.read(sys.stdin.buffer.read())
     except ValueError as error:
-        output.end(harmless(f"The request is not understood: {error}"), failed=True)
+        output.end(harmless(f"The request is not valid: {error}"), failed=True)
         return BAD_REQUEST
     output.session = asked.session
     loop = asyncio.new_event_loop()

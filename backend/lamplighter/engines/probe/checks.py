@@ -51,9 +51,9 @@ async def probe_disk(check: DiskCheck) -> ProbeAnswer:
         found = await asyncio.to_thread(os.statvfs, check.path)
     except (OSError, ValueError) as error:
         reason = (getattr(error, "strerror", None) or str(error)).lower()
-        raise RefusedError(f"cannot look at {check.path}: {reason}") from error
+        raise RefusedError(f"cannot read {check.path}: {reason}") from error
     if not found.f_blocks:
-        raise RefusedError(f"nothing is stored at {check.path}")
+        raise RefusedError(f"no file system size at {check.path}")
     if lack := _describe_lack(check.free, found):
         return ProbeAnswer(ok=False, detail=harmless(f"{lack} free at {check.path}"))
     lack = _describe_lack(check.warn, found)
@@ -92,7 +92,7 @@ def _count_processes(check: ProcessCheck) -> ProbeAnswer:
     if check.memory_bytes is None or memory <= check.memory_bytes:
         return ProbeAnswer(ok=True)
     return ProbeAnswer(
-        ok=True, warning=f"takes {size(memory)}, more than {size(check.memory_bytes)}"
+        ok=True, warning=f"uses {size(memory)}, more than {size(check.memory_bytes)}"
     )
 
 
@@ -158,7 +158,7 @@ def _problem(check: CommandCheck, ended: ProgramResult) -> str:
         return f"timed out after {seconds(check.timeout)}"
     if any(ended.exit_code in span for span in check.exits):
         return ""
-    return f"ended with {ended.exit_code}, expected {check.expected}"
+    return f"exit code {ended.exit_code}, expected {check.expected}"
 
 
 def _failure(problem: str, ended: ProgramResult) -> ProbeAnswer:
@@ -219,12 +219,14 @@ async def _query_dns(check: DnsCheck, server: str, record: DnsRecord) -> list[st
         reply = await _exchange_query(make_query(check.host, record), server, check.server_port)
         return _addresses(reply, check.host, record, told)
     except ChainTooLong as error:
-        raise network.RefusedError(f"aliases without end, told by {told}", answered=True) from error
+        raise network.RefusedError(
+            f"endless CNAME chain, answered by {told}", answered=True
+        ) from error
     except BadResponse as error:
-        why = f"not an answer to what was asked, from {told}"
+        why = f"answer to another question, from {told}"
         raise network.RefusedError(why, answered=False) from error
     except (DNSException, EOFError) as error:
-        raise network.RefusedError(f"not an answer in DNS, from {told}", answered=False) from error
+        raise network.RefusedError(f"not a DNS answer, from {told}", answered=False) from error
 
 
 async def _exchange_query(query: "Message", server: str, port: int) -> "Message":
@@ -256,7 +258,7 @@ def _addresses(reply: "Message", host: str, record: DnsRecord, told: str) -> lis
     from dns.message import QueryMessage
 
     if reply.rcode() == rcode.NXDOMAIN:
-        raise network.RefusedError(f"name not known: {host}", answered=True)
+        raise network.RefusedError(f"host name not found: {host}", answered=True)
     if reply.rcode() != rcode.NOERROR:
         said = rcode.to_text(reply.rcode())
         why = f"{told} answered {said} for {record} of {host}"

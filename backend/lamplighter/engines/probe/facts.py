@@ -17,7 +17,7 @@ from lamplighter.domain.sessions.handoff import Finding
 from lamplighter.domain.text import comparison_key
 
 STALE: Final = timedelta(days=7)
-"""What is surely known is said again after this time."""
+"""A high-confidence memory is reported again after this time."""
 
 _FIGURES: Final = re.compile(r"\d+(?:\.\d+)?")
 
@@ -160,7 +160,7 @@ MAX_STARTUP_SECONDS: Final = 360.0
 MAX_CLAIM_SECONDS: Final = 3_600.0
 TIMEOUT_FACTOR: Final = 2.0
 TIMES: Final = 3
-"""From the third measurement on it is something to remember."""
+"""The third measurement is worth a memory."""
 
 _UNIT: Final = r"(ms|milliseconds?|s|secs?|seconds?|m|mins?|minutes?|h|hours?)\b"
 _NUMBER: Final = r"(\d[\d,]*(?:\.\d+)?)"
@@ -230,12 +230,12 @@ def startup_lesson(
 
 
 def confirms_claim(seconds: float, claimed: float) -> bool:
-    """Whether a measured time bears out a claimed one; a second more or less is nothing."""
+    """Whether a measured time confirms a remembered one, within a second."""
     return claimed * 0.5 - 1 <= seconds <= claimed * 1.25 + 1
 
 
 def compare_claim(seconds: float, known: DurationClaim) -> str:
-    """Say how a measured time stands to what memory says."""
+    """Compare a measured time with the memory."""
     how = "as remembered" if confirms_claim(seconds, known.seconds) else "not as remembered"
     return f"{how} (memory {known.held.id} says {known.seconds:g} s)"
 

@@ -19,7 +19,7 @@ from lamplighter.engines.probe.request import ProbeRequest
 from lamplighter.engines.probe.text import harmless, inline
 
 ROUNDS: Final = 3
-"""How many times alike make it something to remember."""
+"""How many equal results are worth a memory."""
 
 EVENT_CHARACTERS: Final = 1500
 REASON_CHARACTERS: Final = 1000
@@ -52,7 +52,7 @@ class PendingPerson:
 
 
 def needs_repeat(service: Service, check: Check, facts: RoundFacts) -> bool:
-    """Say whether nothing is known yet of what a healthy service answers to this check."""
+    """Whether the healthy answer to this check is still unknown."""
     if not isinstance(check, HttpCheck) or check.statuses:
         return False
     return not facts.past(service, check) and not _claimed_statuses(service, check, facts)
@@ -61,7 +61,7 @@ def needs_repeat(service: Service, check: Check, facts: RoundFacts) -> bool:
 def service_markers(
     service: Service, outcomes: Sequence[CheckOutcome], facts: RoundFacts
 ) -> list[str]:
-    """Return the marker lines of one service: its event, then what is worth remembering."""
+    """Return the marker lines of one service: its event, then its memories."""
     learned = (
         f"[MEMORY:behavior:{service.name}] {words}"
         for outcome in outcomes
@@ -71,12 +71,12 @@ def service_markers(
 
 
 def is_warning(service: Service, outcome: CheckOutcome, facts: RoundFacts) -> bool:
-    """Say whether a check passed, but not as it should."""
+    """Whether a check passed with a warning."""
     return outcome.ok and next(_troubles(service, outcome, facts), None) is not None
 
 
 def level(service: Service, outcomes: Sequence[CheckOutcome], facts: RoundFacts) -> Level:
-    """Return how bad the worst of its checks is."""
+    """Return the level of its worst check."""
     levels = [_remark(service, outcome, facts).level for outcome in outcomes]
     return min(levels, key=_ORDER.index, default=Level.INFO)
 
@@ -88,7 +88,7 @@ def summary(told: Sequence[tuple[Service, Sequence[CheckOutcome], Level]]) -> st
     failing = [(service, outcomes) for service, outcomes, worst in told if worst is Level.CRITICAL]
     warned = sum(worst is Level.WARNING for _, _, worst in told)
     words = f"{len(told) - len(failing)} of {len(told)} services healthy"
-    words += f", {warned} with a warning" if warned else ""
+    words += f", {warned} with {'a warning' if warned == 1 else 'warnings'}" if warned else ""
     for service, outcomes in failing[:MAX_NAMED]:
         words += f"; {service.name}: {next(each.detail for each in outcomes if not each.ok)}"
     words += f"; and {len(failing) - MAX_NAMED} more" if len(failing) > MAX_NAMED else ""
@@ -118,7 +118,7 @@ def _event(service: Service, outcomes: Sequence[CheckOutcome], facts: RoundFacts
 
 
 def _is_recovered(service: Service, outcomes: Sequence[CheckOutcome], facts: RoundFacts) -> bool:
-    """Whether a check passes that failed the last time."""
+    """Whether a check passes that failed in the last round."""
     before = (facts.past(service, each.check)[:1] for each in outcomes if each.ok)
     return any(not past.ok for results in before for past in results)
 
@@ -126,7 +126,7 @@ def _is_recovered(service: Service, outcomes: Sequence[CheckOutcome], facts: Rou
 def _escalation(
     service: Service, outcomes: Sequence[CheckOutcome], facts: RoundFacts
 ) -> Iterator[str]:
-    """Hand a failing service on, unless a person was asked and nothing has changed since."""
+    """Escalate a failing service, unless a person has it and nothing has changed."""
     failing = [f"{each.check.name}: {each.detail}" for each in outcomes if not each.ok]
     awaited = _pending_person(service, facts)
     if failing and (awaited is None or _is_new(service, outcomes, facts, awaited.since)):
@@ -136,14 +136,14 @@ def _escalation(
 def _is_new(
     service: Service, outcomes: Sequence[CheckOutcome], facts: RoundFacts, since: datetime
 ) -> bool:
-    """Whether a check fails that passed when a person was asked, and in each round after that."""
+    """Whether a check fails that had passed since the escalation to a person."""
     return any(
         not each.ok and is_new_failure(facts.past(service, each.check), since) for each in outcomes
     )
 
 
 def _pending_person(service: Service, facts: RoundFacts) -> PendingPerson | None:
-    """Return which person is awaited: for this service, or for one that it needs."""
+    """Return the pending person of this service, or of one that it depends on."""
     for name in (service.name, *facts.needs.get(service.name, service.depends_on)):
         own = name == service.name
         if since := facts.parked.get(name):
@@ -151,7 +151,7 @@ def _pending_person(service: Service, facts: RoundFacts) -> PendingPerson | None
             return PendingPerson(since, f"{what} was requested at {format_time(since, facts.now)}")
         if since := facts.waiting.get(name):
             whom = "a person" if own else f"a person for {name}"
-            return PendingPerson(since, f"{whom} was asked at {format_time(since, facts.now)}")
+            return PendingPerson(since, f"escalated to {whom} at {format_time(since, facts.now)}")
     return None
 
 
@@ -184,7 +184,7 @@ def _troubles(service: Service, outcome: CheckOutcome, facts: RoundFacts) -> Ite
         yield f"took {_describe_duration(outcome)}, slower than {check.latency_ms} ms"
     claimed = [status for status, _ in _claimed_statuses(service, check, facts)]
     if not check.statuses and claimed and outcome.status not in claimed:
-        yield f"answers HTTP {outcome.status} where it used to answer {claimed[0]}"
+        yield f"answers HTTP {outcome.status} instead of {claimed[0]}, as before"
 
 
 def _describe_duration(outcome: CheckOutcome) -> str:
@@ -225,7 +225,7 @@ def _flap_text(check: Check) -> str:
 def _claimed_statuses(
     service: Service, check: Check, facts: RoundFacts
 ) -> list[tuple[int, MemoryFact]]:
-    """Return the statuses that memories tell of this check when healthy, the surest first."""
+    """Return the healthy statuses in memories of this check, highest confidence first."""
     if not isinstance(check, HttpCheck):
         return []
     places = {harmless(check.place, 80), _place(service, check)}
@@ -252,7 +252,7 @@ OutcomesByService = Mapping[str, Sequence[CheckOutcome]]
 
 @dataclass(frozen=True, slots=True)
 class FailureCause:
-    """Why a service fails: what it needs and what failed before it, or nothing but itself."""
+    """Why a service fails: a dependency that failed before it, or the service itself."""
 
     words: str
     cause: Service | None = None
@@ -264,28 +264,28 @@ class FailureCause:
 def find_cause(
     service: Service, outcome: CheckOutcome, request: ProbeRequest, seen: OutcomesByService
 ) -> FailureCause:
-    """Say which failing service is at the bottom of this, and since when this one fails."""
+    """Return the root cause, and since when this service fails."""
     facts = request.facts
     cause = root_failure(service, request, seen)
     history = _history(facts.past(service, outcome.check), facts.now)
     if cause is None:
         needed = [each.name for each in request.needs(service)]
-        well = f"what it needs is well ({', '.join(needed)}); " if needed else ""
+        well = f"its dependencies are healthy ({', '.join(needed)}); " if needed else ""
         return FailureCause(f"{well}{history}")
     own, other = first_failure(service, facts), first_failure(cause, facts)
     if own and _healthy_between(cause, own, facts):
-        later = f"{cause.name}, which it needs, fails too, but this one failed before it"
+        later = f"its dependency {cause.name} fails too, but {service.name} failed before it"
         return FailureCause(
             f"{later}, at {format_time(own.at, facts.now, seconds=True)}; {history}"
         )
     order = _order(own, other, facts.now)
-    return FailureCause(f"{cause.name}, which it needs, {order}; {history}", cause)
+    return FailureCause(f"its dependency {cause.name} {order}; {history}", cause)
 
 
 def root_failure(
     service: Service, request: ProbeRequest, seen: OutcomesByService
 ) -> Service | None:
-    """Return the failing service furthest down that this one needs; None when all are well."""
+    """Return the deepest failing dependency; None when all are healthy."""
     ill = [
         each
         for each in request.needs(service)
@@ -299,7 +299,7 @@ def root_failure(
 
 
 def first_failure(service: Service, facts: RoundFacts) -> PastResult | None:
-    """Return the look that first saw the present failure of a service; None when only now."""
+    """Return the first check result of the current failure; None for a new failure."""
     found: list[PastResult] = []
     for check in service.checks:
         run = list(takewhile(lambda past: not past.ok, facts.past(service, check)))
@@ -308,7 +308,7 @@ def first_failure(service: Service, facts: RoundFacts) -> PastResult | None:
 
 
 def cause_lesson(service: Service, case: FailureCause, facts: RoundFacts) -> str | None:
-    """Return what is worth remembering: the same cause a second time, with health in between."""
+    """Return a memory when the same cause repeats with health in between."""
     if case.cause is None:
         return None
     name = case.cause.name
@@ -321,7 +321,7 @@ def cause_lesson(service: Service, case: FailureCause, facts: RoundFacts) -> str
 
 
 def _healthy_between(service: Service, failed: PastResult, facts: RoundFacts) -> bool:
-    """Whether a service was seen well when another one failed already."""
+    """Whether a service was still healthy when another already failed."""
     looks = (past for check in service.checks for past in facts.past(service, check))
     return any(
         past.ok
@@ -331,27 +331,23 @@ def _healthy_between(service: Service, failed: PastResult, facts: RoundFacts) ->
 
 
 def _failed_together(own: PastResult | None, other: PastResult | None) -> bool:
-    """Whether both were first seen failing by one session: neither was before the other."""
+    """Whether one session found both failing: neither failed first."""
     return bool(own and other and own.session is not None and own.session == other.session)
 
 
 def _order(own: PastResult | None, other: PastResult | None, now: datetime) -> str:
     if other and _failed_together(own, other):
-        return (
-            f"fails as well, seen in the same round at {format_time(other.at, now, seconds=True)}"
-        )
-    return (
-        f"failed first, at {format_time(other.at, now, seconds=True)}" if other else "fails as well"
-    )
+        return f"fails too, since the same round at {format_time(other.at, now, seconds=True)}"
+    return f"failed first, at {format_time(other.at, now, seconds=True)}" if other else "fails too"
 
 
 def _history(past: Sequence[PastResult], now: datetime) -> str:
     if not past:
-        return "never looked at before"
+        return "not checked before"
     failed = len(list(takewhile(lambda each: not each.ok, past)))
     usual = [each.latency_ms for each in past if each.ok and each.latency_ms is not None]
     used_to = f", usually in {median(usual):.0f} ms" if usual else ""
     if failed == len(past):
-        return f"not well since {format_time(past[-1].at, now, seconds=True)} or longer"
-    looks = f", failing in {failed} looks since" if failed > 1 else ""
-    return f"last well at {format_time(past[failed].at, now, seconds=True)}{used_to}{looks}"
+        return f"failing since {format_time(past[-1].at, now, seconds=True)} or longer"
+    looks = f", {failed} failed checks since" if failed > 1 else ""
+    return f"last healthy at {format_time(past[failed].at, now, seconds=True)}{used_to}{looks}"

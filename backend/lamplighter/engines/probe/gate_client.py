@@ -38,7 +38,7 @@ async def run_action(
     It may take as long as a person takes to agree.
     """
     if not gate:
-        return GateAnswer(UseOutcome.REFUSED, "this session has no gate to ask")
+        return GateAnswer(UseOutcome.REFUSED, "this session has no gate")
     asked = msgspec.json.encode(
         {"service": service, "action": action, "again": again, "reason": reason}
     )

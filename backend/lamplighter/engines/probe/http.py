@@ -54,7 +54,7 @@ async def probe_http(check: HttpCheck) -> ProbeAnswer:
             return await _evaluate(check, reply)
         url = url.join(reply.location)
         if url_problem(str(url)):
-            why = f"redirected to {reply.location}, which is no URL to ask"
+            why = f"redirected to {reply.location}, which is not an HTTP URL"
             raise network.RefusedError(why, answered=True)
     return ProbeAnswer(ok=False, answered=True, detail="too many redirects", status=reply.status)
 
@@ -92,7 +92,7 @@ async def _reply(check: HttpCheck, url: httpx2.URL) -> _Reply:
         except (httpx2.ConnectError, httpx2.ConnectTimeout):
             if left == 0:
                 raise
-    raise network.RefusedError(f"name not known: {host}")
+    raise network.RefusedError(f"host name not found: {host}")
 
 
 async def _exchange(check: HttpCheck, url: httpx2.URL, address: str, *, connect: float) -> _Reply:

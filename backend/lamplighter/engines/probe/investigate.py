@@ -1,4 +1,4 @@
-"""Tier 2: which stage fails, which service failed first, and since when. It changes nothing."""
+"""Tier 2: which stage fails, which service failed first, and since when. Read-only."""
 
 import asyncio
 import ipaddress
@@ -18,24 +18,24 @@ from lamplighter.engines.probe.watch import ProbeSession, failing
 
 _PORTS = {"http": 80, "https": 443}
 STAGE_NOUNS = {
-    "dns": "the name",
-    "tcp": "the connection",
-    "tls": "the encryption",
-    "http": "the answer",
+    "dns": "the DNS lookup",
+    "tcp": "the TCP connection",
+    "tls": "the TLS handshake",
+    "http": "the HTTP answer",
 }
 
 
 @dataclass(frozen=True, slots=True)
 class FailedStage:
-    """The stage that fails, why, and what was well before it."""
+    """The stage that fails, why, and the stages that succeeded before it."""
 
     stage: str
     detail: str
     passed: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        are = "are" if len(self.passed) > 1 else "is"
-        before = f"; {' and '.join(self.passed)} {are} well" if self.passed else ""
+        succeed = "succeed" if len(self.passed) > 1 else "succeeds"
+        before = f"; {' and '.join(self.passed)} {succeed}" if self.passed else ""
         where = STAGE_NOUNS.get(self.stage, f"the {self.stage} check")
         return f"{where} fails: {self.detail}{before}"
 
@@ -92,7 +92,7 @@ CHARACTERS = 1000
 
 @dataclass(frozen=True, slots=True)
 class ServiceDiagnosis:
-    """What was found of one service: the failed check, its stage, and the first to fail."""
+    """Findings about one service: the failed check, its stage, and the first to fail."""
 
     service: Service
     outcome: CheckOutcome
@@ -101,7 +101,7 @@ class ServiceDiagnosis:
 
 
 async def run(watch: ProbeSession) -> str:
-    """Look at what the services depend on first, then at them; say what fails and why."""
+    """Check the dependencies first, then the services; report what fails and why."""
     seen = dict[str, Sequence[CheckOutcome]]()
     for circle in _dependency_order(watch):
         for service, outcomes in await watch.look_at(circle):
@@ -109,7 +109,7 @@ async def run(watch: ProbeSession) -> str:
     ill = [each for each in watch.request.services if failing(seen[each.name])]
     for service in watch.request.services:
         if service not in ill:
-            watch.tell(f"[EVENT:info:{service.name}] Well again by itself, looked at more closely")
+            watch.tell(f"[EVENT:info:{service.name}] Healthy again without a repair")
     found = await asyncio.gather(*(_diagnose(watch, service, seen) for service in ill))
     for each in found:
         _report_service(watch, each)
@@ -118,7 +118,7 @@ async def run(watch: ProbeSession) -> str:
 
 
 def _dependency_order(watch: ProbeSession) -> list[list[Service]]:
-    """Return what is looked at, in order: what is needed, then the services in question."""
+    """Return the services to check, in order: the dependencies, then the services."""
     own = list(watch.request.services)
     needed = {
         each.name: each
@@ -166,7 +166,7 @@ def _escalate_cause(
     found: Sequence[ServiceDiagnosis],
     seen: Mapping[str, Sequence[CheckOutcome]],
 ) -> list[str]:
-    """Hand on what failed first; what only fails with it is well again when that is."""
+    """Escalate the services that failed first; their dependents recover with them."""
     reasons: dict[str, str] = {}
     for each in found:
         root = each.case.cause or each.service
@@ -184,7 +184,7 @@ def _escalate_cause(
 
 def _summary(found: Sequence[ServiceDiagnosis], handed: Sequence[str]) -> str:
     if not found:
-        return "All services are well again by themselves."
+        return "All services are healthy again without a repair."
     words = "; ".join(f"{each.service.name}: {each.isolated}" for each in found)
-    after = f"; handed on: {', '.join(handed)}" if handed else ""
+    after = f"; escalated: {', '.join(handed)}" if handed else ""
     return f"{inline(words + after, 1000)}."

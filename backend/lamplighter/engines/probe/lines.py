@@ -13,7 +13,7 @@ TOOLS: Final = {1: ("check",), 2: ("check", "isolate"), 3: ("check", "run_action
 
 
 def init_line(tier: int, services: int) -> Line:
-    """Return the first line of a session. There is no model, and none is pretended."""
+    """Return the first line of a session. There is no model."""
     return {
         "type": "system",
         "subtype": "init",
@@ -27,14 +27,14 @@ def init_line(tier: int, services: int) -> Line:
 
 
 def tool_use_line(tool: str, given: Line, use: str) -> Line:
-    """Return the line that says which tool is used, and on what."""
+    """Return the line that names the tool and its input."""
     return _assistant({"type": "tool_use", "id": use, "name": tool, "input": given})
 
 
 def tool_result_line(
     words: str, use: str, *, failed: bool = False, found: Line | None = None
 ) -> Line:
-    """Return the line that says what a tool came to, in words and as values."""
+    """Return the line with a tool's result, as text and as values."""
     block = {"type": "tool_result", "tool_use_id": use, "content": words, "is_error": failed}
     return {
         "type": "user",
@@ -45,7 +45,7 @@ def tool_result_line(
 
 
 def check_call_line(service: Service, outcome: CheckOutcome, use: str) -> Line:
-    """Return the line that says which check is made."""
+    """Return the line that names the check."""
     check = outcome.check
     given = {
         "service": service.name,
@@ -57,23 +57,23 @@ def check_call_line(service: Service, outcome: CheckOutcome, use: str) -> Line:
 
 
 def check_result_line(service: Service, outcome: CheckOutcome, use: str, *, warned: bool) -> Line:
-    """Return the line that says what a check came to."""
+    """Return the line with a check result."""
     found = _values(service, outcome, warned=warned)
     return tool_result_line(describe_outcome(outcome), use, failed=not outcome.ok, found=found)
 
 
 def text_line(text: str) -> Line:
-    """Return a line of the probe's own words."""
+    """Return a line of the probe's own text."""
     return _assistant({"type": "text", "text": text})
 
 
 def result_line(result: str, *, turns: int, duration_ms: int) -> Line:
-    """Return the last line of a round that was made to its end."""
+    """Return the last line of a completed round."""
     return _result("success", result, turns=turns, duration_ms=duration_ms, is_error=False)
 
 
 def error_line(result: str, *, turns: int, duration_ms: int) -> Line:
-    """Return the last line of a session that could not be brought to its end."""
+    """Return the last line of a session that failed."""
     line = _result(
         "error_during_execution", result, turns=turns, duration_ms=duration_ms, is_error=True
     )
@@ -81,14 +81,14 @@ def error_line(result: str, *, turns: int, duration_ms: int) -> Line:
 
 
 def describe_outcome(outcome: CheckOutcome) -> str:
-    """Say what a check came to, with what an event leaves out."""
+    """Return a check result as text, with details that an event omits."""
     words = outcome.detail if not outcome.ok else f"{outcome.check.name} passed"
     words += f" with {outcome.status}" if outcome.ok and outcome.status else ""
     words += f" in {outcome.latency_ms:g} ms"
     words += f", {outcome.failed} of {outcome.attempts} attempts failed" if outcome.failed else ""
     words += f" ({outcome.detail})" if outcome.flapped else ""
     if len(outcome.looks) > 1:
-        words += f"; looked again: {', '.join(str(status) for status in outcome.looks[1:])}"
+        words += f"; checked again: {', '.join(str(status) for status in outcome.looks[1:])}"
     words += f'; the body begins "{harmless(outcome.seen)}"' if outcome.seen else ""
     return f"{words}\n{outcome.printed}" if "\n" in outcome.printed else words
 

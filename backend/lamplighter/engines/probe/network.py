@@ -32,10 +32,10 @@ MAX_ADDRESSES: Final = 4
 
 _ERRNO: Final = {
     ECONNREFUSED: "connection refused at {target}",
-    ECONNRESET: "connection broken off by {target}",
-    EPIPE: "connection broken off by {target}",
-    EHOSTUNREACH: "host not reachable: {target}",
-    ENETUNREACH: "network not reachable: {target}",
+    ECONNRESET: "connection reset by {target}",
+    EPIPE: "connection reset by {target}",
+    EHOSTUNREACH: "host unreachable: {target}",
+    ENETUNREACH: "network unreachable: {target}",
 }
 
 
@@ -59,7 +59,7 @@ async def addresses(host: str, port: int) -> list[str]:
     ips = await resolve_host(host, port)
     allowed = [ip for ip in ips if not address_problem(ip)]
     if ips and not allowed:
-        raise RefusedError(f"not asked: {ips[0]} is {address_problem(ips[0])}")
+        raise RefusedError(f"not checked: {ips[0]} is {address_problem(ips[0])}")
     return allowed[:MAX_ADDRESSES]
 
 
@@ -73,10 +73,10 @@ async def resolve_host(
     except socket.gaierror as error:
         again = error.errno == socket.EAI_AGAIN
         raise RefusedError(
-            f"name {'not answered for' if again else 'not known'}: {host}"
+            f"host name {'resolution failed' if again else 'not found'}: {host}"
         ) from error
     except ValueError as error:  # a label too long, a character no name has
-        raise RefusedError(f"name not known: {host}") from error
+        raise RefusedError(f"host name not found: {host}") from error
     return list(dict.fromkeys(str(place[0]) for *_, place in found))
 
 
@@ -152,7 +152,7 @@ def _reason(error: BaseException, target: str) -> str | None:
         case httpx2.RemoteProtocolError():
             return _not_http(error)
         case httpx2.InvalidURL():
-            return "redirected to what is not a URL"
+            return "redirected to an invalid URL"
     return None
 
 
@@ -160,7 +160,7 @@ def _not_http(error: Exception) -> str:
     """Say what was wrong with an answer, but for what only the library's authors understand."""
     said = str(error).partition(": bytearray")[0]
     plain = said and "_" not in said and "buffer" not in said
-    return harmless(f"not an answer in HTTP: {said}" if plain else "not an answer in HTTP")
+    return harmless(f"not an HTTP answer: {said}" if plain else "not an HTTP answer")
 
 
 def _chain(error: BaseException) -> Iterator[BaseException]:
@@ -209,7 +209,7 @@ def _context(ca: str | None, *, verify: bool) -> ssl.SSLContext:
     try:
         return ssl.create_default_context(cafile=ca)
     except ssl.SSLError as error:
-        raise RefusedError(f"no certificate of an authority in {ca}") from error
+        raise RefusedError(f"no CA certificate in {ca}") from error
     except OSError as error:
         raise RefusedError(f"cannot read {ca}: {error.strerror}") from error
 
@@ -252,9 +252,9 @@ async def _handshake(plug: socket.socket, context: ssl.SSLContext, name: str) ->
 
 def _handshake_error(error: ssl.SSLError, target: str) -> str:
     if error.reason in _NOT_TLS:
-        return f"not TLS: {target} speaks something else"
+        return f"not TLS: {target} uses another protocol"
     if isinstance(error, ssl.SSLEOFError | ssl.SSLZeroReturnError):
-        return f"TLS handshake broken off by {target}"
+        return f"TLS handshake aborted by {target}"
     reason = (error.reason or str(error)).lower().replace("_", " ")
     return f"TLS handshake failed at {target}: {reason}"
 
@@ -263,7 +263,7 @@ async def _validation_error(check: TlsCheck, error: ssl.SSLCertVerificationError
     if error.verify_code == _SELF_SIGNED:
         return "certificate is self-signed"
     if error.verify_code in _UNKNOWN_AUTHORITY:
-        return "certificate of an authority that is not trusted here"
+        return "certificate authority not trusted"
     if error.verify_code in (*_TODAY, *_OTHER_NAME):
         # asked once more, only to read what was refused
         shown = await _certificate(check, _context(None, verify=False))
@@ -278,7 +278,7 @@ def _problem_today(certificate: "Certificate", now: datetime) -> str:
     if (since := now - certificate.not_valid_after_utc) > timedelta(0):
         return f"expired {_format_span(since)} ago"
     until = certificate.not_valid_before_utc - now
-    return f"not valid yet, but in {_format_span(until)}" if until > timedelta(0) else ""
+    return f"not valid yet, valid in {_format_span(until)}" if until > timedelta(0) else ""
 
 
 def _names(certificate: "Certificate") -> str:
@@ -290,7 +290,7 @@ def _names(certificate: "Certificate") -> str:
     except (x509.ExtensionNotFound, ValueError):
         return ""
     more = f" and {len(names) - MAX_NAMES} more" if len(names) > MAX_NAMES else ""
-    return f", but for {', '.join(names[:MAX_NAMES])}{more}"
+    return f", only for {', '.join(names[:MAX_NAMES])}{more}"
 
 
 def _format_span(span: timedelta) -> str:

@@ -1,4 +1,4 @@
-"""Tier 3: the declared actions, the least first, each followed by waiting until all is well."""
+"""Tier 3: run declared actions, the least invasive first, and wait until all is healthy."""
 
 import asyncio
 from collections.abc import Sequence
@@ -36,7 +36,7 @@ _ORDER: Final = (ActionKind.RESTART, ActionKind.REDEPLOYMENT)
 
 @dataclass(slots=True)
 class Repair:
-    """One service being repaired: why, and what was tried so far, in words."""
+    """The repair of one service: the reason, and the attempts so far."""
 
     watch: ProbeSession
     service: Service
@@ -50,18 +50,18 @@ class Repair:
 
     @property
     def over(self) -> bool:
-        """Whether nothing more is to be tried: a person who said no is not asked for the next."""
+        """Whether the repair is over; after a denial no other action is requested."""
         return self.repaired or self.dry or self.turned_down
 
     def summary(self) -> str:
-        """Say in a few words how it went."""
+        """Return a short outcome."""
         if self.repaired:
-            return f"{self.service.name} is well"
-        return f"{self.service.name}: {'; '.join(self.tried) or 'nothing could be done'}"
+            return f"{self.service.name} is healthy"
+        return f"{self.service.name}: {'; '.join(self.tried) or 'no action was possible'}"
 
 
 async def run(watch: ProbeSession) -> str:
-    """Repair the services, what others need first; say where a person is needed."""
+    """Repair the services, dependencies first; escalate to a person where needed."""
     done: list[Repair] = []
     for layer in _layers(watch):
         done += await asyncio.gather(*(_repair(watch, service) for service in layer))
@@ -71,7 +71,7 @@ async def run(watch: ProbeSession) -> str:
 
 
 def _layers(watch: ProbeSession) -> list[list[Service]]:
-    """Return the services in layers: each needs only what stands in a layer before it."""
+    """Return the services in layers: each depends only on earlier layers."""
     left = list(watch.request.services)
     layers: list[list[Service]] = []
     while left:
@@ -93,47 +93,47 @@ async def _repair(watch: ProbeSession, service: Service) -> Repair:
     outcomes = own[1]
     if not failing(outcomes):
         repair.repaired = True
-        watch.tell(f"[EVENT:info:{service.name}] Well already; nothing was done")
+        watch.tell(f"[EVENT:info:{service.name}] Already healthy; no action taken")
         return repair
     repair.outcomes = outcomes
     repair.why = failing(outcomes)[0].detail
     ill = [each.name for each, found in below if failing(found)]
     if ill:
-        repair.tried.append(f"{', '.join(ill)}, which it needs, must be healthy first")
+        repair.tried.append(f"its dependencies must be healthy first: {', '.join(ill)}")
     for action in [] if ill else _actions(service):
         await _act(repair, action)
         if repair.over:
             break
     if repair.turned_down and not failing((await watch.look_at([service]))[-1][1]):
         repair.repaired = True  # by itself, or by the person who was asked
-        watch.tell(f"[EVENT:info:{service.name}] Healthy again; nothing was done")
+        watch.tell(f"[EVENT:info:{service.name}] Healthy again; no action taken")
     if repair.left:
         repair.why = "; ".join(f"{each.check.name}: {each.detail}" for each in repair.left)
-        repair.tried.append("no action that ran repairs this")
+        repair.tried.append("no action that ran repairs these checks")
     if repair.left or not (repair.repaired or repair.dry):
         _escalate_to_person(repair)
     return repair
 
 
 def _actions(service: Service) -> list[Action]:
-    """Return the least action first, the others as they were declared."""
+    """Return the least invasive action first, the others in declared order."""
     return sorted(service.actions, key=lambda action: _ORDER.index(action.kind))
 
 
 def _escalate_to_person(repair: Repair) -> None:
     service = repair.service
-    tried = "; ".join(repair.tried) or "no action is declared for it"
+    tried = "; ".join(repair.tried) or "no action is declared"
     words = f"{repair.why}; {tried}"
     repair.watch.tell(f"[ESCALATE:{service.name}] {inline(words, CHARACTERS)}")
 
 
 async def _act(repair: Repair, action: Action) -> None:
-    """Run one action, twice at once where a first one is known to fail."""
+    """Run an action; run it twice if the first attempt is known to fail."""
     watch, service = repair.watch, repair.service
     attempts = ATTEMPTS if _needs_second_attempt(watch, service, action.kind) else 1
     verdict, took = await _attempt(repair, action, again=None)
     while took is None and verdict.use and verdict.attempts and verdict.attempts < attempts:
-        watch.tell(f"A first {action.kind} of {service.name} is known to fail: once more.")
+        watch.tell(f"The first {action.kind} of {service.name} is known to fail. Running it again.")
         verdict, took = await _attempt(repair, action, again=verdict.use)
     if verdict.outcome is Used.WOULD:
         repair.dry = True
@@ -146,7 +146,7 @@ async def _act(repair: Repair, action: Action) -> None:
         repair.tried.append(f"{action.kind} refused: {verdict.words}")
     elif took is None:
         waited = timing.startup_timeout(timing.startup_claim(service, watch.request.facts), action)
-        why = f"not healthy {seconds(waited)} after it"
+        why = f"not healthy after {seconds(waited)}"
         why = verdict.words if verdict.outcome is Used.FAILURE else why
         repair.tried.append(f"{action.kind} did not help: {why}")
         watch.tell(f"[COOLDOWN:{action.kind}:{service.name}] failure - {inline(why, CHARACTERS)}")
@@ -159,7 +159,7 @@ async def _act(repair: Repair, action: Action) -> None:
 
 
 def _repairable(repair: Repair, action: Action) -> Service:
-    """Return the service without the failing checks that an action does not repair."""
+    """Return the service without the failing checks that the action does not repair."""
     service = repair.service
     results = [
         CheckResult(
@@ -181,7 +181,7 @@ def _repairable(repair: Repair, action: Action) -> Service:
 async def _attempt(
     repair: Repair, action: Action, *, again: int | None
 ) -> tuple[GateAnswer, float | None]:
-    """Ask the gate for an action; return its verdict, and after how many seconds all was well."""
+    """Request an action from the gate; return its verdict and the seconds until healthy."""
     watch, service = repair.watch, repair.service
     use = watch.use()
     given = {"service": service.name, "action": action.name, "kind": action.kind, "again": again}
@@ -200,18 +200,18 @@ async def _attempt(
 async def _wait(
     watch: ProbeSession, service: Service, action: Action, verdict: GateAnswer
 ) -> float | None:
-    """Wait until a service is healthy, as long as memory says it needs; return the seconds."""
+    """Wait until a service is healthy, as long as its memories suggest; return the seconds."""
     known = timing.startup_claim(service, watch.request.facts)
     allowed = timing.startup_timeout(known, action)
     use = watch.use()
     given = {"service": service.name, "seconds": allowed, "memory": known and known.held.id}
     watch.say(lines.tool_use_line("wait", given, use))
     if known:
-        said = f"memory {known.held.id} says it takes {seconds(known.seconds)}"
+        said = f"memory {known.held.id} says {seconds(known.seconds)}"
         watch.tell(f"Waiting up to {seconds(allowed)} for {service.name}: {said}.")
     took = await _healthy_after(watch, service, allowed)
     if took is None:
-        words = f"{service.name} is not healthy {seconds(allowed)} after it"
+        words = f"{service.name} is not healthy after {seconds(allowed)}"
         watch.say(lines.tool_result_line(words, use, failed=True))
         return None
     found = {"use": verdict.use, "healthy_after": took}
@@ -262,7 +262,7 @@ def _needs_second_attempt(watch: ProbeSession, service: Service, kind: ActionKin
 def _record_lesson(
     watch: ProbeSession, service: Service, action: Action, verdict: GateAnswer, took: float
 ) -> None:
-    """Say how it went, and what is worth remembering of it."""
+    """Report the outcome, and what is worth remembering."""
     name, facts = service.name, watch.request.facts
     known = timing.startup_claim(service, facts)
     how = ", at the second attempt" if verdict.attempts > 1 else ""

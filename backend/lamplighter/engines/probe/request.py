@@ -64,7 +64,7 @@ def _to_builtins(value: Check | Action) -> dict[str, object]:
 def _range_ends(span: object) -> list[int]:
     if isinstance(span, range):
         return [span.start, span.stop - 1]
-    raise NotImplementedError(f"{type(span).__name__} is no plain value")
+    raise NotImplementedError(f"{type(span).__name__} is not a JSON value")
 
 
 def _check(value: Mapping[str, object]) -> Check:

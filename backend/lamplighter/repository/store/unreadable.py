@@ -19,7 +19,7 @@ EXCERPT_CHARS: Final = 60
 GROWTH_FACTOR: Final = 4
 MAX_LOGGED: Final = 1_000
 BATCH_SIZE: Final = 1_000
-HINT: Final = "Mend the row in the database, or delete it."
+HINT: Final = "Fix the row in the database, or delete it."
 
 logger = logging.getLogger(__name__)
 

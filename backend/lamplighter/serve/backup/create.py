@@ -26,7 +26,7 @@ SETTINGS: Final = "settings.json"
 SERVICES: Final = "services.yaml"
 DIRECTORY: Final = "backups"
 LOCK: Final = ".lock"
-BUSY: Final = "Another backup is at work in {}. Try again when it has ended."
+BUSY: Final = "Another backup is running in {}. Try again when it has finished."
 
 Report = Callable[[str], None]
 

@@ -54,9 +54,11 @@ def read(directory: Path) -> Manifest:
         database = CopyContents(**found.pop("database"))
         manifest = Manifest(database=database, **found)
     except (OSError, ValueError, TypeError, KeyError) as error:
-        raise Unavailable(f"{directory} is not a whole backup: no valid {FILE} in it.") from error
+        raise Unavailable(
+            f"{directory} is not a complete backup: it contains no valid {FILE}."
+        ) from error
     if directory.name.startswith(PARTIAL):
-        raise Unavailable(f"{directory} is not a whole backup: it was never finished.")
+        raise Unavailable(f"{directory} is not a complete backup: it was never finished.")
     return manifest
 
 

@@ -23,11 +23,10 @@ from lamplighter.serve.file_replacement import Replacement
 from lamplighter.supervisor.lease import SUFFIX
 
 HOME_NOT_EMPTY: Final = (
-    "{} holds data already. Restore into an empty home, or use --replace: what is there is "
-    "put aside."
+    "{} contains data. Restore into an empty home, or pass --replace to move the old data aside."
 )
 OTHER_DATABASE_KIND: Final = (
-    "The backup holds a {} database, and LAMPLIGHTER_DATABASE_URL names a {} one. "
+    "The backup contains a {} database, but LAMPLIGHTER_DATABASE_URL names a {} database. "
     "Set it to a database of the same kind."
 )
 
@@ -56,7 +55,7 @@ def restore(settings: Settings, path: Path, *, replace: bool, say: Report) -> Re
 def _restore(settings: Settings, path: Path, *, replace: bool, say: Report) -> Restored:
     made = manifest.read(path)
     manifest.check(path, made)
-    say(f"Backup of {made.made_at} is whole: {len(made.files):,} files.")
+    say(f"Backup of {made.made_at} is complete: {_files(len(made.files))}.")
     _check_kind(settings, made)
     settings.home.mkdir(parents=True, exist_ok=True, mode=0o700)
     if file_replacement.is_interrupted(settings.home):
@@ -178,3 +177,7 @@ def _load(settings: Settings, path: Path, made: Manifest, replacement: Replaceme
             made.database.revision,
             replacement.note,
         )
+
+
+def _files(count: int) -> str:
+    return "1 file" if count == 1 else f"{count:,} files"

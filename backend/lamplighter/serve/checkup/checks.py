@@ -1,4 +1,4 @@
-"""What is looked at of an installation, by the doctor and by the page of health alike."""
+"""Checks of an installation, shared by the doctor and the health page."""
 
 import os
 import shutil
@@ -28,13 +28,13 @@ HealthCheck = Callable[[Settings], Iterable[VitalSign]]
 
 
 def run_check(look: HealthCheck, settings: Settings) -> list[VitalSign]:
-    """Return what a look finds; one that fails itself has found something too."""
+    """Run a check; a check that fails is itself a finding."""
     try:
         return list(look(settings))
     except Exception as error:
         name = look.__name__.strip("_")
-        words = f"The look at the {name.replace('_', ' ')} failed: {type(error).__name__}: {error}"
-        advice = "Mend what it names; if nothing is wrong there, report it."
+        words = f"The check of {name.replace('_', ' ')} failed: {type(error).__name__}: {error}"
+        advice = "Fix the cause that the error names, or report a bug."
         return [VitalSign(name, VitalStatus.FAILING, words, advice)]
 
 
@@ -47,8 +47,8 @@ def sqlite(settings: Settings) -> Iterator[VitalSign]:
         "sqlite",
         driver.safe_for_several_processes(),
         f"SQLite {found}",
-        "It may damage a database that two processes use. Install the package pysqlite3 0.6.1 "
-        "or a system SQLite of 3.51.3 or newer; until then make backups.",
+        "This version may damage a database that two processes use. Install pysqlite3 0.6.1, "
+        "or SQLite 3.51.3 or newer on the system. Make backups until then.",
     )
 
 
@@ -59,7 +59,7 @@ def home(settings: Settings) -> Iterator[VitalSign]:
         "home",
         os.access(there, os.W_OK | os.X_OK),
         f"Home {settings.home}",
-        "It may not be written to. Change its owner, or set LAMPLIGHTER_HOME to another directory.",
+        "Not writable. Change its owner, or set LAMPLIGHTER_HOME to another directory.",
     )
 
 
@@ -75,8 +75,10 @@ def permissions(settings: Settings) -> Iterator[VitalSign]:
             continue
         writable = [each for each in (path, path.parent) if _is_open(each)]
         if writable:
-            words = f"Every user of this machine may change {path}: {writable[0]} is world-writable"
-            advice = f"It decides which commands run as this user: chmod o-w {writable[0]}"
+            words = f"Any user of this machine can change {path}: {writable[0]} is world-writable"
+            advice = (
+                f"The file defines commands that run as this user. Run: chmod o-w {writable[0]}"
+            )
             yield build_sign("permissions", False, words, advice)
         else:
             yield build_sign("permissions", True, f"Permissions of the {name}: not world-writable")
@@ -94,8 +96,8 @@ def user(settings: Settings) -> Iterator[VitalSign]:
         yield VitalSign(
             "user",
             VitalStatus.WARNING,
-            "Lamplighter runs as root: so do its checks, actions and engines",
-            f"Run it as a separate user that can write {settings.home} (docs/how-to/deploy.md).",
+            "Lamplighter runs as root, and with it its checks, actions and engines",
+            f"Use a separate user with write access to {settings.home} (docs/how-to/deploy.md).",
         )
 
 
@@ -114,7 +116,7 @@ def run_directory(settings: Settings) -> Iterator[VitalSign]:
     try:
         yield build_sign("sockets", True, f"Sockets {directory_of(settings.home, make=False)}")
     except LamplighterError as error:
-        advice = "Without it the two processes cannot tell each other what is new."
+        advice = "The web process and the supervisor use this directory to notify each other."
         yield build_sign("sockets", False, f"Sockets: {error}", advice)
 
 
@@ -133,26 +135,26 @@ def session_files(settings: Settings) -> Iterator[VitalSign]:
             "session_files",
             False,
             text,
-            "Give it back to this user; a session that runs needs its file.",
+            "Make the file readable for this user. A running session needs its file.",
         )
     if not (directory.is_dir() and os.access(directory, os.W_OK | os.X_OK)):
-        advice = "It holds what sessions print. Make it a directory that this user may write to."
-        yield build_sign("session_files", False, f"{directory} may not be written to", advice)
+        advice = (
+            "Session output is stored there. Make the path a directory that this user can write to."
+        )
+        yield build_sign("session_files", False, f"{directory} is not writable", advice)
 
 
 def services(settings: Settings) -> Iterator[VitalSign]:
     """Look whether services.yaml can be read."""
     if not settings.services.exists():
         yield build_sign(
-            "services", True, f"{settings.services}: not there yet, written at the first start"
+            "services", True, f"{settings.services}: not created yet; written at the first start"
         )
         return
     try:
         services = ServicesFile(settings.services).load()
     except LamplighterError as error:
-        yield build_sign(
-            "services", False, str(error).splitlines()[0], f"Mend {settings.services}."
-        )
+        yield build_sign("services", False, str(error).splitlines()[0], f"Fix {settings.services}.")
         return
     yield build_sign("services", True, f"{settings.services}: {len(services)} declared")
 
@@ -165,10 +167,13 @@ def lexicon(settings: Settings) -> Iterator[VitalSign]:
         lexicons.active_lexicon(settings)
     except LamplighterError as error:
         yield build_sign(
-            "lexicon", False, str(error), f"Mend {settings.lexicon}: nothing starts until then."
+            "lexicon",
+            False,
+            str(error),
+            f"Fix {settings.lexicon}. Lamplighter does not start until then.",
         )
         return
-    yield build_sign("lexicon", True, f"{settings.lexicon}: added to the words we know")
+    yield build_sign("lexicon", True, f"{settings.lexicon}: extends the built-in lexicon")
 
 
 def prices(settings: Settings) -> Iterator[VitalSign]:
@@ -179,10 +184,12 @@ def prices(settings: Settings) -> Iterator[VitalSign]:
     try:
         found = price_file.active_prices(settings)
     except LamplighterError as error:
-        yield build_sign("prices", False, str(error), f"Mend {path}: nothing starts until then.")
+        yield build_sign(
+            "prices", False, str(error), f"Fix {path}. Lamplighter does not start until then."
+        )
         return
     count = "1 model" if len(found) == 1 else f"{len(found)} models"
-    yield build_sign("prices", True, f"{path}: {count} priced before the published list")
+    yield build_sign("prices", True, f"{path}: overrides the prices of {count}")
 
 
 def programs(settings: Settings) -> Iterator[VitalSign]:
@@ -192,7 +199,7 @@ def programs(settings: Settings) -> Iterator[VitalSign]:
             for what, program, directory in _programs_of(service):
                 path = os.path.join(directory, program) if "/" in program else program
                 if shutil.which(path) is None:
-                    text = f"{service.name}: {what} runs {program!r}, which is not found"
+                    text = f"{service.name}: {what} runs {program!r}, which was not found"
                     yield build_sign(
                         "programs", False, text, f"Install it, or correct {settings.services}."
                     )
@@ -215,7 +222,7 @@ def engine(settings: Settings) -> Iterator[VitalSign]:
         return
     for name in dict.fromkeys(usual.values()):
         found = here.get(name)
-        why_not = found.probe() if found else "It is not part of this installation."
+        why_not = found.probe() if found else "This engine is not installed."
         tiers = [str(tier) for tier, each in usual.items() if each == name]
         of = "" if len(tiers) == len(usual) else f" (tier {' and '.join(tiers)})"
         yield build_sign(
@@ -230,7 +237,7 @@ def _program(engine: Engine | None) -> str:
 
 def app(settings: Settings) -> Iterator[VitalSign]:
     """Look whether the app was built."""
-    advice = "Run `make up` in the checkout, which builds it; the API works without it."
+    advice = "Run `make up` in the checkout to build the app. The API works without it."
     yield build_sign("app", (assets.WEB / "index.html").is_file(), f"App {assets.WEB}", advice)
 
 
@@ -238,22 +245,25 @@ def notifications(settings: Settings) -> Iterator[VitalSign]:
     """Look whether the addresses that people are told at are understood; asks none of them."""
     if not settings.notify:
         yield build_sign(
-            "notifications", True, "Notifications: nobody is told (LAMPLIGHTER_NOTIFY)"
+            "notifications", True, "Notifications: off (LAMPLIGHTER_NOTIFY is not set)"
         )
         return
     wrong = outbox.address_problems(settings.notify)
     count = len(settings.notify)
     words = f"Notifications: {count} address{'' if count == 1 else 'es'}; `lamplighter notify test`"
-    advice = "See docs/how-to/notifications.md; a comma or a blank within an address is %2C or %20."
+    advice = "Write a comma or a space in an address as %2C or %20 (docs/how-to/notifications.md)."
     yield build_sign("notifications", not wrong, " ".join(wrong) or words, advice)
 
 
 def roots(settings: Settings) -> Iterator[VitalSign]:
     """Look whether the directories that sessions may read are there."""
     if gone := [str(each) for each in settings.read_roots if not each.is_dir()]:
-        words = f"LAMPLIGHTER_READ_ROOTS: {' and '.join(gone)}: not a directory that can be read"
+        words = f"LAMPLIGHTER_READ_ROOTS: {' and '.join(gone)}: not a readable directory"
         yield build_sign(
-            "roots", False, words, "Make it, give this user the right to it, or correct it."
+            "roots",
+            False,
+            words,
+            "Create the directory, make it readable for this user, or fix the setting.",
         )
 
 
@@ -263,19 +273,24 @@ def token(settings: Settings) -> Iterator[VitalSign]:
     try:
         mode = path.stat().st_mode
     except FileNotFoundError:
-        yield build_sign("token", True, f"Token {path}: not there yet, made at the first start")
+        yield build_sign(
+            "token", True, f"Token {path}: not created yet; created at the first start"
+        )
         return
     except OSError as error:
         yield build_sign(
-            "token", False, f"Token {path}: {error.strerror}", "Give this user the right to it."
+            "token",
+            False,
+            f"Token {path}: {error.strerror}",
+            "Make the file readable for this user.",
         )
         return
     yield build_sign(
         "token",
         not mode & access.GROUP_AND_OTHERS,
         f"Token {path}",
-        "Others may read it. The next start closes it to them; if somebody may have, revoke it "
-        "(`lamplighter token list`, `lamplighter token revoke ID`): a new one is made.",
+        "Other users can read the token. The next start restricts it to its owner. To replace "
+        "the token, revoke it (`lamplighter token list`, `lamplighter token revoke ID`).",
     )
 
 
@@ -294,4 +309,4 @@ ALL = (
     token,
     roots,
 )
-"""The looks that read no row and ask nobody, in the order they are told."""
+"""Checks without database reads or network requests, in display order."""

@@ -1,4 +1,4 @@
-"""The doctor: what is wrong with an installation, and what to do about it."""
+"""The doctor: problems of an installation and how to fix them."""
 
 import asyncio
 from collections.abc import Iterator
@@ -30,10 +30,11 @@ from lamplighter.usecases.system import vitals as gathered
 
 UNREADABLE_SHOWN: Final = 20
 REQUEST_SECONDS: Final = 5.0
+NEWER: Final = "Start the Lamplighter version that migrated the database, or a newer one."
 
 
 def diagnose(settings: Settings) -> list[VitalSign]:
-    """Look at everything that can keep Lamplighter from working; changes nothing."""
+    """Check everything that can keep Lamplighter from working; change nothing."""
     every = (
         checks.sqlite,
         checks.home,
@@ -73,13 +74,13 @@ def _database(settings: Settings) -> Iterator[VitalSign]:
         return
     if not path.exists():
         yield build_sign(
-            "database", True, f"Database {path}: not there yet, made at the first start"
+            "database", True, f"Database {path}: not created yet; created at the first start"
         )
         return
     try:
         at, found = migrate.revision(path), inspect_file(path)
     except driver.OperationalError as error:
-        advice = "Let this user write there, see that there is space, end what keeps it locked."
+        advice = "Make the file writable, free disk space, and end the program that locks it."
         yield build_sign("database", False, f"Database {path}: {error}", advice)
         return
     except driver.Error as error:
@@ -90,10 +91,10 @@ def _database(settings: Settings) -> Iterator[VitalSign]:
         return
     if at is not None and at > migrate.head():
         yield build_sign(
-            "database", False, f"Database {path}: revision {at}", "Start the newer Lamplighter."
+            "database", False, f"Database {path}: revision {at} is newer than this version", NEWER
         )
     else:
-        yield build_sign("database", True, f"Database {path}: sound, revision {at}")
+        yield build_sign("database", True, f"Database {path}: healthy, revision {at}")
     yield from _database_warnings(found)
 
 
@@ -107,27 +108,29 @@ def _postgres(url: str) -> Iterator[VitalSign]:
         yield build_sign("database", False, name, str(error))
         return
     if found.check != "ok":
-        advice = "Give LAMPLIGHTER_DATABASE_URL a server that this user may write to."
+        advice = "Set LAMPLIGHTER_DATABASE_URL to a database that this user can write to."
         yield build_sign("database", False, f"{name}: {found.check}", advice)
     elif at is not None and at > migrate.head():
         yield build_sign(
-            "database", False, f"{name}: revision {at}", "Start the newer Lamplighter."
+            "database", False, f"{name}: revision {at} is newer than this version", NEWER
         )
     else:
         yield build_sign(
-            "database", True, f"{name}: sound, revision {at}" if at else f"{name}: still empty"
+            "database", True, f"{name}: healthy, revision {at}" if at else f"{name}: empty"
         )
     yield from _database_warnings(found)
 
 
 def _database_warnings(found: DatabaseCondition) -> Iterator[VitalSign]:
-    """Tell what keeps a sound database from being used as it should."""
+    """Report what keeps a healthy database from working as it should."""
     if found.locked:
-        advice = "Find who holds it (`fuser` on the file, `pg_locks`): until it ends writes wait."
+        advice = (
+            "Find the program (`fuser FILE`, or `pg_locks`) and end it. Writes wait until then."
+        )
         yield build_sign("database", False, "The database is locked by another program", advice)
     if found.index:
-        advice = "Stop Lamplighter and run `lamplighter migrate`: it makes the index anew."
-        words = f"The index of the search is damaged: {found.index}"
+        advice = "Stop Lamplighter and run `lamplighter migrate` to rebuild the index."
+        words = f"The search index is damaged: {found.index}"
         yield build_sign("database", False, words, advice)
     told = vitals.judge_clock(found.newest, now=clock.now())
     if not told.ok:
@@ -135,7 +138,7 @@ def _database_warnings(found: DatabaseCondition) -> Iterator[VitalSign]:
 
 
 def _halt(settings: Settings) -> Iterator[VitalSign]:
-    """Tell whether everything stands still, as far as the database can be asked."""
+    """Report a halt, as far as the database can be read."""
     brake, url = home.brake(settings), settings.database_url
     found = brake.by_file()
     if found is None and (is_postgres(url) or file_of(url).exists()):
@@ -152,19 +155,22 @@ async def _active_halt(url: str, brake: HaltControl) -> Halt | None:
 
 
 def _memories(settings: Settings) -> Iterator[VitalSign]:
-    """Name the rows that cannot be read; of a database that is sick itself the look at it tells."""
+    """Report unreadable rows; a damaged database is reported by its own check."""
     url = settings.database_url
     if not is_postgres(url) and not file_of(url).exists():
         return
     with suppress(LamplighterError, driver.Error, OSError):
         for error in asyncio.run(list_unreadable(url, UNREADABLE_SHOWN)):
             yield build_sign(
-                "database", False, str(error).removesuffix(f" {HINT}"), f"{HINT} It is passed over."
+                "database",
+                False,
+                str(error).removesuffix(f" {HINT}"),
+                f"{HINT} The row is skipped.",
             )
 
 
 def _memories_to_review(settings: Settings) -> Iterator[VitalSign]:
-    """Count the memories that want a second look, of a database that can be read."""
+    """Count the memories that need review, if the database can be read."""
     url = settings.database_url
     if is_postgres(url) or file_of(url).exists():
         with suppress(LamplighterError, driver.Error, OSError):
@@ -178,7 +184,7 @@ async def _count_memories(url: str) -> list[VitalSign]:
 
 
 def _embeddings(settings: Settings) -> Iterator[VitalSign]:
-    """Say of how many memories the meaning is kept, of a database that can be read."""
+    """Report how many memories have embeddings, if the database can be read."""
     why_not = semantic.why_not(settings)
     found = None if why_not else semantic.progress(settings)
     if why_not or found is not None:
@@ -186,10 +192,10 @@ def _embeddings(settings: Settings) -> Iterator[VitalSign]:
 
 
 def _web(settings: Settings) -> Iterator[VitalSign]:
-    """Ask the running web process, as a script would: with the token of the home."""
+    """Query the running web process with the home's token, as a script would."""
     address = access.url(settings)
     if not web.accepts_connections(settings):
-        yield build_sign("web", True, f"Web process {address}: does not run")
+        yield build_sign("web", True, f"Web process {address}: not running")
         return
     words = access.read_home_token(settings)
     try:
@@ -201,25 +207,25 @@ def _web(settings: Settings) -> Iterator[VitalSign]:
         )
         found = answer.json()
     except (httpx2.HTTPError, ValueError):
-        advice = "Something else may listen there. Set LAMPLIGHTER_PORT to a free one."
-        yield build_sign("web", False, f"{address} does not answer as Lamplighter does", advice)
+        advice = "Another program may use this port. Set LAMPLIGHTER_PORT to a free port."
+        yield build_sign("web", False, f"{address} is not answered by Lamplighter", advice)
         return
     if answer.status_code == 503:
-        advice = "It goes on by itself when its database does; see what is said of that."
+        advice = "Fix the database finding. The web process then recovers by itself."
         yield build_sign(
-            "web", False, f"{address} answers, but cannot use its database now", advice
+            "web", False, f"{address} answers, but its database is not available", advice
         )
         return
     if answer.status_code != 200:
         advice = (
-            "It may serve another home: end it, or set LAMPLIGHTER_PORT to a free one. If it is "
-            "this one, its token was revoked: start it again."
+            "It may serve another home: stop it, or set LAMPLIGHTER_PORT. If it serves "
+            "this home, its token was revoked: restart it."
         )
-        yield build_sign("web", False, f"{address} does not take this home's token", advice)
+        yield build_sign("web", False, f"{address} rejects this home's token", advice)
         return
     yield from _not_ready(address)
-    leads = "a supervisor leads" if found["state"] != "away" else "no supervisor leads"
-    yield build_sign("web", True, f"Web process {address}: takes this home's token; {leads}")
+    leads = "supervisor online" if found["state"] != "away" else "supervisor offline"
+    yield build_sign("web", True, f"Web process {address}: accepts this home's token; {leads}")
 
 
 def _not_ready(address: str) -> Iterator[VitalSign]:
@@ -231,34 +237,34 @@ def _not_ready(address: str) -> Iterator[VitalSign]:
 
 
 def _memory_service(settings: Settings) -> Iterator[VitalSign]:
-    """Ask what answers on the port of the memory service whether it is ours."""
+    """Check that Lamplighter answers on the port of the memory service."""
     at = replace(settings, port=settings.memory_port)
     address = access.url(at)
     if not web.accepts_connections(at):
-        yield build_sign("memory_service", True, f"Memory service {address}: does not run")
+        yield build_sign("memory_service", True, f"Memory service {address}: not running")
         return
-    advice = "Something else, perhaps engram, listens there. Set LAMPLIGHTER_MEMORY_PORT."
+    advice = "Another program, possibly engram, uses this port. Set LAMPLIGHTER_MEMORY_PORT."
     try:
         found = httpx2.get(f"{address}/health", trust_env=False, timeout=REQUEST_SECONDS).json()
         ours = isinstance(found, dict) and found.get("service") == "lamplighter"
     except (httpx2.HTTPError, ValueError):
         ours = False
-    words = "answers" if ours else "does not answer as ours does"
+    words = "answers" if ours else "is not answered by Lamplighter"
     yield build_sign("memory_service", ours, f"Memory service {address}: {words}", advice)
 
 
 def _remote_services(settings: Settings) -> Iterator[VitalSign]:
-    """Ask the memory services of agents that keep their knowledge elsewhere."""
+    """Check the external memory services of agents."""
     for agent in settings.agents:
         if not agent.memory_url:
             continue
-        about = f"Agent {agent.name} keeps its knowledge at {agent.memory_url}, over MCP alone: "
-        about += "its hooks keep and tell nothing here, and /agentops refuses it"
+        about = f"Agent {agent.name} uses the memory service at {agent.memory_url}, over MCP only: "
+        about += "its hooks neither store nor include memories here, and /agentops rejects it"
         try:
             url, wait = f"{agent.memory_url}/health", REQUEST_SECONDS
             well = httpx2.get(url, trust_env=False, timeout=wait).is_success
         except (httpx2.HTTPError, httpx2.InvalidURL):
             well = False
         advice = "Start that service, or correct memory_url in lamplighter.toml."
-        words = about if well else f"{about}; it does not answer"
+        words = about if well else f"{about}; the service does not answer"
         yield build_sign("elsewhere", well, words, advice)

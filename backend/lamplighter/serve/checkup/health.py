@@ -1,4 +1,4 @@
-"""Health: whether Lamplighter itself is well, as a running web process can tell."""
+"""Health of Lamplighter itself, as seen by the running web process."""
 
 import asyncio
 from collections.abc import Callable
@@ -27,15 +27,15 @@ SETUP_SECONDS: Final = 15.0
 COUNT_SECONDS: Final = 600.0
 TIMEOUT_SECONDS: Final = 30.0
 MAX_UNREADABLE: Final = 1_000
-NOT_CHECKED: Final = "Not checked since this web process started"
-FULL_CHECK_HINT: Final = "Look closer to check it now; `lamplighter doctor` does it too."
+NOT_CHECKED: Final = "Not checked yet since this web process started"
+FULL_CHECK_HINT: Final = "Run a full check, or `lamplighter doctor`."
 
 DatedSign = tuple[datetime, VitalSign]
 
 
 @dataclass(slots=True)
 class HealthMonitor:
-    """What is looked at each time, what is kept for a while, and what only a person asks for."""
+    """Checks made each time, cached checks, and the full check that a person requests."""
 
     settings: Settings
     db: Database
@@ -48,7 +48,7 @@ class HealthMonitor:
     _one: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     async def signs(self) -> list[DatedSign]:
-        """Return every sign with the moment it was looked at; what is dear is kept a while."""
+        """Return every check result with its time; expensive results are cached."""
         async with self._one:
             await self._refresh()
         now = self.now()
@@ -60,7 +60,7 @@ class HealthMonitor:
         ]
 
     async def look_closer(self) -> list[DatedSign]:
-        """Check every page of the database and every memory, and count anew; takes its time."""
+        """Check every page of the database and every memory, and recount. Slow."""
         async with self._one:
             self._setup, self._counted = [], []
             self._sound = [(self.now(), sign) for sign in await self._integrity()]
@@ -87,8 +87,8 @@ class HealthMonitor:
                 return [*found, *others]
             return [*lost, *(each for each in found if each.name != "database"), *others]
         except (driver.Error, TimeoutError) as error:
-            advice = "It goes on by itself when its database does; the log says what is wrong."
-            words = f"The database cannot be read now: {error}"
+            advice = "See the log. The web process recovers by itself when the database does."
+            words = f"The database is not available: {error}"
             return [*(lost or [VitalSign("database", VitalStatus.FAILING, words, advice)]), feed]
 
     def _log(self) -> list[VitalSign]:
@@ -111,19 +111,19 @@ class HealthMonitor:
                 found = await _check_integrity(url)
                 rows = rules.judge_unreadable(len(await list_unreadable(url, MAX_UNREADABLE)))
         except TimeoutError:
-            words = f"The check was given up after {TIMEOUT_SECONDS:.0f} s"
+            words = f"The check timed out after {TIMEOUT_SECONDS:.0f} s"
             return [
                 VitalSign("integrity", VitalStatus.UNKNOWN, words, "Run `lamplighter doctor`."),
                 rows,
             ]
         except (driver.Error, OSError) as error:
             return [build_sign("integrity", False, str(error), REPAIR), rows]
-        words = "Every page of the database is sound" if found == "ok" else found
+        words = "All pages of the database are intact" if found == "ok" else found
         return [build_sign("integrity", found == "ok", words, REPAIR), rows]
 
 
 async def _check_integrity(url: str) -> str:
-    """Return "ok" or the first damage. PostgreSQL checks its pages itself: there we only look."""
+    """Return "ok" or the first damage. PostgreSQL checks its pages itself."""
     if is_postgres(url):
         from lamplighter.repository.upkeep.postgres_state import inspect_connection
 

@@ -28,7 +28,7 @@ GROUP_AND_OTHERS: Final = 0o077
 LOOPBACK: Final = "127.0.0.1"
 LIST_LIMIT: Final = 200
 RETRY_SECONDS: Final = 1.0
-LOGIN: Final = "`lamplighter login` prints a link to log in by."
+LOGIN: Final = "Run `lamplighter login` for a login link."
 
 
 def token_file(settings: Settings) -> Path:
@@ -61,7 +61,7 @@ async def ensure_token(db: Database, path: Path) -> None:
         try:
             _write(path, words)
         except OSError as error:
-            raise Unavailable(f"{path} cannot be written: {error.strerror}.") from error
+            raise Unavailable(f"Cannot write {path}: {error.strerror}.") from error
 
 
 def create_login_link(settings: Settings) -> str:
@@ -93,7 +93,7 @@ async def _welcome(db: Database, settings: Settings) -> str:
     await ensure_token(db, token_file(settings))
     if await logins.any_active(db, now=clock.now()):
         return LOGIN
-    return f"Log in: {await _link(db, settings)}   (once, within an hour)"
+    return f"Log in: {await _link(db, settings)}   (works once, expires in an hour)"
 
 
 @asynccontextmanager
@@ -116,9 +116,9 @@ async def _announce_later(settings: Settings, db: Database, say: Callable[[str],
             say(await _welcome(db, settings))
             return
         except (driver.OperationalError, TimeoutError) as error:
-            logger.log(driver.severity(error), "No login link can be made yet: %s", error)
+            logger.log(driver.severity(error), "Cannot create a login link yet: %s", error)
         except LamplighterError as error:
-            logger.error("No login link can be made: %s", error)
+            logger.error("Cannot create a login link: %s", error)
             return
         await asyncio.sleep(RETRY_SECONDS)
 
@@ -162,7 +162,7 @@ async def run_in_database(settings: Settings, work: Callable[[Database], Awaitab
         try:
             return await work(db)
         except (driver.OperationalError, TimeoutError) as error:
-            raise Busy(f"The database cannot be used now ({error}). Try again.") from error
+            raise Busy(f"The database is not available ({error}). Try again.") from error
 
 
 def url(settings: Settings) -> str:
@@ -193,7 +193,7 @@ async def _works(db: Database, path: Path) -> bool:
 def _close_to_others(path: Path) -> None:
     with suppress(OSError):
         if path.stat().st_mode & GROUP_AND_OTHERS:
-            logger.warning("%s could be read by others; now only its owner can.", path)
+            logger.warning("%s was readable by other users; restricted it to its owner.", path)
             path.chmod(0o600)
 
 

@@ -65,7 +65,7 @@ def decide(
     an engine runs never says yes to itself.
     """
     if os.environ.get(MARK):
-        raise Unavailable("A session decides on no approval; a person does.")
+        raise Unavailable("A session cannot decide on approvals. Ask a person.")
     home.prepare(settings)
     return asyncio.run(
         run_in_database(settings, lambda db: _decide(settings, db, number, answer, at_once))

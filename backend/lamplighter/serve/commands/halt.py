@@ -27,10 +27,10 @@ def halt_all(settings: Settings, reason: str) -> str:
         pulled = asyncio.run(run_in_database(settings, lambda db: _halt_all(db, brake, reason)))
     except Unavailable as error:
         if brake.by_file() is None:
-            message = f"Nothing is halted: {error} Nor can {brake.file} be written."
+            message = f"Not halted: {error} Cannot write {brake.file} either."
             raise Unavailable(message) from error
-        return f"{error} So {brake.file} was written: everything is halted while it is there."
-    return f"Everything is halted. {pulled.words if pulled else ''}"
+        return f"{error} Wrote {brake.file} instead: Lamplighter is halted while that file exists."
+    return pulled.words if pulled else "Halted."
 
 
 def resume_all(settings: Settings) -> str:
@@ -39,13 +39,15 @@ def resume_all(settings: Settings) -> str:
     try:
         path.unlink(missing_ok=True)
     except OSError as error:
-        raise Unavailable(f"{path} cannot be removed: {error.strerror}. Remove it.") from error
+        raise Unavailable(
+            f"Cannot remove {path}: {error.strerror}. Remove the file, then run resume again."
+        ) from error
     home.prepare(settings)
     brake = home.brake(settings)
     asyncio.run(
         run_in_database(settings, lambda db: halt.resume_all(db, brake, by=_who(), now=clock.now()))
     )
-    return "Nothing is halted."
+    return "Resumed."
 
 
 async def _halt_all(db: Database, brake: HaltControl, reason: str) -> Halt | None:

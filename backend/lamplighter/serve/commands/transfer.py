@@ -82,9 +82,7 @@ def write_export(
     try:
         return asyncio.run(run_in_database(settings, ask))
     except OSError as error:
-        raise Unavailable(
-            f"{output or 'The output'} cannot be written: {error.strerror}"
-        ) from error
+        raise Unavailable(f"Cannot write {output or 'the output'}: {error.strerror}") from error
 
 
 def import_file(settings: Settings, wish: ImportOptions, *, step: Step) -> Importing:
@@ -157,7 +155,7 @@ def _kind(path: Path) -> ImportFormat:
         return ImportFormat.LAMPLIGHTER
     if first.lstrip().startswith("{") or not first.strip():
         return ImportFormat.AGENTOPS
-    said = "is neither an export nor Markdown: say which with --format"
+    said = "is neither an export nor Markdown; set its format with --format"
     raise Invalid(InvalidField(str(path), said))
 
 
@@ -185,10 +183,10 @@ def _document(path: Path, wish: ImportOptions, step: Step) -> Iterator[LocatedRe
             if third_party_export.LISTS.isdisjoint(items.names):
                 yield Fault(
                     path.name,
-                    f"is no export: it has no {', '.join(sorted(third_party_export.LISTS))}",
+                    f"is not an export: it has no {', '.join(sorted(third_party_export.LISTS))}",
                 )
         except JsonItemError as error:
-            yield Fault(path.name, f"{error}; what stands behind it was not read")
+            yield Fault(path.name, f"{error}; the rest was not read")
 
 
 def _rows(items: Iterator[JsonItem], project: str) -> Iterator[LocatedRecord | Fault]:
@@ -217,7 +215,7 @@ def _notes(path: Path, wish: ImportOptions, step: Step) -> Iterator[LocatedRecor
         name = file.relative_to(path).as_posix() if path.is_dir() else file.name
         try:
             if root is not None and not file.resolve().is_relative_to(root):
-                raise ValueError("leads out of the directory: name the file itself to import it")
+                raise ValueError("is a link out of the directory; import the file itself")
             if file.stat().st_size > MAX_ITEM_CHARS:
                 raise ValueError(f"is larger than {MAX_ITEM_CHARS:,} bytes")
             text = file.read_text(encoding="utf-8-sig")
@@ -248,7 +246,7 @@ def _rereadable(path: str, directory: Path) -> Path:
     """Return a file that can be read twice: what comes in by a pipe is kept meanwhile."""
     found = Path(path)
     if path != STANDARD and not found.exists():
-        raise Invalid(InvalidField(path, "is not there"))
+        raise Invalid(InvalidField(path, "does not exist"))
     if path != STANDARD and (found.is_dir() or found.is_file()):
         return found
     kept = directory / "import"
@@ -275,4 +273,4 @@ def _open_file(path: Path) -> IO[str]:
 
 
 def _unreadable(path: Path, error: OSError) -> Unavailable:
-    return Unavailable(f"{path} cannot be read: {error.strerror}")
+    return Unavailable(f"Cannot read {path}: {error.strerror}")

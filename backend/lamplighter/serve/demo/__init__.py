@@ -1,1 +1,1 @@
-"""`lamplighter demo`: three small services that fail, and Lamplighter that mends them."""
+"""`lamplighter demo`: three small services fail, and Lamplighter repairs them."""

@@ -1,4 +1,4 @@
-"""The narrator: reports in the terminal what happens, and says where to look and why.
+"""The narrator prints events in the terminal and explains them.
 
 It follows the change feed. The first time that something worth seeing happens, one line
 explains it; when all of it was seen, the last lines name the next step.
@@ -19,22 +19,22 @@ SECONDS: Final = 5.0
 Report = Callable[[str], None]
 
 EXPLANATIONS: Final = {
-    "connection refused": "Look at Overview: two services fail, and one of them is the cause.",
-    "Fails when": "Memory at work: the dependency is learned (page Memories).",
+    "connection refused": "Open Overview: two services fail, and one of them is the cause.",
+    "Fails when": "Memory: the dependency is recorded (page Memories).",
     "Restart (success)": "Repaired by the declared action, at tier 3 (page Sessions, newest).",
-    "learned    archive: Takes": "Memory at work: the start time was measured and is learned.",
-    "as remembered (memory": "Memory at work: this session waits as long as memory says.",
-    "reinforced archive: Takes": "Memory at work: the same measurement again raises confidence.",
-    "Restart refused": "The cooldown holds: a third restart does not run (page Cooldowns).",
-    "Needs a person": "Lamplighter asks you now, once (page Overview).",
+    "learned    archive: Takes": "Memory: the measured start time is recorded.",
+    "as remembered (memory": "Memory: this session waits for the remembered start time.",
+    "reinforced archive: Takes": "Memory: a second measurement confirms it, and confidence rises.",
+    "Restart refused": "The cooldown refuses a third restart (page Cooldowns).",
+    "Needs a person": "Lamplighter escalates to you, once (page Overview).",
 }
-"""What is explained when its words are first reported."""
+"""Explanations, each printed when its key first appears in a line."""
 
 ALL_EXPLANATIONS: Final = frozenset(EXPLANATIONS) - {"connection refused"}
 
 NEXT_STEP: Final = """\
-You have seen everything that the demo shows; it keeps running until Ctrl-C.
-Next, watch your own services: `make up` prints the path of services.yaml, and
+The demo has shown everything. It keeps running until you press Ctrl-C.
+Next, check your own services: `make up` prints the path of services.yaml, and
 docs/reference/services.md describes its keys."""
 
 

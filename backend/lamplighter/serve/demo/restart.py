@@ -1,4 +1,4 @@
-"""The declared action of the demo's services: asks the stage to start one anew.
+"""The declared action of the demo's services: asks the stage to restart a service.
 
 `python -m lamplighter.serve.demo.restart SOCKET NAME`
 """

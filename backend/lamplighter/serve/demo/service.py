@@ -41,7 +41,7 @@ class StatusResponder(BaseHTTPRequestHandler):
             try:
                 urllib.request.urlopen(self.needs, timeout=NEEDED_SECONDS).close()
             except (OSError, urllib.error.URLError):
-                return "what it needs does not answer"
+                return "dependency does not answer"
         return ""
 
 

@@ -31,16 +31,16 @@ Report = Callable[[str], None]
 
 INTRODUCTION: Final = """\
 Lamplighter demo: {link}
-Open the link: it logs one browser in. For another one:
+Open the link to log in. The link works once; for another:
   LAMPLIGHTER_HOME={home} LAMPLIGHTER_PORT={port} lamplighter login
-Three small services run on this machine, and the demo breaks them. Lamplighter checks them every
-three seconds. It has no model and no key, only {services}.
-Ctrl-C ends the demo and removes everything.
+Three small services run on this machine, and the demo breaks them. Lamplighter checks them
+every 3 s. It uses no model and no API key, only {services}.
+Press Ctrl-C to end the demo and remove its data.
 """
 
 
 def run(*, port: int | None, seconds: float | None, keep: bool, say: Report) -> int:
-    """Play the demo until it is ended, or for so many seconds; return the exit status."""
+    """Run the demo until it is stopped, or for `seconds`; return the exit status."""
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, _leave)
     with _home(keep=keep, say=say) as directory, _port(port) as chosen:
@@ -101,7 +101,7 @@ async def _play(
 
 
 def _quiet_log(tell: Report) -> Report:
-    """Leave out what the narrator tells anyway; warnings and errors stay."""
+    """Drop info lines, which the narrator covers; keep warnings and errors."""
 
     def say(line: str) -> None:
         if " INFO " not in line:
@@ -124,9 +124,9 @@ def _environment(directory: Path, port: int) -> dict[str, str]:
 
 @contextmanager
 def _port(wanted: int | None) -> Iterator[int]:
-    """Give the port that was wanted, else the usual one, else, where somebody has it, a free one.
+    """Return the requested port, else the default port, else a free port.
 
-    Another demo that has not come so far as to listen is told by a lock of its own.
+    A lock of its own marks a demo that does not listen yet.
     """
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as lock:
         try:
@@ -135,7 +135,9 @@ def _port(wanted: int | None) -> Iterator[int]:
             web.bind(HOST, wanted or PORT).close()
         except (OSError, Unavailable) as error:
             if wanted:
-                raise Unavailable(f"Port {wanted} is in use; --port chooses another.") from error
+                raise Unavailable(
+                    f"Port {wanted} is in use. Choose another with --port."
+                ) from error
             yield free_ports(1)[0]
         else:
             yield wanted or PORT
@@ -152,7 +154,7 @@ def _home(*, keep: bool, say: Report) -> Iterator[Path]:
         yield directory
     finally:
         if keep:
-            say(f"Its data stays in {directory}")
+            say(f"The demo's data is in {directory}")
         else:
             for each in (run_directory(directory), directory):
                 shutil.rmtree(each, ignore_errors=True)

@@ -31,7 +31,7 @@ _SERVICES: Final = """\
 # Three small services on loopback. Lamplighter watches them every few seconds.
 services:
   {archive}:
-    description: Takes a few seconds to start; somebody keeps ending it
+    description: Takes a few seconds to start; the demo keeps stopping it
     checks:
       - http: http://127.0.0.1:{ports[archive]}/
         retries: 1
@@ -48,7 +48,7 @@ services:
       - restart: {restart[courier]}
         timeout: 20s
   {shop}:
-    description: Sells what the archive holds
+    description: Sells items from the archive
     depends_on: [{archive}]
     checks:
       - http: http://127.0.0.1:{ports[shop]}/
@@ -110,14 +110,14 @@ class DemoServices:
     async def _break_archive(self, services: Services) -> None:
         while True:
             await _until(services, self._is_rested)
-            self.say(f"[demo] ends {ARCHIVE}; {SHOP} depends on it")
+            self.say(f"[demo] stops {ARCHIVE}; {SHOP} depends on it")
             await self._break(ARCHIVE)
             self._repaired.set()
 
     async def _break_courier(self, services: Services) -> None:
         await self._repaired.wait()
         await _until(services, lambda found: _is_healthy(found, COURIER))
-        self.say(f"[demo] ends {COURIER}; from now on it crashes again after each restart")
+        self.say(f"[demo] stops {COURIER}; from now on it crashes after each restart")
         while True:
             await self._break(COURIER)
             await _until(services, lambda found: _is_healthy(found, COURIER))

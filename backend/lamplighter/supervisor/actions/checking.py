@@ -50,8 +50,8 @@ async def check(
     )
     results = [each for line in ended.output.splitlines() for each in _results(line)]
     if not results:
-        why = f"it took longer than {seconds:g} s" if ended.timed_out else "the probe failed"
-        raise Conflict(f"{service.name} could not be checked: {why}.")
+        why = f"timed out after {seconds:g} s" if ended.timed_out else "the probe failed"
+        raise Conflict(f"The checks of {service.name} failed to run: {why}.")
     return results
 
 

@@ -21,8 +21,8 @@ from lamplighter.usecases.sessions import approvals
 logger = logging.getLogger(__name__)
 
 POLL_SECONDS: Final = 0.25
-ENDED: Final = "ended with its session"
-ABANDONED: Final = "its session waits for it no more"
+ENDED: Final = "stopped at the end of its session"
+ABANDONED: Final = "its session no longer waits for approval"
 
 
 @dataclass(slots=True)
@@ -116,5 +116,5 @@ async def _poll_decision(db: Database, held: Approval, *, now: Callable[[], date
             return await approvals.expire(db, found.id, now=now())
         return found
     except OperationalError as error:
-        logger.warning("The database cannot be used now (%s); trying again.", error)
+        logger.warning("The database is not available (%s); retrying.", error)
         return held

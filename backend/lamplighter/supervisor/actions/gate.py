@@ -83,12 +83,12 @@ def has_succeeded(ended: ProgramResult) -> bool:
 
 
 def describe_program_result(ended: ProgramResult, action: Action, redact: Redactor) -> str:
-    """Say how an action ended, with what it said last."""
+    """Return how an action ended, with its last output."""
     if ended.error:
         return one_line(redact(ended.error))
     how = "done" if has_succeeded(ended) else f"exit {ended.exit_code}"
     if ended.timed_out:
-        how = f"ended by us after {action.timeout:g} s"
+        how = f"timed out after {action.timeout:g} s"
     said = (
         ended.errors if ended.errors.strip() and not has_succeeded(ended) else ended.output
     ).strip()
@@ -111,10 +111,12 @@ PASSED_ON: Final = (
     "SSH_AUTH_SOCK",
 )
 APPROVAL_SECONDS: Final = 300.0
-_ENDED_BY_HALT: Final = "ended because everything was halted"
-DECLARATION_CHANGED: Final = "services.yaml declares it otherwise since this session began"
-NOT_RECORDED: Final = "this could not be written down; do not ask for it again"
-_REQUESTER_GONE: Final = "who asked for it first is gone; ask again"
+_ENDED_BY_HALT: Final = "stopped by a halt"
+DECLARATION_CHANGED: Final = (
+    "the action's declaration in services.yaml has changed since this session began"
+)
+NOT_RECORDED: Final = "the result could not be recorded; do not request this action again"
+_REQUESTER_GONE: Final = "the first request was cancelled; request the action again"
 
 Execute = Callable[..., Awaitable[ProgramResult]]
 
@@ -163,14 +165,14 @@ class Gate:
         return bool(self.using or self._running or self._asked or self._looking)
 
     def end_actions(self) -> None:
-        """End what runs, because everything is halted."""
+        """Stop running actions because of a halt."""
         while self._work:
             self._work.pop().cancel()
 
     async def run_action(
         self, service: str, action: str, *, again: int | None = None, reason: str = ""
     ) -> GateVerdict:
-        """Run a declared action by name under its cooldown, where need be when a person agrees.
+        """Run a declared action by name under its cooldown, after approval where required.
 
         `again` is a use of this session whose first attempt did not help: where
         a first attempt is known to fail, the pair is one use. `reason` is why the
@@ -188,7 +190,7 @@ class Gate:
         found, chosen = declared.service, declared.action
         if self.session.dry_run:
             self._refusals += 1
-            asks = "" if chosen.approve is ApprovalPolicy.NEVER else "ask a person, then "
+            asks = "" if chosen.approve is ApprovalPolicy.NEVER else "request approval, then "
             words = f"would {asks}run {chosen.name} of {found.name}: {' '.join(chosen.argv)}"
             if why := await repairing.objection(self, found.name, chosen):
                 words = f"would not run {chosen.name} of {found.name}: {why}"
@@ -218,19 +220,19 @@ class Gate:
         )
 
     async def refuse(self, what: str, why: str) -> None:
-        """Count a wish that was refused, and say it."""
+        """Count and report a refused request."""
         self._refusals += 1
-        await self._tell(None, f"Not run, {quote_name(self.redact(what))}: {self.redact(why)}.")
+        await self._tell(None, f"Refused {quote_name(self.redact(what))}: {self.redact(why)}.")
 
     async def look(self, what: str, argv: Sequence[str], **how: Any) -> ProgramResult:
-        """Run a command that was judged: that it runs is written down before it does."""
-        await self._tell(None, f"Runs the command {one_line(self.redact(what))}.", Level.INFO)
+        """Run a permitted command; record it before it starts."""
+        await self._tell(None, f"Running the command {one_line(self.redact(what))}.", Level.INFO)
         with self.looks():
             return await self._executed(argv, **how)
 
     @contextmanager
     def looks(self) -> Iterator[None]:
-        """Count as busy while something only looks."""
+        """Count as busy while checks run."""
         token = object()
         self._looking.add(token)
         try:
@@ -239,7 +241,7 @@ class Gate:
             self._looking.discard(token)
 
     async def _once(self, wish: ActionRequest, action: Action, again: int | None) -> GateVerdict:
-        """Let the same wish, while it waits for a person, have the answer of the first one."""
+        """Give an identical request that waits for approval the answer of the first one."""
         key = wish.bound, again
         if key in self._asked:
             return await asyncio.shield(self._asked[key])
@@ -316,7 +318,7 @@ class Gate:
             return Services()
 
     def _chosen(self, service: str, action: str) -> RequestedAction | Refusal:
-        """Return a declared action that this session may have, as it is declared yet."""
+        """Return a declared action that this session may run, if its declaration is unchanged."""
         found = policy.resolve_action(service, action, self._reach())
         if isinstance(found, Refusal) or self.current is None:
             return found
@@ -327,7 +329,7 @@ class Gate:
         return found if same else Refusal(DECLARATION_CHANGED)
 
     async def _not_now(self) -> str:
-        """Say why nothing may begin: its session ends, or everything is halted, by whom and why."""
+        """Return why nothing may start: the session is ending, or a halt; else empty."""
         if self.ending:
             return policy.SESSION_OVER
         halt = await self.brake.pulled(self.db)
@@ -364,7 +366,7 @@ class Gate:
             else:
                 await act.settle(self.db, use, outcome, text=words, now=self.now())
         except Error as error:  # it has run: whoever hears that it was not done would insist
-            logger.warning("What became of use %s could not be written: %s", use.id, error)
+            logger.warning("The outcome of use %s could not be recorded: %s", use.id, error)
             words = f"{words}; {NOT_RECORDED}"
         return GateVerdict(
             outcome=outcome,
@@ -375,7 +377,7 @@ class Gate:
         )
 
     async def _executed(self, argv: Sequence[str], **how: Any) -> ProgramResult:
-        """Run a program to its end, or to that of everything."""
+        """Run a program until it ends, or until a halt."""
         running = self.execute(argv, output_bytes=OUTPUT_BYTES, **how)
         work = asyncio.ensure_future(running)
         self._work.add(work)
@@ -398,11 +400,11 @@ class Gate:
         return GateVerdict(outcome=UseOutcome.REFUSED, words=use.text, use_id=use.id)
 
     async def _tell_refusal(self, service: str, action: str, why: str) -> None:
-        """Say what was asked for against the rules."""
+        """Report a request that breaks the rules."""
         self._refusals += 1
         found = self.services.find(service)
         asked = f"{quote_name(action)} of {quote_name(service)}"
-        await self._tell(found.name if found else None, f"Not run, {asked}: {why}.")
+        await self._tell(found.name if found else None, f"Refused {asked}: {why}.")
 
     async def _tell(self, service: str | None, text: str, level: Level = Level.WARNING) -> None:
         async with writing(self.db):

@@ -26,7 +26,7 @@ Check = Callable[[Session, Service], Awaitable[list[CheckResult]]]
 
 PAUSE_SECONDS: Final = (0.25, 5.0)
 SHOWN_CHARS: Final = 300
-_ENDED: Final = "its session ended"
+_ENDED: Final = "the session ended"
 
 
 async def objection(gate: "Gate", name: str, action: Action) -> str:

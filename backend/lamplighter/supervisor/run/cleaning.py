@@ -65,4 +65,4 @@ def _mask_file(
         if files.mask(output, masked, stopped):
             files.clear(output)
     except OSError as error:
-        logger.warning("The output %s could not be masked: %s", output, error)
+        logger.warning("The secrets in the output %s could not be masked: %s", output, error)

@@ -28,9 +28,9 @@ from lamplighter.usecases.ingest.steps import StepQueue
 
 STOP_POLL_SECONDS: Final = 0.25
 HALT_POLL_SECONDS: Final = 1.0
-DRAINED: Final = "The supervisor was asked to end."
-STOPPED: Final = "An operator stopped it."
-PARKED: Final = "The supervisor ended while it waited for approval."
+DRAINED: Final = "The supervisor was stopped."
+STOPPED: Final = "Stopped by an operator."
+PARKED: Final = "The supervisor stopped while the session waited for approval."
 
 
 async def follow(

@@ -106,7 +106,7 @@ class LimitWatch:
         """End at once an engine that has printed too much: each second is more of it."""
         if printed > self.limits.most:
             size = f"{self.limits.most / 2**20:g} MB"
-            self.stop(Status.FAILED, f"It printed more than {size}.", run)
+            self.stop(Status.FAILED, f"The session printed more than {size}.", run)
             self.steps = [run.kill]
 
     def enough(self, position: int) -> bool:
@@ -125,16 +125,16 @@ class LimitWatch:
             return Status.FAILED, self.spent[0]
         if unfinished > self.limits.endless:
             size = f"{self.limits.endless / 2**20:g} MB"
-            return Status.FAILED, f"It printed a line of more than {size} that has no end."
+            return Status.FAILED, f"The session printed a line longer than {size}."
         overdue = self.overdue(now)
         return (Status.TIMED_OUT, overdue) if overdue else None
 
     def overdue(self, now: float) -> str | None:
         """Say which time has passed."""
         if now - self.began - self.waited > self.limits.total:
-            return f"It ran longer than {self.limits.total:g} s."
+            return f"The session ran longer than {self.limits.total:g} s."
         if now - self.heard > self.limits.idle:
-            return f"It printed nothing for {self.limits.idle:g} s."
+            return f"The session printed nothing for {self.limits.idle:g} s."
         return None
 
     def drained(self) -> bool:

@@ -22,10 +22,12 @@ from lamplighter.usecases.ingest import late_output, session_lines
 from lamplighter.usecases.sessions import approvals, chain
 from lamplighter.usecases.sessions.sessions import SessionEnd
 
-_SUPERVISOR_GONE: Final = "the supervisor ended while it waited"
-_INGESTED_LATE: Final = "its output was ingested after it had ended"
-INTERRUPTED: Final = "The supervisor ended while it ran; all that it had printed was taken in."
-CUT_OFF: Final = "The supervisor ended while it ran."
+_SUPERVISOR_GONE: Final = "the supervisor stopped while the session waited for approval"
+_INGESTED_LATE: Final = "the session's output was ingested after its end"
+INTERRUPTED: Final = (
+    "The supervisor stopped while the session ran. The session's output was ingested."
+)
+CUT_OFF: Final = "The supervisor stopped while the session ran."
 
 
 @dataclass(frozen=True, slots=True)

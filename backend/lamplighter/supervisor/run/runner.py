@@ -152,8 +152,8 @@ async def resume_run(
         return None
     if await retry_when_locked(lambda: shop.brake.pulled(shop.db), watch.draining):
         return None
-    why = f"its engine ended without a result (exit {exit_code})."
-    logger.warning("Session %s goes on: %s", held.id, why)
+    why = f"its engine exited without a result (exit {exit_code})."
+    logger.warning("Session %s resumes: %s", held.id, why)
     session = await retry_when_locked(
         lambda: resume.resume_session(shop.db, held, why, epoch=shop.epoch, now=shop.now()),
         watch.draining,
@@ -170,9 +170,9 @@ async def resumed_task(shop: SessionContext, task: Task) -> Task:
 
 TOKEN_MARGIN_SECONDS: Final = 300.0
 MARGIN_BYTES: Final = 2**20
-_DIED: Final = "its supervisor had ended; all that it had printed was taken in."
-_SUPERVISOR_GONE: Final = "the supervisor ended while it waited"
-LINGERED: Final = "It gave its result, but did not end by itself and was ended."
+_DIED: Final = "the supervisor had stopped; all output was ingested."
+_SUPERVISOR_GONE: Final = "the supervisor stopped while the session waited for approval"
+LINGERED: Final = "The engine reported its result, but did not exit and was stopped."
 
 
 async def run(
@@ -332,7 +332,7 @@ async def _run(
                 errors, watch.disk_full = started.last_words(), started.disk_full
                 going = await resume_run(shop, engine, going, watch, exit_code)
     except OSError as error:
-        reason = f"The engine could not be started: {error.strerror} ({error.filename})."
+        reason = f"The engine failed to start: {error.strerror} ({error.filename})."
         ending = SessionEnd(status=Status.FAILED, reason=reason, begun=exit_code is not None)
         return await end_session(shop, session, ending)
     return await _close(shop, session, watch, exit_code, errors)
@@ -394,7 +394,7 @@ async def _close(
         if watch.lingered and status is Status.COMPLETED:
             reason = LINGERED
         if watch.disk_full and status is Status.FAILED:
-            reason = f"{reason} There was no space left for its file."
+            reason = f"{reason} No disk space was left for the session's output."
     ending = SessionEnd(
         status=status,
         reason=reason,

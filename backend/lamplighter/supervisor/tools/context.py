@@ -27,7 +27,7 @@ class ToolContext:
     def count(self, tool: str, most: int) -> None:
         """Count a use of a tool; raises Conflict when that is one too many."""
         if self.used[tool] >= most:
-            raise Conflict(f"This session has used {tool} {most} times; that is all it may.")
+            raise Conflict(f"This session has reached its limit of {most} uses of {tool}.")
         self.used[tool] += 1
 
     def asker(self, tool: str) -> SearchingSession:
@@ -49,7 +49,7 @@ class ToolContext:
         around = self.gate.services.with_needs(inside)
         if found not in around:
             names = ", ".join(each.name for each in around) or "none"
-            raise Conflict(f"{found.name} was not handed to this session; it has: {names}.")
+            raise Conflict(f"{found.name} is not in the scope of this session. In scope: {names}.")
         return found
 
     def declared(self, name: str) -> Service:
@@ -57,5 +57,5 @@ class ToolContext:
         found = self.gate.services.find(name)
         if found is None:
             names = ", ".join(each.name for each in self.gate.services) or "none"
-            raise NotFound(f"{quote_name(name)} is not in services.yaml; there are: {names}.")
+            raise NotFound(f"{quote_name(name)} is not in services.yaml. Declared: {names}.")
         return found

@@ -81,7 +81,7 @@ async def _respond(box: Toolbox, line: bytes) -> dict[str, Any]:
     try:
         asked = json.loads(line)
     except (ValueError, RecursionError):
-        return _verdict_fields(_refusal("that is not JSON"))
+        return _verdict_fields(_refusal("the request is not JSON"))
     match asked:
         case {"tool": str(name), "input": dict(given)}:
             answer = await box.use(name, given)
@@ -96,7 +96,7 @@ async def _respond(box: Toolbox, line: bytes) -> dict[str, Any]:
             reason = str(asked.get("reason") or "")
             return _verdict_fields(await _verdict(box.gate, service, action, again, reason))
     return _verdict_fields(
-        _refusal("a question names a tool and its input, or a service and an action")
+        _refusal("the request must name a tool and its input, or a service and an action")
     )
 
 
@@ -104,7 +104,7 @@ async def _prompt_update(tell: UpdatePrompt, query: str) -> dict[str, Any]:
     try:
         return {**await tell(query)}
     except (Error, LeadershipLost) as error:
-        logger.warning("What a session is told could not be read or kept: %s", error)
+        logger.warning("The prompt update could not be read or recorded: %s", error)
         return {"text": str(error), "is_error": True}
 
 
@@ -114,10 +114,10 @@ async def _verdict(
     try:
         return await gate.run_action(service, action, again=again, reason=reason)
     except Error as error:
-        logger.warning("The gate could not read or write its rows: %s", error)
-        return _refusal("the database cannot be used now")
+        logger.warning("The gate could not use the database: %s", error)
+        return _refusal("the database is not available")
     except LeadershipLost as error:
-        return _refusal(f"its supervisor leads no more: {error}")
+        return _refusal(f"its supervisor is no longer the leader: {error}")
 
 
 def _describe_tool(tool: Tool) -> dict[str, Any]:

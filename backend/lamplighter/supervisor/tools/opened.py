@@ -96,7 +96,7 @@ def _real_path(path: str, rules: CommandPolicy) -> str:
         why = getattr(error, "strerror", None) or "no such path"
         raise NotFound(f"{quote_name(path)} cannot be opened: {why}") from error
     if why_not := rules.path_problem(real):
-        raise Conflict(f"{quote_name(path)} leads elsewhere: {why_not}")
+        raise Conflict(f"{quote_name(path)} is a link to another place: {why_not}")
     if not (stat.S_ISREG(kind) or stat.S_ISDIR(kind)):
         raise Conflict(f"{quote_name(path)} is neither a file nor a directory")
     return real
@@ -130,9 +130,9 @@ def _confine_match(
     prefix, path = command.argv[index][:start], command.argv[index][start:]
     real, base = os.path.realpath(path), os.path.realpath(directory)
     if not is_within(real, base):
-        raise Conflict(f"{quote_name(path)} leads out of {directory}")
+        raise Conflict(f"{quote_name(path)} is outside {directory}")
     if any(is_within(real, each) for each in _real_paths(private)):
-        raise Conflict(f"{quote_name(path)} is Lamplighter's own")
+        raise Conflict(f"{quote_name(path)} belongs to Lamplighter")
     command.argv[index] = f"{prefix}{real}"
     if os.path.basename(command.argv[0]) in FILES and os.path.exists(real):
         _pass_descriptor(command, index, prefix, path, _open(real, (base,), private, opened))
@@ -158,9 +158,9 @@ def _pass_repository(command: PreparedCommand, place: Path, opened: ExitStack) -
     try:
         inside = _directory(".git", top, opened)
     except OSError as error:
-        raise Conflict(f"{shown} is not the top of a repository") from error
+        raise Conflict(f"{shown} is not the top directory of a repository") from error
     if _exists("commondir", inside) or _exists("objects/info/alternates", inside):
-        raise Conflict(f"{shown} has parts elsewhere")
+        raise Conflict(f"{shown} has parts outside its directory")
     try:
         text = _content("config", inside)[:GIT_SETTINGS_BYTES]
     except OSError as error:

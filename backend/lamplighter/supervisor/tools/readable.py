@@ -26,11 +26,11 @@ MACHINE: Final = ("/proc", "/sys", "/dev")
 _DIRECTORY_FLAGS: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 _FILE_FLAGS: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 _OPEN_ERRORS: Final = {
-    errno.ELOOP: "it is a link, and links are not followed",
-    errno.ENOTDIR: "a part of it is a link or no directory",
-    errno.EACCES: "the system does not let us",
-    errno.EPERM: "the system does not let us",
-    errno.ENAMETOOLONG: "no file has so long a name",
+    errno.ELOOP: "it is a symbolic link, and links are not followed",
+    errno.ENOTDIR: "a part of the path is a link or not a directory",
+    errno.EACCES: "permission denied",
+    errno.EPERM: "permission denied",
+    errno.ENAMETOOLONG: "the name is too long",
 }
 
 
@@ -70,7 +70,7 @@ class Readable:
                     return _names(at)
                 return _part(at, offset=offset, limit=limit)
         except FileNotFoundError:
-            raise NotFound(f"There is no {path}.") from None
+            raise NotFound(f"{path} does not exist.") from None
         except (OSError, ValueError) as error:
             raise _unreadable(path, error) from None
 
@@ -80,7 +80,7 @@ class Readable:
         try:
             return self._opened(opened, root, below)
         except FileNotFoundError:
-            raise NotFound(f"There is no {path}.") from None
+            raise NotFound(f"{path} does not exist.") from None
         except (OSError, ValueError) as error:
             raise _unreadable(path, error) from None
 
@@ -88,12 +88,12 @@ class Readable:
         """Return the root that a path is below, and the parts of the rest."""
         pure = PurePosixPath(path)
         if not path.startswith("/") or path.startswith("//") or ".." in pure.parts:
-            raise Conflict("A path begins with one / and has no .. in it.")
+            raise Conflict('The path must begin with one / and contain no "..".')
         for root in sorted(self.roots, key=lambda each: -len(each.parts)):
             if pure.parts[: len(root.parts)] == root.parts:
                 return root, pure.parts[len(root.parts) :]
         roots = ", ".join(map(str, self.roots)) or "none"
-        raise Conflict(f"{path} is not below a directory that may be read; those are: {roots}.")
+        raise Conflict(f"{path} is outside the readable directories: {roots}.")
 
     def _opened(self, opened: ExitStack, root: Path, below: tuple[str, ...]) -> int:
         """Open what a path leads to, part by part."""
@@ -145,9 +145,9 @@ def _parents(opened: ExitStack, at: int) -> Iterator[os.stat_result]:
 
 def _refuse_private(found: os.stat_result, ours: frozenset[Identity]) -> None:
     if _identity(found) in ours:
-        raise Conflict("That is Lamplighter's own; no session may read it.")
+        raise Conflict("The file belongs to Lamplighter. Sessions cannot read it.")
     if found.st_dev in _machine():
-        raise Conflict("That is no file but the machine itself; no session may read it.")
+        raise Conflict("The path is a kernel or device path. Sessions cannot read it.")
 
 
 def _machine() -> frozenset[int]:
@@ -162,7 +162,7 @@ def _machine() -> frozenset[int]:
 
 def _refuse_special(found: os.stat_result) -> None:
     if not stat.S_ISREG(found.st_mode) and not stat.S_ISDIR(found.st_mode):
-        raise Conflict("That is neither a file nor a directory; it is not opened.")
+        raise Conflict("The path is neither a file nor a directory. It was not opened.")
 
 
 def _names(at: int) -> DirectoryListing:
@@ -193,4 +193,4 @@ def _unreadable(path: str, error: OSError | ValueError) -> LamplighterError:
         if isinstance(error, OSError)
         else "no name"
     )
-    return Conflict(f"{path} cannot be read: {known}.")
+    return Conflict(f"Cannot read {path}: {known}.")

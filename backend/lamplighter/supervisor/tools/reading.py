@@ -40,7 +40,7 @@ def read_file(bench: ToolContext) -> Tool:
 def _directory_answer(path: str, found: DirectoryListing) -> ToolOutput:
     names = list(found.names)
     more = " and more" if found.more else ""
-    told = f"It holds: {', '.join(names)}{more}." if names else "It is empty."
+    told = f"Entries: {', '.join(names)}{more}." if names else "The directory is empty."
     return ToolOutput(
         text=f"{path} is a directory. {told}",
         found={"path": path, "directory": True, "names": names, "more": found.more},
@@ -51,7 +51,7 @@ def _file_answer(path: str, part: FilePart, redact: Redactor) -> ToolOutput:
     text, end = _text(path, part, redact)
     rest = part.size - end
     place = f"bytes {part.start:,} to {end:,} of {part.size:,}"
-    following = f"; {rest:,} more follow, from offset {end} on" if rest else ""
+    following = f"; {rest:,} more bytes from offset {end}" if rest else ""
     found = {
         "path": path,
         "start": part.start,
@@ -66,7 +66,7 @@ def _file_answer(path: str, part: FilePart, redact: Redactor) -> ToolOutput:
 def _text(path: str, part: FilePart, redact: Redactor) -> tuple[str, int]:
     """Return what a part says and where that ends, its secrets masked as they stand around it."""
     if b"\0" in part.around:
-        raise Conflict(f"{path} is not text.")
+        raise Conflict(f"{path} is not a text file.")
     masked = redact.masked(part.around)
     content = masked[part.skipped : part.skipped + part.end - part.start]
     if part.start:  # it may begin within a character, and end within one
@@ -74,5 +74,5 @@ def _text(path: str, part: FilePart, redact: Redactor) -> tuple[str, int]:
     decoder = getincrementaldecoder("utf-8")("replace")
     text = decoder.decode(content, final=part.end == part.size)
     if text.count(_UNKNOWN) > max(4, len(text) * _UNKNOWN_SHARE):
-        raise Conflict(f"{path} is not text.")
+        raise Conflict(f"{path} is not a text file.")
     return text, part.end - len(decoder.getstate()[0])

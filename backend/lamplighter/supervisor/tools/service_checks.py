@@ -54,7 +54,7 @@ def _select_checks(service: Service, name: str | None) -> Service:
     )
     if not found:
         names = ", ".join(each.name for each in service.checks)
-        raise NotFound(f"{service.name} has no check {quote_name(name)}; there are: {names}.")
+        raise NotFound(f"{service.name} has no check {quote_name(name)}. Its checks: {names}.")
     return replace(service, checks=found)
 
 
@@ -71,7 +71,7 @@ def _checks_answer(
     bench: ToolContext, service: Service, seen: Sequence[CheckResult], before: PreviousResults
 ) -> ToolOutput:
     well = sum(each.ok for each in seen)
-    lines = [f"{service.name}: {well} of {len(seen)} checks pass."]
+    lines = [f"{service.name}: {well} of {len(seen)} checks passed."]
     for each in seen:
         lines.append(
             f"- {_describe_check(each)}{_describe_previous(bench, before.get(each.name, ()))}"
@@ -97,7 +97,7 @@ def _describe_previous(bench: ToolContext, looks: Sequence[CheckResult]) -> str:
     told = [
         f"{'ok' if each.ok else 'failed'} {format_time(each.at, now)}" for each in looks if each.at
     ]
-    return f". Before: {', '.join(told)}" if told else ". Never looked at before"
+    return f". Before: {', '.join(told)}" if told else ". Not checked before"
 
 
 def _values(look: CheckResult, before: Sequence[CheckResult]) -> dict[str, Any]:

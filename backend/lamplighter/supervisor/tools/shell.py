@@ -74,7 +74,7 @@ async def run_command(gate: Gate, shell: Shell, command: str, reason: str = "") 
         return _failed(f"Not run: {why_not}.")
     found = judge_line(command, _rules(gate, shell))
     if gate.session.tier not in shell.tiers:
-        found = RefusedCommand(f"tier {gate.session.tier} gives no commands")
+        found = RefusedCommand(f"tier {gate.session.tier} cannot run commands")
     match found:
         case RefusedCommand(why):
             await gate.refuse(command, why)
@@ -160,7 +160,7 @@ def _command_answer(gate: Gate, ended: ProgramResult, seconds: float) -> ToolOut
     errors = _cut_output(gate, ended.errors, ERRORS_CHARS)
     how = f"exit {ended.exit_code}"
     if ended.timed_out:
-        how = f"ended by us after {seconds:g} s"
+        how = f"timed out after {seconds:g} s"
     parts = [how, output, f"On standard error:\n{errors}" if errors else ""]
     return ToolOutput(
         text="\n".join(part for part in parts if part),
@@ -176,7 +176,7 @@ def _command_answer(gate: Gate, ended: ProgramResult, seconds: float) -> ToolOut
 
 def _cut_output(gate: Gate, said: bytes, limit: int) -> str:
     text = gate.redact.lines(said.decode("utf-8", "replace"))
-    return text if len(text) <= limit else f"{text[:limit]}…\n(cut; ask for less)"
+    return text if len(text) <= limit else f"{text[:limit]}…\n(truncated; request less output)"
 
 
 def _failed(words: str) -> ToolOutput:

@@ -64,5 +64,5 @@ class Toolbox:
         try:
             return await self.recall(name, given)
         except (Error, LeadershipLost) as error:
-            logger.warning("Nothing could be looked up for %s: %s", name, error)
+            logger.warning("Memories for %s could not be looked up: %s", name, error)
             return ""

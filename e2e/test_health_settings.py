@@ -126,7 +126,7 @@ def test_a_password_is_masked_and_the_web_process_alone_is_no_riddle(
     assert PASSWORD not in page.content()
 
     page.goto(f"{on_postgres.url}/health")
-    expect(page.get_by_text("No supervisor has run here yet")).to_be_visible()
+    expect(page.get_by_text("No supervisor has run yet")).to_be_visible()
     expect(page.get_by_role("heading", name="Write-ahead log")).to_have_count(0)
 
 

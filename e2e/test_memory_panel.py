@@ -129,7 +129,7 @@ def test_knowledge_has_a_form_of_its_own(page: Page, app: App, expected: set[int
     topic = dialog.get_by_label("Topic key")
     expect(topic).to_have_attribute("aria-invalid", "true")
     expect(topic).to_have_accessible_description(
-        f"is that of memory {held}: correct that one instead"
+        f"belongs to memory {held}; edit that memory instead"
     )
     topic.fill("config/db/journal")
     dialog.get_by_label("Scope").select_option("every project")

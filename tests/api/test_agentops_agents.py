@@ -85,7 +85,7 @@ def test_an_agent_that_keeps_its_knowledge_elsewhere_finds_nothing_here(speak: S
             continue
         answer = away.request(entry.method, f"{prefix}{entry.path}".replace("{id:int}", "1"))
         assert answer.status_code == 409, (entry, answer.text)
-        assert "keeps its knowledge at http://127.0.0.1:9 (" in answer.text
+        assert "stores its knowledge at http://127.0.0.1:9 (" in answer.text
     assert away.get("/health").status_code == 200
 
 

@@ -136,7 +136,7 @@ def test_what_an_agent_is_told_elsewhere_is_not_made_up_here(asked: httpx2.Clien
     answer = asked.get("/api/v1/context", params={"profile": "agent", "agent": "away"})
 
     assert answer.status_code == 409
-    assert "keeps its knowledge at http://127.0.0.1:9/agentops" in answer.json()["detail"]
+    assert "stores its knowledge at http://127.0.0.1:9/agentops" in answer.json()["detail"]
 
 
 def test_a_token_of_an_agent_sees_its_project_and_no_other(

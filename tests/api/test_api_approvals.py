@@ -93,7 +93,7 @@ def test_a_decision_says_who_made_it_and_stands(asking: Asking, decision: str, s
     assert (made["state"], made["note"]) == (state, "Only this once")
     assert made["decided_by"].startswith("the token (this machine")
     assert again.status_code == 409
-    assert again.json()["detail"].startswith(f"Approval {number} waits no more: it was {state} by")
+    assert again.json()["detail"].startswith(f"Approval {number} is already closed: {state} by")
 
 
 def test_an_edit_answers_with_the_case_that_waits_now(asking: Asking) -> None:
@@ -141,8 +141,8 @@ def test_a_wrong_answer_changes_nothing(
 @pytest.mark.parametrize(
     ("more", "detail"),
     [
-        ({"expires_at": "2026-01-01T12:00:01.000000Z"}, "its time is over"),
-        ({"session_id": "ended"}, "is over"),
+        ({"expires_at": "2026-01-01T12:00:01.000000Z"}, "expired"),
+        ({"session_id": "ended"}, "has ended"),
     ],
 )
 def test_what_nobody_waits_for_cannot_be_approved(

@@ -113,7 +113,7 @@ def test_every_memory_is_meant_only_when_that_is_said(client: httpx2.Client) -> 
         given = {"filter": empty, "action": "delete"}
         refused = client.post(f"{MEMORIES}/bulk", json=given)
         assert refused.status_code == 422, empty
-    assert '\\"all\\": true beside it' in refused.text
+    assert '\\"all\\": true to confirm' in refused.text
     assert stood(client, "every") == [(0.5, True)]
 
     act(client, filter={}, all=True, action="confidence", value=0.6)

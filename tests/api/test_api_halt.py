@@ -28,7 +28,7 @@ def test_the_button_halts_everything_and_lets_it_go_on(own_client: httpx2.Client
     assert own_client.get("/api/v1/overview").json()["halt"] == stands
     assert own_client.get("/readyz").json() == {
         "status": "ready",
-        "detail": "Everything is halted.",
+        "detail": "Lamplighter is halted.",
     }
     checks = {each["name"]: each for each in own_client.get("/api/v1/health").json()["checks"]}
     assert checks["halt"]["state"] == "warning"
@@ -98,7 +98,7 @@ def test_the_file_is_seen_while_the_database_is_away(tmp_path: Path) -> None:
     try:
         (home.path / "HALT").write_text("")
         ready = httpx2.get(f"{server.url}/readyz", timeout=20)
-        assert ready.json()["detail"] == "Everything is halted."
+        assert ready.json()["detail"] == "Lamplighter is halted."
     finally:
         server.kill()
 

@@ -41,7 +41,7 @@ def test_a_delete_is_undone_by_the_act_that_its_answer_names(client: httpx2.Clie
     answer = undo(client, gone.headers[HEADER])
 
     assert (gone.status_code, missing.status_code) == (204, 404)
-    assert missing.json()["detail"] == f"Memory {made['id']} is in the trash."
+    assert missing.json()["detail"] == f"Memory {made['id']} is in the trash. Restore it first."
     thrown = next(each for each in there if each["id"] == made["id"])
     assert (thrown["memory"], thrown["deleted_by"]) == (made, "operator")
     assert thrown["act"] == int(gone.headers[HEADER])
@@ -62,7 +62,7 @@ def test_an_edit_is_undone_and_what_changed_since_is_a_conflict(client: httpx2.C
         assert undo(client, act).status_code == 200
 
     assert refused.status_code == 409
-    told = f"Nothing was undone. Memory {made['id']} was edited by the operator since (version 3)."
+    told = f"Nothing was undone. Memory {made['id']} was later edited by the operator (version 3)."
     assert refused.json()["detail"] == told
     assert {**client.get(address).json(), "version": 1} == made
     acts = client.get("/api/v1/acts", params={"limit": 4}).json()["items"]
@@ -83,7 +83,7 @@ def test_a_reset_of_cooldowns_is_undone_once(own_server: Server, own_client: htt
     assert [each["cleared_by"] for each in cleared] == ["operator"]
     assert (first.status_code, second.status_code) == (200, 409)
     assert second.json()["detail"] == (
-        f"Act {reset} was undone already, by act {first.json()['act']}."
+        f"Act {reset} was already undone by act {first.json()['act']}."
     )
     after = client.get(used).json()["items"]
     assert [{**each, "version": 1} for each in after] == [{**each, "version": 1} for each in before]
@@ -104,7 +104,7 @@ def test_the_trash_gives_back_or_forgets(client: httpx2.Client, how: str) -> Non
         assert done.status_code == 204
         assert undo(client, deletion).status_code == 409
         assert undo(client, done.headers[HEADER]).json()["detail"] == (
-            "What was deleted permanently cannot be restored."
+            "Permanently deleted memories cannot be restored."
         )
         assert "Mondays" not in client.get(f"{address}/history").text
 

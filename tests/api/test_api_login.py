@@ -181,7 +181,7 @@ def test_many_wrong_codes_lock_out_neither_the_operator_nor_another_address(
     assert wrong == [401] * MAX_FAILURES
     assert (over.status_code, script.status_code, beside.status_code) == (429, 429, 401)
     assert 1 <= int(over.headers["retry-after"]) <= 61
-    assert script.json()["title"] == "Too many tries"
+    assert script.json()["title"] == "Too many requests"
     assert right.status_code == 200
 
 

@@ -375,7 +375,7 @@ def test_what_cannot_be_undone_says_why(client: httpx2.Client) -> None:
     client.delete(address)
     gone = client.post(f"{address}/history/{edited['id']}/undo")
 
-    told = "The text it gave was changed again later: edited, version 3."
+    told = "The text was changed again after this step: edited, version 3."
     assert (blocked.status_code, blocked.json()["detail"]) == (409, told)
     assert (gone.status_code, "from the trash" in gone.json()["detail"]) == (409, True)
     assert not any(each["undoable"] for each in client.get(f"{address}/history").json()["items"])
@@ -517,7 +517,10 @@ def test_switching_on_what_is_too_low_is_refused(client: httpx2.Client) -> None:
 
     assert answer.status_code == 422
     assert answer.json()["errors"] == [
-        {"field": "active", "message": "stays off below 0.30: raise the confidence"}
+        {
+            "field": "active",
+            "message": ("cannot be true with a confidence below 0.30; raise the confidence"),
+        }
     ]
 
 

@@ -168,7 +168,7 @@ def test_a_log_is_read_whole_and_as_it_stands(server: Server, client: httpx2.Cli
         ("result", ps),
     ]
     assert whole[3]["kind"] == "error"
-    assert whole[3]["text"] == "y" * 20_000 + "\n… 10,000 characters more are in the file."
+    assert whole[3]["text"] == "y" * 20_000 + "\n… 10,000 more characters are in the file."
     assert [each["offset"] for each in raw] == [each["offset"] for each in whole[1:]]
     assert [json.loads(each["text"]) for each in raw[:2]] == lines[:2]
 
@@ -354,5 +354,5 @@ def test_markers_over_the_limit_stay_in_the_file_until_somebody_asks_for_them(
     again = own_client.post(f"{address}/markers", json={})
     assert (again.status_code, again.json()["detail"]) == (
         409,
-        f"Every marker of session {number} was ingested.",
+        f"Session {number} has no more markers to ingest.",
     )

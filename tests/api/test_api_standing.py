@@ -20,7 +20,7 @@ def test_a_web_process_alone_says_that_nobody_leads(own_client: httpx2.Client) -
     told = signs(own_client)
 
     assert told["state"] == "failing"
-    assert told["supervisor"]["words"] == "No supervisor has run here yet"
+    assert told["supervisor"]["words"] == "No supervisor has run yet"
     assert "lamplighter up" in told["supervisor"]["what_to_do"]
     assert told["integrity"]["state"] == "unknown"
     well = {"space", "sqlite", "log", "schema", "requests", "rows", "services", "token", "repeated"}
@@ -36,7 +36,7 @@ def test_a_closer_look_checks_the_database_and_every_memory(
     told = signs(own_client, closer=True)
 
     assert told["integrity"]["words"] == "All pages of the database are intact"
-    assert told["rows"]["words"] == "1 memory cannot be read and had to be passed over"
+    assert told["rows"]["words"] == "1 memory skipped as unreadable"
     again = signs(own_client)
     assert again["integrity"] == told["integrity"], "it is kept, with its moment"
 
@@ -60,7 +60,7 @@ def test_a_request_that_waits_is_told(own_server: Server, own_client: httpx2.Cli
     Asking(own_server.home, own_client).request()
     own_server.home.write("UPDATE requests SET created_at = ?", lately(hours=3))
 
-    assert signs(own_client)["requests"]["words"] == "1 request waits, the oldest for 3 h"
+    assert signs(own_client)["requests"]["words"] == "1 request waiting, the oldest for 3 h"
 
 
 def test_a_client_of_the_feed_is_counted_while_it_follows(own_client: httpx2.Client) -> None:

@@ -128,7 +128,7 @@ def test_what_the_api_does_not_have_is_a_problem_and_not_the_page(
 
     assert answer.status_code == 404
     assert answer.headers["content-type"] == "application/problem+json"
-    assert answer.json()["detail"] == f"There is nothing at {path}."
+    assert answer.json()["detail"] == f"{path} not found."
 
 
 def test_a_file_of_the_app_that_is_gone_is_not_the_page(

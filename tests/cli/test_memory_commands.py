@@ -76,7 +76,7 @@ def test_what_is_no_category_is_refused_in_words(run: Run) -> None:
         refused = run("memory", "add", *words)
         assert refused.exit_code == 2
         assert f"{words[0]} is not a category. Use one of timing," in refused.stderr
-    assert "says nothing" in run("memory", "add", "timing").stderr
+    assert "must not be empty" in run("memory", "add", "timing").stderr
     assert listed(run) == []
 
 
@@ -159,11 +159,11 @@ def test_what_is_edited_and_left(run: Run) -> None:
 @pytest.mark.parametrize(
     ("words", "why"),
     [
-        (("edit", "7", "--title", "x"), "There is no memory 7."),
-        (("delete", "7", "--yes"), "There is no memory 7."),
-        (("restore", "7"), "There is no memory 7."),
-        (("history", "7"), "There is no memory 7."),
-        (("add", "timing", " "), "observation: says nothing"),
+        (("edit", "7", "--title", "x"), "Memory 7 not found."),
+        (("delete", "7", "--yes"), "Memory 7 not found."),
+        (("restore", "7"), "Memory 7 not found."),
+        (("history", "7"), "Memory 7 not found."),
+        (("add", "timing", " "), "observation: must not be empty"),
         (("add", "timing", "x", "--project", "p"), "project: is ops for timing"),
         (("add", "config", "x", "--title", "t" * 501), "title: is longer than 500"),
         (("list", "--as-of", "then"), "as_of: is not a time"),
@@ -206,7 +206,7 @@ def test_deleting_permanently_leaves_a_number_only(run: Run) -> None:
     assert "The pool" not in run("memory", "history", "1").stdout
     trash = run("memory", "trash", "--json").stdout
     assert json.loads(trash) == {"items": [], "total": 0}
-    assert "There is no memory 1." in run("memory", "restore", "1").stderr
+    assert "Memory 1 not found." in run("memory", "restore", "1").stderr
 
 
 def test_what_is_deleted_softly_is_restored(run: Run) -> None:

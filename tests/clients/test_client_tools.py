@@ -55,8 +55,8 @@ async def test_what_an_agent_keeps_is_its_own_project_s_and_found_again(db: Data
     assert (hit["rank"], hit["id"]) == (1, memory.id)
     assert hit["score"] > 0
     assert read["content"] == WAL["content"]
-    assert "no orders" in found["note"]
-    assert "no orders" in read["note"]
+    assert "not instructions" in found["note"]
+    assert "not instructions" in read["note"]
 
 
 async def test_the_same_topic_is_revised_and_the_same_words_are_counted(db: Database) -> None:
@@ -67,7 +67,7 @@ async def test_the_same_topic_is_revised_and_the_same_words_are_counted(db: Data
     words = await said(tools, "mem_save", **(WAL | {"content": "WAL and NORMAL."}), **key)
     again = await used(tools, "mem_save", **(WAL | {"content": "wal  AND normal."}))
 
-    assert words == f"Replaced the earlier words of the topic: memory {first['id']}, revision 2."
+    assert words == f"Updated the memory with this topic key: memory {first['id']}, revision 2."
     assert (again["id"], again["outcome"]) == (first["id"], "deduplicated")
     assert (again["revision_count"], again["duplicate_count"]) == (2, 2)
 
@@ -82,13 +82,13 @@ async def test_a_memory_is_corrected_and_taken_back_and_a_person_can_restore_it(
     deleted = await said(tools, "mem_delete", id=saved["id"])
 
     assert corrected.startswith(f"Corrected: {saved['id']}. [decision] WAL mode for SQLite: WAL, ")
-    assert "person can bring it back" in deleted
+    assert "person can restore it" in deleted
     memory = await memories.get(db, MemoryId(saved["id"]))
     assert memory is not None
     assert (memory.active, memory.inactive_reason) == (False, InactiveReason.DELETED)
     for name in ("read_memory", "mem_delete", "mem_timeline"):
         words = await refused(tools, name, id=saved["id"])
-        assert words == f"Not done. There is no memory {saved['id']} in the project default."
+        assert words == f"Not done. Memory {saved['id']} not found in the project default."
     assert (await used(tools, "mem_search", query="timeout"))["results"] == []
     assert (await used(tools, "mem_stats"))["memories"] == 0
 
@@ -116,8 +116,9 @@ async def test_what_is_saved_belongs_to_the_session_that_was_begun(db: Database)
     context = await used(tools, "mem_context")
     assert "- Moved to WAL. " in context["context"]
     words = await refused(tools, "mem_session_end")
-    assert (
-        words == "Not done. You have no open session: begin one with mem_session_start, or name it."
+    assert words == (
+        "Not done. You have no open session. Start one with mem_session_start, or send its "
+        "session_id."
     )
 
 
@@ -203,7 +204,7 @@ async def test_a_session_of_ours_says_no_more_than_it_may(db: Database) -> None:
 
     words = await refused(tools, "mem_save", **(said_so | {"content": "Sleeps on Mondays"}))
 
-    assert words == "Not done. This session has said 1 things; that is all it may."
+    assert words == "Not done. This session reached its limit of 1 reports."
 
 
 async def test_a_session_of_ours_takes_back_only_what_it_saved_itself(db: Database) -> None:
@@ -216,7 +217,7 @@ async def test_a_session_of_ours_takes_back_only_what_it_saved_itself(db: Databa
     words = await refused(tools, "mem_delete", id=other.id)
     assert words.startswith(f"Not done. Memory {other.id} was not saved by this session")
     words = await refused(tools, "mem_update", id=operational.id, content="Never fails")
-    assert words.startswith(f"Not done. Memory {operational.id} is operational (behavior): ")
+    assert words.startswith(f"Not done. Memory {operational.id} is operational (behavior); ")
 
 
 @pytest.mark.parametrize(
@@ -266,7 +267,7 @@ async def test_who_may_only_read_has_no_tool_that_writes(db: Database) -> None:
     tools = await box(desk(db), reads)
     words = await refused(tools, "mem_review", id=1, note="x")
     assert words.startswith("Not done. id: is not known; it takes project; note: is not known")
-    assert (await refused(tools, "mem_save", **WAL)).startswith("There is no tool 'mem_save'; ")
+    assert (await refused(tools, "mem_save", **WAL)).startswith("Tool 'mem_save' not found. ")
 
 
 async def test_a_session_of_ours_has_no_session_to_begin(db: Database) -> None:
@@ -283,12 +284,12 @@ async def test_a_client_asks_for_an_investigation_only_when_its_token_may(db: Da
     unknown = await refused(may, "handoff", service="nothing", reason="x")
     filed = await used(may, "handoff", **asked)
 
-    assert words.startswith("There is no tool 'handoff'; there are: mem_context, ")
+    assert words.startswith("Tool 'handoff' not found. Available tools: mem_context, ")
     assert "handoff" in {each.name for each in may.tools}
-    assert unknown == "Not done. 'nothing' is not in services.yaml; there are: Web, db."
+    assert unknown == "Not done. 'nothing' is not in services.yaml; declared services: Web, db."
     (row,) = await db.fetch_all("SELECT * FROM requests")
     assert (row["id"], row["tier"]) == (filed["request"], 2)
-    assert "Agent hermes asks for Web: Answers 502" in row["prompt"]
+    assert "Agent hermes requests an investigation of Web: Answers 502" in row["prompt"]
     assert "[EVENT:" not in row["prompt"]
 
 
@@ -315,13 +316,13 @@ async def test_a_client_adds_to_a_review_and_never_decides_it(db: Database) -> N
     elsewhere = await box(desk(db), person())
 
     assert waiting["old"]["content"] == "Takes 60s to start"
-    assert noted.startswith(f"Noted for who decides review {waiting['id']}, as event ")
+    assert noted.startswith(f"Note added to review {waiting['id']} as event ")
     assert (await used(tools, "mem_review"))["reviews"] == [waiting]
     (event,) = (await events.page(db, events.EventSelection(), limit=9)).items
     assert event.text == f"On review {waiting['id']}, token ann: Measured: 60s."
     assert (await used(elsewhere, "mem_review"))["reviews"] == []
     words = await refused(elsewhere, "mem_review", id=waiting["id"], note="x")
-    assert words == f"Not done. No review {waiting['id']} waits in the project default."
+    assert words == f"Not done. Open review {waiting['id']} not found in the project default."
     assert "note: is missing" in await refused(tools, "mem_review", id=waiting["id"])
 
 
@@ -359,11 +360,11 @@ async def test_how_things_hang_together(db: Database) -> None:
     assert f"- topic db/mode holds memory {one.id}" in topic
     assert {each["to"] for each in outline["edges"]} == {"service Web", "topic db/mode"}
     assert "depends on" not in {each["what"] for each in blind["edges"]}
-    assert "are no nodes" in graph["limits"]
+    assert "are not nodes" in graph["limits"]
     whats = {each["what"] for each in outline["edges"]}
     assert whats == {"has 3 memories about", "has 1 memory of"}
     words = await refused(sees, "mem_graph", about="nowhere")
-    assert "no service, no topic and no session" in words
+    assert "no service, topic or session has this name" in words
 
 
 async def test_what_came_together_is_found_by_its_session_and_no_further(db: Database) -> None:
@@ -392,7 +393,7 @@ async def test_what_came_together_is_found_by_its_session_and_no_further(db: Dat
         assert ": Moved to WAL." in words
         assert "[EVENT:" not in words
     assert f"brought {here}" in named
-    assert "no session" in elsewhere
+    assert "topic or session" in elsewhere
 
 
 async def test_a_graph_is_bounded(db: Database) -> None:

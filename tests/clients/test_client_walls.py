@@ -59,7 +59,7 @@ async def test_what_another_project_keeps_is_not_found_read_or_changed(
             assert str(theirs.project) not in told.split(), (who, name)
         for name, given in taken.items():
             words = await refused(tools, name, **given)
-            assert words.startswith(f"Not done. There is no memory {theirs.id}")
+            assert words.startswith(f"Not done. Memory {theirs.id} not found")
         # the same topic and the same words are another memory there
         saved = {"type": "discovery", "title": "x", "content": CANARY, "topic_key": "canary/key"}
         mine = await used(tools, "mem_save", **saved)
@@ -94,7 +94,7 @@ async def test_what_is_global_is_found_everywhere_and_changed_at_home(
         assert (found["results"][0]["scope"], found["results"][0]["project"]) == ("global", "other")
         assert (await used(tools, "read_memory", id=theirs.id))["content"] == CANARY
         words = await refused(tools, "mem_delete", id=theirs.id)
-        assert words == f"Not done. Memory {theirs.id} is that of the project other."
+        assert words == f"Not done. Memory {theirs.id} belongs to the project other."
 
     assert (await used(at_home, "mem_delete", id=theirs.id))["deleted"]
 

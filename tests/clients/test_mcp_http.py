@@ -99,7 +99,7 @@ async def test_a_project_may_be_named_by_who_is_bound_to_none(
     answer = ask(server, tokens["hermes"], body, address="/mcp?project=blog").json()["result"]
 
     assert answer["isError"]
-    assert answer["content"][0]["text"] == "project: is shop for agent hermes, no other"
+    assert answer["content"][0]["text"] == "project: must be shop for agent hermes"
 
 
 def test_both_addresses_answer_at_once(server: Server, tokens: dict[str, str]) -> None:

@@ -139,8 +139,8 @@ def test_nothing_but_answers_is_written_and_it_ends_with_its_input(home: Home) -
             "hermes",
             "agent: must be hermes: the token determines the agent's identity",
         ),
-        (("--project", "other"), "hermes", "project: is shop for agent hermes, no other"),
-        (("--agent", "a b"), "", "agent: has 1 to 64 small letters"),
+        (("--project", "other"), "hermes", "project: must be shop for agent hermes"),
+        (("--agent", "a b"), "", "agent: must have 1 to 64 lowercase letters"),
     ],
 )
 def test_what_hinders_it_is_told_on_standard_error(

@@ -1,4 +1,4 @@
-"""An agent whose knowledge a memory service elsewhere keeps: a real one, and bad ones."""
+"""An agent whose knowledge a remote memory service keeps: a real one, and bad ones."""
 
 import asyncio
 import json
@@ -262,20 +262,20 @@ def said(status: str, body: object, **headers: str) -> bytes:
 @pytest.mark.parametrize(
     ("answer", "kind", "words"),
     [
-        (said("500 No", {"error": "out of\norder"}), Unavailable, "it answers 500: out of order."),
-        (said("401 No", {"detail": "who?"}), Unavailable, "it refuses us (who?); memory_token"),
+        (said("500 No", {"error": "out of\norder"}), Unavailable, "it answered 500: out of order."),
+        (said("401 No", {"detail": "who?"}), Unavailable, "it rejected memory_token (who?)"),
         (said("400 No", {"error": "title is required"}), Invalid, "title is required"),
         (
             said("422 No", {"errors": [{"field": "q", "message": "is missing"}]}),
             Invalid,
             "q: is missing",
         ),
-        (said("409 No", {"error": "another's"}), Conflict, "refuses it: another's"),
-        (said("404 No", {}), NotFound, "has nothing there: status 404"),
-        (said("200 OK", b"<html>"), Unavailable, "it answers 200 and no JSON"),
-        (said("200 OK", b"[" * 100_000), Unavailable, "it answers 200 and no JSON"),
-        (b"not HTTP at all\r\n\r\n", Unavailable, "cannot be used"),
-        (said("500 No", {"error": "hunter2-hunter2"}), Unavailable, "it answers 500: ["),
+        (said("409 No", {"error": "another's"}), Conflict, "conflict: another's"),
+        (said("404 No", {}), NotFound, "Not found in the memory service: status 404"),
+        (said("200 OK", b"<html>"), Unavailable, "it answered 200 without valid JSON"),
+        (said("200 OK", b"[" * 100_000), Unavailable, "it answered 200 without valid JSON"),
+        (b"not HTTP at all\r\n\r\n", Unavailable, "is not available"),
+        (said("500 No", {"error": "hunter2-hunter2"}), Unavailable, "it answered 500: ["),
     ],
 )
 async def test_what_a_service_answers_wrongly_is_told_in_words(
@@ -325,11 +325,11 @@ async def test_what_a_service_tells_of_other_projects_goes_no_further() -> None:
 @pytest.mark.parametrize(
     ("place", "words"),
     [
-        ("http://localhost:{PORT}/search", "it redirects to another place"),
-        ("http://127.0.0.1:1/search", "it redirects to another place"),
-        ("https://127.0.0.1:{PORT}/", "it redirects to another place"),
-        ("http://[::1", "it redirects to another place"),
-        ("/again", "it redirects without end"),
+        ("http://localhost:{PORT}/search", "it redirects to another host"),
+        ("http://127.0.0.1:1/search", "it redirects to another host"),
+        ("https://127.0.0.1:{PORT}/", "it redirects to another host"),
+        ("http://[::1", "it redirects to another host"),
+        ("/again", "too many redirects"),
     ],
 )
 async def test_a_redirect_leads_to_no_other_place(place: str, words: str) -> None:
@@ -346,7 +346,7 @@ async def test_an_endless_answer_is_cut_off() -> None:
         with pytest.raises(Unavailable) as raised:
             await there.search(SearchRequest(query="x"))
 
-    assert "it answers with more than 4 MB" in str(raised.value)
+    assert "its answer is larger than 4 MB" in str(raised.value)
 
 
 async def test_one_that_hangs_or_trickles_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:

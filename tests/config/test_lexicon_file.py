@@ -69,7 +69,7 @@ def test_what_it_adds_to_our_words_takes_none_of_them_away() -> None:
         (b"# a\n\xff\n", r"lexicon\.toml:2: not UTF-8"),
         (b"a = " + b"[" * 20_000, "is nested too deeply"),
         (b"#" * (1024 * 1024 + 1), "larger than 1 MiB"),
-        (b'synonims = "a"', "synonims is not known here; known are phrases, "),
+        (b'synonims = "a"', "synonims is not a known key; known keys are phrases, "),
         (b'synonyms = "a"', "synonyms is not a table"),
         (b"fillers = 1", "fillers is not a text of words"),
         (b"[synonyms]\nstart = 1", "synonyms.start is not a text of words"),

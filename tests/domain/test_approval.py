@@ -44,7 +44,7 @@ YES = Approval(
     expires_at=NOON + timedelta(minutes=5),
     decided_by="anna",
 )
-OTHERWISE = "services.yaml declares it otherwise since a person was asked"
+OTHERWISE = "its declaration in services.yaml changed after the request"
 
 states = st.sampled_from(ApprovalState)
 words = st.text(max_size=12)
@@ -67,9 +67,9 @@ def test_what_is_not_approved_permits_nothing(state: ApprovalState) -> None:
 @pytest.mark.parametrize(
     ("more", "why"),
     [
-        ({"session_id": 4}, "approval 7 was asked for by another session"),
-        ({"now": NOON + timedelta(minutes=5)}, "its approval ran out at 12:05 UTC"),
-        ({"declared": None}, "services.yaml declares 'restart' no more"),
+        ({"session_id": 4}, "approval 7 belongs to another session"),
+        ({"now": NOON + timedelta(minutes=5)}, "its approval expired at 12:05 UTC"),
+        ({"declared": None}, "services.yaml no longer declares 'restart'"),
         ({"declared": replace(RESTART, argv=("docker", "restart", "db"))}, OTHERWISE),
         ({"declared": replace(RESTART, argv=(*RESTART.argv, "--force"))}, OTHERWISE),
         ({"declared": replace(RESTART, directory="/")}, OTHERWISE),
@@ -88,7 +88,7 @@ def test_what_a_person_wrote_need_not_be_declared_but_where_it_runs_must() -> No
     assert fit(edited) == ""
     assert fit(replace(edited, edited=False)) == OTHERWISE
     assert fit(edited, declared=replace(RESTART, directory="/tmp")) == OTHERWISE
-    assert fit(edited, declared=None) == "services.yaml declares 'restart' no more"
+    assert fit(edited, declared=None) == "services.yaml no longer declares 'restart'"
 
 
 @given(states, argvs, argvs, st.booleans(), st.integers(0, 600), st.integers(1, 2))
@@ -156,10 +156,10 @@ def test_what_a_person_may_say(answer: ApprovalAnswer, wrong: list[str]) -> None
     [
         (replace(YES, state=ApprovalState.DENIED), "denied by a person"),
         (replace(YES, state=ApprovalState.DENIED, note="Not now"), "denied by a person: Not now"),
-        (replace(YES, state=ApprovalState.EXPIRED), "nobody answered within 5 m"),
+        (replace(YES, state=ApprovalState.EXPIRED), "no decision within 5 min"),
         (
             replace(YES, state=ApprovalState.EXPIRED, expires_at=NOON + timedelta(seconds=90)),
-            "nobody answered within 90 s",
+            "no decision within 90 s",
         ),
         (replace(YES, state=ApprovalState.WITHDRAWN, note="Gone"), "withdrawn: Gone"),
     ],

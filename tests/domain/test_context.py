@@ -300,7 +300,7 @@ def test_the_surroundings_name_time_tier_and_services() -> None:
         "\n"
         "- Time: 2026-01-01 12:05 UTC\n"
         "- Tier: 2 of 3 (investigate)\n"
-        "- Dry run: yes, nothing may be changed\n"
+        "- Dry run: yes, change nothing\n"
         "- Services in scope: 2\n"
         "  - jellyfin: web (http://127.0.0.1:8096/health?…); depends on nas;"
         " actions: none declared\n"

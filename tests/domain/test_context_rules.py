@@ -199,7 +199,7 @@ def test_a_session_is_told_which_actions_wait_for_a_person() -> None:
 
     [line] = build_env_context(SessionPlan(tier=3), [service], now=NOON).splitlines()[6:]
 
-    names = "restart (a person is asked), again (restart; a person is asked), quick (restart)"
+    names = "restart (needs approval), again (restart; needs approval), quick (restart)"
     assert line == f"  - jellyfin: no checks; actions: {names}"
 
 

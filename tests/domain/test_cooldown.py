@@ -120,25 +120,25 @@ def test_what_is_full_is_free_again_exactly_when_it_says(
 @pytest.mark.parametrize(
     ("action", "ages", "words", "refused"),
     [
-        (RESTART, [], "2 of 2 restart slots left", "0 of 2 in 4 h are used"),
-        (RESTART, [HOUR], "1 of 2 restart slots left", "1 of 2 in 4 h are used"),
+        (RESTART, [], "2 of 2 uses of restart left", "used 0 of 2 times in 4 h"),
+        (RESTART, [HOUR], "1 of 2 uses of restart left", "used 1 of 2 times in 4 h"),
         (
             RESTART,
             [HOUR, 2 * HOUR],
-            "0 of 2 restart slots left, the next at 14:00 UTC",
-            "2 of 2 in 4 h are used; free again at 14:00 UTC",
+            "0 of 2 uses of restart left, the next one at 14:00 UTC",
+            "used 2 of 2 times in 4 h; next use at 14:00 UTC",
         ),
         (
             RESTART,
             [HOUR, HOUR, HOUR],
-            "0 of 2 restart slots left, the next at 15:00 UTC",
-            "3 of 2 in 4 h are used; free again at 15:00 UTC",
+            "0 of 2 uses of restart left, the next one at 15:00 UTC",
+            "used 3 of 2 times in 4 h; next use at 15:00 UTC",
         ),
         (
             REDEPLOYMENT,
             [HOUR],
-            "0 of 1 redeployment slots left, the next at 02 Jan 11:00 UTC",
-            "1 of 1 in 24 h are used; free again at 02 Jan 11:00 UTC",
+            "0 of 1 uses of redeployment left, the next one at 02 Jan 11:00 UTC",
+            "used 1 of 1 times in 24 h; next use at 02 Jan 11:00 UTC",
         ),
     ],
 )

@@ -4,8 +4,8 @@ import pytest
 
 from lamplighter.domain.sessions.exit_reasons import EngineFailure, explain_failure, is_cut_off
 
-LATER = "Nothing here is wrong; the next round tries again."
-KEY = "The API did not accept the key: check ANTHROPIC_API_KEY or ANTHROPIC_AUTH_TOKEN."
+LATER = "This is a temporary problem of the API; the next round tries again."
+KEY = "The API rejected the key. Check ANTHROPIC_API_KEY or ANTHROPIC_AUTH_TOKEN."
 
 
 @pytest.mark.parametrize(

@@ -98,7 +98,7 @@ def asks(service: str, *, by: Session = ROUND, state: EscalationState = OPEN) ->
             Status.COMPLETED,
             ChainStep(
                 Status.COMPLETED,
-                "Dry run: a person would be asked for web.",
+                "Dry run: web would be escalated to a person.",
                 EscalationState.DRY,
             ),
         ),

@@ -60,17 +60,17 @@ NEVER = asking(ApprovalPolicy.NEVER)
 @pytest.mark.parametrize(
     ("more", "service", "action", "why"),
     [
-        ({"tier": 0}, "web", "restart", "tier 0 changes nothing"),
-        ({"tier": 1}, "web", "restart", "tier 1 changes nothing"),
-        ({"tier": 2}, "web", "restart", "tier 2 changes nothing"),
-        ({"tier": 4}, "web", "restart", "tier 4 changes nothing"),
-        ({"refusals": 20}, "web", "restart", "this session was refused too often"),
+        ({"tier": 0}, "web", "restart", "sessions of tier 0 may not run actions"),
+        ({"tier": 1}, "web", "restart", "sessions of tier 1 may not run actions"),
+        ({"tier": 2}, "web", "restart", "sessions of tier 2 may not run actions"),
+        ({"tier": 4}, "web", "restart", "sessions of tier 4 may not run actions"),
+        ({"refusals": 20}, "web", "restart", "this session reached its limit of refused requests"),
         ({}, "plex", "restart", "'plex' is not in services.yaml"),
         ({}, "", "restart", "'' is not in services.yaml"),
-        ({}, "web", "restart ", "Web declares no action 'restart'"),
-        ({}, "other", "restart", "other declares no action 'restart'"),
-        ({"scope": ("other",)}, "web", "restart", "Web was not handed to this session"),
-        ({"scope": ()}, "web", "restart", "Web was not handed to this session"),
+        ({}, "web", "restart ", "Web has no action 'restart' in services.yaml"),
+        ({}, "other", "restart", "other has no action 'restart' in services.yaml"),
+        ({"scope": ("other",)}, "web", "restart", "Web is not in the scope of this session"),
+        ({"scope": ()}, "web", "restart", "Web is not in the scope of this session"),
     ],
 )
 def test_what_a_session_may_not_wish_for_is_refused_in_words(

@@ -75,7 +75,7 @@ def test_what_another_session_says_again_grows_stronger(held: float, raised: flo
     assert decide(SAYS, [memory]) == Decision(
         ReconcileOutcome.REINFORCED,
         replace(memory, confidence=raised, updated_at=LATER, version=2),
-        reason="said again in the same words",
+        reason="repeats the text verbatim",
     )
 
 
@@ -106,7 +106,7 @@ def test_an_inactive_twin_is_revived_by_a_new_memory_not_raised() -> None:
     assert decide(SAYS, [FADED, newer]) == Decision(
         ReconcileOutcome.LEARNED,
         revives=MemoryId(9),
-        reason="says again what memory 9 held before it turned inactive",
+        reason="repeats memory 9, which had become inactive",
     )
 
 

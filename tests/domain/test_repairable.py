@@ -85,7 +85,7 @@ def test_an_action_repairs_what_it_is_declared_for(repairs, results, names) -> N
 def test_the_refusal_begins_with_the_cause() -> None:
     said = no_repair_reason(WEB, restart(), [UP, CONFIG])
 
-    assert said == "config: why; web answers, and restart is declared for no-answer only"
+    assert said == "config: why; web answers, and restart is declared only for no-answer"
 
 
 def test_a_service_that_is_healthy_needs_no_action() -> None:

@@ -81,10 +81,10 @@ def test_the_claim_that_is_not_kept_is_superseded() -> None:
     aside = {"active": False, "inactive_reason": ASIDE, "version": 2}
 
     assert answered(Resolution.KEEP_OLD) == [
-        (replace(NEW, **aside), "review 9: memory 1 is true instead")
+        (replace(NEW, **aside), "review 9: superseded by memory 1")
     ]
     assert answered(Resolution.KEEP_NEW) == [
-        (replace(OLD, **aside), "review 9: memory 2 is true instead")
+        (replace(OLD, **aside), "review 9: superseded by memory 2")
     ]
 
 
@@ -93,8 +93,8 @@ def test_both_are_true_each_in_its_scope() -> None:
     warm = replace(NEW, observation="Takes 5s to start (warm)", updated_at=LATER, version=2)
 
     assert answered(Resolution.BOTH) == [
-        (cold, "review 9: both are true, this one cold"),
-        (warm, "review 9: both are true, this one warm"),
+        (cold, "review 9: both are true; scope: cold"),
+        (warm, "review 9: both are true; scope: warm"),
     ]
     [(only, _)] = answered(Resolution.BOTH, new_scope="warm")
     assert only == warm
@@ -132,7 +132,7 @@ def test_what_is_kept_is_told_again_unless_it_ended_for_another_reason(
     if not ended:
         kept = moves[0]
         assert (kept.after.active, kept.after.confidence) == (True, then)
-        assert ("0.30 again" in kept.reason) is (confidence < 0.3)
+        assert ("raised to 0.30" in kept.reason) is (confidence < 0.3)
 
 
 def test_merged_of_two_that_are_hardly_believed_it_is_told_again() -> None:

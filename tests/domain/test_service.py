@@ -40,13 +40,13 @@ def test_a_service_is_found_in_any_spelling() -> None:
 @pytest.mark.parametrize(
     ("name", "declared", "problem"),
     [
-        ("ngnix", ("caddy", "nginx"), "ngnix is not a declared service; did you mean nginx?"),
-        ("JELLYFN", ("Jellyfin",), "JELLYFN is not a declared service; did you mean Jellyfin?"),
-        ("nosuch", ("a", "b"), "nosuch is not a declared service; declared: a, b"),
+        ("ngnix", ("caddy", "nginx"), "service ngnix not found; did you mean nginx?"),
+        ("JELLYFN", ("Jellyfin",), "service JELLYFN not found; did you mean Jellyfin?"),
+        ("nosuch", ("a", "b"), "service nosuch not found; declared services: a, b"),
         (
             "nosuch",
             ("a", "b", "c", "d", "e", "f", "g"),
-            "nosuch is not a declared service; declared: a, b, c, d, e and 2 more",
+            "service nosuch not found; declared services: a, b, c, d, e and 2 more",
         ),
         ("jelly_fin", ("Jelly-Fin",), ""),
         ("General", ("nginx",), ""),

@@ -249,7 +249,7 @@ def test_a_step_is_undone_once_and_its_undo_in_its_turn() -> None:
     assert step_to_undo(step, life.later(step)) is step
 
     first = life.undo(step)
-    with pytest.raises(Conflict, match="undone already, in version 3"):
+    with pytest.raises(Conflict, match="already undone in version 3"):
         life.undo(step)
     assert step_to_undo(step, life.later(step)) is None
     again = life.undo(first)

@@ -61,15 +61,15 @@ def test_a_clock_is_held_against_nothing_in_an_empty_database() -> None:
 @pytest.mark.parametrize(
     ("found", "expected"),
     [
-        (None, ("failing", "No supervisor has run here yet")),
-        (leader(), ("ok", "A supervisor leads, process 7; it was heard 20 s ago")),
+        (None, ("failing", "No supervisor has run yet")),
+        (leader(), ("ok", "Supervisor online (process 7), last heartbeat 20 s ago")),
         (
             leader(heartbeat_at=NOON - SECOND),
-            ("failing", "No supervisor is running: the last one was last heard 21 s ago"),
+            ("failing", "No supervisor is running; last heartbeat 21 s ago"),
         ),
         (
             leader(pid=0),
-            ("failing", "No supervisor is running: the last one ended 20 s ago"),
+            ("failing", "No supervisor is running; it ended 20 s ago"),
         ),
     ],
 )
@@ -133,7 +133,7 @@ def test_a_row_that_cannot_be_read_fails() -> None:
     assert told(vitals.judge_unreadable(0))[0] == "ok"
     assert told(vitals.judge_unreadable(1)) == (
         "failing",
-        "1 memory cannot be read and had to be passed over",
+        "1 memory skipped as unreadable",
     )
 
 

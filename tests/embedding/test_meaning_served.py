@@ -134,9 +134,9 @@ def test_the_command_keeps_all_and_tells_how_far_it_is(
         return ran.stdout
 
     assert json.loads(said("status", "--json"))["kept"] == 0
-    assert "The meaning of 0 of 1 memory is kept (0%)" in said("status")
+    assert "Embeddings exist for 0 of 1 memory (0%)" in said("status")
     assert json.loads(said("backfill", "--json"))["kept"] == 1
-    assert "The meaning of all 1 memory is kept" in said("backfill")
+    assert "Embeddings are complete for 1 memory" in said("backfill")
 
     monkeypatch.setenv("LAMPLIGHTER_VECTORS", "off")
     ran = CliRunner().invoke(main, ["vectors", "backfill"])

@@ -120,8 +120,8 @@ BASH = {"type": "tool_use", "name": "Bash", "input": {"command": "docker ps"}}
                 errors=["Reached maximum number of turns (5)"],
             ),
             [
-                "--- session error (It used all the turns it may take (LAMPLIGHTER_MAX_TURNS): "
-                "Reached maximum number of turns (5).) ---"
+                "--- session error (The session reached its turn limit "
+                "(LAMPLIGHTER_MAX_TURNS): Reached maximum number of turns (5).) ---"
             ],
         ),
         (

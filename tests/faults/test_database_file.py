@@ -47,7 +47,7 @@ def noticed(home: Home, asking: httpx2.Client, words: str) -> None:
     failing = [each for each in health["checks"] if each["name"] == "database"]
     assert health["state"] == "failing"
     assert [words in each["words"] for each in failing] == [True]
-    assert failing[0]["what_to_do"].startswith("Nothing more is written.")
+    assert failing[0]["what_to_do"].startswith("Writes are stopped.")
 
 
 def calm(home: Home, supervisor: Process) -> None:

@@ -27,10 +27,11 @@ SESSION = Session(
 )
 NO_SPACE = {
     "type": "about:blank",
-    "title": "No space left",
+    "title": "Insufficient storage",
     "status": 507,
-    "detail": "There is no space left where the database is kept. Nothing was changed; "
-    "free some space and try again.",
+    "detail": (
+        "The disk of the database is full. Nothing was changed. Free some space, then try again."
+    ),
     "errors": [],
 }
 

@@ -165,10 +165,10 @@ def test_a_disk_with_hardly_any_space(disk: SmallDisk, small_home: Home) -> None
     status, bad = looked(small_home)
 
     assert status == 1
-    assert bad["Space 0 MB left for the home"].startswith("Free some.")
+    assert bad["0 MB free on the disk of the home"].startswith("Free some.")
     # a database that nobody has open needs a little space to be read, too
     assert [text.rpartition(": ")[2] for text in bad] == [
-        "Space 0 MB left for the home",
+        "0 MB free on the disk of the home",
         "disk I/O error",
     ]
 
@@ -267,9 +267,9 @@ def test_a_clock_that_is_behind(sound: Home) -> None:
 
     text, advice = only(looked(sound))
 
-    assert text.startswith("The clock says ")
+    assert text.startswith("The clock shows ")
     assert text.endswith(f"the newest row {later:%Y-%m-%d %H:%M}")
-    assert advice == "Set the clock. Until then no memory fades."
+    assert advice == "Correct the clock. Memories do not decay until then."
 
 
 def test_an_old_sqlite(sound: Home, tmp_path: Path) -> None:

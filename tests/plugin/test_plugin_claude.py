@@ -63,7 +63,7 @@ def test_a_session_is_told_and_what_it_brings_is_kept(
     assert (done.status, done.answer) == (0, "Done.")
     first, *_ = api.requests("x")
     [start] = told(first, "SessionStart")
-    assert start.startswith(f"## What Lamplighter remembers of {ready.name}\n")
+    assert start.startswith(f"## Lamplighter memories for {ready.name}\n")
     assert re.search(r"- \[architecture, \d{4}-\d\d-\d\d\] Rings point down only\. \(#", start)
     [row] = server.home.rows(
         "SELECT id, project, directory, status, summary, response FROM sessions"

@@ -140,7 +140,7 @@ def test_switched_off_nothing_leaves_the_machine(desk: Desk, how: str) -> None:
 
 BAD = {
     "500": says(b"{}", "500 Internal Server Error"),
-    "401": says(b'{"title": "Not logged in"}', "401 Unauthorized"),
+    "401": says(b'{"title": "Unauthorized"}', "401 Unauthorized"),
     "302": says(TOLD, "302 Found\r\nLocation: http://127.0.0.1:9/"),
     "garbage": says(b"\x00\xff<html>"),
     "an error that is a success": says(b'{"error": "no"}'),
@@ -306,6 +306,6 @@ def test_what_a_session_would_be_told_can_be_read_before(server: Server, desk: D
         line for line in told["text"].splitlines() if line.startswith("- ")
     ]
     assert told["excluded"] == []
-    assert [each["why"] for each in read(budget=10)["excluded"]] == ["the budget was used up"]
+    assert [each["why"] for each in read(budget=10)["excluded"]] == ["the budget is used up"]
     assert read(project="nothing-of-it")["text"] == ""
     assert read(person=False)["status"] == 403

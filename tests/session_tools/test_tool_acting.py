@@ -49,8 +49,8 @@ async def test_an_action_that_fails_says_how(db: Database) -> None:
     ("given", "words"),
     [
         ({"service": "plex"}, "Refused: 'plex' is not in services.yaml."),
-        ({"action": "rm"}, "Refused: Web declares no action 'rm'."),
-        ({"service": "other"}, "Refused: other was not handed to this session."),
+        ({"action": "rm"}, "Refused: Web has no action 'rm' in services.yaml."),
+        ({"service": "other"}, "Refused: other is not in the scope of this session."),
         ({"reason": None}, "Not done. reason: is missing. For example: "),
         ({"again": 0}, "Not done. again: is a whole number from 1 "),
         ({"argv": ["rm"]}, "Not done. argv: is not known; it takes service, action, reason, again"),
@@ -74,7 +74,7 @@ async def test_a_dry_run_says_what_would_be_done(db: Database) -> None:
 
     assert answer.text == "Would: would run restart of Web: /bin/true."
     assert [use.spent for use in await uses(db)] == [False]
-    assert handed.text == "Dry run: a person would be asked for Web."
+    assert handed.text == "Dry run: Web would be escalated to a person."
 
 
 async def by_marker(db: Database, tier: int, max_tier: int) -> object:
@@ -90,9 +90,9 @@ async def by_marker(db: Database, tier: int, max_tier: int) -> object:
 @pytest.mark.parametrize(
     ("tier", "words", "state"),
     [
-        (1, "Web goes to tier 2 when this session completes.", EscalationState.OPEN),
-        (2, "Web goes to tier 3 when this session completes.", EscalationState.OPEN),
-        (3, "Web goes to a person now.", EscalationState.PERSON),
+        (1, "Web will be escalated to tier 2 when this session completes.", EscalationState.OPEN),
+        (2, "Web will be escalated to tier 3 when this session completes.", EscalationState.OPEN),
+        (3, "Web will be escalated to a person at once.", EscalationState.PERSON),
     ],
 )
 async def test_a_handoff_is_the_row_that_a_marker_makes(
@@ -122,7 +122,7 @@ async def test_what_is_not_declared_is_not_handed_on_but_general_is(db: Database
     answer = await used(tools, "handoff", service="general", reason="The whole network is down")
 
     assert words == "Not done. 'plex' is not in services.yaml. Declared: Web, other."
-    assert answer.text == "general goes to tier 2 when this session completes."
+    assert answer.text == "general will be escalated to tier 2 when this session completes."
     assert len(SERVICES) == 2
 
 
@@ -130,5 +130,7 @@ async def test_a_tier_that_acts_not_is_offered_no_action(db: Database) -> None:
     for tier in (1, 2):
         tools = box(db, await opened(db, tier=tier))
         assert "run_action" not in [each.name for each in tools.tools]
-        assert (await refused(tools, "run_action", **RESTART)).startswith("There is no tool")
+        assert (await refused(tools, "run_action", **RESTART)).startswith(
+            "Tool 'run_action' not found"
+        )
     assert await uses(db) == []

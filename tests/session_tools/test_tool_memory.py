@@ -124,7 +124,7 @@ async def test_poison_is_only_a_memory(db: Database) -> None:
     assert "[ EVENT:critical] Obey" in shown.text
     assert await told(db) == []
     words = await refused(tools, "run_action", service="web", action="restart", reason="x")
-    assert words.startswith("There is no tool 'run_action'; there are: look, mem_search, ")
+    assert words.startswith("Tool 'run_action' not found. Available tools: look, mem_search, ")
 
 
 async def test_a_session_says_no_more_than_it_may(db: Database) -> None:
@@ -172,7 +172,7 @@ async def test_what_is_not_told_any_more_is_read_but_not_found(db: Database) -> 
 
     assert found.text == "No memories match."
     assert "inactive: low" in read.text
-    assert await refused(tools, "read_memory", id=99) == "Not done. There is no memory 99."
+    assert await refused(tools, "read_memory", id=99) == "Not done. Memory 99 not found."
 
 
 async def test_a_long_memory_is_cut_in_a_list_and_whole_when_read(db: Database) -> None:
@@ -233,7 +233,7 @@ async def test_who_was_shown_a_memory_repeats_it_and_has_not_seen_it(db: Databas
     repeated = await remember(db, said, now=NOON, manner=manner)
 
     assert repeated.memory.confidence == 0.7
-    assert "repeats it word for word" in repeated.reason
+    assert "without running a check" in repeated.reason
 
 
 @pytest.mark.parametrize(
@@ -261,7 +261,7 @@ async def test_a_session_that_searches_without_end_is_stopped(
 
     words = await refused(box(db, session), "read_memory", id=1)
 
-    assert words == "Not done. This session has searched 2 times; that is all it may."
+    assert words == "Not done. This session reached its limit of 2 searches."
 
 
 async def test_what_other_projects_keep_is_neither_found_nor_read(db: Database) -> None:
@@ -276,7 +276,7 @@ async def test_what_other_projects_keep_is_neither_found_nor_read(db: Database) 
     assert [each["id"] for each in found.found["hits"]] == [everybody]
     assert "for everybody" in read.text
     words = await refused(tools, "read_memory", id=theirs)
-    assert words == f"Not done. There is no memory {theirs}."
+    assert words == f"Not done. Memory {theirs} not found."
 
 
 async def elsewhere(db: Database, text: str, **more: str) -> int:

@@ -35,7 +35,7 @@ def test_a_dry_run_starts_no_next_tier_and_says_so_82(home: Home) -> None:
     assert home.rows(STATES) == [(1, None, "completed")]
     assert home.rows("SELECT service, state FROM escalations") == [("caddy", "dry")]
     last = "SELECT level, service, text FROM events ORDER BY id DESC LIMIT 1"
-    told = "Dry run: tier 2 would have been asked: Refuses connections"
+    told = "Dry run: would have escalated to tier 2: Refuses connections"
     assert home.rows(last) == [("info", "caddy", told)]
 
 

@@ -428,7 +428,7 @@ def test_the_preview_is_what_the_next_session_is_told(
     given: dict[str, Any] = client.get(f"/api/v1/sessions/{ran.id}/prompt").json()
     assert given["injected"] == ran.told["injected"]
     assert given["system"] == ran.told["system"]
-    assert given["prompt"] == ran.told["prompt"] == "Make your round of all services."
+    assert given["prompt"] == ran.told["prompt"] == "Check all services."
     assert (whole["system"], whole["prompt"]) == (ran.told["system"], ran.told["prompt"])
     assert timeless(whole["text"]) == timeless(ran.told["injected"])
     block = ran.told["injected"][ran.told["injected"].find("\n## Operational") + 1 :]

@@ -31,7 +31,7 @@ FAILS = Action(name="fails", kind=ActionKind.RESTART, argv=("/bin/false",))
 WEB = Service(name="Web", actions=(RESTART, REDEPLOY, PAUSE, FAILS))
 OTHER = Service(name="other", actions=(RESTART,))
 SERVICES = Services((WEB, OTHER))
-UNDER_WAY = "another action on it is under way"
+UNDER_WAY = "another action on this service is running"
 
 
 async def opened(

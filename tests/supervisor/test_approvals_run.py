@@ -109,8 +109,8 @@ def test_one_is_approved_another_edited_and_a_third_denied_by_the_command_line(
     assert "reason   session 1 reports: web answers 503" in shown.stdout
     assert [each.returncode for each in (approved, edited, denied, late)] == [0, 0, 0, 1]
     assert edited.stdout == "4\n"
-    assert "waits no more: it was denied by" in late.stderr
-    assert "cooldown 2 of 2 restart slots left" in shown.stdout
+    assert "is already closed: denied by" in late.stderr
+    assert "cooldown 2 of 2 uses of restart left" in shown.stdout
     assert "evidence no memories about web" in shown.stdout
     bare = home.run("approvals", "edit", cases["mail"])
     assert (bare.returncode, f"edit {cases['mail']} -- COMMAND" in bare.stderr) == (2, True)
@@ -119,8 +119,8 @@ def test_one_is_approved_another_edited_and_a_third_denied_by_the_command_line(
     assert (ran(home), ran(home, "db"), ran(home, "mail")) == ("ran\n", "otherwise\n", "")
     assert sorted(home.rows(STATES)) == [("denied",), ("replaced",), ("used",), ("used",)]
     response = str(home.value("SELECT response FROM sessions"))
-    assert "web: a person agreed; done; not confirmed: tcp: connection refused" in response
-    assert "db: a person agreed to /bin/sh" in response
+    assert "web: a person approved; done; not confirmed: tcp: connection refused" in response
+    assert "db: a person approved to /bin/sh" in response
     assert "(The other way); done" in response
     assert response.endswith("mail: denied by a person: Not now")
     who = {str(by) for (by,) in home.rows("SELECT DISTINCT decided_by FROM approvals")}
@@ -180,7 +180,7 @@ def test_what_is_declared_otherwise_while_a_person_thinks_does_not_run(home: Hom
     says(home, 1, YES)
 
     assert session.wait(20) == 0
-    words = "web: services.yaml declares it otherwise since a person was asked"
+    words = "web: its declaration in services.yaml changed after the request"
     assert home.value("SELECT response FROM sessions") == words
     assert home.rows(STATES) == [("withdrawn",)]
     assert ran(home) == ""
@@ -192,7 +192,7 @@ def test_what_nobody_answers_does_not_run_and_waiting_is_not_idle(home: Home) ->
     session = asks(home, "web")
 
     assert session.wait(20) == 0
-    assert home.value("SELECT response FROM sessions") == "web: nobody answered within 2 s"
+    assert home.value("SELECT response FROM sessions") == "web: no decision within 2 s"
     assert home.rows(STATES) == [("expired",)]
     assert ran(home) == ""
 
@@ -200,7 +200,7 @@ def test_what_nobody_answers_does_not_run_and_waiting_is_not_idle(home: Home) ->
 def test_an_approval_that_is_not_there_is_said_in_words(home: Home) -> None:
     done = home.run("approvals", "approve", "7")
 
-    assert (done.returncode, done.stderr) == (2, "lamplighter: There is no approval 7.\n")
+    assert (done.returncode, done.stderr) == (2, "lamplighter: Approval 7 not found.\n")
 
 
 def test_a_session_says_yes_to_nothing_by_the_command_line(home: Home) -> None:

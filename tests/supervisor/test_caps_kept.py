@@ -48,7 +48,7 @@ async def test_a_session_has_what_is_left_of_the_day(db: Database, tmp_path: Pat
 
 @pytest.mark.parametrize(
     ("spent", "words"),
-    [((9.0, None), "Today's 10 dollars are spent; free again at "), ((10.5,), "Today's 10 ")],
+    [((9.0, None), "Today's 10 dollars are spent; the limit resets at "), ((10.5,), "Today's 10 ")],
 )
 async def test_nothing_left_starts_no_engine(
     db: Database, tmp_path: Path, spent: tuple[float | None, ...], words: str
@@ -88,7 +88,7 @@ async def test_a_chain_has_what_its_sessions_left(db: Database, tmp_path: Path) 
         )
 
     assert (left.budget_usd, left.why_not) == (0.25, None)
-    assert none.why_not == "This chain's 3 dollars are spent; the next round begins another."
+    assert none.why_not == "This chain's 3 dollars are spent; the next round starts a new chain."
 
 
 async def test_an_engine_without_a_model_costs_nothing(db: Database, tmp_path: Path) -> None:
@@ -108,7 +108,7 @@ async def test_a_session_is_stopped_at_most_a_turn_past_its_dollars(
         session = await bench.make()
 
     assert session.status is Status.FAILED
-    assert session.reason == "It spent 0.3000 dollars; it had 0.25."
+    assert session.reason == "The session spent 0.3000 dollars; the limit is 0.25."
     assert session.cost_usd in (0.3, 0.4)
     assert session.learned in (3, 4)
     assert session.summary.startswith("Session with ")
@@ -121,7 +121,7 @@ async def test_a_session_is_stopped_at_most_a_turn_past_its_turns(
         session = await bench.make()
 
     assert session.status is Status.FAILED
-    assert session.reason == "It took 3 turns; 2 are allowed."
+    assert session.reason == "The session used 3 turns; the limit is 2."
     assert session.turns in (3, 4)
     assert (session.cost_usd, session.budget_usd) == (None, 1.0)
 

@@ -165,7 +165,7 @@ async def test_an_engine_that_is_gone_ends_the_chain(leading: Leading) -> None:
 
     rows = await leading.rows("sessions")
     assert [(row["status"], row["reason"]) for row in rows] == [
-        ("escalated", "Handed Web to tier 2."),
+        ("escalated", "Escalated Web to tier 2."),
         ("failed", "it is gone"),
     ]
 
@@ -186,7 +186,7 @@ async def test_whoever_is_asked_to_end_hands_nothing_on_and_says_so(leading: Lea
     assert await leading.states() == [("Web", "dropped")]
     why = "the supervisor was stopped"
     assert await leading.events() == [
-        ("warning", f"Not handed to tier 2, {why}. The next round looks again.")
+        ("warning", f"Not escalated to tier 2, {why}. The next round checks again.")
     ]
 
 
@@ -235,7 +235,7 @@ async def test_an_undeclared_service_starts_no_session_of_the_next_tier(leading:
     await leading.make_round({1: refused("cady"), 2: refused("web")})
 
     assert await leading.sessions() == [(1, "completed", None)]
-    problem = "cady is not a declared service; did you mean caddy?"
+    problem = "service cady not found; did you mean caddy?"
     assert await leading.events() == [("warning", f"Not escalated: {problem}")]
 
 
@@ -251,11 +251,11 @@ async def test_a_supervisor_that_died_before_the_next_session_drops_what_was_han
     following = replace(dead, shop=replace(dead.shop, epoch=0))
     assert await following.lead()
 
-    why = "the supervisor ended before it was taken on"
+    why = "the supervisor ended before the next session started"
     assert (parent.status, before) == (Status.ESCALATED, [("Web", "accepted")])
     assert await leading.states() == [("Web", "dropped")]
     assert await leading.events() == [
-        ("warning", f"Not handed to tier 2, {why}. The next round looks again.")
+        ("warning", f"Not escalated to tier 2, {why}. The next round checks again.")
     ]
     assert await leading.sessions() == [(1, "escalated", None)]
 

@@ -135,7 +135,7 @@ async def test_what_a_person_approves_runs_once(db: Database, tmp_path: Path) ->
     )
     assert case.reason == "It answers 503 [MEMORY:timing:web] x", "one line, and only words"
     assert await told(db) == [
-        ("warning", "Waits for a person: restart of Web."),
+        ("warning", "Waiting for approval: restart of Web."),
         ("info", "A person approved restart of Web."),
     ]
     assert not person.gate.busy
@@ -187,7 +187,7 @@ async def test_a_yes_that_comes_too_late_to_be_used_permits_nothing(
     at = NOON + timedelta(minutes=5)
     verdict = await asyncio.wait_for(wish, SECONDS)
 
-    assert verdict.words == "its approval ran out at 12:05 UTC"
+    assert verdict.words == "its approval expired at 12:05 UTC"
     assert await person.states() == ["withdrawn"]
     assert ran(tmp_path) == ""
 
@@ -210,7 +210,7 @@ async def test_what_a_person_writes_instead_runs_when_a_person_approves_it(
     verdict = await asyncio.wait_for(wish, SECONDS)
 
     assert ran(tmp_path) == "another\n"
-    assert verdict.words.startswith("a person agreed to /bin/sh -c ")
+    assert verdict.words.startswith("a person approved to /bin/sh -c ")
     assert verdict.words.endswith(
         "another instead (The other one); done; not confirmed: Web has no checks"
     )
@@ -249,7 +249,7 @@ async def test_a_session_that_goes_away_leaves_nothing_to_approve(
         await wish
 
     assert await person.states() == ["withdrawn"]
-    with pytest.raises(LamplighterError, match="waits no more: it was withdrawn"):
+    with pytest.raises(LamplighterError, match="is already closed: withdrawn"):
         await person.says(case.id, YES)
     assert not person.gate.busy
 
@@ -299,9 +299,9 @@ def otherwise(path: Path) -> Callable[[], Services]:
 @pytest.mark.parametrize(
     ("current", "words"),
     [
-        (otherwise, "services.yaml declares it otherwise since a person was asked"),
-        (lambda _: lambda: Services(), "services.yaml declares 'restart' no more"),
-        (lambda _: broken, "services.yaml declares 'restart' no more"),
+        (otherwise, "its declaration in services.yaml changed after the request"),
+        (lambda _: lambda: Services(), "services.yaml no longer declares 'restart'"),
+        (lambda _: broken, "services.yaml no longer declares 'restart'"),
     ],
     ids=["otherwise", "gone", "broken"],
 )
@@ -366,7 +366,7 @@ async def test_the_same_wish_twice_is_one_case_and_runs_once(db: Database, tmp_p
 
     assert len(await person.cases()) == 1
     assert {each.words for each in verdicts} == {
-        "a person agreed; done; not confirmed: Web has no checks"
+        "a person approved; done; not confirmed: Web has no checks"
     }
     assert ran(tmp_path) == "ran\n"
     assert len(await uses(db)) == 1
@@ -421,7 +421,7 @@ async def test_a_cooldown_that_is_used_up_while_a_person_thinks_holds(
     await person.says(case.id, YES)
     verdict = await asyncio.wait_for(wish, SECONDS)
 
-    assert verdict.words == "2 of 2 in 4 h are used; free again at 16:00 UTC"
+    assert verdict.words == "used 2 of 2 times in 4 h; next use at 16:00 UTC"
     assert await person.states() == ["withdrawn"]
     again = await asyncio.wait_for(person.wish(), SECONDS)
     assert again.words == verdict.words

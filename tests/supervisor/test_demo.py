@@ -29,8 +29,8 @@ SEEN = {
     "the start-up time is learned": "learned    archive: Takes about",
     "reinforced": "reinforced archive: Takes about",
     "used": "as remembered (memory",
-    "a third restart is refused": "courier: Restart refused: 2 of 2 in 4 h are used",
-    "a person is asked": "courier: Needs a person",
+    "a third restart is refused": "courier: Restart refused: used 2 of 2 times in 4 h",
+    "needs approval": "courier: Needs a person",
     "memory is pointed out": "-> Memory: ",
     "the next step is named": "Next, check your own services",
 }

@@ -38,7 +38,7 @@ FAILED, COMPLETED, STOPPED_, TIMED_OUT = (
     Status.STOPPED,
     Status.TIMED_OUT,
 )
-KILLED = "exit 137: killed, by somebody or because memory ran out"
+KILLED = "exit 137: killed, possibly because memory ran out"
 NO_RESULT = "The engine ended without a result ({})."
 
 
@@ -50,11 +50,11 @@ def promised() -> list[tuple[str, str]]:
     ("words", "status", "reason"),
     [
         (("numbered", "1", "0"), COMPLETED, ""),
-        (("errs",), FAILED, "The engine reports an error: the disk is gone"),
-        (("fails",), FAILED, NO_RESULT.format("exit 3") + " It said: no disk left"),
+        (("errs",), FAILED, "The engine reported an error: the disk is gone"),
+        (("fails",), FAILED, NO_RESULT.format("exit 3") + " Its last output: no disk left"),
         (("dies",), FAILED, NO_RESULT.format(KILLED)),
-        (("leaves", "4"), FAILED, "The engine gave its result, then ended with exit 4."),
-        (("dies", "x"), FAILED, f"The engine gave its result, then ended with {KILLED}."),
+        (("leaves", "4"), FAILED, "The engine returned its result, then ended with exit 4."),
+        (("dies", "x"), FAILED, f"The engine returned its result, then ended with {KILLED}."),
     ],
     ids=lambda value: value[0] if isinstance(value, tuple) else None,
 )
@@ -125,7 +125,7 @@ async def test_a_session_whose_time_is_over_begins_no_action_before_it_ends(
         session = await bench.make(tier=3)
 
     assert session.status is TIMED_OUT
-    assert session.response == "its session is over"
+    assert session.response == "its session has ended"
     assert not acted.exists()
 
 
@@ -161,11 +161,11 @@ def test_every_reason_in_the_docs_is_one_that_is_given() -> None:
     [
         (0, "exit 0"),
         (3, "exit 3"),
-        (127, "exit 127: its command was not found"),
+        (127, "exit 127: command not found"),
         (139, "exit 139: a segmentation fault"),
         (138, "exit 138: ended by signal 10"),
         (255, "exit 255"),
-        (None, "exit not known"),
+        (None, "exit status unknown"),
     ],
 )
 def test_an_exit_is_told_in_words(status: int | None, words: str) -> None:

@@ -67,15 +67,15 @@ async def test_what_ran_is_a_use_with_what_it_said(db: Database) -> None:
 @pytest.mark.parametrize(
     ("more", "service", "action", "words"),
     [
-        ({"tier": 1}, "web", "restart", "tier 1 changes nothing"),
-        ({"tier": 2}, "web", "restart", "tier 2 changes nothing"),
+        ({"tier": 1}, "web", "restart", "sessions of tier 1 may not run actions"),
+        ({"tier": 2}, "web", "restart", "sessions of tier 2 may not run actions"),
         ({}, "plex", "restart", "'plex' is not in services.yaml"),
         ({}, "a\nb\x1b[31m", "restart", "'a b[31m' is not in services.yaml"),
-        ({}, "web", "rm -rf /", "Web declares no action 'rm -rf /'"),
-        ({}, "web", "Restart", "Web declares no action 'Restart'"),
-        ({}, "other", "redeployment", "other declares no action 'redeployment'"),
-        ({"services": ("other",)}, "web", "restart", "Web was not handed to this session"),
-        ({"services": ()}, "web", "restart", "Web was not handed to this session"),
+        ({}, "web", "rm -rf /", "Web has no action 'rm -rf /' in services.yaml"),
+        ({}, "web", "Restart", "Web has no action 'Restart' in services.yaml"),
+        ({}, "other", "redeployment", "other has no action 'redeployment' in services.yaml"),
+        ({"services": ("other",)}, "web", "restart", "Web is not in the scope of this session"),
+        ({"services": ()}, "web", "restart", "Web is not in the scope of this session"),
     ],
 )
 async def test_what_is_not_declared_or_not_of_this_session_is_refused_in_words(
@@ -95,7 +95,7 @@ async def test_what_is_asked_for_against_the_rules_is_told_only_so_often(db: Dat
     for _ in range(REFUSALS + 5):
         await asked.run_action("web", "rm -rf /")
 
-    words = "Refused 'rm -rf /' of 'web': Web declares no action 'rm -rf /'."
+    words = "Refused 'rm -rf /' of 'web': Web has no action 'rm -rf /' in services.yaml."
     assert await told(db) == [("warning", words)] * REFUSALS
 
 

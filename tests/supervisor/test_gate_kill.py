@@ -165,7 +165,7 @@ async def test_what_a_kill_leaves_reserved_is_kept_as_used(
     abandoned = "its session ended before it was settled"
     assert [(use.outcome, use.text) for use in uses[:2]] == [(UseOutcome.ABANDONED, abandoned)] * 2
     assert [use.spent for use in uses] == [True, True, False]
-    assert uses[2].text.startswith("2 of 2 in 4 h are used; free again at ")
+    assert uses[2].text.startswith("used 2 of 2 times in 4 h; next use at ")
     ended = [await sessions.get(db, number) for number in (1, 2)]
     assert [each.status for each in ended if each] == ["interrupted"] * 2
     sound(url)

@@ -67,8 +67,8 @@ def test_what_runs_is_stopped_and_nothing_begins_until_it_is_released(
     home.until(lambda: status(home, 2)[0] in ("running", "completed"))
     texts = [str(row[0]) for row in home.rows("SELECT text FROM events WHERE source = 'operator'")]
     assert len(texts) == 2
-    assert texts[0].startswith("Everything is halted. Halted by")
-    assert "was released by" in texts[1]
+    assert texts[0].startswith("Lamplighter is halted. Halted by")
+    assert "Resumed by" in texts[1]
 
 
 def test_the_file_stops_a_session_while_the_database_is_locked(home: Home) -> None:
@@ -122,7 +122,7 @@ def test_requests_wait_and_are_answered_when_it_is_released(home: Home) -> None:
     (home.path / "HALT").unlink()
 
     home.until(lambda: home.rows("SELECT state FROM requests") == [("done",)])
-    home.until(lambda: home.value("SELECT released_by FROM halts") == "whoever removed it")
+    home.until(lambda: home.value("SELECT released_by FROM halts") == "the deletion of the file")
     feed = home.rows("SELECT op FROM changes WHERE entity = 'halt' ORDER BY seq")
     assert feed == [("created",), ("updated",)]
 
@@ -131,7 +131,7 @@ def test_the_doctor_says_what_is_halted(home: Home) -> None:
     by_file(home)
 
     assert (
-        "WARN Everything is halted. Halted by the file HALT: the rack" in home.run("doctor").stdout
+        "WARN Lamplighter is halted. Halted by the file HALT: the rack" in home.run("doctor").stdout
     )
 
 

@@ -120,11 +120,13 @@ async def test_an_engine_that_escalates_each_round_opens_one_chain(leading: Lead
     alarms = [row for row in await leading.rows("events") if row["level"] == "critical"]
     assert [row["text"] for row in alarms] == ["Needs a person: refused"]
     assert await leading.texts() == [
-        ("warning", "Escalation held back, a person was asked: refused")
+        ("warning", "Escalation held back, a person was notified: refused")
     ], "the same words are one event while nothing changes"
     marks = [row for row in await leading.rows("markers") if row["outcome"] == "held back"]
     assert len(marks) == 3
-    assert all(row["reason"].startswith("not escalated: a person was asked at ") for row in marks)
+    assert all(
+        row["reason"].startswith("not escalated: a person was notified at ") for row in marks
+    )
     assert {row["status"] for row in await leading.rows("sessions")} == {"escalated", "completed"}
 
 

@@ -66,9 +66,9 @@ def test_what_was_told_is_compared_as_json(home: Home) -> None:
 @pytest.mark.parametrize(
     ("words", "why"),
     [
-        (("--without", "7,8"), "without: there is no memory 7, 8"),
+        (("--without", "7,8"), "without: names memories that do not exist: 7, 8"),
         (("--without", "x"), "without: is not a list of numbers"),
-        (("--against", "77"), "There is no session 77."),
+        (("--against", "77"), "Session 77 not found."),
         (("--against", "then"), "against: is neither now nor"),
         (("--as-of", "yesterday"), "as_of: is not a time"),
         (("--as-of", "2999-01-01T00:00:00Z"), "as_of: is in the future"),
@@ -126,4 +126,4 @@ def test_of_what_nobody_spoke_nothing_is_believed(home: Home) -> None:
 
     assert (done.returncode, done.stdout) == (0, "No memories about plex.\n")
     assert empty.returncode == 2
-    assert "topic: says nothing" in empty.stderr
+    assert "topic: must not be empty" in empty.stderr

@@ -130,7 +130,7 @@ def test_a_run_that_ends_with_a_person_says_so_and_fails(home: Home, dry: bool) 
 
     assert done.returncode == (0 if dry else 1)
     said = (
-        "bare failing. Dry run: a person would be asked for bare."
+        "bare failing. Dry run: bare would be escalated to a person."
         if dry
         else "needs you for bare. Needs a person: bare."
     )

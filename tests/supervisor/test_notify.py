@@ -112,7 +112,7 @@ def test_a_test_by_hand_says_what_became_of_it(home: Home, inbox: Inbox) -> None
     done = home.run("notify", "test")
 
     assert (done.returncode, done.stdout) == (0, "Test notification sent.\n"), done.stderr
-    assert inbox.got[0]["title"] == "Lamplighter: This is a test of the notifications."
+    assert inbox.got[0]["title"] == "Lamplighter: This is a test notification."
     inbox.status = 500
     failed = home.run("notify", "test")
     assert failed.returncode == 1

@@ -130,7 +130,7 @@ def test_what_a_session_escalates_is_held_back_while_another_one_waits(
     marks = "SELECT service, outcome, reason FROM markers WHERE session_id = ? ORDER BY id"
     [held, escalated] = home.rows(marks, number)
     assert held[:2] == ("asks", "held back")
-    assert str(held[2]).startswith("not escalated: another session has waited for approval since ")
+    assert str(held[2]).startswith("not escalated: another session is waiting for approval since ")
     assert escalated == ("helps", "recorded", "")
     stated = "SELECT text FROM events WHERE session_id = ? AND text LIKE 'Escalation held back%'"
     [(words,)] = home.rows(stated, number)
@@ -193,7 +193,7 @@ def test_no_more_sessions_wait_than_the_setting_allows(lab: Lab, home: Home) -> 
     home.until(lambda: home.rows(refused), 60)
     lab.rounds(3)
 
-    words = "too many sessions are waiting for approval (1 of 1)"
+    words = "too many sessions are waiting for approval (1 of at most 1)"
     assert home.rows(refused) == [(words,)]
     assert home.rows(STATES) == [("first", "open")]
     assert home.value("SELECT count(*) FROM events WHERE text LIKE 'Needs a person%'") == 1

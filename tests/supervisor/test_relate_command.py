@@ -38,14 +38,14 @@ def test_pairs_are_answered_a_line_each(home: Home) -> None:
             "label": "contradict",
             "sure": True,
             "p": 0.89,
-            "reason": "says 10 minutes where the other says 60s",
+            "reason": "10 minutes instead of 60s",
         },
         {
             "id": "two",
             "label": "reinforce",
             "sure": True,
             "p": 1.0,
-            "reason": "said again in the same words",
+            "reason": "repeats the text verbatim",
         },
     ]
 
@@ -100,7 +100,7 @@ def test_each_line_is_answered_before_the_next_is_asked(home: Home) -> None:
 def test_two_texts_are_told_of_in_words_or_json(home: Home) -> None:
     words = ("memory", "relate", PAIR["old"], PAIR["new"])
     told = home.run(*map(str, words), "--service", "jellyfin")
-    assert told.stdout == "contradict: says 10 minutes where the other says 60s\n"
+    assert told.stdout == "contradict: 10 minutes instead of 60s\n"
     found = home.run(*map(str, words), "--json")
     assert json.loads(found.stdout)["sure"] is True
     unsure = home.run(
@@ -135,7 +135,7 @@ def test_the_operator_s_words_count(home: Home) -> None:
     (home.path / "lexicon.toml").write_text('[opposites]\nfullness = ["brimming", "drained"]\n')
     assert not before.startswith("contradict")
     assert home.run("memory", "relate", *pair).stdout == (
-        "contradict: says drained where the other says brimming\n"
+        "contradict: drained instead of brimming\n"
     )
 
 

@@ -142,7 +142,7 @@ def test_a_service_that_answers_is_not_restarted_for_its_configuration(
     [(service, reason)] = people(home)
     for words in (why, reason):
         assert SHOWN_CAUSE in str(words)
-        assert "web answers, and restart is declared for no-answer only" in str(words)
+        assert "web answers, and restart is declared only for no-answer" in str(words)
     assert service == "web"
     alarms = home.rows("SELECT text FROM events WHERE text LIKE 'Needs a person%'")
     assert [str(text).count(SHOWN_CAUSE) for (text,) in alarms] == [1]

@@ -104,8 +104,7 @@ def test_an_engine_that_was_killed_goes_on_in_the_same_session(
     assert session(thinking) == ("completed", "", 1, 2, 1)
     each_once(thinking)
     assert told(thinking) == [
-        "Session 1 goes on where it stood, time 1 of at most 3:"
-        " its engine exited without a result (exit 137)."
+        "Session 1 resumes (1 of at most 3 times): its engine exited without a result (exit 137)."
     ]
     assert api.requests()[-1].messages == api.requests()[1].messages
 

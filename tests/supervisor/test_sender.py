@@ -159,7 +159,7 @@ async def test_a_halt_is_told_at_once_and_once(db: Database, clock: Watch) -> No
     assert await Sender(db, people, clock.now).step()
 
     [(_, title, _)] = people.got
-    assert title == "Lamplighter: Everything is halted. Halted by me: a flood."
+    assert title == "Lamplighter: Lamplighter is halted. Halted by me: a flood."
     assert len(await all_of(db)) == 1
 
 
@@ -229,5 +229,5 @@ async def test_what_waits_when_nobody_is_named_any_more_is_given_up(
     [held] = await all_of(db)
     assert (held.state, held.problem) == (
         NoticeState.FAILED,
-        "LAMPLIGHTER_NOTIFY names nobody to tell.",
+        "No notification target is configured. Set LAMPLIGHTER_NOTIFY.",
     )

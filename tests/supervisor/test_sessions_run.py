@@ -79,7 +79,10 @@ def test_the_next_session_that_says_it_again_reinforces_it(home: Home) -> None:
 @pytest.mark.parametrize(
     ("mode", "ended"),
     [
-        ("fails", ("failed", "The engine ended without a result (exit 3). It said: no disk left")),
+        (
+            "fails",
+            ("failed", "The engine ended without a result (exit 3). Its last output: no disk left"),
+        ),
         ("leaves_children", ("completed", "")),
     ],
 )
@@ -237,7 +240,7 @@ def test_a_tier_above_the_highest_allowed_is_refused(home: Home) -> None:
     done = home.run("run", "--tier", "2")
 
     assert done.returncode == 2
-    assert done.stderr.endswith("tier: is 2; the highest allowed here is 1\n")
+    assert done.stderr.endswith("tier: is 2; it must be between 1 and 1\n")
     assert home.value("SELECT count(*) FROM sessions") == 0
 
 
@@ -327,7 +330,10 @@ def test_a_session_that_fails_is_an_event(home: Home) -> None:
     assert events[1:] == [
         (
             "critical",
-            "Session 1 failed: The engine ended without a result (exit 3). It said: no disk left",
+            (
+                "Session 1 failed: The engine ended without a result (exit 3). Its last output: "
+                "no disk left"
+            ),
             "supervisor",
         )
     ]

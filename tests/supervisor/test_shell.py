@@ -78,10 +78,10 @@ async def test_what_fails_says_so(db: Database, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("command", "why"),
     [
-        ("cat /etc/shadow", "'/etc/shadow' is in none of the directories that may be read"),
-        ("uptime; reboot", "one command at a time: ';' would start another"),
+        ("cat /etc/shadow", "'/etc/shadow' is outside of LAMPLIGHTER_READ_ROOTS"),
+        ("uptime; reboot", "only one command is allowed: ';' would start another"),
         ("rm -rf /", "rm writes or deletes files"),
-        (f"cat /{SECRET}", "'/[REDACTED:PASSWORD]' is in none of the directories"),
+        (f"cat /{SECRET}", "'/[REDACTED:PASSWORD]' is outside of"),
     ],
 )
 async def test_a_refusal_is_told_and_nothing_is_run(
@@ -106,8 +106,8 @@ async def test_a_session_that_insists_is_not_heard_any_more(db: Database, tmp_pa
         await by.says("rm -rf /")
     look, act = await by.says("uptime"), await by.gate.run_action("web", "restart")
 
-    assert look.text == "Not run: this session was refused too often."
-    assert act.words == "this session was refused too often"
+    assert look.text == "Not run: this session reached its limit of refused requests."
+    assert act.words == "this session reached its limit of refused requests"
     assert len(await told(db)) == REFUSALS
 
 
@@ -117,7 +117,9 @@ async def test_refused_actions_count_for_commands_too(db: Database, tmp_path: Pa
     for _ in range(REFUSALS):
         await by.gate.run_action("web", "rm -rf /")
 
-    assert (await by.says("uptime")).text == "Not run: this session was refused too often."
+    assert (await by.says("uptime")).text == (
+        "Not run: this session reached its limit of refused requests."
+    )
 
 
 @pytest.mark.parametrize("tier", TIERS)
@@ -146,7 +148,7 @@ async def test_a_declared_action_goes_through_the_gate_in_whatever_spelling(
     assert ran.exists()
     assert [answer.is_error for answer in answers] == [False, False, True, True]
     assert answers[0].text.startswith("This is the action restart of Web. ran: done")
-    assert "2 of 2 in 4 h are used" in answers[2].text
+    assert "used 2 of 2 times in 4 h" in answers[2].text
     assert [use.outcome for use in await uses(db)] == ["unconfirmed", "unconfirmed", "refused"]
 
 
@@ -159,7 +161,7 @@ async def test_an_action_given_as_a_command_is_still_not_for_this_tier(
 
     answer = await by.says(f"touch {ran}")
 
-    assert f"tier {tier} changes nothing" in answer.text
+    assert f"sessions of tier {tier} may not run actions" in answer.text
     assert not ran.exists()
 
 
@@ -266,8 +268,8 @@ async def test_nothing_is_run_for_a_session_that_is_over_or_while_all_is_halted(
         await halts.release(db, halt.id, by="Ada", now=NOON)
         await sessions.end(db, by.gate.session.id, Status.STOPPED, now=NOON)
 
-    assert "everything is halted" in halted.text
-    assert (await by.says("uptime")).text == "Not run: its session is over."
+    assert "Lamplighter is halted" in halted.text
+    assert (await by.says("uptime")).text == "Not run: its session has ended."
     assert await told(db) == []
 
 

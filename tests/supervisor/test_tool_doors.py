@@ -175,8 +175,8 @@ async def test_a_tool_that_hangs_fails_or_says_too_much_is_bounded(
         flooded = await called(client, "floods", {})
 
     assert not tools.gate.busy
-    assert hung == ("Ended: hangs took longer than 0.1 s.", True, None)
-    assert broken[:2] == ("Not done: breaks failed by a fault of ours, which was noted.", True)
+    assert hung == ("Stopped: hangs took longer than 0.1 s.", True, None)
+    assert broken[:2] == ("Not done: internal error in breaks. The log has the details.", True)
     assert len(flooded[0]) == ANSWER_CHARS
     assert flooded[0].startswith("[31mred [REDACTED:DB_PASSWORD] xxx")
     assert len(flooded[2]["a"]["b"][0]) == ANSWER_CHARS

@@ -229,7 +229,9 @@ def test_without_roots_there_is_nothing_to_read(place: Path) -> None:
 async def test_without_roots_the_tool_is_not_there(db: Database) -> None:
     tools = box(db, await opened(db))
 
-    assert (await refused(tools, "read_file", path="/etc/hosts")).startswith("There is no tool")
+    assert (await refused(tools, "read_file", path="/etc/hosts")).startswith(
+        "Tool 'read_file' not found"
+    )
 
 
 ROUNDS = 1_000

@@ -75,7 +75,7 @@ async def test_a_session_uses_its_tools_while_it_runs_and_not_after(
     assert told == [
         names,
         f"Learned: memory {held.id}, not known before.",
-        "Web goes to a person now.",
+        "Web will be escalated to a person at once.",
     ]
 
 

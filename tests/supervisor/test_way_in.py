@@ -124,12 +124,15 @@ def test_in_words_the_token_is_all_of_standard_output(home: Home) -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["create", "--scope", "reed"], "scopes: 'reed' is not one of admin, write, read"),
+        (["create", "--scope", "reed"], "scopes: must contain only known scopes, not 'reed'"),
         (["create"], "--scope"),
-        (["create", "--scope", ","], "scopes: names none of admin"),
+        (["create", "--scope", ","], "scopes: must contain at least one of admin"),
         (["create", "--scope", "read", "--days", "0"], "--days"),
-        (["create", "--scope", "read", "--name", "this machine"], "name: 'this machine' names"),
-        (["revoke", "99"], "There is no token 99"),
+        (
+            ["create", "--scope", "read", "--name", "this machine"],
+            "name: 'this machine' is reserved",
+        ),
+        (["revoke", "99"], "Active token 99 not found"),
         (["revoke", "x"], "ID"),
     ],
     ids=" ".join,

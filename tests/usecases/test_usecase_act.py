@@ -135,7 +135,7 @@ async def test_a_marker_said_too_early_frees_nothing_while_the_action_runs(db: D
     other = await act.reserve(db, by, "Web", REDEPLOY, now=NOON)
     settled = await act.settle(db, use, UseOutcome.FAILURE, text="exit 1", now=NOON)
 
-    assert (other.outcome, other.text) == ("refused", "another action on it is under way")
+    assert (other.outcome, other.text) == ("refused", "another action on this service is running")
     assert (settled.outcome, settled.text) == ("failure", "exit 1")
     assert await used(db) == [1, 0]
 
@@ -199,7 +199,7 @@ async def test_what_a_dead_session_left_reserved_is_abandoned_and_counts(db: Dat
 
     [use] = await uses(db)
     assert (use.outcome, use.settled_at) == ("abandoned", NOON + HOUR)
-    assert use.text == "its session ended before it was settled"
+    assert use.text == "its session ended before the result was known"
     assert await used(db) == [1, 0]
 
 
@@ -296,7 +296,7 @@ async def test_a_dry_run_tells_what_the_cooldown_would_refuse(db: Database) -> N
 
     use = await act.record_dry_run(db, by, "Web", RESTART, "would run restart of Web", now=NOON)
 
-    refused = "2 of 2 in 4 h are used; free again at 16:00 UTC"
+    refused = "used 2 of 2 times in 4 h; next use at 16:00 UTC"
     assert (use.outcome, use.text) == ("would", f"restart would be refused: {refused}")
 
 

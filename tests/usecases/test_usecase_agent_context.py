@@ -203,8 +203,8 @@ async def test_what_a_session_is_told_is_kept_byte_for_byte_with_the_reasons(
     reasons = {each["memory_id"]: each["why"] for each in kept.placements}
     assert set(reasons) == {first.id, second.id}
     assert sorted(reasons.values()) == [
-        "holds words of the query",
-        "was found, but behind the 1 that are told",
+        "matches keywords of the query",
+        "ranked below the limit of 1",
     ]
     assert await exposures.sessions_including(db, told[0], limit=9) == [session.id]
 

@@ -165,7 +165,7 @@ async def test_a_decision_is_an_act_that_cannot_be_undone(
     await said(db, case.id, answer)
 
     [act] = (await journal.page(db, limit=9)).items
-    with pytest.raises(Conflict, match="A decision on an approval stands"):
+    with pytest.raises(Conflict, match="A decision on an approval is final"):
         await acts.undo(db, act.id, now=NOON)
 
     assert (act.action, act.actor, act.subject) == (action, "anna", str(case.wish))
@@ -178,7 +178,7 @@ async def test_another_session_cannot_use_a_yes(db: Database) -> None:
 
     use, action = await asking.redeem(db, await opened(db), case.id, services=SERVICES, now=NOON)
 
-    assert (action, use.text) == (None, "approval 1 was asked for by another session")
+    assert (action, use.text) == (None, "approval 1 belongs to another session")
 
 
 @pytest.mark.parametrize("state", [each for each in ApprovalState if each != "approved"])
@@ -266,13 +266,15 @@ async def test_people_are_told_outside_of_the_app_what_waits(db: Database) -> No
 
     [notice] = (await notices.page(db, None, limit=9)).items
 
-    assert (notice.kind, notice.title) == ("approval", "Waits for a person: redeployment of web.")
+    assert (notice.kind, notice.title) == ("approval", "Waiting for approval: redeployment of web.")
     assert notice.body.splitlines() == [
         "Session 1 (tier 3) wants to run, in /srv:",
         """/bin/true 'ü '"'"'x'"'"''""",
-        "It says: 'It answers 503'",
-        "It waits until 12:05 UTC. Answer in the app, or with `lamplighter approvals approve 1`,"
-        " deny or edit.",
+        "Reason: 'It answers 503'",
+        (
+            "The approval expires at 12:05 UTC. Decide in the app, or run `lamplighter "
+            "approvals approve 1` (or deny, edit)."
+        ),
     ]
 
 

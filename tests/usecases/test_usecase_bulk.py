@@ -213,7 +213,7 @@ async def test_what_changed_since_is_left_as_it_is(db: Database) -> None:
     await curate.edit(db, two, Edit(confidence=0.9), version=None, now=LATER, redact=OPEN)
     await curate.delete(db, three, version=None, now=LATER)
 
-    with pytest.raises(Conflict, match=r"Memory 2 was edited by the operator since \(version 3\)"):
+    with pytest.raises(Conflict, match=r"Memory 2 was later edited by the operator \(version 3\)"):
         await journal.undo(db, done.act, now=LATER)
     back = await journal.undo(db, done.act, now=LATER, partly=True)
 
@@ -228,7 +228,7 @@ async def test_an_undo_is_an_act_that_is_not_undone(db: Database) -> None:
 
     back = await journal.undo(db, done.act, now=LATER)
     assert [replace(each, version=1) for each in await held(db)] == before
-    with pytest.raises(Conflict, match="is an undo"):
+    with pytest.raises(Conflict, match="is itself an undo"):
         await journal.undo(db, back.act, now=LATER)
 
     [entry, *_] = (await history.of_memory(db, before[0].id, limit=9)).items

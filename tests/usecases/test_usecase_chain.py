@@ -51,8 +51,8 @@ async def test_what_a_session_hands_on_is_the_plan_of_the_next_one(db: Database)
         parent_id=parent.id,
     )
     assert await told(db, "marker") == [
-        ("warning", "Asks for tier 2: connection refused", "Web"),
-        ("warning", "Asks for tier 2: connection refused", "db"),
+        ("warning", "Escalation to tier 2: connection refused", "Web"),
+        ("warning", "Escalation to tier 2: connection refused", "db"),
     ]
 
 
@@ -85,11 +85,11 @@ async def test_the_next_session_takes_it_on_and_is_told_all_of_it(db: Database) 
     assert await chain.lineage(db, third.session.id) == [*session_ids, third.session.id]
     for words in (
         "## Handoff",
-        f"Session {second.session.id} (tier 2) hands on:",
+        f"Session {second.session.id} (tier 2) escalated:",
         "- Web: the connection fails",
-        "- seen: Web/tcp failing: refused",
-        "- found: Web fails at tcp, caused by db: refused",
-        "- tried: restart of Web at 12:00 UTC, failure: exit 1",
+        "- check: Web/tcp failing: refused",
+        "- diagnosis: Web fails at tcp, caused by db: refused",
+        "- action: restart of Web at 12:00 UTC, failure: exit 1",
     ):
         assert words in third.prompt.injected
     assert await states(db) == [("Web", "taken", "")] * 2
@@ -126,8 +126,8 @@ async def test_a_service_is_handed_on_once_a_session(db: Database) -> None:
 @pytest.mark.parametrize(
     ("name", "problem"),
     [
-        ("wbe", "wbe is not a declared service; did you mean Web?"),
-        ("plex", "plex is not a declared service; declared: db, Web, bare"),
+        ("wbe", "service wbe not found; did you mean Web?"),
+        ("plex", "service plex not found; declared services: db, Web, bare"),
     ],
 )
 async def test_escalating_an_undeclared_service_is_refused_at_once(
@@ -149,7 +149,7 @@ async def test_a_service_that_is_not_declared_holds_up_no_other(db: Database) ->
     by = await session(db)
     await said(db, by, "[ESCALATE:nosuch] refused", "[ESCALATE:web] refused")
 
-    assert (await finished(db, by)).reason == "Handed Web to tier 2."
+    assert (await finished(db, by)).reason == "Escalated Web to tier 2."
 
 
 async def test_what_is_of_no_service_is_looked_into_at_all_of_them(db: Database) -> None:
@@ -171,7 +171,7 @@ async def test_only_a_session_that_completed_hands_on(db: Database, status: Stat
     why = f"its session {status.replace('_', ' ')}"
     assert ended.status is status
     assert await states(db) == [("Web", "dropped", why)]
-    text = f"Not handed to tier 2, {why}. The next round looks again."
+    text = f"Not escalated to tier 2, {why}. The next round checks again."
     assert ("warning", text, "Web") in await told(db)
 
 
@@ -183,11 +183,11 @@ async def test_a_dry_run_hands_on_to_nobody_and_names_the_services(db: Database)
 
     assert (ended.status, ended.reason) == (
         "completed",
-        "Dry run: tier 2 would take Web and db.",
+        "Dry run: Web and db would be escalated to tier 2.",
     )
     assert await told(db) == [
-        ("info", "Dry run: tier 2 would have been asked: connection refused", "Web"),
-        ("info", "Dry run: tier 2 would have been asked: gone", "db"),
+        ("info", "Dry run: would have escalated to tier 2: connection refused", "Web"),
+        ("info", "Dry run: would have escalated to tier 2: gone", "db"),
     ]
     assert await escalations.unfinished(db) == []
 
@@ -226,7 +226,7 @@ async def test_what_was_handed_on_is_taken_on_once(db: Database) -> None:
     plan = await chain.next_plan(db, parent)
     await sessions.begin(db, plan, services=SERVICES, epoch=1, now=NOON)
 
-    with pytest.raises(Conflict, match="hands nothing on any more"):
+    with pytest.raises(Conflict, match="is no longer open"):
         await sessions.begin(db, plan, services=SERVICES, epoch=1, now=NOON)
 
     assert [row["id"] for row in await rows(db, "sessions")] == [1, 2]
@@ -239,9 +239,9 @@ async def test_what_a_dead_supervisor_left_is_dropped_and_said(db: Database) -> 
 
     await chain.drop_stranded(db, now=NOON)
 
-    why = "the supervisor ended before it was taken on"
+    why = "the supervisor ended before the next session started"
     assert await states(db) == [("db", "open", ""), ("Web", "dropped", why)]
-    text = f"Not handed to tier 2, {why}. The next round looks again."
+    text = f"Not escalated to tier 2, {why}. The next round checks again."
     assert await told(db) == [("warning", text, "Web")]
     with pytest.raises(Conflict):
         await taken_on(db, parent)

@@ -68,7 +68,7 @@ async def test_two_healthy_rounds_in_a_row_free_the_cooldowns(
 
     later = NOON + 3 * HOUR
     assert await used(db, now=later) == ([0, 0] if free else [1, 0])
-    said = "Healthy for 2 rounds in a row: its cooldowns are reset."
+    said = "Healthy for 2 rounds in a row; cooldowns reset."
     assert await texts(db, "info") == [said] * free
     [use] = await uses(db)
     assert use.cleared_by == ("healthy" if free else None)
@@ -201,9 +201,9 @@ async def test_what_still_runs_is_not_freed_by_healthy_rounds_or_a_reset(db: Dat
 @pytest.mark.parametrize(
     ("action", "cleared", "left", "what"),
     [
-        (None, 3, [0, 0], "all its cooldowns; 3"),
-        (ActionKind.RESTART, 2, [0, 1], "the cooldown of restart; 2"),
-        (ActionKind.REDEPLOYMENT, 1, [2, 0], "the cooldown of redeployment; 1"),
+        (None, 3, [0, 0], "all cooldowns; uses cleared: 3"),
+        (ActionKind.RESTART, 2, [0, 1], "the cooldown of restart; uses cleared: 2"),
+        (ActionKind.REDEPLOYMENT, 1, [2, 0], "the cooldown of redeployment; uses cleared: 1"),
     ],
 )
 async def test_an_operator_gives_the_slots_back(
@@ -217,7 +217,7 @@ async def test_an_operator_gives_the_slots_back(
 
     assert told == ("Web", cleared)
     assert await used(db) == left
-    assert (await texts(db, "info"))[-1] == f"An operator reset {what} used before."
+    assert (await texts(db, "info"))[-1] == f"An operator reset {what}."
     kept = [use for use in await uses(db) if use.cleared_by == "operator"]
     assert len(kept) == cleared
 

@@ -41,7 +41,7 @@ async def test_what_is_halted_keeps_its_first_reason_and_is_told_of_once(db: Dat
     assert found is not None
     assert (found.way, found.words) == (HaltSource.ROW, "Halted by me: the rack is moved.")
     assert await told(db) == [
-        ("critical", "Everything is halted. Halted by me: the rack is moved.")
+        ("critical", "Lamplighter is halted. Halted by me: the rack is moved.")
     ]
 
 
@@ -113,7 +113,7 @@ async def test_a_place_that_cannot_be_looked_at_halts(tmp_path: Path) -> None:
     found = HaltControl(tmp_path / "file" / "HALT").by_file()
 
     assert found is not None
-    assert "cannot be looked at" in found.reason
+    assert "cannot be read" in found.reason
 
 
 async def test_the_coming_and_going_of_the_file_is_told_of_once(
@@ -129,8 +129,8 @@ async def test_the_coming_and_going_of_the_file_is_told_of_once(
         await halt.record_file(db, brake, now=NOON)
 
     assert await told(db) == [
-        ("critical", "Everything is halted. Halted by the file HALT: a flood."),
-        ("warning", "The halt by the file HALT was released by whoever removed it."),
+        ("critical", "Lamplighter is halted. Halted by the file HALT: a flood."),
+        ("warning", "Resumed by the deletion of the file; the halt by the file HALT is over."),
     ]
     assert await brake.pulled(db) is None
 

@@ -139,7 +139,7 @@ async def test_a_tool_in_a_loop_does_not_bury_what_people_know(db: Database) -> 
 
     assert len(await held(db)) == 3
     [event] = await rows(db, "events")
-    assert event["text"].startswith("Rules caught more than 3 answers of tools")
+    assert event["text"].startswith("The rules captured 3 tool answers")
 
 
 async def search_rows(db: Database) -> list[tuple[Any, ...]]:

@@ -177,9 +177,7 @@ async def test_each_reason_has_its_words_and_what_it_would_take(db: Database) ->
         "an operational category (timing, dependency, behavior, remediation, maintenance)"
         " and the project ops and no topic key"
     ]
-    assert found[long.id].words == (
-        "Its line is longer than what was left of the budget. Rank 2 of 2."
-    )
+    assert found[long.id].words == ("Its line is longer than the rest of the budget. Rank 2 of 2.")
     assert [way.words.split(" of ")[0] for way in found[long.id].ways] == ["a budget"]
     assert (await why(db, first, InclusionRequest(budget=0))).reason is InclusionReason.OFF
 

@@ -176,8 +176,8 @@ async def test_what_changed_since_is_not_undone_and_named(db: Database) -> None:
         await acts.undo(db, edit, now=LATER)
 
     assert str(refused.value) == (
-        f"Nothing was undone. Memory {memory.id} was reinforced by session {by.id} since"
-        " (version 3)."
+        f"Nothing was undone. Memory {memory.id} was later reinforced by session {by.id} "
+        f"(version 3)."
     )
     assert await state(db) == before
 
@@ -189,9 +189,11 @@ async def test_a_topic_key_that_another_memory_has_now_is_not_given_away(db: Dat
     new = (await knowledge.save(db, KNOWN, now=LATER, redact=OPEN)).memory
     assert new.id != old.id
 
-    with pytest.raises(Conflict, match=f"Memory {new.id} has the topic key of memory {old.id}"):
+    with pytest.raises(
+        Conflict, match=f"topic key of memory {old.id} now belongs to memory {new.id}"
+    ):
         await acts.undo(db, deletion, now=LATER)
-    with pytest.raises(Conflict, match=f"Memory {new.id} has the topic key"):
+    with pytest.raises(Conflict, match=f"now belongs to memory {new.id}"):
         await acts.restore(db, old.id, now=LATER)
 
     await curate.delete(db, new.id, version=None, now=LATER)
@@ -210,8 +212,8 @@ async def test_many_are_undone_whole_or_partly_when_that_is_asked_for(db: Databa
     with pytest.raises(Conflict) as refused:
         await acts.undo(db, deletion, now=LATER)
     assert str(refused.value) == (
-        f"Nothing was undone. Memory {ids[0]} was restored by the operator since (version 1);"
-        f" Memory {ids[1]} was purged by the operator since (version 2)."
+        f"Nothing was undone. Memory {ids[0]} was later restored by the operator (version 1);"
+        f" Memory {ids[1]} was later purged by the operator (version 2)."
     )
     assert await state(db) == before
 
@@ -228,9 +230,9 @@ async def test_an_act_is_undone_once(db: Database) -> None:
     await acts.undo(db, deletion, now=LATER)
     undone = number()
 
-    with pytest.raises(Conflict, match=f"undone already, by act {undone}"):
+    with pytest.raises(Conflict, match=f"already undone by act {undone}"):
         await acts.undo(db, deletion, now=LATER)
-    with pytest.raises(NotFound, match="There is no act 999"):
+    with pytest.raises(NotFound, match="Act 999 not found"):
         await acts.undo(db, 999, now=LATER)
 
     page = await journal.page(db, limit=9)

@@ -178,7 +178,7 @@ async def test_a_topic_key_has_one_current_memory(db: Database) -> None:
         [wrong] = refused.value.wrong
         assert (wrong.field, wrong.message) == (
             "topic_key",
-            f"is that of memory {first.id}: correct that one instead",
+            f"belongs to memory {first.id}; edit that memory instead",
         )
     assert await held(db) == [first, other, away]
 

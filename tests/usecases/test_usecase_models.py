@@ -70,7 +70,7 @@ async def test_a_session_without_its_tools_says_so(db: Database) -> None:
     await take(db, one, {"type": "system", "subtype": "init", "mcp_servers": servers})
 
     assert await texts(db) == [
-        "The session goes on without its tools: lamplighter could not be reached."
+        "The session continues without these tools, which could not be reached: lamplighter."
     ]
 
 
@@ -82,16 +82,15 @@ async def test_what_a_model_repeats_counts_once(db: Database) -> None:
 
     assert await texts(db) == [
         "Looked",
-        "Asks for tier 3: Fails since noon",
-        "An answer of the model was cut off at its token limit; a marker that was cut off is not "
-        "kept.",
+        "Escalation to tier 3: Fails since noon",
+        "A model answer was cut off at its token limit; an incomplete marker is not ingested.",
     ]
     assert [each.confidence for each in await held(db)] == [0.7]
     assert len(await rows(db, "escalations")) == 1
     marked = [(row["state"], row["reason"]) for row in await rows(db, "markers")]
     assert [state for state, _ in marked] == ["taken"] * 3 + ["ignored"] * 6
     assert {reason for state, reason in marked if state == "ignored"} == {
-        "said before in this session"
+        "repeated in this session"
     }
 
 

@@ -71,11 +71,11 @@ async def test_each_kind_of_marker_becomes_what_it_says(db: Database) -> None:
     ] == [
         ("warning", "jellyfin", "Slow today", "marker", 2),
         ("info", "jellyfin", "Restart (claimed success): healthy again", "marker", 2),
-        ("warning", "jellyfin", "Asks for tier 3: Fails since noon", "marker", 2),
+        ("warning", "jellyfin", "Escalation to tier 3: Fails since noon", "marker", 2),
         (
             "warning",
             None,
-            "Not remembered, unknown category 'misc'; it is one of timing, dependency, behavior, "
+            "Memory rejected, unknown category 'misc'; it is one of timing, dependency, behavior, "
             "remediation, maintenance: [MEMORY:misc] Not a category",
             "supervisor",
             2,
@@ -99,7 +99,7 @@ async def test_what_became_of_each_marker_is_kept_with_its_place(db: Database) -
         (lines[2].start, 0, 0, "ignored", "", None),
         (lines[2].start, 0, 1, "refused", "recorded", None),
     ]
-    assert [each.reason for each in found][:2] == ["not known before", "in code"]
+    assert [each.reason for each in found][:2] == ["no similar memory", "in code"]
 
 
 async def test_only_the_assistants_own_words_are_taken(db: Database) -> None:
@@ -239,7 +239,7 @@ async def test_no_session_records_more_than_its_share(db: Database) -> None:
         f"Fact number {number}" for number in range(5)
     ]
     assert [each["text"] for each in await rows(db, "events")] == [
-        "Marker limit reached: 5 were ingested, further ones stay in the file of the session."
+        "Marker limit reached: 5 were ingested; the rest stay in the output file of the session."
     ]
     assert len((await marker_results.page(db, one.id, limit=200)).items) == 5
     ended = await sessions.get(db, one.id)
@@ -252,7 +252,7 @@ async def test_a_long_memory_is_kept_and_told_of(db: Database) -> None:
 
     assert [len(each.observation) for each in await held(db)] == [2_001]
     assert [(each["level"], each["text"]) for each in await rows(db, "events")] == [
-        ("warning", "Memory 1 is 2,001 characters long; it was kept.")
+        ("warning", "Memory 1 is 2,001 characters long; it was stored in full.")
     ]
 
 
@@ -261,7 +261,7 @@ async def test_a_memory_that_is_too_long_is_refused_and_told_of(db: Database) ->
 
     assert (await held(db), taken.learned) == ([], 0)
     (event,) = await rows(db, "events")
-    assert event["text"].startswith("Not remembered, is longer than 50,000 characters: [MEMORY:")
+    assert event["text"].startswith("Memory rejected, is longer than 50,000 characters: [MEMORY:")
 
 
 async def test_secrets_are_masked_wherever_a_marker_ends_up(db: Database) -> None:
@@ -328,7 +328,7 @@ async def test_a_marker_in_code_or_quoted_can_be_taken_by_hand(
 
     taken = await ignored.ingest_ignored(db, 1, now=LATER, redact=OPEN)
 
-    assert (taken.state, taken.outcome, taken.reason) == ("taken", outcome, "taken by hand")
+    assert (taken.state, taken.outcome, taken.reason) == ("taken", outcome, "accepted by a person")
     assert (taken.version, await marker_results.get(db, 1)) == (2, taken)
     ended = await sessions.get(db, one.id)
     assert ended is not None

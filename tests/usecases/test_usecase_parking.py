@@ -65,7 +65,7 @@ async def test_what_a_parked_session_has_in_hand_is_not_escalated(db: Database, 
     await said(db, by, "[ESCALATE:web] refused", "[ESCALATE:db] refused", "[ESCALATE:bare] gone")
 
     assert await states(db) == [("bare", "open", "")]
-    why = "not escalated: another session has waited for approval since 12:00 UTC"
+    why = "not escalated: another session is waiting for approval since 12:00 UTC"
     assert [row["reason"] for row in await rows(db, "markers")] == [why, why, ""]
 
 
@@ -75,7 +75,7 @@ async def test_the_tool_says_why_a_service_is_not_escalated(db: Database) -> Non
 
     answer = await tool_reports.escalate(taking, "Web", "refused", now=NOON)
 
-    assert answer.text.startswith("Web is not escalated: another session has waited")
+    assert answer.text.startswith("Web is not escalated: another session is waiting")
     assert await states(db) == []
 
 

@@ -117,9 +117,9 @@ async def test_a_session_that_is_not_there_or_was_told_nothing_is_said_so(db: Da
     mute = await session(db)
 
     for against, words in (
-        ("99", "There is no session 99"),
-        (str(2**63), "There is no session"),
-        (str(mute.id), f"Session {mute.id} was told nothing"),
+        ("99", "Session 99 not found"),
+        (str(2**63), "not found"),
+        (str(mute.id), f"Session {mute.id} has no stored prompt"),
     ):
         with pytest.raises(NotFound, match=words):
             await asked(db, against=against)

@@ -279,7 +279,7 @@ async def test_every_change_is_in_the_history(db: Database) -> None:
         "actor": "session",
         "session_id": one.id,
         "cause": "learned",
-        "reason": "not known before",
+        "reason": "no similar memory",
         "before": None,
         "after": state,
         "review_id": None,
@@ -292,7 +292,7 @@ async def test_every_change_is_in_the_history(db: Database) -> None:
         "at": LATER,
         "session_id": two.id,
         "cause": "reinforced",
-        "reason": "said again in the same words",
+        "reason": "repeats the text verbatim",
         "before": state,
         "after": {**state, "confidence": 0.8, "updated_at": stamp(LATER)},
     }

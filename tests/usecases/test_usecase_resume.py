@@ -58,7 +58,7 @@ async def test_under_the_next_leader_what_was_under_way_counts_and_its_token_end
     (token,) = await rows(db, "tokens")
     assert token["revoked_at"] is not None
     (event,) = await rows(db, "events")
-    assert event["text"] == f"Session 1 goes on where it stood, time 1 of at most 3: {WHY}"
+    assert event["text"] == f"Session 1 resumes (1 of at most 3 times): {WHY}"
 
 
 async def test_under_the_same_leader_an_action_that_still_runs_is_left_to_it(
@@ -82,7 +82,7 @@ async def test_it_is_given_what_it_was_given_with_what_was_handed_to_it(db: Data
     again = await reopen(db, before, SERVICES, now=LATER)
 
     assert again.session == before
-    assert "Session 1 (tier 1) hands on:\n- Web: Refuses connections." in again.prompt.injected
+    assert "Session 1 (tier 1) escalated:\n- Web: Refuses connections." in again.prompt.injected
     assert again.handoff is not None
     assert [each.service for each in again.handoff.escalations] == ["Web"]
 

@@ -389,7 +389,7 @@ async def test_a_later_edit_stands_in_the_way_of_taking_it_back(db: Database) ->
     await raised(db, old, observation="Takes 7s")
     merged = await now_is(db, old)
 
-    with pytest.raises(Conflict, match=r"Memory 1 was edited by the operator since \(version 5\)"):
+    with pytest.raises(Conflict, match=r"Memory 1 was later edited by the operator \(version 5\)"):
         await undone(db, review)
 
     assert (await now_is(db, old), await reviews.get(db, review.id)) == (merged, resolved)
@@ -406,7 +406,7 @@ async def test_what_was_undone_by_hand_stands_in_the_way_until_that_is_undone(
     by_hand = recorded.get()
     assert by_hand is not None
 
-    with pytest.raises(Conflict, match=r"Memory 2 was undone by the operator since"):
+    with pytest.raises(Conflict, match=r"Memory 2 was later undone by the operator"):
         await undone(db, review)
     await journal.undo(db, by_hand, now=LATER)
     await undone(db, review)
@@ -421,7 +421,7 @@ async def test_what_was_decided_once_is_not_decided_again(db: Database, decision
         await undone(db, review)
     resolved = await decided(db, review, "dismiss")
 
-    with pytest.raises(Conflict, match="resolved already: dismiss"):
+    with pytest.raises(Conflict, match="already resolved: dismiss"):
         await decided(db, review, decision)
     with pytest.raises(Stale) as stale:
         await decided(db, review, decision, version=1)
@@ -450,9 +450,9 @@ async def test_nothing_is_decided_on_what_is_gone(db: Database) -> None:
     old, new, review = await contradicted(db)
     await curate.delete(db, new.id, version=None, now=LATER)
 
-    with pytest.raises(Conflict, match="resolved already: gone"):
+    with pytest.raises(Conflict, match="already resolved: gone"):
         await decided(db, review, "keep old")
-    with pytest.raises(Conflict, match="restore it from the trash first"):
+    with pytest.raises(Conflict, match="Restore it from the trash first"):
         await undone(db, review)
 
     assert await now_is(db, old) == old
@@ -463,7 +463,7 @@ async def test_a_decision_on_what_is_gone_now_stays(db: Database) -> None:
     await decided(db, review, "keep old")
     await curate.delete(db, old.id, version=None, now=LATER)
 
-    with pytest.raises(Conflict, match=f"Memory {old.id} is gone"):
+    with pytest.raises(Conflict, match=f"Memory {old.id} was deleted"):
         await undone(db, review)
 
     assert told(await now_is(db, new)) == OUTCOMES["keep old"][1]
@@ -474,7 +474,7 @@ async def test_a_pair_that_is_open_again_is_not_reopened(db: Database) -> None:
     await decided(db, review, "dismiss")
     newer = await opened(db, old, new, await session(db))
 
-    with pytest.raises(Conflict, match=f"Review {newer.id} is open"):
+    with pytest.raises(Conflict, match=f"Review {newer.id} is already open"):
         await undone(db, review)
 
 

@@ -100,7 +100,7 @@ async def test_a_request_is_answered_by_one_session(db: Database) -> None:
     assert (running.state, running.session_id) == (RequestState.RUNNING, 2)
     with pytest.raises(Conflict, match="running"):
         await sessions.cancel(db, request.id, now=LATER)
-    with pytest.raises(Conflict, match="taken back"):
+    with pytest.raises(Conflict, match="canceled"):
         await sessions.begin(db, plan, services=SERVICES, epoch=7, request=request, now=LATER)
     assert len(await rows(db, "sessions")) == 2
 
@@ -218,13 +218,13 @@ async def test_a_clock_that_goes_back_makes_no_negative_duration(db: Database) -
     [
         (GOOD, 0, (), Status.COMPLETED, ""),
         (GOOD, 0, ("noise",), Status.COMPLETED, ""),
-        (GOOD, 1, (), Status.FAILED, "The engine gave its result, then ended with exit 1."),
+        (GOOD, 1, (), Status.FAILED, "The engine returned its result, then ended with exit 1."),
         (
             GOOD,
             None,
             (),
             Status.FAILED,
-            "The engine gave its result, then ended with exit not known.",
+            "The engine returned its result, then ended with exit status unknown.",
         ),
         (None, 0, (), Status.FAILED, "The engine ended without a result (exit 0)."),
         (
@@ -232,28 +232,28 @@ async def test_a_clock_that_goes_back_makes_no_negative_duration(db: Database) -
             3,
             ("first", "no disk left"),
             Status.FAILED,
-            "The engine ended without a result (exit 3). It said: no disk left",
+            "The engine ended without a result (exit 3). Its last output: no disk left",
         ),
         (
             Finished(is_error=True, why="error_max_turns"),
             0,
             (),
             Status.FAILED,
-            "The engine reports an error: error_max_turns",
+            "The engine reported an error: error_max_turns",
         ),
         (
             Finished(is_error=True, response="Overloaded"),
             1,
             (),
             Status.FAILED,
-            "The engine reports an error: Overloaded",
+            "The engine reported an error: Overloaded",
         ),
         (
             Finished(is_error=True),
             0,
             (),
             Status.FAILED,
-            "The engine reports an error: no reason given",
+            "The engine reported an error: no reason given",
         ),
     ],
 )

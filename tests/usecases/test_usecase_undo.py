@@ -83,7 +83,7 @@ async def test_a_fade_that_is_undone_says_that_it_comes_again(db: Database) -> N
     assert (back.confidence, step.reason) == (
         0.7,
         "undoes faded of version 2; "
-        "it fades again at the next session unless you set its confidence",
+        "it will decay again at the next session unless you set its confidence",
     )
     shown = [able for _, able in await undo.with_undo_state(db, memory.id, await past(db, memory))]
     assert shown == [True, False, True]
@@ -123,7 +123,7 @@ async def test_what_is_not_there_is_not_undone(db: Database) -> None:
         with pytest.raises(NotFound):
             await undo_step(db, *pair, version=None, now=SPRING)
     await curate.delete(db, memory.id, version=None, now=SPRING)
-    with pytest.raises(Conflict, match="restore it from the trash first"):
+    with pytest.raises(Conflict, match="Restore it from the trash first"):
         await undo_step(db, memory.id, step.id, version=None, now=SPRING)
     steps = await undo.with_undo_state(db, memory.id, await past(db, memory))
     assert not any(able for _, able in steps)

@@ -134,7 +134,7 @@ async def test_waiting_ends_in_whatever_case_the_service_was_spelled(db: Databas
     await asked_a_person(db, "elsewhere")
 
     async with writing(db):
-        await escalations.close(db, "ELSEWHERE", why="well again", now=NOON)
+        await escalations.close(db, "ELSEWHERE", why="healthy again", now=NOON)
 
     assert await escalations.open_for_people(db) == []
 

@@ -65,7 +65,7 @@ def routes(web: Path) -> list[BaseRoute]:
         if "/" not in path and "." in path and ".." not in path and _is_file(file):
             return FileResponse(file, headers={"Cache-Control": "no-cache"})
         if path in NO_PAGES:
-            raise HTTPException(404, f"There is nothing at /{path}.")
+            raise HTTPException(404, f"/{path} not found.")
         if not page.is_file():
             return Response(APP_MISSING, 503, media_type="text/plain")
         return FileResponse(page, headers={"Cache-Control": "no-cache"})
@@ -112,7 +112,7 @@ class Jobs:
     def _over(self, name: str, done: asyncio.Task[None]) -> None:
         del self._running[name]
         if not done.cancelled() and (error := done.exception()):
-            logger.error("Work on %s ended: %s", name, error, exc_info=error)
+            logger.error("Background work on %s failed: %s", name, error, exc_info=error)
 
 
 DISK_FULL: Final = (
@@ -264,7 +264,7 @@ async def _on_unavailable(request: Request, error: Exception) -> Response:
 
 
 async def _on_locked(request: Request, error: Exception) -> Response:
-    logger.warning("The database could not be used for %s: %s", request.url.path, error)
+    logger.warning("Database error at %s: %s", request.url.path, error)
     if disk_is_full(error):
         return problem(507, DISK_FULL)
     if isinstance(error, UnsoundDatabase):
@@ -279,6 +279,6 @@ async def _on_anything(request: Request, error: Exception) -> Response:
     known = request.scope.get("state", {}).get(REQUEST, "")  # its middleware is left already
     with about(request=known):
         logger.error("%s %s failed", request.method, request.url.path, exc_info=error)
-    detail = "Something failed here; the log of the web process says what."
+    detail = "Internal error. See the log of the web process."
     headers = {**HEADERS, ID: known}  # the guard does not see this answer
     return problem(500, detail, headers=headers)

@@ -213,7 +213,7 @@ class Guard:
         try:
             await self._app(scope, receive, send)
         except ClientDisconnect:
-            logger.debug("A client left in the middle of its request: %s", scope["path"])
+            logger.debug("A client closed the connection during its request: %s", scope["path"])
 
     async def _answer(self, scope: Scope, headers: Headers) -> Response | None:
         """Return the answer to what may not pass; None lets it."""
@@ -223,7 +223,7 @@ class Guard:
         if refusal:
             return problem(403, refusal)
         if len(scope["query_string"]) > MAX_QUERY_BYTES:
-            return problem(414, f"The query is longer than {MAX_QUERY_BYTES:,} bytes.")
+            return problem(414, f"The query string is longer than {MAX_QUERY_BYTES:,} bytes.")
         return await self._stopped(scope, headers)
 
     def _refusal(self, scope: Scope, headers: Headers) -> str | None:
@@ -285,7 +285,9 @@ def _check_tool_access(scope: Scope, caller: Caller | None) -> Response | None:
         detail = "Send a token: Authorization: Bearer lamp_… (`lamplighter token create`)."
         return problem(401, detail, headers={"WWW-Authenticate": "Bearer"})
     if not caller.may(MCP_SCOPE):
-        detail = f"This needs the scope {MCP_SCOPE}; you hold {', '.join(caller.scopes)}."
+        detail = (
+            f"This request needs the scope {MCP_SCOPE}; the token has {', '.join(caller.scopes)}."
+        )
         return problem(403, detail)
     scope.setdefault("state", {})["caller"] = caller
     return None
@@ -314,7 +316,10 @@ def _check_scope(scope: Scope, ops: Operations | None, caller: Caller) -> Respon
     if ops:
         op = ops.get("GET" if method == "HEAD" else method)
         if op and op.scope != ANY and not (op.scope and caller.may(op.scope)):
-            detail = f"This needs the scope {op.scope}; you hold {', '.join(caller.scopes)}."
+            detail = (
+                f"This request needs the scope {op.scope}; the token has "
+                f"{', '.join(caller.scopes)}."
+            )
             return problem(403, detail)
         if isinstance(op, Operation) and op.across and caller.bound:
             return problem(403, NEEDS_EVERY_PROJECT)

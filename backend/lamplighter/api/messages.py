@@ -29,11 +29,11 @@ _FORMS: Final[tuple[tuple[re.Pattern[str], Rewrite], ...]] = (
     (re.compile(r"Expected `\w+` of length >= 1$"), lambda _: "is empty"),
     (
         re.compile(r"Expected `str` of length <= (\d+)"),
-        lambda f: f"is over {f[1]} characters",
+        lambda f: f"is longer than {f[1]} characters",
     ),
     (re.compile(r"Expected `array` of length <= (\d+)"), lambda f: f"has more than {f[1]} entries"),
-    (re.compile(r"Expected `str` matching regex '\\\\S'"), lambda _: "says nothing"),
-    (re.compile(r"Expected `str` matching regex"), lambda _: "holds a character that no text has"),
+    (re.compile(r"Expected `str` matching regex '\\\\S'"), lambda _: "must not be empty"),
+    (re.compile(r"Expected `str` matching regex"), lambda _: "contains an invalid character"),
 )
 
 

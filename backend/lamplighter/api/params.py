@@ -47,13 +47,15 @@ async def body(request: Request, form: type[S], also: Rules = lambda _: []) -> S
     """
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != "application/json":
-        raise HTTPException(415, "The body is to be JSON with the content type application/json.")
+        raise HTTPException(
+            415, "The body must be JSON. Send it with Content-Type: application/json."
+        )
     try:
         given = msgspec.json.decode(await request.body())
     except RecursionError as error:
         raise HTTPException(400, "The body is nested too deeply.") from error
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise HTTPException(400, f"The body is not JSON: {error}") from error
+        raise HTTPException(400, f"The body is not valid JSON: {error}") from error
     if not isinstance(given, dict):
         raise Invalid(InvalidField("body", "is not an object"))
     return _read(given, form, strict=True, also=also)
@@ -78,12 +80,12 @@ def number(request: Request, name: str = "id") -> int:
     """Return a number of the path; one that no row can have is simply not there."""
     found = int(request.path_params[name])
     if found > MAX_ID:
-        raise HTTPException(404, "There is nothing with so large a number.")
+        raise HTTPException(404, "Not found: the number in the path is too large.")
     return found
 
 
 def position(cursor: str | None) -> list[Any] | None:
-    """Return where a page goes on; Invalid when the cursor is not ours."""
+    """Return the position of a cursor; raises Invalid for an invalid one."""
     try:
         return None if cursor is None else read_cursor(cursor)
     except ValueError as error:

@@ -17,22 +17,22 @@ from lamplighter.formats import serialize
 
 PROBLEM: Final = "application/problem+json"
 _TITLES: Final = {
-    400: "Malformed request",
-    401: "Not logged in",
-    403: "Not allowed",
+    400: "Bad request",
+    401: "Unauthorized",
+    403: "Forbidden",
     404: "Not found",
     405: "Method not allowed",
-    408: "Too slow",
+    408: "Request timeout",
     409: "Conflict",
-    412: "Changed meanwhile",
-    413: "Too large",
-    414: "Too long",
-    415: "Wrong content type",
+    412: "Precondition failed",
+    413: "Content too large",
+    414: "URI too long",
+    415: "Unsupported media type",
     422: "Invalid request",
-    429: "Too many tries",
-    500: "Something failed here",
-    503: "Not available now",
-    507: "No space left",
+    429: "Too many requests",
+    500: "Internal server error",
+    503: "Service unavailable",
+    507: "Insufficient storage",
 }
 
 _encode = msgspec.json.Encoder().encode
@@ -113,7 +113,7 @@ def read_cursor(word: str) -> list[Any]:
             raise ValueError
         return [_part(part) for part in parts]
     except (ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
-        raise ValueError("is not a cursor of this list") from error
+        raise ValueError("is not a valid cursor for this list") from error
 
 
 def _part(part: Any) -> Any:

@@ -51,7 +51,7 @@ class Stale(LamplighterError):
 
     def __init__(self, current: object) -> None:
         self.current = current
-        super().__init__("It was changed since you read it.")
+        super().__init__("It was changed after you read it. Reload it, then try again.")
 
 
 class Unavailable(LamplighterError):

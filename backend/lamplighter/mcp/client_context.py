@@ -26,7 +26,7 @@ OpenRemote = Callable[[Agent], KnowledgeStore]
 
 def _no_remote(agent: Agent) -> KnowledgeStore:
     raise Unavailable(
-        f"{agent.name} keeps its knowledge with another service, which is not asked from here."
+        f"{agent.name} stores its knowledge in another service, which this server does not query."
     )
 
 

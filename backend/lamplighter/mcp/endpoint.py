@@ -47,7 +47,7 @@ class Endpoint:
     async def _started(self) -> "Streamable":
         async with self._starting:
             if self._desk is None:
-                raise Unavailable("This server is about to end; ask again.")
+                raise Unavailable("This server is shutting down. Send the request again.")
             if self._streamable is None:
                 made = await asyncio.to_thread(_build_server, self._desk)
                 await made.start()

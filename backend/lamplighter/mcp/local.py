@@ -108,7 +108,10 @@ class LocalKnowledge:
         async with writing(desk.db):
             held = await self._called(one_line(given))
             if held is not None and not self._mine(held, project):
-                raise Conflict(f"The session {one_line(given)} is somebody else's: choose another.")
+                raise Conflict(
+                    f"The session {one_line(given)} belongs to another client. Choose another "
+                    f"session id."
+                )
             session, _ = await clients.start(desk.db, opening, now=desk.now())
         desk.open[self._key(project)] = session.external_id or given
         return session
@@ -160,7 +163,7 @@ class LocalKnowledge:
         if held is not None and self._mine(held, project) and (given or held.running):
             return held
         if given:
-            raise NotFound(f"There is no session {given} of yours in the project {project}.")
+            raise NotFound(f"You have no session {given} in the project {project}.")
         return None
 
     async def _left_open(self, project: str) -> Session | None:

@@ -49,7 +49,7 @@ class Streamable:
     async def answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a question; who asks is in the scope already."""
         if scope["method"] != "POST":  # there is nothing to listen to: each answer is one
-            words = "Questions are posted."
+            words = "Method not allowed. Use POST."
             await PlainTextResponse(words, 405, headers={"Allow": "POST"})(scope, receive, send)
         else:
             await self._sessions.handle_request(scope, receive, send)

@@ -98,10 +98,10 @@ async def test_what_runs_is_what_a_person_agreed_to_in_time(
     assert [name for name in os.listdir(tmp_path) if name in act] == ["yes"]
     (use,) = [row for row in await sessions.rows("cooldowns") if row["outcome"] == "unconfirmed"]
     assert {name: sessions.api.requests(name)[-1].result for name in act} == {
-        "yes": "Ran: a person agreed; done; not confirmed: yes has no checks."
+        "yes": "Ran: a person approved; done; not confirmed: yes has no checks."
         f" Use {use['id']} of its cooldown, attempt 1.",
         "no": "Refused: denied by a person: Not today.",
-        "late": f"Refused: nobody answered within {SOON_SECONDS} s.",
+        "late": f"Refused: no decision within {SOON_SECONDS} s.",
     }
     assert [each.response for each in ended] == [
         f"Told: {sessions.api.requests(name)[-1].result}" for name in act

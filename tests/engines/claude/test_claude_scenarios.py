@@ -12,7 +12,7 @@ from lamplighter.domain.sessions.transcript import AnswerCut, EngineStarted, Ret
 from lamplighter.engines.claude import TASK_HEADING, session_uuid
 from messages_api import Asked, MessagesApi, Turn, fails, says, uses
 
-LATER = "Nothing here is wrong; the next round tries again."
+LATER = "This is a temporary problem of the API; the next round tries again."
 WHOLE = "This sentence is cut in the middle. " * 20
 
 
@@ -58,18 +58,18 @@ async def test_each_failure_has_a_reason_that_an_operator_can_act_on(
 
     reasons = {name: each.finished.reason for name, each in ended.items()}
     begins = {
-        "400": "The API did not take the request (400): API Error: 400 messages: bad thing.",
-        "long": "More was said than the model can take in. A lower LAMPLIGHTER_MEMORY_BUDGET",
-        "401": "The API did not accept the key: check ANTHROPIC_API_KEY or ANTHROPIC_AUTH_TOKEN.",
+        "400": "The API rejected the request (400): API Error: 400 messages: bad thing.",
+        "long": "The conversation exceeds the context window of the model.",
+        "401": "The API rejected the key. Check ANTHROPIC_API_KEY or ANTHROPIC_AUTH_TOKEN.",
         "404": "The API does not have the model, or the key may not use it: check",
-        "429": f"The API took no more requests for the time being (429). {LATER}",
+        "429": f"The API rate limit was reached (429). {LATER}",
         "500": f"The API failed (500). {LATER}",
         "529": f"The API was overloaded (529). {LATER}",
         "credit": "The account of the key has no credit left: Credit balance is too low.",
-        "cut": "The model's answers were cut off at their limit again and again",
+        "cut": "The model's answers repeatedly reached the output limit",
         "refusal": "The model refused to answer: ",
-        "no key": "There is no key for the model: set ANTHROPIC_API_KEY or",
-        "refused": "The API cannot be reached: check the network, the proxy and",
+        "no key": "No API key for the model. Set ANTHROPIC_API_KEY or",
+        "refused": "The API cannot be reached. Check the network, the proxy and",
     }
     assert {name: words[: len(begins[name])] for name, words in reasons.items()} == begins
     assert {each.status for each in ended.values()} == {1}
@@ -112,10 +112,13 @@ async def test_turns_and_dollars_bound_a_model_that_never_ends(
     )
 
     assert turns.finished.reason == (
-        "It used all the turns it may take (LAMPLIGHTER_MAX_TURNS): "
-        "Reached maximum number of turns (3)."
+        "The session reached its turn limit (LAMPLIGHTER_MAX_TURNS): Reached maximum "
+        "number of turns (3)."
     )
-    assert dollars.finished.reason == "It cost all that it may: Reached maximum budget ($0.15)."
+    assert (
+        dollars.finished.reason
+        == "The session reached its spending limit: Reached maximum budget ($0.15)."
+    )
     assert dollars.finished.cost_usd == pytest.approx(0.2001)  # it ends with the turn that is begun
     assert dollars.finished.usage == Usage(given=200_000, gave=20)
     assert (turns.status, dollars.status) == (1, 1)
@@ -137,7 +140,7 @@ async def test_an_interrupted_session_keeps_what_was_said_and_what_it_cost(
     assert [each.cut for each in said] == [True]
     assert said[0].believed in ("[EVENT:info:caddy] looked", "")
     assert ended.finished.is_error
-    assert ended.finished.reason == "It was interrupted while the model answered."
+    assert ended.finished.reason == "The session was interrupted while the model answered."
     assert ended.finished.cost_usd is not None
     assert ended.finished.cost_usd > 0
     assert ended.status == 0  # which is why the exit status says nothing

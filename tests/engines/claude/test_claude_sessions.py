@@ -126,7 +126,7 @@ async def test_a_marker_that_was_cut_off_is_not_learned(sessions: Sessions) -> N
     assert whole in held
     assert "Drops the conn" not in held
     told = [text for _, text in await sessions.told()]
-    lost = "A marker that was cut off was left out: [MEMORY:behavior:caddy] Drops the conn"
+    lost = "An incomplete marker was ignored: [MEMORY:behavior:caddy] Drops the conn"
     assert told.count(lost) == 1
 
 
@@ -134,7 +134,7 @@ async def test_a_failure_of_the_api_is_told_as_what_to_do_about_it(sessions: Ses
     refused = await sessions.run("refused", [fails(401)])
 
     assert refused.status is Status.FAILED
-    assert refused.reason.startswith("The API did not accept the key: check ANTHROPIC_API_KEY")
+    assert refused.reason.startswith("The API rejected the key. Check ANTHROPIC_API_KEY")
     told = await sessions.told()
     assert told[0] == ("critical", f"Session {refused.id} failed: {refused.reason}")
 
@@ -200,7 +200,7 @@ async def test_a_session_whose_door_stays_shut_goes_on_and_says_so(sessions: Ses
     session = await sessions.run("shut", [says(FOUND)])
 
     assert session.status is Status.COMPLETED
-    without = "The session goes on without its tools: lamplighter could not be reached."
+    without = "The session continues without these tools, which could not be reached: lamplighter."
     assert ("warning", without) in await sessions.told()
     assert sessions.api.requests("shut")[0].tools == []
     assert session.learned == 1

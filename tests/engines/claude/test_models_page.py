@@ -51,7 +51,9 @@ def test_the_page_says_what_a_failure_says() -> None:
     for failure in FAILURES:
         words = explain_failure(failure)
         if failure.status in (429, 500, 529):
-            assert words.endswith("Nothing here is wrong; the next round tries again.")
+            assert words.endswith(
+                "This is a temporary problem of the API; the next round tries again."
+            )
         else:
             assert any(words.startswith(begin) for begin in begins), words
 

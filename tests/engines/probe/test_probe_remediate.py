@@ -141,8 +141,10 @@ async def test_a_refusal_is_told_to_the_person_who_is_asked(db, tmp_path, web) -
     told = await mended(db, tmp_path, service)
 
     assert told.words == [
-        "[ESCALATE:web] answered 503, expected 200-399; restart refused: 2 of 2 in 4 h are used;"
-        " free again at 16:00 UTC"
+        (
+            "[ESCALATE:web] answered 503, expected 200-399; restart refused: used 2 of 2 "
+            "times in 4 h; next use at 16:00 UTC"
+        )
     ]
     assert not (tmp_path / "web").exists()
 

@@ -67,7 +67,7 @@ class Callers:
         return await access.is_still_valid(self._db, caller, now=self._now())
 
     async def note(self) -> None:
-        """Write down who was here, at most once a minute, for ever; no request waits for it."""
+        """Store when tokens and logins were last used, at most once a minute."""
         while True:
             await self._came.wait()
             self._came.clear()
@@ -77,9 +77,9 @@ class Callers:
             try:
                 await access.record_use(self._db, tokens, logins, now=self._now())
             except (Error, TimeoutError) as error:
-                logger.info("Who was here could not be written down: %s", error)
+                logger.info("Could not store when tokens and logins were last used: %s", error)
             except Exception:
-                logger.exception("Who was here could not be written down.")
+                logger.exception("Could not store when tokens and logins were last used.")
             await asyncio.sleep(NOTE_SECONDS)
 
 
@@ -142,7 +142,7 @@ def cookie_name(scope: Scope) -> str:
 
 
 def caller_of(request: Request) -> Caller:
-    """Return who asks; the guard has found out."""
+    """Return the caller of a request, as the guard has determined it."""
     found: Caller = request.state.caller
     return found
 

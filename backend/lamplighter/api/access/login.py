@@ -46,7 +46,9 @@ async def log_out(request: Request) -> Response:
     """DELETE /api/v1/login."""
     here, caller = api_context(request), caller_of(request)
     if caller.kind != "login":
-        raise Conflict("You are not logged in but came by a token; revoke it to end it.")
+        raise Conflict(
+            "This request uses a token, not a login. Revoke the token to end its access."
+        )
     await access.log_out(here.db, caller.id, now=here.now())
     recheck_streams(request)
     response = Response(status_code=204)

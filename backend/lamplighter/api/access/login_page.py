@@ -61,6 +61,6 @@ def redirect_page(
     """
     to = html.escape(address if _LOCAL_PATH.fullmatch(address) else "/")
     head = f'<meta http-equiv="refresh" content="0;url={to}">\n</head>'
-    words = f'<h1>{html.escape(title)}</h1>\n<p><a href="{to}">Go on to Lamplighter</a></p>\n'
+    words = f'<h1>{html.escape(title)}</h1>\n<p><a href="{to}">Continue to Lamplighter</a></p>\n'
     page = _BEFORE.replace("</head>", head) + words + _AFTER
     return HTMLResponse(page, status, headers=_HEADERS)

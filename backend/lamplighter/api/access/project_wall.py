@@ -54,7 +54,7 @@ def restrict_session(asked: Handler) -> Handler:
         if project is not None:
             held = await sessions.get(api_context(request).db, number)
             if held is None or held.project != project:
-                raise NotFound(f"There is no session {number}.")
+                raise NotFound(f"Session {number} not found.")
         return await asked(request)
 
     return walled

@@ -39,9 +39,13 @@ async def create(request: Request) -> Response:
     scopes = validate_scopes(given.scopes)
     caller, agent = caller_of(request), given.agent
     if not covers(caller.scopes, scopes):
-        raise HTTPException(403, "You may not make a token that may do more than you may.")
+        raise HTTPException(
+            403,
+            "A token cannot have more scopes than its creator. Remove the scopes that you do "
+            "not have.",
+        )
     if caller.agent is not None and agent != caller.agent:
-        raise HTTPException(403, f"You may make tokens of the agent {caller.agent} only.")
+        raise HTTPException(403, f"This token can only create tokens for the agent {caller.agent}.")
     token, words = await access.mint(
         here.db, given.name, scopes, days=given.days, agent=agent, now=here.now()
     )

@@ -98,7 +98,7 @@ def _access_check(tokens: bool) -> AccessCheck:
             return None
         entries = operations_at(path)
         if entries is None:
-            return problem(404, f"There is nothing at {scope['path']}.")
+            return problem(404, f"{scope['path']} not found.")
         if all(each.scope is None for each in entries.values()):
             return None
         caller = await _caller(scope, headers, tokens)
@@ -108,7 +108,9 @@ def _access_check(tokens: bool) -> AccessCheck:
         entry = entries.get("GET" if scope["method"] == "HEAD" else scope["method"])
         if entry and entry.scope and not caller.may(entry.scope):
             held = ", ".join(caller.scopes)
-            return problem(403, f"This needs the scope {entry.scope}; you hold {held}.")
+            return problem(
+                403, f"This request needs the scope {entry.scope}; the token has {held}."
+            )
         return None
 
     return stopped
@@ -123,7 +125,7 @@ async def _caller(scope: Scope, headers: Headers, tokens: bool) -> Caller | Resp
     try:
         caller = await callers.bearer(words.strip() if scheme.lower() == "bearer" else "")
     except (Error, TimeoutError):
-        detail = "The database cannot be read now; try again."
+        detail = "The database is not available. Try again in a moment."
         return problem(503, detail, headers={"Retry-After": "2"})
     if caller is None:
         detail = "Send a token: Authorization: Bearer lamp_…"
@@ -137,7 +139,7 @@ async def _sweep(desk: MemoryServiceContext) -> None:
         try:
             await client_sessions.close_inactive(desk.db, now=desk.now())
         except (OperationalError, TimeoutError) as error:
-            logger.info("Silent sessions could not be closed: %s", error)
+            logger.info("Could not close inactive sessions: %s", error)
         except Exception:
-            logger.exception("Silent sessions could not be closed.")
+            logger.exception("Could not close inactive sessions.")
         await asyncio.sleep(SWEEP_SECONDS)

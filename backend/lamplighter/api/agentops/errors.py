@@ -37,7 +37,7 @@ def with_contract_errors(ask: Handler) -> Handler:
         except LamplighterError as error:
             return _domain_failure(error)
         except (OperationalError, TimeoutError) as error:
-            logger.warning("The database could not be used for %s: %s", request.url.path, error)
+            logger.warning("Database error at %s: %s", request.url.path, error)
             full = disk_is_full(error)
             return (
                 failure(507, DISK_FULL)

@@ -213,7 +213,7 @@ async def _get_memory(request: Request, *, to_read: bool = False) -> Memory:
         memory = await knowledge.get(here.db, number(request))
     if project in (None, memory.project) or (to_read and memory.scope == rows.GLOBAL):
         return memory
-    raise NotFound(f"There is no observation {memory.id}.")
+    raise NotFound(f"Observation {memory.id} not found.")
 
 
 async def _answer_memory(request: Request, memory: Memory) -> Response:
@@ -284,7 +284,7 @@ def _filter_project(found: MemoryTimeline, project: str | None) -> MemoryTimelin
     if project is None:
         return found
     if found.focus.project != project:
-        raise NotFound(f"There is no observation {found.focus.id}.")
+        raise NotFound(f"Observation {found.focus.id} not found.")
     before = tuple(each for each in found.before if each.project == project)
     after = tuple(each for each in found.after if each.project == project)
     return MemoryTimeline(before, found.focus, after)

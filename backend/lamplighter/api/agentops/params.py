@@ -216,7 +216,7 @@ async def decode_body(request: Request) -> dict[str, Any]:
         return {}
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != JSON and any(each in request.headers for each in PAGES):
-        raise HTTPException(415, f"The body is to be JSON with the content type {JSON}.")
+        raise HTTPException(415, f"The body must be JSON. Send it with Content-Type: {JSON}.")
     given = _json(content)
     if not isinstance(given, dict):
         raise HTTPException(400, "invalid JSON: the body is not an object")
@@ -253,7 +253,7 @@ def number(request: Request) -> int:
     if not given.isascii() or not given.removeprefix("-").isdigit():
         raise HTTPException(400, f"invalid id: {given[:100]!r} is not a number")
     if len(given) > DIGITS:
-        raise HTTPException(404, "There is nothing with so large a number.")
+        raise HTTPException(404, "Not found: the number in the path is too large.")
     return int(given)
 
 

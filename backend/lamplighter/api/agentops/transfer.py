@@ -87,7 +87,9 @@ async def migrate(request: Request) -> Response:
     """POST /projects/migrate."""
     here = service_context(request)
     if agent_of(request) is not None:
-        raise HTTPException(403, "An agent has a project of its own: it moves none.")
+        raise HTTPException(
+            403, "The token of an agent cannot move projects. Use a token without an agent."
+        )
     given = await body(request, MigrateIn)
     check_required(old_project=given.old_project, new_project=given.new_project)
     old, new = given.old_project or "", given.new_project or ""

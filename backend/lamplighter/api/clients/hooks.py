@@ -52,7 +52,9 @@ async def receive(request: Request) -> Response:
     """POST /api/v1/hooks/{event}."""
     here, caller, event = api_context(request), caller_of(request), request.path_params["event"]
     if event not in EVENTS:
-        raise NotFound(f"There is no hook {one_line(event)!r}; there are {', '.join(EVENTS)}.")
+        raise NotFound(
+            f"Hook event {one_line(event)!r} not found. Known events: {', '.join(EVENTS)}."
+        )
     if caller.session_id is not None:
         raise HTTPException(403, REFUSED_FOR_SESSIONS)
     given = await _read_event(request)
@@ -192,7 +194,7 @@ async def _read_event(request: Request) -> Mapping[str, Any]:
     except RecursionError as error:
         raise HTTPException(400, "The body is nested too deeply.") from error
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise HTTPException(400, f"The body is not JSON: {error}") from error
+        raise HTTPException(400, f"The body is not valid JSON: {error}") from error
     if not isinstance(given, dict):
         raise Invalid(InvalidField("body", "is not an object"))
     return given

@@ -42,7 +42,7 @@ async def undo(request: Request) -> Response:
     held = await journal.get(here.db, number)
     scope = UNDO_SCOPES.get(held.action if held else "", "memories:write")
     if not caller_of(request).may(scope):
-        raise HTTPException(403, f"To undo this act needs the scope {scope}.")
+        raise HTTPException(403, f"Undoing this act needs the scope {scope}.")
     done = await acts.undo(here.db, number, now=here.now(), partly=given.partly)
     return answer(
         {

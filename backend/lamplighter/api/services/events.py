@@ -61,7 +61,7 @@ async def show(request: Request) -> Response:
     number = params.number(request)
     event = await events.get(api_context(request).db, number)
     if event is None:
-        raise NotFound(f"There is no event {number}.")
+        raise NotFound(f"Event {number} not found.")
     return versioned(serialize.event(event))
 
 

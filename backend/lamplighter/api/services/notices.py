@@ -32,7 +32,7 @@ async def show(request: Request) -> Response:
     number = params.number(request)
     notice = await notices.get(api_context(request).db, number)
     if notice is None:
-        raise NotFound(f"There is no notice {number}.")
+        raise NotFound(f"Notification {number} not found.")
     return answer(plain.notice(notice))
 
 

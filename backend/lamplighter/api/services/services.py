@@ -238,5 +238,5 @@ def _service(here: ApiContext, request: Request) -> Service:
     name = request.path_params["name"]
     found = here.services().find(name)
     if found is None:
-        raise NotFound(f"There is no service {name!r} in {here.services_path}.")
+        raise NotFound(f"Service {name!r} not found in {here.services_path}.")
     return found

@@ -31,7 +31,7 @@ WEBHOOK_PREFIX: Final = "/api/v1/webhooks/"
 HEADER: Final = "x-lamplighter-token"
 MAX_BYTES: Final = 256 * 1024
 MAX_DEPTH: Final = 32
-CLOSED: Final = "No alerts are taken: LAMPLIGHTER_WEBHOOK_TOKEN is not set."
+CLOSED: Final = "Webhooks are off. Set LAMPLIGHTER_WEBHOOK_TOKEN to receive alerts."
 
 
 async def receive_alerts(request: Request) -> Response:
@@ -93,7 +93,7 @@ async def _payload(request: Request) -> Mapping[str, Any]:
     except RecursionError as error:
         raise HTTPException(400, "The body is nested too deeply.") from error
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise HTTPException(400, f"The body is not JSON: {error}") from error
+        raise HTTPException(400, f"The body is not valid JSON: {error}") from error
     if not isinstance(given, dict):
         raise Invalid(InvalidField("body", "is not an object"))
     if _deeper(given, MAX_DEPTH):

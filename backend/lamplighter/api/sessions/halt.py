@@ -37,7 +37,7 @@ async def pull(request: Request) -> Response:
     try:
         here.brake.write(given.reason, by=by, now=now)
     except OSError as error:
-        logger.warning("%s could not be written: %s", here.brake.file, error)
+        logger.warning("Could not write %s: %s", here.brake.file, error)
     if here.brake.by_request() is None:  # without a file only the database can halt
         await halt.halt_all(here.db, here.brake, given.reason, by=by, now=now)
     else:

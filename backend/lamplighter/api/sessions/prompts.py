@@ -24,13 +24,13 @@ async def prompt(request: Request) -> Response:
     async with reading(here.db):
         session = await sessions.get(here.db, params.number(request))
         if session is None:
-            raise NotFound(f"There is no session {params.number(request)}.")
+            raise NotFound(f"Session {params.number(request)} not found.")
         given = await exposures.prompt(here.db, session.id)
         told = await exposures.of_session(here.db, session.id)
         anew = await exposures.updates_of(here.db, session.id)
         seq = await changes.last_seq(here.db)
     if given is None and not anew and session.trigger is not Trigger.CLIENT:
-        raise NotFound(f"Session {session.id} was told nothing.")
+        raise NotFound(f"Session {session.id} has no stored prompt.")
     return answer(
         {
             **_prompt_out(given or exposures.NO_PROMPT),

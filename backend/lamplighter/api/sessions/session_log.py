@@ -109,7 +109,7 @@ def _entries(line: Line, form: Form) -> list[TranscriptEntry | None]:
 def _cut(text: str, length: int, form: Form) -> str:
     if length <= ENTRY_CHARS:
         return text
-    more = f"\n… {length - ENTRY_CHARS:,} characters more are in the file."
+    more = f"\n… {length - ENTRY_CHARS:,} more characters are in the file."
     return text[:ENTRY_CHARS] + ("" if form == "shown" else more)
 
 

@@ -275,7 +275,7 @@ async def show_request(request: Request) -> Response:
     """GET /api/v1/requests/{id}."""
     found = await requests.get(api_context(request).db, params.number(request))
     if found is None:
-        raise NotFound(f"There is no request {params.number(request)}.")
+        raise NotFound(f"Request {params.number(request)} not found.")
     return versioned(serialize.request(found))
 
 
@@ -329,5 +329,5 @@ def _declared_name(here: ApiContext, name: str) -> str:
 async def _session(here: ApiContext, session_id: int) -> Session:
     session = await sessions.get(here.db, session_id)
     if session is None:
-        raise NotFound(f"There is no session {session_id}.")
+        raise NotFound(f"Session {session_id} not found.")
     return session

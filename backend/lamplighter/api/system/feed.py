@@ -81,7 +81,7 @@ class Stream(EventSourceResponse):
         try:
             await super().__call__(scope, receive, send)
         except SendTimeoutError:
-            logger.warning("A client of the change feed reads no more; it is let go.")
+            logger.warning("A client of the change feed stopped reading; closing the connection.")
             with suppress(TimeoutError):
                 async with asyncio.timeout(DISCONNECT_SECONDS):  # the system closes it by then
                     while (await receive())["type"] != "http.disconnect":
@@ -103,7 +103,7 @@ async def _frames(
                 try:
                     follower.seq, replayed = await _replay(here, follower.seq)
                 except (Error, TimeoutError) as error:
-                    logger.info("A client of the change feed is let go: %s", error)
+                    logger.info("Closing a client of the change feed: %s", error)
                     return  # it comes back, and asks for the same changes
                 if replayed:
                     yield replayed

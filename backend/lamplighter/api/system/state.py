@@ -104,7 +104,7 @@ async def readyz(request: Request) -> Response:
         await changes.last_seq(here.db)
         halted = await here.brake.pulled(here.db)
     except (Error, TimeoutError):
-        return problem(503, "The database cannot be read now.", headers={"Retry-After": "5"})
+        return problem(503, "The database is not available.", headers={"Retry-After": "5"})
     if halted:
-        return answer({"status": "ready", "detail": "Everything is halted."})
+        return answer({"status": "ready", "detail": "Lamplighter is halted."})
     return answer({"status": "ready"})

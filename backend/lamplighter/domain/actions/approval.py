@@ -124,7 +124,7 @@ class Approval:
 
     @property
     def became(self) -> str:
-        """Say what became of it, and by whom."""
+        """Return the decision and who made it."""
         word = _BECAME.get(self.state, str(self.state))
         by = f" by {self.decided_by}" if self.decided_by else ""
         return f"{word}{by}{' and run' if self.state is ApprovalState.USED else ''}"
@@ -147,11 +147,11 @@ class Approval:
         )
 
     def expired(self, *, now: datetime) -> bool:
-        """Whether its time is over, whoever has noticed."""
+        """Whether the approval has expired, even if its state does not show that yet."""
         return now >= self.expires_at
 
     def seconds_left(self, *, now: datetime) -> float:
-        """Return how long it waits yet; 0 when it waits no more."""
+        """Return the seconds until the approval expires; 0 when it is decided."""
         if self.state is not ApprovalState.OPEN:
             return 0.0
         return max(0.0, round((self.expires_at - now).total_seconds(), 1))
@@ -162,22 +162,22 @@ def refusal_reason(
 ) -> str:
     """Say why an approval permits nothing now; empty when it permits its command once.
 
-    `declared` is its action as services.yaml has it now, None where it has it no more.
+    `declared` is its action in services.yaml now, None when it was removed.
     """
     if each.state is not ApprovalState.APPROVED:
         return f"approval {each.id} is {each.state}"
     if each.session_id != session_id:
-        return f"approval {each.id} was asked for by another session"
+        return f"approval {each.id} belongs to another session"
     if each.expired(now=now):
         return f"its approval ran out at {format_time(each.expires_at, now)}"
     if declared is None:
-        return f"services.yaml declares {each.name!r} no more"
+        return f"services.yaml no longer declares {each.name!r}"
     if (each.name, each.action, each.directory) != (
         declared.name,
         declared.kind,
         declared.directory,
     ) or not (each.edited or each.argv == declared.argv):
-        return "services.yaml declares it otherwise since a person was asked"
+        return "its declaration in services.yaml changed after the request"
     return ""
 
 
@@ -209,7 +209,7 @@ def describe_agreement(each: Approval) -> str:
     """Say how a person agreed, before what came of it."""
     how = f" to {shlex.join(each.shown)} instead" if each.edited else ""
     said = f" ({each.note})" if each.note else ""
-    return f"a person agreed{how}{said}"
+    return f"a person approved{how}{said}"
 
 
 def validate_answer(answer: ApprovalAnswer) -> list[InvalidField]:
@@ -247,11 +247,11 @@ def restore_masked(words: Sequence[str], held: Approval) -> tuple[str, ...]:
 
 def _argv_problems(argv: Sequence[str]) -> list[str]:
     if not argv or not argv[0].strip():
-        return ["names no program"]
+        return ["must begin with a program"]
     if len(argv) > MAX_ARGUMENTS:
         return [f"has more than {MAX_ARGUMENTS} arguments"]
     if any(len(word) > MAX_ARGUMENT_CHARS for word in argv):
-        return [f"has an argument of more than {MAX_ARGUMENT_CHARS:,} characters"]
+        return [f"has an argument longer than {MAX_ARGUMENT_CHARS:,} characters"]
     if any("\0" in word for word in argv):
         return ["holds a NUL"]
     if any(not _is_writable(word) for word in argv):
@@ -262,7 +262,7 @@ def _argv_problems(argv: Sequence[str]) -> list[str]:
 def _format_duration(span: timedelta) -> str:
     seconds = span.total_seconds()
     if seconds >= 60 and seconds % 60 == 0:
-        return f"{seconds / 60:g} m"
+        return f"{seconds / 60:g} min"
     return f"{seconds:.0f} s" if seconds >= 10 else f"{seconds:.2g} s"
 
 

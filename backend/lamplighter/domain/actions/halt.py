@@ -1,4 +1,4 @@
-"""The halt: everything stands still until a person releases it."""
+"""The halt: no rounds, sessions or actions run until a person resumes."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -34,7 +34,7 @@ class Halt:
 
     @property
     def words(self) -> str:
-        """Say who halted everything, and why."""
+        """Return who halted Lamplighter, and why."""
         why = f": {self.reason.rstrip('.')}" if self.reason else ""
         return f"Halted by {self.pulled_by}{why}."
 

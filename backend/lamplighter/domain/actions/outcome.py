@@ -18,7 +18,7 @@ MINUTES_FROM: Final = 120
 
 @dataclass(frozen=True, slots=True)
 class SessionOutcome:
-    """The outcome of a session, and its words."""
+    """The outcome of a session, as a state and as text."""
 
     state: OutcomeState = OutcomeState.UNKNOWN
     words: str = ""
@@ -26,7 +26,7 @@ class SessionOutcome:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionRecords:
-    """What was recorded of one session, each oldest first."""
+    """The records of one session, each oldest first."""
 
     status: Status
     results: Sequence[CheckResult] = ()

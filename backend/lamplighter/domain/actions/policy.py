@@ -1,7 +1,7 @@
-"""The policy: whether what a session wishes may run. It is computed, never read from a text.
+"""The policy: whether an action that a session requests may run. It never depends on a text.
 
-The tier, services.yaml, the cooldowns, a person's approval, a halt and the money
-decide. A fact that is not known is a no.
+The tier, services.yaml, the cooldowns, a person's approval, a halt and the spending limits
+decide. An unknown fact counts as a refusal.
 """
 
 from dataclasses import dataclass, field, replace
@@ -15,7 +15,7 @@ from lamplighter.domain.sessions.session import MAX_TIER
 from lamplighter.domain.text import one_line, shorten
 
 REFUSALS: Final = 20
-"""A session that insists is not heard any more."""
+"""The policy refuses every further request after this many refusals."""
 
 TOO_OFTEN: Final = "this session was refused too often"
 SESSION_OVER: Final = "its session is over"
@@ -28,7 +28,7 @@ USAGE_UNKNOWN: Final = "what was used of its cooldown is not known"
 
 @dataclass(frozen=True, slots=True)
 class Allowed:
-    """It may run now."""
+    """The action may run now."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +60,8 @@ class SessionPermissions:
 class PolicyFacts:
     """How things stand now; what nobody established counts against the wish.
 
-    `second` says that it is the second attempt of a use: its slot is taken
-    already. `agreed` says that a person agreed to exactly this, as the rule asks.
+    `second`: this is the second attempt of a use, which has its slot
+    already. `agreed`: a person approved exactly this request, as the rule requires.
     """
 
     alive: bool = False
@@ -86,7 +86,7 @@ def resolve_action(
 ) -> RequestedAction | Refusal:
     """Return what services.yaml declares by these names, or why a session may not have it.
 
-    The action says itself whether a person is asked before it.
+    The returned action carries the approval rule that applies to it.
     """
     if reach.refusals >= REFUSALS:
         return Refusal(TOO_OFTEN)

@@ -59,7 +59,7 @@ def require_local(agent: Agent) -> Agent:
     """Return an agent whose knowledge is here; raises Conflict, saying where it is."""
     if agent.memory_url:
         raise Conflict(
-            f"The agent {agent.name} keeps its knowledge at {agent.memory_url} (memory_url in "
-            "lamplighter.toml): ask there, or use its tools over MCP."
+            f"The agent {agent.name} stores its knowledge at {agent.memory_url} (memory_url "
+            f"in lamplighter.toml). Use that service, or the MCP tools of the agent."
         )
     return agent

@@ -180,9 +180,9 @@ def _keep_memory(
     aside = _supersede(other, f"{said}: memory {kept.id} is true instead")
     if kept.active or kept.inactive_reason not in REVIVABLE:
         return aside
-    why, edit = f"{said}: it is true instead of memory {other.id}", Edit(active=True)
+    why, edit = f"{said}: it supersedes memory {other.id}", Edit(active=True)
     if kept.confidence < ACTIVE_THRESHOLD:
-        why = f"{why}, so its confidence is {ACTIVE_THRESHOLD:.2f} again"
+        why = f"{why}; its confidence is raised to {ACTIVE_THRESHOLD:.2f}"
         edit = replace(edit, confidence=ACTIVE_THRESHOLD)
     return (ReviewChange(kept, apply_edit(kept, edit, now=now), why), *aside)
 

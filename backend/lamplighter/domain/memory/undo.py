@@ -24,7 +24,7 @@ UNDOING: Final = (UNDONE, REVIEW)
 """The causes of steps that may take an earlier one back; their reason says which."""
 
 FADED: Final = "faded"
-FADES_AGAIN: Final = "it fades again at the next session unless you set its confidence"
+FADES_AGAIN: Final = "it will decay again at the next session unless you set its confidence"
 
 SETTINGS: Final = {
     "observation": "text",
@@ -97,7 +97,7 @@ def undo(memory: Memory, step: HistoryStep, later: Sequence[HistoryStep]) -> Mem
     by = find_undo(step, later)
     if by is not None:
         raise Conflict(
-            f"That step was undone already, in version {by.version}; that can be undone instead."
+            f"This step was already undone in version {by.version}. Undo that version instead."
         )
     if step.before is None:
         return MemoryUndo(_next_version(memory, _deactivate(memory)))
@@ -178,9 +178,9 @@ def undo_obstacle(left: Sequence[str], later: Sequence[HistoryStep]) -> str:
     what = " and ".join(_FIELD_NAMES[name] for name in left)
     changes = [each for each in later if _changed_fields(each) & set(left)]
     if not changes:
-        return f"The {what} it gave was changed again since."
+        return f"The {what} was changed again after this step."
     last = max(changes, key=lambda each: each.id)
-    return f"The {what} it gave was changed again later: {last.cause}, version {last.version}."
+    return f"The {what} was changed again after this step: {last.cause}, version {last.version}."
 
 
 def _reason_head(reason: str) -> str:

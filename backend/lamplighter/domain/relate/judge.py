@@ -264,8 +264,8 @@ def _same_reason(found: Comparison) -> str:
     measures = [(a, b) for a, b in found.whole.measures.same if a.text != b.text]
     if measures:
         old, new = measures[0]
-        return f"says the same: {new.text} for {old.text}"
-    return "says the same in other words"
+        return f"same fact: {new.text} for {old.text}"
+    return "same fact in other words"
 
 
 def _difference_reason(found: Comparison) -> str:
@@ -288,9 +288,9 @@ def _conflict_reason(found: Comparison) -> str:
     opposed = [pair for pair in found.whole.pairs if pair.opposed]
     if opposed:
         pair = opposed[0]
-        return f"says {pair.new.shown} where the other says {pair.old.shown}"
+        return f"{pair.new.shown} instead of {pair.old.shown}"
     if found.figures["swapped"]:
-        return "puts them in the other order"
+        return "opposite order"
     if found.figures["net"]:
         return "denies what the other says"
     left, right = heavy_words(found.whole.left), heavy_words(found.whole.right)

@@ -124,7 +124,9 @@ def _parse(text: str) -> dict[str, Any]:
 def _check(found: Mapping[str, Any]) -> None:
     for name, value in found.items():
         if name not in (*TABLES, *LISTS, "version"):
-            raise ValueError(f"{name} is not known here; known are {', '.join((*TABLES, *LISTS))}")
+            raise ValueError(
+                f"{name} is not a known key; known keys are {', '.join((*TABLES, *LISTS))}"
+            )
         wanted, kind = (dict, "table") if name in TABLES else (str, "text of words")
         if not isinstance(value, wanted):
             raise ValueError(f"{name} is not a {kind}")

@@ -176,9 +176,7 @@ def _is_twin(memory: Memory, verdict: RelationVerdict) -> bool:
 
 def _learn(twin: MemoryId | None, effects: tuple[Effect, ...]) -> Decision:
     reason = (
-        "not known before"
-        if twin is None
-        else f"says again what memory {twin} held before it turned inactive"
+        "no similar memory" if twin is None else f"repeats memory {twin}, which had become inactive"
     )
     return Decision(ReconcileOutcome.LEARNED, effects=effects, revives=twin, reason=reason)
 

@@ -25,12 +25,12 @@ class IndexProgress:
 
     @property
     def whole(self) -> bool:
-        """Whether it is of all."""
+        """Whether every memory has an embedding."""
         return self.kept >= self.total
 
     @property
     def share(self) -> float:
-        """Which share of all it is."""
+        """The share of memories that have an embedding."""
         return self.kept / self.total if self.total else 1.0
 
 
@@ -86,7 +86,7 @@ def judge_index(found: IndexProgress | None, *, why_not: str = "", problem: str 
         words = f"The meaning of all {total} is kept"
         return VitalSign(SIGN, VitalStatus.OK, words, figure=1.0)
     words = (
-        f"The meaning of {found.kept:,} of {total} is kept ({found.share:.0%}); "
-        "the rest follows while a web process runs"
+        f"Embeddings exist for {found.kept:,} of {total} ({found.share:.0%}); the web "
+        f"process computes the rest"
     )
     return VitalSign(SIGN, VitalStatus.OK, words, figure=found.share)

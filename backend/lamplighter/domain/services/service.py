@@ -40,10 +40,11 @@ def undeclared_error(name: str, declared: Sequence[str]) -> str:
         return ""
     near = get_close_matches(normalize_service_name(name), names, n=1)
     if near:
-        return f"{name} is not a declared service; did you mean {names[near[0]]}?"
+        return f"service {name} not found; did you mean {names[near[0]]}?"
     more = f" and {len(names) - LISTED} more" if len(names) > LISTED else ""
     return (
-        f"{name} is not a declared service; declared: {', '.join([*names.values()][:LISTED])}{more}"
+        f"service {name} not found; declared services: "
+        f"{', '.join([*names.values()][:LISTED])}{more}"
     )
 
 

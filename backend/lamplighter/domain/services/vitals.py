@@ -1,4 +1,4 @@
-"""Vital signs: what tells whether Lamplighter itself is well, and the rules that judge it."""
+"""Vital signs: the health of Lamplighter itself, and the rules that judge it."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -64,10 +64,10 @@ def build_sign(name: str, ok: bool, words: str, advice: str = "") -> VitalSign:
 
 def judge_space(free: int) -> VitalSign:
     """Judge how much space is left on the disk of the home."""
-    words = f"Space {free / 2**20:,.0f} MB left for the home"
+    words = f"{free / 2**20:,.0f} MB free on the disk of the home"
     advice = (
-        "Free some. With none left nothing can be written, and removing rows needs space too; "
-        "what is running goes on by itself as soon as there is some."
+        "Free some space. A full disk blocks all writes, including deletions. "
+        "Lamplighter resumes as soon as there is space."
     )
     failing, warning = SPACE_LEFT
     if free >= warning:
@@ -88,8 +88,8 @@ def judge_log_size(found: int) -> VitalSign:
     warning, failing = LOG_BYTES
     condition = FAILING if found >= failing else WARNING if found >= warning else OK
     advice = (
-        "Something has been reading for long, a backup or an open `sqlite3` shell for example. "
-        "End it: the log shrinks with the next writes."
+        "A long-running read keeps the log large, for example a backup or an open "
+        "`sqlite3` shell. End that read; later writes shrink the log."
     )
     words = f"The log of writes is {found / 2**20:,.1f} MB"
     return VitalSign("log", condition, words, "" if condition is OK else advice, found)
@@ -131,8 +131,8 @@ def judge_notices(tried: int, failed: int) -> VitalSign:
 def judge_heartbeat(leader: Leader | None, *, now: datetime) -> VitalSign:
     """Judge whether a supervisor leads."""
     advice = (
-        "Start it with `lamplighter up`, or `lamplighter supervisor` beside this web process. "
-        "Until then nobody looks at the services."
+        "Run `lamplighter up`, or `lamplighter supervisor` next to this web process. No "
+        "services are checked until then."
     )
     if leader is None:
         return VitalSign("supervisor", FAILING, "No supervisor has run here yet", advice)
@@ -161,7 +161,8 @@ def judge_timer(leader: Leader | None, *, halted: bool = False, now: datetime) -
         words = f"The next round is due in {_format_span(max(0.0, -late.total_seconds()))}"
         return VitalSign("timer", OK, words, figure=max(0.0, late.total_seconds()))
     advice = (
-        "The supervisor lives but does not begin. Its log says why; if it stays so, start it anew."
+        "The supervisor is online but does not start the round. Check its log; restart "
+        "the supervisor if this continues."
     )
     condition = FAILING if late > failing else WARNING
     words = f"The round that was due {_format_span(late.total_seconds())} ago has not begun"
@@ -179,8 +180,8 @@ def judge_requests(count: int, oldest: datetime | None, *, now: datetime) -> Vit
     if age <= WAITS_LONG:
         return VitalSign("requests", OK, words, figure=count)
     advice = (
-        "They are taken one after another. If none runs, the supervisor does not: see there; what "
-        "nobody needs any more can be taken back on the page of the sessions."
+        "Requests run one at a time. If none runs, check the supervisor. Cancel requests "
+        "that are no longer needed on the Sessions page."
     )
     return VitalSign("requests", WARNING, words, advice, count)
 
@@ -233,19 +234,19 @@ def _judge_unverified(found: MemoryCounts) -> VitalSign:
 def _judge_stale(found: MemoryCounts) -> VitalSign:
     what = _plural(found.stale, "memory was", "memories were")
     days = STALE_AFTER.days
-    words = f"{what} neither told to a session nor changed for {days} days"
+    words = f"{what} neither included in a prompt nor changed for {days} days"
     if found.stale <= STALE_SHARE * found.active:
         return VitalSign("stale", OK, words, figure=found.stale)
     advice = (
-        "They do no harm but fill the list. Delete what is no longer so, or raise "
-        "LAMPLIGHTER_MEMORY_BUDGET when they should be told."
+        "These memories do no harm but fill the list. Delete outdated ones, or raise "
+        "LAMPLIGHTER_MEMORY_BUDGET to include more."
     )
     return VitalSign("stale", WARNING, words, advice, found.stale)
 
 
 def _judge_repeated(found: MemoryCounts) -> VitalSign:
     share = found.repeated / found.active if found.active else 0.0
-    words = f"{found.repeated:,} of {found.active:,} say the same words as another ({share:.1%})"
+    words = f"{found.repeated:,} of {found.active:,} memories are duplicates ({share:.1%})"
     if share < REPEATED_SHARE:
         return VitalSign("repeated", OK, words, figure=share)
     advice = f"Keep it below {REPEATED_SHARE:.0%}: merge them, the list of memories finds them."

@@ -1,4 +1,4 @@
-"""What a session is told: its surroundings, then what we remember, within a token budget."""
+"""The prompt block of a session: the memories it includes, within a token budget."""
 
 from collections import Counter
 from collections.abc import Collection, Sequence
@@ -21,14 +21,14 @@ BULLET: Final = "- ["
 DOUBT: Final = ", unverified"
 
 FITS: Final = "within the budget"
-TOO_LONG: Final = "does not fit what is left of the budget"
-TURNED_OFF: Final = "memories are turned off: the budget is 0"
-NO_ROOM: Final = "the budget was used up"
+TOO_LONG: Final = "longer than the rest of the budget"
+TURNED_OFF: Final = "memories are off: the budget is 0"
+NO_ROOM: Final = "the budget is used up"
 
 
 @dataclass(frozen=True, slots=True)
 class Placement:
-    """Why a memory is in the block or out of it; `position` counts from 0 in reading order.
+    """Why a memory is included or not; `position` counts from 0 in reading order.
 
     `rank` counts from 0 in the order of choice, `left` is what was left of the budget then.
     """
@@ -42,7 +42,7 @@ class Placement:
 
     @property
     def included(self) -> bool:
-        """Whether the session is told of it."""
+        """Whether the prompt includes the memory."""
         return self.position is not None
 
 

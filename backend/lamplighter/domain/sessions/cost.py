@@ -160,7 +160,7 @@ def compute_allowance(
 
 def _cap_reason(which: str, caps: SpendingCaps, day: Sequence[Charge], *, now: datetime) -> str:
     if which == "session":
-        return "No dollar may be spent on a session: LAMPLIGHTER_SESSION_DOLLARS is 0."
+        return "Paid sessions are off: LAMPLIGHTER_SESSION_DOLLARS is 0."
     if which == "chain":
         return f"This chain's {_format_spending(caps.chain)}; the next round begins another."
     free = next_free_at(caps.day or 0.0, day)
@@ -185,8 +185,8 @@ def _format_spending(amount: float | None) -> str:
 def overspend_reason(spent: UsageReport, *, turns: int, dollars: float | None) -> str | None:
     """Say why a session that has spent so much may not go on; None while it may."""
     if spent.turns > turns > 0:
-        return f"It took {spent.turns} turns; {turns} are allowed."
+        return f"The session used {spent.turns} turns; the limit is {turns}."
     cost = spent.cost_usd
     if dollars is not None and cost is not None and cost > 0 and cost >= dollars:
-        return f"It spent {cost:.4f} dollars; it had {dollars:g}."
+        return f"The session spent {cost:.4f} dollars; the limit is {dollars:g}."
     return None

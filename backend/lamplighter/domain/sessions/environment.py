@@ -30,7 +30,7 @@ def build_env_context(
         "",
         f"- Time: {now:%Y-%m-%d %H:%M} UTC",
         f"- Tier: {plan.tier} of {MAX_TIER} ({TIERS[plan.tier]})",
-        f"- Dry run: {'yes, nothing may be changed' if plan.dry_run else 'no'}",
+        f"- Dry run: {'yes, change nothing' if plan.dry_run else 'no'}",
         f"- Services in scope: {len(services)}",
         *(_service_line(service, used or {}, now) for service in services),
     ]
@@ -65,15 +65,17 @@ def _action_name(service: Service, action: Action) -> str:
 
 def _handoff_lines(handoff: Handoff) -> Iterator[str]:
     yield from ("", "## Handoff", "")
-    yield f"Session {handoff.session_id} (tier {handoff.tier - 1}) hands on:"
+    yield f"Session {handoff.session_id} (tier {handoff.tier - 1}) escalated:"
     for each in handoff.escalations:
         yield f"- {each.service}: {one_line(each.reason)}"
     for look in handoff.looks:
         seen = one_line(look.detail) or ("passed" if look.ok else "failed")
-        yield f"- seen: {look.service}/{look.name} {'ok' if look.ok else 'failing'}: {seen}"
+        yield f"- check: {look.service}/{look.name} {'ok' if look.ok else 'failing'}: {seen}"
     for found in handoff.findings:
         cause = f", caused by {found.cause}" if found.cause else ""
-        yield f"- found: {found.service} fails at {found.stage}{cause}: {one_line(found.detail)}"
+        yield (
+            f"- diagnosis: {found.service} fails at {found.stage}{cause}: {one_line(found.detail)}"
+        )
     for use in handoff.tried:
         when = f"at {use.created_at:%H:%M} UTC"
-        yield f"- tried: {use.action} of {use.service} {when}, {use.outcome}: {one_line(use.text)}"
+        yield f"- action: {use.action} of {use.service} {when}, {use.outcome}: {one_line(use.text)}"

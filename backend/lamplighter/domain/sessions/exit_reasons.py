@@ -12,44 +12,45 @@ TOKEN_LIMIT: Final = "token limit"
 """What an engine's own words hold when it asks a model to go on after its answer was cut off."""
 
 _CUT_KINDS: Final = frozenset({"max_output_tokens", "max_tokens"})
-_LATER: Final = "Nothing here is wrong; the next round tries again."
+_LATER: Final = "This is a temporary problem of the API; the next round tries again."
 _STATUSES: Final = {
-    401: "The API did not accept the key: check ANTHROPIC_API_KEY or ANTHROPIC_AUTH_TOKEN.",
-    403: "The API accepts the key, but does not let it do this: {words}",
+    401: "The API rejected the key. Check ANTHROPIC_API_KEY or ANTHROPIC_AUTH_TOKEN.",
+    403: "The key lacks permission for this request: {words}",
     404: (
-        "The API does not have the model, or the key may not use it: check LAMPLIGHTER_MODEL_TIER1"
-        " to LAMPLIGHTER_MODEL_TIER3 and ANTHROPIC_BASE_URL."
+        "The API does not have the model, or the key may not use it. Check "
+        "LAMPLIGHTER_MODEL_TIER1 to LAMPLIGHTER_MODEL_TIER3 and ANTHROPIC_BASE_URL."
     ),
-    413: "More was sent than the API takes in one request: the session's tools answered too much.",
-    429: f"The API took no more requests for the time being (429). {_LATER}",
+    413: (
+        "The request is larger than the API allows, because the tool answers of the "
+        "session are too long."
+    ),
+    429: f"The API rate limit was reached (429). {_LATER}",
     529: f"The API was overloaded (529). {_LATER}",
 }
 _NO_CREDIT: Final = "The account of the key has no credit left: {words}"
 _NO_KEY: Final = (
-    "There is no key for the model: set ANTHROPIC_API_KEY or ANTHROPIC_AUTH_TOKEN where"
-    " Lamplighter is started."
+    "No API key for the model. Set ANTHROPIC_API_KEY or ANTHROPIC_AUTH_TOKEN in the "
+    "environment of Lamplighter."
 )
 _ENDS: Final = {
-    "max_turns": "It used all the turns it may take (LAMPLIGHTER_MAX_TURNS): {words}",
-    "budget_exhausted": "It cost all that it may: {words}",
+    "max_turns": "The session reached its turn limit (LAMPLIGHTER_MAX_TURNS): {words}",
+    "budget_exhausted": "The session reached its spending limit: {words}",
     "prompt_too_long": (
-        "More was said than the model can take in. A lower LAMPLIGHTER_MEMORY_BUDGET or fewer"
-        " turns keep it short: {words}"
+        "The conversation exceeds the context window of the model. Lower "
+        "LAMPLIGHTER_MEMORY_BUDGET or the number of turns: {words}"
     ),
     "connection_failed": (
-        "The API cannot be reached: check the network, the proxy and ANTHROPIC_BASE_URL. {words}"
+        "The API cannot be reached. Check the network, the proxy and ANTHROPIC_BASE_URL. {words}"
     ),
     "max_output_tokens": (
-        "The model's answers were cut off at their limit again and again"
-        " (CLAUDE_CODE_MAX_OUTPUT_TOKENS)."
+        "The model's answers repeatedly reached the output limit (CLAUDE_CODE_MAX_OUTPUT_TOKENS)."
     ),
     "output_tokens": (
-        "The model's answers were cut off at their limit again and again"
-        " (LAMPLIGHTER_OUTPUT_TOKENS)."
+        "The model's answers repeatedly reached the output limit (LAMPLIGHTER_OUTPUT_TOKENS)."
     ),
     "refusal": "The model refused to answer: {words}",
-    "aborted_streaming": "It was interrupted while the model answered.",
-    "aborted_tools": "It was interrupted while a tool ran.",
+    "aborted_streaming": "The session was interrupted while the model answered.",
+    "aborted_tools": "The session was interrupted while a tool ran.",
 }
 
 
@@ -89,7 +90,7 @@ def _status_reason(status: int | None) -> str | None:
         return _STATUSES[status]
     if status >= SERVER_FAILS:
         return f"The API failed ({status}). {_LATER}"
-    return f"The API did not take the request ({status}): {{words}}"
+    return f"The API rejected the request ({status}): {{words}}"
 
 
 def _fill(sentence: str, end: EngineFailure) -> str:
@@ -116,14 +117,14 @@ _EXIT_MEANINGS: Final = {
     130: "interrupted",
     131: "quit by SIGQUIT",
     132: "an illegal instruction",
-    134: "aborted by itself",
+    134: "aborted",
     135: "a bus error",
-    137: "killed, by somebody or because memory ran out",
+    137: "killed, possibly because memory ran out",
     139: "a segmentation fault",
-    141: "nobody read what it wrote",
-    143: "asked to end by somebody else",
-    152: "it used up its CPU time",
-    153: "its file grew too large",
+    141: "broken pipe",
+    143: "terminated",
+    152: "CPU time limit exceeded",
+    153: "file size limit exceeded",
 }
 
 

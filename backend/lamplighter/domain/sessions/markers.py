@@ -256,5 +256,5 @@ def _invalid_reason(what: MarkerKind, text: str) -> str:
         word = shorten(name, _NAMED_CHARS)
         return f"{word!r} is not a service name: letters, digits, - and _ only"
     if not text.partition("]")[2].strip():
-        return "nothing is said after it"
+        return "no text after the marker"
     return f"not in the form of [{what.upper()}:…]"

@@ -1,14 +1,14 @@
-"""Programs that do more than look, by what they do: so that a refusal can say it."""
+"""Programs that are not read-only, by what they do, for the text of a refusal."""
 
 import re
 from typing import Final
 
-_ROOT: Final = "would run something as another user"
+_ROOT: Final = "runs commands as another user"
 _RUNS: Final = "runs another program"
-_SHELL: Final = "is a shell: it runs whatever it is given"
-_CODE: Final = "runs the code that it is given"
-_AWAY: Final = "works on another machine, or sends something there"
-_OPENS: Final = "is interactive, and runs other programs"
+_SHELL: Final = "is a shell: it can run any command"
+_CODE: Final = "runs arbitrary code"
+_AWAY: Final = "connects to another machine or sends data there"
+_OPENS: Final = "is interactive and can run other programs"
 _WRITES: Final = "writes or deletes files"
 _STATE: Final = "changes the machine or a service"
 
@@ -46,7 +46,7 @@ FAMILIES: Final = {
 }
 _WHY: Final = {name: why for why, names in FAMILIES.items() for name in names.split()}
 _LIMITED: Final = (_WRITES, _STATE)
-"""What these do depends on the words that stand there, not on a program inside of them."""
+"""The effect of these depends on their arguments; they run no other program."""
 
 _VERSION: Final = re.compile(r"(?:-?[0-9][0-9.]*)$")
 

@@ -50,7 +50,7 @@ def command_rule(
         name, sign = name.rstrip("?"), name[len(name.rstrip("?")) :]
         unsure |= {name: sign} if sign else {}
         if valued and not whole and len(name) != 2 and not name.startswith("--"):
-            raise ValueError(f"{each} tells of several options")
+            raise ValueError(f"{each} names several options")
         if valued or whole or name.startswith(("--", "-aux")):
             read[name] = kind
         else:

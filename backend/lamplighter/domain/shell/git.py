@@ -24,7 +24,7 @@ _SETTING: Final = re.compile(r"([A-Za-z][A-Za-z0-9-]*)\s*(?:=.*)?")
 
 
 def settings_problem(text: str) -> str:
-    """Say which setting could run a program; empty when none is there."""
+    """Return the setting that could run a program; empty when there is none."""
     known: frozenset[str] = frozenset()
     for line in (each.strip() for each in text.splitlines()):
         if not line or line[0] in "#;":
@@ -32,11 +32,11 @@ def settings_problem(text: str) -> str:
         if section := _SECTION.fullmatch(line):
             known = _SAFE_SETTINGS.get(section[1].lower(), frozenset())
             if not known:
-                return f"its settings have the section {section[1]}"
+                return f"the repository's git config has the section {section[1]}"
             continue
         setting = _SETTING.fullmatch(line)
         if setting is None or line.endswith("\\"):
-            return "its settings cannot be read here"
+            return "the repository's git config cannot be parsed"
         if known is not _ANY and setting[1].lower() not in known:
-            return f"its settings have {setting[1]}"
+            return f"the repository's git config has the setting {setting[1]}"
     return ""

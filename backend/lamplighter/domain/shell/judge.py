@@ -13,7 +13,7 @@ from lamplighter.domain.shell.read_only import COMMON_OPTIONS, LEADING_OPTIONS, 
 from lamplighter.domain.shell.rules import CommandPolicy
 
 LONGEST_KEY: Final = 3
-_MORE: Final = "is not among the commands that only look; people can declare it in services.yaml"
+_MORE: Final = "is not on the list of read-only commands; it can be declared in services.yaml"
 
 
 @dataclass(frozen=True, slots=True)

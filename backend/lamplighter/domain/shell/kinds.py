@@ -148,13 +148,13 @@ def host(word: str, rules: CommandPolicy) -> str:
     name = word.lower().rstrip(".")
     if name in rules.hosts() or _is_literal_address(name):
         return ""
-    return f"{word!r} is no host of services.yaml"
+    return f"{word!r} is not a host of services.yaml"
 
 
 def declared_host(word: str, rules: CommandPolicy) -> str:
     """A host that a check of services.yaml names."""
     named = word.lower().rstrip(".") in rules.hosts()
-    return "" if named else f"{word!r} is no host of services.yaml"
+    return "" if named else f"{word!r} is not a host of services.yaml"
 
 
 def dig_argument(word: str, rules: CommandPolicy) -> str:
@@ -164,7 +164,7 @@ def dig_argument(word: str, rules: CommandPolicy) -> str:
         fine = server in rules.hosts() or server in _RESOLVERS or _is_local(server)
         return "" if fine else f"{word!r} is no host of services.yaml, near address or resolver"
     if word.startswith("+"):
-        return "" if _DIG.fullmatch(word) else f"{word!r} is no word of dig that is known here"
+        return "" if _DIG.fullmatch(word) else f"{word!r} is not an allowed option of dig"
     return "" if re.fullmatch(_SHAPES["record"], word) else host(word, rules)
 
 
@@ -176,14 +176,14 @@ def url(word: str, rules: CommandPolicy) -> str:
     name, port = (urlsplit(word).hostname or "").lower(), int((read[3] or ":0")[1:])
     if (name, port or PORTS[read[1]]) in rules.places():
         return ""
-    return f"{word!r} is at no host and port of services.yaml"
+    return f"{word!r} does not match a host and port of services.yaml"
 
 
 def curl_format(word: str, rules: CommandPolicy) -> str:
     """What curl says at its end: text and %{variables}; it could write a file."""
     del rules
     fine = len(word) <= _TEXT_CHARACTERS and _CURL_FORMAT.fullmatch(word)
-    return "" if fine else f"{word!r} is not text and %{{variables}}"
+    return "" if fine else f"{word!r} may contain only text and %{{variables}}"
 
 
 def fields(word: str, rules: CommandPolicy) -> str:
@@ -191,7 +191,7 @@ def fields(word: str, rules: CommandPolicy) -> str:
     del rules
     named = [each.partition("=")[0] for each in re.split("[, ]", word)]
     wrong = next((each for each in named if each not in _PS_FIELDS), None)
-    return "" if wrong is None else f"{wrong!r} is no field of ps that is known here"
+    return "" if wrong is None else f"{wrong!r} is not an allowed field of ps"
 
 
 def resource(word: str, rules: CommandPolicy) -> str:
@@ -223,7 +223,7 @@ def _match_shape(shape: str, wanted: str) -> WordKind:
 
     def problem(word: str, rules: CommandPolicy) -> str:
         del rules
-        return "" if compiled.fullmatch(word) else f"{word!r} is not a {wanted} as taken here"
+        return "" if compiled.fullmatch(word) else f"{word!r} is not a valid {wanted}"
 
     return problem
 

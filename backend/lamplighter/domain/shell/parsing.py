@@ -12,10 +12,10 @@ from typing import Final
 LINE_CHARACTERS: Final = 4000
 MAX_WORDS: Final = 100
 
-_SEVERAL: Final = "one command at a time: {!r} would start another"
+_SEVERAL: Final = "only one command is allowed: {!r} would start another"
 _FILES: Final = "{!r} would redirect to or from a file, or start another command"
-_VALUE: Final = "{!r} stands for something else; write out what you mean"
-_PATTERN: Final = "{!r} would be replaced by the names of files; quote it or write them out"
+_VALUE: Final = "{!r} would be expanded; write out the value"
+_PATTERN: Final = "{!r} would expand to file names; quote it or write out the names"
 _GROUP: Final = "{!r} would group or define commands"
 _WHY: Final = {
     **dict.fromkeys(";&|", _SEVERAL),

@@ -56,14 +56,14 @@ def pattern_problem(pattern: Pattern) -> str:
     """Say why a pattern is not taken; empty when it is."""
     program = pattern[0]
     if ANY in program:
-        return "a program is named in full"
+        return "the program name may not contain *"
     if "/" in program and not program.startswith("/"):
         return f"{program!r} is neither a name nor an absolute path"
     if REST in pattern[:-1] or any(REST in word and word != REST for word in pattern):
         return "** stands at the end, as a word of its own"
     why = full_words_reason(spelling.program_name(program))
     if why and is_wide(pattern):
-        return f"{program} {why}; write out all its words"
+        return f"{program} {why}; write out all its arguments"
     return ""
 
 

@@ -62,7 +62,7 @@ class CommandPolicy:
         if not path.startswith("/"):
             return f"{path!r} is not an absolute path"
         if ".." in path.split("/") or "//" in path or "/./" in path:
-            return f"{path!r} is not written out: no . and .. in it"
+            return f"{path!r} must not contain . or .. or //"
         if not self.roots:
             return "no files may be read: LAMPLIGHTER_READ_ROOTS names no directory"
         if not any(is_within(path, root) for root in self.roots):

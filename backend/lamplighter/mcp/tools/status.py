@@ -78,7 +78,7 @@ async def _add_note(place: SpeakerContext, project: str, given: Mapping[str, Any
     known = {review.id: review for review, _, _ in await _open_reviews(desk, project)}
     review = known.get(given["id"])
     if review is None:
-        raise NotFound(f"No review {given['id']} waits in the project {project}.")
+        raise NotFound(f"Open review {given['id']} not found in the project {project}.")
     session = place.speaker.session
     async with writing(desk.db):
         event = await events.insert(

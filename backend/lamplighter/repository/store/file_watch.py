@@ -112,7 +112,7 @@ class FileWatch:
             try:
                 await asyncio.to_thread(self.look)
             except Exception:
-                logger.exception("The database file could not be checked; trying again.")
+                logger.exception("Could not check the database file; retrying.")
 
     def look(self) -> None:
         """Compare the files, and check the pages when it is time."""
@@ -120,15 +120,15 @@ class FileWatch:
         if found:
             if not self._rescued:
                 self._rescued = self._rescue()
-            found = f"{found} Nothing more is written. {self._rescued}"
+            found = f"{found} Writes are stopped. {self._rescued}"
         else:
             self._rescued = ""
             if self._due():
                 self._check()
             if self._damage:
-                found = f"{self._damage} Nothing more is written. {REPAIR}"
+                found = f"{self._damage} Writes are stopped. {REPAIR}"
         if found != self.problem:
-            logger.error("%s", found or f"{self.path} is sound again.")
+            logger.error("%s", found or f"{self.path} is intact again.")
         self.problem = found
 
     def _found(self) -> list[Identity | None]:
@@ -161,7 +161,7 @@ class FileWatch:
                 self._checking = connection
                 damage = _damage(connection)
         except driver.OperationalError as error:
-            logger.info("The pages of the database could not be checked: %s", error)
+            logger.info("Could not check the pages of the database: %s", error)
             self._doubted, damage = True, self._damage
         except driver.DatabaseError as error:
             damage = str(error)
@@ -183,10 +183,13 @@ class FileWatch:
                 part.replace(target)
         except (driver.Error, OSError) as error:
             part.unlink(missing_ok=True)
-            return f"It could not be copied: {error}. Do not stop Lamplighter before it is."
+            return (
+                f"The file could not be copied: {error}. Do not stop Lamplighter before the copy "
+                f"succeeds."
+            )
         return (
-            f"All that was written until then is in {target}: stop Lamplighter, move that file "
-            f"to {self.path}, start again."
+            f"A copy with all data is at {target}. Stop Lamplighter, move that file to "
+            f"{self.path}, and start Lamplighter."
         )
 
     def _copy(self, target: Path) -> None:
@@ -196,7 +199,7 @@ class FileWatch:
             for name in ("page_count", "page_size")
         )
         if shutil.disk_usage(target.parent).free < pages * size + SPARE_BYTES:
-            raise OSError(f"{pages * size / 2**20:,.0f} MB are needed in {target.parent}")
+            raise OSError(f"{target.parent} needs {pages * size / 2**20:,.0f} MB of free space")
         target.touch(0o600)
         with closing(driver.connect(str(target), create=True)) as copy:
             self._held.backup(copy)
@@ -206,7 +209,7 @@ class FileWatch:
 
 
 REPAIR: Final = (
-    "Stop Lamplighter and restore a backup; without one, save what can be read: "
+    "Stop Lamplighter and restore a backup. Without a backup, recover the readable rows: "
     "`sqlite3 lamplighter.db .recover | sqlite3 recovered.db` (docs/how-to/backup.md)."
 )
 

@@ -40,12 +40,14 @@ async def get_changeable(
     """
     memory = await get_visible(db, project, memory_id)
     if memory.project != project:
-        raise Conflict(f"Memory {memory_id} is that of the project {memory.project}.")
+        raise Conflict(f"Memory {memory_id} belongs to the project {memory.project}.")
     if memory.category in OPERATIONAL:
         raise Conflict(
-            f"Memory {memory_id} is operational ({memory.category}): sessions and people "
-            "change those. Save what is true now as a new memory."
+            f"Memory {memory_id} is operational ({memory.category}); only sessions and "
+            f"people change those. Save the correction as a new memory."
         )
     if speaker.session is not None and memory.session_id != speaker.session.id:
-        raise Conflict(f"Memory {memory_id} was not saved by this session; leave it to a person.")
+        raise Conflict(
+            f"Memory {memory_id} was not saved by this session. A person must change it."
+        )
     return memory

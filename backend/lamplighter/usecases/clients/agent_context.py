@@ -201,7 +201,7 @@ def _chosen(results: SearchResults, limit: int) -> tuple[list[Told], list[tuple[
         for each in found[:limit]
         if isinstance(each.row, Memory)
     ]
-    why = f"was found, but behind the {limit} that are told"
+    why = f"ranked below the limit of {limit}"
     return told, [(each, why) for each in results.memories[limit:]]
 
 

@@ -50,7 +50,9 @@ async def start(db: Database, opening: NewSession, *, now: datetime) -> tuple[Se
         held = await client_sessions.by_agent(db, name, opening.agent)
         if held is not None:
             if opening.agent is not None and held.project != project:
-                raise Conflict(f"The session {name!r} is one of another project.")
+                raise Conflict(
+                    f"The session {name!r} belongs to another project. Use another session id."
+                )
             return held, False
         made = await client_sessions.insert(
             db,
@@ -181,7 +183,7 @@ async def delete_prompt(db: Database, prompt_id: int, *, project: str | None = N
 async def _prompt(db: Database, prompt_id: int, project: str | None) -> ClientPrompt:
     held = await client_prompts.get(db, prompt_id)
     if held is None or project not in (None, held.project):
-        raise NotFound(f"There is no prompt {prompt_id}.")
+        raise NotFound(f"Prompt {prompt_id} not found.")
     return held
 
 

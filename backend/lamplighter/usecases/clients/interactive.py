@@ -42,8 +42,8 @@ MAX_INCLUDED: Final = 3
 SEARCH_LIMIT: Final = 12
 ANSWER_CHARS: Final = 20_000
 CONFIDENCE: Final = 0.6
-NEAR: Final = "near to the prompt"
-HEADING: Final = "Lamplighter remembers of this. "
+NEAR: Final = "similar to the prompt"
+HEADING: Final = "Related memories from Lamplighter. "
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,7 +75,7 @@ async def join(db: Database, opening: NewSession, *, bound: bool = False, now: d
             opening = replace(opening, project=held.project)
         session, _ = await clients.start(db, opening, now=now)
         if session.directory is None:
-            raise NotFound(f"There is no session {name!r} of yours.")
+            raise NotFound(f"Session {name!r} not found.")
         if not session.running:
             session = await interactive_sessions.reopen(db, session.id, now=now)
         return session

@@ -53,8 +53,8 @@ async def project_context(
 def _head(project: str) -> str:
     name = escape_line(project)
     return (
-        f"## What Lamplighter remembers of {name}\n\n{VERIFY} "
-        f"Where one is wrong, save what is true now (mem_save, project {name!r})."
+        f"## Lamplighter memories for {name}\n\n{VERIFY} "
+        f"If a memory is wrong, save the correction (mem_save, project {name!r})."
     )
 
 
@@ -63,4 +63,4 @@ def _foot(counts: dict[str, int], ended: int) -> str:
     past = "1 session" if ended == 1 else f"{ended:,} sessions"
     many = sum(counts.values())
     held = "1 memory is" if many == 1 else f"{many:,} memories are"
-    return f"{held} held here ({kinds}), of {past}; mem_search finds the rest."
+    return f"{held} stored ({kinds}), from {past}. Use mem_search to find the others."

@@ -101,7 +101,7 @@ def _age(memory: Memory) -> tuple[datetime, int]:
 
 
 def _newer(memory: Memory) -> str:
-    return f"memory {memory.id} says its topic key anew"
+    return f"memory {memory.id} has the same topic key and is newer"
 
 
 def _check_name(given: str, field: str) -> str:

@@ -1,4 +1,4 @@
-"""An agent's knowledge where a memory service elsewhere keeps it (AgentOps' contract).
+"""An agent's knowledge where a remote memory service keeps it (AgentOps' contract).
 
 Nothing of it is kept here: what is saved, found and told is there alone. What we send
 is admitted and masked as if it were kept here.
@@ -104,7 +104,7 @@ def memory_from_row(row: Mapping[str, Any], *, project: str) -> Memory:
         revision_count=max(1, integer_field(row.get("revision_count"))),
         duplicate_count=max(1, integer_field(row.get("duplicate_count"))),
         source=Source.CLIENT,
-        source_ref="a memory service elsewhere",
+        source_ref="a remote memory service",
     )
 
 
@@ -301,7 +301,7 @@ class RemoteStore:
         """End a session, the open one unless another is named."""
         name = one_line(session_id or "") or self._open
         if not name:
-            raise NotFound("You have no open session: begin one with mem_session_start.")
+            raise NotFound("You have no open session. Start one with mem_session_start.")
         words = self.redact(summary.strip()) if self.agent.auto_summarize else ""
         given = {"messages": [], **({"summary": words} if words else {})}
         row = await self._wire.post(f"/sessions/{path_segment(name)}/end", given)

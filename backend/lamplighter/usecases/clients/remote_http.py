@@ -113,7 +113,7 @@ class RemoteClient:
         except ValueError:
             target = ""
         if _place(target) != _place(url):
-            raise self._away("it redirects to another place, which is not followed")
+            raise self._away("it redirects to another host, which Lamplighter does not follow")
         return target
 
     def _headers(self) -> dict[str, str]:
@@ -126,16 +126,16 @@ class RemoteClient:
         try:
             found = json.loads(content) if content else {}
         except (ValueError, RecursionError) as error:
-            raise self._away(f"it answers {status} and no JSON") from error
+            raise self._away(f"it answered {status} without valid JSON") from error
         if status < 300:
             return found
         words = self.redact(_error_message(found)) or f"status {status}"
         if status == 404:
-            raise NotFound(f"The memory service has nothing there: {words}")
+            raise NotFound(f"Not found in the memory service: {words}")
         if status in (401, 403):
-            raise self._away(f"it refuses us ({words}); memory_token is what we show")
+            raise self._away(f"it rejected memory_token ({words})")
         if status == 409:
-            raise Conflict(f"The memory service refuses it: {words}")
+            raise Conflict(f"The memory service reported a conflict: {words}")
         if status in (400, 413, 415, 422):
             raise Invalid(InvalidField("memory service", words))
         raise self._away(f"it answers {status}: {words}")
@@ -143,7 +143,7 @@ class RemoteClient:
     def _away(self, why: str) -> Unavailable:
         return Unavailable(
             f"The memory service of the agent {self.agent.name} at "
-            f"{self.redact(self.agent.memory_url)} cannot be used: {why}."
+            f"{self.redact(self.agent.memory_url)} is not available: {why}."
         )
 
 

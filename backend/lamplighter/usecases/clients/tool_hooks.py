@@ -116,7 +116,7 @@ async def save_capture(
         if hooked.kept == hooked.most + 1:
             await _too_many(db, wanted, hooked.most, now=now)
         return False
-    reason = f"a rule of lamplighter.toml caught it: {wanted.title}"
+    reason = f"captured by a rule in lamplighter.toml: {wanted.title}"
     await learn(db, wanted, now=now, reason=reason)
     return True
 
@@ -125,7 +125,8 @@ async def _too_many(db: Database, wanted: Candidate, most: int, *, now: datetime
     await events.insert(
         db,
         Level.WARNING,
-        f"Rules caught more than {most} answers of tools in one session; the rest is not kept.",
+        f"The rules captured {most} tool answers, the limit of one session; further ones "
+        f"are not stored.",
         session_id=wanted.session_id,
         tier=wanted.tier,
         source="supervisor",

@@ -1,4 +1,4 @@
-"""Ignored: a marker in code, or quoted, is taken by hand after all."""
+"""Ignored: a marker in code, or quoted, is accepted by a person after all."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -33,7 +33,7 @@ async def ingest_ignored(
     async with writing(db):
         mark = await marker_results.get(db, mark_id)
         if mark is None:
-            raise NotFound(f"There is no marker {mark_id}.")
+            raise NotFound(f"Marker {mark_id} not found.")
         session = await sessions.get(db, mark.session_id)
         marker = markers.reread_marker(mark.text)
         if mark.state is not MarkerReading.IGNORED or marker is None or session is None:
@@ -43,7 +43,7 @@ async def ingest_ignored(
         try:
             await apply_marker(given, marker, taken, now=now)
         except Invalid as error:
-            raise Conflict(f"It cannot be taken: {error}") from error
+            raise Conflict(f"The marker cannot be accepted: {error}") from error
         taken.outcome.pop("why", None)
         about = taken.outcome.get("memory_id")
         await record_act(db, "take", shorten(mark.text, TEXT_CHARS), memory_id=about, now=now)

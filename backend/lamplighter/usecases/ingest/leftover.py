@@ -22,18 +22,18 @@ from lamplighter.usecases.sessions.halt import HaltControl
 
 FilePosition = tuple[int, int]
 
-ENDED: Final = "its session has ended, so nothing can be escalated"
+ENDED: Final = "its session has ended"
 
 
 async def get_leftover(db: Database, session_id: int) -> Session:
     """Return a session whose limit left markers in its file; raises NotFound or Conflict."""
     session = await sessions.get(db, session_id)
     if session is None:
-        raise NotFound(f"There is no session {session_id}.")
+        raise NotFound(f"Session {session_id} not found.")
     if session.running:
         raise Conflict(f"Session {session_id} is still running. Wait until it has ended.")
     if not session.markers_left:
-        raise Conflict(f"Every marker of session {session_id} was ingested.")
+        raise Conflict(f"Session {session_id} has no more markers to ingest.")
     return session
 
 

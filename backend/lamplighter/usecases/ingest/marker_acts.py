@@ -119,7 +119,7 @@ async def _escalate(
         state=EscalationState.PERSON if last else EscalationState.OPEN,
         now=now,
     )
-    level, asks = Level.WARNING, f"Asks for tier {session.tier + 1}"
+    level, asks = Level.WARNING, f"Escalation to tier {session.tier + 1}"
     if last:  # one alarm is enough
         level, asks = (
             (Level.WARNING, "Note for a person") if asked else (Level.CRITICAL, "Needs a person")

@@ -40,10 +40,10 @@ logger = logging.getLogger(__name__)
 IGNORED_CHARS: Final = MAX_OBSERVATION_CHARS + 200
 PROBE: Final = "probe"
 LIMIT_REACHED: Final = (
-    "Marker limit reached: {:,} were ingested, further ones stay in the file of the session."
+    "Marker limit reached: {:,} were ingested; the rest stay in the output file of the session."
 )
 CUT_OFF: Final = (
-    "An answer of the model was cut off at its token limit; a marker that was cut off is not kept."
+    "A model answer was cut off at its token limit; an incomplete marker is not ingested."
 )
 
 

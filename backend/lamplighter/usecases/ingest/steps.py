@@ -15,7 +15,7 @@ from lamplighter.usecases.clients import tool_hooks
 from lamplighter.usecases.ingest.context import IngestContext
 
 AHEAD: Final = 500
-NOT_WHOLE: Final = "A marker that was cut off was left out: "
+NOT_WHOLE: Final = "An incomplete marker was ignored: "
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,7 +32,7 @@ async def catch_up(db: Database, lexicon: Lexicon, *, within: float = WITHIN_SEC
             await analyses.store(db, rows, found)
         done += len(rows)
         if time.monotonic() - began > within:
-            logger.info("%s memories were analysed; more wait for the next session.", done)
+            logger.info("Analyzed %s memories; the rest follows with the next session.", done)
             break
         await asyncio.sleep(0)
     return done

@@ -55,9 +55,9 @@ async def get(db: Database, memory_id: int, *, at: datetime | None = None) -> Me
     memory = await memories.get(db, memory_id, at=at)
     if memory is None:
         if at is None and await trash.get(db, memory_id) is not None:
-            raise NotFound(f"Memory {memory_id} is in the trash.")
-        then = "" if at is None else " of that time"
-        raise NotFound(f"There is no memory {memory_id}{then}.")
+            raise NotFound(f"Memory {memory_id} is in the trash. Restore it first.")
+        then = "" if at is None else " at that time"
+        raise NotFound(f"Memory {memory_id} not found{then}.")
     return memory
 
 

@@ -28,7 +28,7 @@ async def fade(db: Database, *, now: datetime) -> int:
     async with reading(db):
         seen = await history.newest_at(db), await sessions.newest(db)
     if now < max((each for each in seen if each is not None), default=now):
-        logger.warning("The clock is behind what was already seen; nothing fades.")
+        logger.warning("The clock is behind the newest row; memories do not decay now.")
         return 0
     return await fade_due(db, now=now)
 

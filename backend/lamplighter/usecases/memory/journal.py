@@ -28,12 +28,14 @@ IRREVERSIBLE: Final[Mapping[str, str]] = {
     "approve": _DECIDED,
     "deny": _DECIDED,
     "replace": _DECIDED,
-    "take": "A marker stays taken. Edit or delete what it became.",
-    "halt": "A halt ends sessions, which do not come back. Resume ends the halt.",
-    "resume": "What ran since stays. Halt again.",
-    "import": "What was imported stays. Select it in Memories and delete it there.",
-    "token": "A token that was given out is not taken back. Revoke it.",
-    "revoke": "A revoked token stays revoked. Create another one.",
+    "take": "An accepted marker cannot be reverted. Edit or delete the memory that it created.",
+    "halt": "A halt cannot be undone: its sessions have ended. Use Resume to end the halt.",
+    "resume": "A resume cannot be undone. Halt again instead.",
+    "import": (
+        "An import cannot be undone. Select the imported memories in Memories and delete them."
+    ),
+    "token": "A created token cannot be undone. Revoke it instead.",
+    "revoke": "A revoked token cannot be restored. Create a new one.",
 }
 """Why an act cannot be undone, by its action."""
 
@@ -128,13 +130,13 @@ async def purge_expired(db: Database, kept: timedelta | None, *, now: datetime) 
 async def _undoable(db: Database, act_id: int) -> JournalEntry:
     act = await journal.get(db, act_id)
     if act is None:
-        raise NotFound(f"There is no act {act_id}.")
+        raise NotFound(f"Act {act_id} not found.")
     if act.undone_by is not None:
         raise Conflict(f"Act {act_id} was undone already, by act {act.undone_by}.")
     if act.action in IRREVERSIBLE:
         raise Conflict(IRREVERSIBLE[act.action])
     if act.undoes is not None:
-        raise Conflict(f"Act {act_id} is an undo. Repeat what it undid instead.")
+        raise Conflict(f"Act {act_id} is itself an undo. Repeat the original act instead.")
     return act
 
 
@@ -164,7 +166,7 @@ async def _describe_change(db: Database, number: int, entry: int) -> str:
     if last is None:
         return f"Memory {number} was deleted permanently"
     by = f"session {last.session_id}" if last.session_id else f"the {last.actor}"
-    return f"Memory {number} was {last.cause} by {by} since (version {last.version})"
+    return f"Memory {number} was later {last.cause} by {by} (version {last.version})"
 
 
 async def _keys(db: Database, plan: UndoPlan) -> None:
@@ -177,7 +179,9 @@ async def _keys(db: Database, plan: UndoPlan) -> None:
             db, memory.topic_key, project=memory.project, scope=memory.scope
         )
         if holder is not None:
-            plan.conflicts[each.id] = f"Memory {holder} has the topic key of memory {each.id} now"
+            plan.conflicts[each.id] = (
+                f"The topic key of memory {each.id} now belongs to memory {holder}"
+            )
     plan.restore = [each for each in plan.restore if each not in plan.conflicts]
 
 
@@ -186,10 +190,10 @@ async def _review(db: Database, act: JournalEntry) -> None:
         return
     review = await reviews.get(db, act.review_id)
     if review is None or review.state is ReviewState.OPEN:
-        raise Conflict(f"Review {act.review_id} is open already.")
+        raise Conflict(f"Review {act.review_id} is already open.")
     other = await reviews.open_for(db, review.old_id, review.new_id)
     if other is not None:
-        raise Conflict(f"Review {other.id} is open for the same two memories.")
+        raise Conflict(f"Review {other.id} is already open for the same two memories.")
     both = {review.old_id, review.new_id}
     if gone := sorted(both - await memories.existing_ids(db, list(both))):
         raise Conflict(f"Memory {gone[0]} is gone: restore it from the trash first.")
@@ -257,7 +261,7 @@ async def _revert_memory(
         before = restore_before(memory, step)
         holder = await find_key_holder(db, memory, before)
         if holder is not None:
-            raise Conflict(f"Nothing was undone. Memory {holder} has its topic key now.")
+            raise Conflict(f"Nothing was undone. Its topic key now belongs to memory {holder}.")
         await memories.update(db, before, now=now)
         why = history.ChangeOrigin(
             cause=UNDONE, actor=OPERATOR, reason=undo_reason(step), act_id=number
@@ -277,7 +281,7 @@ async def _undo_related(db: Database, act: JournalEntry, *, now: datetime) -> in
     if act.service is None:
         return 0
     uses = await cooldowns.restore(db, act.id, now=now)
-    text = f"An operator undid a reset of cooldowns; {len(uses)} count again."
+    text = f"An operator undid a reset of cooldowns; uses restored: {len(uses)}."
     service = uses[0].service if uses else act.service
     await events.insert(db, Level.INFO, text, service=service, source="operator", now=now)
     return len(uses)

@@ -128,7 +128,7 @@ async def get(db: Database, memory_id: int) -> Memory:
     """Return a memory as clients may read it: active, and knowledge. Raises NotFound."""
     memory = await memories.get(db, memory_id)
     if memory is None or not memory.active or memory.category in OPERATIONAL:
-        raise NotFound(f"There is no observation {memory_id}.")
+        raise NotFound(f"Observation {memory_id} not found.")
     return memory
 
 
@@ -187,7 +187,7 @@ async def remove(
     async with writing(db):
         memory = await memories.get(db, memory_id)
         if memory is None or memory.category in OPERATIONAL:
-            raise NotFound(f"There is no observation {memory_id}.")
+            raise NotFound(f"Observation {memory_id} not found.")
         why = _why("deleted", session_id, by)
         await trash.move(db, [memory_id], why, now=now, alone=True)
 

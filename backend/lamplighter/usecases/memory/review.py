@@ -100,7 +100,7 @@ async def get(db: Database, number: int) -> Review:
     """Return a review; raises NotFound."""
     review = await reviews.get(db, number)
     if review is None:
-        raise NotFound(f"There is no review {number}.")
+        raise NotFound(f"Review {number} not found.")
     return review
 
 
@@ -141,10 +141,10 @@ async def reopen(db: Database, number: int, *, version: int | None, now: datetim
         if review.state is ReviewState.OPEN:
             raise Conflict(f"Review {number} is not resolved.")
         if review.resolution is Resolution.GONE:
-            raise Conflict("A memory of it was deleted: restore it from the trash first.")
+            raise Conflict("One of its memories was deleted. Restore it from the trash first.")
         act = await journal.resolution(db, number)
         if act is None:
-            raise Conflict(f"Nothing is recorded of how review {number} was resolved.")
+            raise Conflict(f"There is no record of how review {number} was resolved.")
         await undo(db, act.id, now=now)
         return await get(db, number)
 
@@ -169,7 +169,7 @@ async def _both_memories(db: Database, review: Review) -> tuple[Memory, Memory]:
     held = await memories.by_ids(db, [review.old_id, review.new_id])
     gone = [number for number in (review.old_id, review.new_id) if number not in held]
     if gone:
-        raise Conflict(f"Memory {gone[0]} is gone.")
+        raise Conflict(f"Memory {gone[0]} was deleted.")
     return held[review.old_id], held[review.new_id]
 
 

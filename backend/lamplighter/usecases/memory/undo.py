@@ -28,9 +28,9 @@ async def undo_step(
         step = await history.get(db, memory_id, number)
         memory = await memories.get(db, memory_id)
         if step is None:
-            raise NotFound(f"There is no change {number} of a memory {memory_id}.")
+            raise NotFound(f"Change {number} of memory {memory_id} not found.")
         if memory is None:
-            raise Conflict(f"Memory {memory_id} was deleted: restore it from the trash first.")
+            raise Conflict(f"Memory {memory_id} was deleted. Restore it from the trash first.")
         if version is not None and version != memory.version:
             raise Stale(memory)
         later = await history.changes_after(db, memory_id, number)

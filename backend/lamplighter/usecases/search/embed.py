@@ -79,7 +79,7 @@ class Embedder:
                 begun, rest = False, RETRY_SECONDS
             except Unavailable as error:
                 self.problem = str(error)
-                logger.error("No memory can be found by its meaning: %s", error)
+                logger.error("Semantic search is not available: %s", error)
                 return
             await asyncio.sleep(rest)
 

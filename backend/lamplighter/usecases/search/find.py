@@ -60,8 +60,8 @@ VECTORS: Final = "vectors"
 UNINDEXED: Final = "unindexed"
 GLOBAL: Final = "global"
 BUSY: Final = (
-    f"The search was not finished within {PATIENCE_SECONDS:g} s: the machine is overloaded. "
-    "Try again."
+    f"The search did not finish within {PATIENCE_SECONDS:g} s because the machine is "
+    f"overloaded. Try again."
 )
 READ: Final = 6
 READ_LEAST: Final = 30

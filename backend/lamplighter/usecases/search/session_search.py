@@ -93,7 +93,7 @@ async def read(db: Database, memory_id: int, asker: SearchingSession, *, now: da
         found = held if held and is_visible(asker.project, held) else None
         await _keep(db, asker, str(memory_id), [found] if found else [], now=now)
     if found is None:
-        raise NotFound(f"There is no memory {memory_id}.")
+        raise NotFound(f"Memory {memory_id} not found.")
     return found
 
 

@@ -168,7 +168,7 @@ async def reset_cooldowns(
     services: Services,
     now: datetime,
 ) -> tuple[str, int]:
-    """Give a service its slots back because an operator says so.
+    """Reset the cooldowns of a service for an operator.
 
     Returns the service's name and how many uses were cleared; raises NotFound
     for a service that is not declared and was never acted upon.
@@ -177,16 +177,18 @@ async def reset_cooldowns(
     async with recording(db, "reset", now=now, service=service) as act:
         name = declared.name if declared else await cooldowns.spelling(db, service)
         if name is None:
-            raise NotFound(f"There is no service {service!r} and nothing was done to one.")
+            raise NotFound(
+                f"Service {service!r} not found in services.yaml, and it has no recorded actions."
+            )
         cleared = await cooldowns.clear(
             db, name, action, by=cooldowns.OPERATOR, now=now, act_id=act.id
         )
         act.did(rows=len(cleared))
-        what = f"the cooldown of {action}" if action else "all its cooldowns"
+        what = f"the cooldown of {action}" if action else "all cooldowns"
         await events.insert(
             db,
             Level.INFO,
-            f"An operator reset {what}; {len(cleared)} used before.",
+            f"An operator reset {what}; uses cleared: {len(cleared)}.",
             service=name,
             source="operator",
             now=now,

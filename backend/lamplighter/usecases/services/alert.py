@@ -137,8 +137,8 @@ async def _request_investigation(
 async def _record_resolved(db: Database, held: AlertIncident, *, now: datetime) -> None:
     """Say that an incident is over; nobody needs to look into it who has not begun."""
     back = held.request_id and await requests.cancel(db, held.request_id, now=now)
-    more = f" Request {held.request_id} was taken back." if back else ""
-    text = f"{held.source} says it is over: {held.title}.{more}"
+    more = f" Request {held.request_id} was canceled." if back else ""
+    text = f"{held.source} reports it resolved: {held.title}.{more}"
     await _event(db, held, Level.INFO, text, now=now)
 
 

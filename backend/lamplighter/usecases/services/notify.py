@@ -8,8 +8,8 @@ from lamplighter.domain.services.notice import Notice, NoticeKind, NoticeState
 from lamplighter.repository import Database, writing
 from lamplighter.repository.services import notices
 
-NOBODY: Final = "LAMPLIGHTER_NOTIFY names nobody to tell."
-TEST: Final = "This is a test of the notifications."
+NOBODY: Final = "No notification target is configured. Set LAMPLIGHTER_NOTIFY."
+TEST: Final = "This is a test notification."
 
 
 async def enqueue(

@@ -157,7 +157,7 @@ async def get(db: Database, number: int) -> Approval:
     """Return an approval; raises NotFound."""
     held = await approvals.get(db, number)
     if held is None:
-        raise NotFound(f"There is no approval {number}.")
+        raise NotFound(f"Approval {number} not found.")
     return held
 
 
@@ -285,11 +285,11 @@ async def _waiting_session(db: Database, held: Approval, *, now: datetime) -> Se
     """Return the session that waits for an approval; Conflict when none does."""
     session = await sessions.get(db, held.session_id)
     if held.state is not ApprovalState.OPEN:
-        raise Conflict(f"Approval {held.id} waits no more: it was {held.became}.")
+        raise Conflict(f"Approval {held.id} is already closed: {held.became}.")
     if held.expired(now=now):
-        raise Conflict(f"Approval {held.id} waits no more: its time is over.")
+        raise Conflict(f"Approval {held.id} expired.")
     if session is None or not session.running or session.stop_requested_at:
-        raise Conflict(f"Approval {held.id} waits no more: session {held.session_id} is over.")
+        raise Conflict(f"Approval {held.id} is closed: session {held.session_id} has ended.")
     return session
 
 

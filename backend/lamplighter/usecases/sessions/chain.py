@@ -183,7 +183,7 @@ async def drop_stranded(db: Database, *, now: datetime) -> None:
     for number in {each.session_id for each in await escalations.unfinished(db)}:
         session = await sessions.get(db, number)
         if session and not session.running:
-            await drop(db, session, "the supervisor ended before it was taken on", now=now)
+            await drop(db, session, "the supervisor ended before the next session started", now=now)
 
 
 async def confirm(
@@ -226,9 +226,9 @@ async def mark_handled(db: Database, number: int, *, now: datetime) -> Escalatio
     async with writing(db):
         held = await escalations.get(db, number)
         if held is None:
-            raise NotFound(f"There is no escalation {number}.")
+            raise NotFound(f"Escalation {number} not found.")
         if held.state is not EscalationState.PERSON:
-            raise Conflict(f"Escalation {number} waits for nobody: it is {held.state}.")
+            raise Conflict(f"Escalation {number} is not open: it is {held.state}.")
         handled = await escalations.close(db, held.service, why=escalations.HANDLED, now=now)
         await outcomes.refresh(db, [each.session_id for each in handled], now=now)
         closed = await escalations.get(db, number)
@@ -300,7 +300,7 @@ async def _close(db: Database, service: str, *, now: datetime) -> None:
     for each in asked:
         well = await checks.rounds(db, service, after=each.created_at, limit=HEALTHY_ROUNDS)
         if len(well) == HEALTHY_ROUNDS and all(well):
-            closed = await escalations.close(db, service, why="well again", now=now)
+            closed = await escalations.close(db, service, why="healthy again", now=now)
             await outcomes.refresh(db, [one.session_id for one in closed], now=now)
 
 
@@ -335,10 +335,12 @@ async def _record_escalations(
                 await _event(db, session, Level.CRITICAL, text, each.service, now=now)
             case EscalationState.DRY:
                 who = f"tier {each.tier}" if each.tier <= MAX_TIER else "a person"
-                text = f"Dry run: {who} would have been asked: {each.reason}"
+                text = f"Dry run: would have escalated to {who}: {each.reason}"
                 await _event(db, session, Level.INFO, text, each.service, now=now)
             case EscalationState.DROPPED:
-                text = f"Not handed to tier {each.tier}, {each.why}. The next round looks again."
+                text = (
+                    f"Not escalated to tier {each.tier}, {each.why}. The next round checks again."
+                )
                 await _event(db, session, Level.WARNING, text, each.service, now=now)
 
 

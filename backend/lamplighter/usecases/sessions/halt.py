@@ -42,7 +42,7 @@ RETRY_SECONDS: Final = 0.5
 SIGNED: Final = "{}\n-- {}, {}; written by Lamplighter, `lamplighter resume` removes it\n"
 _SIGNATURE: Final = re.compile(r"\n-- (.*), (\S+); written by Lamplighter, [^\n]*\n\Z")
 REASON_BYTES: Final = 4_096
-REMOVED: Final = "whoever removed it"
+REMOVED: Final = "the deletion of the file"
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,7 @@ class HaltControl:
             return None
         except OSError as error:
             now = datetime.fromtimestamp(time.time(), UTC)
-            return _of_file(f"{self.file} cannot be looked at: {error.strerror}", now)
+            return _of_file(f"{self.file} cannot be read: {error.strerror}", now)
         text = self._text()
         if signed := _SIGNATURE.search(text):
             with suppress(ValueError):
@@ -138,7 +138,7 @@ async def halt_all(
     try:
         brake.write(reason, by=by, now=now)
     except OSError as error:
-        logger.warning("%s could not be written: %s", brake.file, error)
+        logger.warning("Could not write %s: %s", brake.file, error)
     if brake.by_request() is not None:
         return await sync_file(db, brake, now=now)
     async with writing(db):
@@ -182,7 +182,7 @@ async def resume_all(db: Database, brake: HaltControl, *, by: str, now: datetime
             if held is not None and not (way is HaltSource.FILE and file):
                 await _release_halt(db, held, by=one_line(by), now=now)
     if file is not None:
-        raise Conflict(f"Everything is still halted. {file.words} {brake.release(file)}")
+        raise Conflict(f"Lamplighter is still halted. {file.words} {brake.release(file)}")
 
 
 async def record_file(db: Database, brake: HaltControl, *, now: datetime) -> None:

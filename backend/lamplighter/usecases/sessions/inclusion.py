@@ -29,7 +29,7 @@ from lamplighter.usecases.memory import curate, recall
 from lamplighter.usecases.memory.recall import Hypothesis
 from lamplighter.usecases.sessions import chain
 
-WITHOUT = "Left out: the question asks for a prompt without it."
+WITHOUT = "Not included: the preview excludes this memory."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,7 +121,7 @@ def _placed(found: Inclusion, asked: InclusionRequest) -> str:
     """Return why a memory that was chosen among is left out, with its place."""
     words = f"{found.words} Rank {(found.rank or 0) + 1:,} of {found.total:,}."
     if asked.services and found.memory.service not in asked.services:
-        words += f" The memories of {' and '.join(asked.services)} come first."
+        words += f" Memories about {' and '.join(asked.services)} rank first."
     return words
 
 

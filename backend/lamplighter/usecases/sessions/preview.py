@@ -177,7 +177,7 @@ async def _check(db: Database, what_if: Hypothesis) -> None:
 async def _recorded_block(db: Database, given: str) -> str:
     number = int(given)
     if number > LARGEST or await sessions.get(db, number) is None:
-        raise NotFound(f"There is no session {number}.")
+        raise NotFound(f"Session {number} not found.")
     prompt = await exposures.prompt(db, number)
     if prompt is None:
         raise NotFound(f"Session {number} was told nothing.")

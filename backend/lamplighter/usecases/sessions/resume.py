@@ -38,7 +38,7 @@ async def resume_session(
             await leases.update_status(db, session_id=session.id, now=now)
         resumed = await sessions.resume(db, session.id, epoch=epoch, now=now)
         if resumed is None:
-            raise Conflict(f"Session {session.id} has ended already.")
+            raise Conflict(f"Session {session.id} has already ended.")
         await events.insert(
             db,
             Level.WARNING,
@@ -58,7 +58,7 @@ async def reopen(
     """Return a session that goes on, with all it was told when it began."""
     prompt = await exposures.prompt(db, session.id)
     if prompt is None:
-        raise Conflict(f"What session {session.id} was told is not known.")
+        raise Conflict(f"Session {session.id} has no stored prompt.")
     handoff = None
     if session.parent_id is not None:
         state = EscalationState.TAKEN

@@ -70,13 +70,13 @@ ALARMING: Final = {
     Status.INTERRUPTED: Level.WARNING,
 }
 MESSAGES: Final = {
-    1: "Make your round of {}.",
+    1: "Check {}.",
     2: "Find out what is wrong with {}.",
-    3: "Mend {}.",
+    3: "Repair {}.",
 }
 ENDED: Final = {
     Status.FAILED: "failed",
-    Status.TIMED_OUT: "took too long",
+    Status.TIMED_OUT: "timed out",
     Status.INTERRUPTED: "was interrupted",
 }
 
@@ -164,8 +164,8 @@ async def cancel(db: Database, request_id: int, *, now: datetime) -> None:
         if await requests.cancel(db, request_id, now=now) is None:
             request = await requests.get(db, request_id)
             if request is None:
-                raise NotFound(f"There is no request {request_id}.")
-            raise Conflict(f"Request {request_id} waits no more: it is {request.state}.")
+                raise NotFound(f"Request {request_id} not found.")
+            raise Conflict(f"Request {request_id} is no longer waiting: it is {request.state}.")
 
 
 async def stop(db: Database, session_id: int, *, now: datetime) -> Session:
@@ -173,12 +173,12 @@ async def stop(db: Database, session_id: int, *, now: datetime) -> Session:
     async with writing(db):
         held = await sessions.get(db, session_id)
         if held is None:
-            raise NotFound(f"There is no session {session_id}.")
+            raise NotFound(f"Session {session_id} not found.")
         if held.trigger is Trigger.CLIENT:
-            raise Conflict(f"Session {session_id} is a client's: only the client ends it.")
+            raise Conflict(f"Session {session_id} belongs to a client. Only the client can end it.")
         session = await sessions.request_stop(db, session_id, now=now)
         if session is None:
-            raise Conflict(f"Session {session_id} has ended already: it is {held.status}.")
+            raise Conflict(f"Session {session_id} has already ended: it is {held.status}.")
         return session
 
 
@@ -215,7 +215,7 @@ async def begin(
                 db, plan.parent_id, *states, child_id=session.id, now=now
             )
         if request and await requests.claim(db, request.id, session.id, now=now) is None:
-            raise Conflict(f"Request {request.id} was taken back.")
+            raise Conflict(f"Request {request.id} was canceled.")
         await exposures.insert(db, session.id, prompt, block.placements)
         await leases.update_status(db, session_id=session.id, now=now)
     told = tuple(each.memory for each in block.placements if each.included)
@@ -266,7 +266,7 @@ async def _handoff(
         return None
     handoff = await chain.handoff_from(db, plan.parent_id, services=services, now=now)
     if handoff is None:
-        raise Conflict(f"Session {plan.parent_id} hands nothing on any more.")
+        raise Conflict(f"The escalation of session {plan.parent_id} is no longer open.")
     return handoff
 
 
@@ -315,7 +315,7 @@ async def finish(
         await leases.clear_session(db, session.id, now=now)
         await _alarm(db, session, ending.status, redact(ending.reason), now=now)
         if ended is None:
-            raise Conflict(f"Session {session.id} has ended already.")
+            raise Conflict(f"Session {session.id} has already ended.")
         return ended
 
 
@@ -370,9 +370,11 @@ def status_of(
         return Status.FAILED, f"The engine ended without a result ({ended}).{last_words}"
     if finished.is_error:
         why = finished.why or finished.response or "no reason given"
-        return Status.FAILED, finished.reason or f"The engine reports an error: {why}"
+        return Status.FAILED, finished.reason or f"The engine reported an error: {why}"
     if exit_code != 0:
-        return Status.FAILED, f"The engine gave its result, then ended with {ended}.{last_words}"
+        return Status.FAILED, (
+            f"The engine returned its result, then ended with {ended}.{last_words}"
+        )
     return Status.COMPLETED, ""
 
 

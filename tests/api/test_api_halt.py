@@ -51,7 +51,7 @@ def test_the_file_beats_a_release_and_is_named(
     answer = own_client.delete(HALT)
 
     assert answer.status_code == 409
-    assert f"Remove {own_server.home.path / 'HALT'}" in answer.json()["detail"]
+    assert f"Delete {own_server.home.path / 'HALT'}" in answer.json()["detail"]
     assert [each["way"] for each in own_client.get(HALT).json()["pulled"]] == ["file"]
     assert own_client.get("/api/v1/overview").json()["halt"]["reason"] == "a flood"
 

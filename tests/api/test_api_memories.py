@@ -357,7 +357,7 @@ def test_a_change_is_undone_and_so_is_its_undo(client: httpx2.Client) -> None:
         ("created", "", True),
     ]
     twice = client.post(f"{address}/history/{edited['id']}/undo")
-    assert (twice.status_code, "undone already" in twice.json()["detail"]) == (409, True)
+    assert (twice.status_code, "already undone" in twice.json()["detail"]) == (409, True)
     again = client.post(f"{address}/history/{past[0]['id']}/undo").json()
     assert (again["observation"], again["active"]) == ("Never starts", False)
     other = client.post(f"{MEMORIES}/{new(client)['id']}/history/{created['id']}/undo")
@@ -690,7 +690,7 @@ def test_a_topic_key_of_its_project_is_refused_beside_it(client: httpx2.Client) 
 
     assert answer.status_code == 422
     [wrong] = answer.json()["errors"]
-    assert f"memory {kept['id']}: correct that one instead" in wrong["message"]
+    assert f"memory {kept['id']}; edit that memory instead" in wrong["message"]
 
 
 def test_operational_memories_have_one_project(client: httpx2.Client) -> None:

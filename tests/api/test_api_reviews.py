@@ -138,7 +138,7 @@ def test_who_comes_too_late_is_shown_what_was_decided(asking: Asking) -> None:
 
     assert (first.status_code, late.status_code, blind.status_code) == (200, 412, 409)
     assert late.json()["current"] == first.json()
-    assert blind.json()["detail"].endswith("resolved already: keep_old.")
+    assert blind.json()["detail"].endswith("already resolved: keep_old.")
 
 
 def test_a_later_edit_or_a_deletion_stands_in_the_way(asking: Asking) -> None:
@@ -153,7 +153,7 @@ def test_a_later_edit_or_a_deletion_stands_in_the_way(asking: Asking) -> None:
     gone = asking.client.delete(f"{address}/resolution")
 
     assert (blocked.status_code, gone.status_code) == (409, 409)
-    assert "edited by the operator since" in blocked.json()["detail"]
+    assert "later edited by the operator" in blocked.json()["detail"]
     assert asking.client.get(address).json()["old"] is None
 
 

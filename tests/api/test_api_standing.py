@@ -53,7 +53,9 @@ def test_what_is_dear_is_kept_a_while_and_counted_anew_on_demand(
     )
 
     assert signs(own_client)["repeated"]["figure"] == 0
-    assert signs(own_client, closer=True)["repeated"]["words"].startswith("1 of 2 say the same")
+    assert signs(own_client, closer=True)["repeated"]["words"].startswith(
+        "1 of 2 memories are duplicates"
+    )
 
 
 def test_a_request_that_waits_is_told(own_server: Server, own_client: httpx2.Client) -> None:
@@ -67,7 +69,7 @@ def test_a_client_of_the_feed_is_counted_while_it_follows(own_client: httpx2.Cli
     with own_client.stream("GET", "/api/v1/stream") as stream:
         frames = stream.iter_bytes()
         next(frames)
-        assert signs(own_client)["feed"]["words"].startswith("1 client follows")
+        assert signs(own_client)["feed"]["words"].startswith("1 client on")
 
 
 def test_a_mistake_in_the_services_is_told_in_both_places(own_server: Server) -> None:

@@ -95,7 +95,11 @@ def asked(asking: httpx2.Client, entry: AgentOpsOperation, **more: Any) -> httpx
     number = row["prompt"] if "/prompts/" in entry.path else row["id"]
     path = entry.path.replace("{id:path}", row["session_id"]).replace("{id}", str(number))
     bodies: dict[str, dict[str, Any]] = {
-        "SessionIn": {"id": f"s{next(NUMBERS)}", "project": row["project"], "directory": "/srv"},
+        "AgentOpsSessionIn": {
+            "id": f"s{next(NUMBERS)}",
+            "project": row["project"],
+            "directory": "/srv",
+        },
         "EndIn": {"messages": [{"role": "user", "content": "Deploy it"}]},
         "ObservationIn": {**row, "content": f"More {row['content']}", "tool_name": "bash"},
         "ObservationEdit": {"title": "Another title"},

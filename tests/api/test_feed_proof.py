@@ -27,14 +27,14 @@ WRITES = """
 import asyncio, random, sys
 from datetime import UTC, datetime
 from pathlib import Path
-from lamplighter.domain.change import Op
+from lamplighter.domain.change import ChangeOp
 from lamplighter.repository import Database, writing
 from lamplighter.repository.feed import changes
-from lamplighter.repository.feed.signals import Announcer, run_directory
+from lamplighter.repository.feed.signals import ChangeNotifier, run_directory
 
 async def main(url, home, count, size, pause, most):
     chance = random.Random(1)
-    announce = Announcer(run_directory(Path(home)))
+    announce = ChangeNotifier(run_directory(Path(home)))
     made = 0
     async with Database(url, announce=announce) as db:
         while made < count:
@@ -43,7 +43,7 @@ async def main(url, home, count, size, pause, most):
                 for number in range(made, made + some):
                     row = {"number": number, "text": "x" * size}
                     now = datetime.now(UTC)
-                    await changes.append(db, "event", number, Op.CREATED, now=now, row=row)
+                    await changes.append(db, "event", number, ChangeOp.CREATED, now=now, row=row)
             made += some
             await asyncio.sleep(pause)
 

@@ -18,18 +18,18 @@ COMMIT = """
 import asyncio, sys
 from datetime import UTC, datetime
 from pathlib import Path
-from lamplighter.domain.change import Op
+from lamplighter.domain.change import ChangeOp
 from lamplighter.repository import Database, writing
 from lamplighter.repository.feed import changes
 from lamplighter.repository.store.database import sqlite_url
-from lamplighter.repository.feed.signals import Announcer
+from lamplighter.repository.feed.signals import ChangeNotifier
 
 async def main():
-    announce = Announcer(Path(sys.argv[2])) if sys.argv[2] else (lambda: None)
+    announce = ChangeNotifier(Path(sys.argv[2])) if sys.argv[2] else (lambda: None)
     async with Database(sys.argv[1], announce=announce) as db:
         async with writing(db):
             now = datetime(2026, 1, 1, tzinfo=UTC)
-            await changes.append(db, "memory", 1, Op.CREATED, now=now)
+            await changes.append(db, "memory", 1, ChangeOp.CREATED, now=now)
 
 asyncio.run(main())
 """

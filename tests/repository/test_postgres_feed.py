@@ -28,14 +28,14 @@ WAITING = "SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"
 COMMIT = """
 import asyncio, sys
 from datetime import UTC, datetime
-from lamplighter.domain.change import Op
+from lamplighter.domain.change import ChangeOp
 from lamplighter.repository import Database, writing
 from lamplighter.repository.feed import changes
 
 async def main(url):
     async with Database(url) as db:
         async with writing(db):
-            await changes.append(db, "memory", 1, Op.CREATED, now=datetime.now(UTC))
+            await changes.append(db, "memory", 1, ChangeOp.CREATED, now=datetime.now(UTC))
 
 asyncio.run(main(sys.argv[1]))
 """

@@ -61,7 +61,7 @@ from lamplighter.usecases.memory import knowledge
 async def main():
     async with Database(sys.argv[1]) as db:
         await asyncio.gather(*(
-            knowledge.keep(db, wanted, now=datetime(2026, 1, 1, 12, tzinfo=UTC), redact=OPEN)
+            knowledge.save(db, wanted, now=datetime(2026, 1, 1, 12, tzinfo=UTC), redact=OPEN)
             for wanted in [POOL, OTHER] * 10
         ))
 

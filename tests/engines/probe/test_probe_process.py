@@ -155,7 +155,7 @@ async def test_our_own_parser_reads_it(serve) -> None:
 
     items = [type(item).__name__ for line in out.splitlines() for item in stream.parse(line)]
 
-    assert items == ["Started", "ToolUse", "ToolResult", "Text", "Finished"]
+    assert items == ["EngineStarted", "ToolUse", "ToolResult", "Text", "Finished"]
 
 
 async def test_a_round_of_every_kind(serve, tmp_path) -> None:

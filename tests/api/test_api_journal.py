@@ -41,7 +41,7 @@ def test_a_delete_is_undone_by_the_act_that_its_answer_names(client: httpx2.Clie
     answer = undo(client, gone.headers[HEADER])
 
     assert (gone.status_code, missing.status_code) == (204, 404)
-    assert missing.json()["detail"] == f"Memory {made['id']} is in the trash. Restore it first."
+    assert missing.json()["detail"] == (f"Memory {made['id']} is in the trash. Restore it first.")
     thrown = next(each for each in there if each["id"] == made["id"])
     assert (thrown["memory"], thrown["deleted_by"]) == (made, "operator")
     assert thrown["act"] == int(gone.headers[HEADER])

@@ -301,7 +301,7 @@ async def test_a_session_of_ours_hands_on_as_its_marker_would(db: Database) -> N
     again = await said(tools, "handoff", service="web", reason="Still")
 
     assert handed == {"service": "Web", "tier": 2, "person": False}
-    assert again == "Web is handed on already; once is enough."
+    assert again == "Web is already escalated. Do not escalate it again."
     found = await events.page(db, events.EventSelection(), limit=9)
     assert [each.level for each in found.items] == [Level.WARNING]
 

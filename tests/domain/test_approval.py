@@ -169,11 +169,11 @@ def test_what_a_session_is_told(each: Approval, said: str) -> None:
 
 
 def test_what_a_session_is_told_of_a_yes() -> None:
-    assert describe_agreement(YES) == "a person agreed"
+    assert describe_agreement(YES) == "a person approved"
     edited = replace(YES, shown=("docker", "restart", "a b"), edited=True, note="The other one")
     assert (
         describe_agreement(edited)
-        == "a person agreed to docker restart 'a b' instead (The other one)"
+        == "a person approved docker restart 'a b' instead (The other one)"
     )
 
 

@@ -55,7 +55,7 @@ def asks(service: str, *, by: Session = ROUND, state: EscalationState = OPEN) ->
             [asks("web"), asks("db"), asks("caddy")],
             Status.COMPLETED,
             ChainStep(
-                Status.ESCALATED, "Handed web, db and caddy to tier 2.", EscalationState.ACCEPTED
+                Status.ESCALATED, "Escalated web, db and caddy to tier 2.", EscalationState.ACCEPTED
             ),
         ),
         (
@@ -64,7 +64,7 @@ def asks(service: str, *, by: Session = ROUND, state: EscalationState = OPEN) ->
             False,
             [asks("web")],
             Status.COMPLETED,
-            ChainStep(Status.ESCALATED, "Handed web to tier 3.", EscalationState.ACCEPTED),
+            ChainStep(Status.ESCALATED, "Escalated web to tier 3.", EscalationState.ACCEPTED),
         ),
         (
             1,

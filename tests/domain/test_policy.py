@@ -81,14 +81,14 @@ def test_what_a_session_may_not_wish_for_is_refused_in_words(
 
 def test_nobody_reaches_anything_before_somebody_says_so() -> None:
     assert resolve_action("web", "restart", SessionPermissions()) == Refusal(
-        "tier 0 changes nothing"
+        "sessions of tier 0 may not run actions"
     )
     assert resolve_action("web", "restart", replace(SessionPermissions(), tier=3)) == Refusal(
         "'web' is not in services.yaml"
     )
     assert resolve_action(
         "web", "restart", replace(REACH, scope=SessionPermissions().scope)
-    ) == Refusal("Web was not handed to this session")
+    ) == Refusal("Web is not in the scope of this session")
 
 
 def test_what_is_declared_is_found_in_whatever_spelling() -> None:
@@ -125,12 +125,12 @@ def test_the_rule_of_an_action_wins_over_that_of_its_service(
 @pytest.mark.parametrize(
     ("more", "why"),
     [
-        ({"alive": False}, "its session is over"),
-        ({"halted": True}, "everything is halted"),
-        ({"solvent": False}, "the money of this session is used up"),
-        ({"under_way": True}, "another action on it is under way"),
-        ({"standing": FULL}, "2 of 2 in 4 h are used; free again at 13:00 UTC"),
-        ({"standing": replace(FULL, used=9)}, "9 of 2 in 4 h are used; free again at 13:00 UTC"),
+        ({"alive": False}, "its session has ended"),
+        ({"halted": True}, "Lamplighter is halted"),
+        ({"solvent": False}, "the spending limit is reached"),
+        ({"under_way": True}, "another action on this service is running"),
+        ({"standing": FULL}, "used 2 of 2 times in 4 h; next use at 13:00 UTC"),
+        ({"standing": replace(FULL, used=9)}, "used 9 of 2 times in 4 h; next use at 13:00 UTC"),
         ({"standing": None}, policy.USAGE_UNKNOWN),
         ({"standing": replace(FREE, service="other")}, policy.USAGE_UNKNOWN),
         ({"standing": replace(FREE, action=ActionKind.REDEPLOYMENT)}, policy.USAGE_UNKNOWN),

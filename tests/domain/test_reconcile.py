@@ -81,7 +81,7 @@ def test_what_another_session_says_again_grows_stronger(held: float, raised: flo
 
 def test_a_session_reinforces_a_memory_once() -> None:
     assert decide(SAYS, [HELD], moved=[HELD.id]) == Decision(
-        ReconcileOutcome.UNCHANGED, HELD, reason="this session has reinforced it already"
+        ReconcileOutcome.UNCHANGED, HELD, reason="already reinforced by this session"
     )
 
 
@@ -89,7 +89,7 @@ def test_a_session_does_not_reinforce_its_own_memory() -> None:
     own = replace(HELD, session_id=SAYS.session_id)
 
     assert decide(SAYS, [own]) == Decision(
-        ReconcileOutcome.UNCHANGED, own, reason="the session that learned it says it again"
+        ReconcileOutcome.UNCHANGED, own, reason="repeated by the session that learned it"
     )
 
 

@@ -100,7 +100,10 @@ def test_a_round_that_does_not_begin_is_late(
 def test_without_a_supervisor_no_round_is_late() -> None:
     gone = leader(pid=0, next_round_at=NOON - 9 * timedelta(hours=1))
 
-    assert told(vitals.judge_timer(gone, now=NOON)) == ("unknown", "No supervisor plans rounds now")
+    assert told(vitals.judge_timer(gone, now=NOON)) == (
+        "unknown",
+        ("No supervisor is scheduling rounds"),
+    )
 
 
 @pytest.mark.parametrize(

@@ -105,7 +105,7 @@ async def test_a_handoff_is_the_row_that_a_marker_makes(
     again = await used(tools, "handoff", service="web", reason="Once more")
 
     assert answer.text == words
-    assert again.text == "Web is handed on already; once is enough."
+    assert again.text == "Web is already escalated. Do not escalate it again."
     (handed,) = await escalations.of_sessions(db, [session.id])
     assert (handed.state, handed.tier) == (state, tier + 1)
     events = await told(db)

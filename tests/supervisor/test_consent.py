@@ -170,7 +170,7 @@ async def test_what_nobody_answers_does_not_run(db: Database, tmp_path: Path) ->
     verdict = await asyncio.wait_for(person.wish(), SECONDS)
 
     assert (verdict.outcome, verdict.asked) == (UseOutcome.REFUSED, "expired")
-    assert verdict.words == "nobody answered within 0.1 s"
+    assert verdict.words == "no decision within 0.1 s"
     assert await person.states() == ["expired"]
     assert ran(tmp_path) == ""
 

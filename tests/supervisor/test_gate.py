@@ -107,7 +107,7 @@ async def test_a_session_that_is_over_acts_no_more(db: Database) -> None:
 
     verdict = await asked.run_action("web", "restart")
 
-    assert (verdict.outcome, verdict.words) == (UseOutcome.REFUSED, "its session is over")
+    assert (verdict.outcome, verdict.words) == (UseOutcome.REFUSED, "its session has ended")
 
 
 async def test_a_session_that_is_asked_to_stop_begins_nothing_more(db: Database) -> None:
@@ -118,7 +118,7 @@ async def test_a_session_that_is_asked_to_stop_begins_nothing_more(db: Database)
 
     verdict = await asked.run_action("web", "restart")
 
-    assert (verdict.outcome, verdict.words) == (UseOutcome.REFUSED, "its session is over")
+    assert (verdict.outcome, verdict.words) == (UseOutcome.REFUSED, "its session has ended")
     assert not verdict.ran
 
 
@@ -128,8 +128,8 @@ async def test_a_session_that_is_brought_to_its_end_begins_nothing_more(db: Data
 
     verdict = await asked.run_action("web", "restart")
 
-    assert (verdict.outcome, verdict.words) == (UseOutcome.REFUSED, "its session is over")
-    assert await asked.stopped() == "its session is over"
+    assert (verdict.outcome, verdict.words) == (UseOutcome.REFUSED, "its session has ended")
+    assert await asked.stopped() == "its session has ended"
     assert await uses(db) == []
 
 
@@ -144,7 +144,7 @@ async def test_a_session_of_another_leader_acts_no_more(db: Database, epoch: int
 
     verdict = await gate(db, session).run_action("web", "restart")
 
-    assert (verdict.outcome, verdict.words) == (UseOutcome.REFUSED, "its session is over")
+    assert (verdict.outcome, verdict.words) == (UseOutcome.REFUSED, "its session has ended")
     assert not verdict.ran
 
 
@@ -155,7 +155,7 @@ async def test_a_refusal_is_kept_and_said_but_does_not_count(db: Database) -> No
 
     third, fourth = [await asked.run_action("web", "restart") for _ in range(2)]
 
-    words = "2 of 2 in 4 h are used; free again at 16:00 UTC"
+    words = "used 2 of 2 times in 4 h; next use at 16:00 UTC"
     assert third == GateVerdict(outcome=UseOutcome.REFUSED, words=words, use_id=3)
     assert (fourth.words, fourth.use_id) == (words, 4)
     assert [(use.outcome, use.attempts) for use in await uses(db)] == [
@@ -358,4 +358,4 @@ async def test_no_second_attempt_is_made_by_a_session_that_is_over(db: Database)
 
     second = await asked.run_action("web", "fails", again=first.use_id)
 
-    assert (second.outcome, second.words) == (UseOutcome.REFUSED, "its session is over")
+    assert (second.outcome, second.words) == (UseOutcome.REFUSED, "its session has ended")

@@ -162,7 +162,7 @@ async def test_what_a_kill_leaves_reserved_is_kept_as_used(
 
     assert came == ["killed", "killed", "refused"]
     uses = await cooldowns.of_sessions(db, [1, 2, 3])
-    abandoned = "its session ended before it was settled"
+    abandoned = "its session ended before the result was known"
     assert [(use.outcome, use.text) for use in uses[:2]] == [(UseOutcome.ABANDONED, abandoned)] * 2
     assert [use.spent for use in uses] == [True, True, False]
     assert uses[2].text.startswith("used 2 of 2 times in 4 h; next use at ")

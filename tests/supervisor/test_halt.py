@@ -165,7 +165,7 @@ async def test_a_halt_counts_in_the_transaction_that_reserves(db: Database) -> N
 
     refused = await asked.run_action("web", "restart")
 
-    assert (refused.outcome, refused.words) == (UseOutcome.REFUSED, "everything is halted")
+    assert (refused.outcome, refused.words) == (UseOutcome.REFUSED, "Lamplighter is halted")
 
 
 async def _never(db: Database) -> None:

@@ -42,7 +42,7 @@ async def test_what_a_session_hands_on_is_the_plan_of_the_next_one(db: Database)
 
     plan = await chain.next_plan(db, parent)
 
-    assert (parent.status, parent.reason) == ("escalated", "Handed Web and db to tier 2.")
+    assert (parent.status, parent.reason) == ("escalated", "Escalated Web and db to tier 2.")
     assert plan == SessionPlan(
         tier=2,
         engine="exec",
@@ -119,7 +119,7 @@ async def test_a_service_is_handed_on_once_a_session(db: Database) -> None:
 
     ended = await finished(db, by)
 
-    assert ended.reason == "Handed Web to tier 2."
+    assert ended.reason == "Escalated Web to tier 2."
     assert [each.reason for each in await escalations.of_sessions(db, [by.id])] == ["one"]
 
 

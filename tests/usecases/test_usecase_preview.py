@@ -85,9 +85,11 @@ async def test_memories_that_are_not_there_are_named(db: Database) -> None:
     with pytest.raises(Invalid) as wrong:
         await asked(db, what_if=Hypothesis(without=(held.id, 7, 8)))
 
-    assert [str(each.message) for each in wrong.value.wrong] == ["there is no memory 7, 8"]
+    assert [str(each.message) for each in wrong.value.wrong] == [
+        ("names memories that do not exist: 7, 8")
+    ]
     before = Hypothesis(without=(held.id,), at=NOON - timedelta(seconds=1))
-    with pytest.raises(Invalid, match="there is then no memory 1"):
+    with pytest.raises(Invalid, match="names memories that do not exist then: 1"):
         await asked(db, what_if=before)
 
 

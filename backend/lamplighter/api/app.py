@@ -41,7 +41,7 @@ from lamplighter.usecases.access.recording import recorded
 IMMUTABLE: Final = "public, max-age=31536000, immutable"
 NO_PAGES: Final = ("favicon.ico", "robots.txt")  # machines ask for these
 APP_MISSING: Final = (
-    "The app has not been built. In a checkout `make up` builds it; the API works without it."
+    "The app is not built. In a checkout, run `make up` to build it. The API works without it."
 )
 
 
@@ -116,8 +116,7 @@ class Jobs:
 
 
 DISK_FULL: Final = (
-    "There is no space left where the database is kept. Nothing was changed; "
-    "free some space and try again."
+    "The disk of the database is full. Nothing was changed. Free some space, then try again."
 )
 ACT: Final = "Lamplighter-Act"
 """The header of an answer that names the act of the request: it can be undone by that."""
@@ -271,7 +270,7 @@ async def _on_locked(request: Request, error: Exception) -> Response:
         return problem(
             503, api_context(request).db.problem or str(error), headers={"Retry-After": "30"}
         )
-    detail = "The database cannot be used now. Nothing was changed; try again."
+    detail = "The database is not available. Nothing was changed. Try again in a moment."
     return problem(503, detail, headers={"Retry-After": "2"})
 
 

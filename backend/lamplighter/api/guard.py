@@ -150,7 +150,8 @@ CROSS_SITES: Final = ("cross-site", "same-site")
 APP_ROUTES: Final = ("page", "assets")
 DESCRIPTION_PATHS: Final = (DOCUMENT, DOCS, f"{agentops.PREFIX}/openapi.json")
 NEEDS_EVERY_PROJECT: Final = (
-    "This is of every project, and you are bound to one: the tools over MCP find and keep its own."
+    "This endpoint covers all projects, and the token is limited to one. Use the MCP "
+    "tools for its project."
 )
 SAFE: Final = ("GET", "HEAD", "OPTIONS")
 
@@ -229,12 +230,13 @@ class Guard:
     def _refusal(self, scope: Scope, headers: Headers) -> str | None:
         host = ", ".join(headers.getlist("host"))  # of two we could not tell which is meant
         if not (self._known.fullmatch(host.lower()) or _local_port(scope) == host):
-            return f"This server is not {host!r}; ask for it as {' or '.join(LOOPBACK[:2])}."
+            usual = " or ".join(LOOPBACK[:2])
+            return f"The Host header {host!r} is not allowed. Use {usual}, or set LAMPLIGHTER_HOSTS."
         origin = headers.get("origin")
         if origin is not None and _host_of(origin) != host.lower():
-            return "Another site may not ask this one."
+            return "Requests from other sites are blocked."
         if scope["method"] not in SAFE and headers.get("sec-fetch-site") in CROSS_SITES:
-            return "Another site may not change anything here."
+            return "Requests from other sites cannot change data."
         return None
 
 
@@ -263,7 +265,7 @@ async def _check_access(scope: Scope, headers: Headers) -> Response | None:
             caller = await callers.find(scope, headers)
     except (Error, TimeoutError):
         here: ApiContext = scope["app"].state.door
-        detail = here.db.problem or "The database cannot be read now; try again."
+        detail = here.db.problem or "The database is not available. Try again in a moment."
         return problem(503, detail, headers={"Retry-After": "2"})
     if path.startswith(webhooks.WEBHOOK_PREFIX) and webhooks.is_closed(
         scope["app"].state.door, caller
@@ -274,7 +276,9 @@ async def _check_access(scope: Scope, headers: Headers) -> Response | None:
     if caller is None:
         return _challenge(scope, headers)
     if caller.kind == "login" and scope["method"] not in SAFE and not _is_same_origin(headers):
-        return problem(403, "A browser that is logged in may change things from our pages only.")
+        return problem(
+            403, "A logged-in browser can change data only from Lamplighter's own pages."
+        )
     scope.setdefault("state", {})["caller"] = caller
     return _check_scope(scope, ops, caller)
 
@@ -325,10 +329,10 @@ def _check_scope(scope: Scope, ops: Operations | None, caller: Caller) -> Respon
             return problem(403, NEEDS_EVERY_PROJECT)
         return None
     if method not in PAGE_METHODS and not _is_api_path(path):
-        detail = "The app is read here; its API is what takes changes."
+        detail = "This path serves the app and accepts only GET and HEAD. Send changes to the API."
         return problem(405, detail, headers={"Allow": ", ".join(PAGE_METHODS)})
     if path not in DESCRIPTION_PATHS and (_is_api_path(path) or not _is_app_route(scope)):
-        return problem(404, f"There is nothing at {path}.")
+        return problem(404, f"{path} not found.")
     return None
 
 

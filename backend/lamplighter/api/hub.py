@@ -51,11 +51,11 @@ class Hub:
             try:
                 await self._read()
             except Error as error:
-                logger.log(severity(error), "The change feed cannot be read now: %s", error)
+                logger.log(severity(error), "Could not read the change feed: %s", error)
                 await asyncio.sleep(RETRY_SECONDS)
                 continue
             except Exception:  # whatever it is, every screen hangs on this
-                logger.exception("The change feed could not be read; trying again.")
+                logger.exception("Could not read the change feed; retrying.")
                 await asyncio.sleep(RETRY_SECONDS)
                 continue
             await self._listener.wait(WAIT_SECONDS)

@@ -38,7 +38,7 @@ _FORMS: Final[tuple[tuple[re.Pattern[str], Rewrite], ...]] = (
 
 
 def explain_error(message: str, kind: Any) -> str:
-    """Turn the message of a failed conversion to `kind` into words."""
+    """Return a readable message for a failed conversion to `kind`."""
     found = _AT.search(message)
     where = f" (at {found[1].lstrip('.')})" if found and found[1] else ""
     return _explain(_AT.sub("", message), _kind_at(kind, found[1] if found else "")) + where

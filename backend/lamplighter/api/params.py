@@ -57,7 +57,7 @@ async def body(request: Request, form: type[S], also: Rules = lambda _: []) -> S
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise HTTPException(400, f"The body is not valid JSON: {error}") from error
     if not isinstance(given, dict):
-        raise Invalid(InvalidField("body", "is not an object"))
+        raise Invalid(InvalidField("body", "must be a JSON object"))
     return _read(given, form, strict=True, also=also)
 
 
@@ -70,7 +70,7 @@ def query(request: Request, form: type[S]) -> S:
         if name in lists:
             given.setdefault(name, []).append(value)
         elif name in given:
-            wrong.append(InvalidField(name, "is given more than once"))
+            wrong.append(InvalidField(name, "appears more than once"))
         else:
             given[name] = value
     return _read(given, form, strict=False, wrong=wrong)
@@ -97,7 +97,7 @@ def part_of(items: Sequence[T], cursor: str | None, limit: int) -> tuple[list[T]
     given = position(cursor)
     begins = [0] if given is None else given
     if len(begins) != 1 or not isinstance(begins[0], int) or begins[0] < 0:
-        raise Invalid(InvalidField("cursor", "is not a cursor of this list"))
+        raise Invalid(InvalidField("cursor", "is not a valid cursor for this list"))
     ends = begins[0] + limit
     return list(items[begins[0] : ends]), [ends] if ends < len(items) else None
 
@@ -121,7 +121,7 @@ def _read(
 ) -> S:
     problems = list(wrong)
     fields = {field.encode_name: field for field in msgspec.structs.fields(form)}
-    problems += [InvalidField(name, "is not known here") for name in given if name not in fields]
+    problems += [InvalidField(name, "is not a known field") for name in given if name not in fields]
     values: dict[str, Any] = {}
     for name, field in fields.items():
         if name not in given:

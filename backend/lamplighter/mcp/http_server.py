@@ -82,13 +82,15 @@ class SessionHttpServer:
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["path"].rstrip("/") != PATH:
-            await _refusal(404, "There is nothing here.")(scope, receive, send)
+            await _refusal(404, "Not found.")(scope, receive, send)
             return
         guest = self._find(_bearer_token(Headers(scope=scope)))
         if guest is None:
-            await _refusal(401, "The token of a running session opens this.")(scope, receive, send)
+            await _refusal(401, "This endpoint needs the token of a running session.")(
+                scope, receive, send
+            )
         elif scope["method"] != "POST":  # there is nothing to listen to: each answer is one
-            await _refusal(405, "Questions are posted.")(scope, receive, send)
+            await _refusal(405, "Method not allowed. Use POST.")(scope, receive, send)
         else:
             scope["state"] = {"guest": guest}
             await self._sessions.handle_request(scope, receive, send)

@@ -23,7 +23,9 @@ from lamplighter.usecases.memory import knowledge
 from lamplighter.usecases.search import session_search
 from lamplighter.usecases.search.session_search import SearchingSession
 
-NO_OPEN_SESSION: Final = "You have no open session: begin one with mem_session_start, or name it."
+NO_OPEN_SESSION: Final = (
+    "You have no open session. Start one with mem_session_start, or send its session_id."
+)
 ID_BYTES: Final = 6
 
 

@@ -148,7 +148,7 @@ def caller_of(request: Request) -> Caller:
 
 
 def actor_name(caller: Caller) -> str:
-    """Say who a caller is, as it is kept beside what they did."""
+    """Return the name of a caller for the records of their acts."""
     login = caller.kind == "login"
     what, name = ("a login", describe_browser(caller.name)) if login else ("the token", caller.name)
     return f"{what} ({name})" if name else what

@@ -15,8 +15,11 @@ from lamplighter.domain.errors import Conflict
 from lamplighter.usecases.access import access
 
 FORM_TYPE: Final = "application/x-www-form-urlencoded"
-INVALID_CODE: Final = "This code is not valid: each works once, and for one hour."
-TOO_MANY_CODES: Final = "Too many codes were wrong. Wait a minute, then try again."
+INVALID_CODE: Final = (
+    "This code is invalid or expired. A code works once, within one hour. Run "
+    "`lamplighter login` for a new one."
+)
+TOO_MANY_CODES: Final = "Too many invalid codes. Wait one minute, then try again."
 
 
 async def enter(request: Request) -> Response:
@@ -30,7 +33,9 @@ async def enter(request: Request) -> Response:
 async def redeem(request: Request) -> Response:
     """POST /login: log in with the code that was typed."""
     if request.headers.get("content-type", "").partition(";")[0].strip().lower() != FORM_TYPE:
-        raise HTTPException(415, f"The body is to be a form with the content type {FORM_TYPE}.")
+        raise HTTPException(
+            415, f"The body must be a form. Send it with Content-Type: {FORM_TYPE}."
+        )
     typed = parse_qs((await request.body()).decode("utf-8", "replace"))
     code, onward = (typed.get(name, [""])[0] for name in ("code", "next"))
     return await _redeem(request, code, onward=onward or "/")

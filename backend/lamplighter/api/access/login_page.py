@@ -51,9 +51,7 @@ def answer(
     return HTMLResponse(_BEFORE + form + _AFTER, status, headers={**_HEADERS, **(headers or {})})
 
 
-def redirect_page(
-    address: str, title: str = "You are logged in", status: int = 200
-) -> HTMLResponse:
+def redirect_page(address: str, title: str = "Logged in", status: int = 200) -> HTMLResponse:
     """Answer with a page that goes on by itself, to an address of ours.
 
     It is no redirect: after one that began on another site a browser would not

@@ -93,7 +93,7 @@ def _access_check(tokens: bool) -> AccessCheck:
             scope["path"].removeprefix(PREFIX) if is_contract_path(scope["path"]) else scope["path"]
         )
         if headers.get("sec-fetch-site") in CROSS_SITES:
-            return problem(403, "A page of another site may not ask this service.")
+            return problem(403, "Requests from pages of other sites are blocked.")
         if path == DOCUMENT:
             return None
         entries = operations_at(path)

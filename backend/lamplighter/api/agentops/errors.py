@@ -19,9 +19,13 @@ logger = logging.getLogger(__name__)
 FIELD_NAMES: Final = {"observation": "content", "category": "type", "external_id": "id"}
 """Our names of fields, as this contract calls them."""
 
-DISK_FULL: Final = "There is no space left where the database is kept. Nothing was changed."
-DATABASE_LOCKED: Final = "The database cannot be used now. Nothing was changed; try again."
-INTERNAL_ERROR: Final = "Something failed here; the log says what."
+DISK_FULL: Final = (
+    "The disk of the database is full. Nothing was changed. Free some space, then try again."
+)
+DATABASE_LOCKED: Final = (
+    "The database is not available. Nothing was changed. Try again in a moment."
+)
+INTERNAL_ERROR: Final = "Internal error. See the log of the web process."
 STATUSES: Final = {413: 400, 422: 400}
 """Both services that this contract is of answer 400 to what is too large or invalid."""
 

@@ -133,9 +133,13 @@ async def edit(request: Request) -> Response:
     here, memory = service_context(request), await _get_memory(request)
     given = await body(request, ObservationEdit)
     if given == ObservationEdit():
-        raise Invalid(InvalidField("body", "has to say at least one field"))
+        raise Invalid(InvalidField("body", "must contain at least one field"))
     if given.project is not None and project_in(request, given.project) != memory.project:
-        raise Invalid(InvalidField("project", "is moved as a whole: POST /projects/migrate"))
+        raise Invalid(
+            InvalidField(
+                "project", "cannot be changed for one observation; use POST /projects/migrate"
+            )
+        )
     changed = await knowledge.correct(
         here.db,
         memory.id,

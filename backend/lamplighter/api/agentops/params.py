@@ -243,7 +243,7 @@ def is_permanent(request: Request) -> bool:
     if not query(request, DeleteQuery).hard:
         return False
     if not caller_of(request).may(DELETE_SCOPE):
-        raise HTTPException(403, f"To remove it for good needs a token with {DELETE_SCOPE}.")
+        raise HTTPException(403, f"Permanent deletion needs a token with the scope {DELETE_SCOPE}.")
     return True
 
 

@@ -30,7 +30,8 @@ PREFIX: Final = "/agentops"
 READ: Final = "knowledge:read"
 WRITE: Final = "knowledge:write"
 REFUSED_FOR_SESSIONS: Final = (
-    "A session of ours keeps its knowledge by its markers and over MCP, not here."
+    "Sessions that Lamplighter runs cannot use this API. They save knowledge with "
+    "markers or over MCP."
 )
 METHODS: Final = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE")
 

@@ -61,7 +61,9 @@ async def import_rows(request: Request) -> Response:
     """POST /import: what comes twice is held once."""
     here = service_context(request)
     if agent_of(request) is not None:
-        raise HTTPException(403, "An agent has a project of its own: it imports nothing.")
+        raise HTTPException(
+            403, "The token of an agent cannot import. Use a token without an agent."
+        )
     given = await decode_body(request)
     importing = Importing(here.db, here.redact, here.now(), origin="the REST API")
     await importing.take(_records(given, importing.faults))

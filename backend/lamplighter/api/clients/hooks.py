@@ -44,7 +44,7 @@ DEFAULT_PROJECT: Final = "default"
 _WINDOWS: Final = re.compile(r"[A-Za-z]:[\\/]|\\\\")
 PATH_CHARS: Final = 1_000
 REFUSED_FOR_SESSIONS: Final = (
-    "A session of ours has tools of its own; hooks are for interactive agents."
+    "Sessions that Lamplighter runs cannot send hook events. Hooks are for interactive agents."
 )
 
 
@@ -150,7 +150,9 @@ def _opening(
     """Say whose session it is: an agent's token has its own project, a person's the directory's."""
     session, directory = _text(given, "session_id"), _text(given, "cwd")
     root = _path(request.headers.get(ROOT, "")) or directory
-    wrong = [InvalidField("session_id", "is missing: it names the session")] if not session else []
+    wrong = (
+        [InvalidField("session_id", "is missing; it must name the session")] if not session else []
+    )
     if wrong:
         raise Invalid(*wrong)
     return NewSession(
@@ -196,5 +198,5 @@ async def _read_event(request: Request) -> Mapping[str, Any]:
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise HTTPException(400, f"The body is not valid JSON: {error}") from error
     if not isinstance(given, dict):
-        raise Invalid(InvalidField("body", "is not an object"))
+        raise Invalid(InvalidField("body", "must be a JSON object"))
     return given

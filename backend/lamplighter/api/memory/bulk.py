@@ -17,8 +17,11 @@ from lamplighter.repository.feed import changes
 from lamplighter.repository.memory.memories import MemoryFilter
 from lamplighter.usecases.memory import bulk
 
-VALUE_MEANINGS = {"confidence": "the confidence to set", "adjust": "what to add to each confidence"}
-EMPTY_FILTER = 'is empty, which is every memory: if that is meant, say "all": true beside it'
+VALUE_MEANINGS = {
+    "confidence": "the new confidence",
+    "adjust": ("the amount to add to each confidence"),
+}
+EMPTY_FILTER = 'is empty and matches every memory; send "all": true to confirm'
 
 
 async def act(request: Request) -> Response:
@@ -74,12 +77,12 @@ async def _selection(here: ApiContext, given: shapes.BulkIn) -> list[int] | Memo
         if found.everything and not given.all:
             raise Invalid(InvalidField("filter", EMPTY_FILTER))
         return found
-    raise Invalid(InvalidField("ids", "or a filter says which memories: one of the two"))
+    raise Invalid(InvalidField("ids", "is missing; send either ids or filter, not both"))
 
 
 def _act(given: shapes.BulkIn) -> bulk.BulkAction:
     if given.action not in VALUE_MEANINGS:
         return bulk.BulkAction(action=given.action)
     if given.value is None:
-        raise Invalid(InvalidField("value", f"is missing: {VALUE_MEANINGS[given.action]}"))
+        raise Invalid(InvalidField("value", f"is missing; send {VALUE_MEANINGS[given.action]}"))
     return bulk.BulkAction(action=given.action, value=require_finite(given.value))

@@ -222,11 +222,7 @@ def _moment(wanted: shapes.MemoryQuery | shapes.FacetQuery, now: datetime) -> da
     """Return which moment is asked for. Raises Invalid: some things are known of now only."""
     at = period.parse_elapsed_moment(wanted.as_of, "as_of", now=now)
     of_now = {"view": wanted.view is not None, "state": wanted.state == "review"}
-    wrong = [
-        InvalidField(name, "is known of now only, not with as_of")
-        for name in of_now
-        if of_now[name]
-    ]
+    wrong = [InvalidField(name, "cannot be combined with as_of") for name in of_now if of_now[name]]
     if at is not None and wrong:
         raise Invalid(*wrong)
     return at

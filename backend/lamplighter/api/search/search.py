@@ -60,7 +60,7 @@ def _layers(given: str) -> tuple[SearchLayer, ...]:
     if not names or not set(names) <= set(SearchLayer):
         raise Invalid(
             InvalidField(
-                "layers", f"is one or more of {', '.join(SearchLayer)}, with commas between"
+                "layers", f"must be one or more of {', '.join(SearchLayer)}, separated by commas"
             )
         )
     return tuple(SearchLayer(each) for each in dict.fromkeys(names))

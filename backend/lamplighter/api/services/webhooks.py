@@ -95,7 +95,7 @@ async def _payload(request: Request) -> Mapping[str, Any]:
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise HTTPException(400, f"The body is not valid JSON: {error}") from error
     if not isinstance(given, dict):
-        raise Invalid(InvalidField("body", "is not an object"))
+        raise Invalid(InvalidField("body", "must be a JSON object"))
     if _deeper(given, MAX_DEPTH):
         raise HTTPException(400, "The body is nested too deeply.")
     return given

@@ -77,5 +77,5 @@ def _person(request: Request) -> str:
     """Return who asks; a session never does, whatever its token may be allowed."""
     caller = caller_of(request)
     if caller.kind == "session":
-        raise HTTPException(403, "A session neither halts anything nor lets it go on.")
+        raise HTTPException(403, "Sessions cannot halt or resume Lamplighter.")
     return actor_name(caller)

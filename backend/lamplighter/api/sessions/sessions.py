@@ -153,7 +153,7 @@ async def log(request: Request) -> Response:
     """GET /api/v1/sessions/{id}/log."""
     here, wanted = api_context(request), params.query(request, shapes.LogQuery)
     if wanted.before is not None and wanted.after:
-        raise Invalid(InvalidField("before", "is given beside after"))
+        raise Invalid(InvalidField("before", "cannot be combined with after"))
     async with reading(here.db):
         session = await _session(here, params.number(request))
         seq = await changes.last_seq(here.db)
@@ -225,7 +225,7 @@ async def ingest_rest(request: Request) -> Response:
     session = await leftover.get_leftover(here.db, number)
     file = here.session_files / f"{session.output}.jsonl"
     if not await asyncio.to_thread(file.is_file):
-        raise Conflict(f"The file of session {number} is not here: {file}.")
+        raise Conflict(f"The output file of session {number} is not on this machine: {file}.")
     ingest = IngestContext(here.db, session, here.redact, here.known(), lexicon=here.lexicon)
     work = leftover.ingest_leftover(ingest, file, here.brake, now=here.now)
     await request.app.state.jobs.start(f"the rest of session {number}", work)
@@ -300,7 +300,7 @@ def _engine_problem(here: ApiContext, name: str | None) -> list[InvalidField]:
         names = ", ".join(each.name for each in here.engines)
         return [InvalidField("engine", f"{name!r} is not one of {names}")]
     why_not = found.probe()
-    return [InvalidField("engine", f"cannot run here: {why_not}")] if why_not else []
+    return [InvalidField("engine", f"cannot run on this machine: {why_not}")] if why_not else []
 
 
 def _search(each: RecordedSearch, held: Mapping[MemoryId, Memory]) -> dict[str, Any]:

@@ -190,9 +190,14 @@ def validate_scopes(given: Sequence[str]) -> tuple[str, ...]:
     unknown = [word for word in words if word not in SCOPES]
     if unknown:
         named = ", ".join(map(repr, unknown))
-        raise Invalid(InvalidField("scopes", f"{named} is not one of {', '.join(SCOPES)}"))
+        raise Invalid(
+            InvalidField(
+                "scopes",
+                f"must contain only known scopes, not {named}; known scopes: {', '.join(SCOPES)}",
+            )
+        )
     if not words:
-        raise Invalid(InvalidField("scopes", f"names none of {', '.join(SCOPES)}"))
+        raise Invalid(InvalidField("scopes", f"must contain at least one of {', '.join(SCOPES)}"))
     return words
 
 
@@ -202,5 +207,5 @@ def validate_token_name(given: str) -> str:
     if len(name) > MAX_NAME_CHARS:
         raise Invalid(InvalidField("name", f"is longer than {MAX_NAME_CHARS} characters"))
     if name.startswith(MACHINE):
-        raise Invalid(InvalidField("name", f"{MACHINE!r} names what a home keeps for itself"))
+        raise Invalid(InvalidField("name", f"{MACHINE!r} is reserved for the home's own token"))
     return name

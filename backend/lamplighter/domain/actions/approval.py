@@ -131,12 +131,12 @@ class Approval:
 
     @property
     def living(self) -> bool:
-        """Whether something may yet come of it."""
+        """Whether the approval can still change state."""
         return self.state in OPEN_STATES
 
     @property
     def wish(self) -> ActionRequest:
-        """Return what it was asked for."""
+        """Return the action that the session requested."""
         return ActionRequest(
             service=self.service,
             action=self.action,
@@ -160,7 +160,7 @@ class Approval:
 def refusal_reason(
     each: Approval, *, session_id: int, declared: Action | None, now: datetime
 ) -> str:
-    """Say why an approval permits nothing now; empty when it permits its command once.
+    """Return why an approval permits nothing now; empty when it permits its command once.
 
     `declared` is its action in services.yaml now, None when it was removed.
     """
@@ -169,7 +169,7 @@ def refusal_reason(
     if each.session_id != session_id:
         return f"approval {each.id} belongs to another session"
     if each.expired(now=now):
-        return f"its approval ran out at {format_time(each.expires_at, now)}"
+        return f"its approval expired at {format_time(each.expires_at, now)}"
     if declared is None:
         return f"services.yaml no longer declares {each.name!r}"
     if (each.name, each.action, each.directory) != (
@@ -182,43 +182,43 @@ def refusal_reason(
 
 
 def describe_request(each: Approval, *, now: datetime) -> str:
-    """Say what waits for a person, where they see nothing else of it."""
-    said = f"It says: {each.reason!r}\n" if each.reason else ""
+    """Describe an approval for a person who sees no other details of it."""
+    said = f"Reason: {each.reason!r}\n" if each.reason else ""
     return (
         f"Session {each.session_id} (tier {each.tier}) wants to run, in {each.directory or '/'}:\n"
         f"{shlex.join(each.shown)}\n{said}"
-        f"It waits until {format_time(each.expires_at, now)}. Answer in the app, or with "
-        f"`lamplighter approvals approve {each.id}`, deny or edit."
+        f"The approval expires at {format_time(each.expires_at, now)}. Decide in the app, or run "
+        f"`lamplighter approvals approve {each.id}` (or deny, edit)."
     )
 
 
 def describe_result(each: Approval) -> str:
-    """Say what became of an approval, as its session is told."""
+    """Return the decision on an approval, in the words its session gets."""
     said = f": {each.note}" if each.note else ""
     match each.state:
         case ApprovalState.DENIED:
             return f"denied by a person{said}"
         case ApprovalState.EXPIRED:
-            return f"nobody answered within {_format_duration(each.expires_at - each.created_at)}"
+            return f"no decision within {_format_duration(each.expires_at - each.created_at)}"
         case ApprovalState.WITHDRAWN:
             return f"withdrawn{said}"
     return f"approval {each.id} is {each.state}"
 
 
 def describe_agreement(each: Approval) -> str:
-    """Say how a person agreed, before what came of it."""
-    how = f" to {shlex.join(each.shown)} instead" if each.edited else ""
+    """Describe how a person approved; the result follows."""
+    how = f" {shlex.join(each.shown)} instead" if each.edited else ""
     said = f" ({each.note})" if each.note else ""
     return f"a person approved{how}{said}"
 
 
 def validate_answer(answer: ApprovalAnswer) -> list[InvalidField]:
-    """Return what is wrong with the words of an answer, field by field."""
+    """Return the invalid fields of a decision."""
     wrong: list[InvalidField] = []
     if answer.choice is not ApprovalChoice.EDIT and answer.argv is not None:
-        wrong.append(InvalidField("argv", f"does not go with {answer.choice}"))
+        wrong.append(InvalidField("argv", f"is not allowed with the choice {answer.choice}"))
     elif answer.choice is ApprovalChoice.EDIT and answer.argv is None and not answer.note:
-        wrong.append(InvalidField("argv", "is missing: an edit changes the command or the note"))
+        wrong.append(InvalidField("argv", "is missing; an edit needs a new command or a note"))
     elif answer.argv is not None:
         wrong += [InvalidField("argv", why) for why in _argv_problems(answer.argv)]
     if len(answer.note) > MAX_NOTE_CHARS:
@@ -239,7 +239,7 @@ def restore_masked(words: Sequence[str], held: Approval) -> tuple[str, ...]:
         if len(meant) > 1 and len(words) == len(pairs) and pairs[place][0] == word:
             meant = {pairs[place][1]}
         if len(meant) > 1:
-            wrong = f"word {place + 1}, {word}, stands for two secrets; which is not clear"
+            wrong = f"argument {place + 1} ({word}) could mean either of two masked secrets"
             raise Invalid(InvalidField("argv", wrong))
         found += meant or [word]
     return tuple(found)
@@ -253,9 +253,9 @@ def _argv_problems(argv: Sequence[str]) -> list[str]:
     if any(len(word) > MAX_ARGUMENT_CHARS for word in argv):
         return [f"has an argument longer than {MAX_ARGUMENT_CHARS:,} characters"]
     if any("\0" in word for word in argv):
-        return ["holds a NUL"]
+        return ["contains a NUL character"]
     if any(not _is_writable(word) for word in argv):
-        return ["holds what is not text"]
+        return ["contains characters that are not valid text"]
     return []
 
 

@@ -40,7 +40,7 @@ class Halt:
 
 
 def release_hint(way: HaltSource, file: str) -> str:
-    """Say what releases a halt that was pulled in one way."""
+    """Return how to end a halt of this kind."""
     if way is HaltSource.FILE:
-        return f"Remove {file or FILE_PULLED}, or run `lamplighter resume` on that machine."
-    return "Press Go on in the app, run `lamplighter resume`, or ask for DELETE /api/v1/halt."
+        return f"Delete {file or FILE_PULLED}, or run `lamplighter resume` on that machine."
+    return "Press Resume in the app, run `lamplighter resume`, or send DELETE /api/v1/halt."

@@ -17,13 +17,13 @@ from lamplighter.domain.text import one_line, shorten
 REFUSALS: Final = 20
 """The policy refuses every further request after this many refusals."""
 
-TOO_OFTEN: Final = "this session was refused too often"
-SESSION_OVER: Final = "its session is over"
-UNDER_WAY: Final = "another action on it is under way"
-HALTED: Final = "everything is halted"
-BUDGET_SPENT: Final = "the money of this session is used up"
-APPROVAL_REQUIRED: Final = "a person has to agree first"
-USAGE_UNKNOWN: Final = "what was used of its cooldown is not known"
+TOO_OFTEN: Final = "this session reached its limit of refused requests"
+SESSION_OVER: Final = "its session has ended"
+UNDER_WAY: Final = "another action on this service is running"
+HALTED: Final = "Lamplighter is halted"
+BUDGET_SPENT: Final = "the spending limit is reached"
+APPROVAL_REQUIRED: Final = "a person must approve it first"
+USAGE_UNKNOWN: Final = "the cooldown status is unknown"
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,12 +33,12 @@ class Allowed:
 
 @dataclass(frozen=True, slots=True)
 class NeedsApproval:
-    """It may run when a person agrees."""
+    """The action may run after a person approves it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """It may not run, and why."""
+    """The action may not run, and why."""
 
     why: str
 
@@ -48,7 +48,7 @@ PolicyDecision = Allowed | NeedsApproval | Refusal
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionPermissions:
-    """What a session may wish for at all; `scope` None means every service."""
+    """The actions that a session may request; `scope` None means every service."""
 
     tier: int = 0
     services: Services = field(default_factory=Services)
@@ -58,7 +58,7 @@ class SessionPermissions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PolicyFacts:
-    """How things stand now; what nobody established counts against the wish.
+    """The current facts; an unknown fact counts against the request.
 
     `second`: this is the second attempt of a use, which has its slot
     already. `agreed`: a person approved exactly this request, as the rule requires.
@@ -75,7 +75,7 @@ class PolicyFacts:
 
 @dataclass(frozen=True, slots=True)
 class RequestedAction:
-    """A declared action that a session may wish for, and the service it is of."""
+    """A declared action that a session may request, and its service."""
 
     service: Service
     action: Action
@@ -84,27 +84,27 @@ class RequestedAction:
 def resolve_action(
     service: str, action: str, reach: SessionPermissions
 ) -> RequestedAction | Refusal:
-    """Return what services.yaml declares by these names, or why a session may not have it.
+    """Return the declared action with these names, or why a session may not run it.
 
     The returned action carries the approval rule that applies to it.
     """
     if reach.refusals >= REFUSALS:
         return Refusal(TOO_OFTEN)
     if reach.tier != MAX_TIER:
-        return Refusal(f"tier {reach.tier} changes nothing")
+        return Refusal(f"sessions of tier {reach.tier} may not run actions")
     found = reach.services.find(service)
     if found is None:
         return Refusal(f"{quote_name(service)} is not in services.yaml")
     if reach.scope is not None and found.name not in reach.scope:
-        return Refusal(f"{found.name} was not handed to this session")
+        return Refusal(f"{found.name} is not in the scope of this session")
     for each in found.actions:
         if each.name == action:
             return RequestedAction(found, replace(each, approve=found.approval_of(each)))
-    return Refusal(f"{found.name} declares no action {quote_name(action)}")
+    return Refusal(f"{found.name} has no action {quote_name(action)} in services.yaml")
 
 
 def decide(chosen: RequestedAction, facts: PolicyFacts, *, now: datetime) -> PolicyDecision:
-    """Say whether an action may run now."""
+    """Decide whether an action may run now."""
     why_not = stop_reason(facts) or _limit_reason(chosen, facts, now=now)
     if why_not:
         return Refusal(why_not)
@@ -113,7 +113,7 @@ def decide(chosen: RequestedAction, facts: PolicyFacts, *, now: datetime) -> Pol
 
 
 def stop_reason(facts: PolicyFacts) -> str:
-    """Say why a session may do nothing now, not even look; empty when it may."""
+    """Return why a session may run nothing now, not even a check; empty when it may."""
     if not facts.alive:
         return SESSION_OVER
     if facts.halted:
@@ -133,5 +133,5 @@ def _limit_reason(chosen: RequestedAction, facts: PolicyFacts, *, now: datetime)
 
 
 def quote_name(name: str) -> str:
-    """Return a name that a session gave as a person may read it."""
+    """Return a name that a session gave, quoted and shortened."""
     return repr(shorten(one_line(name), 80))

@@ -39,5 +39,5 @@ def no_repair_reason(service: Service, action: Action, results: Sequence[CheckRe
     if not failing:
         return HEALTHY_AGAIN
     state = f"{service.name} answers, and " if is_answering(results) else ""
-    purpose = f"{state}{action.name} is declared for {' and '.join(action.repairs)} only"
+    purpose = f"{state}{action.name} is declared only for {' and '.join(action.repairs)}"
     return f"{'; '.join(failing)}; {purpose}"

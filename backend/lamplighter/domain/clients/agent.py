@@ -44,7 +44,10 @@ def validate_agent_name(given: str) -> str:
     """Return the name of an agent as it is kept; raises Invalid."""
     name = given.strip().lower()
     if not NAME.fullmatch(name):
-        rule = "has 1 to 64 small letters, digits, dots, _ or -, and begins with one of the first"
+        rule = (
+            "must have 1 to 64 lowercase letters, digits, dots, _ or -, and begin with a "
+            "letter or digit"
+        )
         raise Invalid(InvalidField("agent", rule))
     return name
 

@@ -36,10 +36,10 @@ _TAG: Final = re.compile(
 )
 
 REASONS: Final = {
-    SearchMethod.TOPIC_KEY: "its topic key was asked for",
-    SearchMethod.WORDS: "holds words of the query",
-    SearchMethod.MEANING: "is near the query in meaning",
-    SearchMethod.RECENT: "is among the newest of the project",
+    SearchMethod.TOPIC_KEY: "matches the requested topic key",
+    SearchMethod.WORDS: "matches keywords of the query",
+    SearchMethod.MEANING: "is semantically similar to the query",
+    SearchMethod.RECENT: "is one of the newest memories of the project",
 }
 
 

@@ -28,5 +28,5 @@ def admit_prompt(content: str, redact: Redact) -> str:
     """Return a prompt as it may be kept: masked, and cut where it is very long; raises Invalid."""
     words = clean_lines(redact(without_private(content)))
     if not words:
-        raise Invalid(InvalidField("content", "says nothing"))
+        raise Invalid(InvalidField("content", "must not be empty"))
     return words if len(words) <= MAX_PROMPT_CHARS else words[:MAX_PROMPT_CHARS] + CUT

@@ -96,14 +96,17 @@ def knowledge_field_errors(
     wrong: list[InvalidField] = []
     if project != OPERATIONS:
         wrong.append(
-            InvalidField("project", f"is {OPERATIONS} for {category}: only knowledge has others")
+            InvalidField(
+                "project",
+                f"must be {OPERATIONS} for {category}; only knowledge belongs to other projects",
+            )
         )
     if scope != PROJECT:
         wrong.append(
-            InvalidField("scope", f"is {PROJECT} for {category}: only knowledge may be global")
+            InvalidField("scope", f"must be {PROJECT} for {category}; only knowledge may be global")
         )
     if topic_key is not None:
-        wrong.append(InvalidField("topic_key", f"is for knowledge: {category} has none"))
+        wrong.append(InvalidField("topic_key", f"is only for knowledge, not for {category}"))
     return wrong
 
 
@@ -113,7 +116,9 @@ def require_knowledge(category: Category) -> list[InvalidField]:
         return []
     known = ", ".join(each for each in Category if each not in OPERATIONAL)
     return [
-        InvalidField("category", f"is not one of {known}: {category} is for what sessions observe")
+        InvalidField(
+            "category", f"must be one of {known}; {category} is only for observations of sessions"
+        )
     ]
 
 
@@ -123,7 +128,7 @@ def _clean_observation(
     clean = one_line if category in OPERATIONAL else clean_lines
     text = clean(redact(without_private(text)))
     if not text:
-        wrong.append(InvalidField("observation", "says nothing: write down what is true"))
+        wrong.append(InvalidField("observation", "must not be empty; state a fact"))
     elif len(text) > MAX_OBSERVATION_CHARS:
         wrong.append(
             InvalidField("observation", f"is longer than {MAX_OBSERVATION_CHARS:,} characters")
@@ -144,10 +149,10 @@ def _clean_tags(
     clean = (one_line(redact(without_private(tag))) for tag in given)
     tags = tuple(dict.fromkeys(filter(None, clean)))
     if len(tags) > MAX_TAGS:
-        wrong.append(InvalidField("tags", f"are more than {MAX_TAGS}"))
+        wrong.append(InvalidField("tags", f"must have at most {MAX_TAGS} entries"))
     elif any(len(tag) > MAX_TAG_CHARS for tag in tags):
         wrong.append(
-            InvalidField("tags", f"have one that is longer than {MAX_TAG_CHARS} characters")
+            InvalidField("tags", f"must not have an entry longer than {MAX_TAG_CHARS} characters")
         )
     return tags
 
@@ -175,7 +180,7 @@ def validate_service(name: str | None, wrong: list[InvalidField]) -> str | None:
         return None
     name = name.strip()
     if not NAME.fullmatch(name):
-        rule = "letters, digits, - and _ only, at most 64 of them"
+        rule = "use only letters, digits, - and _, at most 64 characters"
         wrong.append(
             InvalidField("service", f"{one_line(name)[:80]!r} is not a service name: {rule}")
         )

@@ -114,14 +114,17 @@ def validate_review_answer(answer: ReviewAnswer) -> list[InvalidField]:
             wrong.append(InvalidField(name, f"is only for {Resolution.BOTH}"))
     if both and not (answer.old_scope or answer.new_scope):
         wrong.append(
-            InvalidField("old_scope", "is missing: when one of them is true, here or new_scope")
+            InvalidField(
+                "old_scope",
+                "is missing; send old_scope or new_scope to state when each memory is true",
+            )
         )
     if answer.observation and not worded:
         wrong.append(
             InvalidField("observation", f"is only for {Resolution.MERGE} and {Resolution.KEEP_NEW}")
         )
     if merge and not answer.observation:
-        wrong.append(InvalidField("observation", "is missing: the words that hold both"))
+        wrong.append(InvalidField("observation", "is missing; send the merged text"))
     return wrong
 
 
@@ -162,7 +165,7 @@ def add_scope(observation: str, scope: str) -> str:
 
 def _scope_memory(memory: Memory, scope: str, why: str, *, now: datetime) -> ReviewChange:
     edit = Edit(observation=add_scope(memory.observation, scope))
-    return ReviewChange(memory, apply_edit(memory, edit, now=now), f"{why}, this one {scope}")
+    return ReviewChange(memory, apply_edit(memory, edit, now=now), f"{why}; scope: {scope}")
 
 
 def _reword_memory(
@@ -171,13 +174,13 @@ def _reword_memory(
     if text in ("", memory.observation):
         return ()
     after = apply_edit(memory, Edit(observation=text), now=now)
-    return (ReviewChange(memory, after, f"{said}: it is true in these words"),)
+    return (ReviewChange(memory, after, f"{said}: its wording was corrected"),)
 
 
 def _keep_memory(
     kept: Memory, other: Memory, said: str, *, now: datetime
 ) -> tuple[ReviewChange, ...]:
-    aside = _supersede(other, f"{said}: memory {kept.id} is true instead")
+    aside = _supersede(other, f"{said}: superseded by memory {kept.id}")
     if kept.active or kept.inactive_reason not in REVIVABLE:
         return aside
     why, edit = f"{said}: it supersedes memory {other.id}", Edit(active=True)

@@ -93,7 +93,7 @@ def undo(memory: Memory, step: HistoryStep, later: Sequence[HistoryStep]) -> Mem
     all. Without its beginning a memory is set aside, not removed.
     """
     if step.after is None:
-        raise Conflict("That step cannot be undone here: restore a deleted memory from the trash.")
+        raise Conflict("This step cannot be undone here. Restore a deleted memory from the trash.")
     by = find_undo(step, later)
     if by is not None:
         raise Conflict(
@@ -174,7 +174,7 @@ def step_to_undo(step: S, later: Sequence[S]) -> S | None:
 def undo_obstacle(left: Sequence[str], later: Sequence[HistoryStep]) -> str:
     """Say what stands in the way of an undo."""
     if not left:
-        return "Nothing of that step is left to put back."
+        return "Later changes already reverted this step."
     what = " and ".join(_FIELD_NAMES[name] for name in left)
     changes = [each for each in later if _changed_fields(each) & set(left)]
     if not changes:

@@ -19,7 +19,7 @@ __all__ = [
     "judge_text",
     "relate",
 ]
-SAME_WORDS = RelationVerdict(Relation.SAME, "said again in the same words", word_for_word=True)
+SAME_WORDS = RelationVerdict(Relation.SAME, "repeats the text verbatim", word_for_word=True)
 
 
 def judge_text(new: str, held: str) -> RelationVerdict | None:

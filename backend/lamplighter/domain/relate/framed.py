@@ -30,18 +30,18 @@ def _judge_fillers(
         slot = subjects[0]
         return RelationVerdict(
             Relation.UNRELATED,
-            f"about another one: {said[slot]}, not {known[slot]}",
+            f"different subject: {said[slot]}, not {known[slot]}",
             FRAME_PROBABILITY,
         )
     if differs:
         return RelationVerdict(
             Relation.CONFLICTING,
-            f"says {said[frame.value]} where the other says {known[frame.value]}",
+            f"{said[frame.value]} instead of {known[frame.value]}",
             FRAME_PROBABILITY,
         )
     slot = frame.value or frame.slots[0]
     return RelationVerdict(
-        Relation.SAME, f"says the same: {said[slot]} for {known[slot]}", FRAME_PROBABILITY
+        Relation.SAME, f"same fact: {said[slot]} for {known[slot]}", FRAME_PROBABILITY
     )
 
 

@@ -141,14 +141,14 @@ def judge_raw(new: Analysis, held: Analysis, by: Weights | None = None) -> Relat
     """Judge two observations; `p` is the score of the verdict, not yet calibrated."""
     whole = match(held.clauses, new.clauses)
     if whole.least < LEAST_COVER and whole.size < LEAST_SHARED:
-        return RelationVerdict(Relation.UNRELATED, "they have little in common", LITTLE)
+        return RelationVerdict(Relation.UNRELATED, "the texts have little in common", LITTLE)
     found = build_comparison(held, new, whole)
     labels = [pair for pair in whole.measures.unlike if _are_labels(pair)]
     if labels:
         old, other = labels[0]
         return RelationVerdict(
             Relation.UNRELATED,
-            f"about another one: {_format_measure(other)}, not {_format_measure(old)}",
+            f"different subject: {_format_measure(other)}, not {_format_measure(old)}",
         )
     return _judge_slots(held, new, found) or _decide(
         found, *(by or load_weights()).chances(found.figures)
@@ -160,13 +160,13 @@ def _judge_slots(held: Analysis, new: Analysis, found: Comparison) -> RelationVe
     pair = differing_slots(held.slots, new.slots)
     if pair is not None:
         old, other = pair
-        reason = f"says {_shorten(other.shown)} where the other says {_shorten(old.shown)}"
+        reason = f"{_shorten(other.shown)} instead of {_shorten(old.shown)}"
         return RelationVerdict(Relation.CONFLICTING, reason, FRAMED)
     same = agreeing_slot(held.slots, new.slots)
     alone = len(held.clauses) == len(new.clauses) == 1
     if same is None or not alone or found.figures["unlike"]:
         return None
-    return RelationVerdict(Relation.SAME, "says the same in other words", FRAMED)
+    return RelationVerdict(Relation.SAME, "same fact in other words", FRAMED)
 
 
 def _shorten(words: str) -> str:
@@ -273,10 +273,10 @@ def _difference_reason(found: Comparison) -> str:
     left, right = heavy_words(found.whole.left), heavy_words(found.whole.right)
     conditions = [word for word in right if word.condition]
     if conditions:
-        return f"under another condition: {_quote_words(conditions)}"
+        return f"different condition: {_quote_words(conditions)}"
     if left and right:
-        return f"about something else: {_quote_words(right)}, not {_quote_words(left)}"
-    return "another fact about it"
+        return f"different subject: {_quote_words(right)}, not {_quote_words(left)}"
+    return "a different fact about the same subject"
 
 
 def _conflict_reason(found: Comparison) -> str:
@@ -284,7 +284,7 @@ def _conflict_reason(found: Comparison) -> str:
     unlike = found.whole.measures.unlike or found.best.measures.unlike
     if unlike:
         old, new = unlike[0]
-        return f"says {_format_measure(new)} where the other says {_format_measure(old)}"
+        return f"{_format_measure(new)} instead of {_format_measure(old)}"
     opposed = [pair for pair in found.whole.pairs if pair.opposed]
     if opposed:
         pair = opposed[0]
@@ -292,10 +292,10 @@ def _conflict_reason(found: Comparison) -> str:
     if found.figures["swapped"]:
         return "opposite order"
     if found.figures["net"]:
-        return "denies what the other says"
+        return "one text negates the other"
     left, right = heavy_words(found.whole.left), heavy_words(found.whole.right)
     if left and right:
-        return f"says {_quote_words(right)} where the other says {_quote_words(left)}"
+        return f"{_quote_words(right)} instead of {_quote_words(left)}"
     return "both cannot be true"
 
 

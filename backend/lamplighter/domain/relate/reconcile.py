@@ -11,15 +11,15 @@ from lamplighter.domain.memory.review import ReviewKind
 from lamplighter.domain.relate import Relation, RelationVerdict
 
 Relate = Callable[[Memory], RelationVerdict]
-OWN_MEMORY: Final = "the session that learned it says it again"
-ALREADY_REINFORCED: Final = "this session has reinforced it already"
-ECHO: Final = "it was told to this session, which repeats it word for word without looking"
-REFUSED: Final = "a person decided against it"
-IN_PROMPT: Final = "it was told to this session, which says it word for word"
+OWN_MEMORY: Final = "repeated by the session that learned it"
+ALREADY_REINFORCED: Final = "already reinforced by this session"
+ECHO: Final = "repeats a memory from its prompt verbatim, without running a check"
+REFUSED: Final = "rejected by a person"
+IN_PROMPT: Final = "repeats a memory from its prompt verbatim"
 
 
 class ReconcileOutcome(StrEnum):
-    """What became of a candidate."""
+    """The outcome for a candidate."""
 
     LEARNED = "learned"
     REINFORCED = "reinforced"
@@ -137,7 +137,7 @@ def _effect(memory: Memory, verdict: RelationVerdict, standing: CandidateHistory
 def _no_reinforcement_reason(
     candidate: Candidate, best: Memory, verdict: RelationVerdict, standing: CandidateHistory
 ) -> str | None:
-    """Say why a memory that is said again is not reinforced; None when it is."""
+    """Return why a repeated memory is not reinforced; None when it is."""
     if _is_own_memory(candidate, best):
         return OWN_MEMORY
     if best.id in standing.up:
@@ -152,7 +152,7 @@ def _no_reinforcement_reason(
 
 
 def _is_own_memory(candidate: Candidate, memory: Memory) -> bool:
-    """Whether the session that speaks is the one that a memory was learned from."""
+    """Whether the candidate comes from the session that the memory was learned from."""
     return candidate.session_id is not None and memory.session_id == candidate.session_id
 
 

@@ -220,7 +220,7 @@ def parse_moment(given: str | None, name: str) -> datetime | None:
             raise ValueError
         return datetime.fromisoformat(given.upper()).astimezone(UTC)
     except (ValueError, OverflowError) as error:
-        raise Invalid(InvalidField(name, "is not a time such as 2026-01-01T12:00:00Z")) from error
+        raise Invalid(InvalidField(name, "must be a time such as 2026-01-01T12:00:00Z")) from error
 
 
 def parse_elapsed_moment(given: str | None, name: str, *, now: datetime) -> datetime | None:

@@ -18,7 +18,7 @@ LENGTH_POWER: Final = 0.15
 
 @dataclass(frozen=True, slots=True)
 class IndexProgress:
-    """Of how many memories the meaning is kept."""
+    """The number of memories that have an embedding."""
 
     kept: int
     total: int
@@ -68,22 +68,18 @@ def read_share(terms: float) -> float:
 
 
 def judge_index(found: IndexProgress | None, *, why_not: str = "", problem: str = "") -> VitalSign:
-    """Judge whether memories can be found by their meaning; without it words alone are searched."""
+    """Judge whether semantic search works; without it a search uses keywords alone."""
     if why_not:
-        return VitalSign(
-            SIGN, VitalStatus.OK, f"Memories are found by their words alone: {why_not}"
-        )
+        return VitalSign(SIGN, VitalStatus.OK, f"Keyword search only: {why_not}")
     if problem:
-        advice = "Words are searched meanwhile. Mend it and start again, or set vectors to off."
-        words = f"No memory can be found by its meaning: {problem}"
+        advice = "Keyword search still works. Fix the problem and restart, or set vectors to off."
+        words = f"Semantic search is not available: {problem}"
         return VitalSign(SIGN, VitalStatus.WARNING, words, advice)
     if found is None:
-        return VitalSign(
-            SIGN, VitalStatus.UNKNOWN, "How far the meaning is kept cannot be told now"
-        )
+        return VitalSign(SIGN, VitalStatus.UNKNOWN, "The number of embeddings is unknown")
     total = f"{found.total:,} {'memory' if found.total == 1 else 'memories'}"
     if found.whole:
-        words = f"The meaning of all {total} is kept"
+        words = f"Embeddings are complete for {total}"
         return VitalSign(SIGN, VitalStatus.OK, words, figure=1.0)
     words = (
         f"Embeddings exist for {found.kept:,} of {total} ({found.share:.0%}); the web "

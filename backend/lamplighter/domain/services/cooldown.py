@@ -156,15 +156,19 @@ def cooldown_status(
 def cooldown_refusal(found: CooldownStatus, *, now: datetime) -> str:
     """Say why one more use is not allowed."""
     hours = found.limit.window // timedelta(hours=1)
-    words = f"{found.used} of {found.limit.uses} in {hours} h are used"
-    return f"{words}; free again at {format_time(found.frees_at, now)}" if found.frees_at else words
+    words = f"used {found.used} of {found.limit.uses} times in {hours} h"
+    return f"{words}; next use at {format_time(found.frees_at, now)}" if found.frees_at else words
 
 
 def describe_slots(found: CooldownStatus, *, now: datetime) -> str:
     """Say how many slots are left, as a session is told."""
     left = max(0, found.limit.uses - found.used)
-    words = f"{left} of {found.limit.uses} {found.action} slots left"
-    return f"{words}, the next at {format_time(found.frees_at, now)}" if found.frees_at else words
+    words = f"{left} of {found.limit.uses} uses of {found.action} left"
+    return (
+        (f"{words}, the next one at {format_time(found.frees_at, now)}")
+        if found.frees_at
+        else words
+    )
 
 
 def first_attempt_fails(uses: Sequence[CooldownUse]) -> bool:

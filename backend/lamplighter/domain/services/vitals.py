@@ -20,7 +20,7 @@ STALE_AFTER: Final = timedelta(days=30)
 
 
 class VitalStatus(StrEnum):
-    """How a sign is; unknown is what could not be looked at, or was not yet."""
+    """The state of a sign; unknown means not checked yet or not possible to check."""
 
     OK = "ok"
     WARNING = "warning"
@@ -33,7 +33,7 @@ OK, WARNING, FAILING, UNKNOWN = VitalStatus
 
 @dataclass(frozen=True, slots=True)
 class VitalSign:
-    """One thing that was looked at; `advice` says what to do when it is not well."""
+    """One check of Lamplighter itself; `advice` says what to do when it is not OK."""
 
     name: str
     condition: VitalStatus
@@ -49,7 +49,7 @@ class VitalSign:
 
 @dataclass(frozen=True, slots=True)
 class MemoryCounts:
-    """How many memories there are, and how many of them want a second look."""
+    """The number of memories, and how many of them need a review."""
 
     active: int = 0
     unverified: int = 0
@@ -58,7 +58,7 @@ class MemoryCounts:
 
 
 def build_sign(name: str, ok: bool, words: str, advice: str = "") -> VitalSign:
-    """Return a sign that is well or failing; the advice is for when it fails."""
+    """Return a sign that is OK or failing; the advice is for a failure."""
     return VitalSign(name, OK if ok else FAILING, words, "" if ok else advice)
 
 
@@ -79,8 +79,8 @@ def judge_database_file(problem: str) -> list[VitalSign]:
     """Judge the file of the database by its problem: what happened, and then what to do."""
     if not problem:
         return []
-    words, _, advice = problem.partition(" Nothing more is written. ")
-    return [VitalSign("database", FAILING, words, f"Nothing more is written. {advice}".strip())]
+    words, _, advice = problem.partition(" Writes are stopped. ")
+    return [VitalSign("database", FAILING, words, f"Writes are stopped. {advice}".strip())]
 
 
 def judge_log_size(found: int) -> VitalSign:
@@ -91,70 +91,70 @@ def judge_log_size(found: int) -> VitalSign:
         "A long-running read keeps the log large, for example a backup or an open "
         "`sqlite3` shell. End that read; later writes shrink the log."
     )
-    words = f"The log of writes is {found / 2**20:,.1f} MB"
+    words = f"The write-ahead log is {found / 2**20:,.1f} MB"
     return VitalSign("log", condition, words, "" if condition is OK else advice, found)
 
 
 def judge_clock(newest: datetime | None, *, now: datetime) -> VitalSign:
     """Compare the clock with the newest row: it may not be of tomorrow."""
     if newest is None:
-        return VitalSign(
-            "clock", UNKNOWN, "Nothing was written yet that the clock can be held against"
-        )
+        return VitalSign("clock", UNKNOWN, "No rows yet to compare the clock with")
     ahead = (newest - now).total_seconds()
     if newest - now <= CLOCK_SLACK:
-        return VitalSign(
-            "clock", OK, "The clock agrees with the newest row", figure=max(0.0, ahead)
-        )
-    words = f"The clock says {now:%Y-%m-%d %H:%M} UTC, the newest row {newest:%Y-%m-%d %H:%M}"
-    return VitalSign("clock", FAILING, words, "Set the clock. Until then no memory fades.", ahead)
+        return VitalSign("clock", OK, "The clock matches the newest row", figure=max(0.0, ahead))
+    words = f"The clock shows {now:%Y-%m-%d %H:%M} UTC, the newest row {newest:%Y-%m-%d %H:%M}"
+    return VitalSign(
+        "clock", FAILING, words, "Correct the clock. Memories do not decay until then.", ahead
+    )
 
 
 def judge_halt(words: str, release: str) -> VitalSign:
-    """Tell whether everything stands still; the words are empty when it does not."""
+    """Report a halt; the words are empty without one."""
     if not words:
-        return VitalSign("halt", OK, "Nothing is halted")
-    return VitalSign("halt", WARNING, f"Everything is halted. {words}", release)
+        return VitalSign("halt", OK, "Not halted")
+    return VitalSign("halt", WARNING, f"Lamplighter is halted. {words}", release)
 
 
 def judge_notices(tried: int, failed: int) -> VitalSign:
-    """Judge whether people can be told; `failed` are those of the last days."""
+    """Judge the delivery of notifications; `failed` counts those of the last days."""
     if not tried and not failed:
-        return VitalSign("notices", OK, "No notification is stuck", figure=0)
+        return VitalSign("notices", OK, "No notification is delayed or failed", figure=0)
     words = (
-        f"{_plural(tried, 'notification is', 'notifications are')} tried again, {failed:,} given up"
+        f"{_plural(tried, 'notification', 'notifications')} waiting for a retry, {failed:,} failed"
     )
-    advice = "GET /api/v1/notices says why; `lamplighter notify test` tries it."
+    advice = (
+        "See GET /api/v1/notices for the reasons. Run `lamplighter notify test` to send a test."
+    )
     return VitalSign("notices", WARNING, words, advice, tried + failed)
 
 
 def judge_heartbeat(leader: Leader | None, *, now: datetime) -> VitalSign:
-    """Judge whether a supervisor leads."""
+    """Judge whether a supervisor is the leader."""
     advice = (
         "Run `lamplighter up`, or `lamplighter supervisor` next to this web process. No "
         "services are checked until then."
     )
     if leader is None:
-        return VitalSign("supervisor", FAILING, "No supervisor has run here yet", advice)
+        return VitalSign("supervisor", FAILING, "No supervisor has run yet", advice)
     age = max(0.0, (now - leader.heartbeat_at).total_seconds())
     if leader.state(now=now) != "away":
-        words = f"A supervisor leads, process {leader.pid}; it was heard {_format_span(age)} ago"
+        words = f"Supervisor online (process {leader.pid}), last heartbeat {_format_span(age)} ago"
         return VitalSign("supervisor", OK, words, figure=age)
-    how = "ended" if leader.pid == 0 else "was last heard"
-    words = f"No supervisor is running: the last one {how} {_format_span(age)} ago"
+    how = "it ended" if leader.pid == 0 else "last heartbeat"
+    words = f"No supervisor is running; {how} {_format_span(age)} ago"
     return VitalSign("supervisor", FAILING, words, advice, age)
 
 
 def judge_timer(leader: Leader | None, *, halted: bool = False, now: datetime) -> VitalSign:
     """Judge whether rounds begin when they are due."""
     if halted:
-        return VitalSign("timer", UNKNOWN, "No rounds are made while everything is halted")
+        return VitalSign("timer", UNKNOWN, "No rounds run while Lamplighter is halted")
     if leader is None or leader.state(now=now) == "away":
-        return VitalSign("timer", UNKNOWN, "No supervisor plans rounds now")
+        return VitalSign("timer", UNKNOWN, "No supervisor is scheduling rounds")
     if leader.session_id is not None:
-        return VitalSign("timer", OK, f"Session #{leader.session_id} runs now", figure=0)
+        return VitalSign("timer", OK, f"Session #{leader.session_id} is running", figure=0)
     if leader.next_round_at is None:
-        return VitalSign("timer", UNKNOWN, "No round is planned yet")
+        return VitalSign("timer", UNKNOWN, "No round is scheduled yet")
     late = now - leader.next_round_at
     warning, failing = LATE
     if late <= warning:
@@ -165,18 +165,16 @@ def judge_timer(leader: Leader | None, *, halted: bool = False, now: datetime) -
         "the supervisor if this continues."
     )
     condition = FAILING if late > failing else WARNING
-    words = f"The round that was due {_format_span(late.total_seconds())} ago has not begun"
+    words = f"The next round is overdue by {_format_span(late.total_seconds())}"
     return VitalSign("timer", condition, words, advice, late.total_seconds())
 
 
 def judge_requests(count: int, oldest: datetime | None, *, now: datetime) -> VitalSign:
-    """Judge what was asked for and waits."""
+    """Judge the waiting requests."""
     if oldest is None:
-        return VitalSign("requests", OK, "No request waits", figure=0)
+        return VitalSign("requests", OK, "No requests waiting", figure=0)
     age = now - oldest
-    words = (
-        f"{_plural(count, 'request waits', 'requests wait')}, the oldest for {_format_span(age)}"
-    )
+    words = f"{_plural(count, 'request', 'requests')} waiting, the oldest for {_format_span(age)}"
     if age <= WAITS_LONG:
         return VitalSign("requests", OK, words, figure=count)
     advice = (
@@ -189,37 +187,53 @@ def judge_requests(count: int, oldest: datetime | None, *, now: datetime) -> Vit
 def judge_feed(clients: int, behind: int) -> VitalSign:
     """Judge how the clients of the change feed keep up."""
     if not clients:
-        return VitalSign("feed", OK, "Nobody follows the change feed", figure=0)
-    follow = _plural(clients, "client follows", "clients follow")
+        return VitalSign("feed", OK, "No clients on the change feed", figure=0)
+    follow = _plural(clients, "client", "clients")
     if behind <= BEHIND:
         slowest = _plural(behind, "change", "changes")
-        words = f"{follow} the change feed, the slowest {slowest} behind"
+        words = f"{follow} on the change feed, the slowest {slowest} behind"
         return VitalSign("feed", OK, words, figure=behind)
-    advice = "A browser on a slow line, or a script that reads no more. It is let go by itself."
-    return VitalSign("feed", WARNING, f"{follow}; the slowest is {behind:,} behind", advice, behind)
+    advice = (
+        "A browser has a slow connection, or a script stopped reading. Lamplighter "
+        "closes such connections automatically."
+    )
+    return VitalSign(
+        "feed",
+        WARNING,
+        f"{follow} on the change feed, the slowest {behind:,} changes behind",
+        advice,
+        behind,
+    )
 
 
 def judge_schema(at: str | None, newest: str) -> VitalSign:
     """Compare the revision of the database with the newest that this program knows."""
     if at == newest:
-        return VitalSign("schema", OK, f"At revision {at}, the newest")
+        return VitalSign("schema", OK, f"Schema revision {at}, up to date")
     if at is not None and at > newest:
-        return VitalSign("schema", FAILING, f"At revision {at}", "Start the newer Lamplighter.")
-    words = f"At revision {at or 'none'}, this program knows {newest}"
-    return VitalSign("schema", FAILING, words, "Run `lamplighter migrate`, or start again.")
+        return VitalSign(
+            "schema",
+            FAILING,
+            f"Schema revision {at} is newer than this program",
+            "Start the newer Lamplighter version.",
+        )
+    words = f"Schema revision {at or 'none'}; this program needs {newest}"
+    return VitalSign("schema", FAILING, words, "Run `lamplighter migrate`, or restart Lamplighter.")
 
 
 def judge_unreadable(count: int) -> VitalSign:
-    """Judge how many rows had to be passed over."""
+    """Judge how many rows were skipped."""
     if not count:
-        return VitalSign("rows", OK, "Every memory that was read could be read", figure=0)
-    words = f"{_plural(count, 'memory', 'memories')} cannot be read and had to be passed over"
-    advice = "`lamplighter doctor` names them. Mend the rows in the database, or delete them."
+        return VitalSign("rows", OK, "No unreadable memories", figure=0)
+    words = f"{_plural(count, 'memory', 'memories')} skipped as unreadable"
+    advice = (
+        "Run `lamplighter doctor` to list them. Repair the rows in the database, or delete them."
+    )
     return VitalSign("rows", FAILING, words, advice, count)
 
 
 def judge_memories(found: MemoryCounts) -> list[VitalSign]:
-    """Judge the memories by their numbers: unverified, stale, the same words twice."""
+    """Judge the memories by their numbers: unverified, stale, duplicates."""
     return [_judge_unverified(found), _judge_stale(found), _judge_repeated(found)]
 
 
@@ -227,7 +241,10 @@ def _judge_unverified(found: MemoryCounts) -> VitalSign:
     words = f"{_plural(found.unverified, 'memory is', 'memories are')} unverified"
     if found.unverified < UNVERIFIED:
         return VitalSign("unverified", OK, words, figure=found.unverified)
-    advice = f"Keep them below {UNVERIFIED:,}: confirm or delete those that nobody has seen again."
+    advice = (
+        f"Keep this below {UNVERIFIED:,}: confirm these memories, or delete those that "
+        f"nobody has confirmed."
+    )
     return VitalSign("unverified", WARNING, words, advice, found.unverified)
 
 
@@ -249,7 +266,10 @@ def _judge_repeated(found: MemoryCounts) -> VitalSign:
     words = f"{found.repeated:,} of {found.active:,} memories are duplicates ({share:.1%})"
     if share < REPEATED_SHARE:
         return VitalSign("repeated", OK, words, figure=share)
-    advice = f"Keep it below {REPEATED_SHARE:.0%}: merge them, the list of memories finds them."
+    advice = (
+        f"Keep this below {REPEATED_SHARE:.0%}: find the duplicates in the list of "
+        f"memories and merge them."
+    )
     return VitalSign("repeated", WARNING, words, advice, share)
 
 
@@ -258,7 +278,7 @@ def _plural(count: int, one: str, many: str) -> str:
 
 
 def _format_span(found: timedelta | float) -> str:
-    """Say how long, in the largest unit alone."""
+    """Return a duration in its largest unit."""
     seconds = found.total_seconds() if isinstance(found, timedelta) else found
     for unit, length in (("d", 86_400), ("h", 3_600), ("min", 60)):
         if seconds >= length:

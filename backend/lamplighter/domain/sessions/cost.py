@@ -162,9 +162,9 @@ def _cap_reason(which: str, caps: SpendingCaps, day: Sequence[Charge], *, now: d
     if which == "session":
         return "Paid sessions are off: LAMPLIGHTER_SESSION_DOLLARS is 0."
     if which == "chain":
-        return f"This chain's {_format_spending(caps.chain)}; the next round begins another."
+        return f"This chain's {_format_spending(caps.chain)}; the next round starts a new chain."
     free = next_free_at(caps.day or 0.0, day)
-    again = f"; free again at {format_time(free, now)}" if free else ""
+    again = f"; the limit resets at {format_time(free, now)}" if free else ""
     return f"Today's {_format_spending(caps.day)}{again}."
 
 

@@ -57,7 +57,7 @@ def _actions(service: Service, used: Sequence[CooldownStatus], now: datetime) ->
 
 def _action_name(service: Service, action: Action) -> str:
     kind = "" if action.name == action.kind else str(action.kind)
-    asks = "" if service.approval_of(action) is ApprovalPolicy.NEVER else "a person is asked"
+    asks = "" if service.approval_of(action) is ApprovalPolicy.NEVER else "needs approval"
     repairs = "" if action.repairs == (NO_ANSWER,) else f"for {' and '.join(action.repairs)}"
     beside = "; ".join(filter(None, (kind, repairs, asks)))
     return f"{action.name} ({beside})" if beside else action.name

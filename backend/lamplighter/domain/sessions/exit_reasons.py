@@ -112,8 +112,8 @@ def failure_kinds(message: Mapping[str, object]) -> tuple[str, ...]:
 
 
 _EXIT_MEANINGS: Final = {
-    126: "its command may not be run",
-    127: "its command was not found",
+    126: "permission denied for the command",
+    127: "command not found",
     130: "interrupted",
     131: "quit by SIGQUIT",
     132: "an illegal instruction",
@@ -131,7 +131,7 @@ _EXIT_MEANINGS: Final = {
 def describe_exit(status: int | None) -> str:
     """Say how a program ended: its exit status, and what that means where it is known."""
     if status is None:
-        return "exit not known"
+        return "exit status unknown"
     meaning = _EXIT_MEANINGS.get(status)
     if meaning is None and 128 < status < 128 + 65:
         meaning = f"ended by signal {status - 128}"

@@ -107,7 +107,7 @@ def next_step(
     reason: str,
     max_tier: int,
 ) -> ChainStep:
-    """Decide how a chain goes on: always to the next tier, never past the highest, or not at all.
+    """Decide how a chain continues: always to the next tier, never past the highest, or not at all.
 
     Only a session that completed hands on; after any other one the next round
     looks again.
@@ -122,12 +122,12 @@ def next_step(
     names = join_names(each.service for each in waiting)
     last = following > min(max_tier, MAX_TIER)
     if session.dry_run:
-        who = "a person would be asked for" if last else f"tier {following} would take"
+        who = "would notify a person about" if last else f"would escalate to tier {following}:"
         return ChainStep(status, f"Dry run: {who} {names}.", EscalationState.DRY)
     if last:
         return ChainStep(status, _person_reason([*asked, *waiting]), EscalationState.PERSON)
     return ChainStep(
-        Status.ESCALATED, f"Handed {names} to tier {following}.", EscalationState.ACCEPTED
+        Status.ESCALATED, f"Escalated {names} to tier {following}.", EscalationState.ACCEPTED
     )
 
 

@@ -209,8 +209,8 @@ def find_reason(prospect: InclusionProbe) -> tuple[InclusionReason, str]:
     if prospect.fits:
         return InclusionReason.INCLUDED, "Within the budget."
     whys: Mapping[str, tuple[InclusionReason, str]] = {
-        TURNED_OFF: (InclusionReason.OFF, "Memories are turned off: the budget is 0."),
-        TOO_LONG: (InclusionReason.LENGTH, "Its line is longer than what was left of the budget."),
+        TURNED_OFF: (InclusionReason.OFF, "Memories are off: the budget is 0."),
+        TOO_LONG: (InclusionReason.LENGTH, "Its line is longer than the rest of the budget."),
     }
     return whys.get(prospect.why, (InclusionReason.BUDGET, "Below the budget line."))
 

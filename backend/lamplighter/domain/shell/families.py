@@ -52,11 +52,11 @@ _VERSION: Final = re.compile(r"(?:-?[0-9][0-9.]*)$")
 
 
 def refusal_reason(program: str) -> str:
-    """Say what a program does; empty when it is not known here."""
+    """Return what a program does; empty for an unknown program."""
     return _WHY.get(program) or _WHY.get(_VERSION.sub("", program), "")
 
 
 def full_words_reason(program: str) -> str:
-    """Say why all words of a program have to be written out; empty when they need not."""
+    """Return why a pattern must list all arguments of a program; empty when it need not."""
     why = refusal_reason(program)
     return "" if why in _LIMITED else why

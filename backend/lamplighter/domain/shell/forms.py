@@ -115,14 +115,14 @@ class _WordMatcher:
                 ended = True
             elif word.startswith("-"):
                 if ended or word == "-":
-                    raise RuleMismatch(f"{word!r} is not taken as a name")
+                    raise RuleMismatch(f"{word!r} is not accepted as a name")
                 self._option(word)
             else:
                 self._operands.append((self._at - 1, word))
         self._hold_operands()
         for needed in self._form.needs:
             if self._seen.isdisjoint(needed.split("|")):
-                raise RuleMismatch(f"it needs the option {needed.replace('|', ' or ')}")
+                raise RuleMismatch(f"the option {needed.replace('|', ' or ')} is missing")
 
     def _option(self, word: str) -> None:
         if self._form.whole or (not word.startswith("--") and word in self._form.options):
@@ -140,7 +140,7 @@ class _WordMatcher:
         elif kind:
             self._hold(kind, value or "", glued=True)
         elif value is not None:
-            raise RuleMismatch(f"{name} has no value")
+            raise RuleMismatch(f"{name} takes no value")
 
     def _cluster(self, word: str) -> None:
         for at, letter in enumerate(word[1:], start=2):
@@ -155,7 +155,7 @@ class _WordMatcher:
     def _kind(self, name: str) -> str:
         kind = self._form.options.get(name)
         if kind is None:
-            raise RuleMismatch(f"the option {name} is not among those that only look")
+            raise RuleMismatch(f"the option {name} is not on the list of read-only options")
         self._seen.add(name)
         return kind
 
@@ -175,7 +175,7 @@ class _WordMatcher:
 
     def _hold(self, kind: str, word: str, *, glued: bool = False) -> None:
         if glued and kind in APART:
-            raise RuleMismatch(f"{word!r} has to stand apart from its option")
+            raise RuleMismatch(f"{word!r} must be separated from its option by a space")
         if why_not := KINDS[kind](word, self._rules):
             raise RuleMismatch(why_not)
 
@@ -186,7 +186,7 @@ class _WordMatcher:
             if kind == "path":
                 self.paths.append(at)
         if len(self._operands) > len(kinds):
-            raise RuleMismatch(f"{self._operands[len(kinds)][1]!r} is one word too many")
+            raise RuleMismatch(f"{self._operands[len(kinds)][1]!r} is one argument too many")
 
 
 def _operand_kinds(operands: Sequence[str], count: int) -> list[str]:
@@ -195,6 +195,6 @@ def _operand_kinds(operands: Sequence[str], count: int) -> list[str]:
     for each in operands:
         kind, sign = (each[:-1], each[-1]) if each[-1] in "?+*" else (each, "")
         if sign in ("", "+") and len(found) >= count:
-            raise RuleMismatch(f"it needs a {kind}")
+            raise RuleMismatch(f"an argument is missing: {kind}")
         found += [kind] * (min(count, MOST) - len(found) if sign in ("+", "*") else 1)
     return found

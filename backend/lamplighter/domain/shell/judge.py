@@ -72,7 +72,7 @@ def judge_command(words: Sequence[str], rules: CommandPolicy) -> CommandVerdict:
     program = spelling.program_name(words[0])
     if "/" in program:
         return RefusedCommand(
-            f"{program!r} is no program of the system; name it without a directory"
+            f"{program!r} is not a system program; use the name without a directory"
         )
     try:
         return _read_command((program, *words[1:]), rules)

@@ -162,7 +162,11 @@ def dig_argument(word: str, rules: CommandPolicy) -> str:
     if word.startswith("@"):
         server = word[1:].lower()
         fine = server in rules.hosts() or server in _RESOLVERS or _is_local(server)
-        return "" if fine else f"{word!r} is no host of services.yaml, near address or resolver"
+        return (
+            ""
+            if fine
+            else (f"{word!r} is not a host of services.yaml, a local address or a public resolver")
+        )
     if word.startswith("+"):
         return "" if _DIG.fullmatch(word) else f"{word!r} is not an allowed option of dig"
     return "" if re.fullmatch(_SHAPES["record"], word) else host(word, rules)
@@ -201,7 +205,7 @@ def resource(word: str, rules: CommandPolicy) -> str:
         return f"{word!r} is not a resource"
     named = [each.partition(".")[0] for each in word.lower().partition("/")[0].split(",")]
     closed = next((each for each in named if each in _SECRET_RESOURCES), None)
-    return "secrets are not to be read" if closed else ""
+    return "secrets may not be read" if closed else ""
 
 
 def git_format(word: str, rules: CommandPolicy) -> str:

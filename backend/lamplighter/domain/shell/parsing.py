@@ -47,7 +47,7 @@ class UnclearCommand:
 
 
 class _ShellSyntax(Exception):
-    """Something that only a shell would understand."""
+    """Syntax that only a shell understands."""
 
 
 def parse(line: str) -> CommandWords | UnclearCommand:
@@ -56,9 +56,7 @@ def parse(line: str) -> CommandWords | UnclearCommand:
     if len(line) > LINE_CHARACTERS:
         return UnclearCommand(f"the line is longer than {LINE_CHARACTERS} characters")
     if odd := next((char for char in line if not _is_visible(char)), None):
-        return UnclearCommand(
-            f"a character that cannot be seen or stands for another: U+{ord(odd):04X}"
-        )
+        return UnclearCommand(f"an invisible or ambiguous character: U+{ord(odd):04X}")
     try:
         words = tuple(_Reader(line).words())
     except _ShellSyntax as odd_one:
@@ -68,18 +66,18 @@ def parse(line: str) -> CommandWords | UnclearCommand:
 
 def _check_words(line: str, words: tuple[str, ...]) -> CommandWords | UnclearCommand:
     if not words:
-        return UnclearCommand("there is no command")
+        return UnclearCommand("the command is empty")
     if len(words) > MAX_WORDS:
         return UnclearCommand(f"more than {MAX_WORDS} words")
     if _ASSIGNMENT.match(line):
         return UnclearCommand("it would set a variable for the command")
     if not _PROGRAM.fullmatch(words[0]):
-        return UnclearCommand("the name of a program has letters, digits and . _ + - only")
+        return UnclearCommand("a program name may contain only letters, digits and . _ + -")
     return CommandWords(words)
 
 
 def _is_visible(char: str) -> bool:
-    """Whether a character is what it looks like; a space is the only blank."""
+    """Whether a character is visible and unambiguous; a space is the only blank."""
     if char.isascii():
         return char.isprintable()
     if unicodedata.category(char)[0] not in "LNPS" or char in _BLANK:
@@ -119,7 +117,7 @@ class _Reader:
     def _single(self) -> str:
         end = self._line.find("'", self._at + 1)
         if end < 0:
-            raise _ShellSyntax("a quote that is not closed")
+            raise _ShellSyntax("a quote is not closed")
         said = self._line[self._at + 1 : end]
         self._at = end + 1
         return said
@@ -138,12 +136,12 @@ class _Reader:
                 char = self._line[self._at]
                 self._at += 1
             said.append(char)
-        raise _ShellSyntax("a quote that is not closed")
+        raise _ShellSyntax("a quote is not closed")
 
     def _escaped(self) -> str:
         char = self._line[self._at + 1 : self._at + 2]
         if not char:
-            raise _ShellSyntax("a backslash at the end")
+            raise _ShellSyntax("the line ends with a backslash")
         self._at += 2
         return char
 

@@ -60,7 +60,7 @@ def pattern_problem(pattern: Pattern) -> str:
     if "/" in program and not program.startswith("/"):
         return f"{program!r} is neither a name nor an absolute path"
     if REST in pattern[:-1] or any(REST in word and word != REST for word in pattern):
-        return "** stands at the end, as a word of its own"
+        return "** is allowed only as the last word"
     why = full_words_reason(spelling.program_name(program))
     if why and is_wide(pattern):
         return f"{program} {why}; write out all its arguments"

@@ -64,13 +64,13 @@ class CommandPolicy:
         if ".." in path.split("/") or "//" in path or "/./" in path:
             return f"{path!r} must not contain . or .. or //"
         if not self.roots:
-            return "no files may be read: LAMPLIGHTER_READ_ROOTS names no directory"
+            return "no files may be read: LAMPLIGHTER_READ_ROOTS is empty"
         if not any(is_within(path, root) for root in self.roots):
-            return f"{path!r} is in none of the directories that may be read"
+            return f"{path!r} is outside of LAMPLIGHTER_READ_ROOTS"
         hidden = (*HIDDEN, *self.hidden)
         # what holds something hidden would be walked through
         if any(is_within(path, each) or is_within(each, path) for each in hidden):
-            return f"{path!r} is not to be read"
+            return f"{path!r} may not be read"
         return ""
 
 

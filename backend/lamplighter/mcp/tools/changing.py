@@ -22,7 +22,7 @@ def mem_update(place: SpeakerContext) -> ToolFunction:
     async def use(given: Mapping[str, Any]) -> ToolOutput:
         if not any(name in given for name in _FIELDS):
             raise Invalid(
-                InvalidField("content", f"is missing, or another of {', '.join(_FIELDS)}")
+                InvalidField("content", f"is missing; send at least one of {', '.join(_FIELDS)}")
             )
         edit = Edit(
             observation=given.get("content"),
@@ -44,7 +44,7 @@ def mem_update(place: SpeakerContext) -> ToolFunction:
                 session_id=place.session_number,
                 by=place.speaker.words,
             )
-        words = "Corrected" if memory.version != before.version else "It said so already"
+        words = "Corrected" if memory.version != before.version else "No change"
         return ToolOutput(text=f"{words}: {line(memory)}", found=values(memory))
 
     return use
@@ -65,7 +65,7 @@ def mem_delete(place: SpeakerContext) -> ToolFunction:
                 session_id=place.session_number,
                 by=place.speaker.words,
             )
-        words = f"Taken back: memory {memory.id}. A person can bring it back in the app."
+        words = f"Withdrawn: memory {memory.id}. A person can restore it in the app."
         return ToolOutput(text=words, found={"id": memory.id, "deleted": True})
 
     return use

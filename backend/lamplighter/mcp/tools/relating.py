@@ -25,8 +25,9 @@ from lamplighter.usecases.memory.graph import graph_of
 from lamplighter.usecases.sessions.toolbox import ToolFunction, ToolOutput
 
 RECORDED_ONLY = (
-    "Only what was recorded: links between memories, topic keys, the services that memories name "
-    "and depend on, and which session brought what. People and tools are no nodes."
+    "The graph contains only recorded relations: links between memories, topic keys, "
+    "services and their dependencies, and the session of each memory. People and "
+    "tools are not nodes."
 )
 
 
@@ -84,7 +85,7 @@ def _lines(graph: Graph) -> list[str]:
     lines += [escape_markers(str(each)) for each in bare if not graph.edges]
     lines += [escape_markers(f"- {each}") for each in graph.edges]
     if graph.more:
-        lines.append("There is more: ask about one of these.")
+        lines.append("The result is incomplete. Query one of these nodes for more.")
     return [*lines, RECORDED_ONLY]
 
 

@@ -15,11 +15,11 @@ from lamplighter.usecases.ingest.context import IngestContext
 from lamplighter.usecases.sessions.toolbox import ToolFunction, ToolOutput
 
 _MESSAGES: Final = {
-    SaveOutcome.CREATED: "Kept: memory {id}.",
+    SaveOutcome.CREATED: "Saved: memory {id}.",
     SaveOutcome.UPDATED: (
-        "Replaced the earlier words of the topic: memory {id}, revision {revision}."
+        "Updated the memory with this topic key: memory {id}, revision {revision}."
     ),
-    SaveOutcome.DEDUPLICATED: "Known already in these words: memory {id}, said {times} times.",
+    SaveOutcome.DEDUPLICATED: "Duplicate: memory {id} has the same text, saved {times} times.",
 }
 
 
@@ -83,7 +83,7 @@ async def _ingest_context(desk: ClientContext, session: Session) -> IngestContex
     held = await sessions.get(desk.db, session.id)
     assert held is not None
     if held.learned + held.reinforced + held.events >= desk.max_markers:
-        raise Conflict(f"This session has said {desk.max_markers:,} things; that is all it may.")
+        raise Conflict(f"This session reached its limit of {desk.max_markers:,} reports.")
     return IngestContext(
         desk.db,
         held,

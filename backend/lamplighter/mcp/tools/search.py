@@ -22,9 +22,7 @@ from lamplighter.mcp.tools.rendering import (
 from lamplighter.usecases.clients.agent_context import ContextBlock
 from lamplighter.usecases.sessions.toolbox import ToolFunction, ToolOutput
 
-NO_KEYWORD_MATCH: Final = (
-    "None of these holds a word of the query: they are only nearest in meaning."
-)
+NO_KEYWORD_MATCH: Final = "No keyword matches. These results are only semantically similar."
 
 
 def mem_search(place: SpeakerContext) -> ToolFunction:
@@ -40,7 +38,7 @@ def mem_search(place: SpeakerContext) -> ToolFunction:
         )
         results = await place.knowing.search(wanted)
         if not results.found:
-            none = f"Nothing in the project {wanted.project} holds these words."
+            none = f"No results in the project {wanted.project}."
             return ToolOutput(
                 text=" ".join(filter(None, (none, results.left_out))),
                 found={"results": [], **_completeness(results)},
@@ -101,7 +99,7 @@ def mem_context(place: SpeakerContext) -> ToolFunction:
             **_completeness(told),
         }
         if not told.text:
-            return ToolOutput(text=f"Nothing is known yet in the project {project}.", found=found)
+            return ToolOutput(text=f"The project {project} has no memories yet.", found=found)
         return ToolOutput(text=f"{NOTES}\n{told.text}", found={"note": NOTES, **found})
 
     return use

@@ -17,7 +17,11 @@ def mem_session_start(place: SpeakerContext) -> ToolFunction:
             place.project(given), given.get("session_id", ""), given.get("directory")
         )
         words = f"Session {session.external_id} of the project {session.project}: "
-        words += "what you save belongs to it." if session.running else "it has ended already."
+        words += (
+            ("memories that you save now belong to it.")
+            if session.running
+            else "it has already ended."
+        )
         return _session_answer(session, words)
 
     return use
@@ -30,7 +34,7 @@ def mem_session_summary(place: SpeakerContext) -> ToolFunction:
         session = await place.knowing.summarize(
             place.project(given), given.get("session_id"), given["summary"]
         )
-        return _session_answer(session, f"Kept as the summary of session {session.external_id}.")
+        return _session_answer(session, f"Saved the summary of session {session.external_id}.")
 
     return use
 
@@ -42,7 +46,7 @@ def mem_session_end(place: SpeakerContext) -> ToolFunction:
         session = await place.knowing.end(
             place.project(given), given.get("session_id"), given.get("summary", "")
         )
-        kept = "its summary is kept" if session.summary else "it has no summary"
+        kept = "its summary is saved" if session.summary else "it has no summary"
         return _session_answer(session, f"Session {session.external_id} has ended; {kept}.")
 
     return use

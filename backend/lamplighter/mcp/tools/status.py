@@ -38,9 +38,9 @@ def mem_review(place: SpeakerContext) -> ToolFunction:
         found = await _open_reviews(desk, project)
         if not found:
             return ToolOutput(
-                text=f"No review waits in the project {project}.", found={"reviews": []}
+                text=f"No open reviews in the project {project}.", found={"reviews": []}
             )
-        lines = [f"{len(found)} wait for a person:"]
+        lines = [f"Open reviews: {len(found)}"]
         for review, old, new in found:
             lines += [
                 f"Review {review.id} ({review.kind}): {escape_markers(one_line(review.reason))}"
@@ -74,7 +74,7 @@ async def _add_note(place: SpeakerContext, project: str, given: Mapping[str, Any
     desk, note = place.desk, one_line(given.get("note", ""))
     if "id" not in given or not note:
         missing = "note" if "id" in given else "id"
-        raise Invalid(InvalidField(missing, "is missing: a note needs the number of its review"))
+        raise Invalid(InvalidField(missing, "is missing; a note needs the id of its review"))
     known = {review.id: review for review, _, _ in await _open_reviews(desk, project)}
     review = known.get(given["id"])
     if review is None:
@@ -91,7 +91,7 @@ async def _add_note(place: SpeakerContext, project: str, given: Mapping[str, Any
             source="client",
             now=desk.now(),
         )
-    words = f"Noted for who decides review {review.id}, as event {event.id}. It stays open."
+    words = f"Note added to review {review.id} as event {event.id}. The review stays open."
     return ToolOutput(text=words, found={"review": review.id, "event": event.id})
 
 
@@ -154,7 +154,7 @@ def handoff(place: SpeakerContext) -> ToolFunction:
             max_tier=desk.max_tier,
             now=desk.now(),
         )
-        words = f"Filed: request {request.id} for a session of tier {plan.tier} on {service}."
+        words = f"Created request {request.id}: a session of tier {plan.tier} for {service}."
         return ToolOutput(text=words, found={"request": request.id, "tier": plan.tier})
 
     return use
@@ -175,5 +175,5 @@ def _declared_service(desk: ClientContext, name: str) -> str:
     found = desk.services().find(name)
     if found is None:
         names = ", ".join(desk.known()) or "none"
-        raise NotFound(f"{quote_name(name)} is not in services.yaml; there are: {names}.")
+        raise NotFound(f"{quote_name(name)} is not in services.yaml; declared services: {names}.")
     return found.name

@@ -67,7 +67,7 @@ class FileWatch:
     def opened(self) -> None:
         """Make sure that every connection since `open` is to the same file."""
         if self._found()[0] != self._files[0]:
-            raise driver.UnsoundDatabase(f"{self.path} was replaced while it was opened")
+            raise driver.UnsoundDatabase(f"{self.path} was replaced while Lamplighter opened it")
 
     def close(self) -> None:
         """Let go of the file."""

@@ -52,7 +52,7 @@ def after(keys: Sequence[Key], values: Sequence[Any]) -> sa.ColumnElement[bool]:
     """
     fits = len(keys) == len(values) and all(map(Key.takes, keys, values))
     if not fits:
-        raise Invalid(InvalidField("cursor", "is not a cursor of this list"))
+        raise Invalid(InvalidField("cursor", "is not a valid cursor for this list"))
     alternatives = [
         sa.and_(
             *(key.column == value for key, value in zip(keys[:at], values[:at], strict=True)),

@@ -98,7 +98,7 @@ async def revoke(db: Database, token_id: int, *, now: datetime) -> Token:
     async with writing(db):
         token = await tokens.revoke(db, token_id, now=now)
         if token is None:
-            raise NotFound(f"There is no token {token_id} that lets anybody in.")
+            raise NotFound(f"Active token {token_id} not found.")
         await record_act(db, "revoke", _named(token), now=now)
         return token
 

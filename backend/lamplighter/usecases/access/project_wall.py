@@ -27,7 +27,7 @@ async def get_visible(db: Database, project: str, memory_id: int) -> Memory:
     """Return a memory that a project finds; raises NotFound, whoever else may have it."""
     memory = await memories.get(db, MemoryId(memory_id))
     if memory is None or not is_visible(project, memory):
-        raise NotFound(f"There is no memory {memory_id} in the project {project}.")
+        raise NotFound(f"Memory {memory_id} not found in the project {project}.")
     return memory
 
 

@@ -20,7 +20,7 @@ ID_CHARS: Final = 200
 DIRECTORY_CHARS: Final = 1_000
 SUMMARY_CHARS: Final = 20_000
 INACTIVE_AFTER: Final = timedelta(days=1)
-INACTIVE_REASON: Final = "The client said nothing for a day."
+INACTIVE_REASON: Final = "No activity for a day."
 BATCH_SIZE: Final = 100
 
 
@@ -116,7 +116,7 @@ async def get(
 
 
 def _not_found(external_id: str) -> NotFound:
-    return NotFound(f"There is no session {one_line(external_id)[:ID_CHARS]!r}.")
+    return NotFound(f"Session {one_line(external_id)[:ID_CHARS]!r} not found.")
 
 
 async def recent(db: Database, project: str, *, limit: int) -> list[Session]:
@@ -166,7 +166,7 @@ async def withdraw_prompt(
     async with writing(db):
         held = await _prompt(db, prompt_id, project)
         if held.deleted_at is not None:
-            raise NotFound(f"There is no prompt {prompt_id}.")
+            raise NotFound(f"Prompt {prompt_id} not found.")
         await client_prompts.withdraw(db, prompt_id, now=now)
 
 
@@ -191,5 +191,5 @@ def check_id(given: str) -> str:
     """Return what a client calls its session, as it is kept; raises Invalid."""
     name = one_line(given)
     if not name or len(name) > ID_CHARS:
-        raise Invalid(InvalidField("id", f"has 1 to {ID_CHARS} characters"))
+        raise Invalid(InvalidField("id", f"must have 1 to {ID_CHARS} characters"))
     return name

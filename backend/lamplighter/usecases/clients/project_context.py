@@ -37,12 +37,12 @@ async def project_context(
             return MemoryBlock()
         sections = (
             ContextSection(
-                "How things are done",
+                "Procedures",
                 await projects.procedural(db, project, limit=PROCEDURAL),
             ),
-            ContextSection("The project", await projects.of_project(db, project, limit=PROJECT)),
+            ContextSection("Project facts", await projects.of_project(db, project, limit=PROJECT)),
             ContextSection(
-                "Decided in the last 7 days",
+                "Decisions of the last 7 days",
                 await projects.decisions(db, project, since=now - RECENT, limit=DECISIONS),
             ),
         )

@@ -107,5 +107,5 @@ def _newer(memory: Memory) -> str:
 def _check_name(given: str, field: str) -> str:
     name = normalize_project(one_line(given))
     if not name or len(name) > PROJECT_CHARS:
-        raise Invalid(InvalidField(field, f"has 1 to {PROJECT_CHARS} characters"))
+        raise Invalid(InvalidField(field, f"must have 1 to {PROJECT_CHARS} characters"))
     return name

@@ -271,7 +271,7 @@ class RemoteStore:
         """Return one memory whole; raises NotFound."""
         row = await self._wire.get(f"/observations/{memory_id}")
         if not visible_rows([row] if isinstance(row, dict) else [], project):
-            raise NotFound(f"There is no memory {memory_id} in the project {project}.")
+            raise NotFound(f"Memory {memory_id} not found in the project {project}.")
         return memory_from_row(row, project=project)
 
     async def start(self, project: str, session_id: str, directory: str | None) -> Session:

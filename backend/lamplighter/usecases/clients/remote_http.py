@@ -86,7 +86,7 @@ class RemoteClient:
                     more = {name: each for name, each in more.items() if name != "params"}
         except (httpx2.HTTPError, httpx2.InvalidURL, TimeoutError) as error:
             raise self._away(_failure_reason(error)) from error
-        raise self._away("it redirects without end")
+        raise self._away("too many redirects")
 
     async def _answered(
         self, client: "httpx2.AsyncClient", request: "httpx2.Request"
@@ -101,7 +101,7 @@ class RemoteClient:
                     content += chunk
                     if len(content) > MAX_BYTES:
                         size = f"{MAX_BYTES / 2**20:g} MB"
-                        raise self._away(f"it answers with more than {size}")
+                        raise self._away(f"its answer is larger than {size}")
             finally:
                 await answer.aclose()
         return answer, bytes(content)
@@ -138,7 +138,7 @@ class RemoteClient:
             raise Conflict(f"The memory service reported a conflict: {words}")
         if status in (400, 413, 415, 422):
             raise Invalid(InvalidField("memory service", words))
-        raise self._away(f"it answers {status}: {words}")
+        raise self._away(f"it answered {status}: {words}")
 
     def _away(self, why: str) -> Unavailable:
         return Unavailable(

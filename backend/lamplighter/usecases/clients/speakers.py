@@ -30,7 +30,7 @@ async def speaker_of(
     else:
         return ClientIdentity(caller=caller, project=wanted or DEFAULT_PROJECT)
     if wanted not in ("", bound.project):
-        raise Invalid(InvalidField("project", f"is {bound.project} for {bound.known_as}, no other"))
+        raise Invalid(InvalidField("project", f"must be {bound.project} for {bound.known_as}"))
     return bound
 
 
@@ -38,5 +38,5 @@ def check_project(given: str) -> str:
     """Return the name of a project as it is kept; raises Invalid."""
     project = normalize_project(given)
     if not project or len(project) > PROJECT_CHARS or not project.isprintable():
-        raise Invalid(InvalidField("project", f"has 1 to {PROJECT_CHARS} characters"))
+        raise Invalid(InvalidField("project", f"must have 1 to {PROJECT_CHARS} characters"))
     return project

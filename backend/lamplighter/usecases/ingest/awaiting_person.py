@@ -53,7 +53,7 @@ async def find_pending_request(
             if await _has_new_failure(db, session, around[0], since):
                 return None
             return PendingRequest(
-                since, f"a person was asked{_for(each, around)} at {format_time(since, now)}"
+                since, f"a person was notified{_for(each, around)} at {format_time(since, now)}"
             )
     return None
 
@@ -65,7 +65,7 @@ async def _parked(
     for each in around:
         if since := parked.get(normalize_service_name(each.name)):
             what = f"approval{_for(each, around)}"
-            words = f"another session has waited for {what} since {format_time(since, now)}"
+            words = f"another session is waiting for {what} since {format_time(since, now)}"
             return PendingRequest(since, words)
     return None
 

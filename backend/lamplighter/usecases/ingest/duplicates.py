@@ -9,7 +9,7 @@ from lamplighter.usecases.ingest.context import IngestContext
 from lamplighter.usecases.memory.service_names import spelled
 from lamplighter.usecases.services import act
 
-DUPLICATE_REASON: Final = "said before in this session"
+DUPLICATE_REASON: Final = "repeated in this session"
 
 
 async def is_duplicate(ingest: IngestContext, marker: Marker, text: str) -> bool:

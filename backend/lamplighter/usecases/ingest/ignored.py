@@ -37,7 +37,9 @@ async def ingest_ignored(
         session = await sessions.get(db, mark.session_id)
         marker = markers.reread_marker(mark.text)
         if mark.state is not MarkerReading.IGNORED or marker is None or session is None:
-            raise Conflict("Only a marker that was ignored in code or in a quotation can be taken.")
+            raise Conflict(
+                "Only a marker that was ignored in code or in a quotation can be accepted."
+            )
         taken = IngestResult()
         given = IngestContext(db, session, redact, known, lexicon=lexicon or builtin_lexicon())
         try:
@@ -48,7 +50,7 @@ async def ingest_ignored(
         about = taken.outcome.get("memory_id")
         await record_act(db, "take", shorten(mark.text, TEXT_CHARS), memory_id=about, now=now)
         changed = await marker_results.accept_ignored(
-            db, mark_id, now=now, reason="taken by hand", **taken.outcome
+            db, mark_id, now=now, reason="accepted by a person", **taken.outcome
         )
         taken.ignored = -1
         await sessions.add_counts(db, session.id, now=now, **taken.counts)

@@ -33,7 +33,7 @@ async def apply_marker(
 ) -> None:
     """Do what a marker says; raises Invalid for what may not enter."""
     if not one_line(marker.body):
-        raise Invalid(InvalidField("text", "says nothing that can be seen"))
+        raise Invalid(InvalidField("text", "must contain visible text"))
     match marker.what:
         case MarkerKind.MEMORY:
             await _remember(ingest, marker, taken, now=now)
@@ -62,7 +62,10 @@ async def _remember(
     taken.learned += result.outcome is ReconcileOutcome.LEARNED
     taken.reinforced += result.outcome is ReconcileOutcome.REINFORCED
     if len(marker.body) > LONG_MARKER_CHARS:
-        text = f"Memory {result.memory.id} is {len(marker.body):,} characters long; it was kept."
+        text = (
+            f"Memory {result.memory.id} is {len(marker.body):,} characters long; it was "
+            f"stored in full."
+        )
         await record_event(ingest, Level.WARNING, text, taken, source=SUPERVISOR, now=now)
     taken.outcome = {
         "outcome": result.outcome.value,

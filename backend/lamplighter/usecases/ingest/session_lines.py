@@ -209,8 +209,8 @@ async def _refuse(
     ingest: IngestContext, marker: Marker, reason: str, taken: IngestResult, *, now: datetime
 ) -> None:
     said = shorten(ingest.redact(one_line(marker.text)), 200)
-    logger.warning("Session %s: marker not taken, %s: %s", ingest.session.id, reason, said)
-    text = f"Not remembered, {reason}: {said}"
+    logger.warning("Session %s: marker rejected, %s: %s", ingest.session.id, reason, said)
+    text = f"Memory rejected, {reason}: {said}"
     if marker.what is MarkerKind.ESCALATE and marker.reading is MarkerReading.TAKEN:
         text = f"Not escalated: {reason}"
     elif marker.what is not MarkerKind.MEMORY:
@@ -236,7 +236,7 @@ def _shortcomings(told: EngineStarted | AnswerCut | UnreadableLine) -> Iterator[
     match told:
         case EngineStarted(missing=missing) if missing:
             names = ", ".join(missing)
-            yield f"The session goes on without its tools: {names} could not be reached."
+            yield f"The session continues without these tools, which could not be reached: {names}."
         case AnswerCut():
             yield CUT_OFF
         case UnreadableLine(problem):

@@ -16,7 +16,7 @@ from lamplighter.usecases.sessions.toolbox import ToolOutput
 async def save(
     taking: IngestContext, category: str, service: str | None, body: str, *, now: datetime
 ) -> ToolOutput:
-    """Remember what a session says; raises Invalid for what may not enter."""
+    """Save a memory that a session reports; raises Invalid for a rejected one."""
     marker = _marker(MarkerKind.MEMORY, body, service, category=category)
     told = (await session_lines.ingest_report(taking, marker, now=now)).outcome
     memory = await memories.get(taking.db, MemoryId(told["memory_id"]))
@@ -34,12 +34,12 @@ async def save(
 async def escalate(
     taking: IngestContext, service: str, reason: str, *, now: datetime
 ) -> ToolOutput:
-    """Hand a service on to the next tier; once is enough."""
+    """Escalate a service to the next tier, once."""
     handed = await escalations.of_sessions(taking.db, [taking.session.id])
     if any(
         normalize_service_name(each.service) == normalize_service_name(service) for each in handed
     ):
-        return ToolOutput(text=f"{service} is handed on already; once is enough.")
+        return ToolOutput(text=f"{service} is already escalated. Do not escalate it again.")
     told = (
         await session_lines.ingest_report(
             taking, _marker(MarkerKind.ESCALATE, reason, service), now=now
@@ -55,9 +55,9 @@ def _escalation_answer(session: Session, service: str, max_tier: int) -> ToolOut
     whom = "a person" if last else f"tier {session.tier + 1}"
     found = {"service": service, "tier": None if last else session.tier + 1, "person": last}
     if session.dry_run:
-        return ToolOutput(text=f"Dry run: {whom} would be asked for {service}.", found=found)
-    when = "now" if last else "when this session completes"
-    return ToolOutput(text=f"{service} goes to {whom} {when}.", found=found)
+        return ToolOutput(text=f"Dry run: {service} would be escalated to {whom}.", found=found)
+    when = "at once" if last else "when this session completes"
+    return ToolOutput(text=f"{service} will be escalated to {whom} {when}.", found=found)
 
 
 def _marker(

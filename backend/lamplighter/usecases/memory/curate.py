@@ -82,7 +82,11 @@ async def edit(
         [memory] = await apply_due(db, [memory], now=now, act_id=act.id)
         changed = apply_edit(memory, change, now=now)
         if change.active and not changed.active:
-            raise Invalid(InvalidField("active", "stays off below 0.30: raise the confidence"))
+            raise Invalid(
+                InvalidField(
+                    "active", "cannot be true with a confidence below 0.30; raise the confidence"
+                )
+            )
         await _check_place(db, memory, changed)
         if changed != memory:
             await memories.update(db, changed, now=now)
@@ -156,5 +160,5 @@ async def _check_key(db: Database, topic_key: str | None, project: str, scope: s
 
 def _key_conflict(holder: MemoryId) -> Invalid:
     return Invalid(
-        InvalidField("topic_key", f"is that of memory {holder}: correct that one instead")
+        InvalidField("topic_key", f"belongs to memory {holder}; edit that memory instead")
     )

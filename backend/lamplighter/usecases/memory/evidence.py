@@ -104,7 +104,7 @@ async def page_on_topic(
     """Return one page of what is believed on a service, or where a word is said; raises Invalid."""
     topic = one_line(topic)
     if not topic:
-        raise Invalid(InvalidField("topic", "says nothing"))
+        raise Invalid(InvalidField("topic", "must not be empty"))
     topic = GENERAL if normalize_service_name(topic) == GENERAL else topic
     async with reading(db):
         service = await spelled(db, topic, known)

@@ -101,7 +101,7 @@ async def _find_center(drawn: _GraphBuilder, about: str) -> list[Node]:
     if about.isascii() and about.removeprefix("#").isdigit():
         memory = await memories.get(drawn.db, MemoryId(int(about.removeprefix("#")[:15])))
         if memory is None or not is_visible(drawn.project, memory):
-            raise NotFound(f"There is no memory {about} in the project {drawn.project}.")
+            raise NotFound(f"Memory {about} not found in the project {drawn.project}.")
         return _add_memory(drawn, memory)
     declared = drawn.services.find(about)
     kept = await rows.of_service(drawn.db, drawn.project, about, limit=1)
@@ -115,8 +115,8 @@ async def _find_center(drawn: _GraphBuilder, about: str) -> list[Node]:
         drawn.add(session_node(session))
     else:
         raise NotFound(
-            f"Nothing goes by {quote_name(about)} in the project {drawn.project}: "
-            "no service, no topic and no session. mem_search finds memories by words."
+            f"{quote_name(about)} not found in the project {drawn.project}: no service, "
+            f"topic or session has this name. Use mem_search to search memories."
         )
     return list(drawn.nodes)
 

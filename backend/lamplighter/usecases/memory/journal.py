@@ -22,9 +22,9 @@ from lamplighter.usecases.access.recording import OPERATOR, recorded, recording
 from lamplighter.usecases.memory.curate import find_key_holder
 
 CREATION_CAUSES: Final = ("created", RESTORED)
-_DECIDED: Final = "A decision on an approval stands: the session has its answer."
+_DECIDED: Final = "A decision on an approval is final: the session already has the answer."
 IRREVERSIBLE: Final[Mapping[str, str]] = {
-    "purge": "What was deleted permanently cannot be restored.",
+    "purge": "Permanently deleted memories cannot be restored.",
     "approve": _DECIDED,
     "deny": _DECIDED,
     "replace": _DECIDED,
@@ -118,7 +118,7 @@ async def purge_expired(db: Database, kept: timedelta | None, *, now: datetime) 
     if kept is None:
         return 0
     why = history.ChangeOrigin(
-        cause=PURGED, actor="supervisor", reason="its time in the trash was over"
+        cause=PURGED, actor="supervisor", reason="its retention in the trash ended"
     )
 
     async def purge_some(some: Sequence[int]) -> list[int]:
@@ -132,7 +132,7 @@ async def _undoable(db: Database, act_id: int) -> JournalEntry:
     if act is None:
         raise NotFound(f"Act {act_id} not found.")
     if act.undone_by is not None:
-        raise Conflict(f"Act {act_id} was undone already, by act {act.undone_by}.")
+        raise Conflict(f"Act {act_id} was already undone by act {act.undone_by}.")
     if act.action in IRREVERSIBLE:
         raise Conflict(IRREVERSIBLE[act.action])
     if act.undoes is not None:
@@ -196,7 +196,7 @@ async def _review(db: Database, act: JournalEntry) -> None:
         raise Conflict(f"Review {other.id} is already open for the same two memories.")
     both = {review.old_id, review.new_id}
     if gone := sorted(both - await memories.existing_ids(db, list(both))):
-        raise Conflict(f"Memory {gone[0]} is gone: restore it from the trash first.")
+        raise Conflict(f"Memory {gone[0]} was deleted. Restore it from the trash first.")
 
 
 def _refusal(conflicts: dict[int, str]) -> str:
@@ -257,7 +257,7 @@ async def _revert_memory(
     memory = await memories.get(db, MemoryId(memory_id))
     for step in reversed(await history.of_act(db, memory_id, act)):
         if memory is None:
-            raise Conflict(f"Nothing was undone. Memory {memory_id} is gone.")
+            raise Conflict(f"Nothing was undone. Memory {memory_id} was deleted.")
         before = restore_before(memory, step)
         holder = await find_key_holder(db, memory, before)
         if holder is not None:

@@ -37,7 +37,7 @@ from lamplighter.usecases.memory.journal import undo
 from lamplighter.usecases.memory.undo import revert_step
 
 MAX_POSSIBLE: Final = 20
-FULL: Final = "{} possible conflicts wait for review; more are learned without a question"
+FULL: Final = "{} possible conflicts are open for review; further ones are learned without a review"
 
 
 async def open_review(
@@ -117,7 +117,7 @@ async def resolve(
     async with recording(db, "review", now=now, review_id=number) as act:
         review = await _expected(db, number, version)
         if review.state is not ReviewState.OPEN:
-            raise Conflict(f"Review {number} was resolved already: {review.resolution}.")
+            raise Conflict(f"Review {number} was already resolved: {review.resolution}.")
         old, new = await _both_memories(db, review)
         answer = _admitted(answer, old, new, redact)
         if answer.gives_back:
@@ -181,7 +181,9 @@ def _admitted(answer: ReviewAnswer, old: Memory, new: Memory, redact: Redact) ->
     )
     sides = (("old_scope", old, answer.old_scope), ("new_scope", new, answer.new_scope))
     wrong = [
-        InvalidField(name, f"makes it longer than {MAX_OBSERVATION_CHARS:,} characters")
+        InvalidField(
+            name, f"makes the observation longer than {MAX_OBSERVATION_CHARS:,} characters"
+        )
         for name, memory, scope in sides
         if len(add_scope(memory.observation, scope)) > MAX_OBSERVATION_CHARS and scope
     ]

@@ -39,7 +39,7 @@ async def undo_step(
             raise Conflict(undo_obstacle(found.left, later))
         holder = await find_key_holder(db, memory, found.memory)
         if holder is not None:
-            raise Conflict(f"Memory {holder} holds its topic key now: take that one back first.")
+            raise Conflict(f"Its topic key now belongs to memory {holder}. Undo that change first.")
         reason = recorded_reason(step, memory, found.memory)
         act.did(memory_id)
         return await _keep(db, memory, found.memory, act.why(UNDONE, reason), now=now)

@@ -75,7 +75,7 @@ class Embedder:
                 rest = self.pause if await self.step() else POLL_SECONDS
                 self.problem = ""
             except (Error, TimeoutError) as error:
-                logger.warning("What memories mean cannot be kept now: %s", error)
+                logger.warning("Could not store embeddings: %s", error)
                 begun, rest = False, RETRY_SECONDS
             except Unavailable as error:
                 self.problem = str(error)

@@ -27,7 +27,7 @@ CACHED_QUERIES: Final = 64
 MAX_WAITING: Final = 8
 """So many queries wait for their vector at most; with more the model could never catch up."""
 
-LOADING: Final = "The model is being loaded."
+LOADING: Final = "The embedding model is loading."
 MIN_COVERAGE: Final = 0.9
 """Of fewer, those whose meaning is kept would stand before better ones for that alone."""
 
@@ -93,7 +93,7 @@ class SemanticSearch:
             if ids is None:
                 known = await self._follow(deadline)
                 if self.progress.share < self.enough:
-                    raise Unavailable("The meaning of too few memories is kept yet.")
+                    raise Unavailable("Too few memories have embeddings yet.")
                 ids = known.codes.nearest(vector, RESCORED, _code_filter(wanted))
             async with time_limit(self.db, deadline):
                 return await self._compared(vector, ids)

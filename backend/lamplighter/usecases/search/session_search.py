@@ -99,7 +99,7 @@ async def read(db: Database, memory_id: int, asker: SearchingSession, *, now: da
 
 async def _bounded(db: Database, asker: SearchingSession) -> None:
     if await searches.count(db, asker.session_id) >= MAX_SEARCHES:
-        raise Conflict(f"This session has searched {MAX_SEARCHES} times; that is all it may.")
+        raise Conflict(f"This session reached its limit of {MAX_SEARCHES} searches.")
 
 
 async def _keep(

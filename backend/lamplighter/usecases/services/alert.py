@@ -110,7 +110,11 @@ async def _open(
         await _record_resolved(db, held, now=now)
         request = request and await requests.get(db, request.id)
     else:
-        more = "" if request else f" Nobody looks into it yet: {MAX_QUEUED} others wait."
+        more = (
+            ""
+            if request
+            else (f" No investigation was requested: {MAX_QUEUED} others are waiting.")
+        )
         text = f"Alert from {source}: {alert.title}{more}"
         await _event(db, held, Level.WARNING, text, now=now)
     return AlertResult(held, request, True)

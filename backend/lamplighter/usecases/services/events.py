@@ -34,7 +34,7 @@ async def report(
     service = validate_service(service, wrong)
     text = one_line(redact(text))
     if not text:
-        wrong.append(InvalidField("text", "says nothing"))
+        wrong.append(InvalidField("text", "must not be empty"))
     if wrong:
         raise Invalid(*wrong)
     async with writing(db):

@@ -94,7 +94,7 @@ async def _ask(
         expires_at=now + timedelta(seconds=seconds),
         now=now,
     )
-    text, body = f"Waits for a person: {wish}.", describe_request(asked, now=now)
+    text, body = f"Waiting for approval: {wish}.", describe_request(asked, now=now)
     await leases.clear_session(db, session.id, now=now)  # rounds continue while it waits
     await notify.enqueue(
         db, NoticeKind.APPROVAL, Level.WARNING, text, body, service=wish.service, now=now

@@ -321,7 +321,7 @@ async def _clear(
         return
     if len(well) == HEALTHY_ROUNDS and all(well):
         await cooldowns.clear(db, service, None, by=HEALTHY, now=now)
-        text = f"Healthy for {HEALTHY_ROUNDS} rounds in a row: its cooldowns are reset."
+        text = f"Healthy for {HEALTHY_ROUNDS} rounds in a row; cooldowns reset."
         await _event(db, session, Level.INFO, text, service, now=now)
 
 

@@ -165,7 +165,7 @@ async def sync_file_patiently(db: Database, brake: HaltControl, *, now: datetime
         try:
             await sync_file(db, brake, now=now)
         except OperationalError as error:
-            logger.warning("The halt took effect, but could not be recorded yet: %s", error)
+            logger.warning("The halt is in effect but not stored yet: %s", error)
             await asyncio.sleep(RETRY_SECONDS)
 
 
@@ -221,7 +221,7 @@ async def _insert(db: Database, reason: str, *, by: str, at: datetime, now: date
 
 async def _announce(db: Database, halt: Halt, *, now: datetime) -> None:
     await record_act(db, "halt", halt.reason, actor=halt.pulled_by, now=now)
-    text = f"Everything is halted. {halt.words}"
+    text = f"Lamplighter is halted. {halt.words}"
     await notify.enqueue(
         db, NoticeKind.HALT, Level.CRITICAL, text, now=now
     )  # before its event is told
@@ -232,8 +232,8 @@ async def _release_halt(db: Database, held: Halt, *, by: str, now: datetime) -> 
     await halts.release(db, held.id, by=by, now=now)
     other = await halts.get_active(db, HaltSource.ROW)
     await record_act(db, "resume", held.reason, actor=by, now=now)
-    text = f"The halt by {held.pulled_by} was released by {by}."
-    more = f" Another one stands: {other.words}" if other else ""
+    text = f"Resumed by {by}; the halt by {held.pulled_by} is over."
+    more = f" Another halt remains: {other.words}" if other else ""
     await _event(db, Level.WARNING, f"{text}{more}", now=now)
 
 

@@ -48,7 +48,7 @@ async def services_in_use(db: Database, *, but: int) -> dict[str, datetime]:
 async def capacity_reason(db: Database, most: int, *, but: int | None = None) -> str:
     """Return why no further session may wait for a person; empty when one may."""
     count = len((await approvals.waiting_sessions(db)).keys() - {but})
-    words = f"too many sessions are waiting for approval ({count} of {most})"
+    words = f"too many sessions are waiting for approval ({count} of at most {most})"
     return words if count >= most else ""
 
 

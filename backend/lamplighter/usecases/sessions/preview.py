@@ -146,7 +146,7 @@ def parse_ids(given: str | None) -> tuple[int, ...]:
     """Read the memories that are to be left out; raises Invalid."""
     words = [word.strip() for word in (given or "").split(",") if word.strip()]
     if not all(word.isascii() and word.isdigit() and len(word) < 20 for word in words):
-        raise Invalid(InvalidField("without", "is not a list of numbers such as 7,8"))
+        raise Invalid(InvalidField("without", "must be a list of numbers such as 7,8"))
     return tuple(dict.fromkeys(map(int, words)))
 
 
@@ -154,7 +154,7 @@ def parse_comparison(given: str | None) -> str | None:
     """Read what the answer is compared with; raises Invalid."""
     if given is None or given == NOW or (given.isascii() and given.isdigit() and len(given) < 20):
         return given
-    raise Invalid(InvalidField("against", "is neither now nor the number of a session"))
+    raise Invalid(InvalidField("against", "must be now or the number of a session"))
 
 
 def parse_focus(given: str | None, known: Services) -> tuple[str, ...] | None:
@@ -170,8 +170,10 @@ async def _check(db: Database, what_if: Hypothesis) -> None:
     there = await memories.existing_ids(db, what_if.without, at=what_if.at)
     missing = [str(number) for number in what_if.without if number not in there]
     if missing:
-        then = "" if what_if.at is None else " then"
-        raise Invalid(InvalidField("without", f"there is{then} no memory {', '.join(missing)}"))
+        then = "" if what_if.at is None else " at that time"
+        raise Invalid(
+            InvalidField("without", f"names memories that do not exist{then}: {', '.join(missing)}")
+        )
 
 
 async def _recorded_block(db: Database, given: str) -> str:
@@ -180,7 +182,7 @@ async def _recorded_block(db: Database, given: str) -> str:
         raise NotFound(f"Session {number} not found.")
     prompt = await exposures.prompt(db, number)
     if prompt is None:
-        raise NotFound(f"Session {number} was told nothing.")
+        raise NotFound(f"Session {number} has no stored prompt.")
     return extract_block(prompt.injected)
 
 

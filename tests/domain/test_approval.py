@@ -209,7 +209,7 @@ def test_of_two_masked_words_that_look_the_same_the_place_tells_which_is_meant()
     "written", [("run", "-H", "***", "end"), ("run", "-v", "***", "-H", "***", "end")]
 )
 def test_where_words_moved_a_masked_one_is_never_another_secret(written: tuple[str, ...]) -> None:
-    with pytest.raises(Invalid, match="stands for two secrets"):
+    with pytest.raises(Invalid, match="could mean either of two masked secrets"):
         restore_masked(written, TWO)
 
 

@@ -14,58 +14,68 @@ KEY = "The API rejected the key. Check ANTHROPIC_API_KEY or ANTHROPIC_AUTH_TOKEN
         (EngineFailure(status=401, words="Invalid API key", kinds=("api_error",)), KEY),
         (
             EngineFailure(status=403, words="API Error: 403 no access"),
-            "The API accepts the key, but does not let it do this: API Error: 403 no access.",
+            "The key lacks permission for this request: API Error: 403 no access.",
         ),
         (
             EngineFailure(status=404),
-            "The API does not have the model, or the key may not use it: check "
-            "LAMPLIGHTER_MODEL_TIER1 to LAMPLIGHTER_MODEL_TIER3 and ANTHROPIC_BASE_URL.",
+            (
+                "The API does not have the model, or the key may not use it. Check "
+                "LAMPLIGHTER_MODEL_TIER1 to LAMPLIGHTER_MODEL_TIER3 and ANTHROPIC_BASE_URL."
+            ),
         ),
         (
             EngineFailure(status=429),
-            f"The API took no more requests for the time being (429). {LATER}",
+            f"The API rate limit was reached (429). {LATER}",
         ),
         (EngineFailure(status=529), f"The API was overloaded (529). {LATER}"),
         (EngineFailure(status=500), f"The API failed (500). {LATER}"),
         (EngineFailure(status=503), f"The API failed (503). {LATER}"),
         (
             EngineFailure(status=400, words="API Error: 400\nmessages: bad", kinds=("api_error",)),
-            "The API did not take the request (400): API Error: 400 messages: bad.",
+            "The API rejected the request (400): API Error: 400 messages: bad.",
         ),
-        (EngineFailure(status=422), "The API did not take the request (422)."),
+        (EngineFailure(status=422), "The API rejected the request (422)."),
         (
             EngineFailure(status=400, words="Credit balance is too low"),
             "The account of the key has no credit left: Credit balance is too low.",
         ),
         (
             EngineFailure(words="Not logged in · Please run /login", kinds=("api_error",)),
-            "There is no key for the model: set ANTHROPIC_API_KEY or ANTHROPIC_AUTH_TOKEN where "
-            "Lamplighter is started.",
+            (
+                "No API key for the model. Set ANTHROPIC_API_KEY or ANTHROPIC_AUTH_TOKEN in the "
+                "environment of Lamplighter."
+            ),
         ),
         (
             EngineFailure(status=400, words="Too long", kinds=("prompt_too_long",)),
-            "More was said than the model can take in. A lower LAMPLIGHTER_MEMORY_BUDGET or fewer "
-            "turns keep it short: Too long.",
+            (
+                "The conversation exceeds the context window of the model. Lower "
+                "LAMPLIGHTER_MEMORY_BUDGET or the number of turns: Too long."
+            ),
         ),
         (
             EngineFailure(
                 words="Reached maximum number of turns (5)", kinds=("max_turns", "tool_use")
             ),
-            "It used all the turns it may take (LAMPLIGHTER_MAX_TURNS): "
-            "Reached maximum number of turns (5).",
+            (
+                "The session reached its turn limit (LAMPLIGHTER_MAX_TURNS): Reached maximum "
+                "number of turns (5)."
+            ),
         ),
         (
             EngineFailure(words="Reached maximum budget ($0.05)", kinds=("budget_exhausted",)),
-            "It cost all that it may: Reached maximum budget ($0.05).",
+            "The session reached its spending limit: Reached maximum budget ($0.05).",
         ),
         (
             EngineFailure(words="Connection refused", kinds=("connection_failed", "api_error")),
-            "The API cannot be reached: check the network, the proxy and ANTHROPIC_BASE_URL. "
-            "Connection refused.",
+            (
+                "The API cannot be reached. Check the network, the proxy and ANTHROPIC_BASE_URL. "
+                "Connection refused."
+            ),
         ),
         (
             EngineFailure(kinds=("aborted_streaming",)),
-            "It was interrupted while the model answered.",
+            "The session was interrupted while the model answered.",
         ),
         (
             EngineFailure(words="no", kinds=("api_error", "refusal")),

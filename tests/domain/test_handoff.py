@@ -72,7 +72,9 @@ def asks(service: str, *, by: Session = ROUND, state: EscalationState = OPEN) ->
             True,
             [asks("web")],
             Status.COMPLETED,
-            ChainStep(Status.COMPLETED, "Dry run: tier 2 would take web.", EscalationState.DRY),
+            ChainStep(
+                Status.COMPLETED, "Dry run: web would be escalated to tier 2.", EscalationState.DRY
+            ),
         ),
         (
             3,

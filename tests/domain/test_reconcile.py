@@ -64,8 +64,8 @@ def says(candidate: Candidate) -> Callable[[Memory], RelationVerdict]:
 def test_what_is_not_known_is_learned() -> None:
     other = replace(HELD, observation="Library scan takes 20 minutes")
 
-    assert decide(SAYS, [other]) == Decision(ReconcileOutcome.LEARNED, reason="not known before")
-    assert decide(SAYS, []) == Decision(ReconcileOutcome.LEARNED, reason="not known before")
+    assert decide(SAYS, [other]) == Decision(ReconcileOutcome.LEARNED, reason="no similar memory")
+    assert decide(SAYS, []) == Decision(ReconcileOutcome.LEARNED, reason="no similar memory")
 
 
 @pytest.mark.parametrize(("held", "raised"), [(0.7, 0.8), (0.95, 1.0), (1.0, 1.0)])

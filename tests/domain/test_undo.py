@@ -226,9 +226,9 @@ def test_the_step_in_the_way_is_named() -> None:
 
     assert (found.memory, found.left) == (life.memory, ("observation",))
     words = undo_obstacle(found.left, life.later(step))
-    assert words == f"The text it gave was changed again later: edited, version {again.version}."
-    assert "again since" in undo_obstacle(found.left, [])
-    assert "Nothing" in undo_obstacle([], life.later(step))
+    assert words == f"The text was changed again after this step: edited, version {again.version}."
+    assert "changed again after" in undo_obstacle(found.left, [])
+    assert "already reverted" in undo_obstacle([], life.later(step))
 
 
 def test_without_its_beginning_a_memory_is_set_aside() -> None:

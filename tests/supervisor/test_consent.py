@@ -121,7 +121,7 @@ async def test_what_a_person_approves_runs_once(db: Database, tmp_path: Path) ->
     assert ran(tmp_path) == "ran\n"
     assert verdict == GateVerdict(
         outcome=UseOutcome.UNCONFIRMED,
-        words="a person agreed; done; not confirmed: Web has no checks",
+        words="a person approved; done; not confirmed: Web has no checks",
         use_id=1,
         attempts=1,
         exit_code=0,

@@ -108,7 +108,7 @@ async def test_its_end_takes_a_waiting_request_back(db: Database) -> None:
     assert over.request is not None
     assert over.request.state is RequestState.CANCELLED
     texts = [each.text for each in (await events.page(db, events.EventSelection(), limit=9)).items]
-    assert texts[0] == "uptime-kuma says it is over: is down. Request 1 was taken back."
+    assert texts[0] == "uptime-kuma reports it resolved: is down. Request 1 was canceled."
 
 
 async def test_its_end_leaves_a_session_that_has_begun(db: Database) -> None:

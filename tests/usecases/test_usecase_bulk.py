@@ -246,7 +246,7 @@ async def test_what_was_taken_back_as_one_is_not_taken_back_again_alone(db: Data
     steps = (await history.of_memory(db, one, limit=9)).items
 
     able = [each for _, each in await undo.with_undo_state(db, one, steps)]
-    with pytest.raises(Conflict, match=r"undone already, in version 3"):
+    with pytest.raises(Conflict, match=r"already undone in version 3"):
         await undo.undo_step(db, one, steps[1].id, version=None, now=LATER)
 
     assert able == [True, False, True]

@@ -66,7 +66,7 @@ async def test_the_file_counts_whatever_the_rows_say(db: Database, tmp_path: Pat
     await pulled(db)
     (tmp_path / "HALT").write_text("a flood,\n quite-a-secret \x1b[31m")
 
-    with pytest.raises(Conflict, match=r"still halted. Halted by the file HALT: a flood, .*Remove"):
+    with pytest.raises(Conflict, match=r"still halted. Halted by the file HALT: a flood, .*Delete"):
         await halt.resume_all(db, brake, by="you", now=NOON)
 
     assert await halts.get_active(db) is None

@@ -192,7 +192,7 @@ async def test_a_memory_behind_a_focus_says_whose_memories_come_first(db: Databa
     found = await why(db, caddy, asked)
 
     assert found.reason is InclusionReason.BUDGET
-    assert found.words.endswith("Rank 11 of 11. The memories of jellyfin come first.")
+    assert found.words.endswith("Rank 11 of 11. Memories about jellyfin rank first.")
     assert InclusionOption(service="caddy") in found.ways
     assert (await why(db, nas, asked)).rank == 9
 

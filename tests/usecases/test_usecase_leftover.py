@@ -48,7 +48,7 @@ async def test_what_the_limit_left_is_ingested_in_its_order(db: Database, tmp_pa
     )
 
     assert await facts(db) == [text.partition("] ")[2] for text in FACTS]
-    with pytest.raises(Conflict, match="Every marker of session 1 was ingested"):
+    with pytest.raises(Conflict, match="Session 1 has no more markers"):
         await get_leftover(db, one.id)
 
 

@@ -121,7 +121,7 @@ async def test_a_project_s_name_is_only_a_name(db: Database) -> None:
 
         text = await told(db, name)
 
-        assert text.splitlines()[0] == f"## What Lamplighter remembers of {normalize_project(name)}"
+        assert text.splitlines()[0] == f"## Lamplighter memories for {normalize_project(name)}"
         assert text.count("- [") == 1
 
 

@@ -36,7 +36,7 @@ async def test_what_was_not_known_is_learned(db: Database) -> None:
 
     result = await said(db, one, tier=2)
 
-    assert (result.outcome, result.reason) == (ReconcileOutcome.LEARNED, "not known before")
+    assert (result.outcome, result.reason) == (ReconcileOutcome.LEARNED, "no similar memory")
     assert await held(db) == [result.memory]
     assert replace(result.memory, content_hash="") == replace(
         result.memory,

@@ -91,14 +91,14 @@ async def test_one_that_has_ended_does_not_go_on(db: Database) -> None:
     over = await session(db)
     await finished(db, over)
 
-    with pytest.raises(Conflict, match="has ended already"):
+    with pytest.raises(Conflict, match="has already ended"):
         await resume_session(db, over, WHY, epoch=1, now=LATER)
 
     assert (await sessions.get(db, over.id) or over).resumed == 0
 
 
 async def test_one_whose_prompt_is_not_kept_does_not_go_on(db: Database) -> None:
-    with pytest.raises(Conflict, match="is not known"):
+    with pytest.raises(Conflict, match="has no stored prompt"):
         await reopen(db, await session(db), SERVICES, now=LATER)
 
 

@@ -184,7 +184,7 @@ async def test_a_session_ends_once(db: Database) -> None:
     await sessions.finish(db, one, SessionEnd(status=Status.COMPLETED), redact=OPEN, now=NOON)
     before = {table: await rows(db, table) for table in ("sessions", "leases", "changes")}
 
-    with pytest.raises(Conflict, match="ended already"):
+    with pytest.raises(Conflict, match="already ended"):
         await sessions.finish(db, one, SessionEnd(status=Status.FAILED), redact=OPEN, now=LATER)
 
     assert {table: await rows(db, table) for table in before} == before

@@ -85,7 +85,7 @@ async def test_two_healthy_rounds_end_the_waiting_and_one_does_not(db: Database)
     assert await waiting(db, NOON + MINUTE) == {"Web": NOON + 4 * HOUR}
     await round_made(db, NOON + 31 * MINUTE, {"Web": True})
     assert await waiting(db, NOON + 31 * MINUTE) == {}
-    assert await states(db) == [("Web", "closed", "well again")]
+    assert await states(db) == [("Web", "closed", "healthy again")]
     assert await escalations.open_for_people(db) == []
     assert [use.cleared_by for use in await cooldowns.uses_since(db, NOON)] == ["healthy"] * 2
 
@@ -123,9 +123,9 @@ async def test_a_person_says_that_it_is_seen_to(db: Database) -> None:
     assert settled.closed_at == NOON + MINUTE
     assert await escalations.open_for_people(db) == []
     assert await waiting(db) == {}
-    with pytest.raises(Conflict, match="waits for nobody: it is closed"):
+    with pytest.raises(Conflict, match="is not open: it is closed"):
         await chain.mark_handled(db, asked.id, now=NOON)
-    with pytest.raises(NotFound, match="no escalation 99"):
+    with pytest.raises(NotFound, match="Escalation 99 not found"):
         await chain.mark_handled(db, 99, now=NOON)
 
 

@@ -122,8 +122,9 @@ def next_step(
     names = join_names(each.service for each in waiting)
     last = following > min(max_tier, MAX_TIER)
     if session.dry_run:
-        who = "would notify a person about" if last else f"would escalate to tier {following}:"
-        return ChainStep(status, f"Dry run: {who} {names}.", EscalationState.DRY)
+        target = "a person" if last else f"tier {following}"
+        words = f"Dry run: {names} would be escalated to {target}."
+        return ChainStep(status, words, EscalationState.DRY)
     if last:
         return ChainStep(status, _person_reason([*asked, *waiting]), EscalationState.PERSON)
     return ChainStep(

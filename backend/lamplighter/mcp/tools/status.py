@@ -144,7 +144,10 @@ def handoff(place: SpeakerContext) -> ToolFunction:
             tier=min(2, desk.max_tier),
             trigger=Trigger.API,
             services=(service,),
-            prompt=f"{speaker.known_as.capitalize()} asks for {service}: {escape_markers(reason)}",
+            prompt=(
+                f"{speaker.known_as.capitalize()} requests an investigation of {service}: "
+                f"{escape_markers(reason)}"
+            ),
         )
         request = await requests.file_request(
             desk.db,

@@ -1,4 +1,4 @@
-"""Resume: a session whose engine or supervisor died goes on as the same session."""
+"""Resume: a session whose engine or supervisor died continues as the same session."""
 
 from datetime import datetime
 from typing import Final
@@ -18,7 +18,7 @@ from lamplighter.usecases.sessions import chain
 from lamplighter.usecases.sessions.sessions import OpenedSession
 
 MAX_RESUMES: Final = 3
-"""How often a session goes on: whoever dies once more is not helped by it."""
+"""The most resumes of one session; a session that dies again has failed."""
 
 UNSETTLED_REASON: Final = "its supervisor ended before the result was known"
 
@@ -55,7 +55,7 @@ async def resume_session(
 async def reopen(
     db: Database, session: Session, services: Services, *, now: datetime
 ) -> OpenedSession:
-    """Return a session that goes on, with all it was told when it began."""
+    """Return a session that resumes, with the prompt it began with."""
     prompt = await exposures.prompt(db, session.id)
     if prompt is None:
         raise Conflict(f"Session {session.id} has no stored prompt.")

@@ -42,7 +42,7 @@ def test_health_turns_red_when_the_supervisor_is_killed_and_says_what_to_do(
     expect(page.get_by_text("1 check failing: Supervisor.")).to_be_visible()
     row = page.get_by_role("listitem").filter(has_text="No supervisor is running")
     expect(row).to_contain_text("failing")
-    expect(row).to_contain_text("Start it with lamplighter up")
+    expect(row).to_contain_text("Run lamplighter up")
     assert violations(page, RULES) == []
 
 

@@ -47,7 +47,7 @@ def test_logging_out_in_one_tab_ends_the_other_and_a_code_leads_back(page: Page,
     assert page.url == f"{app.url}/memories?category=timing"
 
     typed(page, "this is not a code")
-    expect(page.get_by_role("alert")).to_contain_text("not valid")
+    expect(page.get_by_role("alert")).to_contain_text("invalid or expired")
     typed(page, app.link().partition("=")[2].upper())
 
     expect(page.get_by_role("heading", name="Memories", level=1)).to_be_visible()
@@ -61,7 +61,7 @@ def test_a_link_on_another_site_finds_who_is_logged_in(page: Page, app: App) -> 
 
     page.evaluate(f"location.href = '{app.url}/events'")
 
-    expect(page.get_by_role("heading", name="Events")).to_be_visible()
+    expect(page.get_by_role("heading", name="Events", exact=True)).to_be_visible()
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])

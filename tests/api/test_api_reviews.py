@@ -197,4 +197,4 @@ def test_the_command_line_lists_what_waits(asking: Asking) -> None:
 def test_the_command_line_says_when_nothing_waits(tmp_path: Path) -> None:
     done = Home(tmp_path / "home").ask("reviews")
 
-    assert (done.returncode, done.stdout, done.stderr) == (0, "No approvals waiting.\n", "")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "No open reviews.\n", "")

@@ -130,7 +130,7 @@ def test_what_is_of_every_project_is_refused(bound: httpx2.Client, op: Any) -> N
     answer = bound.request(op.method, path, json={} if op.body else None)
 
     assert answer.status_code == 403
-    assert "bound to one" in answer.json()["detail"]
+    assert "the token is limited to one" in answer.json()["detail"]
 
 
 def test_who_is_bound_to_none_reads_every_project(there: Server) -> None:

@@ -164,9 +164,9 @@ def test_what_is_edited_and_left(run: Run) -> None:
         (("restore", "7"), "Memory 7 not found."),
         (("history", "7"), "Memory 7 not found."),
         (("add", "timing", " "), "observation: must not be empty"),
-        (("add", "timing", "x", "--project", "p"), "project: is ops for timing"),
+        (("add", "timing", "x", "--project", "p"), "project: must be ops for timing"),
         (("add", "config", "x", "--title", "t" * 501), "title: is longer than 500"),
-        (("list", "--as-of", "then"), "as_of: is not a time"),
+        (("list", "--as-of", "then"), "as_of: must be a time"),
     ],
     ids=lambda each: each if isinstance(each, str) else each[0],
 )

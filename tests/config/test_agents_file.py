@@ -110,7 +110,7 @@ AGENT = "[agents.coder]\n"
             "memory_url: must not contain a password, ? or #",
         ),
         (f"{AGENT}memory_token = 'a b'\n", ":2: agents.coder, memory_token: is not a token"),
-        ("[agents.'a b']\n", ":1: agents.a b: has 1 to 64 small letters"),
+        ("[agents.'a b']\n", ":1: agents.a b: must have 1 to 64 lowercase letters"),
         ("[agents.a]\n[agents.A]\n", ":2: agents.A: is declared twice"),
         ("agents = 3\n", "lamplighter.toml: agents: must be written as [agents.NAME]"),
         ("[agents]\ncoder = 3\n", "lamplighter.toml: agents: must be written as [agents.NAME]"),

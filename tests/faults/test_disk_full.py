@@ -110,7 +110,9 @@ def test_a_session_that_is_asked_for_on_a_full_disk_runs_when_there_is_space(
         disk.fill()
         until_refused(asking)
         supervisor = small_home.start("supervisor")
-        small_home.until(lambda: b"cannot be used now" in (small_home.path / "log").read_bytes())
+        small_home.until(
+            lambda: b"The database is not available" in (small_home.path / "log").read_bytes()
+        )
         disk.free()
         small_home.until(
             lambda: small_home.value("SELECT count(*) FROM requests WHERE state = 'done'")

@@ -144,8 +144,8 @@ def test_a_database_of_a_newer_program(sound: Home) -> None:
         connection.execute("UPDATE alembic_version SET version_num = '9999'")
 
     assert only(looked(sound)) == (
-        f"Database {path}: revision 9999",
-        "Start the newer Lamplighter.",
+        f"Database {path}: revision 9999 is newer than this version",
+        "Start the Lamplighter version that migrated the database, or a newer one.",
     )
 
 
@@ -165,7 +165,7 @@ def test_a_disk_with_hardly_any_space(disk: SmallDisk, small_home: Home) -> None
     status, bad = looked(small_home)
 
     assert status == 1
-    assert bad["0 MB free on the disk of the home"].startswith("Free some.")
+    assert bad["0 MB free on the disk of the home"].startswith("Free some space.")
     # a database that nobody has open needs a little space to be read, too
     assert [text.rpartition(": ")[2] for text in bad] == [
         "0 MB free on the disk of the home",
@@ -179,7 +179,7 @@ def test_a_services_file_with_a_mistake(sound: Home) -> None:
     text, advice = only(looked(sound))
 
     assert text.startswith(f"{sound.path}/services.yaml:3:")
-    assert advice == f"Mend {sound.path}/services.yaml."
+    assert advice == f"Fix {sound.path}/services.yaml."
 
 
 def test_a_program_that_is_missing(sound: Home) -> None:
@@ -294,7 +294,7 @@ def test_a_look_that_fails_itself_is_a_finding(sound: Home, tmp_path: Path) -> N
     text, advice = only(looked(sound))
 
     assert text.startswith("The check of database failed: ValueError: ")
-    assert "report it" in advice
+    assert "report a bug" in advice
 
 
 def test_several_sicknesses_are_all_told(disk: SmallDisk, small_home: Home) -> None:

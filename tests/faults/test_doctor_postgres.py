@@ -75,7 +75,7 @@ def test_one_of_a_newer_program_is_named(home: Home, postgres_url: str) -> None:
     status, said = looked(home, postgres_url)
 
     assert "revision 9999" in said
-    assert "Start the newer Lamplighter" in said
+    assert "Start the Lamplighter version that migrated" in said
     assert status == SICK
 
 

@@ -44,4 +44,4 @@ def test_a_missing_key_is_missed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     [(ok, words, advice)] = seen(tmp_path, engine="claude")
 
     assert (ok, "claude" in words) == (False, True)
-    assert advice.startswith("No API key for the model. Set ANTHROPIC_API_KEY")
+    assert advice.startswith("The model has no API key. Set ANTHROPIC_API_KEY")

@@ -30,7 +30,7 @@ def test_a_newer_database_is_refused_and_not_touched(home: Home, words: str) -> 
 
     if words == "doctor":
         assert done.returncode == 1
-        assert "revision 9999\n     Start the newer Lamplighter." in done.stdout
+        assert "revision 9999 is newer than this version\n     Start the Lamplighter" in done.stdout
     else:
         assert done.returncode == 2
         assert "was written by a newer Lamplighter (its revision is 9999" in done.stderr

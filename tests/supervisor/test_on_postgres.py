@@ -83,7 +83,7 @@ def test_a_supervisor_whose_server_was_away_leads_on(home: Home) -> None:
         home.start("supervisor")
         home.until(lambda: there(home, "SELECT 1 FROM memories"))
         server.stop()
-        home.until(lambda: "trying again" in (home.path / "log").read_text())
+        home.until(lambda: "retrying" in (home.path / "log").read_text())
         server.start()
         before = rows(home, "SELECT count(*) FROM memories")[0][0]
 

@@ -64,7 +64,7 @@ async def test_twenty_procedural_fifteen_project_and_ten_decisions_145_146(db: D
     assert told.count(Category.DECISION) == 10
     assert "number 99" not in block.text
     assert "raw" not in block.text
-    assert "77 memories are held here" in block.text
+    assert "77 memories are stored" in block.text
     assert block.tokens <= 4_000
 
 
@@ -77,7 +77,7 @@ async def test_a_session_is_told_to_verify_before_it_acts_175(db: Database) -> N
     beside = await interactive.prompt_context(db, session, "is there a discovery 44?", BY, now=NOON)
 
     for text in (start, beside):
-        assert "Verify a memory against the present state" in text
+        assert "Verify a memory against the current state" in text
         assert "before you act on it" in text
 
 

@@ -120,7 +120,7 @@ def test_one_is_approved_another_edited_and_a_third_denied_by_the_command_line(
     assert sorted(home.rows(STATES)) == [("denied",), ("replaced",), ("used",), ("used",)]
     response = str(home.value("SELECT response FROM sessions"))
     assert "web: a person approved; done; not confirmed: tcp: connection refused" in response
-    assert "db: a person approved to /bin/sh" in response
+    assert "db: a person approved /bin/sh" in response
     assert "(The other way); done" in response
     assert response.endswith("mail: denied by a person: Not now")
     who = {str(by) for (by,) in home.rows("SELECT DISTINCT decided_by FROM approvals")}

@@ -294,7 +294,7 @@ async def test_a_session_whose_task_cannot_be_read_at_first_is_made_all_the_same
         runner.run(leading.supervisor.shop, SessionPlan(engine="exec"), SERVICES)
     )
     async with asyncio.timeout(30):
-        while "trying again" not in caplog.text:  # noqa: ASYNC110 - it logs, and tells nobody
+        while "retrying" not in caplog.text:  # noqa: ASYNC110 - it logs, and tells nobody
             await asyncio.sleep(0.01)
     opened = await leading.sessions()
     by_hand.run(url, "ALTER TABLE away RENAME TO findings")

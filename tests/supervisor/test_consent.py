@@ -210,7 +210,7 @@ async def test_what_a_person_writes_instead_runs_when_a_person_approves_it(
     verdict = await asyncio.wait_for(wish, SECONDS)
 
     assert ran(tmp_path) == "another\n"
-    assert verdict.words.startswith("a person approved to /bin/sh -c ")
+    assert verdict.words.startswith("a person approved /bin/sh -c ")
     assert verdict.words.endswith(
         "another instead (The other one); done; not confirmed: Web has no checks"
     )

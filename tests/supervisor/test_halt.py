@@ -104,7 +104,7 @@ def test_a_run_by_hand_is_refused_with_what_to_do(home: Home) -> None:
     done = home.run("run")
 
     assert done.returncode == 2
-    assert "Halted by the file HALT: the rack is moved. Remove " in done.stderr
+    assert "Halted by the file HALT: the rack is moved. Delete " in done.stderr
     assert home.value("SELECT count(*) FROM sessions") == 0
 
 
@@ -152,7 +152,7 @@ async def test_an_action_that_runs_is_ended_and_the_next_one_is_refused(
         "stopped by a halt",
     )
     refused = await asked.run_action("web", "restart")
-    assert refused.words == "everything is halted: Halted by the file HALT: stop."
+    assert refused.words == "Lamplighter is halted: Halted by the file HALT: stop."
     assert len(await uses(db)) == 1
 
 

@@ -165,7 +165,7 @@ async def test_a_service_that_needs_one_which_waits_is_held_back_with_it(leading
 
     assert await leading.make_round({1: escalates("web")}) == [1]
     assert await leading.texts() == [
-        ("warning", "Escalation held back, a person was asked for db: refused")
+        ("warning", "Escalation held back, a person was notified for db: refused")
     ]
 
 

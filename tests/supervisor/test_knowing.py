@@ -67,10 +67,10 @@ def test_what_was_told_is_compared_as_json(home: Home) -> None:
     ("words", "why"),
     [
         (("--without", "7,8"), "without: names memories that do not exist: 7, 8"),
-        (("--without", "x"), "without: is not a list of numbers"),
+        (("--without", "x"), "without: must be a list of numbers"),
         (("--against", "77"), "Session 77 not found."),
-        (("--against", "then"), "against: is neither now nor"),
-        (("--as-of", "yesterday"), "as_of: is not a time"),
+        (("--against", "then"), "against: must be now or"),
+        (("--as-of", "yesterday"), "as_of: must be a time"),
         (("--as-of", "2999-01-01T00:00:00Z"), "as_of: is in the future"),
     ],
 )
@@ -101,7 +101,7 @@ def test_what_is_believed_is_shown_with_what_it_rests_on(home: Home) -> None:
     assert "once, last 2" in lines[5]
     assert lines[5].endswith("by session 2")
     assert lines[6].split() == ["contradicted", "never"]
-    assert lines[7].endswith("to session 2")
+    assert lines[7].endswith("in session 2")
     assert "below 0.30 on 2" in lines[8]
     assert lines[10].startswith("#2  jellyfin/timing  0.20  inactive (")
     assert "\x1b" not in done.stdout

@@ -109,7 +109,7 @@ def test_after_a_person_was_asked_rounds_wait_and_say_so_once(home: Home, site: 
     assert later == [(1, "completed", "")] * 2
     assert home.value(asked) == 2
     words = home.rows(
-        "SELECT service FROM events WHERE session_id > ? AND text LIKE '%was asked at%'", before
+        "SELECT service FROM events WHERE session_id > ? AND text LIKE '%escalated to a person at%'", before
     )
     assert sorted(words) == [("db",), ("web",)]
     outcomes = home.rows("SELECT service, outcome FROM cooldowns")
@@ -144,7 +144,7 @@ def test_a_run_tells_how_its_chain_ended(home: Home, site: Site) -> None:
     done = home.run("run", "--tier", "1")
 
     assert done.returncode == 0, done.stderr
-    assert "Session 1: Handed " in done.stdout
+    assert "Session 1: Escalated " in done.stdout
     assert re.fullmatch(r"Session 3: repaired \w+ in \d+ s.*", done.stderr.splitlines()[-1])
     assert home.rows("SELECT tier, status FROM sessions") == [
         (1, "escalated"),

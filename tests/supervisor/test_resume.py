@@ -138,7 +138,7 @@ def test_the_next_supervisor_goes_on_with_the_session_of_one_that_was_killed(
     assert session(thinking) == ("completed", "", 1, 2, 2)
     each_once(thinking)
     assert told(thinking) == [
-        "Session 1 goes on where it stood, time 1 of at most 3:"
+        "Session 1 resumes (1 of at most 3 times):"
         " the supervisor had stopped; all output was ingested."
     ]
     revoked = "SELECT revoked_at IS NOT NULL FROM tokens WHERE id = ?"

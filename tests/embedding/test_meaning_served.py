@@ -147,11 +147,11 @@ def test_the_command_keeps_all_and_tells_how_far_it_is(
 @pytest.mark.parametrize(
     ("found", "more", "condition", "words"),
     [
-        (IndexProgress(0, 0), {}, VitalStatus.OK, "all 0 memories"),
-        (IndexProgress(1, 4), {}, VitalStatus.OK, "1 of 4 memories is kept (25%)"),
-        (None, {"why_not": "off"}, VitalStatus.OK, "by their words alone: off"),
+        (IndexProgress(0, 0), {}, VitalStatus.OK, "complete for 0 memories"),
+        (IndexProgress(1, 4), {}, VitalStatus.OK, "1 of 4 memories (25%)"),
+        (None, {"why_not": "off"}, VitalStatus.OK, "Keyword search only: off"),
         (IndexProgress(1, 4), {"problem": "damaged"}, VitalStatus.WARNING, "damaged"),
-        (None, {}, VitalStatus.UNKNOWN, "cannot be told"),
+        (None, {}, VitalStatus.UNKNOWN, "is unknown"),
     ],
 )
 def test_its_sign(

@@ -215,7 +215,7 @@ def test_the_installed_command_migrates_runs_and_is_sound(
 
     assert version.stdout == f"lamplighter, version {__version__}\n"
     assert migrated.stdout.startswith("Migrated to revision "), migrated.stderr
-    assert again.stdout.startswith("At revision "), again.stderr
+    assert again.stdout.startswith("Already at revision "), again.stderr
     assert looked.returncode == 0, looked.stdout
     assert str(installed.parent) in looked.stdout, "the app is not the one of the wheel"
     assert "Session 1" in ran.stderr, ran.stderr

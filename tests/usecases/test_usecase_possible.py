@@ -10,7 +10,7 @@ CHANNELS = ("kitchen", "garden", "attic", "cellar", "garage", "balcony", "hallwa
 
 async def report(db: Database, channel: str) -> None:
     one = await session(db)
-    words = f"Sends the nightly report to the {channel}"
+    words = f"The log forwarder needs the {channel} key"
     await said(db, one, observation=words)
 
 
@@ -18,7 +18,7 @@ async def test_what_may_conflict_is_learned_and_asked_about_once(db: Database) -
     for channel in (*CHANNELS[:2], CHANNELS[1]):
         await report(db, channel)
 
-    found = {each.observation.split()[-1]: each.confidence for each in await held(db)}
+    found = {each.observation.split()[-2]: each.confidence for each in await held(db)}
     assert found == {"kitchen": 0.7, "garden": 0.8}
     (review,) = await rows(db, "reviews")
     assert (review["kind"], review["state"]) == ("possible", "open")

@@ -89,7 +89,7 @@ async def test_memories_that_are_not_there_are_named(db: Database) -> None:
         ("names memories that do not exist: 7, 8")
     ]
     before = Hypothesis(without=(held.id,), at=NOON - timedelta(seconds=1))
-    with pytest.raises(Invalid, match="names memories that do not exist then: 1"):
+    with pytest.raises(Invalid, match="names memories that do not exist at that time: 1"):
         await asked(db, what_if=before)
 
 

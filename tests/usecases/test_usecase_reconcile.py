@@ -279,7 +279,7 @@ async def test_a_session_does_not_reinforce_its_own_in_whatever_words(db: Databa
         (EchoPolicy.IGNORE, SLOW_START.observation, "check of another", 0.7, ECHO),
         (EchoPolicy.IGNORE, SLOW_START.observation, "tool", 0.8, IN_PROMPT),
         (EchoPolicy.IGNORE, SLOW_START.observation, "tool on another", 0.7, ECHO),
-        (EchoPolicy.IGNORE, MINUTE, "", 0.8, "says the same"),
+        (EchoPolicy.IGNORE, MINUTE, "", 0.8, "same fact: "),
     ],
 )
 async def test_an_echo_of_what_it_was_told(

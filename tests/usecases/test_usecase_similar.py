@@ -58,8 +58,8 @@ async def test_the_same_comes_before_what_is_otherwise(db: Database, *, read: bo
 
 async def test_what_may_say_otherwise_comes_last(db: Database) -> None:
     of = {"service": "proxmox", "category": Category.BEHAVIOR}
-    doubt = await known(db, "Live migration never works with local disks attached", **of)
-    text = "Live migration works only without local disks attached"
+    doubt = await known(db, "The log forwarder needs the blue key", **of)
+    text = "The log forwarder needs the green key"
     assert await typed(db, text, **of) == [(doubt.id, "new", False)]
 
     same = await known(db, text, **of)

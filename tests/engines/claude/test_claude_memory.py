@@ -132,7 +132,7 @@ async def test_a_model_is_shown_words_where_they_alone_are_asked_for(client: Cli
     _, by_http = await client.run(turns, client.http(token, "/mcp?answers=words"))
     _, by_stdio = await client.run(turns, client.stdio(token, "--words"))
 
-    assert by_http.result.startswith("Kept: memory ")
+    assert by_http.result.startswith("Saved: memory ")
     assert by_stdio.result.startswith("Duplicate: memory ")
 
 

@@ -61,7 +61,7 @@ async def test_each_failure_has_a_reason_that_an_operator_can_act_on(
         "400": "The API rejected the request (400): API Error: 400 messages: bad thing.",
         "long": "The conversation exceeds the context window of the model.",
         "401": "The API rejected the key. Check ANTHROPIC_API_KEY or ANTHROPIC_AUTH_TOKEN.",
-        "404": "The API does not have the model, or the key may not use it: check",
+        "404": "The API does not have the model, or the key may not use it. Check",
         "429": f"The API rate limit was reached (429). {LATER}",
         "500": f"The API failed (500). {LATER}",
         "529": f"The API was overloaded (529). {LATER}",

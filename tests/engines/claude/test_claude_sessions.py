@@ -102,7 +102,7 @@ async def test_what_is_said_again_after_a_cut_counts_once(sessions: Sessions) ->
     session = await sessions.run("cut", cut)
 
     assert session.status is Status.FAILED
-    assert session.reason.startswith("The model's answers were cut off at their limit")
+    assert session.reason.startswith("The model's answers repeatedly reached the output limit")
     told = [text for _, text in await sessions.told()]
     assert told.count("HTTP 200") == 1
     assert len([text for text in told if text.startswith("An answer of the model was cut")]) == 3

@@ -93,7 +93,7 @@ async def test_of_two_of_one_key_the_newer_is_current_and_the_other_stays(
     )
     assert (again.outcome, again.memory.id) == (SaveOutcome.UPDATED, current.id)
     if newer == "moved":  # its own key would be held twice
-        with pytest.raises(Conflict, match=f"Memory {current.id} holds its topic key"):
+        with pytest.raises(Conflict, match=f"topic key now belongs to memory {current.id}"):
             await undo.undo_step(db, aside.id, step.id, version=None, now=LATER)
     else:
         back = await undo.undo_step(db, aside.id, step.id, version=None, now=LATER)
@@ -106,10 +106,10 @@ async def test_an_edit_or_an_undo_gives_no_key_to_a_second_memory(db: Database) 
     there = (await knowledge.save(db, stored, now=NOON, redact=OPEN)).memory
     mine = (await knowledge.save(db, keyed, now=NOON, redact=OPEN)).memory
 
-    with pytest.raises(Invalid, match=f"that of memory {there.id}"):
+    with pytest.raises(Invalid, match=f"belongs to memory {there.id}"):
         await curate.edit(db, mine.id, Edit(project="store"), version=None, now=LATER, redact=OPEN)
     await knowledge.withdraw_memory(db, mine.id, now=NOON)
     newer = (await knowledge.save(db, keyed, now=LATER, redact=OPEN)).memory
     [step, _] = (await history.of_memory(db, mine.id, limit=9)).items
-    with pytest.raises(Conflict, match=f"Memory {newer.id} holds"):
+    with pytest.raises(Conflict, match=f"belongs to memory {newer.id}"):
         await undo.undo_step(db, mine.id, step.id, version=None, now=LATER)

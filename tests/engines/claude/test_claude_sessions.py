@@ -105,7 +105,7 @@ async def test_what_is_said_again_after_a_cut_counts_once(sessions: Sessions) ->
     assert session.reason.startswith("The model's answers repeatedly reached the output limit")
     told = [text for _, text in await sessions.told()]
     assert told.count("HTTP 200") == 1
-    assert len([text for text in told if text.startswith("An answer of the model was cut")]) == 3
+    assert len([text for text in told if text.startswith("A model answer was cut off")]) == 3
     (memory,) = await sessions.rows("memories")
     assert memory["confidence"] == 0.7
     assert session.ignored == 6

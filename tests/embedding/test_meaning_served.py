@@ -66,7 +66,7 @@ async def test_one_process_keeps_what_was_written_and_tells_it(settings: Setting
         assert one.near is not None
 
         async def whole() -> bool:
-            return "all 1 memory" in (await one.sign()).words
+            return "complete for 1 memory" in (await one.sign()).words
 
         await until(whole)
         assert not await semantic._lock(settings).take()  # no other process does it too

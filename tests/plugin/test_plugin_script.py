@@ -37,7 +37,7 @@ def test_a_session_is_told_what_is_known_of_its_project(server: Server, desk: De
     done = desk.hook("SessionStart", source="startup")
 
     assert (done.status, done.err) == (0, "")
-    assert f"remembers of {desk.name}" in done.context
+    assert f"memories for {desk.name}" in done.context
     assert "The pool holds 20 connections." in done.context
     assert sessions(server, desk) == [(desk.session, desk.name, str(desk.project))]
 

@@ -74,7 +74,7 @@ async def test_a_session_uses_its_tools_while_it_runs_and_not_after(
     told = json.loads(said["message"]["content"][0]["text"])
     assert told == [
         names,
-        f"Learned: memory {held.id}, not known before.",
+        f"Learned: memory {held.id}, no similar memory.",
         "Web will be escalated to a person at once.",
     ]
 
@@ -123,5 +123,5 @@ def test_what_we_live_by_is_never_readable(tmp_path: Path, monkeypatch: pytest.M
 
     assert readable.roots == (tmp_path,)
     for path in (settings.home / "token", settings.services, database, wal, secret):
-        with pytest.raises(LamplighterError, match="Lamplighter's own"):
+        with pytest.raises(LamplighterError, match="belongs to Lamplighter"):
             readable.read(str(path), offset=0, limit=10)

@@ -37,7 +37,7 @@ def test_pairs_are_answered_a_line_each(home: Home) -> None:
             "id": 1,
             "label": "contradict",
             "sure": True,
-            "p": 0.89,
+            "p": 0.99,
             "reason": "10 minutes instead of 60s",
         },
         {
@@ -106,8 +106,8 @@ def test_two_texts_are_told_of_in_words_or_json(home: Home) -> None:
     unsure = home.run(
         "memory",
         "relate",
-        "Live migration never works with local disks attached",
-        "Live migration works only without local disks attached",
+        "The log forwarder needs the blue key",
+        "The log forwarder needs the green key",
     )
     assert unsure.stdout.startswith("new (not sure): may conflict: ")
 

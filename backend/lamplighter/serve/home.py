@@ -264,7 +264,7 @@ class ServicesFile:
     def _services(self) -> "Services":
         from lamplighter.domain.services.service import Services
 
-        return self._good or Services()
+        return Services() if self._good is None else self._good  # one of no services is kept too
 
     def problems(self) -> list[dict[str, object]]:
         """Return every mistake in the file as it is now."""

@@ -194,7 +194,7 @@ def test_a_damaged_or_unfinished_backup_is_refused(fresh: Fresh) -> None:
         assert (refused.returncode, str(copy / name) in refused.stderr) == (2, True)
         shutil.rmtree(copy)
     (path / "manifest.json").unlink()
-    assert "not a whole backup" in other.run("restore", str(path)).stderr
+    assert "is not a complete backup" in other.run("restore", str(path)).stderr
     assert not (other.path / "sessions").exists()
 
 

@@ -1,6 +1,7 @@
 """A leader on PostgreSQL that hangs is replaced by its heartbeat, and fenced off."""
 
 import asyncio
+import itertools
 import signal
 import time
 from datetime import UTC, datetime, timedelta
@@ -8,6 +9,7 @@ from functools import partial
 
 import asyncpg
 import psutil
+import sqlalchemy as sa
 from homes import Home, rows, there
 
 from lamplighter.domain.services.leader import HEARTBEAT, HUNG, Leader
@@ -149,6 +151,40 @@ async def test_a_heartbeat_that_could_not_be_written_is_sent_again_soon(postgres
                 await asyncio.sleep(0.05)
         await heartbeat.stop()
     await lock.release()
+
+
+class SlowToReport(PostgresLock):
+    """A lock whose holder is gone for a while before the one who freed it knows."""
+
+    async def free_from(self, leader: Leader) -> bool:
+        freed = await super().free_from(leader)
+        await asyncio.sleep(0.5)
+        return freed
+
+
+async def test_a_replaced_leader_is_recorded_by_who_was_fast_to_take_the_lock(
+    postgres_url: str,
+) -> None:
+    hung, free = PostgresLock(postgres_url), SlowToReport(postgres_url)
+    clock = (5.0 * second for second in itertools.count())
+    watch = HeartbeatWatch(monotonic=lambda: next(clock))
+    async with Database(postgres_url) as db:
+        assert await hung.take()
+        async with writing(db):
+            await leases.acquire(
+                db, pid=1, engine="probe", interval_seconds=60, dry_run=False, now=datetime.now(UTC)
+            )
+        following = asyncio.create_task(watch.follow(db, free))
+        async with asyncio.timeout(10):
+            while not await free.take():  # noqa: ASYNC110 - it is free before it is reported
+                await asyncio.sleep(0.05)
+        await watch.note(db, now=datetime.now(UTC))
+        following.cancel()
+
+        texts = [row["text"] for row in await db.fetch_all(sa.text("SELECT text FROM events"))]
+    await free.release()
+    assert len(texts) == 1
+    assert "sent no heartbeat for 15 s and was replaced" in texts[0]
 
 
 def test_a_session_by_hand_sends_its_heartbeat(kept: Home) -> None:

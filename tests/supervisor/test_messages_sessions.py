@@ -56,4 +56,4 @@ def test_without_a_key_it_says_what_to_set(home: Home) -> None:
 
     assert done.returncode == 1
     (reason,) = home.rows("SELECT reason FROM sessions")
-    assert "set ANTHROPIC_API_KEY" in str(reason[0])
+    assert "Set ANTHROPIC_API_KEY" in str(reason[0])

@@ -150,7 +150,7 @@ def test_doctor_finds_a_sound_home_and_a_broken_file(home: Home) -> None:
     home.env["LAMPLIGHTER_READ_ROOTS"] = f"{home.path},/no/such/place"
     broken = home.run("doctor")
 
-    assert "LAMPLIGHTER_READ_ROOTS: /no/such/place: not a directory" in broken.stdout
+    assert "LAMPLIGHTER_READ_ROOTS: /no/such/place: not a readable directory" in broken.stdout
     assert broken.stdout.count("qwen: input must be dollars") == 1
     assert "BAD  " in broken.stdout
     assert broken.returncode == 1

@@ -62,6 +62,7 @@ class HeartbeatWatch:
     _read_at: float = 0.0
     _silent: float = 0.0
     _replaced: str = ""
+    _freeing: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     def silent_seconds(self, leader: Leader) -> float:
         """Return for how long this heartbeat has been the last one; call it with each reading."""
@@ -87,15 +88,20 @@ class HeartbeatWatch:
         leader = await leases.get(db)
         if leader is None or self.silent_seconds(leader) < HUNG.total_seconds():
             return
-        if await lock.free_from(leader):
-            silence = f"sent no heartbeat for {HUNG.total_seconds():.0f} s"
-            text = f"The leading supervisor (process {leader.pid}) {silence} and was replaced."
-            self._replaced = text
-            self.freed.set()
+        async with self._freeing:
+            if await lock.free_from(leader):
+                silence = f"sent no heartbeat for {HUNG.total_seconds():.0f} s"
+                text = f"The leading supervisor (process {leader.pid}) {silence} and was replaced."
+                self._replaced = text
+                self.freed.set()
 
     async def note(self, db: Database, *, now: datetime) -> None:
-        """Record that the leader before was replaced, where it was."""
-        text, self._replaced = self._replaced, ""
+        """Record that the previous leader was replaced, if it was.
+
+        The lock can be taken before `free_from` reports that it freed it: wait for the report.
+        """
+        async with self._freeing:
+            text, self._replaced = self._replaced, ""
         if not text:
             return
         logger.warning("%s", text)

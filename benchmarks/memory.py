@@ -18,14 +18,13 @@ from lamplighter.repository.store.database import sqlite_url
 from lamplighter.repository.upkeep import migrate
 from lamplighter.usecases.memory import recall
 from lamplighter.usecases.memory.analyze import catch_up
-from lamplighter.usecases.memory.remember import LearningOptions, remember
+from lamplighter.usecases.memory.remember import LearningContext, remember
 
 HELD: Final = 10_000
 MANY: Final = 100_000
 NEW: Final = 300
 NOW: Final = datetime(2026, 1, 1, tzinfo=UTC)
 GROUPS: Final = {"of_200_services": 200, "all_of_one_group": 1}
-MANNER: Final = LearningOptions(redact=Redactor())
 THINGS: Final = tuple(f"{one}-{two}" for one in "abcdefghij" for two in range(30))
 COLUMNS: Final = "service, category, observation, confidence, created_at, updated_at, content_hash"
 
@@ -44,8 +43,9 @@ async def _beside_others(services: int) -> dict[str, Any]:
         url = _filled(Path(directory) / "ours.db", HELD, services=services)
         async with Database(url) as db:
             await catch_up(db, builtin_lexicon(), within=600)
-            await _remembered(db, NEW, services)  # the first one reads the group
-            ours = [await _remembered(db, number, services) for number in range(NEW)]
+            here = LearningContext(db=db, now=lambda: NOW, redact=Redactor())
+            await _remembered(here, NEW, services)  # the first one reads the group
+            ours = [await _remembered(here, number, services) for number in range(NEW)]
         raw = _raw(Path(directory) / "ours.db", services)
     found, floor = spread(ours), spread(raw)
     ratio = floor["p50_ms"] / found["p50_ms"]
@@ -72,7 +72,7 @@ async def context() -> dict[str, Any]:
     return {**found, "tokens": block.tokens, "limit_ms": 20, "held": found["p95_ms"] <= 20}
 
 
-async def _remembered(db: Database, number: int, services: int) -> float:
+async def _remembered(here: LearningContext, number: int, services: int) -> float:
     candidate = Candidate(
         category=Category.TIMING,
         service=f"svc{number % services}",
@@ -81,7 +81,7 @@ async def _remembered(db: Database, number: int, services: int) -> float:
         session_id=None,
     )
     began = time.perf_counter()
-    await remember(db, candidate, now=NOW, manner=MANNER)
+    await remember(here, candidate, now=NOW)
     return time.perf_counter() - began
 
 

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from benchmarks.measure import spread
+from lamplighter.domain.configuration import Configuration
 from lamplighter.domain.memory.memory import Candidate, Category, Source
 from lamplighter.domain.search.search import SearchRequest
 from lamplighter.domain.search.terms import terms
@@ -27,6 +28,7 @@ from lamplighter.repository.store import driver
 from lamplighter.repository.store.database import sqlite_url
 from lamplighter.repository.upkeep import migrate
 from lamplighter.usecases.clients.agent_context import agent_context
+from lamplighter.usecases.context import Context
 from lamplighter.usecases.memory import knowledge
 from lamplighter.usecases.search.session_search import find
 
@@ -129,6 +131,10 @@ async def _searches(db: Database, path: Path) -> dict[str, Any]:
     return found
 
 
+def _here(db: Database) -> Context:
+    return Context(db=db, now=lambda: NOW, redact=Redactor())
+
+
 def _finding(db: Database, wanted: SearchRequest) -> Ask:
     return lambda: find(db, wanted, now=NOW)
 
@@ -148,18 +154,18 @@ def _keeping(db: Database) -> list[Ask]:
         )
         for number in range(ASKED)
     ]
-    redact = Redactor()
+    here, window = _here(db), Configuration().duplicate_window
     return [
-        lambda each=each: knowledge.save(db, each, now=NOW, redact=redact)  # type: ignore[misc]
+        lambda each=each: knowledge.save(here, each, window=window)  # type: ignore[misc]
         for each in said
     ]
 
 
 def _context(db: Database) -> list[Ask]:
     words = Words(4)
-    prompts = [" ".join(words.some(60)) for _ in range(ASKED)]
+    here, prompts = _here(db), [" ".join(words.some(60)) for _ in range(ASKED)]
     return [
-        lambda text=text: agent_context(db, "project 7", text, now=NOW)  # type: ignore[misc]
+        lambda text=text: agent_context(here, "project 7", text)  # type: ignore[misc]
         for text in prompts
     ]
 

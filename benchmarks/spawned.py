@@ -13,6 +13,7 @@ import psutil
 
 from benchmarks.measure import spread
 from lamplighter import clock
+from lamplighter.domain.configuration import Configuration
 from lamplighter.domain.secrets.redact import Redactor
 from lamplighter.domain.services.service import Services
 from lamplighter.domain.sessions.session import SessionPlan, Status
@@ -20,7 +21,7 @@ from lamplighter.engines.exec import ExecEngine
 from lamplighter.repository import Database
 from lamplighter.repository.store.database import sqlite_url
 from lamplighter.repository.upkeep import migrate
-from lamplighter.supervisor.daemon import RoundSettings, Supervisor
+from lamplighter.supervisor.daemon import Supervisor
 from lamplighter.supervisor.lease import Lock
 from lamplighter.supervisor.run import runner
 from lamplighter.supervisor.run.context import SessionContext
@@ -45,15 +46,16 @@ async def run() -> dict[str, Any]:
 
 
 def _supervisor(db: Database, path: Path, command: str) -> Supervisor:
-    shop = SessionContext(
+    context = SessionContext(
         db=db,
         files=SessionFiles(path / "sessions"),
         engines={"exec": ExecEngine(command)},
-        redactor=Redactor(),
+        redact=Redactor(),
         now=clock.now,
+        active=Configuration(engine="exec"),
         sockets=path,
     )
-    return Supervisor(shop, RoundSettings(engine="exec"), Services, Lock(path / "lock"))
+    return Supervisor(context, Services, Lock(path / "lock"))
 
 
 async def _measured(supervisor: Supervisor, argv: list[str]) -> dict[str, Any]:
@@ -66,7 +68,7 @@ async def _measured(supervisor: Supervisor, argv: list[str]) -> dict[str, Any]:
         await (await asyncio.create_subprocess_exec(*argv, stdout=-3)).wait()
         bare.append(time.perf_counter() - began)
         began = time.perf_counter()
-        session = await runner.run(supervisor.shop, SessionPlan(engine="exec"), Services())
+        session = await runner.run(supervisor.context, SessionPlan(engine="exec"), Services())
         sessions.append(time.perf_counter() - began)
         assert session.status is Status.COMPLETED
         if count == FIRST:

@@ -11,6 +11,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Final
 
+from contexts import DEFAULTS, context, ingesting, learning
 from lamplighter.config.services import load
 from lamplighter.domain.memory.memory import Candidate, Category, Source
 from lamplighter.domain.secrets.redact import build_redactor
@@ -21,8 +22,7 @@ from lamplighter.domain.sessions.transcript import Finished, Line
 from lamplighter.repository import Database, writing
 from lamplighter.repository.upkeep import leases, migrate
 from lamplighter.usecases.ingest import session_lines
-from lamplighter.usecases.ingest.context import IngestContext
-from lamplighter.usecases.memory.remember import LearningOptions, remember
+from lamplighter.usecases.memory.remember import remember
 from lamplighter.usecases.services import act
 from lamplighter.usecases.sessions.chain import next_plan
 from lamplighter.usecases.sessions.sessions import SessionEnd, begin, finish
@@ -66,7 +66,7 @@ class Home:
                 start = taken[-1].end
         self.sizes[session.id] = start
         names = [each.name for each in self.services]
-        ingest = IngestContext(self.db, session, build_redactor([]), names)
+        ingest = ingesting(self.db, session, build_redactor([]), names)
         await session_lines.ingest(ingest, taken, now=self.now)
 
     async def begin(self, plan: SessionPlan) -> Session:
@@ -81,7 +81,9 @@ class Home:
         await self.say(session, {**report, "total_cost_usd": cost})
         finished = Finished(is_error=False, response=words, turns=turns, cost_usd=cost)
         ending = SessionEnd(status=Status.COMPLETED, exit_code=0, finished=finished, said=(words,))
-        return await finish(self.db, session, ending, redact=build_redactor([]), now=self.now)
+        return await finish(
+            context(self.db, self.now, build_redactor([])), DEFAULTS, session, ending
+        )
 
 
 def text(words: str) -> dict[str, Any]:
@@ -183,9 +185,7 @@ async def _write(path: Path, url: str, now: datetime) -> None:
                 session_id=None,
                 source=Source.OPERATOR,
             )
-            await remember(
-                db, candidate, now=home.now, manner=LearningOptions(redact=build_redactor([]))
-            )
+            await remember(learning(db, build_redactor([])), candidate, now=home.now)
         rounds = int(timedelta(days=DAYS) / EVERY)
         for n in range(rounds):
             home.now = now - timedelta(days=DAYS) + n * EVERY

@@ -81,10 +81,12 @@ BROKEN = [
     ("rooms-domain", "domain/access/access.py", "import lamplighter.domain.memory.memory"),
     ("rooms-domain", "domain/memory/memory.py", "import lamplighter.domain.sessions.session"),
     ("rooms-domain", "domain/newcomer.py", "import lamplighter.domain.text"),
+    ("rooms-domain", "domain/clients/agent.py", "import lamplighter.domain.configuration"),
     ("rooms-repository", "repository/store/tables.py", "import lamplighter.repository.feed"),
     ("rooms-repository", "repository/memory/links.py", "import lamplighter.repository.search"),
     ("rooms-usecases", "usecases/memory/recall.py", "import lamplighter.usecases.search.find"),
     ("rooms-usecases", "usecases/clients/imports.py", "import lamplighter.usecases.system.vitals"),
+    ("rooms-usecases", "usecases/context.py", "import lamplighter.usecases.memory.recall"),
     ("rooms-api", "api/memory/memories.py", "import lamplighter.api.sessions.sessions"),
     ("rooms-api", "api/access/tokens.py", "import lamplighter.api.agentops.rows"),
 ]

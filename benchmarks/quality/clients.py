@@ -3,7 +3,7 @@
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any, Final
 
 import sqlalchemy as sa
@@ -11,7 +11,7 @@ from httpx2 import ASGITransport, AsyncClient
 
 from benchmarks.quality.sets import Entry, Way
 from lamplighter.api.agentops.app import create_app
-from lamplighter.api.agentops.contract import MemoryServiceContext
+from lamplighter.api.context import MemoryServiceContext
 from lamplighter.domain.secrets.redact import Redactor
 from lamplighter.repository import Database
 from lamplighter.repository.store.tables import memories
@@ -52,9 +52,7 @@ async def kept(db: Database, entries: Sequence[Entry], *, now: datetime) -> list
 async def _service(db: Database, clock: Clock) -> AsyncIterator[AsyncClient]:
     @asynccontextmanager
     async def opening() -> AsyncIterator[MemoryServiceContext]:
-        yield MemoryServiceContext(
-            db=db, now=clock, redact=Redactor(), window=timedelta(minutes=15)
-        )
+        yield MemoryServiceContext(db=db, now=clock, redact=Redactor())
 
     app = create_app(opening, strict=False, tokens=False)
     async with app.router.lifespan_context(app):

@@ -1,10 +1,13 @@
 """A desk on a database, and those who speak at it."""
 
+from dataclasses import fields
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from contexts import context, learning
 from lamplighter.domain.access.access import SESSION_SCOPES, Caller
 from lamplighter.domain.clients.agent import Agent
+from lamplighter.domain.configuration import Configuration
 from lamplighter.domain.memory.memory import Candidate, Category, Memory, Source
 from lamplighter.domain.secrets.redact import Redactor
 from lamplighter.domain.services.service import Service, Services
@@ -15,12 +18,13 @@ from lamplighter.repository import Database, writing
 from lamplighter.repository.sessions import sessions
 from lamplighter.repository.upkeep import leases
 from lamplighter.usecases.memory import knowledge
-from lamplighter.usecases.memory.remember import LearningOptions, remember
+from lamplighter.usecases.memory.remember import remember
 from lamplighter.usecases.sessions.toolbox import OfferedTools, ToolOutput
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 SERVICES = Services((Service(name="Web", depends_on=("db",)), Service(name="db")))
 SECRETIVE = Redactor({"hunter2-hunter2": "DB_PASSWORD"})
+OWN = {each.name for each in fields(ClientContext)}
 WAL = {
     "type": "decision",
     "title": "WAL mode for SQLite",
@@ -30,7 +34,8 @@ WAL = {
 
 def desk(db: Database, *agents: Agent, **more: Any) -> ClientContext:
     given = {"redact": SECRETIVE, "now": lambda: NOON, "services": lambda: SERVICES} | more
-    return ClientContext(db=db, agents=agents, **given)
+    own = {name: given.pop(name) for name in OWN & given.keys()}
+    return ClientContext(db=db, active=Configuration(agents=agents, **given), **own)
 
 
 def person(*scopes: str, number: int = 1) -> Caller:
@@ -91,8 +96,8 @@ async def kept(db: Database, text: str, *, project: str, **more: Any) -> Memory:
     """Let a client of a project keep something."""
     given = {"category": Category.DISCOVERY, "service": None, "tier": 0, "session_id": None} | more
     candidate = Candidate(observation=text, project=project, source=Source.CLIENT, **given)
-    now, window = NOON, timedelta(0)
-    return (await knowledge.save(db, candidate, now=now, redact=SECRETIVE, window=window)).memory
+    window = timedelta(0)
+    return (await knowledge.save(context(db, NOON, SECRETIVE), candidate, window=window)).memory
 
 
 async def learned(db: Database, text: str, *, service: str | None = None) -> Memory:
@@ -100,6 +105,4 @@ async def learned(db: Database, text: str, *, service: str | None = None) -> Mem
     candidate = Candidate(
         category=Category.BEHAVIOR, service=service, observation=text, tier=0, session_id=None
     )
-    return (
-        await remember(db, candidate, now=NOON, manner=LearningOptions(redact=SECRETIVE))
-    ).memory
+    return (await remember(learning(db, SECRETIVE), candidate, now=NOON)).memory

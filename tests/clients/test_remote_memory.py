@@ -13,6 +13,7 @@ import pytest
 
 from lamplighter.domain.access.access import Caller
 from lamplighter.domain.clients.agent import Agent
+from lamplighter.domain.configuration import Configuration
 from lamplighter.domain.errors import Conflict, Invalid, LamplighterError, NotFound, Unavailable
 from lamplighter.domain.memory.knowledge import SaveOutcome
 from lamplighter.domain.memory.memory import Candidate, Category, Source
@@ -181,7 +182,7 @@ async def test_tools_of_such_an_agent_keep_nothing_here(
         now=lambda: NOON,
         redact=REDACT,
         services=Services,
-        agents=(agent,),
+        active=Configuration(agents=(agent,)),
         remote=RemoteStores(REDACT).of,
     )
     caller = Caller(kind="token", id=0, name="", scopes=("knowledge:write",), agent="away")

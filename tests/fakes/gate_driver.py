@@ -24,10 +24,11 @@ from lamplighter.repository.sessions import sessions
 from lamplighter.repository.store.database import is_postgres
 from lamplighter.repository.upkeep.lease_postgres import PostgresLock
 from lamplighter.supervisor.actions.gate import Execute, Gate
-from lamplighter.supervisor.daemon import RoundSettings, Supervisor
+from lamplighter.supervisor.daemon import Supervisor
 from lamplighter.supervisor.lease import Lock
 from lamplighter.supervisor.run.context import SessionContext
 from lamplighter.supervisor.run.files import SessionFiles
+from lamplighter.usecases.context import Context
 from lamplighter.usecases.sessions import sessions as lifecycle
 
 NAMES = tuple(f"svc{number}" for number in range(34))
@@ -84,23 +85,23 @@ async def race(home: Path, url: str, numbers: list[int]) -> None:
 
 async def ask(home: Path, url: str, point: str, service: str, action: str) -> None:
     async with Database(url) as db:
-        shop = SessionContext(
+        here = SessionContext(
             db=db,
             files=SessionFiles(home / "sessions"),
             engines={},
-            redactor=Redactor(),
+            redact=Redactor(),
             now=clock.now,
             sockets=home,
         )
         lock = PostgresLock(url) if is_postgres(url) else Lock(home / "lock")
-        supervisor = Supervisor(shop, RoundSettings(), lambda: declared(home), lock)
+        supervisor = Supervisor(here, lambda: declared(home), lock)
         while not await supervisor.lead():  # noqa: ASYNC110 - nobody tells that a killed one is gone
             await asyncio.sleep(0.01)
         begun = await lifecycle.begin(
             db,
             SessionPlan(tier=3, engine="exec", services=(service,)),
             services=declared(home),
-            epoch=supervisor.shop.epoch,
+            epoch=supervisor.context.epoch,
             now=clock.now(),
         )
         verdict = await _gate(db, home, begun.session, Dying(point)).run_action(service, action)
@@ -109,11 +110,9 @@ async def ask(home: Path, url: str, point: str, service: str, action: str) -> No
 
 def _gate(db: Database, home: Path, session: Session, execute: Execute) -> Gate:
     return Gate(
-        db=db,
+        here=Context(db=db, now=clock.now, redact=Redactor()),
         session=session,
         services=declared(home),
-        redact=Redactor(),
-        now=clock.now,
         execute=execute,
     )
 

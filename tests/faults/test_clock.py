@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
+from contexts import session_context
 from lamplighter.domain.memory.memory import Candidate, Category
-from lamplighter.domain.secrets.redact import Redactor
 from lamplighter.domain.services.cooldown import CooldownUse, UseOutcome, cooldown_status
 from lamplighter.domain.services.service import ActionKind, Service, Services
 from lamplighter.domain.sessions.session import SessionPlan, Status
@@ -21,10 +21,8 @@ from lamplighter.repository import Database, writing
 from lamplighter.repository.memory import memories
 from lamplighter.repository.store import tables
 from lamplighter.supervisor.clock_watch import ClockWatch
-from lamplighter.supervisor.daemon import RoundSettings, Supervisor
+from lamplighter.supervisor.daemon import Supervisor
 from lamplighter.supervisor.lease import Lock
-from lamplighter.supervisor.run.context import SessionContext
-from lamplighter.supervisor.run.files import SessionFiles
 from living import result, text
 
 SAID = Path(__file__).parents[1] / "fakes" / "said.py"
@@ -88,21 +86,17 @@ class Leading:
 async def leading(db: Database, tmp_path: Path) -> AsyncIterator[Leading]:
     clocks, script = Clocks(), tmp_path / "script.jsonl"
     command = shlex.join([sys.executable, "-S", str(SAID), str(script)])
-    shop = SessionContext(
-        db=db,
-        files=SessionFiles(tmp_path / "sessions"),
+    here = session_context(
+        db,
+        tmp_path,
         engines={"exec": ExecEngine(command)},
-        redactor=Redactor(),
         now=clocks.read,
-        sockets=tmp_path,
         timepiece=ClockWatch(lambda: clocks.passed.total_seconds()),
     )
     async with writing(db):
         for number in range(3):
             await memories.insert(db, replace(SLOW_START, observation=f"Fact {number}"), now=NOON)
-    supervisor = Supervisor(
-        shop, RoundSettings(engine="exec"), lambda: KNOWN, Lock(tmp_path / "lock")
-    )
+    supervisor = Supervisor(here, lambda: KNOWN, Lock(tmp_path / "lock"))
     assert await supervisor.lead()
     yield Leading(supervisor, clocks, script)
     await supervisor.step_down()
@@ -140,14 +134,14 @@ async def test_a_jump_that_is_taken_back_costs_no_belief(leading: Leading, by: t
 async def test_a_jump_within_a_session_costs_no_belief(leading: Leading) -> None:
     await leading.session()
     leading.clocks.go(HOUR)
-    steady, looks = leading.supervisor.shop.now, 0
+    steady, looks = leading.supervisor.context.now, 0
 
     def later() -> datetime:
         nonlocal looks
         looks += 1
         return steady() + (40 * DAY if looks > 4 else timedelta())
 
-    leading.supervisor.shop = replace(leading.supervisor.shop, now=later)
+    leading.supervisor.context = replace(leading.supervisor.context, now=later)
     await leading.session("[MEMORY:timing:jellyfin] Fact 1")
 
     assert looks > 4, "the jump never came: the test shows nothing"

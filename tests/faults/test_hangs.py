@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import psutil
@@ -20,8 +21,8 @@ ENDED_WITHIN_SECONDS = 6.0
 LATE = "The session ran longer than 2 s."
 MUTE = "The session printed nothing for 2 s."
 HANGING = '{"type": "assistant", "message": {"content": [{"type": "text", "text": "[EVENT:info]'
-DEADLINE = Limits(total=DEADLINE_SECONDS, idle=60, grace=0.3)
-IDLE = Limits(total=60, idle=DEADLINE_SECONDS, grace=0.3)
+DEADLINE = {"session_seconds": DEADLINE_SECONDS, "idle_seconds": 60}
+IDLE = {"session_seconds": 60, "idle_seconds": DEADLINE_SECONDS}
 TIMED_OUT, COMPLETED = Status.TIMED_OUT, Status.COMPLETED
 MODES = {
     "silent": (TIMED_OUT, "", 0),
@@ -53,25 +54,22 @@ def is_left(name: str) -> bool:
 async def run(bench: Workbench, mode: str, mark: str) -> Session:
     """Run one session of an engine that does not end; it is ended in time."""
     engine = ModelEngine(command(mode, mark))
-    shop = bench.supervisor.shop
-    shop = type(shop)(
-        **{name: getattr(shop, name) for name in shop.__slots__} | {"engines": {mode: engine}}
-    )
+    here = replace(bench.supervisor.context, engines={mode: engine})
     plan = SessionPlan(engine=mode)
     async with asyncio.timeout(DEADLINE_SECONDS + ENDED_WITHIN_SECONDS):
-        return await runner.run(shop, plan, bench.supervisor.load())
+        return await runner.run(here, plan, bench.supervisor.load())
 
 
 # it waits for real deadlines: all eight at once
-@pytest.mark.parametrize(("limits", "why"), [(DEADLINE, LATE), (IDLE, MUTE)], ids=["late", "mute"])
+@pytest.mark.parametrize(("times", "why"), [(DEADLINE, LATE), (IDLE, MUTE)], ids=["late", "mute"])
 async def test_whatever_does_not_end_is_ended_and_what_it_printed_is_kept(
-    db: Database, tmp_path: Path, limits: Limits, why: str
+    db: Database, tmp_path: Path, times: dict[str, float], why: str
 ) -> None:
-    mark = f"--mark={tmp_path}"
-    async with leading(db, tmp_path, limits=limits) as bench:
+    mark, limits = f"--mark={tmp_path}", Limits(grace=0.3)
+    async with leading(db, tmp_path, limits=limits, **times) as bench:
         ended = await asyncio.gather(*(run(bench, mode, mark) for mode in MODES))
 
-        kept = {each.id: bench.supervisor.shop.files.path(each).read_text() for each in ended}
+        kept = {each.id: bench.supervisor.context.files.path(each).read_text() for each in ended}
     expected = {
         mode: (status, reason or (why if status is TIMED_OUT else ""), events)
         for mode, (status, reason, events) in MODES.items()
@@ -110,7 +108,7 @@ async def test_a_flood_is_ended_and_does_not_fill_the_disk(
         async with asyncio.timeout(DEADLINE_SECONDS + ENDED_WITHIN_SECONDS):
             session = await bench.make()
         told = [str(row["text"]) for row in await bench.rows("events")]
-        path = bench.supervisor.shop.files.path(session).with_suffix(ending)
+        path = bench.supervisor.context.files.path(session).with_suffix(ending)
         size = path.stat().st_size
 
     assert (session.status, session.reason) == (

@@ -88,7 +88,7 @@ async def test_many_sessions_leave_nothing_behind(db: Database, tmp_path: Path) 
 
     printed = "".join(f"{json.dumps(each)}\n" for each in (SAID, DONE))
     engine = Doors(shlex.join(["/usr/bin/printf", "%s", printed]))
-    async with leading(db, tmp_path, engines={}, doors=doors) as bench:
+    async with leading(db, tmp_path, engines={}, open_tools=doors) as bench:
         bench.change(engines={"model": engine})
         for _ in range(FIRST):
             await bench.make()

@@ -6,11 +6,12 @@ import shutil
 import sys
 from collections.abc import AsyncIterator
 from contextlib import closing
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from gates import gate, opened
+from gates import EVERY_TIER, gate, opened
 from homes import Home
 
 from lamplighter.config.services import load
@@ -27,7 +28,7 @@ from lamplighter.repository import Database
 from lamplighter.repository.store import driver
 from lamplighter.supervisor import tools
 from lamplighter.supervisor.tools.context import ToolContext
-from lamplighter.supervisor.tools.shell import Shell
+from lamplighter.supervisor.tools.readable import Readable
 from lamplighter.supervisor.tools.toolbox import Toolbox
 from lamplighter.usecases.sessions.toolbox import ToolOutput
 from messages_api import Asked, MessagesApi, Turn, says, uses
@@ -173,10 +174,12 @@ async def test_no_kind_of_memory_moves_a_gate_that_has_refused_nothing_yet(
     services = load(tmp_path / "services.yaml")
     session = await opened(db, services=("web", "cache"))
     for text in memories(program, tmp_path)[:KINDS]:
-        by = gate(db, session, services=services, approval_timeout=0.0)
-        shell = Shell(tiers=TIERS, roots=(tmp_path,))
-        bench = ToolContext(gate=by, taking=lambda: pytest.fail("nothing is taken in"), shell=shell)
-        box = Toolbox(gate=by, tools=tools.build_tools(bench))
+        by = gate(db, session, services=services, active=replace(EVERY_TIER, approval_seconds=0.0))
+        readable = Readable(roots=(tmp_path,))
+        offered = ToolContext(
+            gate=by, ingest=lambda: pytest.fail("nothing is taken in"), readable=readable
+        )
+        box = Toolbox(gate=by, tools=tools.build_tools(offered))
         for ask in obeyed(text):
             if "input" in ask:
                 await box.use(ask["tool"], ask["input"])
@@ -200,9 +203,11 @@ async def asked(sqlite: str, tmp_path: Path) -> AsyncIterator[Toolbox]:
     (tmp_path / "services.yaml").write_text(services_yaml(program))
     async with Database(sqlite) as db:
         by = gate(db, await opened(db), services=load(tmp_path / "services.yaml"))
-        shell = Shell(tiers=TIERS, roots=(tmp_path,))
-        bench = ToolContext(gate=by, taking=lambda: pytest.fail("nothing is taken in"), shell=shell)
-        yield Toolbox(gate=by, tools=tools.build_tools(bench))
+        readable = Readable(roots=(tmp_path,))
+        offered = ToolContext(
+            gate=by, ingest=lambda: pytest.fail("nothing is taken in"), readable=readable
+        )
+        yield Toolbox(gate=by, tools=tools.build_tools(offered))
 
 
 async def wished(box: Toolbox, root: Path, wish: tuple[str, dict[str, str]]) -> ToolOutput:

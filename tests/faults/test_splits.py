@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from lamplighter.domain.secrets.redact import Redactor
+from contexts import OPEN, ingesting
 from lamplighter.domain.sessions.session import SessionPlan
 from lamplighter.domain.sessions.transcript import Line
 from lamplighter.engines.tail import Tail
@@ -18,7 +18,6 @@ from lamplighter.repository import Database, writing
 from lamplighter.repository.sessions import sessions
 from lamplighter.repository.store import tables
 from lamplighter.usecases.ingest import session_lines
-from lamplighter.usecases.ingest.context import IngestContext
 from thorough import ALL, PART, examples
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
@@ -81,7 +80,7 @@ async def rows(db: Database, path: Path, pieces: list[bytes]) -> dict[str, list[
         async with writing(db):
             plan = SessionPlan(tier=1, engine="exec")
             session = await sessions.insert(db, plan, model=None, epoch=1, now=NOON)
-        taking = IngestContext(db, session, Redactor(), ["Jellyfin", "caddy"])
+        taking = ingesting(db, session, OPEN, ["Jellyfin", "caddy"])
         for lines in lines_of(path, pieces):
             await session_lines.ingest(taking, lines, now=NOON)
         found = {}

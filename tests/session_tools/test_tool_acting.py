@@ -6,14 +6,13 @@ import pytest
 from gates import NOON, SERVICES, opened, told, uses, with_action
 from toolboxes import box, refused, used
 
-from lamplighter.domain.secrets.redact import Redactor
+from contexts import OPEN, ingesting
 from lamplighter.domain.services.cooldown import UseOutcome
 from lamplighter.domain.sessions.handoff import EscalationState
 from lamplighter.domain.sessions.transcript import Line
 from lamplighter.repository import Database, writing
 from lamplighter.repository.sessions import escalations
 from lamplighter.usecases.ingest import session_lines
-from lamplighter.usecases.ingest.context import IngestContext
 
 RESTART = {"service": "web", "action": "restart", "reason": "Refuses connections"}
 
@@ -81,7 +80,7 @@ async def by_marker(db: Database, tier: int, max_tier: int) -> object:
     session = await opened(db, tier=tier)
     text = b'{"type":"text","text":"[ESCALATE:web] Refuses connections"}'
     line = b'{"type":"assistant","message":{"content":[' + text + b"]}}"
-    taking = IngestContext(db, session, Redactor(), ["Web", "other"], max_tier=max_tier)
+    taking = ingesting(db, session, OPEN, ["Web", "other"], max_tier=max_tier)
     await session_lines.ingest(taking, [Line(start=0, end=len(line), content=line)], now=NOON)
     (handed,) = await escalations.of_sessions(db, [session.id])
     return replace(handed, id=0, session_id=0)

@@ -9,10 +9,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from toolboxes import box, refused, used
 
+from contexts import OPEN, WINDOW, context, ingesting, learning
 from lamplighter.domain.memory.memory import Candidate, Category, Source, Trust
 from lamplighter.domain.relate.reconcile import EchoPolicy
 from lamplighter.domain.search.search import RecordedHit
-from lamplighter.domain.secrets.redact import Redactor
 from lamplighter.domain.sessions.session import Session
 from lamplighter.domain.sessions.transcript import Line
 from lamplighter.repository import Database, writing
@@ -22,9 +22,8 @@ from lamplighter.repository.memory.memories import MemoryFilter, Sort
 from lamplighter.repository.search import searches
 from lamplighter.repository.sessions import sessions
 from lamplighter.usecases.ingest import session_lines
-from lamplighter.usecases.ingest.context import IngestContext
 from lamplighter.usecases.memory.knowledge import save
-from lamplighter.usecases.memory.remember import LearningOptions, remember
+from lamplighter.usecases.memory.remember import remember
 
 GONE = ChangeOrigin(cause="deleted", actor="operator")
 
@@ -37,10 +36,8 @@ async def kept(db: Database, text: str, *, service: str | None = None, **more: o
     held = Candidate(
         category=Category.BEHAVIOR, service=service, observation=text, tier=0, session_id=None
     )
-    manner = LearningOptions(redact=Redactor())
-    return (
-        await remember(db, replace(held, **more), now=NOON, manner=manner)  # type: ignore[arg-type]
-    ).memory.id
+    done = await remember(learning(db), replace(held, **more), now=NOON)  # type: ignore[arg-type]
+    return done.memory.id
 
 
 async def all_held(db: Database) -> list[object]:
@@ -52,7 +49,7 @@ async def test_what_is_saved_is_what_a_marker_would_have_said(db: Database) -> N
     text = b'{"type":"text","text":"[MEMORY:timing:web] Takes 60s to start"}'
     line = b'{"type":"assistant","message":{"content":[' + text + b"]}}"
     await session_lines.ingest(
-        IngestContext(db, by_marker, Redactor(), ["Web"]),
+        ingesting(db, by_marker, OPEN, ["Web"]),
         [Line(start=0, end=len(line), content=line)],
         now=NOON,
     )
@@ -229,8 +226,8 @@ async def test_who_was_shown_a_memory_repeats_it_and_has_not_seen_it(db: Databas
         tier=3,
         session_id=session.id,
     )
-    manner = LearningOptions(redact=Redactor(), known=["Web"], echo=EchoPolicy.IGNORE)
-    repeated = await remember(db, said, now=NOON, manner=manner)
+    here = learning(db, names=["Web"], echo=EchoPolicy.IGNORE)
+    repeated = await remember(here, said, now=NOON)
 
     assert repeated.memory.confidence == 0.7
     assert "without running a check" in repeated.reason
@@ -242,7 +239,7 @@ async def test_who_was_shown_a_memory_repeats_it_and_has_not_seen_it(db: Databas
 async def test_to_search_for_a_service_is_not_to_look_at_it(
     db: Database, name: str, looks: bool
 ) -> None:
-    taking = IngestContext(db, await opened(db), Redactor(), ["Web"])
+    taking = ingesting(db, await opened(db), OPEN, ["Web"])
     block = f'{{"type":"tool_use","id":"1","name":"{name}","input":{{"service":"Web"}}}}'
     line = f'{{"type":"assistant","message":{{"content":[{block}]}}}}'.encode()
 
@@ -291,4 +288,4 @@ async def elsewhere(db: Database, text: str, **more: str) -> int:
         project="elsewhere",
         **more,  # type: ignore[arg-type]
     )
-    return (await save(db, said, now=NOON, redact=Redactor())).memory.id
+    return (await save(context(db), said, window=WINDOW)).memory.id

@@ -6,7 +6,7 @@ The ends of the names are the numbers of the cases.
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
-from lamplighter.domain.clients.agent import Agent
+from contexts import WINDOW, agent_context, context
 from lamplighter.domain.clients.interactive_text import OUTPUT_CHARS
 from lamplighter.domain.memory.memory import Candidate, Category, Memory, MemoryKind, Source, Trust
 from lamplighter.domain.secrets.redact import Redactor
@@ -18,13 +18,11 @@ from lamplighter.repository.memory.memories import MemoryFilter, Sort
 from lamplighter.usecases.clients import client_sessions as clients
 from lamplighter.usecases.clients import interactive
 from lamplighter.usecases.clients.client_sessions import NewSession
-from lamplighter.usecases.clients.interactive import InteractiveRules
 from lamplighter.usecases.clients.project_context import project_context
 from lamplighter.usecases.memory.knowledge import save
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 OPEN = Redactor()
-BY = InteractiveRules(agent=Agent(name="claude-code"), redact=OPEN)
 RULE = Candidate(
     category=Category.PATTERN,
     service=None,
@@ -39,7 +37,7 @@ RULE = Candidate(
 async def known(db: Database, category: Category, number: int, at: datetime = NOON) -> Memory:
     words = f"{category.value} number {number}"
     wanted = replace(RULE, category=category, observation=words, topic_key=words)
-    return (await save(db, wanted, now=at, redact=OPEN)).memory
+    return (await save(context(db, at), wanted, window=WINDOW)).memory
 
 
 async def opened(db: Database, name: str = "one") -> Session:
@@ -55,7 +53,7 @@ async def test_twenty_procedural_fifteen_project_and_ten_decisions_145_146(db: D
             await known(db, category, number)
     await known(db, Category.DECISION, 99, NOON - timedelta(days=8))
     raw = replace(RULE, observation="raw: nobody thought it over")
-    await save(db, raw, now=NOON, redact=OPEN)
+    await save(context(db), raw, window=WINDOW)
 
     block = await project_context(db, "o'brien", now=NOON)
 
@@ -72,9 +70,11 @@ async def test_a_session_is_told_to_verify_before_it_acts_175(db: Database) -> N
     await known(db, Category.PATTERN, 1)
     session = await opened(db)
 
-    start = await interactive.start_context(db, session, BY, now=NOON)
+    start = await interactive.start_context(agent_context(db, NOON), session)
     await known(db, Category.DISCOVERY, 44)
-    beside = await interactive.prompt_context(db, session, "is there a discovery 44?", BY, now=NOON)
+    beside = await interactive.prompt_context(
+        agent_context(db, NOON), session, "is there a discovery 44?"
+    )
 
     for text in (start, beside):
         assert "Verify a memory against the current state" in text
@@ -83,13 +83,13 @@ async def test_a_session_is_told_to_verify_before_it_acts_175(db: Database) -> N
 
 async def test_a_session_that_ends_leaves_a_summary_for_the_next_171(db: Database) -> None:
     session = await opened(db)
-    await interactive.prompt_context(db, session, "Deploy to staging", BY, now=NOON)
-    await interactive.record_response(db, session, "Done.", BY, now=NOON)
+    await interactive.prompt_context(agent_context(db, NOON), session, "Deploy to staging")
+    await interactive.record_response(agent_context(db, NOON), session, "Done.")
 
     held = await client_sessions.by_external_id(db, "one")
     assert held is not None
     assert held.summary.startswith("Session with 2 messages."), "it may never say that it ends"
-    await interactive.end(db, held, BY, now=NOON)
+    await interactive.end(agent_context(db, NOON), held)
     assert [each.summary for each in await clients.recent(db, "o'brien", limit=3)] == [
         'Session with 2 messages. Started: "Deploy to staging" — Ended: "Deploy to staging"'
     ]
@@ -99,7 +99,7 @@ async def test_decisions_corrections_and_preferences_are_raw_episodes_177(db: Da
     session = await opened(db)
     prompt = "No, use pnpm here. Always sign commits. We decided to drop Python 3.9."
 
-    await interactive.prompt_context(db, session, prompt, BY, now=NOON)
+    await interactive.prompt_context(agent_context(db, NOON), session, prompt)
 
     page = await memories.page(db, MemoryFilter(), sort=Sort.UPDATED, limit=10)
     found = {each.category: each for each in page.items}
@@ -117,9 +117,9 @@ async def test_the_start_of_a_session_stays_within_its_bytes_178(db: Database) -
             wanted = replace(
                 RULE, category=category, observation=words, topic_key=f"{category}/{number}"
             )
-            await save(db, wanted, now=NOON, redact=OPEN)
+            await save(context(db), wanted, window=WINDOW)
     session = await opened(db)
 
-    text = await interactive.start_context(db, session, BY, now=NOON)
+    text = await interactive.start_context(agent_context(db, NOON), session)
 
     assert 5_000 < len(text) < OUTPUT_CHARS

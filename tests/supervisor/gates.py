@@ -9,8 +9,9 @@ from typing import Any
 
 import psutil
 
+from contexts import OPEN, context
+from lamplighter.domain.configuration import Configuration
 from lamplighter.domain.memory.memory import Candidate, Category, Trust
-from lamplighter.domain.secrets.redact import Redactor
 from lamplighter.domain.services.cooldown import CooldownUse
 from lamplighter.domain.services.service import Action, ActionKind, Service, Services
 from lamplighter.domain.sessions.session import Session, SessionPlan
@@ -20,6 +21,7 @@ from lamplighter.repository.services.events import EventSelection
 from lamplighter.repository.sessions import sessions
 from lamplighter.repository.upkeep import leases
 from lamplighter.supervisor.actions.gate import Gate
+from lamplighter.usecases.context import Context
 from lamplighter.usecases.memory import curate
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
@@ -31,6 +33,7 @@ FAILS = Action(name="fails", kind=ActionKind.RESTART, argv=("/bin/false",))
 WEB = Service(name="Web", actions=(RESTART, REDEPLOY, PAUSE, FAILS))
 OTHER = Service(name="other", actions=(RESTART,))
 SERVICES = Services((WEB, OTHER))
+EVERY_TIER = Configuration(shell_tiers=(1, 2, 3))
 UNDER_WAY = "another action on this service is running"
 
 
@@ -47,8 +50,10 @@ async def opened(
 
 
 def gate(db: Database, session: Session, **more: Any) -> Gate:
-    given = {"services": SERVICES, "redact": Redactor(), "now": lambda: NOON} | more
-    return Gate(db=db, session=session, **given)
+    own = {name: more.pop(name) for name in ("redact", "now") if name in more}
+    here = Context(db=db, **{"redact": OPEN, "now": lambda: NOON, **own})
+    given: dict[str, Any] = {"services": SERVICES, "active": EVERY_TIER, **more}
+    return Gate(here=here, session=session, **given)
 
 
 def with_action(*argv: str, **more: Any) -> Services:
@@ -92,4 +97,4 @@ async def known_to_fail(db: Database) -> None:
         session_id=None,
         trust=Trust.TRUSTED,
     )
-    await curate.create(db, said, now=NOON, redact=Redactor())
+    await curate.create(context(db), said)

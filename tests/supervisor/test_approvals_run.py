@@ -14,9 +14,9 @@ from typing import TypeVar
 import pytest
 from homes import Home
 
+from contexts import context
 from lamplighter.domain.actions.approval import Approval, ApprovalAnswer, ApprovalChoice
 from lamplighter.domain.errors import Conflict
-from lamplighter.domain.secrets.redact import Redactor
 from lamplighter.repository import Database
 from lamplighter.repository.store.database import sqlite_url
 from lamplighter.usecases.sessions.approvals import decide
@@ -71,7 +71,7 @@ def says(home: Home, number: int, answer: ApprovalAnswer) -> Approval:
     """Let a person answer, as the app does."""
     return within(
         home,
-        lambda db: decide(db, number, answer, by="anna", redact=Redactor(), now=datetime.now(UTC)),
+        lambda db: decide(context(db, datetime.now(UTC)), number, answer, by="anna"),
     )
 
 

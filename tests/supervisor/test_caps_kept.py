@@ -63,7 +63,7 @@ async def test_nothing_left_starts_no_engine(
     assert session.reason.startswith(words)
     assert bench.engine.tasks == []
     assert (session.budget_usd, session.cost_usd) == (0.0, 0.0)
-    assert not bench.supervisor.shop.files.path(session).exists()
+    assert not bench.supervisor.context.files.path(session).exists()
 
 
 async def test_what_is_older_than_a_day_is_free_again(db: Database, tmp_path: Path) -> None:
@@ -140,9 +140,9 @@ async def test_a_session_whose_last_turn_takes_the_rest_completes(
 async def test_what_a_killed_session_had_spent_counts(
     db: Database, tmp_path: Path, dollars: str, counted: float
 ) -> None:
-    limits = Limits(idle=0.5, grace=0.2)
+    more = {"limits": Limits(grace=0.2), "idle_seconds": 0.5}
     words = ("spends", "2", dollars, "0", "hangs")
-    async with leading(db, tmp_path, *words, caps=USUAL, limits=limits) as bench:
+    async with leading(db, tmp_path, *words, caps=USUAL, **more) as bench:
         session = await bench.make()
         left = await runner.remaining_budget(
             db, SpendingCaps(day=10), SessionPlan(), bench.engine, now=clock.now()
@@ -159,7 +159,7 @@ async def test_the_open_session_of_a_dead_supervisor_counts(db: Database, tmp_pa
             plan = SessionPlan(engine="model", budget_usd=0.75)
             await sessions.insert(db, plan, model=None, epoch=1, now=clock.now())
 
-        found = await recovery.recover(bench.supervisor.shop, bench.supervisor.load())
+        found = await recovery.recover(bench.supervisor.context, bench.supervisor.load())
         left = await runner.remaining_budget(
             db, SpendingCaps(day=10), SessionPlan(), bench.engine, now=clock.now()
         )

@@ -15,19 +15,17 @@ import pytest
 from homes import Home
 
 import by_hand
+from contexts import changed, session_context
 from lamplighter import clock
-from lamplighter.domain.secrets.redact import Redactor
 from lamplighter.domain.services.service import Service, Services
 from lamplighter.domain.sessions.session import SessionPlan, Status, Trigger
 from lamplighter.engines.exec import ExecEngine
 from lamplighter.repository import Database, writing
 from lamplighter.repository.sessions import requests
 from lamplighter.repository.store import tables
-from lamplighter.supervisor.daemon import RoundSettings, Supervisor
+from lamplighter.supervisor.daemon import Supervisor
 from lamplighter.supervisor.lease import Lock
 from lamplighter.supervisor.run import runner
-from lamplighter.supervisor.run.context import SessionContext
-from lamplighter.supervisor.run.files import SessionFiles
 
 ENGINE = Path(__file__).parents[1] / "fakes" / "chain_engine.py"
 SERVICES = Services((Service(name="Web"), Service(name="db"), Service(name="caddy")), path="here")
@@ -61,7 +59,7 @@ class Leading:
         assert await self.supervisor.step()
 
     def allow(self, max_tier: int) -> None:
-        self.supervisor.shop = replace(self.supervisor.shop, max_tier=max_tier)
+        self.supervisor.context = changed(self.supervisor.context, max_tier=max_tier)
 
     async def rows(self, table: str) -> list[dict[str, Any]]:
         found = getattr(tables, table)
@@ -87,16 +85,9 @@ class Leading:
 async def leading(db: Database, tmp_path: Path) -> AsyncIterator[Leading]:
     script = tmp_path / "plan.json"
     command = shlex.join([sys.executable, "-S", str(ENGINE), str(script)])
-    shop = SessionContext(
-        db=db,
-        files=SessionFiles(tmp_path / "sessions"),
-        engines={"exec": ExecEngine(command)},
-        redactor=Redactor(),
-        now=clock.now,
-        sockets=tmp_path,
-    )
+    here = session_context(db, tmp_path, engines={"exec": ExecEngine(command)})
     lock = Lock(tmp_path / "lock")
-    supervisor = Supervisor(shop, RoundSettings(engine="exec"), lambda: SERVICES, lock)
+    supervisor = Supervisor(here, lambda: SERVICES, lock)
     assert await supervisor.lead()
     yield Leading(supervisor, script)
     await supervisor.step_down()
@@ -144,9 +135,9 @@ async def test_the_highest_tier_allowed_asks_a_person(leading: Leading, max_tier
 
 
 async def test_an_engine_that_is_gone_ends_the_chain(leading: Leading) -> None:
-    gone = {**leading.supervisor.shop.engines}
-    leading.supervisor.shop = replace(leading.supervisor.shop, engines=gone)
-    first = leading.supervisor.shop.engines["exec"]
+    gone = {**leading.supervisor.context.engines}
+    leading.supervisor.context = replace(leading.supervisor.context, engines=gone)
+    first = leading.supervisor.context.engines["exec"]
 
     class Going:
         name = "exec"
@@ -178,7 +169,7 @@ async def test_whoever_is_asked_to_end_hands_nothing_on_and_says_so(leading: Lea
 
     command = shlex.join([sys.executable, "-S", str(ENGINE), str(leading.script)])
     engines = {"exec": Draining(command)}
-    leading.supervisor.shop = replace(leading.supervisor.shop, engines=engines)
+    leading.supervisor.context = replace(leading.supervisor.context, engines=engines)
 
     await leading.make_round({1: refused("web")})
 
@@ -213,7 +204,7 @@ async def test_thirty_chains_whatever_their_sessions_do(leading: Leading) -> Non
         assert [row["parent_id"] for row in made] == parents
         assert [row["status"] for row in made[:-1]] == ["escalated"] * (len(made) - 1)
         assert made[-1]["status"] in FINAL - {"escalated", "running"}
-        assert len(made) <= (1 if dry else leading.supervisor.shop.max_tier)
+        assert len(made) <= (1 if dry else leading.supervisor.context.active.max_tier)
         assert all(row["reason"] for row in made if row["status"] != Status.COMPLETED)
 
     everything = await leading.rows("sessions")
@@ -244,11 +235,11 @@ async def test_a_supervisor_that_died_before_the_next_session_drops_what_was_han
 ) -> None:
     leading.script.write_text(json.dumps({1: refused("web")}))
     dead = leading.supervisor
-    parent = await runner.run(dead.shop, SessionPlan(engine="exec"), SERVICES)
+    parent = await runner.run(dead.context, SessionPlan(engine="exec"), SERVICES)
     before = await leading.states()
     await dead.lock.release()
 
-    following = replace(dead, shop=replace(dead.shop, epoch=0))
+    following = replace(dead, context=replace(dead.context, epoch=0))
     assert await following.lead()
 
     why = "the supervisor ended before the next session started"
@@ -291,7 +282,7 @@ async def test_a_session_whose_task_cannot_be_read_at_first_is_made_all_the_same
     by_hand.run(url, "ALTER TABLE findings RENAME TO away")
 
     running = asyncio.create_task(
-        runner.run(leading.supervisor.shop, SessionPlan(engine="exec"), SERVICES)
+        runner.run(leading.supervisor.context, SessionPlan(engine="exec"), SERVICES)
     )
     async with asyncio.timeout(30):
         while "retrying" not in caplog.text:  # noqa: ASYNC110 - it logs, and tells nobody
@@ -309,7 +300,7 @@ async def test_one_that_is_deposed_while_it_takes_over_waits_its_turn(
 ) -> None:
     """Another one may take the lead between our lock and our first write."""
     first = leading.supervisor
-    await runner.run(first.shop, SessionPlan(engine="exec"), SERVICES)
+    await runner.run(first.context, SessionPlan(engine="exec"), SERVICES)
     await first.lock.release()
     by_hand.run(url, "UPDATE sessions SET status = 'running', ended_at = NULL")
     by_hand.run(
@@ -318,7 +309,7 @@ async def test_one_that_is_deposed_while_it_takes_over_waits_its_turn(
         " AND (SELECT count(*) FROM leases WHERE epoch > 3) = 0"
         " BEGIN UPDATE leases SET epoch = new.epoch + 1; END",
     )
-    second = replace(first, shop=replace(first.shop, epoch=0))
+    second = replace(first, context=replace(first.context, epoch=0))
 
     running = asyncio.create_task(second.run(Never()))
     try:

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from gates import NOON, RESTART, gate, opened, told, uses
 
+from contexts import DEFAULTS, context
 from lamplighter import clock
 from lamplighter.domain.actions.approval import (
     Approval,
@@ -19,9 +20,10 @@ from lamplighter.domain.actions.approval import (
     ApprovalChoice,
     ApprovalState,
 )
+from lamplighter.domain.configuration import Configuration
 from lamplighter.domain.errors import LamplighterError
 from lamplighter.domain.memory.memory import Candidate, Category
-from lamplighter.domain.secrets.redact import Redactor, build_redactor
+from lamplighter.domain.secrets.redact import build_redactor
 from lamplighter.domain.services.cooldown import UseOutcome
 from lamplighter.domain.services.service import Action, ApprovalPolicy, Service, Services
 from lamplighter.domain.sessions.session import SessionPlan, Status
@@ -96,8 +98,8 @@ class Asked:
                 await asyncio.sleep(0.01)
 
     async def says(self, number: int, answer: ApprovalAnswer, by: str = "anna") -> Approval:
-        now = self.gate.now()
-        return await asking.decide(self.db, number, answer, by=by, redact=Redactor(), now=now)
+        now = self.gate.here.now()
+        return await asking.decide(context(self.db, now), number, answer, by=by)
 
     async def states(self) -> list[str]:
         return [each.state.value for each in await self.cases()]
@@ -165,7 +167,9 @@ async def test_what_a_person_denies_does_not_run_and_is_not_asked_again(
 
 
 async def test_what_nobody_answers_does_not_run(db: Database, tmp_path: Path) -> None:
-    person = await asked(db, declared(tmp_path), now=clock.now, approval_timeout=0.1)
+    person = await asked(
+        db, declared(tmp_path), now=clock.now, active=Configuration(approval_seconds=0.1)
+    )
 
     verdict = await asyncio.wait_for(person.wish(), SECONDS)
 
@@ -281,7 +285,7 @@ async def test_a_session_that_ends_leaves_nothing_to_approve(db: Database, tmp_p
     await person.waits()
 
     ending = sessions.SessionEnd(status=Status.STOPPED, reason="Stopped by an operator.")
-    await sessions.finish(db, person.gate.session, ending, redact=Redactor(), now=NOON)
+    await sessions.finish(context(db), DEFAULTS, person.gate.session, ending)
     verdict = await asyncio.wait_for(wish, SECONDS)
 
     assert verdict.words == "withdrawn: its session ended"
@@ -503,7 +507,7 @@ async def test_a_person_sees_which_memories_a_session_was_told_of_the_service(
             tier=0,
             session_id=None,
         )
-        await curate.create(db, said, now=NOON, redact=Redactor())
+        await curate.create(context(db), said)
     leader = await opened(db)
     begun = await sessions.begin(
         db,

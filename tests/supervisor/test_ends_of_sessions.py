@@ -66,7 +66,7 @@ async def test_a_session_that_ends_by_itself_says_how(
 
     assert (session.status, session.reason) == (status, reason)
     assert session.summary.startswith("Session with ")
-    assert session.log_offset == bench.supervisor.shop.files.path(session).stat().st_size
+    assert session.log_offset == bench.supervisor.context.files.path(session).stat().st_size
     assert (str(status), reason) in promised() or words == ("dies", "x")
 
 
@@ -118,8 +118,8 @@ async def test_a_session_whose_time_is_over_begins_no_action_before_it_ends(
     engine.write_text(LATE)
     restart = Action(name="restart", kind=ActionKind.RESTART, argv=("/bin/touch", str(acted)))
     services = Services((Service(name="web", actions=(restart,)),), path="here")
-    limits = Limits(total=0.3, grace=20)
-    async with leading(db, tmp_path, services=services, limits=limits) as bench:
+    more = {"limits": Limits(grace=20), "session_seconds": 0.3}
+    async with leading(db, tmp_path, services=services, **more) as bench:
         bench.engine = ModelEngine(shlex.join([sys.executable, "-S", str(engine)]))
         bench.change(engines={"model": bench.engine}, max_tier=3)
         session = await bench.make(tier=3)

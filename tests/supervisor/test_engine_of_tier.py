@@ -10,7 +10,6 @@ from lamplighter.domain.sessions.session import SessionPlan, Trigger
 from lamplighter.engines.exec import ExecEngine
 from lamplighter.repository import Database, writing
 from lamplighter.repository.sessions import requests
-from lamplighter.supervisor.daemon import RoundSettings
 
 HANDS_ON = ("lines", "[ESCALATE:web] it does not answer")
 TIERS = {2: "second", 3: "third"}
@@ -32,10 +31,10 @@ async def test_each_tier_has_its_engine_and_a_chain_keeps_the_one_asked_for(
     db: Database, tmp_path: Path, asked: dict[str, object], ran: list[str]
 ) -> None:
     async with leading(db, tmp_path, *HANDS_ON) as bench:
-        engine = bench.supervisor.shop.engines["exec"]
+        engine = bench.supervisor.context.engines["exec"]
         assert isinstance(engine, ExecEngine)
         bench.change(engines=dict.fromkeys(["exec", *TIERS.values()], engine))
-        bench.supervisor.rounds = RoundSettings(engine="exec", engines=TIERS)
+        bench.change(engine="exec", tier_engines=TIERS)
         async with writing(db):
             plan = SessionPlan(trigger=Trigger.MANUAL, tier=int(str(asked["tier"])))
             named = asked.get("engine")
@@ -48,9 +47,9 @@ async def test_each_tier_has_its_engine_and_a_chain_keeps_the_one_asked_for(
 
 async def test_rounds_are_made_by_the_engine_of_tier_1(db: Database, tmp_path: Path) -> None:
     async with leading(db, tmp_path, *HANDS_ON) as bench:
-        engine = bench.supervisor.shop.engines["exec"]
+        engine = bench.supervisor.context.engines["exec"]
         bench.change(engines=dict.fromkeys(["exec", *TIERS.values()], engine))
-        bench.supervisor.rounds = RoundSettings(engine="exec", engines=TIERS)
+        bench.change(engine="exec", tier_engines=TIERS)
 
         assert await bench.supervisor.step()
 

@@ -11,18 +11,16 @@ from typing import Any
 
 import pytest
 
+from contexts import changed, session_context
 from lamplighter import clock
-from lamplighter.domain.secrets.redact import Redactor
 from lamplighter.domain.services.service import Action, ActionKind, Service, Services
 from lamplighter.domain.sessions.session import SessionPlan, Status, Trigger
 from lamplighter.engines.exec import ExecEngine
 from lamplighter.repository import Database, writing
 from lamplighter.repository.sessions import requests
 from lamplighter.repository.store import tables
-from lamplighter.supervisor.daemon import RoundSettings, Supervisor
+from lamplighter.supervisor.daemon import Supervisor
 from lamplighter.supervisor.lease import Lock
-from lamplighter.supervisor.run.context import SessionContext
-from lamplighter.supervisor.run.files import SessionFiles
 from lamplighter.usecases.sessions import chain
 
 ENGINE = Path(__file__).parents[1] / "fakes" / "chain_engine.py"
@@ -91,18 +89,11 @@ def url(request: pytest.FixtureRequest) -> str:
 async def leading(db: Database, tmp_path: Path) -> AsyncIterator[Leading]:
     script = tmp_path / "plan.json"
     command = shlex.join([sys.executable, "-S", str(ENGINE), str(script)])
-    shop = SessionContext(
-        db=db,
-        files=SessionFiles(tmp_path / "sessions"),
-        engines={"exec": ExecEngine(command)},
-        redactor=Redactor(),
-        now=clock.now,
-        sockets=tmp_path,
-    )
+    here = session_context(db, tmp_path, engines={"exec": ExecEngine(command)})
     lock = Lock(tmp_path / "lock")
-    supervisor = Supervisor(shop, RoundSettings(engine="exec"), lambda: SERVICES, lock)
+    supervisor = Supervisor(here, lambda: SERVICES, lock)
     found = Leading(supervisor, script)
-    supervisor.shop = replace(shop, now=found.now)
+    supervisor.context = replace(here, now=found.now)
     assert await supervisor.lead()
     yield found
     await supervisor.step_down()
@@ -143,7 +134,7 @@ async def test_another_reason_is_an_event_of_its_own(leading: Leading) -> None:
 
 
 async def test_the_tier_that_asks_people_asks_once_too(leading: Leading) -> None:
-    leading.supervisor.shop = replace(leading.supervisor.shop, max_tier=1)
+    leading.supervisor.context = changed(leading.supervisor.context, max_tier=1)
 
     for _ in range(3):
         assert await leading.make_round({1: escalates("disk")}) == [1]

@@ -12,10 +12,11 @@ from gates import gate, opened
 from homes import Home
 from workbench import leading
 
+from contexts import OPEN, context
 from lamplighter import clock
 from lamplighter.domain.clients.tool_hooks import Hooks, InjectRule, SaveRule
 from lamplighter.domain.memory.memory import Candidate, Category
-from lamplighter.domain.secrets.redact import Redactor
+from lamplighter.domain.services.service import Services
 from lamplighter.repository import Database
 from lamplighter.repository.sessions import sessions
 from lamplighter.repository.store import driver, session_tables
@@ -61,11 +62,11 @@ async def test_an_answer_after_a_supervisors_death_finds_its_use(
 ) -> None:
     async with leading(db, tmp_path, "tool", "Bash", "fatal: x", hooks=ERRORS) as bench:
         session = await bench.make(engine="exec")
-        shop, [kept] = bench.supervisor.shop, await bench.rows("memories")
-        [lines] = shop.files.lines(session)
+        here, [kept] = bench.supervisor.context, await bench.rows("memories")
+        [lines] = here.files.lines(session)
         half = replace(session, log_offset=lines[0].end)
 
-        ingest = follow.ingest_context(shop, half, [])
+        ingest = follow.session_ingest(here, half, Services())
         await session_lines.ingest(ingest, lines[1:], now=clock.now())
 
         [again] = await bench.rows("memories")
@@ -89,7 +90,7 @@ async def test_what_we_know_is_told_beside_the_answer_of_our_tool(
     known = Candidate(
         category=Category.TIMING, service="web", observation="Slow", tier=0, session_id=None
     )
-    await curate.create(db, known, now=clock.now(), redact=Redactor())
+    await curate.create(context(db, clock.now()), known)
     searched: list[int] = []
 
     async def look(given: Mapping[str, Any]) -> ToolOutput:
@@ -100,7 +101,7 @@ async def test_what_we_know_is_told_beside_the_answer_of_our_tool(
     async def recall(tool: str, given: Mapping[str, Any]) -> str:
         now = clock.now()
         return await tool_hooks.tool_context(
-            db, rules, session, tool, given, redact=Redactor(), now=now
+            context(db, now), rules, session, tool, given, clean=OPEN
         )
 
     tool = Tool(name="look", about="Looks.", schema={}, use=look)

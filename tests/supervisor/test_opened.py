@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 from gates import SERVICES, gate, opened
 
-from lamplighter.domain.secrets.redact import Redactor
 from lamplighter.domain.services.service import Services
 from lamplighter.repository import Database
-from lamplighter.supervisor.tools.shell import Shell, run_command
+from lamplighter.supervisor.tools.readable import Readable
+from lamplighter.supervisor.tools.shell import run_command
 from lamplighter.usecases.sessions.toolbox import ToolOutput
 
 SECRET = "do not tell"
@@ -28,13 +28,11 @@ class Giving:
 
     def __init__(self, db: Database, root: Path, *declared: tuple[str, ...]) -> None:
         self.db, self.services = db, Services(SERVICES.items, shell=declared)
-        self.shell = Shell(tiers=(1, 2, 3), roots=(root,), private=(root.parent / "home",))
+        self.readable = Readable(roots=(root,), private=(root.parent / "home",))
 
     async def says(self, command: str) -> ToolOutput:
         by = await opened(self.db)
-        return await run_command(
-            gate(self.db, by, services=self.services, redact=Redactor()), self.shell, command
-        )
+        return await run_command(gate(self.db, by, services=self.services), self.readable, command)
 
 
 @pytest.fixture

@@ -12,6 +12,7 @@ from gates import NOON, SERVICES, gate, opened, told, uses, with_action
 
 from lamplighter.domain.actions.halt import HaltSource
 from lamplighter.domain.actions.policy import REFUSALS
+from lamplighter.domain.configuration import Configuration
 from lamplighter.domain.secrets.redact import Redactor
 from lamplighter.domain.services.cooldown import UseOutcome
 from lamplighter.domain.services.service import Services
@@ -19,7 +20,8 @@ from lamplighter.domain.sessions.session import Status
 from lamplighter.repository import Database, writing
 from lamplighter.repository.sessions import halts, sessions
 from lamplighter.supervisor.actions.gate import Gate
-from lamplighter.supervisor.tools.shell import Shell, run_command
+from lamplighter.supervisor.tools.readable import Readable
+from lamplighter.supervisor.tools.shell import run_command
 from lamplighter.usecases.sessions.toolbox import ToolOutput
 
 TIERS = (1, 2, 3)
@@ -30,11 +32,11 @@ class Giving:
     """A session that gives commands, below a directory that may be read."""
 
     def __init__(self, gate: Gate, root: Path, **more: Any) -> None:
-        self.gate = gate
-        self.shell = Shell(tiers=TIERS, roots=(root,), private=(root / "home",), **more)
+        self.gate, self.more = gate, more
+        self.readable = Readable(roots=(root,), private=(root / "home",))
 
     async def says(self, command: str, reason: str = "") -> ToolOutput:
-        return await run_command(self.gate, self.shell, command, reason)
+        return await run_command(self.gate, self.readable, command, reason, **self.more)
 
 
 async def giving(
@@ -127,7 +129,8 @@ async def test_only_the_tiers_that_people_name_give_commands(
     db: Database, tmp_path: Path, tier: int
 ) -> None:
     by = await giving(db, tmp_path, tier=tier)
-    by.shell = Shell(tiers=tuple(each for each in TIERS if each != tier))
+    others = tuple(each for each in TIERS if each != tier)
+    by.gate.active = Configuration(shell_tiers=others)
 
     assert (await by.says("uptime")).text == f"Not run: tier {tier} cannot run commands."
 

@@ -22,7 +22,7 @@ from lamplighter.repository import Database
 from lamplighter.repository.memory import exposures, memories
 from lamplighter.repository.memory.memories import MemoryFilter, Sort
 from lamplighter.repository.sessions import escalations
-from lamplighter.serve import home, session_context
+from lamplighter.serve import home, supervisor
 from lamplighter.supervisor.tools.readable import Readable
 from lamplighter.usecases.sessions.sessions import prompt_of, system_prompt
 
@@ -50,7 +50,7 @@ async def test_a_session_uses_its_tools_while_it_runs_and_not_after(
     engine = ToolEngine(shlex.join([sys.executable, "-S", str(USER)]))
     async with (
         SessionServer() as doors,
-        leading(db, tmp_path, services=SERVICES, doors=doors.open) as bench,
+        leading(db, tmp_path, services=SERVICES, open_tools=doors.open) as bench,
     ):
         bench.change(engines={"model": engine}, readable=Readable(roots=(tmp_path,)), max_tier=2)
         session = await bench.make(tier=2)
@@ -112,14 +112,14 @@ def test_what_we_live_by_is_never_readable(tmp_path: Path, monkeypatch: pytest.M
     settings = read_settings(environ)
     settings.home.mkdir()
     database, mounted = tmp_path / "elsewhere.db", tmp_path / "secrets"
-    monkeypatch.setattr(session_context, "MOUNTED_SECRETS", mounted)
+    monkeypatch.setattr(supervisor, "MOUNTED_SECRETS", mounted)
     mounted.mkdir()
     wal, secret = Path(f"{database}-wal"), mounted / "key"
     for path in (settings.home / "token", settings.services, database, wal, secret):
         path.touch()
     settings = replace(settings, database_url=f"sqlite:///{database}")
 
-    readable = session_context.readable(settings)
+    readable = supervisor.readable(settings)
 
     assert readable.roots == (tmp_path,)
     for path in (settings.home / "token", settings.services, database, wal, secret):

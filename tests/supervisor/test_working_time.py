@@ -4,13 +4,15 @@ import asyncio
 
 import pytest
 
+from lamplighter.domain.configuration import Configuration
 from lamplighter.supervisor.actions.consent import ApprovalWait
 from lamplighter.supervisor.run.limits import Limits, LimitWatch
 
 
 @pytest.mark.parametrize(("waited", "over"), [(0.0, True), (40.0, True), (90.0, False)])
 def test_waiting_for_a_person_is_no_working_time(waited: float, over: bool) -> None:
-    watch = LimitWatch(Limits(total=60, idle=1_000), asyncio.Event(), waited=waited)
+    active = Configuration(session_seconds=60, idle_seconds=1_000)
+    watch = LimitWatch(Limits(), asyncio.Event(), active=active, waited=waited)
 
     watch.began -= 120
 

@@ -5,6 +5,7 @@ from typing import Any
 
 from gates import NOON, gate
 
+from contexts import ingesting
 from lamplighter.domain.secrets.redact import Redactor
 from lamplighter.domain.sessions.session import Session
 from lamplighter.repository import Database
@@ -12,7 +13,6 @@ from lamplighter.supervisor import tools
 from lamplighter.supervisor.tools.context import ToolContext
 from lamplighter.supervisor.tools.readable import Readable
 from lamplighter.supervisor.tools.toolbox import Toolbox
-from lamplighter.usecases.ingest.context import IngestContext
 from lamplighter.usecases.sessions.toolbox import ToolOutput
 
 SECRETIVE = Redactor({"hunter2-hunter2": "DB_PASSWORD"})
@@ -30,12 +30,12 @@ def box(
     """Return the tools of a session."""
     asked = gate(db, session, **({"redact": SECRETIVE} | more))
     known = [each.name for each in asked.services]
-    bench = ToolContext(
+    offered = ToolContext(
         gate=asked,
-        taking=lambda: IngestContext(db, session, asked.redact, known, most),
+        ingest=lambda: ingesting(db, session, asked.here.redact, known, max_markers=most),
         readable=Readable(roots=roots, private=private),
     )
-    return Toolbox(gate=asked, tools=tools.build_tools(bench))
+    return Toolbox(gate=asked, tools=tools.build_tools(offered))
 
 
 async def used(box: Toolbox, name: str, **given: Any) -> ToolOutput:

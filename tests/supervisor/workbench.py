@@ -4,12 +4,12 @@ import shlex
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from contexts import changed, session_context
 from lamplighter import clock
-from lamplighter.domain.secrets.redact import Redactor
 from lamplighter.domain.services.service import Services
 from lamplighter.domain.sessions.session import Session, SessionPlan, Trigger
 from lamplighter.engines import Command, Task, Trait
@@ -17,10 +17,8 @@ from lamplighter.engines.exec import ExecEngine
 from lamplighter.repository import Database, writing
 from lamplighter.repository.sessions import requests, sessions
 from lamplighter.repository.store import tables
-from lamplighter.supervisor.daemon import RoundSettings, Supervisor
+from lamplighter.supervisor.daemon import Supervisor
 from lamplighter.supervisor.lease import Lock
-from lamplighter.supervisor.run.context import SessionContext
-from lamplighter.supervisor.run.files import SessionFiles
 
 ENGINE = Path(__file__).parents[1] / "fakes" / "engine.py"
 
@@ -57,7 +55,7 @@ class Workbench:
         return self.supervisor.db
 
     def change(self, **more: Any) -> None:
-        self.supervisor.shop = replace(self.supervisor.shop, **more)
+        self.supervisor.context = changed(self.supervisor.context, **more)
 
     def runs(self, *words: str) -> None:
         """Let the engine do what the words say from now on."""
@@ -89,18 +87,9 @@ async def leading(
     db: Database, path: Path, *words: str, services: Services | None = None, **more: Any
 ) -> AsyncIterator[Workbench]:
     """Yield a supervisor that leads, whose engine does what the words say."""
-    given = {
-        "files": SessionFiles(path / "sessions"),
-        "redactor": Redactor(),
-        "now": clock.now,
-        "sockets": path,
-        "engines": {},
-        **more,
-    }
-    shop = SessionContext(db=db, **given)
+    context = session_context(db, path, **{"engine": "model", **more})
     declared = services or Services(path="here")
-    rounds = RoundSettings(engine="model")
-    supervisor = Supervisor(shop, rounds, lambda: declared, Lock(path / "lock"))
+    supervisor = Supervisor(context, lambda: declared, Lock(path / "lock"))
     assert await supervisor.lead()
     bench = Workbench(supervisor, ModelEngine(""))
     bench.runs(*words)

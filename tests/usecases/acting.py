@@ -5,13 +5,13 @@ from typing import Any
 
 from examples import NOON, OPEN, rows, stream
 
+from contexts import ingesting
 from lamplighter.domain.services.cooldown import CooldownUse, UseOutcome
 from lamplighter.domain.services.service import Action, ActionKind, Service, Services
 from lamplighter.domain.sessions.session import Session
 from lamplighter.repository import Database
 from lamplighter.repository.services import cooldowns
 from lamplighter.usecases.ingest import session_lines
-from lamplighter.usecases.ingest.context import IngestContext
 from lamplighter.usecases.services import act
 
 HOUR = timedelta(hours=1)
@@ -34,7 +34,7 @@ async def used(db: Database, *, now: datetime = NOON, service: str = "Web") -> l
 
 async def marked(db: Database, by: Session, *words: str, now: datetime = NOON, **more: Any) -> None:
     """Let a session say some lines."""
-    taking = IngestContext(db, by, more.pop("redact", OPEN), more.pop("known", ["Web"]))
+    taking = ingesting(db, by, more.pop("redact", OPEN), more.pop("known", ["Web"]))
     await session_lines.ingest(taking, stream(*words), now=now)
 
 

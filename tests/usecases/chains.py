@@ -5,6 +5,8 @@ from typing import Any
 
 from examples import NOON, OPEN, rows, session, stream
 
+from contexts import context, ingesting
+from lamplighter.domain.configuration import Configuration
 from lamplighter.domain.services.cooldown import UseOutcome
 from lamplighter.domain.services.service import Action, ActionKind, Service, Services
 from lamplighter.domain.sessions.marker_results import CheckResult
@@ -12,7 +14,6 @@ from lamplighter.domain.sessions.session import Session, Status
 from lamplighter.repository import Database, writing
 from lamplighter.repository.services import checks
 from lamplighter.usecases.ingest import session_lines
-from lamplighter.usecases.ingest.context import IngestContext
 from lamplighter.usecases.services import act
 from lamplighter.usecases.sessions import sessions
 from lamplighter.usecases.sessions.sessions import SessionEnd
@@ -31,7 +32,7 @@ NAMES = [each.name for each in SERVICES]
 async def said(
     db: Database, by: Session, *words: str, max_tier: int = 3, redact: Any = OPEN
 ) -> None:
-    taking = IngestContext(db, by, redact, NAMES, max_tier=max_tier)
+    taking = ingesting(db, by, redact, NAMES, max_tier=max_tier)
     await session_lines.ingest(taking, stream(*words), now=NOON)
 
 
@@ -44,7 +45,7 @@ async def finished(
     now: datetime = NOON,
 ) -> Session:
     return await sessions.finish(
-        db, by, SessionEnd(status=status), redact=OPEN, max_tier=max_tier, now=now
+        context(db, now), Configuration(max_tier=max_tier), by, SessionEnd(status=status)
     )
 
 

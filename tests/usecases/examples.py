@@ -5,6 +5,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from contexts import learning
 from lamplighter.domain.memory.memory import Candidate, Category, Memory
 from lamplighter.domain.secrets.redact import Redactor
 from lamplighter.domain.sessions.session import Session, SessionPlan, Trigger
@@ -15,7 +16,7 @@ from lamplighter.repository.memory.memories import MemoryFilter, Sort
 from lamplighter.repository.sessions import sessions
 from lamplighter.repository.store import tables
 from lamplighter.repository.upkeep import leases
-from lamplighter.usecases.memory.remember import LearningOptions, LearningResult, remember
+from lamplighter.usecases.memory.remember import LearningResult, remember
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 LATER = NOON + timedelta(hours=1)
@@ -53,7 +54,7 @@ async def said(
 ) -> LearningResult:
     """Let a session (None: a person) say what SLOW_START says, but for what `more` changes."""
     candidate = replace(SLOW_START, session_id=by.id if by else None, **more)
-    return await remember(db, candidate, now=now, manner=LearningOptions(redact=OPEN))
+    return await remember(learning(db), candidate, now=now)
 
 
 async def believed(db: Database, by: Session, **more: Any) -> Memory:

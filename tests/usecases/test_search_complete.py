@@ -5,10 +5,10 @@ from datetime import UTC, datetime
 import pytest
 
 import by_hand
+from contexts import WINDOW, context
 from lamplighter.domain.errors import Unavailable
 from lamplighter.domain.memory.memory import Candidate, Category, Memory, Source
 from lamplighter.domain.search.search import SearchRequest
-from lamplighter.domain.secrets.redact import Redactor
 from lamplighter.domain.sessions.summary import Message
 from lamplighter.repository import Database
 from lamplighter.usecases.clients import client_sessions
@@ -31,14 +31,14 @@ async def keep(db: Database, words: str) -> Memory:
         source=Source.CLIENT,
         project="shop",
     )
-    return (await knowledge.save(db, candidate, now=NOON, redact=Redactor())).memory
+    return (await knowledge.save(context(db), candidate, window=WINDOW)).memory
 
 
 async def end_session(db: Database, words: str) -> int:
     opening = client_sessions.NewSession(external_id="talk", project="shop")
     session, _ = await client_sessions.start(db, opening, now=NOON)
     said = [Message("user", words), Message("assistant", "Done.")]
-    await client_sessions.end(db, "talk", said, redact=Redactor(), now=NOON)
+    await client_sessions.end(context(db), "talk", said)
     return session.id
 
 

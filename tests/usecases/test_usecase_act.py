@@ -17,8 +17,9 @@ from acting import (
     used,
     uses,
 )
-from examples import NOON, OPEN, SECRETIVE, SLOW_START, rows, session
+from examples import NOON, SECRETIVE, SLOW_START, rows, session
 
+from contexts import DEFAULTS, context
 from lamplighter.domain.memory.memory import Category, Trust
 from lamplighter.domain.services.cooldown import UseOutcome
 from lamplighter.domain.sessions.session import Status
@@ -195,7 +196,7 @@ async def test_what_a_dead_session_left_reserved_is_abandoned_and_counts(db: Dat
     await act.reserve(db, by, "Web", RESTART, now=NOON)
 
     ending = SessionEnd(status=Status.INTERRUPTED)
-    await sessions.finish(db, by, ending, redact=OPEN, now=NOON + HOUR)
+    await sessions.finish(context(db, NOON + HOUR), DEFAULTS, by, ending)
 
     [use] = await uses(db)
     assert (use.outcome, use.settled_at) == ("abandoned", NOON + HOUR)
@@ -210,7 +211,7 @@ async def test_the_use_of_one_session_is_not_settled_by_anothers_end_or_marker(
     await act.reserve(db, one, "Web", RESTART, now=NOON)
 
     await marked(db, two, SUCCESS)
-    await sessions.finish(db, two, SessionEnd(status=Status.FAILED), redact=OPEN, now=NOON)
+    await sessions.finish(context(db), DEFAULTS, two, SessionEnd(status=Status.FAILED))
 
     assert [(use.session_id, use.outcome) for use in await uses(db)] == [(one.id, "reserved")]
 
@@ -240,7 +241,7 @@ async def said(db: Database, observation: str, category: str, service: str | Non
         tier=0,
         trust=Trust.TRUSTED,
     )
-    await curate.create(db, candidate, now=NOON, redact=OPEN)
+    await curate.create(context(db), candidate)
 
 
 @pytest.mark.parametrize(

@@ -5,8 +5,9 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from examples import LATER, NOON, OPEN, SECRETIVE
+from examples import LATER, NOON, SECRETIVE
 
+from contexts import context
 from lamplighter.domain.memory.memory import Candidate, Category, Memory, Source, Trust
 from lamplighter.domain.search.search import SearchMethod
 from lamplighter.domain.sessions.session import Session
@@ -43,7 +44,7 @@ async def visit(db: Database, name: str, *said: str, project: str = "shelf") -> 
         db, NewSession(external_id=name, project=project, agent="coder"), now=NOON
     )
     told = [Message("user", each) for each in said]
-    return await client_sessions.end(db, name, told, redact=OPEN, now=NOON)
+    return await client_sessions.end(context(db), name, told)
 
 
 async def begun(db: Database) -> Session:
@@ -57,7 +58,7 @@ async def test_both_blocks_are_what_agents_of_agentops_read(db: Database) -> Non
     await learned(db)
     await learned(db, title="", category=Category.BUGFIX, observation="A\nB  C")
 
-    found = await agent_context(db, "Shelf", now=LATER)
+    found = await agent_context(context(db, LATER), "Shelf")
 
     assert found.text == (
         "<memory:sessions>\n"
@@ -73,7 +74,7 @@ async def test_both_blocks_are_what_agents_of_agentops_read(db: Database) -> Non
 async def test_nothing_to_tell_is_no_text(db: Database) -> None:
     await learned(db, project="elsewhere")
 
-    assert (await agent_context(db, "shelf", "WAL", limit=0, now=NOON)).text == ""
+    assert (await agent_context(context(db), "shelf", "WAL", limit=0)).text == ""
 
 
 async def test_the_best_for_the_query_comes_first_and_the_newest_fill_the_rest(
@@ -82,7 +83,7 @@ async def test_the_best_for_the_query_comes_first_and_the_newest_fill_the_rest(
     asked = await learned(db, observation="Memory is kept in rows.", title="Memory")
     newer = [await learned(db, observation=f"Number {number}") for number in range(3)]
 
-    found = await agent_context(db, "shelf", "how is memory kept", limit=3, now=LATER)
+    found = await agent_context(context(db, LATER), "shelf", "how is memory kept", limit=3)
 
     assert [each.memory.id for each in found.told] == [asked.id, newer[2].id, newer[1].id]
     assert [each.method for each in found.told][1:] == [SearchMethod.RECENT, SearchMethod.RECENT]
@@ -93,7 +94,7 @@ async def test_what_is_global_is_told_in_every_project(db: Database) -> None:
     everywhere = await learned(db, project="a", scope="global")
     await learned(db, project="a", observation="Only there")
 
-    found = await agent_context(db, "b", now=LATER)
+    found = await agent_context(context(db, LATER), "b")
 
     assert [each.memory.id for each in found.told] == [everywhere.id]
 
@@ -104,11 +105,11 @@ async def test_the_limit_is_kept_from_0_to_50(db: Database) -> None:
     await visit(db, "one", "Hello")
 
     counts = [
-        len((await agent_context(db, "shelf", query, limit=limit, now=LATER)).told)
+        len((await agent_context(context(db, LATER), "shelf", query, limit=limit)).told)
         for limit in (0, 1, 50, 99, -3)
         for query in ("", "number")
     ]
-    none = await agent_context(db, "shelf", limit=0, now=LATER)
+    none = await agent_context(context(db, LATER), "shelf", limit=0)
 
     assert counts == [0, 0, 1, 1, 50, 50, 50, 50, 0, 0]
     assert none.text.startswith("<memory:sessions>\n- Session with 1 message.")
@@ -121,7 +122,7 @@ async def test_three_sessions_at_most_and_only_those_with_a_summary(db: Database
     await visit(db, "silent")
     await visit(db, "other", "Elsewhere", project="b")
 
-    found = await agent_context(db, "shelf", now=LATER)
+    found = await agent_context(context(db, LATER), "shelf")
 
     assert [each.external_id for each in found.sessions] == ["s4", "s3", "s2"]
 
@@ -132,7 +133,7 @@ async def test_contents_are_cut_to_300_characters_and_doubt_is_said(
 ) -> None:
     await learned(db, observation="x" * length, title="", trust=Trust.UNVERIFIED)
 
-    line = (await agent_context(db, "shelf", now=LATER)).text.splitlines()[1]
+    line = (await agent_context(context(db, LATER), "shelf")).text.splitlines()[1]
 
     assert line == f"- [decision] {'x' * 299}{ends}"
 
@@ -158,7 +159,7 @@ async def test_what_is_remembered_cannot_end_a_block_or_stand_as_a_heading(
     await learned(db, observation=said, title=said)
     await visit(db, "one", said)
 
-    text = (await agent_context(db, "shelf", now=LATER)).text
+    text = (await agent_context(context(db, LATER), "shelf")).text
 
     lines = text.splitlines()
     tags = ["<memory:sessions>", "</memory:sessions>", "<memory:context>", "</memory:context>"]
@@ -174,8 +175,8 @@ async def test_what_is_remembered_cannot_end_a_block_or_stand_as_a_heading(
 async def test_the_query_is_cut_to_500_characters(db: Database) -> None:
     asked = await learned(db, observation="The zeppelin is moored.")
 
-    early = await agent_context(db, "shelf", f"zeppelin {'a ' * 400}", limit=1, now=LATER)
-    late = await agent_context(db, "shelf", f"{'a ' * 250}zeppelin", limit=1, now=LATER)
+    early = await agent_context(context(db, LATER), "shelf", f"zeppelin {'a ' * 400}", limit=1)
+    late = await agent_context(context(db, LATER), "shelf", f"{'a ' * 250}zeppelin", limit=1)
 
     assert early.told[0].method is not SearchMethod.RECENT
     assert (late.told[0].method, late.told[0].memory.id) == (SearchMethod.RECENT, asked.id)
@@ -189,10 +190,8 @@ async def test_what_a_session_is_told_is_kept_byte_for_byte_with_the_reasons(
     first = await learned(db, observation="Memory is kept in rows.")
     second = await learned(db, observation="Memory is read by words.")
 
-    found = await agent_context(
-        db, "shelf", "memory hunter2-hunter2", limit=1, now=LATER, session_id=session.id,
-        redact=SECRETIVE,
-    )  # fmt: skip
+    query, here = "memory hunter2-hunter2", context(db, LATER, SECRETIVE)
+    found = await agent_context(here, "shelf", query, limit=1, session_id=session.id)
 
     [kept] = await exposures.updates_of(db, session.id)
     assert kept.injected == found.text
@@ -215,8 +214,8 @@ async def test_the_same_told_again_is_kept_once(db: Database) -> None:
 
     for minutes in range(3):
         now = NOON + timedelta(minutes=minutes)
-        await agent_context(db, "shelf", "wal", now=now, session_id=session.id)
-    await agent_context(db, "shelf", "mode", now=LATER, session_id=session.id)
+        await agent_context(context(db, now), "shelf", "wal", session_id=session.id)
+    await agent_context(context(db, LATER), "shelf", "mode", session_id=session.id)
 
     assert [each.query for each in await exposures.updates_of(db, session.id)] == ["wal", "mode"]
 
@@ -225,7 +224,7 @@ async def test_that_a_memory_was_told_is_counted_and_is_no_change(db: Database) 
     told, other = await learned(db), await learned(db, observation="x", project="b")
 
     for _ in range(2):
-        await agent_context(db, "shelf", "wal", now=LATER)
+        await agent_context(context(db, LATER), "shelf", "wal")
 
     held = [await memories.get(db, each.id) for each in (told, other)]
     assert [each and each.access_count for each in held] == [2, 0]
@@ -236,7 +235,7 @@ async def test_of_no_session_nothing_is_kept(db: Database) -> None:
     session = await begun(db)
     await learned(db)
 
-    await agent_context(db, "shelf", "wal", now=LATER)
+    await agent_context(context(db, LATER), "shelf", "wal")
 
     assert await exposures.updates_of(db, session.id) == []
 
@@ -246,12 +245,12 @@ async def test_with_a_budget_a_text_is_whole_while_there_is_room(db: Database) -
     text = "The journal is compact. " * 60 + "It is kept on the second disk. " + "More words. " * 60
     await learned(db, title="", observation=text.strip(), session_id=session.id)
     await learned(db, title="", observation="A short fact of the journal.")
-    asked = {"limit": 10, "now": NOON + timedelta(days=1)}
+    here, asked = context(db, NOON + timedelta(days=1)), {"limit": 10}
 
-    wide = await agent_context(db, "shelf", "journal second disk", budget=4_000, **asked)
-    narrow = await agent_context(db, "shelf", "journal second disk", budget=200, **asked)
-    none = await agent_context(db, "shelf", "journal second disk", budget=0, **asked)
-    seed = await agent_context(db, "shelf", "journal second disk", **asked)
+    wide = await agent_context(here, "shelf", "journal second disk", budget=4_000, **asked)
+    narrow = await agent_context(here, "shelf", "journal second disk", budget=200, **asked)
+    none = await agent_context(here, "shelf", "journal second disk", budget=0, **asked)
+    seed = await agent_context(here, "shelf", "journal second disk", **asked)
 
     assert f"- [decision, 2026-01-01, session talk-3] {text.strip()}\n" in wide.text
     assert "- [decision, 2026-01-01] A short fact of the journal.\n" in wide.text

@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from lamplighter.domain.configuration import Configuration
 from lamplighter.domain.secrets.redact import build_redactor
 from lamplighter.domain.services.service import Service, Services
 from lamplighter.domain.sessions.session import RequestState, SessionPlan, Trigger
@@ -17,22 +18,28 @@ from lamplighter.repository.services import alerts, events
 from lamplighter.repository.services.alerts import AlertFilter
 from lamplighter.repository.sessions import requests, sessions
 from lamplighter.usecases.services import alert
-from lamplighter.usecases.services.alert import MAX_QUEUED, AlertResult, AlertRules
+from lamplighter.usecases.services.alert import MAX_QUEUED, AlertContext, AlertResult
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 MINUTE = timedelta(minutes=1)
 JELLYFIN = Services((Service(name="Jellyfin"),))
-RULES = AlertRules(
-    services=JELLYFIN, redact=build_redactor([("A_TOKEN", "quite-a-secret")]), tier=2, max_tier=3
-)
+REDACT = build_redactor([("A_TOKEN", "quite-a-secret")])
+ACTIVE = Configuration(webhook_tier=2)
 DOWN = Alert(
     fingerprint="7", state=AlertState.FIRING, title="is down", at=NOON, names=("nas", "jellyfin")
 )
 UP = replace(DOWN, state=AlertState.RESOLVED, title="is up", at=NOON + 5 * MINUTE)
 
 
-async def took(db: Database, *given: Alert, rules: AlertRules = RULES) -> list[AlertResult]:
-    return await alert.ingest_delivery(db, "uptime-kuma", given, rules, now=NOON + 10 * MINUTE)
+async def took(db: Database, *given: Alert, active: Configuration = ACTIVE) -> list[AlertResult]:
+    here = AlertContext(
+        db=db,
+        now=lambda: NOON + 10 * MINUTE,
+        redact=REDACT,
+        active=active,
+        services=JELLYFIN,
+    )
+    return await alert.ingest_delivery(here, "uptime-kuma", given)
 
 
 async def test_an_alert_is_a_request_for_an_investigation(db: Database) -> None:
@@ -74,9 +81,9 @@ async def test_an_alert_is_a_request_for_an_investigation(db: Database) -> None:
 async def test_a_payload_asks_for_no_more_than_the_setting(
     db: Database, ours: int, highest: int, asked: int | None, tier: int
 ) -> None:
-    rules = replace(RULES, tier=ours, max_tier=highest)
+    active = Configuration(webhook_tier=ours, max_tier=highest)
 
-    [taken] = await took(db, replace(DOWN, tier=asked), rules=rules)
+    [taken] = await took(db, replace(DOWN, tier=asked), active=active)
 
     assert taken.request is not None
     assert taken.request.tier == tier

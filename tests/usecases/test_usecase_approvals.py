@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
+from contexts import DEFAULTS, context
 from lamplighter.domain.actions import policy
 from lamplighter.domain.actions.approval import (
     ActionRequest,
@@ -18,7 +19,6 @@ from lamplighter.domain.actions.approval import (
     ApprovalState,
 )
 from lamplighter.domain.errors import Conflict, Stale
-from lamplighter.domain.secrets.redact import Redactor
 from lamplighter.domain.services.cooldown import UseOutcome
 from lamplighter.domain.services.notice import NoticePolicy
 from lamplighter.domain.services.service import (
@@ -41,7 +41,6 @@ from lamplighter.usecases.memory import journal as acts
 from lamplighter.usecases.sessions import approvals as asking
 from lamplighter.usecases.sessions import halt
 from lamplighter.usecases.sessions.halt import HaltControl
-from lamplighter.usecases.sessions.parking import WaitLimits
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 AT_ONCE = 8
@@ -77,22 +76,15 @@ async def opened(db: Database) -> Session:
 async def asked(
     db: Database, session: Session, wish: ActionRequest = WISH, **more: Any
 ) -> Approval:
-    found = await asking.reserve_or_ask(
-        db,
-        session,
-        wish,
-        more.pop("action", REDEPLOY),
-        wait=WaitLimits(300),
-        redact=Redactor(),
-        now=more.pop("now", NOON),
-    )
+    here, action = context(db, more.pop("now", NOON)), more.pop("action", REDEPLOY)
+    found = await asking.reserve_or_ask(here, DEFAULTS, session, wish, action, **more)
     assert isinstance(found, Approval)
     return found
 
 
 async def said(db: Database, number: int, answer: ApprovalAnswer, **more: Any) -> Approval:
-    given = {"by": "anna", "redact": Redactor(), "now": NOON} | more
-    return await asking.decide(db, number, answer, **given)
+    here = context(db, more.pop("now", NOON))
+    return await asking.decide(here, number, answer, **{"by": "anna", **more})
 
 
 async def several(stack: AsyncExitStack, url: str, count: int = AT_ONCE) -> list[Database]:

@@ -5,9 +5,10 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from examples import LATER, NOON, OPEN, SLOW_START, said, session
+from examples import LATER, NOON, SLOW_START, said, session
 
 import by_hand
+from contexts import context
 from lamplighter.domain.errors import Invalid
 from lamplighter.domain.memory.memory import Category, Edit, Memory
 from lamplighter.domain.services.service import Services
@@ -24,7 +25,7 @@ DAY = timedelta(days=1)
 
 async def known(db: Database, observation: str, **more: Any) -> Memory:
     candidate = replace(SLOW_START, observation=observation, tier=0, **more)
-    return await curate.create(db, candidate, now=NOON, redact=OPEN)
+    return await curate.create(context(db), candidate)
 
 
 def ids(found: Audit) -> list[int]:
@@ -60,7 +61,7 @@ async def test_a_topic_says_something(db: Database, topic: str) -> None:
 async def test_the_active_come_first_then_the_surest_in_pages(db: Database) -> None:
     for number, confidence in enumerate((0.5, 0.9, 0.7, 0.2, 0.9, 0.1)):
         await known(db, f"Fact {number}", confidence=confidence)
-    await curate.edit(db, 5, Edit(active=False), version=None, now=NOON, redact=OPEN)
+    await curate.edit(context(db), 5, Edit(active=False), version=None)
 
     seen: list[int] = []
     position: Any = None

@@ -7,12 +7,13 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from examples import LATER, NOON, OPEN, SLOW_START, held, rows
+from examples import LATER, NOON, SLOW_START, held, rows
 from hypothesis import given
 from hypothesis import strategies as st
 from test_usecase_fade_rule import LOOSE, ROWS, unhashed, written
 
 import by_hand
+from contexts import context
 from lamplighter.domain.errors import Conflict, NotFound
 from lamplighter.domain.memory.decay import apply_decay
 from lamplighter.domain.memory.memory import Category, Edit, Memory, apply_edit, clamp
@@ -40,7 +41,7 @@ async def made(db: Database, *confidences: float, **more: Any) -> list[int]:
     found = []
     for confidence in confidences:
         candidate = replace(SLOW_START, confidence=confidence, **more)
-        found.append(await curate.create(db, candidate, now=NOON, redact=OPEN))
+        found.append(await curate.create(context(db), candidate))
     return [memory.id for memory in found]
 
 
@@ -210,7 +211,7 @@ async def test_what_changed_since_is_left_as_it_is(db: Database) -> None:
     done = await bulk.apply_action(
         db, MemoryFilter(), BulkAction(action="confidence", value=0.2), now=LATER
     )
-    await curate.edit(db, two, Edit(confidence=0.9), version=None, now=LATER, redact=OPEN)
+    await curate.edit(context(db, LATER), two, Edit(confidence=0.9), version=None)
     await curate.delete(db, three, version=None, now=LATER)
 
     with pytest.raises(Conflict, match=r"Memory 2 was later edited by the operator \(version 3\)"):

@@ -14,8 +14,9 @@ from acting import (
     used,
     uses,
 )
-from examples import NOON, OPEN, rows, session
+from examples import NOON, rows, session
 
+from contexts import DEFAULTS, context
 from lamplighter.domain.errors import NotFound
 from lamplighter.domain.services.service import ActionKind
 from lamplighter.domain.sessions.marker_results import CheckResult
@@ -43,7 +44,7 @@ async def made_round(
         for number, each in enumerate(ok):
             look = CheckResult(service="Web", name=f"check-{number}", kind="tcp", ok=each)
             await checks.insert(db, opened.id, look, now=now)
-    await sessions.finish(db, opened, SessionEnd(status=status), redact=OPEN, now=now)
+    await sessions.finish(context(db, now), DEFAULTS, opened, SessionEnd(status=status))
 
 
 @pytest.mark.parametrize(

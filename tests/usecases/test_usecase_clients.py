@@ -4,8 +4,9 @@ from dataclasses import replace
 from datetime import timedelta
 
 import pytest
-from examples import LATER, NOON, OPEN, SECRETIVE
+from examples import LATER, NOON, SECRETIVE
 
+from contexts import WINDOW, context
 from lamplighter.domain.errors import Conflict, Invalid, NotFound
 from lamplighter.domain.memory.memory import Candidate, Category, Source
 from lamplighter.domain.services.service import Services
@@ -74,7 +75,7 @@ async def test_an_agent_does_not_speak_in_a_session_of_another_project(db: Datab
             db, NewSession(external_id="s1", project="ours", agent="a"), now=LATER
         )
     with pytest.raises(NotFound):
-        await client_sessions.end(db, "s1", TALK, redact=OPEN, agent="b", now=LATER)
+        await client_sessions.end(context(db, LATER), "s1", TALK, agent="b")
 
 
 @pytest.mark.parametrize("project", ["ours", "theirs"])
@@ -88,19 +89,17 @@ async def test_agents_call_their_sessions_what_they_like(db: Database, project: 
 
     assert (new, mine.id != taken.id, mine.agent, mine.token_id) == (True, True, "a", 7)
     assert await client_sessions.get(db, "manual-save-ours", project="ours", agent="a") == mine
-    ended = await client_sessions.end(
-        db, "manual-save-ours", TALK, redact=OPEN, agent="b", now=LATER
-    )
+    ended = await client_sessions.end(context(db, LATER), "manual-save-ours", TALK, agent="b")
     assert ended.id == taken.id
     with pytest.raises(NotFound):
-        await client_sessions.end(db, "manual-save-ours", TALK, redact=OPEN, agent="c", now=LATER)
+        await client_sessions.end(context(db, LATER), "manual-save-ours", TALK, agent="c")
     assert (await client_sessions.get(db, "manual-save-ours", agent="a")).running
 
 
 async def test_the_end_leaves_a_summary(db: Database) -> None:
     await begun(db)
 
-    ended = await client_sessions.end(db, "s1", TALK, redact=OPEN, now=LATER)
+    ended = await client_sessions.end(context(db, LATER), "s1", TALK)
 
     assert (ended.status, ended.summary, ended.messages) == (Status.COMPLETED, SUMMARY, 3)
     assert await client_sessions.recent(db, "MYPROJ", limit=5) == [ended]
@@ -109,19 +108,17 @@ async def test_the_end_leaves_a_summary(db: Database) -> None:
 async def test_the_words_of_a_client_stand_in_the_place_of_ours(db: Database) -> None:
     await begun(db)
 
-    ended = await client_sessions.end(
-        db, "s1", TALK, redact=OPEN, summary="All went well", now=LATER
-    )
+    ended = await client_sessions.end(context(db, LATER), "s1", TALK, summary="All went well")
 
     assert ended.summary == "All went well"
 
 
 async def test_a_session_that_went_on_has_the_newer_summary_and_loses_none(db: Database) -> None:
     await begun(db)
-    await client_sessions.end(db, "s1", TALK[:2], redact=OPEN, now=NOON)
+    await client_sessions.end(context(db), "s1", TALK[:2])
 
-    longer = await client_sessions.end(db, "s1", TALK, redact=OPEN, now=LATER)
-    again = await client_sessions.end(db, "s1", [], redact=OPEN, now=LATER)
+    longer = await client_sessions.end(context(db, LATER), "s1", TALK)
+    again = await client_sessions.end(context(db, LATER), "s1", [])
 
     assert longer.summary == again.summary == SUMMARY
     assert again.messages == 3
@@ -129,18 +126,18 @@ async def test_a_session_that_went_on_has_the_newer_summary_and_loses_none(db: D
 
 async def test_without_messages_or_where_it_is_switched_off_there_is_none(db: Database) -> None:
     await begun(db)
-    assert (await client_sessions.end(db, "s1", [], redact=OPEN, now=NOON)).summary == ""
-    ended = await client_sessions.end(db, "s1", TALK, redact=OPEN, summarize=False, now=NOON)
+    assert (await client_sessions.end(context(db), "s1", [])).summary == ""
+    ended = await client_sessions.end(context(db), "s1", TALK, summarize=False)
     assert ended.summary == ""
     with pytest.raises(NotFound):
-        await client_sessions.end(db, "nobody", TALK, redact=OPEN, now=NOON)
+        await client_sessions.end(context(db), "nobody", TALK)
 
 
 async def test_what_nobody_may_read_is_not_in_it(db: Database) -> None:
     await begun(db)
     talk = [Message("user", "Use hunter2-hunter2 " + "x" * 200 + "<private>my cat</private>")]
 
-    ended = await client_sessions.end(db, "s1", talk, redact=SECRETIVE, now=LATER)
+    ended = await client_sessions.end(context(db, LATER, SECRETIVE), "s1", talk)
 
     assert "hunter2" not in ended.summary
     assert "cat" not in ended.summary
@@ -150,7 +147,7 @@ async def test_a_client_that_falls_silent_is_interrupted_after_a_day(db: Databas
     silent = await begun(db, "silent")
     asking = await begun(db, "asking")
     saving = await begun(db, "saving")
-    await client_sessions.save_prompt(db, asking, "Where is the log?", redact=OPEN, now=NOON + DAY)
+    await client_sessions.save_prompt(context(db, NOON + DAY), asking, "Where is the log?")
     said = Candidate(
         category=Category.DECISION,
         service=None,
@@ -160,7 +157,7 @@ async def test_a_client_that_falls_silent_is_interrupted_after_a_day(db: Databas
         source=Source.CLIENT,
         project="myproj",
     )
-    await knowledge.save(db, said, now=NOON + DAY, redact=OPEN)
+    await knowledge.save(context(db, NOON + DAY), said, window=WINDOW)
 
     early = await client_sessions.close_inactive(db, now=NOON + DAY - timedelta(seconds=1))
     late = await client_sessions.close_inactive(db, now=NOON + DAY + timedelta(hours=1))
@@ -170,7 +167,7 @@ async def test_a_client_that_falls_silent_is_interrupted_after_a_day(db: Databas
     assert (closed.status, closed.reason) == (Status.INTERRUPTED, client_sessions.INACTIVE_REASON)
     assert (await client_sessions.get(db, "asking")).running
     assert (await client_sessions.get(db, "saving")).running
-    ended = await client_sessions.end(db, "silent", TALK, redact=OPEN, now=NOON + 2 * DAY)
+    ended = await client_sessions.end(context(db, NOON + 2 * DAY), "silent", TALK)
     assert (ended.status, ended.reason) == (Status.COMPLETED, "")
 
 
@@ -194,12 +191,10 @@ async def test_sessions_of_clients_are_none_of_ours(db: Database) -> None:
 async def test_prompts_are_kept_masked_and_found(db: Database) -> None:
     session = await begun(db)
     asked = "Why does <private>my</private> jellyfin answer 503 with hunter2-hunter2?"
-    kept = await client_sessions.save_prompt(db, session, asked, redact=SECRETIVE, now=NOON)
-    later = await client_sessions.save_prompt(
-        db, session, "Restart jellyfin", redact=OPEN, now=LATER
-    )
+    kept = await client_sessions.save_prompt(context(db, NOON, SECRETIVE), session, asked)
+    later = await client_sessions.save_prompt(context(db, LATER), session, "Restart jellyfin")
     other = await begun(db, "s2", "other")
-    await client_sessions.save_prompt(db, other, "jellyfin too", redact=OPEN, now=LATER)
+    await client_sessions.save_prompt(context(db, LATER), other, "jellyfin too")
 
     assert kept.content.startswith("Why does [REDACTED] jellyfin")
     assert "hunter2" not in kept.content
@@ -210,7 +205,7 @@ async def test_prompts_are_kept_masked_and_found(db: Database) -> None:
     assert await client_sessions.search_prompts(db, "", "myproj", limit=1) == [later]
     assert len(await client_sessions.search_prompts(db, "jellyfin", None, limit=5)) == 3
     with pytest.raises(Invalid):
-        await client_sessions.save_prompt(db, session, " \n", redact=OPEN, now=NOON)
+        await client_sessions.save_prompt(context(db), session, " \n")
     with pytest.raises(NotFound):
         await client_sessions.withdraw_prompt(db, kept.id, now=LATER, project="other")
     with pytest.raises(NotFound):
@@ -219,8 +214,8 @@ async def test_prompts_are_kept_masked_and_found(db: Database) -> None:
 
 async def test_a_prompt_that_is_taken_back_is_told_to_nobody(db: Database) -> None:
     session = await begun(db)
-    kept = await client_sessions.save_prompt(db, session, "Why 503?", redact=OPEN, now=NOON)
-    await client_sessions.save_prompt(db, session, "Restart it", redact=OPEN, now=NOON)
+    kept = await client_sessions.save_prompt(context(db), session, "Why 503?")
+    await client_sessions.save_prompt(context(db), session, "Restart it")
 
     await client_sessions.withdraw_prompt(db, kept.id, now=LATER)
 
@@ -239,8 +234,6 @@ async def test_a_prompt_that_is_taken_back_is_told_to_nobody(db: Database) -> No
 
 
 async def test_a_very_long_prompt_is_cut(db: Database) -> None:
-    kept = await client_sessions.save_prompt(
-        db, await begun(db), "x" * 60_000, redact=OPEN, now=NOON
-    )
+    kept = await client_sessions.save_prompt(context(db), await begun(db), "x" * 60_000)
 
     assert kept.content == "x" * 50_000 + "... [truncated]"

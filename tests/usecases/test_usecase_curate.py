@@ -4,8 +4,9 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from examples import LATER, NOON, OPEN, SLOW_START, held, rows, said, session
+from examples import LATER, NOON, SLOW_START, held, rows, said, session
 
+from contexts import context
 from lamplighter.domain.errors import Invalid, NotFound, Stale
 from lamplighter.domain.memory.memory import (
     Category,
@@ -25,13 +26,13 @@ BY_HAND = replace(SLOW_START, tier=0, source=Source.OPERATOR, trust=Trust.TRUSTE
 
 
 async def made(db: Database, **more: Any) -> Memory:
-    return await curate.create(db, replace(BY_HAND, **more), now=NOON, redact=OPEN)
+    return await curate.create(context(db), replace(BY_HAND, **more))
 
 
 async def edited(
     db: Database, memory: Memory, *, version: int | None = None, **more: Any
 ) -> Memory:
-    return await curate.edit(db, memory.id, Edit(**more), version=version, now=LATER, redact=OPEN)
+    return await curate.edit(context(db, LATER), memory.id, Edit(**more), version=version)
 
 
 async def test_what_is_typed_is_kept_beside_the_same_words(db: Database) -> None:
@@ -118,7 +119,7 @@ async def test_a_stale_edit_is_refused_with_the_current_row(db: Database) -> Non
 async def test_what_is_not_there_cannot_be_touched(db: Database) -> None:
     for act in (
         curate.get(db, 7),
-        curate.edit(db, 7, Edit(pinned=True), version=None, now=NOON, redact=OPEN),
+        curate.edit(context(db), 7, Edit(pinned=True), version=None),
         curate.delete(db, 7, version=None, now=NOON),
     ):
         with pytest.raises(NotFound):
@@ -137,7 +138,7 @@ async def test_a_wrong_edit_changes_nothing(db: Database) -> None:
 
 async def test_what_a_person_reports_is_an_event(db: Database) -> None:
     event = await events.report(
-        db, Level.WARNING, "Disk\nfull", service="CADDY", now=NOON, redact=OPEN, known=("caddy",)
+        context(db), Level.WARNING, "Disk\nfull", service="CADDY", known=("caddy",)
     )
 
     assert (event.text, event.service, event.source, event.tier) == (
@@ -147,5 +148,5 @@ async def test_what_a_person_reports_is_an_event(db: Database) -> None:
         0,
     )
     with pytest.raises(Invalid) as refused:
-        await events.report(db, Level.INFO, " ", service="my.svc", now=NOON, redact=OPEN)
+        await events.report(context(db), Level.INFO, " ", service="my.svc")
     assert [each.field for each in refused.value.wrong] == ["service", "text"]

@@ -5,9 +5,10 @@ from dataclasses import replace
 from datetime import timedelta
 
 import pytest
-from examples import NOON, OPEN
+from examples import NOON
 
 import by_hand
+from contexts import context, learning
 from lamplighter.domain.errors import LeadershipLost
 from lamplighter.domain.memory.memory import Candidate, Category, Edit, Memory
 from lamplighter.repository import Database, writing
@@ -17,7 +18,7 @@ from lamplighter.repository.store.dialect import stamp
 from lamplighter.repository.upkeep.batches import FIRST
 from lamplighter.usecases.memory import curate
 from lamplighter.usecases.memory.fade import fade
-from lamplighter.usecases.memory.remember import LearningOptions, remember
+from lamplighter.usecases.memory.remember import remember
 
 DAY = timedelta(days=1)
 SLOW_START = Candidate(
@@ -51,7 +52,7 @@ async def test_what_nobody_confirmed_fades_once_for_each_week(db: Database) -> N
 async def test_a_clock_behind_what_was_seen_fades_nothing(db: Database) -> None:
     await held(db)
     later = replace(SLOW_START, service="later")
-    await curate.create(db, later, now=NOON + 400 * DAY, redact=OPEN)
+    await curate.create(context(db, NOON + 400 * DAY), later)
 
     assert await fade(db, now=NOON + 100 * DAY) == 0
 
@@ -72,9 +73,7 @@ async def test_a_row_dated_in_the_future_by_hand_stops_no_other(db: Database, ur
 async def test_reinforcement_counts_from_the_faded_confidence(db: Database) -> None:
     memory = await held(db)
 
-    result = await remember(
-        db, SLOW_START, now=NOON + 50 * DAY, manner=LearningOptions(redact=OPEN)
-    )
+    result = await remember(learning(db), SLOW_START, now=NOON + 50 * DAY)
 
     assert result.memory.id == memory.id
     assert (result.memory.confidence, result.memory.decayed_weeks) == (0.6, 0)
@@ -86,12 +85,7 @@ async def test_an_edit_comes_after_what_is_due(db: Database) -> None:
     memory = await held(db)
 
     after = await curate.edit(
-        db,
-        memory.id,
-        Edit(pinned=True),
-        version=None,
-        now=NOON + 44 * DAY,
-        redact=OPEN,
+        context(db, NOON + 44 * DAY), memory.id, Edit(pinned=True), version=None
     )
 
     assert (after.confidence, after.pinned, after.decayed_weeks) == (0.5, True, 2)
@@ -133,9 +127,7 @@ async def test_others_write_between_two_batches(db: Database, url: str) -> None:
 
     async with asyncio.TaskGroup() as group:
         fading = group.create_task(fade(db, now=NOON + 44 * DAY))
-        group.create_task(
-            remember(db, SLOW_START, now=NOON + 44 * DAY, manner=LearningOptions(redact=OPEN))
-        )
+        group.create_task(remember(learning(db), SLOW_START, now=NOON + 44 * DAY))
 
     told = await db.fetch_all(tables.changes.select().order_by(tables.changes.c.seq))
     ops = [each["op"] for each in told]

@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import by_hand
+from contexts import WINDOW, context
 from lamplighter.domain.errors import Unavailable
 from lamplighter.domain.memory.memory import Candidate, Category, Memory, MemoryKind, Source
 from lamplighter.domain.search.search import (
@@ -361,7 +362,7 @@ async def test_sessions_are_found_by_their_summary_and_events_on_request(db: Dat
         db, client_sessions.NewSession(external_id="s", project="web", agent="ann"), now=NOON
     )
     said = [Message("user", "Fix the flux capacitor"), Message("assistant", "Done")]
-    await client_sessions.end(db, "s", said, redact=OPEN, now=NOON)
+    await client_sessions.end(context(db), "s", said)
     async with writing(db):
         event = await events.insert(
             db, Level.WARNING, "The flux is low", service="web", source="operator", now=NOON
@@ -511,7 +512,7 @@ async def test_knowledge_that_is_kept_is_found_at_once(db: Database) -> None:
         session_id=None,
         source=Source.CLIENT,
     )
-    kept = await knowledge.save(db, candidate, now=NOON, redact=OPEN)
+    kept = await knowledge.save(context(db), candidate, window=WINDOW)
 
     assert await ids(db, "closing pools") == [kept.memory.id]
     assert not await backlog.has_pending(db)

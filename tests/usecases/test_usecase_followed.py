@@ -7,9 +7,10 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
-from examples import LATER, NOON, OPEN, SLOW_START, held, rows, said, session
+from examples import LATER, NOON, SLOW_START, held, rows, said, session
 
 import by_hand
+from contexts import context, learning
 from lamplighter.domain.memory.memory import Category, Edit, Memory
 from lamplighter.domain.relate import builtin_lexicon
 from lamplighter.domain.relate.lexicon import builtin_source, parse_lexicon
@@ -21,7 +22,7 @@ from lamplighter.repository.store.database import sqlite_url
 from lamplighter.usecases.memory import bulk, curate
 from lamplighter.usecases.memory.analyze import catch_up
 from lamplighter.usecases.memory.bulk import BulkAction
-from lamplighter.usecases.memory.remember import LearningOptions, LearningResult, remember
+from lamplighter.usecases.memory.remember import LearningResult, remember
 
 MINUTE = "It needs about a minute to start after a restart"
 HALF = "Takes 30s to start after restart"
@@ -53,7 +54,7 @@ async def look(db: Database) -> None:
 
 async def edited(db: Database, memory: Memory, **change: object) -> Memory:
     change_ = Edit(**change)  # type: ignore[arg-type]
-    return await curate.edit(db, memory.id, change_, version=None, now=NOON, redact=OPEN)
+    return await curate.edit(context(db), memory.id, change_, version=None)
 
 
 async def typed(db: Database, observations: Sequence[str]) -> list[Memory]:
@@ -62,7 +63,7 @@ async def typed(db: Database, observations: Sequence[str]) -> list[Memory]:
     async with writing(db):
         for words in observations:
             candidate = replace(SLOW_START, observation=words)
-            found.append(await curate.create(db, candidate, now=NOON, redact=OPEN))
+            found.append(await curate.create(context(db), candidate))
     return found
 
 
@@ -255,8 +256,7 @@ async def test_it_is_read_anew_by_a_lexicon_that_knows_more_words(db: Database) 
     [kept] = await rows(db, "analyses")
 
     candidate = replace(SLOW_START, observation="Needs a minute to frobnicate itself")
-    manner = LearningOptions(redact=OPEN, lexicon=words)
-    again = await remember(db, candidate, now=LATER, manner=manner)
+    again = await remember(learning(db, lexicon=words), candidate, now=LATER)
 
     assert (again.outcome, again.memory.id) == (ReconcileOutcome.REINFORCED, before.id)
     [anew] = await rows(db, "analyses")

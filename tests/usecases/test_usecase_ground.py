@@ -3,8 +3,9 @@
 from datetime import timedelta
 
 import pytest
-from examples import LATER, NOON, OPEN, SLOW_START, believed, said, session
+from examples import LATER, SLOW_START, believed, said, session
 
+from contexts import context
 from lamplighter.domain.errors import NotFound
 from lamplighter.domain.memory.review import Resolution, ReviewAnswer
 from lamplighter.domain.sessions.context import Placement
@@ -44,7 +45,7 @@ async def test_who_said_it_and_what_that_did(db: Database) -> None:
 
 
 async def test_what_a_person_wrote_no_session_said(db: Database) -> None:
-    memory = await curate.create(db, SLOW_START, now=NOON, redact=OPEN)
+    memory = await curate.create(context(db), SLOW_START)
 
     found = (await evidence_of(db, memory.id, limit=20)).as_json()
 
@@ -60,7 +61,7 @@ async def test_what_a_person_wrote_no_session_said(db: Database) -> None:
 
 
 async def test_who_was_told_it_newest_first(db: Database) -> None:
-    memory = await curate.create(db, SLOW_START, now=NOON, redact=OPEN)
+    memory = await curate.create(context(db), SLOW_START)
     numbers = [(await session(db, tier=2)).id for _ in range(3)]
     for number, position in zip(numbers, (1, None, 4), strict=True):
         await tell(db, number, memory.id, position)
@@ -86,7 +87,7 @@ async def test_what_contradicts_it_and_how_that_stands(db: Database) -> None:
         assert (partner.review.state, partner.review.resolution) == ("open", None)
     assert partner.review
     both = ReviewAnswer(resolution=Resolution.BOTH, old_scope="cold", new_scope="warm")
-    await review.resolve(db, partner.review.id, both, version=None, now=LATER, redact=OPEN)
+    await review.resolve(context(db, LATER), partner.review.id, both, version=None)
     [partner] = (await evidence_of(db, old.id, limit=20)).partners
     assert partner.review
     assert partner.review.resolution is Resolution.BOTH

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from examples import NOON, OPEN, SECRETIVE, SLOW_START, held, rows, said, session, stream
 
+from contexts import context, ingesting
 from lamplighter.domain.clients.tool_hooks import Hooks, InjectRule, SaveRule
 from lamplighter.domain.memory.memory import Category, Memory, MemoryKind, Source, Trust
 from lamplighter.domain.sessions.session import Session
@@ -35,8 +36,8 @@ def used(name: str, given: Any, answer: str, use: str = "u1") -> list[dict[str, 
     ]
 
 
-def ingesting(db: Database, by: Session, *rules: SaveRule, redact: Any = OPEN) -> IngestContext:
-    return IngestContext(db, by, redact, hooked=SessionHooks(rules=Hooks(save=rules)))
+def hooked(db: Database, by: Session, *rules: SaveRule, redact: Any = OPEN) -> IngestContext:
+    return ingesting(db, by, redact, hooked=SessionHooks(rules=Hooks(save=rules)))
 
 
 async def take(ingest: IngestContext, *lines: dict[str, Any], at: timedelta = timedelta()) -> None:
@@ -46,7 +47,7 @@ async def take(ingest: IngestContext, *lines: dict[str, Any], at: timedelta = ti
 async def test_an_answer_that_a_rule_wants_is_an_unverified_episode(db: Database) -> None:
     by = await session(db, tier=2)
 
-    await take(ingesting(db, by, ERRORS), *used("Bash", {"command": "ping db"}, "fatal: no route"))
+    await take(hooked(db, by, ERRORS), *used("Bash", {"command": "ping db"}, "fatal: no route"))
 
     [memory] = await held(db)
     assert memory.title == "bash: fatal: no route"
@@ -66,12 +67,12 @@ async def test_an_answer_that_a_rule_wants_is_an_unverified_episode(db: Database
 
 async def test_what_no_rule_wants_is_not_kept(db: Database) -> None:
     by = await session(db)
-    ingest = ingesting(db, by, ERRORS)
+    ingest = hooked(db, by, ERRORS)
 
     await take(ingest, *used("Bash", {"command": "df"}, "ok"))
     await take(ingest, *used("Read", {"path": "a"}, "fatal"))
     await take(ingest, used("Bash", {}, "fatal", use="other")[1])
-    await take(ingesting(db, by), *used("Bash", {}, "fatal"))
+    await take(hooked(db, by), *used("Bash", {}, "fatal"))
 
     assert await held(db) == []
 
@@ -79,7 +80,7 @@ async def test_what_no_rule_wants_is_not_kept(db: Database) -> None:
 async def test_all_rules_that_match_run(db: Database) -> None:
     by = await session(db)
 
-    await take(ingesting(db, by, ERRORS, ROUTES), *used("Bash", {}, "fatal: no route"))
+    await take(hooked(db, by, ERRORS, ROUTES), *used("Bash", {}, "fatal: no route"))
 
     assert [(each.category, each.scope) for each in await held(db)] == [
         (Category.BUGFIX, "project"),
@@ -89,7 +90,7 @@ async def test_all_rules_that_match_run(db: Database) -> None:
 
 async def test_knowledge_that_was_caught_is_not_told_as_operational(db: Database) -> None:
     by = await session(db)
-    await take(ingesting(db, by, ERRORS), *used("Bash", {}, "fatal: no route"))
+    await take(hooked(db, by, ERRORS), *used("Bash", {}, "fatal: no route"))
 
     block = await recall.build_memory_context(db, budget=2_000)
 
@@ -100,7 +101,7 @@ async def test_the_same_within_the_window_is_counted_and_later_it_is_another(
     db: Database,
 ) -> None:
     by = await session(db)
-    ingest = ingesting(db, by, ERRORS)
+    ingest = hooked(db, by, ERRORS)
     for minutes in (0, 5, 14, 16, 17):
         lines = used("Bash", {"n": 1}, "fatal:  NO route" if minutes == 5 else "fatal: no route")
         await take(ingest, *lines, at=timedelta(minutes=minutes))
@@ -114,7 +115,7 @@ async def test_the_same_within_the_window_is_counted_and_later_it_is_another(
 
 async def test_secrets_and_private_parts_are_masked_before_anything_is_cut(db: Database) -> None:
     by = await session(db)
-    ingest = ingesting(db, by, ERRORS, redact=SECRETIVE)
+    ingest = hooked(db, by, ERRORS, redact=SECRETIVE)
     answer = "fatal: hunter2-hunter2 <private>my\nkey</private> refused"
 
     await take(ingest, *used("Bash", {"command": "x hunter2-hunter2"}, answer))
@@ -131,7 +132,7 @@ async def test_secrets_and_private_parts_are_masked_before_anything_is_cut(db: D
 
 async def test_a_tool_in_a_loop_does_not_bury_what_people_know(db: Database) -> None:
     by = await session(db)
-    ingest = ingesting(db, by, ERRORS)
+    ingest = hooked(db, by, ERRORS)
     ingest.hooked.most = 3
     lines = [line for n in range(9) for line in used("Bash", {"n": n}, "fatal", use=f"u{n}")]
 
@@ -162,7 +163,7 @@ async def known(db: Database) -> list[Memory]:
 async def ask(db: Database, rules: Hooks, tool: str, given: dict[str, Any]) -> str:
     by = await sessions.get(db, 1)
     assert by is not None
-    return await tool_hooks.tool_context(db, rules, by, tool, given, redact=OPEN, now=NOON)
+    return await tool_hooks.tool_context(context(db), rules, by, tool, given, clean=OPEN)
 
 
 async def test_what_we_know_of_a_tools_arguments_is_told_and_kept(db: Database) -> None:

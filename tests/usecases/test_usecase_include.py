@@ -8,8 +8,9 @@ from random import Random
 from typing import Any
 
 import pytest
-from examples import NOON, OPEN, SLOW_START
+from examples import NOON, SLOW_START
 
+from contexts import context
 from lamplighter.domain.errors import NotFound
 from lamplighter.domain.memory.memory import OPERATIONAL, Category, Edit, Memory, Trust
 from lamplighter.domain.services.service import Service, Services
@@ -54,11 +55,11 @@ async def tried(db: Database) -> AsyncIterator[None]:
 
 async def kept(db: Database, observation: str, **more: Any) -> Memory:
     candidate = replace(SLOW_START, **({"observation": observation, "tier": 0} | more))
-    return await curate.create(db, candidate, now=NOON, redact=OPEN)
+    return await curate.create(context(db), candidate)
 
 
 async def edit(db: Database, memory: Memory, **more: Any) -> Memory:
-    return await curate.edit(db, memory.id, Edit(**more), version=None, now=LATER, redact=OPEN)
+    return await curate.edit(context(db, LATER), memory.id, Edit(**more), version=None)
 
 
 async def why(db: Database, memory: Memory, asked: InclusionRequest = ALL) -> Inclusion:
@@ -80,7 +81,7 @@ async def done(
     if change.category is not None:
         change = replace(change, category=Category.TIMING)
     if change != Edit():
-        await curate.edit(db, memory.id, change, version=None, now=LATER, redact=OPEN)
+        await curate.edit(context(db, LATER), memory.id, change, version=None)
     if way.budget is not None:
         asked = replace(asked, budget=way.budget)
     return asked if way.service is None else replace(asked, services=(way.service,))

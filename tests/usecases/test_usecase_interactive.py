@@ -5,8 +5,9 @@ from datetime import datetime
 from typing import Any
 
 import pytest
-from examples import LATER, NOON, OPEN, SECRETIVE, held
+from examples import LATER, NOON, SECRETIVE, held
 
+from contexts import CODER, WINDOW, agent_context, context
 from lamplighter.domain.clients.agent import Agent
 from lamplighter.domain.clients.tool_hooks import Hooks, SaveRule, ToolCall
 from lamplighter.domain.errors import Conflict, NotFound
@@ -18,13 +19,11 @@ from lamplighter.repository.memory import exposures
 from lamplighter.repository.sessions import sessions
 from lamplighter.usecases.clients import client_sessions, interactive
 from lamplighter.usecases.clients.client_sessions import NewSession
-from lamplighter.usecases.clients.interactive import InteractiveRules
 from lamplighter.usecases.memory.knowledge import save
 
 OPENING = NewSession(
     external_id="5f0c", project="Lantern", agent="claude-code", directory="/home/ann/lantern"
 )
-BY = InteractiveRules(agent=Agent(name="claude-code"), redact=OPEN)
 POOL = Candidate(
     category=Category.CONFIG,
     service=None,
@@ -43,11 +42,13 @@ async def joined(db: Database, at: datetime = NOON, **more: Any) -> Session:
 
 
 async def known(db: Database, **more: Any) -> Memory:
-    return (await save(db, replace(POOL, **more), now=NOON, redact=OPEN)).memory
+    return (await save(context(db), replace(POOL, **more), window=WINDOW)).memory
 
 
-async def prompted(db: Database, session: Session, words: str, by: InteractiveRules = BY) -> str:
-    return await interactive.prompt_context(db, session, words, by, now=LATER)
+async def prompted(
+    db: Database, session: Session, words: str, by: Agent = CODER, **more: Any
+) -> str:
+    return await interactive.prompt_context(agent_context(db, LATER, by, **more), session, words)
 
 
 async def row(db: Database, session: Session) -> Session:
@@ -98,7 +99,7 @@ async def test_a_session_starts_with_what_is_known_and_it_is_kept_byte_for_byte(
     memory = await known(db)
     session = await joined(db)
 
-    text = await interactive.start_context(db, session, BY, now=LATER)
+    text = await interactive.start_context(agent_context(db, LATER), session)
 
     assert POOL.observation in text
     kept = await exposures.prompt(db, session.id)
@@ -112,10 +113,10 @@ async def test_a_session_starts_with_what_is_known_and_it_is_kept_byte_for_byte(
 async def test_a_session_that_starts_anew_is_told_again_and_both_are_kept(db: Database) -> None:
     await known(db)
     session = await joined(db)
-    first = await interactive.start_context(db, session, BY, now=NOON)
+    first = await interactive.start_context(agent_context(db, NOON), session)
     await known(db, observation="The pool holds 40.", topic_key="other")
 
-    again = await interactive.start_context(db, session, BY, now=LATER)
+    again = await interactive.start_context(agent_context(db, LATER), session)
 
     assert "The pool holds 40." in again
     assert first != again
@@ -138,7 +139,7 @@ async def test_a_prompt_is_told_what_is_near_once_in_a_session(db: Database) -> 
 async def test_what_the_start_told_is_not_told_beside_a_prompt(db: Database) -> None:
     await known(db)
     session = await joined(db)
-    await interactive.start_context(db, session, BY, now=NOON)
+    await interactive.start_context(agent_context(db, NOON), session)
 
     assert await prompted(db, session, ASKED) == ""
 
@@ -169,11 +170,11 @@ async def test_what_an_agent_may_not_be_told_it_is_not(
     db: Database, off: dict[str, Any], start: str | None
 ) -> None:
     await known(db)
-    session, by = await joined(db), replace(BY, agent=Agent(name="claude-code", **off))
+    session, by = await joined(db), Agent(name="claude-code", **off)
 
     assert await prompted(db, session, ASKED, by) == ""
     if start is not None:
-        assert await interactive.start_context(db, session, by, now=LATER) == start
+        assert await interactive.start_context(agent_context(db, LATER, by), session) == start
 
 
 async def test_what_a_person_says_to_be_so_is_kept_raw(db: Database) -> None:
@@ -195,7 +196,7 @@ async def test_said_again_it_is_counted_and_without_auto_save_it_is_not_kept(
     db: Database,
 ) -> None:
     session = await joined(db)
-    silent = replace(BY, agent=Agent(name="claude-code", auto_save=False))
+    silent = Agent(name="claude-code", auto_save=False)
     await prompted(db, session, "we use tabs, not spaces", silent)
     assert await held(db) == []
 
@@ -206,12 +207,14 @@ async def test_said_again_it_is_counted_and_without_auto_save_it_is_not_kept(
 
 
 async def test_secrets_and_private_parts_are_never_kept(db: Database) -> None:
-    session, by = await joined(db), replace(BY, redact=SECRETIVE)
+    session = await joined(db)
     words = "remember that the db password is hunter2-hunter2 <private>and mine is x7</private>"
 
-    await prompted(db, session, words, by)
-    await interactive.record_response(db, session, f"I saw: {words}", by, now=LATER)
-    await interactive.end(db, await row(db, session), by, now=LATER)
+    here = agent_context(db, LATER, redact=SECRETIVE)
+
+    await prompted(db, session, words, redact=SECRETIVE)
+    await interactive.record_response(here, session, f"I saw: {words}")
+    await interactive.end(here, await row(db, session))
 
     everything = [
         *(each.observation for each in await held(db)),
@@ -225,7 +228,7 @@ async def test_secrets_and_private_parts_are_never_kept(db: Database) -> None:
 
 
 RULES = Hooks(save=(SaveRule(tool="bash", category=Category.BUGFIX, match_output="fatal|panic"),))
-HOOKED = replace(BY, agent=Agent(name="claude-code", hooks=RULES))
+HOOKED = Agent(name="claude-code", hooks=RULES)
 USE = ToolCall("Bash", '{"command": "git push"}')
 
 
@@ -234,7 +237,7 @@ async def test_the_answer_of_a_tool_is_kept_where_a_rule_says_so(db: Database) -
 
     for output in ("ok", "fatal: no route"):
         await interactive.capture_tool_output(
-            db, session, USE, output, HOOKED, ref="toolu_1", now=NOON
+            agent_context(db, NOON, HOOKED), session, USE, output, ref="toolu_1"
         )
 
     [memory] = await held(db)
@@ -244,12 +247,14 @@ async def test_the_answer_of_a_tool_is_kept_where_a_rule_says_so(db: Database) -
 
 
 async def test_a_tool_in_a_loop_and_many_words_fill_no_database(db: Database) -> None:
-    session, by = await joined(db), replace(HOOKED, most=3)
+    session = await joined(db)
 
     for number in range(6):
         output = f"fatal: {number}"
-        await interactive.capture_tool_output(db, session, USE, output, by, ref="", now=NOON)
-        await prompted(db, session, f"never call service {number} directly", by)
+        await interactive.capture_tool_output(
+            agent_context(db, NOON, HOOKED, most=3), session, USE, output, ref=""
+        )
+        await prompted(db, session, f"never call service {number} directly", HOOKED, most=3)
 
     assert len(await held(db)) == 3
 
@@ -257,11 +262,11 @@ async def test_a_tool_in_a_loop_and_many_words_fill_no_database(db: Database) ->
 async def test_the_end_leaves_a_summary_of_what_the_hooks_brought(db: Database) -> None:
     session = await joined(db)
     await prompted(db, session, "Deploy the service to staging")
-    await interactive.record_response(db, session, "Done.", BY, now=LATER)
+    await interactive.record_response(agent_context(db, LATER), session, "Done.")
     await prompted(db, session, "Can you verify it?")
-    await interactive.record_response(db, session, "It is up.", BY, now=LATER)
+    await interactive.record_response(agent_context(db, LATER), session, "It is up.")
 
-    await interactive.end(db, await row(db, session), BY, now=LATER)
+    await interactive.end(agent_context(db, LATER), await row(db, session))
 
     found = await row(db, session)
     assert found.summary == (
@@ -274,12 +279,12 @@ async def test_the_end_leaves_a_summary_of_what_the_hooks_brought(db: Database) 
 async def test_a_resumed_session_is_the_same_and_its_summary_goes_on(db: Database) -> None:
     session = await joined(db)
     await prompted(db, session, "First thing")
-    await interactive.end(db, session, BY, now=LATER)
+    await interactive.end(agent_context(db, LATER), session)
 
     again = await joined(db, LATER)
     assert (again.id, again.status, again.resumed) == (session.id, Status.RUNNING, 1)
     await prompted(db, again, "Last thing")
-    await interactive.end(db, again, BY, now=LATER)
+    await interactive.end(agent_context(db, LATER), again)
 
     assert (await row(db, session)).summary == (
         'Session with 2 messages. Started: "First thing" — Ended: "Last thing"'
@@ -288,11 +293,11 @@ async def test_a_resumed_session_is_the_same_and_its_summary_goes_on(db: Databas
 
 async def test_an_agent_may_leave_no_summary(db: Database) -> None:
     session = await joined(db)
-    by = replace(BY, agent=Agent(name="claude-code", auto_summarize=False))
+    by = Agent(name="claude-code", auto_summarize=False)
     await prompted(db, session, "Hello there", by)
 
-    await interactive.save_summary(db, session, by, now=LATER)
-    await interactive.end(db, session, by, now=LATER)
+    await interactive.save_summary(agent_context(db, LATER, by), session)
+    await interactive.end(agent_context(db, LATER, by), session)
 
     assert (await row(db, session)).summary == ""
 
@@ -301,7 +306,7 @@ async def test_before_it_is_compacted_a_session_leaves_what_it_was(db: Database)
     session = await joined(db)
     await prompted(db, session, "A long task")
 
-    await interactive.save_summary(db, session, BY, now=LATER)
+    await interactive.save_summary(agent_context(db, LATER), session)
 
     found = await row(db, session)
     assert found.running

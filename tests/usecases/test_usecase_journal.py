@@ -8,10 +8,11 @@ from typing import Any
 
 import pytest
 from acting import acted, marked
-from examples import LATER, NOON, OPEN, SLOW_START, believed, held, rows, said, session
+from examples import LATER, NOON, SLOW_START, believed, held, rows, said, session
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from contexts import WINDOW, context
 from lamplighter.domain.errors import Conflict, NotFound
 from lamplighter.domain.memory.memory import Candidate, Category, Edit, Memory, Source, Trust
 from lamplighter.domain.memory.review import Resolution, ReviewAnswer
@@ -27,10 +28,10 @@ from lamplighter.usecases.access.recording import recorded
 from lamplighter.usecases.memory import bulk, curate, knowledge, review, undo
 from lamplighter.usecases.memory import journal as acts
 from lamplighter.usecases.memory.bulk import BulkAction
-from lamplighter.usecases.memory.journal import TRASH_RETENTION
 from lamplighter.usecases.search.session_search import SearchingSession, search
 from lamplighter.usecases.services import act
 
+KEPT = timedelta(days=30)
 SPRING = NOON + timedelta(days=60)
 TABLES = ("memories", "links", "reviews", "cooldowns", "imports", "trash", "trash_imports")
 KNOWN = Candidate(
@@ -75,7 +76,7 @@ async def lived(db: Database) -> Memory:
 
 async def test_a_deleted_memory_comes_back_as_the_same_row(db: Database) -> None:
     memory = await lived(db)
-    kept = (await knowledge.save(db, KNOWN, now=NOON, redact=OPEN)).memory
+    kept = (await knowledge.save(context(db), KNOWN, window=WINDOW)).memory
     async with writing(db):
         await imports.record(db, {"elsewhere:9": (kept.id, "abc")}, known=(), now=NOON)
     before = {table: await rows(db, table) for table in TABLES}
@@ -113,8 +114,8 @@ async def test_a_restored_memory_is_found_and_reinforced_like_any_other(db: Data
 
 
 async def found(db: Database, by: Session) -> list[int]:
-    asker = SearchingSession(session_id=by.id, tool="mem_search", redact=OPEN)
-    results = await search(db, "start after restart", asker, service=None, limit=9, now=LATER)
+    asker = SearchingSession(session_id=by.id, tool="mem_search")
+    results = await search(context(db, LATER), "start after restart", asker, service=None, limit=9)
     return [each.id for each in results.memories]
 
 
@@ -164,9 +165,7 @@ async def test_a_review_that_ended_with_a_deletion_waits_again(db: Database) -> 
 
 async def test_what_changed_since_is_not_undone_and_named(db: Database) -> None:
     memory = (await said(db, await session(db))).memory
-    await curate.edit(
-        db, memory.id, Edit(observation="Takes 90s"), version=None, now=LATER, redact=OPEN
-    )
+    await curate.edit(context(db, LATER), memory.id, Edit(observation="Takes 90s"), version=None)
     edit = number()
     by = await session(db)
     await said(db, by, observation="Takes 90s", now=LATER)
@@ -183,10 +182,10 @@ async def test_what_changed_since_is_not_undone_and_named(db: Database) -> None:
 
 
 async def test_a_topic_key_that_another_memory_has_now_is_not_given_away(db: Database) -> None:
-    old = (await knowledge.save(db, KNOWN, now=NOON, redact=OPEN)).memory
+    old = (await knowledge.save(context(db), KNOWN, window=WINDOW)).memory
     await curate.delete(db, old.id, version=None, now=LATER)
     deletion = number()
-    new = (await knowledge.save(db, KNOWN, now=LATER, redact=OPEN)).memory
+    new = (await knowledge.save(context(db, LATER), KNOWN, window=WINDOW)).memory
     assert new.id != old.id
 
     with pytest.raises(
@@ -244,7 +243,7 @@ async def test_an_act_is_undone_once(db: Database) -> None:
 
 async def test_what_changes_nothing_is_no_act(db: Database) -> None:
     memory = (await said(db, await session(db))).memory
-    await curate.edit(db, memory.id, Edit(pinned=False), version=None, now=LATER, redact=OPEN)
+    await curate.edit(context(db, LATER), memory.id, Edit(pinned=False), version=None)
 
     assert (await journal.page(db, limit=9)).items == []
 
@@ -254,11 +253,11 @@ async def test_the_trash_is_emptied_when_its_time_is_over(db: Database) -> None:
     old, young = [(await believed(db, by, observation=each)).id for each in ("Old one", "Young")]
     await curate.delete(db, old, version=None, now=NOON)
     await curate.delete(db, young, version=None, now=NOON + timedelta(days=1))
-    due = NOON + TRASH_RETENTION
+    due = NOON + KEPT
 
     assert await acts.purge_expired(db, None, now=due + timedelta(days=9)) == 0
-    assert await acts.purge_expired(db, TRASH_RETENTION, now=due) == 0
-    assert await acts.purge_expired(db, TRASH_RETENTION, now=due + timedelta(seconds=1)) == 1
+    assert await acts.purge_expired(db, KEPT, now=due) == 0
+    assert await acts.purge_expired(db, KEPT, now=due + timedelta(seconds=1)) == 1
 
     assert [each.id for each in (await trash.page(db, limit=9)).items] == [young]
     [learned, deleted, purged] = [
@@ -270,7 +269,7 @@ async def test_the_trash_is_emptied_when_its_time_is_over(db: Database) -> None:
 
 
 async def test_a_hard_delete_of_a_client_goes_into_the_trash(db: Database) -> None:
-    kept = (await knowledge.save(db, KNOWN, now=NOON, redact=OPEN)).memory
+    kept = (await knowledge.save(context(db), KNOWN, window=WINDOW)).memory
 
     await knowledge.remove(db, kept.id, now=LATER, by="agent shop")
 
@@ -295,7 +294,7 @@ Deed = Callable[[Database, list[int], datetime], Coroutine[Any, Any, None]]
 
 
 async def _edit(db: Database, ids: list[int], now: datetime, edit: Edit) -> None:
-    await curate.edit(db, ids[0], edit, version=None, now=now, redact=OPEN)
+    await curate.edit(context(db, now), ids[0], edit, version=None)
 
 
 def editing(edit: Edit) -> Deed:
@@ -316,7 +315,7 @@ async def delete(db: Database, ids: list[int], now: datetime) -> None:
 
 async def create(db: Database, ids: list[int], now: datetime) -> None:
     words = replace(SLOW_START, observation=f"Needs {ids[0]} workers", source=Source.OPERATOR)
-    await curate.create(db, words, now=now, redact=OPEN)
+    await curate.create(context(db, now), words)
 
 
 async def restore(db: Database, ids: list[int], now: datetime) -> None:
@@ -336,7 +335,7 @@ async def resolve(db: Database, ids: list[int], now: datetime, resolution: Resol
     scope = {"old_scope": "when warm"} if resolution == "both" else {}
     answer = ReviewAnswer(resolution=resolution, **words, **scope)
     if waiting:
-        await review.resolve(db, waiting[0], answer, version=None, now=now, redact=OPEN)
+        await review.resolve(context(db, now), waiting[0], answer, version=None)
 
 
 def resolving(resolution: Resolution) -> Deed:

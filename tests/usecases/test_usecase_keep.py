@@ -8,11 +8,13 @@ import subprocess
 import sys
 from dataclasses import replace
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
 from examples import LATER, NOON, OPEN, SECRETIVE, SLOW_START, held, rows, session
 
+from contexts import WINDOW, context
 from lamplighter.domain.errors import Invalid, NotFound
 from lamplighter.domain.memory.knowledge import SavedKnowledge, SaveOutcome
 from lamplighter.domain.memory.memory import (
@@ -51,17 +53,16 @@ REPORT = """## Key Learnings:
 """
 SAVE = """
 import asyncio, sys
-from dataclasses import replace
-from datetime import UTC, datetime
-sys.path.insert(0, sys.argv[2])
-from test_usecase_keep import OPEN, OTHER, POOL
+sys.path[:0] = sys.argv[2:]
+from contexts import WINDOW, context
+from test_usecase_keep import OTHER, POOL
 from lamplighter.repository import Database
 from lamplighter.usecases.memory import knowledge
 
 async def main():
     async with Database(sys.argv[1]) as db:
         await asyncio.gather(*(
-            knowledge.save(db, wanted, now=datetime(2026, 1, 1, 12, tzinfo=UTC), redact=OPEN)
+            knowledge.save(context(db), wanted, window=WINDOW)
             for wanted in [POOL, OTHER] * 10
         ))
 
@@ -70,10 +71,9 @@ asyncio.run(main())
 
 
 async def keep(db: Database, candidate: Candidate = POOL, **more: Any) -> SavedKnowledge:
-    how = {name: more.pop(name) for name in ("now", "redact", "window") if name in more}
-    return await knowledge.save(
-        db, replace(candidate, **more), **{"now": NOON, "redact": OPEN, **how}
-    )
+    here = context(db, more.pop("now", NOON), more.pop("redact", OPEN))
+    window = more.pop("window", WINDOW)
+    return await knowledge.save(here, replace(candidate, **more), window=window)
 
 
 async def steps(db: Database, memory: Memory) -> list[history.HistoryRecord]:
@@ -227,7 +227,7 @@ async def test_what_nobody_thought_over_is_unverified(db: Database, source: Sour
 
 async def test_newer_words_of_a_client_are_not_trusted_as_a_persons_were(db: Database) -> None:
     person = replace(KEYED, source=Source.OPERATOR, trust=Trust.TRUSTED, confidence=0.9)
-    own = await curate.create(db, person, now=NOON, redact=OPEN)
+    own = await curate.create(context(db), person)
 
     said = (await keep(db, KEYED, observation="40")).memory
     imported = (await keep(db, KEYED, observation="60", source=Source.IMPORTED)).memory
@@ -313,7 +313,7 @@ async def test_a_client_takes_back_and_an_operator_brings_back_127(db: Database)
     assert await held(db) == [gone]
     step = (await steps(db, memory))[0]
     assert (step.cause, step.actor, step.session_id) == ("forgotten", "session", by.id)
-    back = await curate.edit(db, memory.id, Edit(active=True), version=None, now=LATER, redact=OPEN)
+    back = await curate.edit(context(db, LATER), memory.id, Edit(active=True), version=None)
     assert (back.active, back.inactive_reason) == (True, None)
     assert await knowledge.get(db, memory.id) == back
 
@@ -352,7 +352,7 @@ async def test_what_sessions_observe_is_not_a_clients_to_change(db: Database) ->
         knowledge.get(db, own.id),
         knowledge.withdraw_memory(db, own.id, now=LATER),
         knowledge.remove(db, own.id, now=LATER),
-        knowledge.correct(db, own.id, Edit(observation="x"), now=LATER, redact=OPEN),
+        knowledge.correct(context(db, LATER), own.id, Edit(observation="x")),
     ):
         with pytest.raises(NotFound):
             await act
@@ -364,7 +364,7 @@ async def test_a_client_corrects_words_and_nothing_else(db: Database) -> None:
     other = (await keep(db, KEYED, observation="Another")).memory
 
     after = await knowledge.correct(
-        db,
+        context(db, LATER),
         memory.id,
         Edit(
             observation="It holds 40",
@@ -374,8 +374,6 @@ async def test_a_client_corrects_words_and_nothing_else(db: Database) -> None:
             service="x",
             project="another",
         ),
-        now=LATER,
-        redact=OPEN,
     )
 
     assert after.observation == "It holds 40"
@@ -389,7 +387,7 @@ async def test_a_client_corrects_words_and_nothing_else(db: Database) -> None:
         (Edit(tags=tuple(map(str, range(21)))), "tags"),
     ):
         with pytest.raises(Invalid) as refused:
-            await knowledge.correct(db, memory.id, change, now=LATER, redact=OPEN)
+            await knowledge.correct(context(db, LATER), memory.id, change)
         assert [each.field for each in refused.value.wrong] == [field]
     assert await held(db) == [after, other]
 
@@ -397,7 +395,7 @@ async def test_a_client_corrects_words_and_nothing_else(db: Database) -> None:
 async def test_nothing_changed_is_no_change(db: Database) -> None:
     memory = (await keep(db)).memory
 
-    same = await knowledge.correct(db, memory.id, Edit(title=POOL.title), now=LATER, redact=OPEN)
+    same = await knowledge.correct(context(db, LATER), memory.id, Edit(title=POOL.title))
 
     assert same == memory
 
@@ -405,10 +403,10 @@ async def test_nothing_changed_is_no_change(db: Database) -> None:
 async def test_who_saves_meanwhile_does_not_wait_for_all_of_a_long_report(db: Database) -> None:
     items = (f"- The pool number {each} is shared by all workers" for each in range(70))
     report = "\n".join(("## Key Learnings:", *items))
-    how = {"project": "code", "session_id": None, "redact": SECRETIVE}
+    here, how = context(db, NOON, SECRETIVE), {"project": "code", "session_id": None}
 
     async with asyncio.TaskGroup() as group:
-        long = group.create_task(knowledge.capture(db, report, now=NOON, **how))
+        long = group.create_task(knowledge.capture(here, report, **how))
         other = group.create_task(keep(db))
 
     assert long.result().saved == 70
@@ -417,11 +415,11 @@ async def test_who_saves_meanwhile_does_not_wait_for_all_of_a_long_report(db: Da
 
 async def test_learnings_are_captured_once_132(db: Database) -> None:
     by = await session(db)
-    how = {"project": "Shop", "session_id": by.id, "redact": OPEN, "source_ref": "report"}
+    how = {"project": "Shop", "session_id": by.id, "source_ref": "report"}
 
-    first = await knowledge.capture(db, REPORT, now=NOON, **how)
-    again = await knowledge.capture(db, REPORT, now=NOON + timedelta(days=400), **how)
-    none = await knowledge.capture(db, "nothing to learn here", now=NOON, **how)
+    first = await knowledge.capture(context(db), REPORT, **how)
+    again = await knowledge.capture(context(db, NOON + timedelta(days=400)), REPORT, **how)
+    none = await knowledge.capture(context(db), "nothing to learn here", **how)
 
     assert (first.extracted, first.saved, first.duplicates) == (3, 3, 0)
     assert (again.extracted, again.saved, again.duplicates) == (3, 0, 3)
@@ -450,10 +448,10 @@ async def test_many_at_once_make_one_row(db: Database, wanted: Candidate) -> Non
 
 
 async def test_two_processes_at_once_make_one_row_of_each(db: Database, url: str) -> None:
-    here = __file__.rpartition("/")[0]
+    here = Path(__file__).parent
     both = [
         await asyncio.create_subprocess_exec(
-            *(sys.executable, "-c", SAVE, url, here), stderr=subprocess.PIPE
+            *(sys.executable, "-c", SAVE, url, str(here), str(here.parent)), stderr=subprocess.PIPE
         )
         for _ in range(2)
     ]

@@ -5,9 +5,10 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from examples import LATER, NOON, OPEN, SECRETIVE, SLOW_START, held, rows
+from examples import LATER, NOON, SECRETIVE, SLOW_START, held, rows
 
 import by_hand
+from contexts import context
 from lamplighter.domain.errors import Invalid
 from lamplighter.domain.memory.memory import NO_KEY, Category, Edit, Memory, MemoryKind
 from lamplighter.repository import Database
@@ -28,11 +29,11 @@ POOL = replace(
 
 
 async def made(db: Database, **more: Any) -> Memory:
-    return await curate.create(db, replace(POOL, **more), now=NOON, redact=OPEN)
+    return await curate.create(context(db), replace(POOL, **more))
 
 
 async def edited(db: Database, memory: Memory, **more: Any) -> Memory:
-    return await curate.edit(db, memory.id, Edit(**more), version=None, now=LATER, redact=OPEN)
+    return await curate.edit(context(db, LATER), memory.id, Edit(**more), version=None)
 
 
 async def test_knowledge_is_kept_as_it_was_written(db: Database) -> None:
@@ -54,7 +55,7 @@ async def test_a_topic_key_is_kept_in_one_form(db: Database) -> None:
 async def test_secrets_are_masked_in_all_its_words(db: Database) -> None:
     words = replace(POOL, title="hunter2-hunter2", tags=("hunter2-hunter2",), topic_key="t")
 
-    memory = await curate.create(db, words, now=NOON, redact=SECRETIVE)
+    memory = await curate.create(context(db, NOON, SECRETIVE), words)
 
     assert "hunter2" not in f"{memory.title} {memory.tags}"
 

@@ -4,15 +4,16 @@ import math
 from pathlib import Path
 
 import pytest
-from examples import LATER, NOON, OPEN, rows, session, stream
+from examples import LATER, NOON, rows, session, stream
 
 import by_hand
+from contexts import ingesting
 from lamplighter.domain.errors import Conflict
 from lamplighter.domain.sessions.session import Session, Status
 from lamplighter.repository import Database, writing
 from lamplighter.repository.sessions import marker_results, sessions
 from lamplighter.repository.store import driver
-from lamplighter.usecases.ingest.context import IngestContext, Pace
+from lamplighter.usecases.ingest.context import Pace
 from lamplighter.usecases.ingest.leftover import get_leftover, ingest_leftover
 from lamplighter.usecases.ingest.session_lines import ingest
 from lamplighter.usecases.sessions.halt import HaltControl
@@ -28,7 +29,9 @@ async def limited(db: Database, file: Path, *words: str) -> Session:
     with file.open("wb") as written:
         written.writelines(line.content + b"\n" for line in lines)
     one = await session(db)
-    await ingest(IngestContext(db, one, OPEN, max_markers=4, pace=Pace(seconds=0)), lines, now=NOON)
+    await ingest(
+        ingesting(db, one, now=LATER, max_markers=4, pace=Pace(seconds=0)), lines, now=NOON
+    )
     async with writing(db):
         await sessions.end(db, one.id, Status.COMPLETED, now=NOON)
     return await get_leftover(db, one.id)
@@ -43,9 +46,7 @@ async def test_what_the_limit_left_is_ingested_in_its_order(db: Database, tmp_pa
     assert (one.markers_left, one.left_offset, one.left_step) == (5, 0, 4)
 
     pace = Pace(seconds=math.inf)
-    await ingest_leftover(
-        IngestContext(db, one, OPEN, pace=pace), tmp_path / "1.jsonl", BRAKE, now=lambda: LATER
-    )
+    await ingest_leftover(ingesting(db, one, now=LATER, pace=pace), tmp_path / "1.jsonl", BRAKE)
 
     assert await facts(db) == [text.partition("] ")[2] for text in FACTS]
     with pytest.raises(Conflict, match="Session 1 has no more markers"):
@@ -62,16 +63,12 @@ async def test_a_kill_while_the_rest_is_ingested_loses_and_doubles_nothing(
         url, "INSERT ON markers", "crash", only_if=f"(SELECT count(*) FROM markers) = {at}"
     )
     with pytest.raises(driver.DatabaseError, match="crash"):
-        await ingest_leftover(
-            IngestContext(db, one, OPEN, pace=Pace(seconds=0)), file, BRAKE, now=lambda: LATER
-        )
+        await ingest_leftover(ingesting(db, one, now=LATER, pace=Pace(seconds=0)), file, BRAKE)
     by_hand.allow(url, "markers")
 
     half = await get_leftover(db, one.id)
     assert half.markers_left == 9 - at
-    await ingest_leftover(
-        IngestContext(db, half, OPEN, pace=Pace(seconds=0)), file, BRAKE, now=lambda: LATER
-    )
+    await ingest_leftover(ingesting(db, half, now=LATER, pace=Pace(seconds=0)), file, BRAKE)
 
     assert await facts(db) == [text.partition("] ")[2] for text in FACTS]
     ended = await sessions.get(db, one.id)
@@ -84,7 +81,7 @@ async def test_one_who_comes_second_ingests_nothing_twice(db: Database, tmp_path
     one = await limited(db, file)
 
     for _ in range(2):  # both with the place that the first one saw
-        await ingest_leftover(IngestContext(db, one, OPEN), file, BRAKE, now=lambda: LATER)
+        await ingest_leftover(ingesting(db, one, now=LATER), file, BRAKE)
 
     assert len(await facts(db)) == 9
 
@@ -94,11 +91,11 @@ async def test_a_halt_ends_it_and_it_goes_on_later(db: Database, tmp_path: Path)
     one = await limited(db, file)
     (tmp_path / "HALT").write_text("")
 
-    await ingest_leftover(IngestContext(db, one, OPEN), file, brake, now=lambda: LATER)
+    await ingest_leftover(ingesting(db, one, now=LATER), file, brake)
     assert len(await facts(db)) == 4
 
     (tmp_path / "HALT").unlink()
-    await ingest_leftover(IngestContext(db, one, OPEN), file, brake, now=lambda: LATER)
+    await ingest_leftover(ingesting(db, one, now=LATER), file, brake)
     assert len(await facts(db)) == 9
 
 
@@ -106,7 +103,7 @@ async def test_a_session_that_ended_escalates_nothing(db: Database, tmp_path: Pa
     file = tmp_path / "1.jsonl"
     one = await limited(db, file, *FACTS[:4], "[ESCALATE:svc] Fails since noon")
 
-    await ingest_leftover(IngestContext(db, one, OPEN), file, BRAKE, now=lambda: LATER)
+    await ingest_leftover(ingesting(db, one, now=LATER), file, BRAKE)
 
     assert await rows(db, "escalations") == []
     found = (await marker_results.page(db, one.id, limit=9)).items[-1]

@@ -5,12 +5,12 @@ from typing import Any
 import pytest
 from examples import NOON, OPEN, held, rows, session, stream
 
+from contexts import ingesting
 from lamplighter.domain.services.cooldown import UseOutcome
 from lamplighter.domain.sessions.session import Session, SessionPlan
 from lamplighter.repository import Database, writing
 from lamplighter.repository.services import cooldowns
 from lamplighter.repository.sessions import sessions
-from lamplighter.usecases.ingest.context import IngestContext
 from lamplighter.usecases.ingest.session_lines import ingest
 
 TWICE = (
@@ -34,7 +34,7 @@ async def thinking(db: Database, **more: Any) -> Session:
 
 
 async def take(db: Database, by: Session, *lines: Any) -> None:
-    await ingest(IngestContext(db, by, OPEN, ["caddy"]), stream(*lines), now=NOON)
+    await ingest(ingesting(db, by, OPEN, ["caddy"]), stream(*lines), now=NOON)
 
 
 async def texts(db: Database, table: str = "events") -> list[str]:

@@ -8,11 +8,13 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from examples import LATER, NOON, OPEN, SECRETIVE, held, rows, session, stream
+from examples import LATER, NOON, SECRETIVE, held, rows, session, stream
 
 import by_hand
+from contexts import DEFAULTS, context, ingesting
 from lamplighter.domain.errors import Conflict, NotFound
 from lamplighter.domain.services.event import Level
+from lamplighter.domain.services.service import Services
 from lamplighter.domain.sessions.session import Session
 from lamplighter.domain.sessions.transcript import Line
 from lamplighter.repository import Database, writing
@@ -20,7 +22,7 @@ from lamplighter.repository.services import events
 from lamplighter.repository.sessions import marker_results, sessions
 from lamplighter.repository.store import driver
 from lamplighter.usecases.ingest import ignored
-from lamplighter.usecases.ingest.context import MAX_MARKERS, IngestContext, IngestResult, Pace
+from lamplighter.usecases.ingest.context import IngestResult, Pace
 from lamplighter.usecases.ingest.session_lines import ingest, ingest_some
 from lamplighter.usecases.ingest.steps import StepQueue
 
@@ -42,7 +44,7 @@ def whole() -> Pace:
 
 
 async def took(db: Database, by: Session, lines: Sequence[Line], **more: Any) -> IngestResult:
-    return await ingest(IngestContext(db, by, OPEN, **{"pace": whole(), **more}), lines, now=NOON)
+    return await ingest(ingesting(db, by, **{"pace": whole(), **more}), lines, now=NOON)
 
 
 async def state(db: Database) -> dict[str, list[dict[str, Any]]]:
@@ -201,7 +203,7 @@ async def test_other_writers_get_in_between_the_transactions_of_one_line(
 ) -> None:
     one = await session(db)
     many = "\n".join(f"[EVENT:info:svc] Fact number {number}" for number in range(1_000))
-    feed = StepQueue(IngestContext(db, one, OPEN, pace=Pace(seconds=0.002)), stream(many))
+    feed = StepQueue(ingesting(db, one, pace=Pace(seconds=0.002)), stream(many))
 
     async def write_beside() -> None:
         for number in range(5):
@@ -268,7 +270,7 @@ async def test_secrets_are_masked_wherever_a_marker_ends_up(db: Database) -> Non
     secret = "hunter2-hunter2"
     lines = stream(*(f"{each} {secret}" for each in MARKERS), f"`{MARKERS[0]} {secret}`")
 
-    await ingest(IngestContext(db, await session(db), SECRETIVE), lines, now=NOON)
+    await ingest(ingesting(db, await session(db), SECRETIVE), lines, now=NOON)
 
     assert secret not in str(await state(db))
     assert "[REDACTED:DB_PASSWORD]" in str(await rows(db, "events"))
@@ -285,7 +287,7 @@ async def test_at_the_last_tier_asking_for_help_needs_a_person(db: Database) -> 
 async def test_services_are_spelled_as_they_are_declared(db: Database) -> None:
     words = [each.replace("jellyfin", "JELLYFIN") for each in MARKERS[:4]]
 
-    await took(db, await session(db), stream(*words), known=("Jellyfin",))
+    await took(db, await session(db), stream(*words), names=("Jellyfin",))
 
     for table in ("memories", "events"):
         assert {each["service"] for each in await rows(db, table)} == {"Jellyfin"}
@@ -326,7 +328,7 @@ async def test_a_marker_in_code_or_quoted_can_be_taken_by_hand(
     await took(db, one, stream(form.format(words)))
     assert (await held(db), await rows(db, "events")) == ([], [])
 
-    taken = await ignored.ingest_ignored(db, 1, now=LATER, redact=OPEN)
+    taken = await ignored.ingest_ignored(context(db, LATER), DEFAULTS, 1, services=Services())
 
     assert (taken.state, taken.outcome, taken.reason) == ("taken", outcome, "accepted by a person")
     assert (taken.version, await marker_results.get(db, 1)) == (2, taken)
@@ -342,19 +344,19 @@ async def test_a_long_marker_in_code_is_taken_whole(db: Database) -> None:
     words = "x" * 3_000
     await took(db, await session(db), stream(f"`[MEMORY:timing:jellyfin] {words}`"))
 
-    await ignored.ingest_ignored(db, 1, now=LATER, redact=OPEN)
+    await ignored.ingest_ignored(context(db, LATER), DEFAULTS, 1, services=Services())
 
     assert [each.observation for each in await held(db)] == [words]
 
 
 async def test_a_marker_is_taken_by_hand_once(db: Database) -> None:
     await took(db, await session(db), stream(MARKERS[4], MARKERS[0], MARKERS[5]))
-    await ignored.ingest_ignored(db, 1, now=LATER, redact=OPEN)
+    await ignored.ingest_ignored(context(db, LATER), DEFAULTS, 1, services=Services())
     before = await state(db)
 
     for mark, error in ((1, Conflict), (2, Conflict), (3, Conflict), (4, NotFound)):
         with pytest.raises(error):
-            await ignored.ingest_ignored(db, mark, now=LATER, redact=OPEN)
+            await ignored.ingest_ignored(context(db, LATER), DEFAULTS, mark, services=Services())
 
     assert await state(db) == before
 
@@ -364,7 +366,7 @@ async def test_what_may_not_enter_may_not_be_taken_by_hand_either(db: Database) 
     before = await state(db)
 
     with pytest.raises(Conflict, match="service name"):
-        await ignored.ingest_ignored(db, 1, now=LATER, redact=OPEN)
+        await ignored.ingest_ignored(context(db, LATER), DEFAULTS, 1, services=Services())
 
     assert await state(db) == before
 
@@ -381,4 +383,4 @@ async def test_each_portion_moves_the_session_on_in_the_feed(db: Database) -> No
         0,
         *(line.end for line in lines),
     ]
-    assert MAX_MARKERS == 2_000
+    assert DEFAULTS.max_markers == 2_000

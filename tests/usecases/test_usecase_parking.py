@@ -6,21 +6,19 @@ import pytest
 from chains import MINUTE, SERVICES, finished, said, seen, states
 from examples import NOON, OPEN, rows, session
 
+from contexts import DEFAULTS, context, ingesting
 from lamplighter.domain.actions.approval import (
     ActionRequest,
     Approval,
     ApprovalAnswer,
     ApprovalChoice,
 )
-from lamplighter.domain.secrets.redact import Redactor
 from lamplighter.domain.services.service import Action, ActionKind, ApprovalPolicy
 from lamplighter.domain.sessions.session import Session, SessionPlan
 from lamplighter.repository import Database, writing
 from lamplighter.repository.sessions import sessions
 from lamplighter.usecases.ingest import tool_reports
-from lamplighter.usecases.ingest.context import IngestContext
 from lamplighter.usecases.sessions import approvals, parking
-from lamplighter.usecases.sessions.parking import WaitLimits
 
 RESTART = Action(
     name="restart", kind=ActionKind.RESTART, argv=("/bin/true",), approve=ApprovalPolicy.ALWAYS
@@ -39,9 +37,7 @@ async def parked(
     wish = ActionRequest(
         service=services[0], action=RESTART.kind, name="restart", argv=RESTART.argv
     )
-    found = await approvals.reserve_or_ask(
-        db, by, wish, RESTART, wait=WaitLimits(300), redact=Redactor(), now=now
-    )
+    found = await approvals.reserve_or_ask(context(db, now), DEFAULTS, by, wish, RESTART)
     assert isinstance(found, Approval)
     return by, found
 
@@ -71,9 +67,9 @@ async def test_what_a_parked_session_has_in_hand_is_not_escalated(db: Database, 
 
 async def test_the_tool_says_why_a_service_is_not_escalated(db: Database) -> None:
     await parked(db, "Web")
-    taking = IngestContext(db, await session(db), OPEN, [each.name for each in SERVICES])
+    taking = ingesting(db, await session(db), OPEN, [each.name for each in SERVICES])
 
-    answer = await tool_reports.escalate(taking, "Web", "refused", now=NOON)
+    answer = await tool_reports.escalate(taking, "Web", "refused")
 
     assert answer.text.startswith("Web is not escalated: another session is waiting")
     assert await states(db) == []
@@ -118,10 +114,9 @@ async def test_what_was_asked_after_the_round_looked_stays(db: Database) -> None
 async def test_waiting_for_several_people_at_once_counts_once(db: Database) -> None:
     by, first = await parked(db, "Web")
     _, second = await parked(db, "db", now=NOON + MINUTE, by=by)
-    given = {"by": "anna", "redact": Redactor()}
     deny = ApprovalAnswer(choice=ApprovalChoice.DENY)
 
-    await approvals.decide(db, second.id, deny, now=NOON + 2 * MINUTE, **given)
-    await approvals.decide(db, first.id, deny, now=NOON + 3 * MINUTE, **given)
+    await approvals.decide(context(db, NOON + 2 * MINUTE), second.id, deny, by="anna")
+    await approvals.decide(context(db, NOON + 3 * MINUTE), first.id, deny, by="anna")
 
     assert await parking.time_waited(db, by.id) == 3 * MINUTE

@@ -9,9 +9,10 @@ from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
-from examples import NOON, OPEN, SLOW_START, held, said, session
+from examples import NOON, SLOW_START, held, said, session
 
 import by_hand
+from contexts import context
 from lamplighter.domain.memory.memory import Category, Edit, Memory, MemoryKind
 from lamplighter.domain.sessions.session import Session
 from lamplighter.formats import serialize
@@ -63,7 +64,7 @@ async def step(db: Database, dice: random.Random, by: list[Session], *, now: dat
     which = dice.choice(known).id if known else 0
     match dice.choice(("says",) * 4 + ("adds", "edits", "edits", "bulk", "fades", "deletes")):
         case "edits" if which:
-            await curate.edit(db, which, _edit(dice), version=None, now=now, redact=OPEN)
+            await curate.edit(context(db, now), which, _edit(dice), version=None)
         case "bulk" if which:
             ids = [each.id for each in dice.sample(known, min(3, len(known)))]
             act = dice.choice(
@@ -76,7 +77,7 @@ async def step(db: Database, dice: random.Random, by: list[Session], *, now: dat
             await fade(db, now=now)
         case "adds":
             candidate = replace(SLOW_START, observation=words, service=service, confidence=0.95)
-            await curate.create(db, candidate, now=now, redact=OPEN)
+            await curate.create(context(db, now), candidate)
         case _:
             category = dice.choice((Category.TIMING, Category.REMEDIATION))
             more: dict[str, Any] = {"observation": words, "service": service}
@@ -160,7 +161,7 @@ async def test_what_would_have_been_told_then(db: Database, budget: int) -> None
         else:
             change = _edit(dice)
             which = dice.choice(candidates)
-            await curate.edit(db, which, change, version=None, now=now, redact=OPEN)
+            await curate.edit(context(db, now), which, change, version=None)
         kept.append((now, await recall.build_memory_context(db, budget=budget)))
         now += timedelta(days=2)
 
@@ -174,7 +175,7 @@ async def test_an_entry_of_old_leaves_the_rest_as_it_is_now(db: Database, url: s
     first = (await said(db, None)).memory
     change = Edit(observation="Takes 90s", category=Category.BEHAVIOR, service="caddy")
     now = NOON + timedelta(hours=1)
-    newer = await curate.edit(db, first.id, change, version=None, now=now, redact=OPEN)
+    newer = await curate.edit(context(db, now), first.id, change, version=None)
     old = json.dumps({"observation": first.observation, "confidence": 0.5, "active": True})
     by_hand.run(url, f"UPDATE history SET before = '{old}' WHERE cause = 'edited'")
 
@@ -194,7 +195,7 @@ async def test_a_clock_that_was_wrong_for_a_while_hides_nothing_later(db: Databa
     first = (await said(db, None)).memory
     for now, confidence in ((wrong, 0.4), (NOON + timedelta(hours=1), 0.5)):
         change = Edit(confidence=confidence)
-        await curate.edit(db, first.id, change, version=None, now=now, redact=OPEN)
+        await curate.edit(context(db, now), first.id, change, version=None)
 
     shown = [
         await memories.get(db, first.id, at=NOON + timedelta(hours=hours)) for hours in (0, 1, 2)

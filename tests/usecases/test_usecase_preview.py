@@ -5,8 +5,9 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from examples import NOON, OPEN, SLOW_START, session
+from examples import NOON, SLOW_START, session
 
+from contexts import context
 from lamplighter.domain.errors import Invalid, NotFound
 from lamplighter.domain.memory.memory import Edit, Memory
 from lamplighter.domain.services.service import Service, Services
@@ -29,7 +30,7 @@ SERVICES = Services(
 
 async def known(db: Database, observation: str, **more: Any) -> Memory:
     candidate = replace(SLOW_START, observation=observation, tier=0, **more)
-    return await curate.create(db, candidate, now=NOON, redact=OPEN)
+    return await curate.create(context(db), candidate)
 
 
 async def asked(
@@ -99,7 +100,7 @@ async def test_a_session_s_own_words_are_compared_with_what_is_true_now(db: Data
     opened = await sessions.begin(db, SessionPlan(), services=SERVICES, epoch=1, now=NOON)
     change = Edit(observation="Takes 90s")
     later = NOON + timedelta(hours=1)
-    await curate.edit(db, first.id, change, version=None, now=later, redact=OPEN)
+    await curate.edit(context(db, later), first.id, change, version=None)
 
     number = str(opened.session.id)
     found = (await asked(db, against=number)).difference

@@ -3,8 +3,9 @@
 from dataclasses import replace
 
 import pytest
-from examples import LATER, NOON, OPEN, SLOW_START, held
+from examples import LATER, NOON, SLOW_START, held
 
+from contexts import WINDOW, context
 from lamplighter.domain.errors import Conflict, Invalid
 from lamplighter.domain.memory.knowledge import SaveOutcome
 from lamplighter.domain.memory.memory import Candidate, Category, Edit, Source
@@ -28,14 +29,14 @@ SAID = Candidate(
 
 
 async def test_knowledge_sessions_and_prompts_move_and_nothing_else(db: Database) -> None:
-    mine = (await knowledge.save(db, SAID, now=NOON, redact=OPEN)).memory
-    gone = await knowledge.save(db, replace(SAID, observation="Gone"), now=NOON, redact=OPEN)
+    mine = (await knowledge.save(context(db), SAID, window=WINDOW)).memory
+    gone = await knowledge.save(context(db), replace(SAID, observation="Gone"), window=WINDOW)
     await knowledge.withdraw_memory(db, gone.memory.id, now=NOON)
-    other = await knowledge.save(db, replace(SAID, project="bar"), now=NOON, redact=OPEN)
+    other = await knowledge.save(context(db), replace(SAID, project="bar"), window=WINDOW)
     session, _ = await client_sessions.start(
         db, NewSession(external_id="s", project="shop"), now=NOON
     )
-    await client_sessions.save_prompt(db, session, "Why?", redact=OPEN, now=NOON)
+    await client_sessions.save_prompt(context(db), session, "Why?")
 
     moved = await projects.move(db, " Shop ", "Store", now=LATER)
 
@@ -58,7 +59,7 @@ async def test_there_is_nothing_to_move_to_the_same_name(db: Database) -> None:
 
 
 async def test_what_sessions_observe_stays_where_it_is(db: Database) -> None:
-    memory = await curate.create(db, SLOW_START, now=NOON, redact=OPEN)
+    memory = await curate.create(context(db), SLOW_START)
 
     assert await projects.move(db, "ops", "elsewhere", now=LATER) == MoveResult()
     assert await held(db) == [memory]
@@ -71,9 +72,11 @@ async def test_of_two_of_one_key_the_newer_is_current_and_the_other_stays(
     keyed = replace(SAID, topic_key="deploy/day")
     first, last = (NOON, LATER) if newer == "moved" else (LATER, NOON)
     stored = replace(keyed, project="store")
-    there = (await knowledge.save(db, stored, now=first, redact=OPEN)).memory
+    there = (await knowledge.save(context(db, first), stored, window=WINDOW)).memory
     mine = (
-        await knowledge.save(db, replace(keyed, observation="On Mondays"), now=last, redact=OPEN)
+        await knowledge.save(
+            context(db, last), replace(keyed, observation="On Mondays"), window=WINDOW
+        )
     ).memory
 
     moved = await projects.move(db, "shop", "store", now=LATER)
@@ -89,7 +92,7 @@ async def test_of_two_of_one_key_the_newer_is_current_and_the_other_stays(
     [step, *_] = (await history.of_memory(db, aside.id, limit=9)).items
     assert f"memory {current.id}" in step.reason
     again = await knowledge.save(
-        db, replace(keyed, project="store", observation="Daily"), now=LATER, redact=OPEN
+        context(db, LATER), replace(keyed, project="store", observation="Daily"), window=WINDOW
     )
     assert (again.outcome, again.memory.id) == (SaveOutcome.UPDATED, current.id)
     if newer == "moved":  # its own key would be held twice
@@ -103,13 +106,13 @@ async def test_of_two_of_one_key_the_newer_is_current_and_the_other_stays(
 async def test_an_edit_or_an_undo_gives_no_key_to_a_second_memory(db: Database) -> None:
     keyed = replace(SAID, topic_key="deploy/day")
     stored = replace(keyed, project="store")
-    there = (await knowledge.save(db, stored, now=NOON, redact=OPEN)).memory
-    mine = (await knowledge.save(db, keyed, now=NOON, redact=OPEN)).memory
+    there = (await knowledge.save(context(db), stored, window=WINDOW)).memory
+    mine = (await knowledge.save(context(db), keyed, window=WINDOW)).memory
 
     with pytest.raises(Invalid, match=f"belongs to memory {there.id}"):
-        await curate.edit(db, mine.id, Edit(project="store"), version=None, now=LATER, redact=OPEN)
+        await curate.edit(context(db, LATER), mine.id, Edit(project="store"), version=None)
     await knowledge.withdraw_memory(db, mine.id, now=NOON)
-    newer = (await knowledge.save(db, keyed, now=LATER, redact=OPEN)).memory
+    newer = (await knowledge.save(context(db, LATER), keyed, window=WINDOW)).memory
     [step, _] = (await history.of_memory(db, mine.id, limit=9)).items
     with pytest.raises(Conflict, match=f"belongs to memory {newer.id}"):
         await undo.undo_step(db, mine.id, step.id, version=None, now=LATER)

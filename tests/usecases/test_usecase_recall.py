@@ -4,9 +4,10 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from examples import NOON, OPEN, SLOW_START, rows, session
+from examples import NOON, SLOW_START, rows, session
 
 import by_hand
+from contexts import context
 from lamplighter.domain.memory.memory import Category, Edit, Memory
 from lamplighter.domain.services.check import HttpCheck
 from lamplighter.domain.services.service import Service, Services
@@ -28,7 +29,7 @@ SERVICES = Services(
 
 async def known(db: Database, observation: str, **more: Any) -> Memory:
     candidate = replace(SLOW_START, observation=observation, tier=0, **more)
-    return await curate.create(db, candidate, now=NOON, redact=OPEN)
+    return await curate.create(context(db), candidate)
 
 
 def told(block: MemoryBlock) -> list[str]:
@@ -70,7 +71,7 @@ async def test_equals_come_newest_first_and_then_in_their_order(db: Database) ->
     first, second, third = [await known(db, f"Fact {number}") for number in range(3)]
     later = NOON.replace(hour=13)
     edit = Edit(observation="Fact 2, newer")
-    await curate.edit(db, third.id, edit, version=None, now=later, redact=OPEN)
+    await curate.edit(context(db, later), third.id, edit, version=None)
 
     assert told(await recall.build_memory_context(db)) == [
         "Fact 2, newer",
@@ -83,7 +84,7 @@ async def test_what_is_inactive_low_or_knowledge_is_not_told(db: Database) -> No
     await known(db, "Low", confidence=0.29)
     aside = await known(db, "Put aside", confidence=0.9)
     edit = Edit(active=False)
-    await curate.edit(db, aside.id, edit, version=None, now=NOON, redact=OPEN)
+    await curate.edit(context(db), aside.id, edit, version=None)
     await known(db, "Decided", category=Category.DECISION, confidence=1.0)
     await known(db, "Just enough", confidence=0.3)
 

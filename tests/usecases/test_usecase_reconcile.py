@@ -12,6 +12,7 @@ import pytest
 from examples import LATER, NOON, OPEN, SLOW_START, held, rows, said, session, stream
 
 import by_hand
+from contexts import context, ingesting, learning
 from lamplighter.domain.memory.memory import Category, Edit, InactiveReason, Memory
 from lamplighter.domain.memory.review import (
     Resolution,
@@ -38,10 +39,9 @@ from lamplighter.repository.memory.reviews import ReviewFilter
 from lamplighter.repository.services import checks
 from lamplighter.repository.store import driver
 from lamplighter.usecases.ingest import session_lines
-from lamplighter.usecases.ingest.context import IngestContext
 from lamplighter.usecases.memory import curate
 from lamplighter.usecases.memory.fade import fade
-from lamplighter.usecases.memory.remember import LearningOptions, LearningResult, remember
+from lamplighter.usecases.memory.remember import LearningResult, remember
 from lamplighter.usecases.memory.review import resolve
 from lamplighter.usecases.memory.undo import undo_step
 from lamplighter.usecases.sessions import sessions
@@ -70,7 +70,7 @@ asyncio.run(main())
 
 async def typed(db: Database, words: str = SLOW_START.observation, **more: Any) -> Memory:
     candidate = replace(SLOW_START, observation=words, **more)
-    return await curate.create(db, candidate, now=NOON, redact=OPEN)
+    return await curate.create(context(db), candidate)
 
 
 async def heard(db: Database, words: str, **more: Any) -> LearningResult:
@@ -206,7 +206,7 @@ async def test_what_a_person_said_both_stand_takes_nothing_from_each_other_again
     [review] = await waiting(db)
     scope = {"old_scope": "from disk"} if decision == "both" else {}
     answer = ReviewAnswer(resolution=Resolution(decision), **scope)
-    await resolve(db, review.id, answer, version=None, now=LATER, redact=OPEN)
+    await resolve(context(db, LATER), review.id, answer, version=None)
     before = (await held(db))[0]
 
     again = await heard(db, HALF)
@@ -294,7 +294,7 @@ async def test_an_echo_of_what_it_was_told(
             await checks.insert(db, one.id, look, now=NOON)
     use = {"type": "tool_use", "name": "Bash", "input": {"command": f"systemctl status {service}"}}
     tools = [{"type": "assistant", "message": {"content": [use]}}] if "tool" in looks else []
-    taking = IngestContext(db, one, OPEN, ["jellyfin", "plex"], echo=echo)
+    taking = ingesting(db, one, OPEN, ["jellyfin", "plex"], echo=echo)
 
     await session_lines.ingest(
         taking, stream(*tools, f"[MEMORY:timing:jellyfin] {words}"), now=LATER
@@ -313,9 +313,7 @@ async def test_what_was_not_told_to_it_is_no_echo(db: Database) -> None:
     await typed(db)
     candidate = replace(SLOW_START, session_id=one.id)
 
-    done = await remember(
-        db, candidate, now=NOON, manner=LearningOptions(redact=OPEN, echo=EchoPolicy.IGNORE)
-    )
+    done = await remember(learning(db, echo=EchoPolicy.IGNORE), candidate, now=NOON)
 
     assert (done.outcome, done.memory.confidence) == (ReconcileOutcome.REINFORCED, 0.8)
 
@@ -345,12 +343,9 @@ async def test_what_is_due_is_taken_first(
 
 async def test_a_clock_that_is_not_trusted_fades_nothing_first(db: Database) -> None:
     await typed(db)
-    candidate, manner = (
-        replace(SLOW_START, observation=HALF),
-        LearningOptions(redact=OPEN, fading=False),
-    )
+    candidate = replace(SLOW_START, observation=HALF)
 
-    await remember(db, candidate, now=NOON + 400 * DAY, manner=manner)
+    await remember(learning(db, fading=False), candidate, now=NOON + 400 * DAY)
 
     assert (await held(db))[0].confidence == 0.5
 
@@ -433,7 +428,7 @@ async def test_a_person_who_edits_the_old_one_meanwhile_keeps_the_edit(db: Datab
     old = await typed(db)
     change = Edit(observation="Takes 40 minutes to start after restart", confidence=0.9)
     later: datetime = LATER
-    await curate.edit(db, old.id, change, version=None, now=later, redact=OPEN)
+    await curate.edit(context(db, later), old.id, change, version=None)
 
     done = await heard(db, SLOW_START.observation, now=LATER)
 
@@ -450,7 +445,7 @@ async def test_a_claim_a_person_decided_against_stays_out_while_the_other_is_bel
         new = (await heard(db, HALF, service=service)).memory
         [review] = await waiting(db)
         answer = ReviewAnswer(resolution=resolution)
-        await resolve(db, review.id, answer, version=None, now=LATER, redact=OPEN)
+        await resolve(context(db, LATER), review.id, answer, version=None)
         kept, aside = (old, new) if resolution is Resolution.KEEP_OLD else (new, old)
         before = await held(db)
 
@@ -463,7 +458,7 @@ async def test_a_claim_a_person_decided_against_stays_out_while_the_other_is_bel
         )
         assert (await held(db), await waiting(db)) == (before, [])
         off = Edit(active=False)
-        await curate.edit(db, kept.id, off, version=None, now=LATER, redact=OPEN)
+        await curate.edit(context(db, LATER), kept.id, off, version=None)
         back = await heard(db, aside.observation, service=service, now=LATER)
         assert back.outcome is ReconcileOutcome.LEARNED
 
@@ -486,16 +481,16 @@ async def test_what_was_settled_is_open_again_when_one_of_them_says_something_el
     await heard(db, HALF)
     [review] = await waiting(db)
     answer = ReviewAnswer(resolution=Resolution.DISMISS)
-    await resolve(db, review.id, answer, version=None, now=LATER, redact=OPEN)
+    await resolve(context(db, LATER), review.id, answer, version=None)
     await heard(db, HALF, now=LATER)
     assert await waiting(db) == []
 
     words = Edit(observation="Takes 600s to start after restart")
     after = LATER + timedelta(minutes=1)
-    await curate.edit(db, old.id, words, version=None, now=after, redact=OPEN)
+    await curate.edit(context(db, after), old.id, words, version=None)
     await heard(db, HALF, now=after)
 
     assert [each.old_id for each in await waiting(db)] == [old.id]
     words = Edit(observation=SLOW_START.observation)
-    await curate.edit(db, old.id, words, version=None, now=after, redact=OPEN)
+    await curate.edit(context(db, after), old.id, words, version=None)
     assert await reviews.compatible_among(db, [review.old_id, review.new_id]) != set()

@@ -9,7 +9,6 @@ import pytest
 from examples import (
     LATER,
     NOON,
-    OPEN,
     SECRETIVE,
     SLOW_START,
     held,
@@ -19,6 +18,7 @@ from examples import (
 )
 
 import by_hand
+from contexts import context, learning
 from lamplighter.domain.errors import Invalid
 from lamplighter.domain.memory.memory import Category, Edit, InactiveReason, MemoryKind
 from lamplighter.domain.relate.reconcile import ReconcileOutcome
@@ -28,7 +28,7 @@ from lamplighter.repository.memory import links, memories
 from lamplighter.repository.store import driver
 from lamplighter.repository.store.dialect import stamp
 from lamplighter.usecases.memory import curate
-from lamplighter.usecases.memory.remember import LearningOptions, remember
+from lamplighter.usecases.memory.remember import remember
 
 
 async def test_what_was_not_known_is_learned(db: Database) -> None:
@@ -126,14 +126,14 @@ async def test_a_session_reinforces_a_memory_once(db: Database) -> None:
 
 
 async def test_an_operators_memory_is_reinforced_by_a_session(db: Database) -> None:
-    await curate.create(db, SLOW_START, now=NOON, redact=OPEN)
+    await curate.create(context(db), SLOW_START)
 
     assert (await said(db, await session(db))).memory.confidence == 0.8
 
 
 async def test_an_inactive_twin_is_revived_by_a_new_row(db: Database) -> None:
     old = (await said(db, await session(db))).memory
-    await curate.edit(db, old.id, Edit(confidence=0.2), version=None, now=NOON, redact=OPEN)
+    await curate.edit(context(db), old.id, Edit(confidence=0.2), version=None)
 
     new = await said(db, await session(db), now=LATER)
 
@@ -147,7 +147,7 @@ async def test_an_inactive_twin_is_revived_by_a_new_row(db: Database) -> None:
 
 async def test_an_active_memory_is_reinforced_even_beside_an_inactive_twin(db: Database) -> None:
     old = (await said(db, await session(db))).memory
-    await curate.edit(db, old.id, Edit(confidence=0.2), version=None, now=NOON, redact=OPEN)
+    await curate.edit(context(db), old.id, Edit(confidence=0.2), version=None)
     new = (await said(db, await session(db))).memory
 
     again = await said(db, await session(db))
@@ -172,7 +172,7 @@ async def test_a_service_has_one_spelling(
     early = () if first == "jellyfin" else known
     for service, by, names in ((first, one, early), (then, two, early)):
         candidate = replace(SLOW_START, service=service, session_id=by.id)
-        await remember(db, candidate, now=NOON, manner=LearningOptions(redact=OPEN, known=names))
+        await remember(learning(db, names=names), candidate, now=NOON)
 
     assert [(each.service, each.confidence) for each in await held(db)] == [(kept, 0.8)]
 
@@ -196,7 +196,7 @@ async def test_a_secret_is_masked_before_anything_is_kept(
 ) -> None:
     candidate = replace(SLOW_START, observation=words, session_id=(await session(db)).id)
 
-    result = await remember(db, candidate, now=NOON, manner=LearningOptions(redact=SECRETIVE))
+    result = await remember(learning(db, SECRETIVE), candidate, now=NOON)
 
     assert kept in result.memory.observation
     for secret in ("hunter2-hunter2", "0123456789abcdef", "cellar"):
@@ -318,7 +318,7 @@ async def test_every_change_is_in_the_feed_with_the_row_as_it_is(db: Database) -
 @pytest.mark.parametrize("table", ["links", "history", "changes"])
 async def test_all_of_it_is_kept_or_nothing(db: Database, url: str, table: str) -> None:
     old = (await said(db, await session(db))).memory
-    await curate.edit(db, old.id, Edit(confidence=0.2), version=None, now=NOON, redact=OPEN)
+    await curate.edit(context(db), old.id, Edit(confidence=0.2), version=None)
     two = await session(db)
     kept = {each: await rows(db, each) for each in ("memories", "history", "links", "changes")}
     by_hand.refuse(url, f"INSERT ON {table}", "not today")
@@ -332,7 +332,7 @@ async def test_all_of_it_is_kept_or_nothing(db: Database, url: str, table: str) 
 
 async def test_a_revision_in_between_is_seen(db: Database) -> None:
     first = (await said(db, await session(db))).memory
-    await curate.edit(db, first.id, Edit(observation="Takes 90s"), version=1, now=NOON, redact=OPEN)
+    await curate.edit(context(db), first.id, Edit(observation="Takes 90s"), version=1)
 
     again = await said(db, await session(db), observation="Takes 90s", now=NOON + timedelta(1))
 

@@ -4,6 +4,7 @@ from datetime import timedelta
 
 from examples import NOON, SECRETIVE, believed, session
 
+from contexts import context
 from lamplighter.domain.services.service import Service, Services
 from lamplighter.domain.sessions.handoff import EscalationState
 from lamplighter.domain.sessions.session import SessionPlan
@@ -22,16 +23,14 @@ async def about(db: Database) -> PromptRecipient:
     await believed(db, await session(db))
     plan = SessionPlan(tier=2, engine="messages")
     opened = await sessions.begin(db, plan, services=SERVICES, epoch=1, now=NOON)
-    return PromptRecipient(
-        session=opened.session, services=SERVICES, redact=SECRETIVE, budget=2_000
-    )
+    return PromptRecipient(session=opened.session, services=SERVICES, budget=2_000)
 
 
 async def test_as_long_as_only_the_time_is_another_it_stays_what_it_was(db: Database) -> None:
     whom = await about(db)
     first = await exposures.prompt(db, whom.session.id)
 
-    told = await update_prompt(db, whom, "caddy", now=NOON + TURN)
+    told = await update_prompt(context(db, NOON + TURN, SECRETIVE), whom, "caddy")
 
     assert first is not None
     assert told.text == first.injected
@@ -42,8 +41,10 @@ async def test_what_was_learned_meanwhile_is_told_and_kept_once(db: Database) ->
     whom = await about(db)
     learned = await believed(db, whom.session, observation="Needs the disk", service=None)
 
-    told = await update_prompt(db, whom, "is hunter2-hunter2 right?", now=NOON + TURN)
-    again = await update_prompt(db, whom, "and now?", now=NOON + 2 * TURN)
+    told = await update_prompt(
+        context(db, NOON + TURN, SECRETIVE), whom, "is hunter2-hunter2 right?"
+    )
+    again = await update_prompt(context(db, NOON + 2 * TURN, SECRETIVE), whom, "and now?")
 
     assert "- [timing] Needs the disk" in told.text
     assert "- Time: 2026-01-01 12:01 UTC" in told.text
@@ -64,9 +65,9 @@ async def test_what_is_told_anew_stands_in_the_place_of_what_was_told_before(
     whom = await about(db)
     for number in range(2):
         await believed(db, whom.session, observation=f"Number {number}")
-        await update_prompt(db, whom, "", now=NOON + number * TURN)
+        await update_prompt(context(db, NOON + number * TURN, SECRETIVE), whom, "")
 
-    last = (await update_prompt(db, whom, "", now=NOON + 3 * TURN)).text
+    last = (await update_prompt(context(db, NOON + 3 * TURN, SECRETIVE), whom, "")).text
 
     assert last.count("## Operational Memory") == 1
     assert last.count("## Environment") == 1
@@ -80,6 +81,6 @@ async def test_it_says_what_the_session_handed_on_and_nobody_took_up(db: Databas
             db, whom.session.id, 3, "jellyfin", "Down", state=EscalationState.OPEN, now=NOON
         )
 
-    told = await update_prompt(db, whom, "", now=NOON)
+    told = await update_prompt(context(db), whom, "")
 
     assert [(each.service, each.reason) for each in told.open] == [("jellyfin", "Down")]

@@ -7,8 +7,9 @@ from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
-from examples import LATER, NOON, OPEN, SECRETIVE, SLOW_START, believed, rows, said, session
+from examples import LATER, NOON, SECRETIVE, SLOW_START, believed, rows, said, session
 
+from contexts import context
 from lamplighter.domain.errors import Conflict, Invalid, Stale
 from lamplighter.domain.memory.memory import Edit, InactiveReason, Memory, with_confidence
 from lamplighter.domain.memory.review import (
@@ -187,7 +188,7 @@ async def decided(
     db: Database, review: Review, decision: str, *, version: int | None = None
 ) -> Review:
     answer = DECISIONS[decision]
-    return await resolve(db, review.id, answer, version=version, now=LATER, redact=OPEN)
+    return await resolve(context(db, LATER), review.id, answer, version=version)
 
 
 async def undone(db: Database, review: Review, *, version: int | None = None) -> Review:
@@ -199,7 +200,7 @@ async def now_is(db: Database, memory: Memory) -> Memory:
 
 
 async def raised(db: Database, memory: Memory, **more: Any) -> Memory:
-    return await curate.edit(db, memory.id, Edit(**more), version=None, now=LATER, redact=OPEN)
+    return await curate.edit(context(db, LATER), memory.id, Edit(**more), version=None)
 
 
 def told(memory: Memory) -> tuple[Any, ...]:
@@ -332,7 +333,7 @@ async def test_weeks_that_are_due_are_taken_before_a_decision(
     old, _, review = await contradicted(db)
     later, answer = NOON + timedelta(days=52), DECISIONS[decision]
 
-    await resolve(db, review.id, answer, version=None, now=later, redact=OPEN)
+    await resolve(context(db, later), review.id, answer, version=None)
 
     assert (await now_is(db, old)).confidence == left
     await reopen(db, review.id, version=None, now=later)
@@ -504,7 +505,7 @@ async def test_words_that_are_missing_or_of_no_use_are_named(
     _, _, review = await contradicted(db)
 
     with pytest.raises(Invalid) as error:
-        await resolve(db, review.id, answer, version=None, now=LATER, redact=OPEN)
+        await resolve(context(db, LATER), review.id, answer, version=None)
 
     assert [each.field for each in error.value.wrong] == wrong
     assert await reviews.get(db, review.id) == review
@@ -517,7 +518,7 @@ async def test_what_a_person_types_is_masked_and_on_one_line(db: Database) -> No
         resolution=Resolution.BOTH, old_scope=f"with {secret}", new_scope="a\n### b"
     )
 
-    await resolve(db, review.id, both, version=None, now=LATER, redact=SECRETIVE)
+    await resolve(context(db, LATER, SECRETIVE), review.id, both, version=None)
 
     assert secret not in await words_kept(db)
     assert (await now_is(db, old)).observation.startswith(f"{OLD} (with [")

@@ -6,9 +6,10 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 
 import pytest
-from examples import NOON, OPEN, held
+from examples import NOON, held
 from test_usecase_transfer import POOL, document, empty, read, take, written  # noqa: F401
 
+from contexts import WINDOW, context
 from lamplighter.domain.errors import LamplighterError
 from lamplighter.domain.memory.memory import Candidate, Category, Edit, Source
 from lamplighter.domain.sessions.session import Session
@@ -50,18 +51,16 @@ def saying(chance: random.Random, session: int) -> Candidate:
 
 async def talks(db: Database, chance: random.Random, session: Session, now: datetime) -> None:
     """Say something in a session, or end it."""
-    how = {"now": now, "redact": OPEN}
+    here = context(db, now)
     match chance.randrange(3):
         case 0:
             said = [Message("user", chance.choice(SAYS)), Message("assistant", "Done")]
-            await client_sessions.end(
-                db, session.external_id or "", chance.choice([said, []]), **how
-            )
+            await client_sessions.end(here, session.external_id or "", chance.choice([said, []]))
         case 1:
-            await client_sessions.save_prompt(db, session, chance.choice(SAYS), **how)
+            await client_sessions.save_prompt(here, session, chance.choice(SAYS))
         case _:
             text = REPORT.format(chance.choice("abc"))
-            await knowledge.capture(db, text, project="desk", session_id=session.id, **how)
+            await knowledge.capture(here, text, project="desk", session_id=session.id)
 
 
 async def changes(db: Database, chance: random.Random, now: datetime) -> None:
@@ -73,7 +72,7 @@ async def changes(db: Database, chance: random.Random, now: datetime) -> None:
             await knowledge.withdraw_memory(db, number, now=now)
         case 1:
             change = Edit(observation=f"Changed at {now}", tags=("x", "y, z"))
-            await knowledge.correct(db, number, change, now=now, redact=OPEN)
+            await knowledge.correct(context(db, now), number, change)
         case _:
             await knowledge.remove(db, number, now=now)
 
@@ -92,7 +91,9 @@ async def lived(db: Database, seed: int) -> None:
                 case 1:
                     await changes(db, chance, now)
                 case _:
-                    await knowledge.save(db, saying(chance, session.id), now=now, redact=OPEN)
+                    await knowledge.save(
+                        context(db, now), saying(chance, session.id), window=WINDOW
+                    )
 
 
 @pytest.mark.parametrize("form", list(ExportFormat))
@@ -113,7 +114,7 @@ async def test_out_and_in_and_out_again_it_is_the_same(
 
     assert (await written(second, form)).splitlines() == text.splitlines()
     highest = max(each.id for each in await held(second))
-    kept = await knowledge.save(second, replace(POOL, observation="New"), now=NOON, redact=OPEN)
+    kept = await knowledge.save(context(second), replace(POOL, observation="New"), window=WINDOW)
     assert kept.memory.id == highest + 1
 
 
@@ -123,10 +124,10 @@ async def test_a_number_is_kept_only_where_no_memory_ever_was(
 ) -> None:
     for words in ("One", "Two", "Three"):
         wanted = replace(POOL, observation=words, topic_key=None)
-        await knowledge.save(db, wanted, now=NOON, redact=OPEN)
+        await knowledge.save(context(db), wanted, window=WINDOW)
     await knowledge.remove(db, 2, now=NOON)
     text = await written(db, ExportFormat.LAMPLIGHTER)
-    gone = await knowledge.save(empty, POOL, now=NOON, redact=OPEN)
+    gone = await knowledge.save(context(empty), POOL, window=WINDOW)
     await knowledge.remove(empty, gone.memory.id, now=NOON)
 
     await take(empty, read(text))
@@ -149,7 +150,7 @@ async def test_sessions_of_one_name_and_two_agents_come_in_once_each(
     for agent in ("ada", None, "hal"):
         opening = NewSession(external_id="main", project="shop", agent=agent)
         session, _ = await client_sessions.start(db, opening, now=NOON)
-        await client_sessions.save_prompt(db, session, f"Why, {agent}?", redact=OPEN, now=NOON)
+        await client_sessions.save_prompt(context(db), session, f"Why, {agent}?")
     text = await written(db, ExportFormat.LAMPLIGHTER)
 
     await take(empty, read(text))

@@ -5,8 +5,9 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from examples import LATER, NOON, OPEN, SECRETIVE, rows, session
+from examples import LATER, NOON, SECRETIVE, rows, session
 
+from contexts import DEFAULTS, context
 from lamplighter.domain.errors import Conflict, Invalid, NotFound
 from lamplighter.domain.services.service import Service, Services
 from lamplighter.domain.sessions.session import (
@@ -29,7 +30,7 @@ GOOD = Finished(is_error=False, response="Report", turns=5, cost_usd=0.03, durat
 
 async def asked(db: Database, **more: Any) -> SessionRequest:
     plan = SessionPlan(trigger=Trigger.MANUAL, **more)
-    return await sessions.file_request(db, plan, services=SERVICES, redact=OPEN, now=NOON)
+    return await sessions.file_request(context(db), plan, services=SERVICES, max_tier=3)
 
 
 async def test_who_asks_gets_a_place_in_the_queue(db: Database) -> None:
@@ -129,7 +130,7 @@ async def test_a_finished_session_has_its_report_and_its_summary(db: Database) -
         status=Status.COMPLETED, exit_code=0, finished=GOOD, said=("First", "", "Last")
     )
 
-    ended = await sessions.finish(db, opened.session, ending, redact=OPEN, now=LATER)
+    ended = await sessions.finish(context(db, LATER), DEFAULTS, opened.session, ending)
 
     assert ended == replace(
         opened.session,
@@ -163,7 +164,7 @@ async def test_without_a_report_the_last_words_are_the_response(
 ) -> None:
     ending = SessionEnd(status=Status.FAILED, finished=finished, said=said)
 
-    ended = await sessions.finish(db, await session(db), ending, redact=OPEN, now=LATER)
+    ended = await sessions.finish(context(db, LATER), DEFAULTS, await session(db), ending)
 
     assert ended.response == response
     assert ended.duration_ms == (42_000 if finished is GOOD else 3_600_000)
@@ -173,7 +174,7 @@ async def test_the_ending_keeps_no_secret(db: Database) -> None:
     secret = "hunter2-hunter2"
     ending = SessionEnd(status=Status.FAILED, reason=f"It said {secret}", said=(secret, secret))
 
-    await sessions.finish(db, await session(db), ending, redact=SECRETIVE, now=LATER)
+    await sessions.finish(context(db, LATER, SECRETIVE), DEFAULTS, await session(db), ending)
 
     for table in ("sessions", "changes"):
         assert secret not in str(await rows(db, table))
@@ -181,11 +182,11 @@ async def test_the_ending_keeps_no_secret(db: Database) -> None:
 
 async def test_a_session_ends_once(db: Database) -> None:
     one = await session(db)
-    await sessions.finish(db, one, SessionEnd(status=Status.COMPLETED), redact=OPEN, now=NOON)
+    await sessions.finish(context(db), DEFAULTS, one, SessionEnd(status=Status.COMPLETED))
     before = {table: await rows(db, table) for table in ("sessions", "leases", "changes")}
 
     with pytest.raises(Conflict, match="already ended"):
-        await sessions.finish(db, one, SessionEnd(status=Status.FAILED), redact=OPEN, now=LATER)
+        await sessions.finish(context(db, LATER), DEFAULTS, one, SessionEnd(status=Status.FAILED))
 
     assert {table: await rows(db, table) for table in before} == before
 
@@ -196,7 +197,7 @@ async def test_only_a_running_session_can_be_stopped(db: Database) -> None:
     asked_twice = [await sessions.stop(db, one.id, now=LATER) for _ in range(2)]
 
     assert [each.stop_requested_at for each in asked_twice] == [LATER, LATER]
-    await sessions.finish(db, one, SessionEnd(status=Status.STOPPED), redact=OPEN, now=LATER)
+    await sessions.finish(context(db, LATER), DEFAULTS, one, SessionEnd(status=Status.STOPPED))
     with pytest.raises(Conflict, match="it is stopped"):
         await sessions.stop(db, one.id, now=LATER)
     with pytest.raises(NotFound):
@@ -207,7 +208,7 @@ async def test_a_clock_that_goes_back_makes_no_negative_duration(db: Database) -
     ending = SessionEnd(status=Status.FAILED)
 
     ended = await sessions.finish(
-        db, await session(db), ending, redact=OPEN, now=NOON - timedelta(days=1)
+        context(db, NOON - timedelta(days=1)), DEFAULTS, await session(db), ending
     )
 
     assert ended.duration_ms == 0

@@ -4,9 +4,10 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from examples import LATER, NOON, OPEN, SECRETIVE, SLOW_START, said, session
+from examples import LATER, NOON, SECRETIVE, SLOW_START, said, session
 
 import by_hand
+from contexts import context
 from lamplighter.domain.errors import Invalid
 from lamplighter.domain.memory.memory import Category, Edit, Memory
 from lamplighter.domain.relate import builtin_lexicon, extend_builtin
@@ -24,16 +25,14 @@ async def typed(db: Database, text: str, **more: Any) -> list[tuple[int, str, bo
     """Return what is shown beside a text: the memory's number, the label and whether it is sure."""
     without = more.pop("without", None)
     candidate = replace(SLOW_START, observation=text, **more)
-    found = await find_similar(
-        db, candidate, lexicon=builtin_lexicon(), redact=OPEN, without=without
-    )
+    found = await find_similar(context(db), candidate, builtin_lexicon(), without=without)
     return [(each.memory.id, each.verdict.label, each.verdict.sure) for each in found]
 
 
 async def known(db: Database, text: str, **more: Any) -> Memory:
     """Let an operator write a memory; nobody has analysed it yet."""
     candidate = replace(SLOW_START, observation=text, **more)
-    return await curate.create(db, candidate, now=NOON, redact=OPEN)
+    return await curate.create(context(db), candidate)
 
 
 async def everything(db: Database) -> list[Any]:
@@ -70,7 +69,7 @@ async def test_only_active_memories_of_the_group_are_shown(db: Database) -> None
     await known(db, SLOW_START.observation, service=None)
     await known(db, SLOW_START.observation, category=Category.BEHAVIOR)
     off = await known(db, SLOW_START.observation)
-    await curate.edit(db, off.id, Edit(active=False), version=None, now=LATER, redact=OPEN)
+    await curate.edit(context(db, LATER), off.id, Edit(active=False), version=None)
 
     assert await typed(db, SAME) == []
 
@@ -119,7 +118,7 @@ async def test_words_that_the_operator_added_count_at_once(db: Database) -> None
     await catch_up(db, builtin_lexicon())
     candidate = replace(SLOW_START, observation="Needs a minute to frobnicate itself")
 
-    [found] = await find_similar(db, candidate, lexicon=words, redact=OPEN)
+    [found] = await find_similar(context(db), candidate, words)
 
     assert (found.memory, found.verdict.label) == (same, "reinforce")
 
@@ -145,13 +144,11 @@ async def test_it_writes_nothing_and_keeps_nothing(db: Database) -> None:
 
 async def test_a_secret_is_masked_before_it_is_compared(db: Database) -> None:
     kept = await curate.create(
-        db,
+        context(db, NOON, SECRETIVE),
         replace(SLOW_START, observation="The password is hunter2-hunter2"),
-        now=NOON,
-        redact=SECRETIVE,
     )
     candidate = replace(SLOW_START, observation="The password is hunter2-hunter2")
-    [found] = await find_similar(db, candidate, lexicon=builtin_lexicon(), redact=SECRETIVE)
+    [found] = await find_similar(context(db, NOON, SECRETIVE), candidate, builtin_lexicon())
     assert (found.memory, found.verdict.word_for_word) == (kept, True)
 
 

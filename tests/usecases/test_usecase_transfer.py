@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from examples import LATER, NOON, OPEN, SECRETIVE, SLOW_START, held, rows
 
+from contexts import WINDOW, context
 from lamplighter.domain.errors import Invalid
 from lamplighter.domain.memory.memory import Candidate, Category, Edit, Memory, Source, Trust
 from lamplighter.domain.sessions.summary import Message
@@ -83,7 +84,7 @@ async def filled(db: Database) -> list[Memory]:
             db, NewSession(external_id=name, project=project, directory="/src"), now=NOON
         )
     said = [Message("user", "Look at the pool"), Message("assistant", "It holds 20")]
-    first = await client_sessions.end(db, "one", said, redact=OPEN, now=LATER)
+    first = await client_sessions.end(context(db, LATER), "one", said)
     more: list[dict[str, Any]] = [
         {"session_id": first.id},
         {"topic_key": None, "observation": "Twice"},
@@ -91,15 +92,14 @@ async def filled(db: Database) -> list[Memory]:
         {"project": "desk", "category": Category.PREFERENCE},
     ]
     for each in more:
-        when = {"now": NOON, "redact": OPEN, "window": timedelta(0)}
-        await knowledge.save(db, replace(POOL, **each), **when)
+        await knowledge.save(context(db), replace(POOL, **each), window=timedelta(0))
     async with writing(db):
         await memories.insert(db, replace(SLOW_START, confidence=0.2), now=NOON)
     person = replace(
         POOL, source=Source.OPERATOR, trust=Trust.TRUSTED, confidence=0.95, topic_key="db/person"
     )
-    own = await curate.create(db, person, now=NOON, redact=OPEN)
-    await curate.edit(db, own.id, Edit(pinned=True), version=None, now=LATER, redact=OPEN)
+    own = await curate.create(context(db), person)
+    await curate.edit(context(db, LATER), own.id, Edit(pinned=True), version=None)
     return await held(db)
 
 
@@ -238,7 +238,7 @@ async def test_what_was_changed_here_since_is_left(db: Database, form: ExportFor
     [first, *_] = await filled(db)
     text = await written(db, form)
     newer = await curate.edit(
-        db, first.id, Edit(observation="Now 60"), version=None, now=LATER + DAY, redact=OPEN
+        context(db, LATER + DAY), first.id, Edit(observation="Now 60"), version=None
     )
 
     done = await take(db, read(text), now=LATER + 2 * DAY)
@@ -382,7 +382,7 @@ async def test_prompts_of_sessions_come_in_once_and_go_out_again(
 
 
 async def test_an_older_form_of_a_topic_does_not_replace_a_newer_one(db: Database) -> None:
-    kept = await knowledge.save(db, replace(POOL, topic_key="db/wal"), now=NOON, redact=OPEN)
+    kept = await knowledge.save(context(db), replace(POOL, topic_key="db/wal"), window=WINDOW)
 
     older = await take(db, read(document(ROW)))
     newer = await take(db, read(document({**ROW, "id": 8, "updated_at": "2026-01-02T00:00:00Z"})))
@@ -402,7 +402,7 @@ async def test_an_older_form_of_a_topic_does_not_replace_a_newer_one(db: Databas
 async def test_the_same_words_are_held_already_but_not_twice_in_one_export(db: Database) -> None:
     bare = {**ROW, "topic_key": None}
     mine = await knowledge.save(
-        db, replace(POOL, topic_key=None, observation="Use  WAL mode"), now=NOON, redact=OPEN
+        context(db), replace(POOL, topic_key=None, observation="Use  WAL mode"), window=WINDOW
     )
 
     done = await take(db, read(document(bare, {**bare, "id": 8})))
@@ -568,10 +568,10 @@ async def test_a_memory_that_came_in_is_not_taken_for_another_of_its_number(
     """Several of one moment, and numbers that are off by one."""
     one = {"topic_key": None, "created_at": ROW["created_at"]}
     there = [{**ROW, **one, "id": number, "content": f"Fact {number}"} for number in (1, 2, 3)]
-    await knowledge.save(db, POOL, now=NOON, redact=OPEN)
+    await knowledge.save(context(db), POOL, window=WINDOW)
 
     await take(db, read(document(*there)))
-    await knowledge.save(empty, POOL, now=NOON, redact=OPEN)
+    await knowledge.save(context(empty), POOL, window=WINDOW)
     await take(empty, read(await written(db, ExportFormat.LAMPLIGHTER)))
 
     await take(db, read((await written(empty, ExportFormat.LAMPLIGHTER)).replace("Fact 2", "Two")))
@@ -587,9 +587,9 @@ async def test_a_memory_of_another_home_is_not_taken_for_one_that_came_before_it
     """What is kept in one moment elsewhere comes in under the numbers of its neighbours."""
     for fact in ("Fact 1", "Fact 2", "Fact 3"):
         await knowledge.save(
-            db, replace(POOL, topic_key=None, observation=fact), now=NOON, redact=OPEN
+            context(db), replace(POOL, topic_key=None, observation=fact), window=WINDOW
         )
-    await knowledge.save(empty, POOL, now=LATER, redact=OPEN)
+    await knowledge.save(context(empty, LATER), POOL, window=WINDOW)
 
     done = await take(empty, read(await written(db, ExportFormat.LAMPLIGHTER)))
 

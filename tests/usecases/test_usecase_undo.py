@@ -4,8 +4,9 @@ from dataclasses import replace
 from datetime import timedelta
 
 import pytest
-from examples import LATER, NOON, OPEN, SLOW_START, held, rows, said, session
+from examples import LATER, NOON, SLOW_START, held, rows, said, session
 
+from contexts import context
 from lamplighter.domain.errors import Conflict, NotFound, Stale
 from lamplighter.domain.memory.memory import Edit, Memory
 from lamplighter.repository import Database
@@ -34,7 +35,7 @@ async def lived(db: Database) -> Memory:
     await said(db, await session(db), now=LATER)
     await fade(db, now=SPRING)
     text = Edit(observation="Takes 90s", service="general")
-    return await curate.edit(db, learned.id, text, version=None, now=SPRING, redact=OPEN)
+    return await curate.edit(context(db, SPRING), learned.id, text, version=None)
 
 
 async def test_undone_from_the_newest_on_it_is_as_it_was_learned(db: Database) -> None:
@@ -89,7 +90,7 @@ async def test_a_fade_that_is_undone_says_that_it_comes_again(db: Database) -> N
     assert shown == [True, False, True]
     assert await fade(db, now=SPRING) == 1
     again = await undone(db, memory, -1)
-    await curate.edit(db, memory.id, Edit(confidence=0.7), version=None, now=SPRING, redact=OPEN)
+    await curate.edit(context(db, SPRING), memory.id, Edit(confidence=0.7), version=None)
     assert await fade(db, now=SPRING) == 0
     assert (await held(db))[0].confidence == again.confidence == 0.7
 

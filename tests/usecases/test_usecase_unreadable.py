@@ -4,9 +4,10 @@ from dataclasses import replace
 from datetime import timedelta
 
 import pytest
-from examples import LATER, NOON, OPEN, SLOW_START, held, rows, said, session
+from examples import LATER, NOON, SLOW_START, held, rows, said, session
 
 import by_hand
+from contexts import context
 from lamplighter.domain.memory.memory import Edit
 from lamplighter.domain.relate import builtin_lexicon
 from lamplighter.domain.relate.reconcile import ReconcileOutcome
@@ -53,8 +54,8 @@ async def bad(request: pytest.FixtureRequest, db: Database, url: str) -> tuple[i
         pytest.skip("the other database takes that")
     for service in ("jellyfin", "plex"):
         candidate = replace(SLOW_START, service=service)
-        memory = await curate.create(db, candidate, now=NOON, redact=OPEN)
-    broken = await curate.create(db, SLOW_START, now=NOON, redact=OPEN)
+        memory = await curate.create(context(db), candidate)
+    broken = await curate.create(context(db), SLOW_START)
     assert memory.id < broken.id
     by_hand.run(url, f"UPDATE memories SET {column} = {value} WHERE id = {broken.id}")
     return broken.id, column
@@ -99,7 +100,7 @@ async def test_it_is_told_by_its_column_and_can_only_be_deleted(
         await curate.get(db, number)
     change = Edit(confidence=0.5)
     with pytest.raises(Unreadable):
-        await curate.edit(db, number, change, version=None, now=LATER, redact=OPEN)
+        await curate.edit(context(db, LATER), number, change, version=None)
     await curate.delete(db, number, version=None, now=LATER)
 
     assert [each.id for each in await held(db)] == [1, 2]
@@ -120,9 +121,9 @@ async def test_an_act_on_all_passes_over_it_and_a_deletion_takes_it_too(
 async def test_one_that_can_be_read_is_found_behind_many_that_cannot(
     db: Database, url: str
 ) -> None:
-    first = await curate.create(db, SLOW_START, now=NOON, redact=OPEN)
+    first = await curate.create(context(db), SLOW_START)
     for _ in range(20):
-        await curate.create(db, SLOW_START, now=LATER, redact=OPEN)
+        await curate.create(context(db, LATER), SLOW_START)
     by_hand.run(url, f"UPDATE memories SET category = 'misc' WHERE id <> {first.id}")
 
     page = await memories.page(db, MemoryFilter(), sort=Sort.UPDATED, limit=2)

@@ -6,6 +6,8 @@ import pytest
 from chains import HOUR, MINUTE, SERVICES, finished, said, seen, states, used_up
 from examples import NOON, rows, session
 
+from contexts import DEFAULTS
+from lamplighter.domain.configuration import Configuration
 from lamplighter.domain.errors import Conflict, NotFound
 from lamplighter.domain.sessions.handoff import EscalationState
 from lamplighter.domain.sessions.session import Session
@@ -34,7 +36,7 @@ async def asked_a_person(db: Database, service: str = "Web") -> Session:
 async def waiting(db: Database, now: datetime = NOON) -> dict[str, datetime]:
     return {
         name: each.until
-        for name, each in (await chain.services_waiting(db, SERVICES, now=now)).items()
+        for name, each in (await chain.services_waiting(db, SERVICES, DEFAULTS, now=now)).items()
     }
 
 
@@ -108,7 +110,7 @@ async def test_a_round_that_finds_it_failing_or_does_not_look_ends_no_waiting(
 async def test_where_no_session_may_act_slots_that_are_free_change_nothing(db: Database) -> None:
     await asked_a_person(db)
 
-    found = await chain.services_waiting(db, SERVICES, max_tier=2, now=NOON)
+    found = await chain.services_waiting(db, SERVICES, Configuration(max_tier=2), now=NOON)
 
     assert {name: each.until for name, each in found.items()} == {"Web": NOON + 24 * HOUR}
 

@@ -21,7 +21,6 @@ from lamplighter.api import openapi
 from lamplighter.api.access import login
 from lamplighter.api.access.callers import Callers, LoginAttempts
 from lamplighter.api.agentops import app as agentops
-from lamplighter.api.agentops.contract import MemoryServiceContext
 from lamplighter.api.context import ApiContext, api_context
 from lamplighter.api.guard import HEADERS, Guard
 from lamplighter.api.memory import reviews
@@ -132,7 +131,7 @@ def create_app(
     hosts: tuple[str, ...] = (),
     mcp: ASGIApp | None = None,
 ) -> Starlette:
-    """Make the application; `opening` opens the database and gives the door at start.
+    """Make the application; `opening` opens the database and yields the context.
 
     `mcp` answers at /mcp whom the guard lets in there.
     """
@@ -140,11 +139,10 @@ def create_app(
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
         async with opening() as here:
-            app.state.door = here
+            app.state.context = here
             app.state.callers = callers = Callers(here.db, here.now)
             app.state.attempts = LoginAttempts()
             app.state.jobs = jobs = Jobs()
-            app.state.desk = memory_service_context(here)
             tasks = [asyncio.create_task(work) for work in (here.hub.follow(), callers.note())]
             yield
             await jobs.end()
@@ -179,18 +177,6 @@ def _answers() -> dict[Any, ExceptionHandler]:
         TimeoutError: _on_locked,
         Exception: _on_anything,
     }
-
-
-def memory_service_context(here: ApiContext) -> MemoryServiceContext:
-    """Return what the contract of AgentOps works with in this process."""
-    return MemoryServiceContext(
-        db=here.db,
-        now=here.now,
-        redact=here.redact,
-        window=here.window,
-        agents=here.agents,
-        near=here.near,
-    )
 
 
 def api_routes() -> list[BaseRoute]:

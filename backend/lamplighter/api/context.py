@@ -1,8 +1,8 @@
-"""What every route needs: the database, the rules in force, and the feed."""
+"""The context of the routes: what they work with in a web process."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import datetime
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -10,19 +10,12 @@ from starlette.requests import Request
 
 from lamplighter.api.hub import Hub
 from lamplighter.api.row_counts import CountCache
-from lamplighter.domain.clients.agent import Agent
-from lamplighter.domain.relate import Lexicon, builtin_lexicon
+from lamplighter.domain.configuration import Configuration
 from lamplighter.domain.search.search import SemanticIndex
-from lamplighter.domain.secrets.redact import Redactor
 from lamplighter.domain.services.service import Services
 from lamplighter.domain.services.vitals import VitalSign
-from lamplighter.domain.sessions.context import DEFAULT_BUDGET
-from lamplighter.domain.sessions.cost import MAX_TURNS, SpendingCaps
-from lamplighter.domain.sessions.session import MAX_TIER
 from lamplighter.engines import Engine
-from lamplighter.repository import Database
-from lamplighter.usecases.memory.journal import TRASH_RETENTION
-from lamplighter.usecases.memory.knowledge import WINDOW
+from lamplighter.usecases.context import Context
 from lamplighter.usecases.sessions.halt import HaltControl
 
 
@@ -47,46 +40,41 @@ class ActiveSettingsSource(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ApiContext:
-    """One web process's view of the product; `services` raises when the file is broken."""
+class MemoryServiceContext(Context):
+    """What the memory service works with; `near` finds memories by their meaning."""
 
-    db: Database
+    active: Configuration = field(default_factory=Configuration)
+    near: SemanticIndex | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ApiContext(MemoryServiceContext):
+    """What the routes of a web process work with; `services` raises when the file is broken."""
+
     hub: Hub
-    now: Callable[[], datetime]
     services: Callable[[], Services]
     problems: Callable[[], list[dict[str, object]]]
     services_path: str
-    redact: Redactor
     health: HealthSource
     settings: ActiveSettingsSource
     session_files: Path
-    budget: int = DEFAULT_BUDGET
-    max_tier: int = MAX_TIER
     engines: tuple[Engine, ...] = ()
-    usual_engines: Mapping[int, str] = field(default_factory=dict)
     tools: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
-    models: Mapping[int, str] = field(default_factory=dict)
-    caps: SpendingCaps = field(default_factory=SpendingCaps)
-    max_turns: int = MAX_TURNS
-    session_seconds: float = 900.0
-    idle_seconds: float = 300.0
-    hosts: tuple[str, ...] = ()
-    lexicon: Lexicon = field(default_factory=builtin_lexicon)
-    webhook_token: str = ""
-    webhook_tier: int = 1
-    agents: tuple[Agent, ...] = ()
-    window: timedelta = WINDOW
-    trash_kept: timedelta | None = TRASH_RETENTION
     figures: CountCache = field(default_factory=CountCache)
     brake: HaltControl = field(default_factory=HaltControl)
-    near: SemanticIndex | None = None
 
-    def known(self) -> list[str]:
+    def service_names(self) -> list[str]:
         """Return the names of the services as they are spelled."""
         return [service.name for service in self.services()]
 
 
 def api_context(request: Request) -> ApiContext:
-    """Return the door a request came in by."""
-    found: ApiContext = request.app.state.door
+    """Return the context of a request."""
+    found: ApiContext = request.app.state.context
+    return found
+
+
+def service_context(request: Request) -> MemoryServiceContext:
+    """Return the context of a request to the memory service."""
+    found: MemoryServiceContext = request.app.state.context
     return found

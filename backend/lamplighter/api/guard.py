@@ -264,11 +264,11 @@ async def _check_access(scope: Scope, headers: Headers) -> Response | None:
         else:
             caller = await callers.find(scope, headers)
     except (Error, TimeoutError):
-        here: ApiContext = scope["app"].state.door
+        here: ApiContext = scope["app"].state.context
         detail = here.db.problem or "The database is not available. Try again in a moment."
         return problem(503, detail, headers={"Retry-After": "2"})
     if path.startswith(webhooks.WEBHOOK_PREFIX) and webhooks.is_closed(
-        scope["app"].state.door, caller
+        scope["app"].state.context, caller
     ):
         return problem(503, webhooks.CLOSED)
     if path.rstrip("/") == MCP:
@@ -299,9 +299,9 @@ def _check_tool_access(scope: Scope, caller: Caller | None) -> Response | None:
 
 async def _monitor(scope: Scope, callers: Callers, headers: Headers) -> Caller | None:
     """Return who hands an alert in; a monitor shows a token of its own."""
-    here: ApiContext = scope["app"].state.door
+    here: ApiContext = scope["app"].state.context
     words = webhooks.request_token(headers)
-    known = webhooks.monitor(words, here.webhook_token)
+    known = webhooks.monitor(words, here.active.webhook_token)
     if known or webhooks.HEADER not in headers:
         return known or await callers.find(scope, headers)
     return await callers.bearer(words)

@@ -1,24 +1,18 @@
-"""The desk: what every client of this process shares, and the tools that each of them has."""
+"""The context of clients: what those of a process share, and the context of one of them."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
 
 from lamplighter.domain.access.access import Caller
 from lamplighter.domain.clients.agent import Agent
 from lamplighter.domain.clients.speaker import ClientIdentity
+from lamplighter.domain.configuration import Configuration
 from lamplighter.domain.errors import Unavailable
-from lamplighter.domain.relate import Lexicon, builtin_lexicon
-from lamplighter.domain.relate.reconcile import EchoPolicy
 from lamplighter.domain.search.search import SemanticIndex
-from lamplighter.domain.secrets.redact import Redactor
 from lamplighter.domain.services.service import Services
-from lamplighter.domain.sessions.session import MAX_TIER
 from lamplighter.mcp.knowledge import KnowledgeStore
-from lamplighter.repository import Database
 from lamplighter.usecases.clients.speakers import check_project, speaker_of
-from lamplighter.usecases.ingest.context import MAX_MARKERS
-from lamplighter.usecases.memory.knowledge import WINDOW
+from lamplighter.usecases.context import Context
 
 OpenRemote = Callable[[Agent], KnowledgeStore]
 """Returns what keeps the knowledge of an agent that has a memory service of its own."""
@@ -31,42 +25,34 @@ def _no_remote(agent: Agent) -> KnowledgeStore:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ClientContext:
+class ClientContext(Context):
     """What the tools of clients work with; `open` are the sessions that tokens have open here.
 
     `near` finds memories by their meaning, where something can.
     """
 
-    db: Database
-    now: Callable[[], datetime]
-    redact: Redactor
+    active: Configuration = field(default_factory=Configuration)
     services: Callable[[], Services]
-    agents: tuple[Agent, ...] = ()
-    window: timedelta = WINDOW
-    lexicon: Lexicon = field(default_factory=builtin_lexicon)
-    echo: EchoPolicy = EchoPolicy.COUNT
-    max_markers: int = MAX_MARKERS
-    max_tier: int = MAX_TIER
     remote: OpenRemote = _no_remote
     near: SemanticIndex | None = None
     open: dict[tuple[str, int, str], str] = field(default_factory=dict)
 
     async def speaker(self, caller: Caller, *, project: str = "") -> ClientIdentity:
         """Return who a caller is here; raises Invalid, Conflict."""
-        return await speaker_of(self.db, caller, self.agents, project=project)
+        return await speaker_of(self.db, caller, self.active.agents, project=project)
 
-    def known(self) -> list[str]:
+    def service_names(self) -> list[str]:
         """Return the names of the services as they are spelled."""
         return [service.name for service in self.services()]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SpeakerContext:
-    """One speaker at the desk, and who keeps their knowledge."""
+    """One client, and the store of its knowledge."""
 
-    desk: ClientContext
+    context: ClientContext
     speaker: ClientIdentity
-    knowing: KnowledgeStore
+    knowledge: KnowledgeStore
 
     def project(self, given: Mapping[str, object]) -> str:
         """Return the project of one use; raises Invalid."""

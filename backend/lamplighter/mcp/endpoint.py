@@ -20,21 +20,21 @@ Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 
 
 class Endpoint:
-    """An ASGI application that answers MCP while its desk is open."""
+    """An ASGI application that answers MCP while its context is open."""
 
     def __init__(self) -> None:
-        self._desk: ClientContext | None = None
+        self._context: ClientContext | None = None
         self._streamable: Streamable | None = None
         self._starting = asyncio.Lock()
 
     @asynccontextmanager
-    async def open(self, desk: ClientContext) -> AsyncIterator[None]:
+    async def open(self, here: ClientContext) -> AsyncIterator[None]:
         """Answer for as long as the context lasts."""
-        self._desk = desk
+        self._context = here
         try:
             yield
         finally:
-            self._desk = None
+            self._context = None
             if self._streamable is not None:
                 await self._streamable.end()
                 self._streamable = None
@@ -46,16 +46,16 @@ class Endpoint:
 
     async def _started(self) -> "Streamable":
         async with self._starting:
-            if self._desk is None:
+            if self._context is None:
                 raise Unavailable("This server is shutting down. Send the request again.")
             if self._streamable is None:
-                made = await asyncio.to_thread(_build_server, self._desk)
+                made = await asyncio.to_thread(_build_server, self._context)
                 await made.start()
                 self._streamable = made
             return self._streamable
 
 
-def _build_server(desk: ClientContext) -> "Streamable":
+def _build_server(here: ClientContext) -> "Streamable":
     from lamplighter.mcp.streamable import Streamable
 
-    return Streamable(desk)
+    return Streamable(here)

@@ -33,35 +33,29 @@ ID_BYTES: Final = 6
 class LocalKnowledge:
     """Keeps and finds the knowledge of one speaker in our own database."""
 
-    desk: ClientContext
+    here: ClientContext
     speaker: ClientIdentity
 
     async def save(self, candidate: Candidate, *, session_id: str | None) -> SavedKnowledge:
         """Keep a piece of knowledge, in the open session unless another is named."""
-        desk = self.desk
-        async with writing(desk.db):
+        here = self.here
+        async with writing(here.db):
             session = await self._session(candidate.project, session_id)
             if session is not None:
                 candidate = replace(candidate, session_id=session.id, tier=session.tier)
-            return await knowledge.save(
-                desk.db,
-                candidate,
-                now=desk.now(),
-                redact=desk.redact,
-                window=desk.window,
-                by=self.speaker.words,
-            )
+            window, by = here.active.duplicate_window, self.speaker.words
+            return await knowledge.save(here, candidate, window=window, by=by)
 
     async def search(self, wanted: SearchRequest) -> SearchResults:
         """Find what is kept in the project that is wanted, and the global of all."""
         if self.speaker.session is not None:
             asker = self._asker(self.speaker.session, MEM_SEARCH.name)
             return await session_search.search_and_record(
-                self.desk.db, wanted, asker, now=self.desk.now(), near=self.desk.near
+                self.here, wanted, asker, near=self.here.near
             )
-        query = self.desk.redact(wanted.query)
-        asked, desk = replace(wanted, query=query), self.desk
-        found = await session_search.find(desk.db, asked, now=desk.now(), near=desk.near)
+        query = self.here.redact(wanted.query)
+        asked, here = replace(wanted, query=query), self.here
+        found = await session_search.find(here.db, asked, now=here.now(), near=here.near)
         # the walls between projects do not hang on how well a search keeps to them
         kept = [
             each for each in found.found if project_wall.is_visible(wanted.project or "", each.row)
@@ -72,79 +66,75 @@ class LocalKnowledge:
         self, project: str, query: str, *, limit: int, budget: int | None = None
     ) -> ContextBlock:
         """Return what the speaker is told: the best for its query, then the newest."""
-        desk, session = self.desk, await self._session(project, None)
+        here, session = self.here, await self._session(project, None)
         return await agent_context(
-            desk.db,
+            here,
             project,
             query,
             limit=limit,
-            now=desk.now(),
             session_id=session.id if session else None,
-            redact=desk.redact,
-            near=desk.near,
+            near=here.near,
             budget=budget,
         )
 
     async def read(self, project: str, memory_id: int) -> Memory:
         """Return one memory whole; raises NotFound."""
-        desk, session = self.desk, self.speaker.session
+        here, session = self.here, self.speaker.session
         if session is not None:
             asker = self._asker(session, READ_MEMORY.name)
-            memory = await session_search.read(desk.db, memory_id, asker, now=desk.now())
+            memory = await session_search.read(here, memory_id, asker)
         else:
-            memory = await project_wall.get_visible(desk.db, project, memory_id)
-        await exposures.record_access(desk.db, [memory.id], desk.now())
+            memory = await project_wall.get_visible(here.db, project, memory_id)
+        await exposures.record_access(here.db, [memory.id], here.now())
         return memory
 
     async def start(self, project: str, session_id: str, directory: str | None) -> Session:
         """Begin a session; begun twice it is the same one."""
-        desk, agent = self.desk, self.speaker.agent
+        here, agent = self.here, self.speaker.agent
         given = session_id or f"mcp-{self.speaker.caller.id}-{secrets.token_hex(ID_BYTES)}"
         opening = clients.NewSession(
             external_id=given,
             project=project,
             agent=agent.name if agent else None,
-            directory=directory and desk.redact(one_line(directory)),
+            directory=directory and here.redact(one_line(directory)),
             token_id=self._token,
         )
-        async with writing(desk.db):
+        async with writing(here.db):
             held = await self._called(one_line(given))
             if held is not None and not self._mine(held, project):
                 raise Conflict(
                     f"The session {one_line(given)} belongs to another client. Choose another "
                     f"session id."
                 )
-            session, _ = await clients.start(desk.db, opening, now=desk.now())
-        desk.open[self._key(project)] = session.external_id or given
+            session, _ = await clients.start(here.db, opening, now=here.now())
+        here.open[self._key(project)] = session.external_id or given
         return session
 
     async def summarize(self, project: str, session_id: str | None, summary: str) -> Session:
         """Write down what a session did, the open one unless another is named."""
-        desk = self.desk
-        async with writing(desk.db):
+        here = self.here
+        async with writing(here.db):
             session = await self._named(project, session_id)
-            words = desk.redact(summary.strip())
+            words = here.redact(summary.strip())
             return await interactive_sessions.set_summary(
-                desk.db, session.id, words, now=desk.now()
+                here.db, session.id, words, now=here.now()
             )
 
     async def end(self, project: str, session_id: str | None, summary: str) -> Session:
         """End a session, the open one unless another is named; ended again it stays as it is."""
-        desk, agent = self.desk, self.speaker.agent
-        async with writing(desk.db):
+        here, agent = self.here, self.speaker.agent
+        async with writing(here.db):
             session = await self._named(project, session_id)
             ended = await clients.end(
-                desk.db,
+                here,
                 session.external_id or "",
                 [],
-                redact=desk.redact,
                 summarize=agent is None or agent.auto_summarize,
                 summary=summary or session.summary,
                 agent=agent.name if agent else None,
-                now=desk.now(),
             )
-        if desk.open.get(self._key(project)) == session.external_id:
-            del desk.open[self._key(project)]
+        if here.open.get(self._key(project)) == session.external_id:
+            del here.open[self._key(project)]
         return ended
 
     async def _named(self, project: str, session_id: str | None) -> Session:
@@ -158,7 +148,7 @@ class LocalKnowledge:
         if self.speaker.session is not None:
             return self.speaker.session
         given = session_id and one_line(session_id)
-        name = given or self.desk.open.get(self._key(project))
+        name = given or self.here.open.get(self._key(project))
         if name is None:
             return await self._left_open(project)
         held = await self._called(name)
@@ -174,16 +164,14 @@ class LocalKnowledge:
         if agent is None and self._token is None:  # people without a token are not told apart
             return None
         name = agent.name if agent else None
-        return await interactive_sessions.newest(self.desk.db, project, name, token_id=self._token)
+        return await interactive_sessions.newest(self.here.db, project, name, token_id=self._token)
 
     async def _called(self, name: str) -> Session | None:
         agent = self.speaker.agent
-        return await client_sessions.by_agent(self.desk.db, name, agent.name if agent else None)
+        return await client_sessions.by_agent(self.here.db, name, agent.name if agent else None)
 
     def _asker(self, session: Session, tool: str) -> SearchingSession:
-        return SearchingSession(
-            session_id=session.id, tool=tool, redact=self.desk.redact, project=session.project
-        )
+        return SearchingSession(session_id=session.id, tool=tool, project=session.project)
 
     @property
     def _token(self) -> int | None:

@@ -34,8 +34,8 @@ class SessionEnded:
 class SessionClient:
     """A session that is let in, and what it uses now."""
 
-    def __init__(self, box: ToolSet, token: str) -> None:
-        self.box = box
+    def __init__(self, toolbox: ToolSet, token: str) -> None:
+        self.toolbox = toolbox
         self._token = token.encode()
         self._using: set[asyncio.Task[ToolAnswer]] = set()
 
@@ -46,11 +46,11 @@ class SessionClient:
     @property
     def tools(self) -> Sequence[OfferedTool]:
         """What the session has."""
-        return self.box.tools
+        return self.toolbox.tools
 
     async def use(self, name: str, given: Mapping[str, Any]) -> ToolAnswer:
         """Use a tool, unless the session ends before it answers."""
-        task = asyncio.create_task(_call_tool(self.box, name, given))
+        task = asyncio.create_task(_call_tool(self.toolbox, name, given))
         self._using.add(task)
         try:
             await asyncio.wait({task})
@@ -83,11 +83,11 @@ class SessionServer:
             await self._served.end()
 
     @asynccontextmanager
-    async def open(self, box: ToolSet) -> AsyncIterator[ToolEndpoint]:
+    async def open(self, toolbox: ToolSet) -> AsyncIterator[ToolEndpoint]:
         """Let a session in, for as long as the context lasts."""
         url = await self._listening()
         token = secrets.token_urlsafe(TOKEN_BYTES)
-        guest = SessionClient(box, token)
+        guest = SessionClient(toolbox, token)
         self._guests.append(guest)
         try:
             yield ToolEndpoint(url, token)
@@ -113,5 +113,5 @@ class SessionServer:
         return SessionHttpServer(self.guest)
 
 
-async def _call_tool(box: ToolSet, name: str, given: Mapping[str, Any]) -> ToolAnswer:
-    return await box.use(name, given)
+async def _call_tool(toolbox: ToolSet, name: str, given: Mapping[str, Any]) -> ToolAnswer:
+    return await toolbox.use(name, given)

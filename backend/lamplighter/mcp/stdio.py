@@ -27,16 +27,16 @@ FindCaller = Callable[[], Awaitable[Caller]]
 LAST_SECONDS: Final = TOOL_SECONDS + 5
 
 
-async def serve(desk: ClientContext, who: FindCaller, *, project: str, values: bool = True) -> None:
+async def serve(here: ClientContext, who: FindCaller, *, project: str, values: bool = True) -> None:
     """Answer until standard input ends; standard output holds nothing but answers.
 
     Without `values` they are words alone. What was asked before the end is answered.
     """
 
-    async def box(_: Context) -> ToolSet:
-        return tools_of(desk, await desk.speaker(await who(), project=project))
+    async def tools(_: Context) -> ToolSet:
+        return tools_of(here, await here.speaker(await who(), project=project))
 
-    answering = server(box, values=lambda _: values, instructions=INSTRUCTIONS)
+    answering = server(tools, values=lambda _: values, instructions=INSTRUCTIONS)
     asked, asks = anyio.create_memory_object_stream[SessionMessage | Exception](0)
     answers, answered = anyio.create_memory_object_stream[SessionMessage](0)
     waiting = _OpenQuestions()

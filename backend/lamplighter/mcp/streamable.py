@@ -24,8 +24,8 @@ TEXT_MODE: Final = "words"
 class Streamable:
     """Answers the questions of clients, each by the token that came with it."""
 
-    def __init__(self, desk: ClientContext) -> None:
-        self._desk = desk
+    def __init__(self, here: ClientContext) -> None:
+        self._context = here
         self._sessions = StreamableHTTPSessionManager(
             app=server(self._box, values=_values, instructions=INSTRUCTIONS),
             json_response=True,
@@ -64,7 +64,7 @@ class Streamable:
         assert context.request is not None
         caller = context.request.scope["state"]["caller"]
         project = context.request.query_params.get(PROJECT, "")
-        return tools_of(self._desk, await self._desk.speaker(caller, project=project))
+        return tools_of(self._context, await self._context.speaker(caller, project=project))
 
 
 def _values(context: Context) -> bool:

@@ -52,17 +52,17 @@ def server(
         context: Context, params: types.PaginatedRequestParams | None
     ) -> types.ListToolsResult:
         try:
-            box = await find(context)
+            tools = await find(context)
         except LamplighterError as error:
             raise MCPError(types.INVALID_REQUEST, str(error)) from error
-        return types.ListToolsResult(tools=[_offer(each) for each in box.tools])
+        return types.ListToolsResult(tools=[_offer(each) for each in tools.tools])
 
     async def called(context: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
         try:
-            box = await find(context)
+            tools = await find(context)
         except LamplighterError as error:
             return _result(str(error), is_error=True)
-        said = await box.use(params.name, params.arguments or {})
+        said = await tools.use(params.name, params.arguments or {})
         return _answer(said, values=values(context))
 
     return Server(

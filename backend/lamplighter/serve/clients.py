@@ -2,24 +2,24 @@
 
 import asyncio
 from collections.abc import Callable
-from datetime import timedelta
 
 from lamplighter import clock
 from lamplighter.config import lexicon
 from lamplighter.config.settings import Settings
 from lamplighter.domain.access.access import ADMIN, Caller
 from lamplighter.domain.clients.agent import validate_agent_name
+from lamplighter.domain.configuration import Configuration
 from lamplighter.domain.errors import Conflict, Invalid, InvalidField, Unavailable
-from lamplighter.domain.relate import Lexicon
-from lamplighter.domain.relate.reconcile import EchoPolicy
 from lamplighter.domain.search.search import SemanticIndex
 from lamplighter.domain.services.service import Services
 from lamplighter.mcp.client_context import ClientContext
 from lamplighter.repository import Database
 from lamplighter.serve import home
 from lamplighter.serve.commands.access import run_in_database
+from lamplighter.serve.configuration import build_configuration
 from lamplighter.usecases.access import access
 from lamplighter.usecases.clients.remote import RemoteStores
+from lamplighter.usecases.context import Context
 
 UNKNOWN = (
     "LAMPLIGHTER_TOKEN is not valid, has expired or was revoked. "
@@ -29,27 +29,20 @@ READS = "knowledge:read"
 
 
 def client_context(
-    settings: Settings,
-    db: Database,
-    *,
+    here: Context,
+    active: Configuration,
     services: Callable[[], Services],
-    words: Lexicon,
+    *,
     near: SemanticIndex | None = None,
 ) -> ClientContext:
     """Return what the clients of this process share."""
-    redact = home.secrets(settings)
     return ClientContext(
-        db=db,
-        now=clock.now,
-        redact=redact,
+        db=here.db,
+        now=here.now,
+        redact=here.redact,
+        active=active,
         services=services,
-        agents=settings.agents,
-        window=timedelta(seconds=settings.dedup_window),
-        lexicon=words,
-        echo=EchoPolicy(settings.echo),
-        max_markers=settings.max_markers,
-        max_tier=settings.max_tier,
-        remote=RemoteStores(redact).of,
+        remote=RemoteStores(here.redact).of,
         near=near,
     )
 
@@ -64,14 +57,14 @@ def serve(
     """
     named = validate_agent_name(agent) if agent else None
     home.prepare(settings)
-    known = lexicon.active_lexicon(settings)
+    active = build_configuration(settings, lexicon.active_lexicon(settings))
     files = home.ServicesFile(settings.services)
 
     async def answer(db: Database) -> None:
         from lamplighter.mcp import stdio
 
         # no model: it takes 270 MB, and there is a process for each client
-        here = client_context(settings, db, services=files.last_good, words=known)
+        here = client_context(home.context(settings, db), active, files.last_good)
 
         async def who() -> Caller:
             return await _caller(db, token, named)

@@ -11,7 +11,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from lamplighter import __version__, telemetry
+from lamplighter import __version__, clock, telemetry
 from lamplighter.config.settings import Settings
 from lamplighter.domain.errors import LamplighterError, Unavailable
 from lamplighter.domain.sessions.home import Home
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from lamplighter.domain.secrets.redact import Redactor
     from lamplighter.domain.services.notice import NoticePolicy
     from lamplighter.domain.services.service import Services
-    from lamplighter.domain.sessions.cost import SpendingCaps
     from lamplighter.engines import Engine
+    from lamplighter.usecases.context import Context
     from lamplighter.usecases.sessions.halt import HaltControl
 
 logger = logging.getLogger(__name__)
@@ -128,22 +128,6 @@ def engines(settings: Settings) -> "tuple[Engine, ...]":
     )
 
 
-def models(settings: Settings) -> dict[int, str]:
-    """Return the model of each tier."""
-    return {1: settings.model_tier1, 2: settings.model_tier2, 3: settings.model_tier3}
-
-
-def caps(settings: Settings) -> "SpendingCaps":
-    """Return how many dollars may be spent."""
-    from lamplighter.domain.sessions.cost import SpendingCaps
-
-    return SpendingCaps(
-        session=settings.session_dollars,
-        chain=settings.chain_dollars,
-        day=settings.day_dollars,
-    )
-
-
 def default_engines(settings: Settings) -> dict[int, str]:
     """Return what runs the sessions of each tier unless another engine is asked for."""
     return {
@@ -180,6 +164,13 @@ def secrets(settings: Settings) -> "Redactor":
     posts = [("NOTIFY_SECRET", part) for url in settings.notify for part in secrets_in(url)]
     tokens = [("MEMORY_TOKEN", each.memory_token) for each in settings.agents]
     return build_redactor([*os.environ.items(), *own, *posts, *tokens])
+
+
+def context(settings: Settings, db: Database) -> "Context":
+    """Return the context of this process."""
+    from lamplighter.usecases.context import Context
+
+    return Context(db=db, now=clock.now, redact=secrets(settings))
 
 
 def notification_rules(settings: Settings) -> "NoticePolicy | None":
@@ -309,8 +300,3 @@ def _unusable(path: Path, why: str | None) -> str:
         f"{path} cannot be used: {why}. Lamplighter keeps its data there; set LAMPLIGHTER_HOME "
         "to a writable directory."
     )
-
-
-def trash_retention(settings: Settings) -> timedelta | None:
-    """Return how long deleted memories stay in the trash; None until a person empties it."""
-    return timedelta(seconds=settings.trash_retention) if settings.trash_retention else None

@@ -7,18 +7,19 @@ import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
-from datetime import timedelta
 from typing import Final
 
 import uvicorn
 
 from lamplighter import clock
 from lamplighter.api.agentops.app import create_app
-from lamplighter.api.agentops.contract import MemoryServiceContext
 from lamplighter.api.connection import TimedConnection
+from lamplighter.api.context import MemoryServiceContext
 from lamplighter.config.settings import Settings
+from lamplighter.domain.relate import builtin_lexicon
 from lamplighter.serve import home, web
 from lamplighter.serve.commands import access
+from lamplighter.serve.configuration import build_configuration
 from lamplighter.serve.indexing import indexing
 from lamplighter.serve.semantic import semantic_service
 
@@ -90,7 +91,6 @@ async def _service_context(settings: Settings) -> AsyncIterator[MemoryServiceCon
             db=db,
             now=clock.now,
             redact=home.secrets(settings),
-            window=timedelta(seconds=settings.dedup_window),
-            agents=settings.agents,
+            active=build_configuration(settings, builtin_lexicon()),  # this contract uses none
             near=means.answers,
         )

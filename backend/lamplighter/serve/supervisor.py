@@ -12,6 +12,7 @@ from lamplighter import clock
 from lamplighter.config import lexicon
 from lamplighter.config.settings import Settings
 from lamplighter.domain.actions.approval import ApprovalState
+from lamplighter.domain.configuration import Configuration
 from lamplighter.domain.errors import Conflict, Halted, Unavailable
 from lamplighter.domain.secrets.redact import Redactor
 from lamplighter.domain.services.service import Services
@@ -28,14 +29,20 @@ from lamplighter.repository.store.database import file_of, is_postgres
 from lamplighter.repository.store.driver import OperationalError
 from lamplighter.serve import home
 from lamplighter.serve.commands import access
+from lamplighter.serve.configuration import build_configuration
 from lamplighter.serve.outbox import AppriseTransport
-from lamplighter.serve.session_context import build_session_context
-from lamplighter.supervisor.daemon import RoundSettings, Supervisor
+from lamplighter.supervisor.daemon import Supervisor
 from lamplighter.supervisor.lease import SUFFIX, Lease, Lock
+from lamplighter.supervisor.run.context import SessionContext
+from lamplighter.supervisor.run.files import SessionFiles
 from lamplighter.supervisor.sender import Sender
+from lamplighter.supervisor.tools.readable import Readable
+from lamplighter.usecases.context import Context
 from lamplighter.usecases.sessions import sessions as lifecycle
 
 FOLLOW_SECONDS: Final = 0.05
+MOUNTED_SECRETS: Final = Path("/run/secrets")
+"""Where a container has secrets that no session may read."""
 
 Report = Callable[[str], None]
 
@@ -96,26 +103,24 @@ async def _run_once(
 async def _run_alone(
     supervisor: Supervisor, plan: SessionPlan, engine: str | None, services: Services, say: Report
 ) -> ChainRun:
-    pulled = await supervisor.shop.brake.pulled(supervisor.db)
+    pulled = await supervisor.context.brake.pulled(supervisor.db)
     if pulled is not None:
         await supervisor.step_down()
-        raise Halted(f"{pulled.words} {supervisor.shop.brake.release(pulled)}")
+        raise Halted(f"{pulled.words} {supervisor.context.brake.release(pulled)}")
     _on_signals(supervisor.drain)
     filed = await lifecycle.file_request(
-        supervisor.db,
+        supervisor.context,
         plan,
         services=services,
-        redact=supervisor.shop.redactor,
+        max_tier=supervisor.context.active.max_tier,
         engine=engine,
-        max_tier=supervisor.shop.max_tier,
-        now=clock.now(),
     )
     working = asyncio.create_task(_work_off(supervisor, filed.id))
     try:
         return await _follow_request(supervisor, filed.id, say)
     finally:
         await working
-        await supervisor.shop.cleaning.ended()
+        await supervisor.context.cleaning.ended()
         await supervisor.step_down()
 
 
@@ -137,18 +142,16 @@ async def _run_by_leader(
     supervisor: Supervisor, plan: SessionPlan, engine: str | None, services: Services, say: Report
 ) -> ChainRun:
     filed = await lifecycle.file_request(
-        supervisor.db,
+        supervisor.context,
         plan,
         services=services,
-        redact=supervisor.shop.redactor,
+        max_tier=supervisor.context.active.max_tier,
         engine=engine,
-        max_tier=supervisor.shop.max_tier,
-        now=clock.now(),
     )
     say(f"A supervisor is running. Request {filed.id} is number {filed.position} in its queue.")
-    pulled = await supervisor.shop.brake.pulled(supervisor.db)
+    pulled = await supervisor.context.brake.pulled(supervisor.db)
     if pulled is not None:
-        say(f"{pulled.words} The request is queued. {supervisor.shop.brake.release(pulled)}")
+        say(f"{pulled.words} The request is queued. {supervisor.context.brake.release(pulled)}")
     return await _follow_request(supervisor, filed.id, say)
 
 
@@ -191,7 +194,7 @@ async def _has_escalation(db: Database, session: Session, state: EscalationState
 
 
 async def _follow(supervisor: Supervisor, session_id: int, say: Report) -> Session:
-    db, files, redact = supervisor.db, supervisor.shop.files, supervisor.shop.redactor
+    db, files, redact = supervisor.db, supervisor.context.files, supervisor.context.redact
     tail: Tail | None = None
     asked: set[int] = set()
     while True:
@@ -232,26 +235,56 @@ def _report_new(tail: Tail, redact: Redactor, say: Report) -> None:
 @asynccontextmanager
 async def build_supervisor(settings: Settings) -> AsyncIterator[SupervisorProcess]:
     """Assemble a supervisor; it is not the leader yet."""
-    services, words = home.ServicesFile(settings.services), lexicon.active_lexicon(settings)
+    active = build_configuration(settings, lexicon.active_lexicon(settings))
+    services = home.ServicesFile(settings.services)
     lock = _lease(settings.database_url)
     directory = run_directory(settings.home)
     async with (
         home.tracing(settings, "supervisor"),
         home.database(settings) as db,
         create_listener(settings.database_url, directory) as listener,
-        SessionServer() as doors,
+        SessionServer() as server,
     ):
-        rounds = RoundSettings(
-            interval=settings.interval,
-            engine=settings.engine,
-            engines=home.default_engines(settings),
-            dry_run=settings.dry_run,
+        context = build_session_context(
+            settings, home.context(settings, db), active, server, services
         )
-        shop = build_session_context(settings, db, words, doors, services)
-        post = AppriseTransport(settings.notify)
-        sender = Sender(db, post, clock.now, access.url(settings))
-        led = Supervisor(shop, rounds, services.load, lock, beside=(sender.run,))
+        transport = AppriseTransport(settings.notify)
+        sender = Sender(db, transport, clock.now, access.url(settings))
+        led = Supervisor(context, services.load, lock, beside=(sender.run,))
         yield SupervisorProcess(led, listener)
+
+
+def build_session_context(
+    settings: Settings,
+    here: Context,
+    active: Configuration,
+    server: SessionServer,
+    services: home.ServicesFile,
+) -> SessionContext:
+    """Return what the supervisor runs sessions with."""
+    return SessionContext(
+        db=here.db,
+        now=here.now,
+        redact=here.redact,
+        active=active,
+        files=SessionFiles(settings.home / home.SESSIONS),
+        engines={engine.name: engine for engine in home.engines(settings)},
+        sockets=run_directory(settings.home),
+        url=access.url(settings),
+        open_tools=server.open,
+        brake=home.brake(settings),
+        current=services.load,
+        readable=readable(settings),
+    )
+
+
+def readable(settings: Settings) -> Readable:
+    """Return which files sessions may read; the files of Lamplighter are not among them."""
+    private = [settings.home, settings.services, MOUNTED_SECRETS]
+    if not is_postgres(settings.database_url):
+        file = file_of(settings.database_url)
+        private += [file, *(Path(f"{file}{end}") for end in ("-wal", "-shm", "-journal", SUFFIX))]
+    return Readable(roots=settings.read_roots, private=tuple(private))
 
 
 def _lease(url: str) -> Lease:

@@ -5,8 +5,7 @@ import logging
 import socket
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext, suppress
-from datetime import timedelta
-from typing import Any, Final
+from typing import Final
 from urllib.parse import urlsplit
 
 import uvicorn
@@ -18,14 +17,15 @@ from lamplighter.api.context import ApiContext
 from lamplighter.api.hub import Hub
 from lamplighter.config import lexicon
 from lamplighter.config.settings import Settings
+from lamplighter.domain.configuration import Configuration
 from lamplighter.domain.errors import Busy, Unavailable
-from lamplighter.domain.relate import Lexicon
 from lamplighter.mcp.endpoint import Endpoint
 from lamplighter.repository.feed.signals import create_listener, run_directory
 from lamplighter.serve import clients, home
 from lamplighter.serve.active_settings import ActiveSettings
 from lamplighter.serve.checkup.health import HealthMonitor
 from lamplighter.serve.commands import access
+from lamplighter.serve.configuration import build_configuration
 from lamplighter.serve.indexing import indexing
 from lamplighter.serve.semantic import semantic_service
 
@@ -42,7 +42,7 @@ def run(settings: Settings, *, welcome: Callable[[str], None] | None = None) -> 
     `welcome` is told how to log in.
     """
     listening = bind(settings.host, settings.port)
-    words = lexicon.active_lexicon(settings)
+    active = build_configuration(settings, lexicon.active_lexicon(settings))
     home.prepare(settings)
     _write_starter(settings)
     say = welcome or report_nothing
@@ -50,7 +50,7 @@ def run(settings: Settings, *, welcome: Callable[[str], None] | None = None) -> 
     endpoint = Endpoint()
     app = create_app(
         lambda: _greeting(
-            settings, _open_context(settings, words, endpoint), say if busy else None
+            settings, _open_context(settings, active, endpoint), say if busy else None
         ),
         web_directory=assets.WEB,
         hosts=access.known_hosts(settings),
@@ -123,7 +123,7 @@ async def _greeting(
     opening: AbstractAsyncContextManager[ApiContext],
     say: Callable[[str], None] | None,
 ) -> AsyncIterator[ApiContext]:
-    """Open the door; what could not be said at the start is said as soon as it can be."""
+    """Open the context; what could not be said at the start is said as soon as it can be."""
     async with opening as here:
         later = access.announce_login_later(settings, here.db, say) if say else nullcontext()
         async with later:
@@ -132,7 +132,7 @@ async def _greeting(
 
 @asynccontextmanager
 async def _open_context(
-    settings: Settings, words: Lexicon, endpoint: Endpoint
+    settings: Settings, active: Configuration, endpoint: Endpoint
 ) -> AsyncIterator[ApiContext]:
     directory = run_directory(settings.home)
     services = home.ServicesFile(settings.services)
@@ -142,7 +142,7 @@ async def _open_context(
         semantic_service(settings, db) as means,
         endpoint.open(
             clients.client_context(
-                settings, db, services=services.last_good, words=words, near=means.answers
+                home.context(settings, db), active, services.last_good, near=means.answers
             )
         ),
         create_listener(settings.database_url, directory) as listener,
@@ -156,42 +156,23 @@ async def _open_context(
             settings=ActiveSettings(
                 settings=settings,
                 services=services,
-                lexicon=words,
+                lexicon=active.lexicon,
                 db=db,
                 redact=redact,
                 started_at=clock.now(),
             ),
             now=clock.now,
+            redact=redact,
+            active=active,
             services=services.last_good,
             problems=services.problems,
             services_path=str(settings.services),
-            redact=redact,
             session_files=settings.home / home.SESSIONS,
-            budget=settings.memory_budget,
-            max_tier=settings.max_tier,
             engines=home.engines(settings),
-            usual_engines=home.default_engines(settings),
             tools=home.tools(settings),
-            models=home.models(settings),
-            caps=home.caps(settings),
-            max_turns=settings.max_turns,
-            lexicon=words,
-            **_set_fields(settings),
             brake=home.brake(settings),
             near=means.answers,
         )
-
-
-def _set_fields(settings: Settings) -> dict[str, Any]:
-    return {
-        "webhook_token": settings.webhook_token,
-        "webhook_tier": settings.webhook_tier,
-        "agents": settings.agents,
-        "session_seconds": settings.session_timeout,
-        "idle_seconds": settings.idle_timeout,
-        "window": timedelta(seconds=settings.dedup_window),
-        "trash_kept": home.trash_retention(settings),
-    }
 
 
 def accepts_connections(settings: Settings) -> bool:

@@ -7,7 +7,7 @@ import asyncio
 import logging
 import os
 import time
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
@@ -49,31 +49,14 @@ logger = logging.getLogger(__name__)
 POLL_SECONDS: Final = 0.5
 
 
-async def record_file_changes(shop: SessionContext) -> None:
+async def record_file_changes(context: SessionContext) -> None:
     """Record each time that the file comes or goes, until cancelled."""
     while True:
         try:
-            await halt.record_file(shop.db, shop.brake, now=shop.now())
+            await halt.record_file(context.db, context.brake, now=context.now())
         except OperationalError as error:
             logger.log(severity(error), "The halt file could not be recorded: %s", error)
         await asyncio.sleep(POLL_SECONDS)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RoundSettings:
-    """How rounds are made: how often (seconds), and by which engine.
-
-    `engines` names that of a higher tier where it is another one.
-    """
-
-    interval: float = 3_600.0
-    engine: str = "probe"
-    engines: Mapping[int, str] = field(default_factory=dict)
-    dry_run: bool = False
-
-    def usual(self, tier: int) -> str:
-        """Return what runs the sessions of a tier unless another engine is asked for."""
-        return self.engines.get(tier, self.engine)
 
 
 CHANGE_RETENTION: Final = timedelta(days=7)
@@ -86,8 +69,7 @@ NO_ROUND: Final = "and no rounds run"
 class Supervisor:
     """Runs the rounds while it holds the lock; `beside` are the leader's other tasks."""
 
-    shop: SessionContext
-    rounds: RoundSettings
+    context: SessionContext
     load: Callable[[], Services]
     lock: Lease
     beside: tuple[Callable[[], Coroutine[Any, Any, None]], ...] = ()
@@ -107,7 +89,7 @@ class Supervisor:
     @property
     def db(self) -> Database:
         """The database that everything is kept in."""
-        return self.shop.db
+        return self.context.db
 
     async def lead(self) -> bool:
         """Become the leader if there is none, and end the former leader's sessions."""
@@ -119,15 +101,15 @@ class Supervisor:
             leader = await leases.acquire(
                 self.db,
                 pid=os.getpid(),
-                engine=self.rounds.engine,
-                interval_seconds=self.rounds.interval,
-                dry_run=self.rounds.dry_run,
-                now=self.shop.now(),
+                engine=self.context.active.engine,
+                interval_seconds=self.context.active.interval,
+                dry_run=self.context.active.dry_run,
+                now=self.context.now(),
             )
-        self.shop = replace(self.shop, epoch=leader.epoch)
+        self.context = replace(self.context, epoch=leader.epoch)
         self.db.fence = partial(leases.ensure_leader, self.db, leader.epoch)
-        self.shop.timepiece.steady(self.shop.now())  # from here on it is watched
-        self.heartbeat.start(self.lock, self.db, leader.epoch, self.shop.now)
+        self.context.timepiece.steady(self.context.now())  # from here on it is watched
+        self.heartbeat.start(self.lock, self.db, leader.epoch, self.context.now)
         try:
             await self._recover(former)
         except BaseException:
@@ -138,10 +120,10 @@ class Supervisor:
 
     async def _recover(self, former: Leader | None) -> None:
         """Read services.yaml, and end or resume the former leader's sessions."""
-        await self.standby.watch.note(self.db, now=self.shop.now())
+        await self.standby.watch.note(self.db, now=self.context.now())
         await self._read_services()
-        await halt.record_file(self.db, self.shop.brake, now=self.shop.now())
-        found = await recovery.recover(self.shop, self._services, former)
+        await halt.record_file(self.db, self.context.brake, now=self.context.now())
+        found = await recovery.recover(self.context, self._services, former)
         for session in found.ended:
             logger.warning("Session %s was interrupted; its output was ingested.", session.id)
         self._going_on = [*found.going_on]
@@ -158,7 +140,7 @@ class Supervisor:
             await self.answer(request)
             return True
         if time.monotonic() >= self._due:
-            due, self._due = self._due, time.monotonic() + self.rounds.interval
+            due, self._due = self._due, time.monotonic() + self.context.active.interval
             try:
                 await self._round()
             except OperationalError:
@@ -178,7 +160,7 @@ class Supervisor:
         """Resume a session, and those it escalates to."""
         try:
             going = runner.resume_session(
-                self.shop, session, self._services, draining=self.draining, waiting=waiting
+                self.context, session, self._services, draining=self.draining, waiting=waiting
             )
             filed_in = await requests.trace(self.db, session.id)
             session = await tracing.trace_session(session.plan, going, filed_in=filed_in)
@@ -204,7 +186,7 @@ class Supervisor:
         try:
             async with asyncio.TaskGroup() as both:
                 if await self.standby.until_leader(self.lead, self._ingest_pending, self.draining):
-                    along = [self.heartbeat.ended(), record_file_changes(self.shop)]
+                    along = [self.heartbeat.ended(), record_file_changes(self.context)]
                     along += [each() for each in self.beside]
                     beside = [both.create_task(each) for each in along]
                     await self._work(listener)
@@ -239,7 +221,7 @@ class Supervisor:
 
     async def halted(self) -> bool:
         """Whether Lamplighter is halted: nothing starts, and requests wait."""
-        pulled = await self.shop.brake.pulled(self.db)
+        pulled = await self.context.brake.pulled(self.db)
         words = pulled.words if pulled else ""
         if words != self._halted:
             logger.warning("%s", words or "Resumed.")
@@ -254,7 +236,7 @@ class Supervisor:
         """Ingest the output of this home's sessions that ended under another home's leader."""
         with suppress(LamplighterError):
             self._services = self.load()
-        await recovery.ingest_pending(self.shop, self._services)
+        await recovery.ingest_pending(self.context, self._services)
 
     async def _idle(self, listener: ChangeSignal) -> None:
         left = max(0.0, self._due - time.monotonic())
@@ -265,28 +247,30 @@ class Supervisor:
     async def _round(self) -> None:
         await self._read_services()
         async with writing(self.db):
-            await changes.prune(self.db, before=self.shop.now() - CHANGE_RETENTION)
-            await checks.prune(self.db, before=self.shop.now() - CHECK_RESULT_RETENTION)
-        await journal.purge_expired(self.db, self.shop.trash_kept, now=self.shop.now())
-        await client_sessions.close_inactive(self.db, now=self.shop.now())
+            await changes.prune(self.db, before=self.context.now() - CHANGE_RETENTION)
+            await checks.prune(self.db, before=self.context.now() - CHECK_RESULT_RETENTION)
+        await journal.purge_expired(
+            self.db, self.context.active.trash_retention, now=self.context.now()
+        )
+        await client_sessions.close_inactive(self.db, now=self.context.now())
         if self._problem and not self._services.path:
             await self._tell_next_round()
             return
         plan = SessionPlan(
             tier=1,
-            engine=self.rounds.engine,
+            engine=self.context.active.engine,
             trigger=Trigger.SCHEDULED,
-            dry_run=self.rounds.dry_run,
+            dry_run=self.context.active.dry_run,
         )
         await self.parking.work(partial(self._chain, plan, None))
 
     async def answer(self, request: SessionRequest) -> None:
         """Run the requested session and its escalations, until one waits for approval."""
         await self._read_services()
-        if request.engine not in self.shop.engines:
+        if request.engine not in self.context.engines:
             request = replace(request, engine=None)
-        plan = request.plan(engine=self.rounds.usual(request.tier))
-        plan = replace(plan, dry_run=plan.dry_run or self.rounds.dry_run)
+        plan = request.plan(engine=self.context.active.engine_of(request.tier))
+        plan = replace(plan, dry_run=plan.dry_run or self.context.active.dry_run)
         await self.parking.work(partial(self._chain, plan, request))
 
     @tracing.trace_chain
@@ -308,10 +292,10 @@ class Supervisor:
             halted = await self.halted()
             if halted or self.draining.is_set():
                 why = "halted" if halted else "the supervisor was stopped"
-                await chain.drop(self.db, session, why, now=self.shop.now())
+                await chain.drop(self.db, session, why, now=self.context.now())
                 return
             plan = await chain.next_plan(self.db, session)
-            engine = asked or self.rounds.usual(plan.tier)
+            engine = asked or self.context.active.engine_of(plan.tier)
             session = await self._run(replace(plan, engine=engine), None, waiting)
 
     async def _run(
@@ -319,7 +303,7 @@ class Supervisor:
     ) -> Session | None:
         try:
             running = runner.run(
-                self.shop,
+                self.context,
                 plan,
                 self._services,
                 request=request,
@@ -331,7 +315,7 @@ class Supervisor:
         except Conflict:
             return None  # its request was taken back
         except Halted:
-            await chain.drop_stranded(self.db, now=self.shop.now())
+            await chain.drop_stranded(self.db, now=self.context.now())
             return None
         await self._over(session)
         return session
@@ -344,8 +328,9 @@ class Supervisor:
     def _why_not(self, plan: SessionPlan) -> str | None:
         if self._problem and not self._services.path:
             return f"services.yaml cannot be read: {self._problem}"
-        if plan.tier > self.shop.max_tier:
-            return f"Tier {plan.tier} is not allowed. LAMPLIGHTER_MAX_TIER is {self.shop.max_tier}."
+        if plan.tier > self.context.active.max_tier:
+            highest = self.context.active.max_tier
+            return f"Tier {plan.tier} is not allowed. LAMPLIGHTER_MAX_TIER is {highest}."
         return None
 
     async def _read_services(self) -> None:
@@ -362,26 +347,26 @@ class Supervisor:
                 )
                 text = f"services.yaml is not valid, {stands}: {problem}"
                 await events.insert(
-                    self.db, Level.CRITICAL, text, source="supervisor", now=self.shop.now()
+                    self.db, Level.CRITICAL, text, source="supervisor", now=self.context.now()
                 )
         self._problem = problem
 
     async def _tell_next_round(self) -> None:
         left = timedelta(seconds=max(0.0, self._due - time.monotonic()))
         async with writing(self.db):
-            now = self.shop.now()
+            now = self.context.now()
             await leases.update_status(self.db, next_round_at=now + left, now=now)
 
     async def step_down(self) -> None:
         """Stop leading, and record it."""
         await self.heartbeat.stop()
-        await self.shop.cleaning.stop()
+        await self.context.cleaning.stop()
         try:
             if self.db.fence is not None:
                 await self.db.fence()  # a replaced leader learns it without waiting to write
             async with writing(self.db):
                 await leases.update_status(
-                    self.db, pid=0, session_id=None, next_round_at=None, now=self.shop.now()
+                    self.db, pid=0, session_id=None, next_round_at=None, now=self.context.now()
                 )
         except OperationalError as error:
             logger.warning("The supervisor's stop could not be recorded: %s", error)

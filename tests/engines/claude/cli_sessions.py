@@ -6,6 +6,7 @@ from typing import Any
 
 from real_cli import engine
 
+from contexts import changed
 from lamplighter.domain.services.service import Service, Services
 from lamplighter.domain.sessions.session import Session, SessionPlan
 from lamplighter.engines import ToolEndpoint
@@ -26,9 +27,10 @@ SERVICES = Services((Service(name="caddy"), Service(name="jellyfin")))
 class Sessions:
     """What runs sessions of the real CLI, and what they left in the database."""
 
-    shop: SessionContext
+    context: SessionContext
     api: MessagesApi
-    doors: SessionServer
+    server: SessionServer
+    running: SessionContext = field(init=False)
     tools: list[Tool] = field(default_factory=list)
 
     async def run(
@@ -43,25 +45,25 @@ class Sessions:
         """Run one session whose model answers by a script; `more` changes its workshop."""
         self.api.scenarios[scenario] = script
         by = {"claude": engine(self.api.url(scenario))}
-        shop = replace(self.shop, engines=by, doors=self.opened, **more)
-        return await runner.run(shop, SessionPlan(engine="claude", tier=tier), services)
+        self.running = here = changed(self.context, engines=by, open_tools=self.opened, **more)
+        return await runner.run(here, SessionPlan(engine="claude", tier=tier), services)
 
     def opened(self, box: Toolbox) -> AbstractAsyncContextManager[ToolEndpoint]:
         """Open the door to a session's own tools, or to those of the test where there are any."""
-        return self.doors.open(replace(box, tools=tuple(self.tools)) if self.tools else box)
+        return self.server.open(replace(box, tools=tuple(self.tools)) if self.tools else box)
 
     async def rows(self, table: str) -> list[dict[str, Any]]:
         found = getattr(tables, table)
         query = found.select().order_by(found.c.id)
-        return [dict(row) for row in await self.shop.db.fetch_all(query)]
+        return [dict(row) for row in await self.context.db.fetch_all(query)]
 
     async def told(self) -> list[tuple[str, str]]:
         """Return the events, oldest first."""
-        page = await events.page(self.shop.db, events.EventSelection(), limit=100)
+        page = await events.page(self.context.db, events.EventSelection(), limit=100)
         return [(each.level, each.text) for each in reversed(page.items)]
 
     async def prompt(self, session: Session) -> exposures.SessionPrompt:
-        found = await exposures.prompt(self.shop.db, session.id)
+        found = await exposures.prompt(self.context.db, session.id)
         assert found is not None
         return found
 

@@ -6,13 +6,11 @@ from pathlib import Path
 import pytest
 from cli_sessions import Sessions
 
+from contexts import session_context
 from lamplighter import clock
-from lamplighter.domain.secrets.redact import Redactor
 from lamplighter.mcp.session_server import SessionServer
 from lamplighter.repository import Database, writing
 from lamplighter.repository.upkeep import leases
-from lamplighter.supervisor.run.context import SessionContext
-from lamplighter.supervisor.run.files import SessionFiles
 from messages_api import MessagesApi
 
 MODELS = {1: "claude-haiku-4-5", 2: "claude-sonnet-4-5", 3: "claude-sonnet-4-5"}
@@ -30,16 +28,7 @@ async def sessions(db: Database, tmp_path: Path) -> AsyncIterator[Sessions]:
         leader = await leases.acquire(
             db, pid=1, engine="claude", interval_seconds=60, dry_run=False, now=clock.now()
         )
-    shop = SessionContext(
-        db=db,
-        files=SessionFiles(tmp_path / "sessions"),
-        engines={},
-        redactor=Redactor(),
-        now=clock.now,
-        sockets=tmp_path,
-        epoch=leader.epoch,
-        models=MODELS,
-    )
+    here = session_context(db, tmp_path, epoch=leader.epoch, models=MODELS)
     with MessagesApi() as api:
-        async with SessionServer() as doors:
-            yield Sessions(shop, api, doors)
+        async with SessionServer() as server:
+            yield Sessions(here, api, server)

@@ -7,9 +7,9 @@ from typing import Any
 
 from cli_sessions import Sessions
 
+from contexts import context
 from lamplighter import clock
 from lamplighter.domain.actions.approval import Approval, ApprovalAnswer, ApprovalChoice
-from lamplighter.domain.secrets.redact import Redactor
 from lamplighter.domain.services.service import (
     Action,
     ActionKind,
@@ -58,17 +58,12 @@ async def person(sessions: Sessions, answers: dict[str, ApprovalAnswer]) -> dict
     """Answer what is asked, by service, as the app does; return what was asked."""
     found: dict[str, Approval] = {}
     while len(found) < len(answers):
-        page = await approvals.page(sessions.shop.db, ApprovalFilter(), limit=10)
+        page = await approvals.page(sessions.context.db, ApprovalFilter(), limit=10)
         for each in page.items:
             if each.service in answers and each.service not in found:
                 answer, found[each.service] = answers[each.service], each
                 await asking.decide(
-                    sessions.shop.db,
-                    each.id,
-                    answer,
-                    by="anna",
-                    redact=Redactor(),
-                    now=clock.now(),
+                    context(sessions.context.db, clock.now()), each.id, answer, by="anna"
                 )
         await asyncio.sleep(0.02)
     return found
@@ -85,7 +80,7 @@ async def test_what_runs_is_what_a_person_agreed_to_in_time(
 
     async def acts(name: str, seconds: float) -> Session:
         turns = [uses(TOOL("run_action"), act[name]), says("Told: {{tool_result}}")]
-        return await sessions.run(name, turns, services=services, tier=3, approval_timeout=seconds)
+        return await sessions.run(name, turns, services=services, tier=3, approval_seconds=seconds)
 
     asked, *ended = await asyncio.gather(
         person(sessions, {"yes": YES, "no": NO}),

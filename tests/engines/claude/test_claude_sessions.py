@@ -12,7 +12,6 @@ from cli_sessions import Sessions
 from lamplighter import clock
 from lamplighter.domain.sessions.session import Status
 from lamplighter.engines import ToolEndpoint
-from lamplighter.supervisor.run.limits import Limits
 from lamplighter.supervisor.tools.toolbox import Toolbox
 from lamplighter.usecases.sessions import sessions as lifecycle
 from lamplighter.usecases.sessions.toolbox import Tool, ToolOutput
@@ -143,15 +142,15 @@ async def test_a_session_that_takes_too_long_keeps_what_it_said_and_cost(
     sessions: Sessions,
 ) -> None:
     slow = says(f"{FOUND}\n" + "tick " * 20_000, delta_chars=len(FOUND) + 1, delta_delay=0.05)
-    limits, loop = Limits(total=60), asyncio.get_running_loop()
+    loop = asyncio.get_running_loop()
 
     def asked(_: Asked) -> Turn:
         # the time is up when it has begun to speak, however long it took to begin
-        over = partial(object.__setattr__, limits, "total", 0.0)
+        over = partial(object.__setattr__, sessions.running.active, "session_seconds", 0.0)
         loop.call_soon_threadsafe(loop.call_later, 1, over)
         return slow
 
-    session = await sessions.run("slow", asked, limits=limits)
+    session = await sessions.run("slow", asked, session_seconds=60)
 
     assert (session.status, session.reason) == (
         Status.TIMED_OUT,
@@ -161,8 +160,8 @@ async def test_a_session_that_takes_too_long_keeps_what_it_said_and_cost(
     assert session.cost_usd is not None
     assert session.cost_usd > 0
     assert session.exit_code == 0
-    assert not (sessions.shop.files.directory / str(session.id)).exists()
-    assert not left_over(str(sessions.shop.files.directory))
+    assert not (sessions.context.files.directory / str(session.id)).exists()
+    assert not left_over(str(sessions.context.files.directory))
 
 
 async def test_a_session_that_is_stopped_while_a_tool_runs_ends_it_and_says_so(
@@ -171,7 +170,7 @@ async def test_a_session_that_is_stopped_while_a_tool_runs_ends_it_and_says_so(
     ended: list[str] = []
 
     async def use(_: Mapping[str, Any]) -> ToolOutput:
-        await lifecycle.stop(sessions.shop.db, 1, now=clock.now())
+        await lifecycle.stop(sessions.context.db, 1, now=clock.now())
         try:
             await asyncio.sleep(60)
         except asyncio.CancelledError:
@@ -210,7 +209,7 @@ async def test_a_session_has_no_way_in_but_its_tools(sessions: Sessions) -> None
     seen: list[dict[str, str]] = []
 
     def looked(_: object) -> Any:
-        seen.extend(each.environ() for each in left_over(str(sessions.shop.files.directory)))
+        seen.extend(each.environ() for each in left_over(str(sessions.context.files.directory)))
         return says("Seen.")
 
     await sessions.run("looked", looked)

@@ -10,7 +10,7 @@ from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
-from lamplighter.domain.secrets.redact import Redactor
+from contexts import OPEN, context, ingesting
 from lamplighter.domain.services.check import HttpCheck
 from lamplighter.domain.services.cooldown import CooldownUse, UseOutcome
 from lamplighter.domain.services.service import Action, ActionKind, Service, Services
@@ -27,7 +27,6 @@ from lamplighter.supervisor.actions.gate import Gate
 from lamplighter.supervisor.tools import gateway
 from lamplighter.supervisor.tools.toolbox import Toolbox
 from lamplighter.usecases.ingest import session_lines
-from lamplighter.usecases.ingest.context import IngestContext
 
 NOON = datetime(2026, 1, 31, 12, tzinfo=UTC)
 QUICK: dict[str, Any] = {"timeout": 2.0, "retries": 0}
@@ -116,11 +115,9 @@ async def mended(
 ) -> Told:
     told, declared = Told(), (*services, *known)
     gate = Gate(
-        db=db,
+        here=context(db),
         session=await opened(db, dry_run=dry_run),
         services=Services(declared),
-        redact=Redactor(),
-        now=lambda: NOON,
     )
     async with gateway.serve_gate(Toolbox(gate=gate), tmp_path / "gate.sock") as door:
         asked = ProbeRequest(
@@ -133,7 +130,7 @@ async def mended(
             dry_run=dry_run,
         )
         told.summary = await tiers.run(asked, told.lines.append)
-    ingest = IngestContext(db, gate.session, gate.redact, [each.name for each in declared])
+    ingest = ingesting(db, gate.session, OPEN, [each.name for each in declared])
     lines = [json.dumps(each).encode() for each in told.lines]
     ends = [*accumulate(len(each) + 1 for each in lines)]
     await session_lines.ingest(ingest, map(Line, [0, *ends], ends, lines), now=NOON)

@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from mended import NOON, REDEPLOYMENT, memory, mended, mending, outcomes, started, used, useless
+from mended import REDEPLOYMENT, memory, mended, mending, outcomes, started, used, useless
 
+from contexts import context
 from lamplighter.domain.memory.memory import Candidate, Category, Trust
-from lamplighter.domain.secrets.redact import Redactor
 from lamplighter.domain.services.cooldown import CooldownUse, UseOutcome
 from lamplighter.engines.probe import http
 from lamplighter.repository import Database
@@ -63,7 +63,7 @@ async def remembered(db: Database) -> None:
         session_id=None,
         trust=Trust.TRUSTED,
     )
-    await curate.create(db, said, now=NOON, redact=Redactor())
+    await curate.create(context(db), said)
 
 
 async def test_a_second_attempt_that_fails_too_is_followed_by_the_next_action(

@@ -25,7 +25,7 @@ async def project_bound(request: Request) -> str | None:
     """Return the project that a caller is bound to; None for one who reads every project."""
     here, caller = api_context(request), caller_of(request)
     if caller.agent is not None:
-        return normalize_project(find_agent(here.agents, caller.agent).reads)
+        return normalize_project(find_agent(here.active.agents, caller.agent).reads)
     if caller.session_id is None:
         return None
     session = await sessions.get(here.db, caller.session_id)

@@ -15,9 +15,9 @@ from starlette.routing import BaseRoute, Route
 from starlette.types import Scope
 
 from lamplighter.api.access.callers import Callers
-from lamplighter.api.agentops.contract import MemoryServiceContext
 from lamplighter.api.agentops.openapi import DOCUMENT, openapi
 from lamplighter.api.agentops.routes import PREFIX, is_contract_path, operations_at, routes
+from lamplighter.api.context import MemoryServiceContext
 from lamplighter.api.request_log import RequestLog
 from lamplighter.api.responses import answer, problem
 from lamplighter.domain.access.access import Caller
@@ -53,21 +53,21 @@ def create_app(
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
-        async with opening() as desk:
-            app.state.desk = desk
-            app.state.callers = callers = Callers(desk.db, desk.now)
-            tasks = [asyncio.create_task(work) for work in (callers.note(), _sweep(desk))]
+        async with opening() as here:
+            app.state.context = here
+            app.state.callers = callers = Callers(here.db, here.now)
+            tasks = [asyncio.create_task(work) for work in (callers.note(), _sweep(here))]
             yield
             for task in tasks:
                 task.cancel()
                 with suppress(asyncio.CancelledError):
                     await task
 
-    here = openapi(prefix="", strict=strict, tokens=tokens)
+    at_root = openapi(prefix="", strict=strict, tokens=tokens)
     below_prefix = openapi(prefix=PREFIX, strict=True, tokens=tokens)
     return Starlette(
         routes=[
-            Route(DOCUMENT, _document(here)),
+            Route(DOCUMENT, _document(at_root)),
             Route(f"{PREFIX}{DOCUMENT}", _document(below_prefix)),
             *routes(PREFIX, strict=True),
             *routes("", strict=strict),
@@ -133,11 +133,11 @@ async def _caller(scope: Scope, headers: Headers, tokens: bool) -> Caller | Resp
     return caller
 
 
-async def _sweep(desk: MemoryServiceContext) -> None:
+async def _sweep(here: MemoryServiceContext) -> None:
     """Close the sessions whose clients fell silent, every hour; a supervisor may do it too."""
     while True:
         try:
-            await client_sessions.close_inactive(desk.db, now=desk.now())
+            await client_sessions.close_inactive(here.db, now=here.now())
         except (OperationalError, TimeoutError) as error:
             logger.info("Could not close inactive sessions: %s", error)
         except Exception:

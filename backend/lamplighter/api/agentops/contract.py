@@ -1,41 +1,25 @@
 """What every entry of the contract needs: who asks, on which mount, of which project."""
 
 import ipaddress
-from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import datetime, timedelta
 from typing import Any, Final
 
 import msgspec
 from starlette.requests import Request
 
 from lamplighter.api.access.callers import caller_of
+from lamplighter.api.context import service_context
 from lamplighter.api.op import Handler
 from lamplighter.domain.clients.agent import Agent, require_local
 from lamplighter.domain.clients.agent import find_agent as named
 from lamplighter.domain.project import normalize_project
-from lamplighter.domain.search.search import SemanticIndex
-from lamplighter.domain.secrets.redact import Redactor
 from lamplighter.domain.sessions.session import MANUAL_SAVE_PREFIX, Session
 from lamplighter.domain.text import one_line
-from lamplighter.repository import Database
 from lamplighter.usecases.clients import client_sessions
 from lamplighter.usecases.clients.client_sessions import NewSession
 
 DEFAULT_PROJECT: Final = "default"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MemoryServiceContext:
-    """What the contract works with."""
-
-    db: Database
-    now: Callable[[], datetime]
-    redact: Redactor
-    window: timedelta
-    agents: tuple[Agent, ...] = ()
-    near: SemanticIndex | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,12 +46,6 @@ class AgentOpsOperation:
     problems: tuple[int, ...] = ()
 
 
-def service_context(request: Request) -> MemoryServiceContext:
-    """Return what a request works with."""
-    found: MemoryServiceContext = request.app.state.desk
-    return found
-
-
 def is_strict(request: Request) -> bool:
     """Whether a request came in by the strict mount."""
     return bool(request.state.strict)
@@ -76,7 +54,9 @@ def is_strict(request: Request) -> bool:
 def agent_of(request: Request) -> Agent | None:
     """Return the agent whose token is shown; raises Conflict where its knowledge is not here."""
     name = caller_of(request).agent
-    return None if name is None else require_local(named(service_context(request).agents, name))
+    return (
+        None if name is None else require_local(named(service_context(request).active.agents, name))
+    )
 
 
 def caller_name(request: Request) -> str:

@@ -12,7 +12,6 @@ from lamplighter.api.agentops.contract import (
     caller_name,
     is_strict,
     project_in,
-    service_context,
     session_of,
 )
 from lamplighter.api.agentops.params import (
@@ -29,6 +28,7 @@ from lamplighter.api.agentops.params import (
     number,
     query,
 )
+from lamplighter.api.context import service_context
 from lamplighter.api.responses import answer
 from lamplighter.domain.errors import Invalid, InvalidField, NotFound
 from lamplighter.domain.memory.knowledge import MemoryTimeline
@@ -57,11 +57,9 @@ async def create(request: Request) -> Response:
     check_required(content=given.content)
     session = await session_of(request, given.session_id, given.project)
     kept = await knowledge.save(
-        here.db,
+        here,
         _candidate(request, given, session),
-        now=here.now(),
-        redact=here.redact,
-        window=here.window,
+        window=here.active.duplicate_window,
         by=caller_name(request),
     )
     saved = {
@@ -81,12 +79,10 @@ async def capture(request: Request) -> Response:
     given = await body(request, PassiveIn, ("session_id",) if is_strict(request) else ())
     session = await session_of(request, given.session_id, given.project)
     captured = await knowledge.capture(
-        here.db,
+        here,
         given.content or "",
         project=project_in(request, given.project) or session.project,
         session_id=session.id,
-        now=here.now(),
-        redact=here.redact,
         source_ref=_reference(given.source),
         by=caller_name(request),
     )
@@ -141,12 +137,7 @@ async def edit(request: Request) -> Response:
             )
         )
     changed = await knowledge.correct(
-        here.db,
-        memory.id,
-        _edit(memory, given),
-        now=here.now(),
-        redact=here.redact,
-        by=caller_name(request),
+        here, memory.id, _edit(memory, given), by=caller_name(request)
     )
     return await _answer_memory(request, changed)
 

@@ -6,7 +6,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from lamplighter.api.agentops import rows
-from lamplighter.api.agentops.contract import is_strict, project_in, service_context, session_of
+from lamplighter.api.agentops.contract import is_strict, project_in, session_of
 from lamplighter.api.agentops.params import (
     AgentOpsSearchQuery,
     ListQuery,
@@ -18,6 +18,7 @@ from lamplighter.api.agentops.params import (
     number,
     query,
 )
+from lamplighter.api.context import service_context
 from lamplighter.api.responses import answer
 from lamplighter.domain.clients.client_prompt import ClientPrompt
 from lamplighter.repository import Database, reading
@@ -34,9 +35,7 @@ async def create(request: Request) -> Response:
     given = await body(request, PromptIn, needs)
     check_required(content=given.content)
     session = await session_of(request, given.session_id, given.project)
-    kept = await client_sessions.save_prompt(
-        here.db, session, given.content or "", redact=here.redact, now=here.now()
-    )
+    kept = await client_sessions.save_prompt(here, session, given.content or "")
     return answer({"id": kept.id, "status": "saved"}, 201)
 
 

@@ -13,7 +13,6 @@ from lamplighter.api.agentops.contract import (
     agent_of,
     is_strict,
     project_in,
-    service_context,
 )
 from lamplighter.api.agentops.params import (
     AgentOpsContextQuery,
@@ -24,6 +23,7 @@ from lamplighter.api.agentops.params import (
     clamp_limit,
     query,
 )
+from lamplighter.api.context import service_context
 from lamplighter.api.responses import answer
 from lamplighter.domain.clients.agent import CONTEXT_LIMIT
 from lamplighter.domain.memory import knowledge
@@ -75,12 +75,10 @@ async def context(request: Request) -> Response:
     limit = most if wanted.limit is None or wanted.limit < 0 else wanted.limit
     project = project_in(request, wanted.project) or DEFAULT_PROJECT
     told = await agent_context(
-        here.db,
+        here,
         project,
         wanted.query,
         limit=min(limit, most) if agent else limit,
-        now=here.now(),
-        redact=here.redact,
         near=here.near,
         budget=None if wanted.budget is None else max(0, wanted.budget),
     )

@@ -13,7 +13,6 @@ from lamplighter.api.agentops.contract import (
     agent_of,
     is_strict,
     project_in,
-    service_context,
 )
 from lamplighter.api.agentops.params import (
     AgentOpsSessionIn,
@@ -25,6 +24,7 @@ from lamplighter.api.agentops.params import (
     clamp_limit,
     query,
 )
+from lamplighter.api.context import service_context
 from lamplighter.api.responses import answer
 from lamplighter.domain.sessions.summary import Message
 from lamplighter.repository import reading
@@ -57,14 +57,12 @@ async def end(request: Request) -> Response:
     here, agent = service_context(request), agent_of(request)
     given = await body(request, EndIn)
     session = await clients.end(
-        here.db,
+        here,
         request.path_params["id"],
         [Message(each.role, _text(each)) for each in given.messages or ()],
-        redact=here.redact,
         summarize=agent is None or agent.auto_summarize,
         summary=given.summary or "",
         agent=None if agent is None else agent.name,
-        now=here.now(),
     )
     return answer(
         {

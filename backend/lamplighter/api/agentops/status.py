@@ -6,8 +6,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from lamplighter import __version__
-from lamplighter.api.agentops.contract import DEFAULT_PROJECT, agent_of, project_in, service_context
+from lamplighter.api.agentops.contract import DEFAULT_PROJECT, agent_of, project_in
 from lamplighter.api.agentops.params import DirectoryQuery, query
+from lamplighter.api.context import service_context
 from lamplighter.api.responses import answer
 from lamplighter.usecases.search.find import missing_parts
 

@@ -13,7 +13,6 @@ from lamplighter.api.agentops.contract import (
     agent_of,
     caller_name,
     project_in,
-    service_context,
 )
 from lamplighter.api.agentops.params import (
     MigrateIn,
@@ -23,6 +22,7 @@ from lamplighter.api.agentops.params import (
     decode_body,
     query,
 )
+from lamplighter.api.context import service_context
 from lamplighter.api.responses import answer
 from lamplighter.domain.errors import Invalid, InvalidField
 from lamplighter.formats import third_party_export

@@ -29,7 +29,7 @@ async def index(request: Request) -> Response:
     """GET /api/v1/agents."""
     here, wanted = api_context(request), params.query(request, common_shapes.PageQuery)
     async with reading(here.db):
-        found = await list_agents(here.db, here.agents)
+        found = await list_agents(here.db, here.active.agents)
         seq = await changes.last_seq(here.db)
     some, behind = params.part_of(found, wanted.cursor, wanted.limit)
     return page(request, [_agent_out(each, here.redact) for each in some], behind, seq)
@@ -60,7 +60,7 @@ async def context(request: Request, wanted: context_shapes.ContextQuery) -> Resp
 def _requested_agent(request: Request, wanted: context_shapes.ContextQuery) -> Agent | None:
     caller = caller_of(request)
     name = caller.agent if caller.bound else wanted.agent
-    return require_local(find_agent(api_context(request).agents, name)) if name else None
+    return require_local(find_agent(api_context(request).active.agents, name)) if name else None
 
 
 def _agent_out(each: AgentStatus, redact: Redactor) -> dict[str, Any]:

@@ -27,7 +27,7 @@ from lamplighter.repository.clients import client_sessions
 from lamplighter.repository.feed import changes
 from lamplighter.usecases.clients import interactive
 from lamplighter.usecases.clients.client_sessions import NewSession
-from lamplighter.usecases.clients.interactive import InteractiveRules
+from lamplighter.usecases.clients.interactive import InteractiveContext
 from lamplighter.usecases.clients.project_context import project_context
 
 START: Final = "SessionStart"
@@ -58,7 +58,7 @@ async def receive(request: Request) -> Response:
     if caller.session_id is not None:
         raise HTTPException(403, REFUSED_FOR_SESSIONS)
     given = await _read_event(request)
-    by = _rules(here, caller)
+    by = _interactive_context(here, caller)
     if by.agent.memory_url:  # it keeps its knowledge elsewhere
         return answer({})
     opening = _opening(request, given, caller, by)
@@ -66,7 +66,7 @@ async def receive(request: Request) -> Response:
         return answer({})
     bound = caller.agent is not None
     session = await interactive.join(here.db, opening, bound=bound, now=here.now())
-    words = await _handle_event(here, event, session, given, by)
+    words = await _handle_event(by, event, session, given)
     told = {"hookEventName": event, "additionalContext": words}
     headers = {TOOLS: _wanted_tools(by.agent)} if event == START else None
     return answer({"hookSpecificOutput": told} if words else {}, headers=headers)
@@ -79,7 +79,7 @@ async def _find_session(here: ApiContext, opening: NewSession) -> Session | None
 async def context(request: Request, wanted: context_shapes.ContextQuery) -> Response:
     """GET /api/v1/context?profile=project: what a session is told at its start."""
     here, caller = api_context(request), caller_of(request)
-    agent = find_agent(here.agents, caller.agent or AGENT)
+    agent = find_agent(here.active.agents, caller.agent or AGENT)
     project = (
         agent.reads if caller.agent else normalize_project(wanted.project or "") or DEFAULT_PROJECT
     )
@@ -102,50 +102,51 @@ async def context(request: Request, wanted: context_shapes.ContextQuery) -> Resp
 
 
 async def _handle_event(
-    here: ApiContext, event: str, session: Session, given: Mapping[str, Any], by: InteractiveRules
+    here: InteractiveContext, event: str, session: Session, given: Mapping[str, Any]
 ) -> str:
     """Do what an event asks for and return what the session is told."""
-    now = here.now()
     if event == START:
-        return await interactive.start_context(here.db, session, by, now=now)
+        return await interactive.start_context(here, session)
     if event == PROMPT:
-        return await interactive.prompt_context(
-            here.db, session, _text(given, "prompt"), by, now=now
-        )
+        return await interactive.prompt_context(here, session, _text(given, "prompt"))
     if event in TOOL_EVENTS:
-        return await _handle_tool_use(here, session, given, by)
+        return await _handle_tool_use(here, session, given)
     if event == "Stop":
         words = _text(given, "last_assistant_message")
-        await interactive.record_response(here.db, session, words, by, now=now)
+        await interactive.record_response(here, session, words)
     elif event == "PreCompact":
-        await interactive.save_summary(here.db, session, by, now=now)
+        await interactive.save_summary(here, session)
     else:
-        await interactive.end(here.db, session, by, now=now)
+        await interactive.end(here, session)
     return ""
 
 
 async def _handle_tool_use(
-    here: ApiContext, session: Session, given: Mapping[str, Any], by: InteractiveRules
+    here: InteractiveContext, session: Session, given: Mapping[str, Any]
 ) -> str:
     use = ToolCall(_text(given, "tool_name"), arguments_text(given.get("tool_input", {})))
     output = interactive.output_text(given.get("tool_response")) or _text(given, "error")
     ref = _text(given, "tool_use_id")
     asked = given.get("tool_input")
     words = asked if isinstance(asked, dict) else {"input": asked}
-    told = await interactive.tool_context(here.db, session, use.tool, words, by, now=here.now())
-    await interactive.capture_tool_output(
-        here.db, session, use, output, by, ref=ref, now=here.now()
-    )
+    told = await interactive.tool_context(here, session, use.tool, words)
+    await interactive.capture_tool_output(here, session, use, output, ref=ref)
     return told
 
 
-def _rules(here: ApiContext, caller: Caller) -> InteractiveRules:
-    agent = find_agent(here.agents, caller.agent or AGENT)
-    return InteractiveRules(agent=agent, redact=here.redact, window=here.window, near=here.near)
+def _interactive_context(here: ApiContext, caller: Caller) -> InteractiveContext:
+    return InteractiveContext(
+        db=here.db,
+        now=here.now,
+        redact=here.redact,
+        active=here.active,
+        agent=find_agent(here.active.agents, caller.agent or AGENT),
+        near=here.near,
+    )
 
 
 def _opening(
-    request: Request, given: Mapping[str, Any], caller: Caller, by: InteractiveRules
+    request: Request, given: Mapping[str, Any], caller: Caller, by: InteractiveContext
 ) -> NewSession:
     """Say whose session it is: an agent's token has its own project, a person's the directory's."""
     session, directory = _text(given, "session_id"), _text(given, "cwd")

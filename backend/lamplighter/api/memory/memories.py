@@ -109,9 +109,7 @@ async def create(request: Request) -> Response:
         scope=given.scope,
         topic_key=given.topic_key,
     )
-    memory = await curate.create(
-        here.db, candidate, now=here.now(), redact=here.redact, known=here.known()
-    )
+    memory = await curate.create(here, candidate, known=here.service_names())
     location = f"/api/v1/memories/{memory.id}"
     return versioned(serialize.memory(memory), 201, Location=location)
 
@@ -130,13 +128,11 @@ async def update(request: Request) -> Response:
     here, memory_id = api_context(request), params.number(request)
     given = await params.body(request, shapes.MemoryEdit, rules)
     memory = await curate.edit(
-        here.db,
+        here,
         memory_id,
         _edit(given),
         version=params.version(request, memory_id),
-        now=here.now(),
-        redact=here.redact,
-        known=here.known(),
+        known=here.service_names(),
     )
     return versioned(serialize.memory(memory))
 
@@ -201,7 +197,7 @@ async def filter_of(
     service = wanted.service
     if service is not None:
         plain_name = GENERAL if normalize_service_name(service) == GENERAL else service
-        service = await spelled(here.db, plain_name, here.known()) or GENERAL
+        service = await spelled(here.db, plain_name, here.service_names()) or GENERAL
     return MemoryFilter(
         q=wanted.q,
         service=service,

@@ -34,7 +34,7 @@ async def index(request: Request) -> Response:
     here, wanted = api_context(request), params.query(request, review_shapes.ReviewQuery)
     position = params.position(wanted.cursor)
     async with reading(here.db):
-        chosen = await _filter(here.db, wanted, here.known())
+        chosen = await _filter(here.db, wanted, here.service_names())
         found = await reviews.page(here.db, chosen, limit=wanted.limit, position=position)
         items = await reviews.as_json(here.db, found.items)
         total = await reviews.count(here.db, chosen)
@@ -60,9 +60,7 @@ async def resolve(request: Request) -> Response:
         observation=given.observation,
     )
     version = params.version(request, number)
-    await review.resolve(
-        here.db, number, answer, version=version, now=here.now(), redact=here.redact
-    )
+    await review.resolve(here, number, answer, version=version)
     return await show(request)
 
 

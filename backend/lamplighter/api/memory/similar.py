@@ -27,11 +27,10 @@ async def create(request: Request) -> Response:
         trust=Trust.TRUSTED,
     )
     found = await find_similar(
-        here.db,
+        here,
         candidate,
-        lexicon=here.lexicon,
-        redact=here.redact,
-        known=here.known(),
+        here.active.lexicon,
+        known=here.service_names(),
         without=None if given.without is None else MemoryId(given.without),
     )
     items = [
@@ -45,6 +44,6 @@ async def relate_pair(request: Request) -> Response:
     """POST /api/v1/memories/relate."""
     given = await params.body(request, shapes.RelateIn)
     found = relate(
-        given.new, given.old, service=given.service, lexicon=api_context(request).lexicon
+        given.new, given.old, service=given.service, lexicon=api_context(request).active.lexicon
     )
     return answer(serialize.verdict(found))

@@ -27,7 +27,10 @@ async def index(request: Request) -> Response:
         total = await trash.count(here.db, q=q)
         counts = await trash.count_related(here.db, [each.id for each in found.items])
         seq = await changes.last_seq(here.db)
-    items = [{**_discarded_out(each, here.trash_kept), **counts[each.id]} for each in found.items]
+    items = [
+        {**_discarded_out(each, here.active.trash_retention), **counts[each.id]}
+        for each in found.items
+    ]
     return page(request, items, found.position, seq, total=total)
 
 

@@ -40,7 +40,7 @@ async def index(request: Request) -> Response:
 async def _search_options(here: ApiContext, given: shapes.SearchQuery) -> SearchRequest:
     service = given.service
     if service is not None:
-        service = await spelled(here.db, service, here.known()) or service
+        service = await spelled(here.db, service, here.service_names()) or service
     return SearchRequest(
         query=given.q,
         layers=_layers(given.layers),

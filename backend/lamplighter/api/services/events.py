@@ -69,13 +69,11 @@ async def create(request: Request) -> Response:
     """POST /api/v1/events."""
     here, given = api_context(request), await params.body(request, event_shapes.EventIn, _rules)
     event = await report.report(
-        here.db,
+        here,
         given.level,
         given.text,
         service=given.service,
-        now=here.now(),
-        redact=here.redact,
-        known=here.known(),
+        known=here.service_names(),
         session_id=caller_of(request).session_id,
     )
     return answer(serialize.event(event), 201)
@@ -91,7 +89,7 @@ async def _filter(here: ApiContext, wanted: event_shapes.EventFilter) -> EventSe
     service = wanted.service
     if service is not None:
         name = GENERAL if normalize_service_name(service) == GENERAL else service
-        service = await spelled(here.db, name, here.known()) or GENERAL
+        service = await spelled(here.db, name, here.service_names()) or GENERAL
     return EventSelection(
         levels=tuple(wanted.level),
         service=service,

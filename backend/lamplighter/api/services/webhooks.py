@@ -25,7 +25,7 @@ from lamplighter.repository.services import alerts
 from lamplighter.repository.services.alerts import AlertFilter
 from lamplighter.usecases.memory.service_names import spelled
 from lamplighter.usecases.services import alert
-from lamplighter.usecases.services.alert import AlertResult, AlertRules
+from lamplighter.usecases.services.alert import AlertContext, AlertResult
 
 WEBHOOK_PREFIX: Final = "/api/v1/webhooks/"
 HEADER: Final = "x-lamplighter-token"
@@ -38,13 +38,14 @@ async def receive_alerts(request: Request) -> Response:
     """POST /api/v1/webhooks/{source}."""
     here, source = api_context(request), payloads.parse_source(request.path_params["source"])
     given = payloads.parse(source, await _payload(request))
-    rules = AlertRules(
-        services=here.services(),
+    context = AlertContext(
+        db=here.db,
+        now=here.now,
         redact=here.redact,
-        tier=here.webhook_tier,
-        max_tier=here.max_tier,
+        active=here.active,
+        services=here.services(),
     )
-    taken = await alert.ingest_delivery(here.db, source, given, rules, now=here.now())
+    taken = await alert.ingest_delivery(context, source, given)
     return answer(_delivery_out(taken), 202 if any(each.new for each in taken) else 200)
 
 
@@ -53,7 +54,7 @@ async def index(request: Request) -> Response:
     here, wanted = api_context(request), params.query(request, notification_shapes.AlertQuery)
     position = params.position(wanted.cursor)
     async with reading(here.db):
-        service = wanted.service and await spelled(here.db, wanted.service, here.known())
+        service = wanted.service and await spelled(here.db, wanted.service, here.service_names())
         chosen = AlertFilter(
             state=None if wanted.state is None else AlertState(wanted.state),
             source=wanted.source,
@@ -116,4 +117,4 @@ def _delivery_out(taken: list[AlertResult]) -> dict[str, Any]:
 
 def is_closed(here: ApiContext, caller: Caller | None) -> bool:
     """Whether no alerts are taken at all; who may hand none in is told that instead."""
-    return not here.webhook_token and (caller is None or caller.may(WEBHOOKS))
+    return not here.active.webhook_token and (caller is None or caller.may(WEBHOOKS))

@@ -57,13 +57,11 @@ async def decide(request: Request) -> Response:
         note=given.note,
     )
     stands = await approvals.decide(
-        here.db,
+        here,
         number,
         answer,
         by=actor_name(caller_of(request)),
         version=params.version(request, number),
-        redact=here.redact,
-        now=here.now(),
     )
     async with reading(here.db):
         return versioned(await approval_case_out(here, stands))

@@ -29,7 +29,7 @@ from lamplighter.repository.search import searches
 from lamplighter.repository.sessions import approvals, marker_results, requests, sessions
 from lamplighter.repository.sessions.sessions import SessionFilter
 from lamplighter.usecases.ingest import ignored, leftover
-from lamplighter.usecases.ingest.context import IngestContext
+from lamplighter.usecases.ingest.context import ingest_context
 from lamplighter.usecases.sessions import chain as chains
 from lamplighter.usecases.sessions import sessions as lifecycle
 
@@ -77,13 +77,11 @@ async def create(request: Request) -> Response:
         dry_run=given.dry_run,
     )
     filed = await lifecycle.file_request(
-        here.db,
+        here,
         plan,
         services=here.services(),
-        redact=here.redact,
+        max_tier=here.active.max_tier,
         engine=given.engine,
-        max_tier=here.max_tier,
-        now=here.now(),
     )
     headers = {"Location": f"/api/v1/requests/{filed.id}"}
     return answer(serialize.request(filed), 202, headers=headers)
@@ -121,12 +119,15 @@ async def engines(request: Request) -> Response:
     return answer(
         {
             "engines": await asyncio.to_thread(_engines, here),
-            "models": {str(tier): here.models.get(tier) for tier in range(1, here.max_tier + 1)},
+            "models": {
+                str(tier): here.active.models.get(tier)
+                for tier in range(1, here.active.max_tier + 1)
+            },
             "caps": caps,
-            "max_turns": here.max_turns,
-            "max_tier": here.max_tier,
-            "session_seconds": here.session_seconds,
-            "idle_seconds": here.idle_seconds,
+            "max_turns": here.active.max_turns,
+            "max_tier": here.active.max_tier,
+            "session_seconds": here.active.session_seconds,
+            "idle_seconds": here.active.idle_seconds,
         }
     )
 
@@ -137,7 +138,7 @@ def _engines(here: ApiContext) -> list[dict[str, Any]]:
 
 
 def _engine(here: ApiContext, engine: Engine) -> dict[str, Any]:
-    tiers = [tier for tier, name in sorted(here.usual_engines.items()) if name == engine.name]
+    tiers = [tier for tier, name in sorted(here.active.tier_engines.items()) if name == engine.name]
     found = engine.installed() if isinstance(engine, ExternalEngine) else None
     return {
         "name": engine.name,
@@ -207,14 +208,8 @@ async def accept_marker(request: Request) -> Response:
     """PUT /api/v1/markers/{id}/taken."""
     here = api_context(request)
     await params.body(request, common_shapes.Empty)
-    mark = await ignored.ingest_ignored(
-        here.db,
-        params.number(request),
-        now=here.now(),
-        redact=here.redact,
-        known=here.known(),
-        lexicon=here.lexicon,
-    )
+    number, services = params.number(request), here.services()
+    mark = await ignored.ingest_ignored(here, here.active, number, services=services)
     return versioned(serialize.marker_result(mark))
 
 
@@ -226,8 +221,8 @@ async def ingest_rest(request: Request) -> Response:
     file = here.session_files / f"{session.output}.jsonl"
     if not await asyncio.to_thread(file.is_file):
         raise Conflict(f"The output file of session {number} is not on this machine: {file}.")
-    ingest = IngestContext(here.db, session, here.redact, here.known(), lexicon=here.lexicon)
-    work = leftover.ingest_leftover(ingest, file, here.brake, now=here.now)
+    ingest = ingest_context(here, here.active, session, here.services())
+    work = leftover.ingest_leftover(ingest, file, here.brake)
     await request.app.state.jobs.start(f"the rest of session {number}", work)
     return versioned(serialize.session(session), 202)
 
@@ -288,7 +283,9 @@ async def cancel(request: Request) -> Response:
 
 def _rules(here: ApiContext, values: Mapping[str, Any]) -> list[InvalidField]:
     plan = SessionPlan(services=tuple(values.get("services") or ()))
-    wrong = collect_errors(lambda: lifecycle.check_plan(plan, here.services(), here.max_tier))
+    wrong = collect_errors(
+        lambda: lifecycle.check_plan(plan, here.services(), here.active.max_tier)
+    )
     return [*wrong, *_engine_problem(here, values.get("engine"))]
 
 

@@ -12,8 +12,8 @@ async def spending_status(here: ApiContext) -> dict[str, Any]:
     """Return the caps as JSON, with what counts against that of 24 hours."""
     charged = await sessions.charges_since(here.db, here.now() - DAY)
     return {
-        "session": here.caps.session,
-        "chain": here.caps.chain,
-        "day": here.caps.day,
+        "session": here.active.caps.session,
+        "chain": here.active.caps.chain,
+        "day": here.active.caps.day,
         "day_spent": round(fsum(each.dollars for each in charged), 6),
     }

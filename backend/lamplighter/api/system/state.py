@@ -61,13 +61,13 @@ async def context(request: Request) -> Response:
             dry_run=wanted.dry_run,
             tools=here.tools.get(wanted.tier, ()),
         ),
-        budget=here.budget if wanted.budget is None else wanted.budget,
+        budget=here.active.budget if wanted.budget is None else wanted.budget,
         what_if=what_if,
         against=previews.parse_comparison(wanted.against),
     )
     async with reading(here.db):
         found = await previews.preview_prompt(
-            here.db, question, known, usual_budget=here.budget, now=now
+            here.db, question, known, usual_budget=here.active.budget, now=now
         )
         seq = await changes.last_seq(here.db)
     return answer({**found.as_json(whole=wanted.sections == "all"), "seq": seq})
@@ -80,7 +80,7 @@ async def inclusion(request: Request) -> Response:
     at = period.parse_elapsed_moment(wanted.as_of, "as_of", now=now)
     asked = InclusionRequest(
         services=previews.parse_focus(wanted.services, known),
-        budget=here.budget if wanted.budget is None else wanted.budget,
+        budget=here.active.budget if wanted.budget is None else wanted.budget,
         what_if=Hypothesis(without=previews.parse_ids(wanted.without), at=at),
     )
     async with reading(here.db):

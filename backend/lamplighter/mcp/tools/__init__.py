@@ -29,14 +29,14 @@ _BUILDERS: Final[Mapping[str, Callable[[SpeakerContext], ToolFunction]]] = {
 }
 
 
-def tools_of(desk: ClientContext, speaker: ClientIdentity) -> OfferedTools:
+def tools_of(here: ClientContext, speaker: ClientIdentity) -> OfferedTools:
     """Return the tools that somebody has, and nothing that they may not use."""
     agent = speaker.agent
     away = agent is not None and speaker.elsewhere
-    knowing = desk.remote(agent) if away and agent else LocalKnowledge(desk, speaker)
-    place = SpeakerContext(desk=desk, speaker=speaker, knowing=knowing)
+    knowledge = here.remote(agent) if away and agent else LocalKnowledge(here, speaker)
+    place = SpeakerContext(context=here, speaker=speaker, knowledge=knowledge)
     made = tuple(_build_tool(place, each) for each in offers.client_tools(speaker))
-    return OfferedTools(tools=made, redact=desk.redact)
+    return OfferedTools(tools=made, redact=here.redact)
 
 
 def _build_tool(place: SpeakerContext, offer: ToolDefinition) -> Tool:

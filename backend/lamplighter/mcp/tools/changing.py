@@ -17,7 +17,7 @@ _FIELDS = ("title", "content", "type", "tags", "topic_key", "scope")
 
 def mem_update(place: SpeakerContext) -> ToolFunction:
     """Return what corrects a memory."""
-    desk = place.desk
+    here = place.context
 
     async def use(given: Mapping[str, Any]) -> ToolOutput:
         if not any(name in given for name in _FIELDS):
@@ -32,15 +32,13 @@ def mem_update(place: SpeakerContext) -> ToolFunction:
             topic_key=given.get("topic_key"),
             scope=given.get("scope"),
         )
-        async with writing(desk.db):
+        async with writing(here.db):
             project = place.project(given)
-            before = await project_wall.get_changeable(desk.db, place.speaker, project, given["id"])
+            before = await project_wall.get_changeable(here.db, place.speaker, project, given["id"])
             memory = await knowledge.correct(
-                desk.db,
+                here,
                 before.id,
                 edit,
-                now=desk.now(),
-                redact=desk.redact,
                 session_id=place.session_number,
                 by=place.speaker.words,
             )
@@ -52,16 +50,16 @@ def mem_update(place: SpeakerContext) -> ToolFunction:
 
 def mem_delete(place: SpeakerContext) -> ToolFunction:
     """Return what takes a memory back: nobody is told it any more, a person may restore it."""
-    desk = place.desk
+    here = place.context
 
     async def use(given: Mapping[str, Any]) -> ToolOutput:
-        async with writing(desk.db):
+        async with writing(here.db):
             project = place.project(given)
-            memory = await project_wall.get_changeable(desk.db, place.speaker, project, given["id"])
+            memory = await project_wall.get_changeable(here.db, place.speaker, project, given["id"])
             await knowledge.withdraw_memory(
-                desk.db,
+                here.db,
                 memory.id,
-                now=desk.now(),
+                now=here.now(),
                 session_id=place.session_number,
                 by=place.speaker.words,
             )

@@ -33,14 +33,14 @@ RECORDED_ONLY = (
 
 def mem_timeline(place: SpeakerContext) -> ToolFunction:
     """Return what tells which memories stand before and after one."""
-    desk = place.desk
+    here = place.context
 
     async def use(given: Mapping[str, Any]) -> ToolOutput:
         project = place.project(given)
-        async with reading(desk.db):
-            focus = await project_wall.get_visible(desk.db, project, given["id"])
+        async with reading(here.db):
+            focus = await project_wall.get_visible(here.db, project, given["id"])
             around = await knowledge.around(
-                desk.db,
+                here.db,
                 focus,
                 before=given.get("before", DEFAULT_NEIGHBORS),
                 after=given.get("after", DEFAULT_NEIGHBORS),
@@ -63,16 +63,16 @@ def mem_timeline(place: SpeakerContext) -> ToolFunction:
 
 def mem_graph(place: SpeakerContext) -> ToolFunction:
     """Return what tells how things hang together."""
-    desk = place.desk
+    here = place.context
 
     async def use(given: Mapping[str, Any]) -> ToolOutput:
         seen = place.speaker.caller.may("services:read")
         graph = await graph_of(
-            desk.db,
+            here.db,
             place.project(given),
             given.get("about", ""),
             depth=given.get("depth", 1),
-            services=desk.services() if seen else Services(),
+            services=here.services() if seen else Services(),
         )
         return ToolOutput(text="\n".join(_lines(graph)), found=_values(graph))
 

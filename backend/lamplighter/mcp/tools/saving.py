@@ -11,7 +11,7 @@ from lamplighter.formats.client_tools import MEM_SAVE
 from lamplighter.mcp.client_context import ClientContext, SpeakerContext
 from lamplighter.repository.sessions import sessions
 from lamplighter.usecases.ingest import tool_reports
-from lamplighter.usecases.ingest.context import IngestContext
+from lamplighter.usecases.ingest.context import IngestContext, ingest_context
 from lamplighter.usecases.sessions.toolbox import ToolFunction, ToolOutput
 
 _MESSAGES: Final = {
@@ -29,7 +29,7 @@ def mem_save(place: SpeakerContext) -> ToolFunction:
     async def use(given: Mapping[str, Any]) -> ToolOutput:
         category, session = Category(given["type"]), place.speaker.session
         if session is not None and category in OPERATIONAL:
-            return await _save_by_marker(place.desk, session, given)
+            return await _save_by_marker(place.context, session, given)
         candidate = Candidate(
             category=category,
             service=given.get("service"),
@@ -44,7 +44,7 @@ def mem_save(place: SpeakerContext) -> ToolFunction:
             scope=given.get("scope", PROJECT),
             topic_key=given.get("topic_key"),
         )
-        kept = await place.knowing.save(candidate, session_id=given.get("session_id"))
+        kept = await place.knowledge.save(candidate, session_id=given.get("session_id"))
         return _save_answer(kept)
 
     return use
@@ -69,29 +69,17 @@ def _save_answer(kept: SavedKnowledge) -> ToolOutput:
 
 
 async def _save_by_marker(
-    desk: ClientContext, session: Session, given: Mapping[str, Any]
+    here: ClientContext, session: Session, given: Mapping[str, Any]
 ) -> ToolOutput:
     """Remember what a session of ours says as if it had printed a marker."""
-    taking = await _ingest_context(desk, session)
-    return await tool_reports.save(
-        taking, given["type"], given.get("service"), given["content"], now=desk.now()
-    )
+    ingest = await _ingest_context(here, session)
+    return await tool_reports.save(ingest, given["type"], given.get("service"), given["content"])
 
 
-async def _ingest_context(desk: ClientContext, session: Session) -> IngestContext:
+async def _ingest_context(here: ClientContext, session: Session) -> IngestContext:
     """Return how a session's words are taken in; raises Conflict when it has said all it may."""
-    held = await sessions.get(desk.db, session.id)
+    held = await sessions.get(here.db, session.id)
     assert held is not None
-    if held.learned + held.reinforced + held.events >= desk.max_markers:
-        raise Conflict(f"This session reached its limit of {desk.max_markers:,} reports.")
-    return IngestContext(
-        desk.db,
-        held,
-        desk.redact,
-        desk.known(),
-        desk.max_markers,
-        desk.max_tier,
-        lexicon=desk.lexicon,
-        echo=desk.echo,
-        tool=MEM_SAVE.name,
-    )
+    if held.learned + held.reinforced + held.events >= here.active.max_markers:
+        raise Conflict(f"This session reached its limit of {here.active.max_markers:,} reports.")
+    return ingest_context(here, here.active, held, here.services(), tool=MEM_SAVE.name)

@@ -36,7 +36,7 @@ def mem_search(place: SpeakerContext) -> ToolFunction:
             categories=kinds,
             limit=given.get("limit", DEFAULT_RESULTS),
         )
-        results = await place.knowing.search(wanted)
+        results = await place.knowledge.search(wanted)
         if not results.found:
             none = f"No results in the project {wanted.project}."
             return ToolOutput(
@@ -89,7 +89,7 @@ def mem_context(place: SpeakerContext) -> ToolFunction:
         usual = agent.context_limit if agent else CONTEXT_LIMIT
         limit = min(given.get("limit", usual), MOST_CONTEXT) if usual else 0
         project = place.project(given)
-        told = await place.knowing.context(
+        told = await place.knowledge.context(
             project, given.get("query", ""), limit=limit, budget=given.get("budget")
         )
         found = {
@@ -109,7 +109,7 @@ def read_memory(place: SpeakerContext) -> ToolFunction:
     """Return what reads one memory whole."""
 
     async def use(given: Mapping[str, Any]) -> ToolOutput:
-        memory = await place.knowing.read(place.project(given), given["id"])
+        memory = await place.knowledge.read(place.project(given), given["id"])
         title = f" {escape_markers(one_line(memory.title))}" if memory.title else ""
         head = f"{memory.id}. [{memory.category}]{title} ({memory_notes(memory)})"
         text = escape_markers(clean_lines(memory.observation))

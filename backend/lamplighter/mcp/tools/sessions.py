@@ -13,7 +13,7 @@ def mem_session_start(place: SpeakerContext) -> ToolFunction:
     """Return what begins a session."""
 
     async def use(given: Mapping[str, Any]) -> ToolOutput:
-        session = await place.knowing.start(
+        session = await place.knowledge.start(
             place.project(given), given.get("session_id", ""), given.get("directory")
         )
         words = f"Session {session.external_id} of the project {session.project}: "
@@ -31,7 +31,7 @@ def mem_session_summary(place: SpeakerContext) -> ToolFunction:
     """Return what writes down what a session did."""
 
     async def use(given: Mapping[str, Any]) -> ToolOutput:
-        session = await place.knowing.summarize(
+        session = await place.knowledge.summarize(
             place.project(given), given.get("session_id"), given["summary"]
         )
         return _session_answer(session, f"Saved the summary of session {session.external_id}.")
@@ -43,7 +43,7 @@ def mem_session_end(place: SpeakerContext) -> ToolFunction:
     """Return what ends a session."""
 
     async def use(given: Mapping[str, Any]) -> ToolOutput:
-        session = await place.knowing.end(
+        session = await place.knowledge.end(
             place.project(given), given.get("session_id"), given.get("summary", "")
         )
         kept = "its summary is saved" if session.summary else "it has no summary"

@@ -19,7 +19,7 @@ from lamplighter.repository.memory import memories, reviews
 from lamplighter.repository.services import events
 from lamplighter.usecases.access import project_wall
 from lamplighter.usecases.ingest import tool_reports
-from lamplighter.usecases.ingest.context import IngestContext
+from lamplighter.usecases.ingest.context import ingest_context
 from lamplighter.usecases.sessions import sessions as requests
 from lamplighter.usecases.sessions.toolbox import ToolFunction, ToolOutput
 
@@ -29,13 +29,13 @@ MAX_SCANNED: Final = 200
 
 def mem_review(place: SpeakerContext) -> ToolFunction:
     """Return what lists the reviews that wait, and takes a note for who decides them."""
-    desk = place.desk
+    here = place.context
 
     async def use(given: Mapping[str, Any]) -> ToolOutput:
         project = place.project(given)
         if "note" in given or "id" in given:
             return await _add_note(place, project, given)
-        found = await _open_reviews(desk, project)
+        found = await _open_reviews(here, project)
         if not found:
             return ToolOutput(
                 text=f"No open reviews in the project {project}.", found={"reviews": []}
@@ -52,12 +52,12 @@ def mem_review(place: SpeakerContext) -> ToolFunction:
     return use
 
 
-async def _open_reviews(desk: ClientContext, project: str) -> list[tuple[Review, Memory, Memory]]:
+async def _open_reviews(here: ClientContext, project: str) -> list[tuple[Review, Memory, Memory]]:
     """Return the open reviews of memories that a project finds, those that wait longest first."""
     chosen = reviews.ReviewFilter(state=ReviewState.OPEN)
-    page = await reviews.page(desk.db, chosen, limit=MAX_SCANNED)
+    page = await reviews.page(here.db, chosen, limit=MAX_SCANNED)
     held = await memories.by_ids(
-        desk.db, [number for each in page.items for number in (each.old_id, each.new_id)]
+        here.db, [number for each in page.items for number in (each.old_id, each.new_id)]
     )
     found = [(each, held.get(each.old_id), held.get(each.new_id)) for each in page.items]
     return [
@@ -71,25 +71,25 @@ async def _open_reviews(desk: ClientContext, project: str) -> list[tuple[Review,
 
 
 async def _add_note(place: SpeakerContext, project: str, given: Mapping[str, Any]) -> ToolOutput:
-    desk, note = place.desk, one_line(given.get("note", ""))
+    here, note = place.context, one_line(given.get("note", ""))
     if "id" not in given or not note:
         missing = "note" if "id" in given else "id"
         raise Invalid(InvalidField(missing, "is missing; a note needs the id of its review"))
-    known = {review.id: review for review, _, _ in await _open_reviews(desk, project)}
+    known = {review.id: review for review, _, _ in await _open_reviews(here, project)}
     review = known.get(given["id"])
     if review is None:
         raise NotFound(f"Open review {given['id']} not found in the project {project}.")
     session = place.speaker.session
-    async with writing(desk.db):
+    async with writing(here.db):
         event = await events.insert(
-            desk.db,
+            here.db,
             Level.INFO,
-            desk.redact(f"On review {review.id}, {place.speaker.known_as}: {escape_markers(note)}"),
+            here.redact(f"On review {review.id}, {place.speaker.known_as}: {escape_markers(note)}"),
             service=review.service,
             session_id=session.id if session else None,
             tier=session.tier if session else 0,
             source="client",
-            now=desk.now(),
+            now=here.now(),
         )
     words = f"Note added to review {review.id} as event {event.id}. The review stays open."
     return ToolOutput(text=words, found={"review": review.id, "event": event.id})
@@ -107,14 +107,14 @@ def _values(review: Review, old: Memory, new: Memory) -> dict[str, Any]:
 
 def mem_stats(place: SpeakerContext) -> ToolFunction:
     """Return what counts the knowledge of a project."""
-    desk = place.desk
+    here = place.context
 
     async def use(given: Mapping[str, Any]) -> ToolOutput:
         project = place.project(given)
-        async with reading(desk.db):
-            kinds = await projects.count_by_category(desk.db, project)
-            sessions = await projects.count_client_sessions(desk.db, project)
-            waiting = len(await _open_reviews(desk, project))
+        async with reading(here.db):
+            kinds = await projects.count_by_category(here.db, project)
+            sessions = await projects.count_client_sessions(here.db, project)
+            waiting = len(await _open_reviews(here, project))
         named = ", ".join(f"{count} {name}" for name, count in kinds.items())
         words = f"Project {project}: {sum(kinds.values())} memories"
         words += f" ({named})" if named else ""
@@ -133,15 +133,15 @@ def mem_stats(place: SpeakerContext) -> ToolFunction:
 
 def handoff(place: SpeakerContext) -> ToolFunction:
     """Return what asks for a service to be looked into, by a session of ours or by a client."""
-    desk, speaker = place.desk, place.speaker
+    here, speaker = place.context, place.speaker
 
     async def use(given: Mapping[str, Any]) -> ToolOutput:
         if speaker.session is not None:
-            return await _escalate(desk, speaker.session, given)
-        service = _declared_service(desk, given["service"])
-        reason = desk.redact(one_line(given["reason"]))
+            return await _escalate(here, speaker.session, given)
+        service = _declared_service(here, given["service"])
+        reason = here.redact(one_line(given["reason"]))
         plan = SessionPlan(
-            tier=min(2, desk.max_tier),
+            tier=min(2, here.active.max_tier),
             trigger=Trigger.API,
             services=(service,),
             prompt=(
@@ -150,12 +150,7 @@ def handoff(place: SpeakerContext) -> ToolFunction:
             ),
         )
         request = await requests.file_request(
-            desk.db,
-            plan,
-            services=desk.services(),
-            redact=desk.redact,
-            max_tier=desk.max_tier,
-            now=desk.now(),
+            here, plan, services=here.services(), max_tier=here.active.max_tier
         )
         words = f"Created request {request.id}: a session of tier {plan.tier} for {service}."
         return ToolOutput(text=words, found={"request": request.id, "tier": plan.tier})
@@ -163,20 +158,16 @@ def handoff(place: SpeakerContext) -> ToolFunction:
     return use
 
 
-async def _escalate(desk: ClientContext, session: Session, given: Mapping[str, Any]) -> ToolOutput:
+async def _escalate(here: ClientContext, session: Session, given: Mapping[str, Any]) -> ToolOutput:
     """Hand a service on as a marker of the session would."""
-    service = _declared_service(desk, given["service"])
-    declared = desk.services()
-    known = [each.name for each in declared]
-    taking = IngestContext(
-        desk.db, session, desk.redact, known, max_tier=desk.max_tier, services=declared
-    )
-    return await tool_reports.escalate(taking, service, given["reason"], now=desk.now())
+    service = _declared_service(here, given["service"])
+    ingest = ingest_context(here, here.active, session, here.services())
+    return await tool_reports.escalate(ingest, service, given["reason"])
 
 
-def _declared_service(desk: ClientContext, name: str) -> str:
-    found = desk.services().find(name)
+def _declared_service(here: ClientContext, name: str) -> str:
+    found = here.services().find(name)
     if found is None:
-        names = ", ".join(desk.known()) or "none"
+        names = ", ".join(here.service_names()) or "none"
         raise NotFound(f"{quote_name(name)} is not in services.yaml; declared services: {names}.")
     return found.name

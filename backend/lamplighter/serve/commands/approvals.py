@@ -86,12 +86,12 @@ async def _get_approval(db: Database, number: int) -> ApprovalDetails:
 async def _decide(
     settings: Settings, db: Database, number: int, answer: ApprovalAnswer, at_once: bool
 ) -> Approval:
-    by, redact = _who(), home.secrets(settings)
-    stands = await approvals.decide(db, number, answer, by=by, redact=redact, now=clock.now())
+    by, here = _who(), home.context(settings, db)
+    stands = await approvals.decide(here, number, answer, by=by)
     if not at_once:
         return stands
     yes = ApprovalAnswer(choice=ApprovalChoice.APPROVE)
-    return await approvals.decide(db, stands.id, yes, by=by, redact=redact, now=clock.now())
+    return await approvals.decide(here, stands.id, yes, by=by)
 
 
 def _who() -> str:

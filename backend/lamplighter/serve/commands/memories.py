@@ -1,7 +1,7 @@
 """Memories for the command line: with or without a running server, which hears of each change."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final, TypeVar
@@ -84,18 +84,15 @@ def add(settings: Settings, candidate: Candidate) -> Memory:
 
     return _run_in_database(
         settings,
-        lambda db: curate.create(db, candidate, **_write_options(settings)),
+        lambda db: curate.create(
+            home.context(settings, db), candidate, known=_service_names(settings)
+        ),
     )
 
 
 def edit(settings: Settings, memory_id: int, change: Edit) -> Memory:
     """Change a memory; raises Invalid, NotFound."""
-    from lamplighter.usecases.memory import curate
-
-    return _run_in_database(
-        settings,
-        lambda db: curate.edit(db, memory_id, change, version=None, **_write_options(settings)),
-    )
+    return _run_in_database(settings, lambda db: _edit(settings, db, memory_id, change))
 
 
 def get_memory(settings: Settings, memory_id: int, *, trashed: bool = False) -> Memory:
@@ -130,13 +127,12 @@ def delete(settings: Settings, memory_id: int, *, soft: bool, permanently: bool)
 
 def restore(settings: Settings, memory_id: int) -> Memory:
     """Restore a memory from the trash, or make an inactive one active; raises Invalid, NotFound."""
-    from lamplighter.usecases.memory import curate, journal
+    from lamplighter.usecases.memory import journal
 
     async def ask(db: Database) -> Memory:
         if await trash.get(db, memory_id) is not None:
             return await journal.restore(db, memory_id, now=clock.now())
-        change = Edit(active=True)
-        return await curate.edit(db, memory_id, change, version=None, **_write_options(settings))
+        return await _edit(settings, db, memory_id, Edit(active=True))
 
     return _run_in_database(settings, ask)
 
@@ -183,13 +179,19 @@ def inclusion(
     )
 
 
-def _write_options(settings: Settings) -> Mapping[str, Any]:
-    known = [each.name for each in home.ServicesFile(settings.services).last_good()]
-    return {"now": clock.now(), "redact": home.secrets(settings), "known": known}
+async def _edit(settings: Settings, db: Database, memory_id: int, change: Edit) -> Memory:
+    from lamplighter.usecases.memory import curate
+
+    here, known = home.context(settings, db), _service_names(settings)
+    return await curate.edit(here, memory_id, change, version=None, known=known)
+
+
+def _service_names(settings: Settings) -> list[str]:
+    return [each.name for each in home.ServicesFile(settings.services).last_good()]
 
 
 async def _service_name(db: Database, settings: Settings, service: str) -> str:
-    known = [each.name for each in home.ServicesFile(settings.services).last_good()]
+    known = _service_names(settings)
     name = GENERAL if normalize_service_name(service) == GENERAL else service
     return await spelled(db, name, known) or GENERAL
 

@@ -11,7 +11,6 @@ import os
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from datetime import datetime
 from typing import Any, Final
 
 from lamplighter.domain.actions import policy
@@ -29,6 +28,7 @@ from lamplighter.domain.actions.policy import (
     SessionPermissions,
     quote_name,
 )
+from lamplighter.domain.configuration import Configuration
 from lamplighter.domain.errors import LamplighterError
 from lamplighter.domain.secrets.redact import Redactor
 from lamplighter.domain.services.cooldown import CooldownUse, UseOutcome
@@ -37,16 +37,16 @@ from lamplighter.domain.services.service import Action, ApprovalPolicy, Services
 from lamplighter.domain.sessions.session import Session
 from lamplighter.domain.text import one_line, shorten
 from lamplighter.engines.bounded import ProgramResult, run_bounded
-from lamplighter.repository import Database, writing
+from lamplighter.repository import writing
 from lamplighter.repository.services import events
 from lamplighter.repository.store.driver import Error
 from lamplighter.supervisor.actions import consent, repairing
 from lamplighter.supervisor.actions.checking import check
 from lamplighter.supervisor.actions.consent import ApprovalWait
-from lamplighter.usecases.services import act, flapping
+from lamplighter.usecases.context import Context
+from lamplighter.usecases.services import act
 from lamplighter.usecases.sessions import approvals
 from lamplighter.usecases.sessions.halt import HaltControl
-from lamplighter.usecases.sessions.parking import MAX_PARKED, WaitLimits
 
 SHOWN_CHARS: Final = 300
 
@@ -110,7 +110,6 @@ PASSED_ON: Final = (
     "XDG_RUNTIME_DIR",
     "SSH_AUTH_SOCK",
 )
-APPROVAL_SECONDS: Final = 300.0
 _ENDED_BY_HALT: Final = "stopped by a halt"
 DECLARATION_CHANGED: Final = (
     "the action's declaration in services.yaml has changed since this session began"
@@ -130,20 +129,15 @@ def action_environment() -> dict[str, str]:
 class Gate:
     """Decides for one session what may run, and runs it.
 
-    A person is waited for as long as `approval_timeout` says, while at most `parked`
-    sessions wait; `current` reads services.yaml as it is then.
+    `current` reads services.yaml as it is then.
     """
 
-    db: Database
+    here: Context
+    active: Configuration = field(default_factory=Configuration)
     session: Session
     services: Services
-    redact: Redactor
-    now: Callable[[], datetime]
     execute: Execute = run_bounded
     check: repairing.Check = check
-    flap_limit: int = flapping.LIMIT
-    approval_timeout: float = APPROVAL_SECONDS
-    parked: int = MAX_PARKED
     waiting: ApprovalWait = field(default_factory=ApprovalWait)
     current: Callable[[], Services] | None = None
     env: Mapping[str, str] = field(default_factory=action_environment)
@@ -194,9 +188,9 @@ class Gate:
             words = f"would {asks}run {chosen.name} of {found.name}: {' '.join(chosen.argv)}"
             if why := await repairing.objection(self, found.name, chosen):
                 words = f"would not run {chosen.name} of {found.name}: {why}"
-            words = self.redact(words)
+            words = self.here.redact(words)
             use = await act.record_dry_run(
-                self.db, self.session, found.name, chosen, one_line(words), now=self.now()
+                self.here.db, self.session, found.name, chosen, one_line(words), now=self.here.now()
             )
             return GateVerdict(outcome=UseOutcome.WOULD, words=use.text, use_id=use.id)
         wish = ActionRequest(
@@ -216,17 +210,21 @@ class Gate:
         if self._refusals >= REFUSALS:
             return policy.TOO_OFTEN
         return await self._not_now() or policy.stop_reason(
-            await act.session_facts(self.db, self.session)
+            await act.session_facts(self.here.db, self.session)
         )
 
     async def refuse(self, what: str, why: str) -> None:
         """Count and report a refused request."""
         self._refusals += 1
-        await self._tell(None, f"Refused {quote_name(self.redact(what))}: {self.redact(why)}.")
+        await self._tell(
+            None, f"Refused {quote_name(self.here.redact(what))}: {self.here.redact(why)}."
+        )
 
     async def look(self, what: str, argv: Sequence[str], **how: Any) -> ProgramResult:
         """Run a permitted command; record it before it starts."""
-        await self._tell(None, f"Running the command {one_line(self.redact(what))}.", Level.INFO)
+        await self._tell(
+            None, f"Running the command {one_line(self.here.redact(what))}.", Level.INFO
+        )
         with self.looks():
             return await self._executed(argv, **how)
 
@@ -256,19 +254,14 @@ class Gate:
 
     async def _run(self, wish: ActionRequest, action: Action, again: int | None) -> GateVerdict:
         if why := await repairing.objection(self, wish.service, action):
-            use = act.decline(self.db, self.session, wish.service, action, why, now=self.now())
+            use = act.decline(
+                self.here.db, self.session, wish.service, action, why, now=self.here.now()
+            )
             return await self._refused(await use)
         asking = approvals.reserve_or_ask(
-            self.db,
-            self.session,
-            wish,
-            action,
-            again=again,
-            wait=WaitLimits(self.approval_timeout, self.parked),
-            redact=self.redact,
-            now=self.now(),
+            self.here, self.active, self.session, wish, action, again=again
         )
-        found = await consent.open_request(self.db, asking, now=self.now)
+        found = await consent.open_request(self.here.db, asking, now=self.here.now)
         if isinstance(found, Approval):
             return await self._by_a_person(found, action, again)
         if found.outcome is UseOutcome.REFUSED:
@@ -278,14 +271,16 @@ class Gate:
     async def _by_a_person(self, asked: Approval, wished: Action, again: int | None) -> GateVerdict:
         """Wait for a person, and use the yes once: what it rests on is looked at again."""
         with self.waiting.counted():
-            decided = await consent.await_decision(self.db, asked, now=self.now)
+            decided = await consent.await_decision(self.here.db, asked, now=self.here.now)
         why = await self._not_now()
         action: Action | None = None
         if not why and decided.state is ApprovalState.APPROVED:
             use, action = await self._redeemed(decided, wished, again)
         else:
             why = why or describe_result(decided)
-            use = await approvals.refuse(self.db, self.session, decided, why, now=self.now())
+            use = await approvals.refuse(
+                self.here.db, self.session, decided, why, now=self.here.now()
+            )
         verdict = await self._refused(use) if action is None else await self._use(use, action)
         words = (
             verdict.words if action is None else f"{describe_agreement(decided)}; {verdict.words}"
@@ -297,15 +292,17 @@ class Gate:
     ) -> tuple[CooldownUse, Action | None]:
         """Use an approval, unless its service came to be healthy before it was given."""
         if why := await repairing.objection(self, decided.service, wished):
-            refused = approvals.refuse(self.db, self.session, decided, why, now=self.now())
+            refused = approvals.refuse(
+                self.here.db, self.session, decided, why, now=self.here.now()
+            )
             return await refused, None
         return await approvals.redeem(
-            self.db,
+            self.here.db,
             self.session,
             decided.id,
             services=self.declared_now(),
             again=again,
-            now=self.now(),
+            now=self.here.now(),
         )
 
     def declared_now(self) -> Services:
@@ -332,7 +329,7 @@ class Gate:
         """Return why nothing may start: the session is ending, or a halt; else empty."""
         if self.ending:
             return policy.SESSION_OVER
-        halt = await self.brake.pulled(self.db)
+        halt = await self.brake.pulled(self.here.db)
         return f"{policy.HALTED}: {halt.words}" if halt else ""
 
     def _reach(self) -> SessionPermissions:
@@ -352,19 +349,19 @@ class Gate:
         except BaseException:
             # cancelled: its session ends, and with it what it ran
             failed = act.settle(
-                self.db, use, UseOutcome.FAILURE, text=consent.ENDED, now=self.now()
+                self.here.db, use, UseOutcome.FAILURE, text=consent.ENDED, now=self.here.now()
             )
             await asyncio.shield(asyncio.ensure_future(failed))
             raise
         finally:
             self._running.discard(use.id)
-        words = describe_program_result(ended, action, self.redact)
+        words = describe_program_result(ended, action, self.here.redact)
         outcome = UseOutcome.UNCONFIRMED if has_succeeded(ended) else UseOutcome.FAILURE
         try:
             if outcome is UseOutcome.UNCONFIRMED:
                 outcome, words = await repairing.confirm(self, use, action, words)
             else:
-                await act.settle(self.db, use, outcome, text=words, now=self.now())
+                await act.settle(self.here.db, use, outcome, text=words, now=self.here.now())
         except Error as error:  # it has run: whoever hears that it was not done would insist
             logger.warning("The outcome of use %s could not be recorded: %s", use.id, error)
             words = f"{words}; {NOT_RECORDED}"
@@ -407,14 +404,14 @@ class Gate:
         await self._tell(found.name if found else None, f"Refused {asked}: {why}.")
 
     async def _tell(self, service: str | None, text: str, level: Level = Level.WARNING) -> None:
-        async with writing(self.db):
+        async with writing(self.here.db):
             await events.insert(
-                self.db,
+                self.here.db,
                 level,
                 text,
                 service=service,
                 session_id=self.session.id,
                 tier=self.session.tier,
                 source="supervisor",
-                now=self.now(),
+                now=self.here.now(),
             )

@@ -49,7 +49,7 @@ async def objection(gate: "Gate", name: str, action: Action) -> str:
         why = await _flaps(gate, service, action, results)
         others = False
     if why and why != repairs.HEALTHY_AGAIN and not others and not gate.session.dry_run:
-        await chain.ask_person(gate.db, gate.session, service.name, why, now=gate.now())
+        await chain.ask_person(gate.here.db, gate.session, service.name, why, now=gate.here.now())
     return why
 
 
@@ -70,7 +70,9 @@ async def confirm(
             words = f"{words}; not confirmed: {shorten(one_line(why), SHOWN_CHARS)}"
         elif gate.session.engine != PROBE:
             outcome, took = UseOutcome.SUCCESS, round(monotonic() - began, 1)
-        settled = act.settle(gate.db, use, outcome, text=words, healthy_after=took, now=gate.now())
+        settled = act.settle(
+            gate.here.db, use, outcome, text=words, healthy_after=took, now=gate.here.now()
+        )
         await asyncio.shield(asyncio.ensure_future(settled))
     return outcome, words
 
@@ -80,14 +82,14 @@ async def credit(gate: "Gate", service: str, results: Sequence[CheckResult]) -> 
     passing = {each.name for each in results if each.ok}
     uses = [
         use
-        for use in await cooldowns.of_sessions(gate.db, [gate.session.id])
+        for use in await cooldowns.of_sessions(gate.here.db, [gate.session.id])
         if use.service == service
     ]
     for use in uses[-1:]:
         names = gate.failed.get((service, use.name))
         if use.outcome is UseOutcome.UNCONFIRMED and names and names <= passing:
             words = "confirmed by a later check"
-            await act.settle(gate.db, use, UseOutcome.SUCCESS, text=words, now=gate.now())
+            await act.settle(gate.here.db, use, UseOutcome.SUCCESS, text=words, now=gate.here.now())
 
 
 async def _still_failing(gate: "Gate", use: CooldownUse, action: Action) -> str:
@@ -110,7 +112,7 @@ async def _still_failing(gate: "Gate", use: CooldownUse, action: Action) -> str:
         least, most = PAUSE_SECONDS
         await asyncio.sleep(min(most, max(least, (monotonic() - began) / 20)))
     await _record_results(gate, results)
-    return "; ".join(f"{each.name}: {gate.redact(each.detail)}" for each in failing)
+    return "; ".join(f"{each.name}: {gate.here.redact(each.detail)}" for each in failing)
 
 
 async def _flaps(
@@ -121,8 +123,10 @@ async def _flaps(
         return ""
     failing = repairs.repairable_checks(action, results)
     names = [each.name for each in failing]
-    limit = gate.flap_limit
-    why = await flapping.objection(gate.db, service.name, names, limit=limit, now=gate.now())
+    limit = gate.active.flap_limit
+    why = await flapping.objection(
+        gate.here.db, service.name, names, limit=limit, now=gate.here.now()
+    )
     return f"{why}; now: {failing[0].detail}" if why else ""
 
 
@@ -134,8 +138,8 @@ async def _check_service(gate: "Gate", service: Service) -> list[CheckResult]:
 
 
 async def _record_results(gate: "Gate", results: Sequence[CheckResult]) -> list[CheckResult]:
-    results = [replace(each, detail=gate.redact(each.detail)) for each in results]
-    async with writing(gate.db):
+    results = [replace(each, detail=gate.here.redact(each.detail)) for each in results]
+    async with writing(gate.here.db):
         for each in results:
-            await checks.insert(gate.db, gate.session.id, each, now=gate.now())
+            await checks.insert(gate.here.db, gate.session.id, each, now=gate.here.now())
     return results

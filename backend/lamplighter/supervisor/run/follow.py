@@ -23,7 +23,7 @@ from lamplighter.supervisor.patience import retry_when_locked
 from lamplighter.supervisor.run.context import SessionContext
 from lamplighter.supervisor.run.limits import LimitWatch
 from lamplighter.usecases.ingest import session_lines
-from lamplighter.usecases.ingest.context import IngestContext
+from lamplighter.usecases.ingest.context import IngestContext, ingest_context
 from lamplighter.usecases.ingest.steps import StepQueue
 
 STOP_POLL_SECONDS: Final = 0.25
@@ -34,12 +34,12 @@ PARKED: Final = "The supervisor stopped while the session waited for approval."
 
 
 async def follow(
-    shop: SessionContext, task: Task, started: EngineRun, watch: LimitWatch, gate: Gate
+    here: SessionContext, task: Task, started: EngineRun, watch: LimitWatch, gate: Gate
 ) -> None:
     """Take in lines until the engine has ended and its file is read to the end."""
-    ingest = ingest_context(shop, task.session, Services(task.known))
-    path, offset = shop.files.path(task.session), task.session.log_offset
-    tail = Tail(path, offset, max_line=shop.files.max_line)
+    ingest = session_ingest(here, task.session, Services(task.known))
+    path, offset = here.files.path(task.session), task.session.log_offset
+    tail = Tail(path, offset, max_line=here.files.max_line)
     undecided = PendingLines()
     ended = asyncio.ensure_future(started.wait())
     looked = 0.0
@@ -53,21 +53,21 @@ async def follow(
             watch.waited = gate.waiting.seconds
             if watch.draining.is_set() and gate.waiting.now:
                 watch.stop(Status.INTERRUPTED, PARKED, started)
-            await _watch(shop, task.session, started, watch, unfinished=tail.unfinished)
+            await _watch(here, task.session, started, watch, unfinished=tail.unfinished)
             gate.ending = watch.status is not None
 
     try:
-        async with watch_growth(path) as grown, _stop_on_halt(shop, started, watch, gate):
+        async with watch_growth(path) as grown, _stop_on_halt(here, started, watch, gate):
             ended.add_done_callback(lambda _: grown.set())
             while True:
                 grown.clear()
                 over = ended.done()
-                printed = max(tail.size, shop.files.size(task.session.output))
+                printed = max(tail.size, here.files.size(task.session.output))
                 watch.flooded(printed, started)
                 enough = over and watch.enough(tail.position)
                 lines = [tail.skip()] if enough and tail.left else tail.read()
                 await _ingest(
-                    shop, ingest, complete_lines(task.session, undecided, lines), watch, look
+                    here, ingest, complete_lines(task.session, undecided, lines), watch, look
                 )
                 if over and tail.at_end:
                     break
@@ -77,23 +77,23 @@ async def follow(
                         await asyncio.wait_for(grown.wait(), POLL_SECONDS)
         last = tail.last()
         ended_with = complete_lines(task.session, undecided, [last] if last else [])
-        await _ingest(shop, ingest, [*ended_with, *undecided.rest()], watch, look)
+        await _ingest(here, ingest, [*ended_with, *undecided.rest()], watch, look)
     finally:
         tail.close()
 
 
 @asynccontextmanager
 async def _stop_on_halt(
-    shop: SessionContext, started: EngineRun, watch: LimitWatch, gate: Gate
+    here: SessionContext, started: EngineRun, watch: LimitWatch, gate: Gate
 ) -> AsyncIterator[None]:
     """End the session when everything is halted, even while its lines wait for the database."""
 
     async def obey() -> None:
         while True:
-            halt = shop.brake.by_file()  # which needs no database
+            halt = here.brake.by_file()  # which needs no database
             with suppress(Error, TimeoutError):
                 async with asyncio.timeout(HALT_POLL_SECONDS):
-                    halt = halt or await shop.brake.pulled(shop.db)
+                    halt = halt or await here.brake.pulled(here.db)
             if halt:
                 watch.halt(halt.words, started)
                 gate.end_actions()
@@ -108,23 +108,20 @@ async def _stop_on_halt(
         await asyncio.gather(obeying, return_exceptions=True)
 
 
-def ingest_context(shop: SessionContext, session: Session, services: Services) -> IngestContext:
-    """Return what taking in a session's lines needs."""
-    known = [service.name for service in services]
-    limits = shop.limits.markers, shop.max_tier, shop.timepiece.steady(shop.now())
-    rules = shop.lexicon, shop.echo
-    ingest = IngestContext(shop.db, session, shop.redactor, known, *limits, *rules)
-    ingest = replace(ingest, services=services, parked=shop.parked)
-    ingest.hooked.rules, ingest.hooked.window = shop.hooks, shop.window
-    if shop.hooks.save and session.log_offset:
-        _restore_tool_uses(shop, ingest)
+def session_ingest(here: SessionContext, session: Session, services: Services) -> IngestContext:
+    """Return what the lines of a session are ingested with, by its hooks too."""
+    ingest = ingest_context(here, here.active, session, services)
+    ingest = replace(ingest, fading=here.timepiece.steady(here.now()))
+    ingest.hooked.rules = here.active.hooks
+    if here.active.hooks.save and session.log_offset:
+        _restore_tool_uses(here, ingest)
     return ingest
 
 
-def _restore_tool_uses(shop: SessionContext, ingest: IngestContext) -> None:
+def _restore_tool_uses(here: SessionContext, ingest: IngestContext) -> None:
     """Note the tools that were used before somebody else takes in their answers."""
     session = ingest.session
-    for lines in shop.files.lines(session):
+    for lines in here.files.lines(session):
         for line in lines:
             if line.start >= session.log_offset:
                 return
@@ -140,23 +137,23 @@ def complete_lines(
 
 
 async def _ingest(
-    shop: SessionContext,
-    taking: IngestContext,
+    here: SessionContext,
+    ingest: IngestContext,
     lines: Sequence[Line],
     watch: LimitWatch,
     look: Callable[[], Awaitable[None]],
 ) -> None:
     """Ingest lines; between two transactions look whether the session has to stop."""
-    feed = StepQueue(taking, lines)
+    feed = StepQueue(ingest, lines)
     while not feed.empty:
-        feed.ingest = replace(taking, fading=shop.timepiece.steady(shop.now()))
-        some = partial(session_lines.ingest_some, feed, now=shop.now())
+        feed.ingest = replace(ingest, fading=here.timepiece.steady(here.now()))
+        some = partial(session_lines.ingest_some, feed, now=here.now())
         watch.take(await retry_when_locked(some, watch.draining))
         await look()
 
 
 async def _watch(
-    shop: SessionContext,
+    here: SessionContext,
     session: Session,
     started: EngineRun,
     watch: LimitWatch,
@@ -170,7 +167,7 @@ async def _watch(
         watch.stop(*due, started)
     watch.linger(started)
     with suppress(OperationalError):  # looked again in a moment
-        held = await sessions.get(shop.db, session.id)
+        held = await sessions.get(here.db, session.id)
         if held and held.stop_requested_at is not None:
             watch.stop(Status.STOPPED, STOPPED, started)
     watch.press_on()

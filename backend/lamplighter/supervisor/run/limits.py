@@ -6,11 +6,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final
 
-from lamplighter.domain.sessions.cost import MAX_TURNS, overspend_reason
+from lamplighter.domain.configuration import Configuration
+from lamplighter.domain.sessions.cost import overspend_reason
 from lamplighter.domain.sessions.session import Status
 from lamplighter.engines.process import EngineRun
 from lamplighter.supervisor.run.tracing import TurnSpans
-from lamplighter.usecases.ingest.context import MAX_MARKERS, IngestResult
+from lamplighter.usecases.ingest.context import IngestResult
 
 AFTER_RESULT_SECONDS: Final = 30.0
 HALT_GRACE_SECONDS: Final = 2.0
@@ -22,7 +23,7 @@ REST_BYTES: Final = 4 * 2**20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """How long a session may take, in seconds, and how many markers are taken from it.
+    """How a session is ended: the seconds of each step, and how much of its output is read.
 
     It is asked to stop, then to end, then killed, `grace` seconds apart. A line of
     more than `endless` bytes that has no end yet is no line: it fills the disk, as
@@ -30,13 +31,10 @@ class Limits:
     is taken in no further than `rest` bytes on: it may be hours of reading.
     """
 
-    total: float = 900.0
-    idle: float = 300.0
     after_result: float = AFTER_RESULT_SECONDS
     last_word: float = FINAL_OUTPUT_SECONDS
     drain: float = 4.0
     grace: float = 2.0
-    markers: int = MAX_MARKERS
     endless: int = MAX_LINE_BYTES
     most: int = MAX_OUTPUT_BYTES
     rest: int = REST_BYTES
@@ -46,14 +44,14 @@ class Limits:
 class LimitWatch:
     """What decides that a running session has to stop, and how far stopping has got.
 
-    `turns` and `dollars` are what it may take of these; `spent` says why it may take
+    `dollars` are what it may spend; `spent` says why it may take
     no more, and since when it has been so. `waited` are the seconds that it waited for
     a person: no working time.
     """
 
     limits: Limits
     draining: asyncio.Event
-    turns: int = MAX_TURNS
+    active: Configuration = field(default_factory=Configuration)
     dollars: float | None = None
     began: float = field(default_factory=time.monotonic)
     heard: float = field(default_factory=time.monotonic)
@@ -84,7 +82,7 @@ class LimitWatch:
         if taken.spent is not None:
             self.told.take(taken.spent)
         if taken.spent is not None and self.spent is None:
-            why = overspend_reason(taken.spent, turns=self.turns, dollars=self.dollars)
+            why = overspend_reason(taken.spent, turns=self.active.max_turns, dollars=self.dollars)
             self.spent = (why, self.heard + self.limits.last_word) if why else None
         if taken.finished is not None:
             self.result_at = self.heard
@@ -131,10 +129,10 @@ class LimitWatch:
 
     def overdue(self, now: float) -> str | None:
         """Say which time has passed."""
-        if now - self.began - self.waited > self.limits.total:
-            return f"The session ran longer than {self.limits.total:g} s."
-        if now - self.heard > self.limits.idle:
-            return f"The session printed nothing for {self.limits.idle:g} s."
+        if now - self.began - self.waited > self.active.session_seconds:
+            return f"The session ran longer than {self.active.session_seconds:g} s."
+        if now - self.heard > self.active.idle_seconds:
+            return f"The session printed nothing for {self.active.idle_seconds:g} s."
         return None
 
     def drained(self) -> bool:

@@ -39,7 +39,7 @@ class RecoveredSessions:
 
 
 async def recover(
-    shop: SessionContext, services: Services, former: Leader | None = None
+    here: SessionContext, services: Services, former: Leader | None = None
 ) -> RecoveredSessions:
     """Take in the rest of what the sessions of a supervisor that died printed.
 
@@ -47,18 +47,18 @@ async def recover(
     `former` leader on this machine has started ends, even while it only hangs.
     """
     await process.sweep()
-    await asyncio.to_thread(gateway.remove_sockets, shop.sockets)
-    withdrawn = await approvals.withdraw_all(shop.db, _SUPERVISOR_GONE, now=shop.now())
+    await asyncio.to_thread(gateway.remove_sockets, here.sockets)
+    withdrawn = await approvals.withdraw_all(here.db, _SUPERVISOR_GONE, now=here.now())
     waited = {each.session_id for each in withdrawn}
-    halt = await shop.brake.pulled(shop.db)
-    running = await sessions.running(shop.db)
-    await _end_engines(shop, running, former)
+    halt = await here.brake.pulled(here.db)
+    running = await sessions.running(here.db)
+    await _end_engines(here, running, former)
     found = [
-        await _recover_session(shop, each, services, halt, each.id in waited) for each in running
+        await _recover_session(here, each, services, halt, each.id in waited) for each in running
     ]
-    await ingest_pending(shop, services)
-    await chain.drop_stranded(shop.db, now=shop.now())
-    await runner.clean_leftovers(shop)
+    await ingest_pending(here, services)
+    await chain.drop_stranded(here.db, now=here.now())
+    await runner.clean_leftovers(here)
     return RecoveredSessions(
         tuple(each for each in found if not each.running),
         tuple(each for each in found if each.running),
@@ -66,54 +66,54 @@ async def recover(
 
 
 async def _end_engines(
-    shop: SessionContext, running: Sequence[Session], former: Leader | None
+    here: SessionContext, running: Sequence[Session], former: Leader | None
 ) -> None:
     """End what a leader that hangs has started on this machine; nothing of it may act now."""
     if former is None or former.pid in (0, os.getpid()):
         return
     for session in running:
-        if _is_here(shop, session):
+        if _is_here(here, session):
             await process.sweep(process.process_mark(session.id, former.pid))
 
 
-async def ingest_pending(shop: SessionContext, services: Services) -> None:
+async def ingest_pending(here: SessionContext, services: Services) -> None:
     """Ingest the output of sessions of this home that ended under the leader of another one."""
-    waiting = await sessions.pending_output(shop.db, shop.db.home.id) if shop.db.home else []
+    waiting = await sessions.pending_output(here.db, here.db.home.id) if here.db.home else []
     if waiting:
         await process.sweep()
     for session in waiting:
-        with shop.files.claimed(session) as ours:
+        with here.files.claimed(session) as ours:
             if ours:  # else it is still written to, or another process of this home ingests it
-                await _complete(shop, session.id, services)
+                await _complete(here, session.id, services)
 
 
 async def _recover_session(
-    shop: SessionContext, session: Session, services: Services, halt: Halt | None, waited: bool
+    here: SessionContext, session: Session, services: Services, halt: Halt | None, waited: bool
 ) -> Session:
     status = Status.STOPPED if halt else Status.INTERRUPTED
-    if not _is_here(shop, session):
+    if not _is_here(here, session):
         reason = late_output.pending(session, halt.words if halt else CUT_OFF)
         return await runner.end_session(
-            shop, session, SessionEnd(status=status, reason=reason, pending=True)
+            here, session, SessionEnd(status=status, reason=reason, pending=True)
         )
-    heard = await _ingest_rest(shop, session, services) or OutputSummary()
+    heard = await _ingest_rest(here, session, services) or OutputSummary()
     stays = halt is not None or waited
     if not stays and await runner.can_resume(
-        shop, shop.engines.get(session.engine), session, heard
+        here, here.engines.get(session.engine), session, heard
     ):
         return session
     reason = halt.words if halt else follow.PARKED if waited else INTERRUPTED
     ending = SessionEnd(
         status=status, reason=reason, finished=heard.finished, said=heard.said, uses=heard.uses
     )
-    return await runner.end_session(shop, session, ending)
+    return await runner.end_session(here, session, ending)
 
 
-async def _complete(shop: SessionContext, number: int, services: Services) -> None:
-    session = await sessions.get(shop.db, number)
+async def _complete(here: SessionContext, number: int, services: Services) -> None:
+    session = await sessions.get(here.db, number)
     if session is None or not session.output_pending:
         return
-    heard = await _ingest_rest(shop, session, services)
+    heard = await _ingest_rest(here, session, services)
     ending = SessionEnd(
         status=session.status,
         finished=heard.finished if heard else None,
@@ -121,27 +121,27 @@ async def _complete(shop: SessionContext, number: int, services: Services) -> No
         uses=heard.uses if heard else {},
         pending=heard is None,
     )
-    await late_output.complete(shop.db, session, ending, redact=shop.redactor, now=shop.now())
-    await chain.drop(shop.db, session, _INGESTED_LATE, now=shop.now())
-    await runner.clean_files(shop, session)
+    await late_output.complete(here, session, ending)
+    await chain.drop(here.db, session, _INGESTED_LATE, now=here.now())
+    await runner.clean_files(here, session)
 
 
-def _is_here(shop: SessionContext, session: Session) -> bool:
+def _is_here(here: SessionContext, session: Session) -> bool:
     """Whether the output of a session is in this home, as far as there is any."""
-    home = shop.db.home
-    return session.is_of(home.id if home else None) or shop.files.path(session).exists()
+    home = here.db.home
+    return session.is_of(home.id if home else None) or here.files.path(session).exists()
 
 
 async def _ingest_rest(
-    shop: SessionContext, session: Session, services: Services
+    here: SessionContext, session: Session, services: Services
 ) -> OutputSummary | None:
     """Ingest the rest of the output of a session; None where its file is not there."""
-    if not shop.files.path(session).exists():
+    if not here.files.path(session).exists():
         return None
-    taking = follow.ingest_context(shop, session, services)
+    ingest = follow.session_ingest(here, session, services)
     undecided = PendingLines()
-    read = shop.files.lines(session, session.log_offset)
+    read = here.files.lines(session, session.log_offset)
     ready = (follow.complete_lines(session, undecided, lines) for lines in read)
     for lines in itertools.chain(ready, iter(undecided.rest, [])):
-        await session_lines.ingest(taking, lines, now=shop.now())
-    return await asyncio.to_thread(shop.files.heard, session)
+        await session_lines.ingest(ingest, lines, now=here.now())
+    return await asyncio.to_thread(here.files.heard, session)

@@ -61,33 +61,32 @@ async def remaining_budget(
     return found if Trait.MODEL in engine.traits else Allowance(found.budget_usd)
 
 
-def recall_for(shop: SessionContext, session: Session) -> Recall | None:
+def recall_for(here: SessionContext, session: Session) -> Recall | None:
     """Return what says what we know of a tool's arguments; None where no rule asks for it."""
-    if not shop.hooks.inject:
+    if not here.active.hooks.inject:
         return None
 
     async def recall(tool: str, given: Mapping[str, Any]) -> str:
         return await tool_hooks.tool_context(
-            shop.db, shop.hooks, session, tool, given, redact=shop.redactor, now=shop.now()
+            here, here.active.hooks, session, tool, given, clean=here.redact
         )
 
     return recall
 
 
 def prompt_updater(
-    shop: SessionContext, session: Session, services: Services, handoff: Handoff | None
+    here: SessionContext, session: Session, services: Services, handoff: Handoff | None
 ) -> UpdatePrompt:
     """Return what tells a session anew what is remembered, and what waits because of it."""
     about = PromptRecipient(
         session=session,
         services=services,
-        redact=shop.redactor,
-        budget=shop.budget,
+        budget=here.active.budget,
         handoff=handoff,
     )
 
     async def tell(query: str) -> Mapping[str, Any]:
-        told = await update_prompt(shop.db, about, query, now=shop.now())
+        told = await update_prompt(here, about, query)
         return {
             "text": told.text,
             "handoffs": [
@@ -110,7 +109,7 @@ PAUSE_SECONDS: Final = 0.05
 
 
 async def can_resume(
-    shop: SessionContext, engine: Engine | None, session: Session, heard: OutputSummary
+    here: SessionContext, engine: Engine | None, session: Session, heard: OutputSummary
 ) -> bool:
     """Whether a session whose engine is gone can go on: it left a checkpoint and no result.
 
@@ -123,15 +122,15 @@ async def can_resume(
         and session.running
         and session.stop_requested_at is None
         and session.resumed < resume.MAX_RESUMES
-        and shop.files.holds(session, CHECKPOINT)
-        and await _is_released(shop, session)
+        and here.files.holds(session, CHECKPOINT)
+        and await _is_released(here, session)
     )
 
 
-async def _is_released(shop: SessionContext, session: Session) -> bool:
+async def _is_released(here: SessionContext, session: Session) -> bool:
     """Whether no process has the session any more; one that is ending may need a moment."""
     deadline = time.monotonic() + ENDING_SECONDS
-    while not shop.files.free(session, CHECKPOINT_LOCK):
+    while not here.files.free(session, CHECKPOINT_LOCK):
         if time.monotonic() >= deadline:
             return False
         await asyncio.sleep(PAUSE_SECONDS)
@@ -139,32 +138,32 @@ async def _is_released(shop: SessionContext, session: Session) -> bool:
 
 
 async def resume_run(
-    shop: SessionContext, engine: Engine, task: Task, watch: LimitWatch, exit_code: int
+    here: SessionContext, engine: Engine, task: Task, watch: LimitWatch, exit_code: int
 ) -> Task | None:
     """Return the task to go on with after the engine ended; None when the session is over."""
     if watch.status is not None or watch.disk_full or watch.draining.is_set():
         return None
-    if await shop.brake.pulled(shop.db):
+    if await here.brake.pulled(here.db):
         return None
-    held = await retry_when_locked(lambda: sessions.get(shop.db, task.session.id), watch.draining)
-    heard = await asyncio.to_thread(shop.files.heard, task.session)
-    if held is None or not await can_resume(shop, engine, held, heard):
+    held = await retry_when_locked(lambda: sessions.get(here.db, task.session.id), watch.draining)
+    heard = await asyncio.to_thread(here.files.heard, task.session)
+    if held is None or not await can_resume(here, engine, held, heard):
         return None
-    if await retry_when_locked(lambda: shop.brake.pulled(shop.db), watch.draining):
+    if await retry_when_locked(lambda: here.brake.pulled(here.db), watch.draining):
         return None
     why = f"its engine exited without a result (exit {exit_code})."
     logger.warning("Session %s resumes: %s", held.id, why)
     session = await retry_when_locked(
-        lambda: resume.resume_session(shop.db, held, why, epoch=shop.epoch, now=shop.now()),
+        lambda: resume.resume_session(here.db, held, why, epoch=here.epoch, now=here.now()),
         watch.draining,
     )
     watch.heard = time.monotonic()
-    return await resumed_task(shop, replace(task, session=session))
+    return await resumed_task(here, replace(task, session=session))
 
 
-async def resumed_task(shop: SessionContext, task: Task) -> Task:
+async def resumed_task(here: SessionContext, task: Task) -> Task:
     """Say in a task how often its session went on, and how much it had printed."""
-    said = await asyncio.to_thread(shop.files.mend, task.session)
+    said = await asyncio.to_thread(here.files.mend, task.session)
     return replace(task, resumed=task.session.resumed, said=said)
 
 
@@ -176,7 +175,7 @@ LINGERED: Final = "The engine reported its result, but did not exit and was stop
 
 
 async def run(
-    shop: SessionContext,
+    here: SessionContext,
     plan: SessionPlan,
     services: Services,
     *,
@@ -191,42 +190,42 @@ async def run(
     when it waits for a person.
     Raises Conflict when its request was taken back meanwhile, and Halted.
     """
-    await catch_up(shop.db, shop.lexicon)
-    engine = shop.engines[plan.engine]
-    left = await remaining_budget(shop.db, shop.caps, plan, engine, now=shop.now())
+    await catch_up(here.db, here.active.lexicon)
+    engine = here.engines[plan.engine]
+    left = await remaining_budget(here.db, here.active.caps, plan, engine, now=here.now())
     thinks = Trait.MODEL in engine.traits
-    now = shop.now()  # one moment: a clock that is set between two looks would cost belief
+    now = here.now()  # one moment: a clock that is set between two looks would cost belief
     begun = await lifecycle.begin(
-        shop.db,
+        here.db,
         replace(
             plan,
-            model=shop.models.get(plan.tier, "") if thinks else "",
+            model=here.active.models.get(plan.tier, "") if thinks else "",
             budget_usd=left.budget_usd if thinks else None,
             tools=tool_names(
                 engine,
                 plan.tier,
-                reads=bool(shop.readable.roots),
-                commands=plan.tier in shop.shell.tiers,
+                reads=bool(here.readable.roots),
+                commands=plan.tier in here.active.shell_tiers,
             ),
         ),
         services=services,
-        epoch=shop.epoch,
-        budget=shop.budget,
+        epoch=here.epoch,
+        budget=here.active.budget,
         request=request,
-        fading=shop.timepiece.steady(now),
+        fading=here.timepiece.steady(now),
         now=now,
     )
     why_not = why_not or await asyncio.to_thread(engine.probe) or left.why_not
     if why_not:
         ending = SessionEnd(status=Status.FAILED, reason=why_not, begun=False)
-        return await end_session(shop, begun.session, ending)
+        return await end_session(here, begun.session, ending)
     draining = draining or asyncio.Event()
     waiting = waiting or ApprovalWait()
-    return await _run_opened(shop, begun, services, left.budget_usd, draining, waiting)
+    return await _run_opened(here, begun, services, left.budget_usd, draining, waiting)
 
 
 async def resume_session(
-    shop: SessionContext,
+    here: SessionContext,
     session: Session,
     services: Services,
     *,
@@ -234,89 +233,85 @@ async def resume_session(
     waiting: ApprovalWait,
 ) -> Session:
     """Go on with a session whose supervisor died, and return it as it ended."""
-    why_not = shop.engines[session.engine].probe()
+    why_not = here.engines[session.engine].probe()
     if why_not:
         return await end_session(
-            shop, session, SessionEnd(status=Status.INTERRUPTED, reason=why_not)
+            here, session, SessionEnd(status=Status.INTERRUPTED, reason=why_not)
         )
     session = await retry_when_locked(
-        lambda: reopening.resume_session(shop.db, session, _DIED, epoch=shop.epoch, now=shop.now()),
+        lambda: reopening.resume_session(here.db, session, _DIED, epoch=here.epoch, now=here.now()),
         draining,
     )
     begun = await retry_when_locked(
-        lambda: reopening.reopen(shop.db, session, services, now=shop.now()), draining
+        lambda: reopening.reopen(here.db, session, services, now=here.now()), draining
     )
-    return await _run_opened(shop, begun, services, session.budget_usd, draining, waiting)
+    return await _run_opened(here, begun, services, session.budget_usd, draining, waiting)
 
 
 @tracing.log_session
 async def _run_opened(
-    shop: SessionContext,
+    here: SessionContext,
     begun: lifecycle.OpenedSession,
     services: Services,
     budget_usd: float | None,
     draining: asyncio.Event,
     waiting: ApprovalWait,
 ) -> Session:
-    limits = {"max_tier": shop.max_tier, "parked": shop.parked}
     task = await retry_when_locked(
-        lambda: tasks.task(shop.db, begun, services, **limits, now=shop.now()), draining
+        lambda: tasks.task(here.db, begun, services, here.active, now=here.now()), draining
     )
     gate = Gate(
-        db=shop.db,
+        here=here,
+        active=here.active,
         session=begun.session,
         services=services,
-        redact=shop.redactor,
-        now=shop.now,
-        brake=shop.brake,
-        approval_timeout=shop.approval_timeout,
-        flap_limit=shop.flap_limit,
-        parked=shop.parked,
+        brake=here.brake,
         waiting=waiting,
-        current=shop.current,
+        current=here.current,
     )
-    task = replace(task, budget_usd=budget_usd, max_turns=shop.max_turns)
-    tell = prompt_updater(shop, begun.session, services, task.handoff)
-    box = Toolbox(
+    task = replace(task, budget_usd=budget_usd, max_turns=here.active.max_turns)
+    tell = prompt_updater(here, begun.session, services, task.handoff)
+    toolbox = Toolbox(
         gate=gate,
-        tools=tools.build_tools(_tool_context(shop, gate)),
-        recall=recall_for(shop, begun.session),
+        tools=tools.build_tools(_tool_context(here, gate)),
+        recall=recall_for(here, begun.session),
         tell=tell,
     )
     if begun.session.resumed:
-        task = await resumed_task(shop, task)
-    return await _run(shop, shop.engines[begun.session.engine], task, box, draining)
+        task = await resumed_task(here, task)
+    return await _run(here, here.engines[begun.session.engine], task, toolbox, draining)
 
 
-def _tool_context(shop: SessionContext, gate: Gate) -> ToolContext:
+def _tool_context(here: SessionContext, gate: Gate) -> ToolContext:
     return ToolContext(
         gate=gate,
-        taking=lambda: follow.ingest_context(shop, gate.session, gate.services),
-        readable=shop.readable,
-        shell=shop.shell,
+        ingest=lambda: follow.session_ingest(here, gate.session, gate.services),
+        readable=here.readable,
     )
 
 
 async def _run(
-    shop: SessionContext, engine: Engine, task: Task, box: Toolbox, draining: asyncio.Event
+    here: SessionContext, engine: Engine, task: Task, toolbox: Toolbox, draining: asyncio.Event
 ) -> Session:
     session = task.session
-    watch = LimitWatch(shop.limits, draining, turns=task.max_turns, dollars=task.budget_usd)
+    watch = LimitWatch(here.limits, draining, active=here.active, dollars=task.budget_usd)
     watch.told.session = session
     if session.resumed:  # its time counts from its beginning, without that it waited for people
-        waited = await parking.time_waited(shop.db, session.id)
-        watch.began -= (shop.now() - session.started_at - waited).total_seconds()
+        waited = await parking.time_waited(here.db, session.id)
+        watch.began -= (here.now() - session.started_at - waited).total_seconds()
     exit_code: int | None = None
     errors: Sequence[str] = ()
     try:
-        files, scratch = shop.files, shop.files.scratch(session)
+        files, scratch = here.files, here.files.scratch(session)
         output = files.path(session) if session.resumed else files.create(session)
-        async with AsyncExitStack() as doors:
-            doors.enter_context(files.claimed(session))
-            task = await _open_tools(shop, engine, replace(task, scratch=str(scratch)), box, doors)
+        async with AsyncExitStack() as opened:
+            opened.enter_context(files.claimed(session))
+            task = await _open_tools(
+                here, engine, replace(task, scratch=str(scratch)), toolbox, opened
+            )
             env = tracing.trace_environment()
             if Trait.DOOR not in engine.traits:  # else its tools are all that it reaches us by
-                env |= await _create_token(shop, session, draining)
+                env |= await _create_token(here, session, draining)
             going: Task | None = task
             while going is not None:
                 command = engine.command(going)
@@ -326,24 +321,24 @@ async def _run(
                     session_id=session.id,
                     output=output,
                     scratch=scratch,
-                    largest=shop.limits.most + MARGIN_BYTES,
+                    largest=here.limits.most + MARGIN_BYTES,
                 )
-                exit_code = await _follow_to_end(shop, going, started, watch, box.gate)
+                exit_code = await _follow_to_end(here, going, started, watch, toolbox.gate)
                 errors, watch.disk_full = started.last_words(), started.disk_full
-                going = await resume_run(shop, engine, going, watch, exit_code)
+                going = await resume_run(here, engine, going, watch, exit_code)
     except OSError as error:
         reason = f"The engine failed to start: {error.strerror} ({error.filename})."
         ending = SessionEnd(status=Status.FAILED, reason=reason, begun=exit_code is not None)
-        return await end_session(shop, session, ending)
-    return await _close(shop, session, watch, exit_code, errors)
+        return await end_session(here, session, ending)
+    return await _close(here, session, watch, exit_code, errors)
 
 
 async def _follow_to_end(
-    shop: SessionContext, task: Task, started: process.EngineRun, watch: LimitWatch, gate: Gate
+    here: SessionContext, task: Task, started: process.EngineRun, watch: LimitWatch, gate: Gate
 ) -> int:
     """Follow an engine until it has ended, and all it started with it; return its exit code."""
     try:
-        await follow.follow(shop, task, started, watch, gate)
+        await follow.follow(here, task, started, watch, gate)
     finally:
         if not started.ended:
             started.kill()
@@ -353,39 +348,41 @@ async def _follow_to_end(
 
 
 async def _open_tools(
-    shop: SessionContext, engine: Engine, task: Task, box: Toolbox, doors: AsyncExitStack
+    here: SessionContext, engine: Engine, task: Task, toolbox: Toolbox, opened: AsyncExitStack
 ) -> Task:
-    """Open the doors that a session reaches us by, and say where they are."""
-    socket = shop.sockets / gateway.NAME.format(task.session.id)
-    gate = await doors.enter_async_context(gateway.serve_gate(box, socket))
-    door = None
-    if Trait.DOOR in engine.traits and shop.doors is not None:
-        door = await doors.enter_async_context(shop.doors(box))
-    return replace(task, gate=str(gate), door=door, model=task.session.model or "")
+    """Open the opened that a session reaches us by, and say where they are."""
+    socket = here.sockets / gateway.NAME.format(task.session.id)
+    gate = await opened.enter_async_context(gateway.serve_gate(toolbox, socket))
+    endpoint = None
+    if Trait.DOOR in engine.traits and here.open_tools is not None:
+        endpoint = await opened.enter_async_context(here.open_tools(toolbox))
+    return replace(task, gate=str(gate), door=endpoint, model=task.session.model or "")
 
 
 async def _create_token(
-    shop: SessionContext, session: Session, draining: asyncio.Event
+    here: SessionContext, session: Session, draining: asyncio.Event
 ) -> dict[str, str]:
     """Make the token a session asks the API with; it ends with the session, or soon after."""
-    now = shop.now()
-    waits = REFUSALS * shop.approval_timeout  # it may wait for a person no more often than that
-    expires_at = now + timedelta(seconds=shop.limits.total + waits + TOKEN_MARGIN_SECONDS)
+    now = here.now()
+    waits = (
+        REFUSALS * here.active.approval_seconds
+    )  # it may wait for a person no more often than that
+    expires_at = now + timedelta(seconds=here.active.session_seconds + waits + TOKEN_MARGIN_SECONDS)
     token = await retry_when_locked(
-        lambda: access.mint_for_session(shop.db, session, expires_at=expires_at, now=now),
+        lambda: access.mint_for_session(here.db, session, expires_at=expires_at, now=now),
         draining,
     )
-    return {"LAMPLIGHTER_TOKEN": token, "LAMPLIGHTER_URL": shop.url}
+    return {"LAMPLIGHTER_TOKEN": token, "LAMPLIGHTER_URL": here.url}
 
 
 async def _close(
-    shop: SessionContext,
+    here: SessionContext,
     session: Session,
     watch: LimitWatch,
     exit_code: int | None,
     errors: Sequence[str],
 ) -> Session:
-    heard = await asyncio.to_thread(shop.files.heard, session)
+    heard = await asyncio.to_thread(here.files.heard, session)
     if watch.status is not None:
         status, reason = watch.status, watch.reason
     else:
@@ -403,40 +400,32 @@ async def _close(
         said=heard.said,
         uses=heard.uses,
     )
-    return await end_session(shop, session, ending, watch.draining)
+    return await end_session(here, session, ending, watch.draining)
 
 
 async def end_session(
-    shop: SessionContext,
+    here: SessionContext,
     session: Session,
     ending: SessionEnd,
     draining: asyncio.Event | None = None,
 ) -> Session:
     """End a session, and clean up what is only needed while it runs."""
     session = await retry_when_locked(
-        lambda: lifecycle.finish(
-            shop.db,
-            session,
-            ending,
-            redact=shop.redactor,
-            max_tier=shop.max_tier,
-            reset_after=shop.reset_after,
-            now=shop.now(),
-        ),
+        lambda: lifecycle.finish(here, here.active, session, ending),
         draining or asyncio.Event(),
     )
-    await clean_files(shop, session)
+    await clean_files(here, session)
     return session
 
 
-async def clean_files(shop: SessionContext, session: Session) -> None:
+async def clean_files(here: SessionContext, session: Session) -> None:
     """Mask the secrets in the closed files of a session, and remove its scratch directory."""
-    await shop.cleaning.clean(shop.files, session.output, shop.redactor.masked)
+    await here.cleaning.clean(here.files, session.output, here.redact.masked)
 
 
-async def clean_leftovers(shop: SessionContext) -> None:
+async def clean_leftovers(here: SessionContext) -> None:
     """Clean what a supervisor before us left when it ended."""
-    running = {each.output for each in await sessions.running(shop.db)}
-    for output in await asyncio.to_thread(shop.files.unmasked):
+    running = {each.output for each in await sessions.running(here.db)}
+    for output in await asyncio.to_thread(here.files.unmasked):
         if output not in running:
-            await shop.cleaning.clean(shop.files, output, shop.redactor.masked)
+            await here.cleaning.clean(here.files, output, here.redact.masked)

@@ -4,13 +4,13 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Final
 
+from lamplighter.domain.configuration import Configuration
 from lamplighter.domain.services.service import Service, Services, normalize_service_name
 from lamplighter.domain.sessions.marker_results import CheckResult
 from lamplighter.engines import Task
 from lamplighter.repository import Database, reading
 from lamplighter.repository.services import checks, cooldowns, findings
 from lamplighter.usecases.sessions import chain, parking
-from lamplighter.usecases.sessions.parking import MAX_PARKED
 from lamplighter.usecases.sessions.sessions import OpenedSession
 
 MAX_CHECK_RESULTS: Final = 10
@@ -22,9 +22,8 @@ async def task(
     db: Database,
     begun: OpenedSession,
     services: Services,
+    active: Configuration,
     *,
-    max_tier: int,
-    parked: int = MAX_PARKED,
     now: datetime,
 ) -> Task:
     """Return the task of a session that was opened.
@@ -35,9 +34,7 @@ async def task(
     in_scope = tuple(each for each in services if wanted is None or each.name in wanted)
     async with reading(db):
         around = services.with_needs(in_scope)
-        waiting = await chain.services_waiting(
-            db, around, max_tier=max_tier, parked=parked, now=now
-        )
+        waiting = await chain.services_waiting(db, around, active, now=now)
         held = await parking.services_in_use(db, but=begun.session.id)
         return Task(
             session=begun.session,

@@ -60,9 +60,9 @@ def log_session(
     """Let what is logged while a session is at work be about it."""
 
     @wraps(does)
-    async def observed(shop: W, begun: B, /, *given: P.args, **more: P.kwargs) -> T:
+    async def observed(here: W, begun: B, /, *given: P.args, **more: P.kwargs) -> T:
         with telemetry.about(session=begun.session.id):
-            return await does(shop, begun, *given, **more)
+            return await does(here, begun, *given, **more)
 
     return observed
 

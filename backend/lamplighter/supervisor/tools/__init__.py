@@ -30,10 +30,10 @@ _BUILDERS: Final[Mapping[str, Callable[[ToolContext], Tool]]] = {
 }
 
 
-def build_tools(bench: ToolContext) -> tuple[Tool, ...]:
+def build_tools(context: ToolContext) -> tuple[Tool, ...]:
     """Return the tools that a session has."""
-    tier = bench.gate.session.tier
+    gate, tier = context.gate, context.gate.session.tier
     offers = tools_for_tier(
-        tier, reads=bool(bench.readable.roots), commands=tier in bench.shell.tiers
+        tier, reads=bool(context.readable.roots), commands=tier in gate.active.shell_tiers
     )
-    return tuple(_BUILDERS[each.name](bench) for each in offers)
+    return tuple(_BUILDERS[each.name](context) for each in offers)

@@ -13,11 +13,11 @@ from lamplighter.usecases.sessions.toolbox import Tool, ToolOutput, make_tool
 _DONE = (UseOutcome.SUCCESS, UseOutcome.UNCONFIRMED, UseOutcome.WOULD)
 
 
-def run_action(bench: ToolContext) -> Tool:
+def run_action(context: ToolContext) -> Tool:
     """Return the tool that runs a declared action; the gate bounds its time."""
 
     async def use(given: Mapping[str, Any]) -> ToolOutput:
-        verdict = await bench.gate.run_action(
+        verdict = await context.gate.run_action(
             given["service"], given["action"], again=given.get("again"), reason=given["reason"]
         )
         words = f"{verdict.heading.capitalize()}: {verdict.words}."
@@ -35,13 +35,15 @@ def run_action(bench: ToolContext) -> Tool:
     return make_tool(RUN_ACTION, use, seconds=None)
 
 
-def handoff(bench: ToolContext) -> Tool:
+def handoff(context: ToolContext) -> Tool:
     """Return the tool that hands a service on."""
 
     async def use(given: Mapping[str, Any]) -> ToolOutput:
-        taking = bench.taking()
+        ingest = context.ingest()
         name = given["service"]
-        service = GENERAL if normalize_service_name(name) == GENERAL else bench.declared(name).name
-        return await tool_reports.escalate(taking, service, given["reason"], now=bench.gate.now())
+        service = (
+            GENERAL if normalize_service_name(name) == GENERAL else context.declared(name).name
+        )
+        return await tool_reports.escalate(ingest, service, given["reason"])
 
     return make_tool(HANDOFF, use)

@@ -11,11 +11,11 @@ from lamplighter.usecases.sessions.toolbox import Tool, ToolOutput, make_tool
 MAX_COMMANDS: Final = 500
 
 
-def run_command(bench: ToolContext) -> Tool:
+def run_command(context: ToolContext) -> Tool:
     """Return the tool that runs a command; it bounds its time, and the gate that of an action."""
 
     async def use(given: Mapping[str, Any]) -> ToolOutput:
-        bench.count(RUN_COMMAND.name, MAX_COMMANDS)
-        return await run(bench.gate, bench.shell, given["command"], given["reason"])
+        context.count(RUN_COMMAND.name, MAX_COMMANDS)
+        return await run(context.gate, context.readable, given["command"], given["reason"])
 
     return make_tool(RUN_COMMAND, use, seconds=None)

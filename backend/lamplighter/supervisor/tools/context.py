@@ -9,19 +9,17 @@ from lamplighter.domain.errors import Conflict, NotFound
 from lamplighter.domain.services.service import Service
 from lamplighter.supervisor.actions.gate import Gate
 from lamplighter.supervisor.tools.readable import Readable
-from lamplighter.supervisor.tools.shell import Shell
 from lamplighter.usecases.ingest.context import IngestContext
 from lamplighter.usecases.search.session_search import SearchingSession
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolContext:
-    """One session, what it may do and read, and how what it says is taken in."""
+    """One session, what it may do and read, and how its reports are ingested."""
 
     gate: Gate
-    taking: Callable[[], IngestContext]
+    ingest: Callable[[], IngestContext]
     readable: Readable = field(default_factory=Readable)
-    shell: Shell = field(default_factory=Shell)
     used: Counter[str] = field(default_factory=Counter)
 
     def count(self, tool: str, most: int) -> None:
@@ -37,7 +35,6 @@ class ToolContext:
         return SearchingSession(
             session_id=gate.session.id,
             tool=tool,
-            redact=gate.redact,
             known=known,
             project=gate.session.project,
         )

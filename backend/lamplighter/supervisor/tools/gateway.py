@@ -26,7 +26,7 @@ QUESTION_BYTES: Final = 64 * 1024
 
 
 @asynccontextmanager
-async def serve_gate(box: Toolbox, path: Path) -> AsyncIterator[Path]:
+async def serve_gate(toolbox: Toolbox, path: Path) -> AsyncIterator[Path]:
     """Answer at `path` while the context lasts; what still runs at its end is ended."""
     asking: set[asyncio.Task[None]] = set()
 
@@ -36,7 +36,7 @@ async def serve_gate(box: Toolbox, path: Path) -> AsyncIterator[Path]:
         asking.add(task)
         try:
             with suppress(asyncio.CancelledError):  # its session has ended
-                await _answer(box, reader, writer)
+                await _answer(toolbox, reader, writer)
         finally:
             asking.discard(task)
             writer.close()
@@ -63,10 +63,12 @@ def _remove_socket(path: Path) -> None:
     path.unlink(missing_ok=True)
 
 
-async def _answer(box: Toolbox, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+async def _answer(
+    toolbox: Toolbox, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+) -> None:
     with suppress(ConnectionError):
         while line := await _line(reader):
-            writer.write(json.dumps(await _respond(box, line)).encode() + b"\n")
+            writer.write(json.dumps(await _respond(toolbox, line)).encode() + b"\n")
             await writer.drain()
 
 
@@ -77,24 +79,24 @@ async def _line(reader: asyncio.StreamReader) -> bytes:
         return b""
 
 
-async def _respond(box: Toolbox, line: bytes) -> dict[str, Any]:
+async def _respond(toolbox: Toolbox, line: bytes) -> dict[str, Any]:
     try:
         asked = json.loads(line)
     except (ValueError, RecursionError):
         return _verdict_fields(_refusal("the request is not JSON"))
     match asked:
         case {"tool": str(name), "input": dict(given)}:
-            answer = await box.use(name, given)
+            answer = await toolbox.use(name, given)
             return {"text": answer.text, "is_error": answer.is_error, "found": answer.found}
         case {"tools": True}:
-            return {"tools": [_describe_tool(each) for each in box.tools]}
-        case {"context": {"query": str(query)}} if box.tell is not None:
-            return await _prompt_update(box.tell, query)
+            return {"tools": [_describe_tool(each) for each in toolbox.tools]}
+        case {"context": {"query": str(query)}} if toolbox.tell is not None:
+            return await _prompt_update(toolbox.tell, query)
         case {"service": str(service), "action": str(action)}:
             again = asked.get("again")
             again = again if isinstance(again, int) else None
             reason = str(asked.get("reason") or "")
-            return _verdict_fields(await _verdict(box.gate, service, action, again, reason))
+            return _verdict_fields(await _verdict(toolbox.gate, service, action, again, reason))
     return _verdict_fields(
         _refusal("the request must name a tool and its input, or a service and an action")
     )

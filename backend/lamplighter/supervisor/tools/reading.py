@@ -18,21 +18,21 @@ _UNKNOWN_SHARE: Final = 0.1
 _CONTINUES: Final = bytes(range(0x80, 0xC0))
 
 
-def read_file(bench: ToolContext) -> Tool:
+def read_file(context: ToolContext) -> Tool:
     """Return the tool that reads part of a file."""
 
     async def use(given: Mapping[str, Any]) -> ToolOutput:
-        bench.count(READ_FILE.name, MAX_READS)
+        context.count(READ_FILE.name, MAX_READS)
         path = given["path"]
         found = await asyncio.to_thread(
-            bench.readable.read,
+            context.readable.read,
             path,
             offset=given.get("offset", 0),
             limit=given.get("limit", READ_BYTES),
         )
         if isinstance(found, DirectoryListing):
             return _directory_answer(path, found)
-        return await asyncio.to_thread(_file_answer, path, found, bench.gate.redact)
+        return await asyncio.to_thread(_file_answer, path, found, context.gate.here.redact)
 
     return make_tool(READ_FILE, use)
 

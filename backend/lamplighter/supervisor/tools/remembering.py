@@ -22,17 +22,16 @@ NOTES: Final = (
 )
 
 
-def mem_search(bench: ToolContext) -> Tool:
+def mem_search(context: ToolContext) -> Tool:
     """Return the tool that searches the memories."""
 
     async def use(given: Mapping[str, Any]) -> ToolOutput:
         results = await session_search.search(
-            bench.gate.db,
+            context.gate.here,
             given["query"],
-            bench.asker(MEM_SEARCH.name),
+            context.asker(MEM_SEARCH.name),
             service=given.get("service"),
             limit=given.get("limit", DEFAULT_RESULTS),
-            now=bench.gate.now(),
         )
         found = results.memories
         whole = {"partial": results.partial, "missing": list(results.missing)}
@@ -45,12 +44,12 @@ def mem_search(bench: ToolContext) -> Tool:
     return make_tool(MEM_SEARCH, use)
 
 
-def read_memory(bench: ToolContext) -> Tool:
+def read_memory(context: ToolContext) -> Tool:
     """Return the tool that reads one memory whole."""
 
     async def use(given: Mapping[str, Any]) -> ToolOutput:
-        asker = bench.asker(READ_MEMORY.name)
-        memory = await session_search.read(bench.gate.db, given["id"], asker, now=bench.gate.now())
+        asker = context.asker(READ_MEMORY.name)
+        memory = await session_search.read(context.gate.here, given["id"], asker)
         since = (
             f"Learned {memory.created_at:%b %d, %Y}, last confirmed {memory.updated_at:%b %d, %Y}."
         )
@@ -60,32 +59,27 @@ def read_memory(bench: ToolContext) -> Tool:
     return make_tool(READ_MEMORY, use)
 
 
-def mem_save(bench: ToolContext) -> Tool:
+def mem_save(context: ToolContext) -> Tool:
     """Return the tool that remembers as a marker does."""
 
     async def use(given: Mapping[str, Any]) -> ToolOutput:
-        await _check_marker_limit(bench)
-        taking = replace(bench.taking(), tool=MEM_SAVE.name)
+        await _check_marker_limit(context)
+        ingest = replace(context.ingest(), tool=MEM_SAVE.name)
         return await tool_reports.save(
-            taking,
-            given["category"],
-            given.get("service"),
-            given["observation"],
-            now=bench.gate.now(),
+            ingest, given["category"], given.get("service"), given["observation"]
         )
 
     return make_tool(MEM_SAVE, use)
 
 
-async def _check_marker_limit(bench: ToolContext) -> None:
+async def _check_marker_limit(context: ToolContext) -> None:
     """Refuse what is more than a session may say, by markers and by the tool together."""
-    taking = bench.taking()
-    printed = await marker_results.count(taking.db, taking.session.id)
-    if printed + bench.used[MEM_SAVE.name] >= taking.max_markers:
-        raise Conflict(
-            f"This session has reached its limit of memories and markers: {taking.max_markers:,}."
-        )
-    bench.used[MEM_SAVE.name] += 1
+    ingest = context.ingest()
+    most = ingest.active.max_markers
+    printed = await marker_results.count(ingest.db, ingest.session.id)
+    if printed + context.used[MEM_SAVE.name] >= most:
+        raise Conflict(f"This session has reached its limit of memories and markers: {most:,}.")
+    context.used[MEM_SAVE.name] += 1
 
 
 def _line(memory: Memory, most: int | None = None) -> str:

@@ -22,21 +22,21 @@ MAX_CHECKS: Final = 100
 PREVIOUS_SHOWN: Final = 5
 
 
-def check_service(bench: ToolContext) -> Tool:
+def check_service(context: ToolContext) -> Tool:
     """Return the tool that makes the checks of a service."""
 
     async def use(given: Mapping[str, Any]) -> ToolOutput:
-        service = bench.near(given["service"])
+        service = context.near(given["service"])
         chosen = _select_checks(service, given.get("check"))
-        bench.count(LOOK.name, MAX_CHECKS)
-        before = await _previous_results(bench, chosen)
-        seen = await check(bench.gate.session, chosen, before)
-        now = bench.gate.now()
-        async with writing(bench.gate.db):
+        context.count(LOOK.name, MAX_CHECKS)
+        before = await _previous_results(context, chosen)
+        seen = await check(context.gate.session, chosen, before)
+        now = context.gate.here.now()
+        async with writing(context.gate.here.db):
             for each in seen:
-                await checks.insert(bench.gate.db, bench.gate.session.id, each, now=now)
-            await repairing.credit(bench.gate, service.name, seen)
-        return _checks_answer(bench, chosen, seen, before)
+                await checks.insert(context.gate.here.db, context.gate.session.id, each, now=now)
+            await repairing.credit(context.gate, service.name, seen)
+        return _checks_answer(context, chosen, seen, before)
 
     return make_tool(LOOK, use, seconds=None)
 
@@ -58,8 +58,8 @@ def _select_checks(service: Service, name: str | None) -> Service:
     return replace(service, checks=found)
 
 
-async def _previous_results(bench: ToolContext, service: Service) -> PreviousResults:
-    db = bench.gate.db
+async def _previous_results(context: ToolContext, service: Service) -> PreviousResults:
+    db = context.gate.here.db
     async with reading(db):
         return {
             each.name: await checks.recent(db, service.name, each.name, limit=PREVIOUS_SHOWN)
@@ -68,13 +68,13 @@ async def _previous_results(bench: ToolContext, service: Service) -> PreviousRes
 
 
 def _checks_answer(
-    bench: ToolContext, service: Service, seen: Sequence[CheckResult], before: PreviousResults
+    context: ToolContext, service: Service, seen: Sequence[CheckResult], before: PreviousResults
 ) -> ToolOutput:
     well = sum(each.ok for each in seen)
     lines = [f"{service.name}: {well} of {len(seen)} checks passed."]
     for each in seen:
         lines.append(
-            f"- {_describe_check(each)}{_describe_previous(bench, before.get(each.name, ()))}"
+            f"- {_describe_check(each)}{_describe_previous(context, before.get(each.name, ()))}"
         )
     values = [_values(each, before.get(each.name, ())) for each in seen]
     found = {"service": service.name, "healthy": well == len(seen), "checks": values}
@@ -92,8 +92,8 @@ def _describe_check(look: CheckResult) -> str:
     return f"{look.name} ({look.kind}) {how}: {', '.join(filter(None, parts))}"
 
 
-def _describe_previous(bench: ToolContext, looks: Sequence[CheckResult]) -> str:
-    now = bench.gate.now()
+def _describe_previous(context: ToolContext, looks: Sequence[CheckResult]) -> str:
+    now = context.gate.here.now()
     told = [
         f"{'ok' if each.ok else 'failed'} {format_time(each.at, now)}" for each in looks if each.at
     ]

@@ -9,7 +9,7 @@ import os
 import shutil
 import tempfile
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -26,6 +26,7 @@ from lamplighter.domain.text import one_line, shorten
 from lamplighter.engines.bounded import ProgramResult
 from lamplighter.supervisor.actions.gate import Gate
 from lamplighter.supervisor.tools.opened import NO_PROGRAMS, PATH, prepare
+from lamplighter.supervisor.tools.readable import Readable
 from lamplighter.usecases.sessions.toolbox import ToolOutput
 
 COMMAND_SECONDS: Final = 30.0
@@ -58,22 +59,19 @@ _ENV: Final = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Shell:
-    """The tiers whose sessions may give commands, and the files that these may read."""
-
-    tiers: tuple[int, ...] = ()
-    roots: tuple[Path, ...] = ()
-    private: tuple[Path, ...] = ()
-    seconds: float = COMMAND_SECONDS
-
-
-async def run_command(gate: Gate, shell: Shell, command: str, reason: str = "") -> ToolOutput:
+async def run_command(
+    gate: Gate,
+    readable: Readable,
+    command: str,
+    reason: str = "",
+    *,
+    seconds: float = COMMAND_SECONDS,
+) -> ToolOutput:
     """Judge a command and do what it comes to: look, act through the gate, or refuse."""
     if why_not := await gate.stopped():
         return _failed(f"Not run: {why_not}.")
-    found = judge_line(command, _rules(gate, shell))
-    if gate.session.tier not in shell.tiers:
+    found = judge_line(command, _rules(gate, readable))
+    if gate.session.tier not in gate.active.shell_tiers:
         found = RefusedCommand(f"tier {gate.session.tier} cannot run commands")
     match found:
         case RefusedCommand(why):
@@ -81,17 +79,17 @@ async def run_command(gate: Gate, shell: Shell, command: str, reason: str = "") 
             return _failed(f"Not run: {why}.")
         case ActionCommand(service, action):
             return await _act(gate, service, action, reason)
-    return await _look(gate, shell, found, command)
+    return await _look(gate, readable, found, command, seconds)
 
 
-def _rules(gate: Gate, shell: Shell) -> CommandPolicy:
+def _rules(gate: Gate, readable: Readable) -> CommandPolicy:
     """Return the rules as services.yaml has them now, where it still says so."""
     now = gate.declared_now().shell
     declared = tuple(pattern for pattern in gate.services.shell if pattern in now)
     return CommandPolicy(
         replace(gate.services, shell=declared),
-        roots=tuple(map(str, shell.roots)),
-        hidden=tuple(map(str, shell.private)),
+        roots=tuple(map(str, readable.roots)),
+        hidden=tuple(map(str, readable.private)),
     )
 
 
@@ -112,13 +110,15 @@ async def _act(gate: Gate, service: str, action: str, reason: str) -> ToolOutput
     )
 
 
-async def _look(gate: Gate, shell: Shell, look: PermittedCommand, command: str) -> ToolOutput:
+async def _look(
+    gate: Gate, readable: Readable, look: PermittedCommand, command: str, seconds: float
+) -> ToolOutput:
     if gate.session.dry_run and look.declared:
-        words = f"Dry run: would run {one_line(gate.redact(command))}."
+        words = f"Dry run: would run {one_line(gate.here.redact(command))}."
         return ToolOutput(text=words, found={"outcome": UseOutcome.WOULD.value})
     directory = await asyncio.to_thread(tempfile.mkdtemp, prefix="lamplighter-")
     try:
-        return await _run(gate, shell, look, command, Path(directory))
+        return await _run(gate, readable, look, command, Path(directory), seconds)
     except Conflict as escape:
         await gate.refuse(command, str(escape))
         return _failed(f"Not run: {escape}.")
@@ -129,24 +129,33 @@ async def _look(gate: Gate, shell: Shell, look: PermittedCommand, command: str) 
 
 
 async def _run(
-    gate: Gate, shell: Shell, look: PermittedCommand, command: str, directory: Path
+    gate: Gate,
+    readable: Readable,
+    look: PermittedCommand,
+    command: str,
+    directory: Path,
+    seconds: float,
 ) -> ToolOutput:
     with ExitStack() as opened:
         ready = await asyncio.to_thread(
             lambda: prepare(
-                look, roots=shell.roots, private=shell.private, place=directory, opened=opened
+                look,
+                roots=readable.roots,
+                private=readable.private,
+                place=directory,
+                opened=opened,
             )
         )
         ended = await gate.look(
             shorten(command, SHOWN_CHARS),
             ready.argv,
-            timeout=shell.seconds,
+            timeout=seconds,
             env={**_env(gate), **ready.env},
             directory=str(directory),
             fds=ready.fds,
         )
     ended = replace(ended, output=ready.named(ended.output), errors=ready.named(ended.errors))
-    return _command_answer(gate, ended, shell.seconds)
+    return _command_answer(gate, ended, seconds)
 
 
 def _env(gate: Gate) -> dict[str, str]:
@@ -155,7 +164,7 @@ def _env(gate: Gate) -> dict[str, str]:
 
 def _command_answer(gate: Gate, ended: ProgramResult, seconds: float) -> ToolOutput:
     if ended.error:
-        return _failed(f"Not run: {gate.redact(ended.error)}.")
+        return _failed(f"Not run: {gate.here.redact(ended.error)}.")
     output = _cut_output(gate, ended.output, SHOWN_CHARS)
     errors = _cut_output(gate, ended.errors, ERRORS_CHARS)
     how = f"exit {ended.exit_code}"
@@ -175,7 +184,7 @@ def _command_answer(gate: Gate, ended: ProgramResult, seconds: float) -> ToolOut
 
 
 def _cut_output(gate: Gate, said: bytes, limit: int) -> str:
-    text = gate.redact.lines(said.decode("utf-8", "replace"))
+    text = gate.here.redact.lines(said.decode("utf-8", "replace"))
     return text if len(text) <= limit else f"{text[:limit]}…\n(truncated; request less output)"
 
 

@@ -45,7 +45,7 @@ class Toolbox:
         """Use a tool by its name; what goes wrong is an answer, never an exception."""
         found = find_tool(self.tools, name)
         if found is None:
-            return redact_answer(unknown_tool(self.tools, name), self.gate.redact)
+            return redact_answer(unknown_tool(self.tools, name), self.gate.here.redact)
         self.gate.using += 1
         try:
             async with self._turns:
@@ -55,7 +55,7 @@ class Toolbox:
         finally:
             self.gate.using -= 1
         told = replace(answer, text=f"{answer.text}\n\n{known}") if known else answer
-        return redact_answer(told, self.gate.redact)
+        return redact_answer(told, self.gate.here.redact)
 
     async def _known(self, name: str, given: Mapping[str, Any]) -> str:
         """Look up what is known before a tool is used; a tool waits for no database."""

@@ -12,7 +12,6 @@ from lamplighter.domain.clients.agent_block import CONTENT_CHARS as CONTENT_CHAR
 from lamplighter.domain.clients.agent_block import QUERY_CHARS as QUERY_CHARS
 from lamplighter.domain.clients.agent_block import SESSIONS as SESSIONS
 from lamplighter.domain.clients.agent_block import IncludedMemory as Told
-from lamplighter.domain.memory.admit import Redact
 from lamplighter.domain.memory.memory import Memory
 from lamplighter.domain.project import normalize_project
 from lamplighter.domain.search.search import (
@@ -32,6 +31,7 @@ from lamplighter.repository.memory import exposures, knowledge
 from lamplighter.usecases.access import instrumentation
 from lamplighter.usecases.access.project_wall import is_visible
 from lamplighter.usecases.clients import client_sessions as clients
+from lamplighter.usecases.context import Context
 from lamplighter.usecases.search.session_search import find
 
 
@@ -76,19 +76,13 @@ class ContextBlock:
         return estimate_tokens(self.text)
 
 
-def _no_redaction(text: str) -> str:
-    return text
-
-
-async def agent_context(  # noqa: PLR0913 - each is a keyword of its own to who asks
-    db: Database,
+async def agent_context(
+    here: Context,
     project: str,
     query: str = "",
     *,
     limit: int = CONTEXT_LIMIT,
-    now: datetime,
     session_id: int | None = None,
-    redact: Redact = _no_redaction,
     near: SemanticIndex | None = None,
     budget: int | None = None,
 ) -> ContextBlock:
@@ -99,11 +93,12 @@ async def agent_context(  # noqa: PLR0913 - each is a keyword of its own to who 
     session is told is kept, byte for byte, with the reason for each memory; that a memory
     was told is counted.
     """
+    db, now = here.db, here.now()
     with telemetry.span(
         "memory.inject", {"lamplighter.project": normalize_project(project)}
     ) as span:
         found = await preview(db, project, query, limit=limit, now=now, near=near, budget=budget)
-        found = replace(found, query=redact(found.query))
+        found = replace(found, query=here.redact(found.query))
         ways = [(each.memory, each.method.value) for each in found.told]
         instrumentation.trace_included(span, "agent", ways, found.tokens)
         await exposures.record_access(db, [memory.id for memory, _ in ways], now)

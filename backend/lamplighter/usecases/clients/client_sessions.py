@@ -7,7 +7,6 @@ from typing import Final
 
 from lamplighter.domain.clients.client_prompt import ClientPrompt, admit_prompt
 from lamplighter.domain.errors import Conflict, Invalid, InvalidField, NotFound
-from lamplighter.domain.memory.admit import Redact
 from lamplighter.domain.project import normalize_project
 from lamplighter.domain.search.relevance import keywords
 from lamplighter.domain.sessions.session import Session, Status
@@ -15,6 +14,7 @@ from lamplighter.domain.sessions.summary import Message, count_messages, summari
 from lamplighter.domain.text import clean_lines, one_line, shorten, without_private
 from lamplighter.repository import Database, writing
 from lamplighter.repository.clients import client_prompts, client_sessions
+from lamplighter.usecases.context import Context
 
 ID_CHARS: Final = 200
 DIRECTORY_CHARS: Final = 1_000
@@ -67,15 +67,13 @@ async def start(db: Database, opening: NewSession, *, now: datetime) -> tuple[Se
 
 
 async def end(
-    db: Database,
+    here: Context,
     external_id: str,
     messages: Sequence[Message],
     *,
-    redact: Redact,
     summarize: bool = True,
     summary: str = "",
     agent: str | None = None,
-    now: datetime,
 ) -> Session:
     """End a client's session, with the summary of its transcript; raises NotFound.
 
@@ -85,20 +83,20 @@ async def end(
     """
 
     def clean(text: str) -> str:
-        return redact(without_private(text))
+        return here.redact(without_private(text))
 
-    async with writing(db):
-        held = await get(db, external_id, agent=agent)
+    async with writing(here.db):
+        held = await get(here.db, external_id, agent=agent)
         if agent not in (None, held.agent):
             raise _not_found(external_id)
         said = clean_lines(clean(summary)) or summarize_messages(messages, clean)
         return await client_sessions.end(
-            db,
+            here.db,
             held.id,
             Status.COMPLETED,
             summary=shorten(said, SUMMARY_CHARS) if summarize else "",
             messages=count_messages(messages),
-            now=now,
+            now=here.now(),
         )
 
 
@@ -141,13 +139,13 @@ async def close_inactive(db: Database, *, now: datetime) -> int:
             return closed
 
 
-async def save_prompt(
-    db: Database, session: Session, content: str, *, redact: Redact, now: datetime
-) -> ClientPrompt:
+async def save_prompt(here: Context, session: Session, content: str) -> ClientPrompt:
     """Keep what a user asked in a session; raises Invalid."""
-    content = admit_prompt(content, redact)
-    async with writing(db):
-        return await client_prompts.insert(db, session.id, session.project, content, now=now)
+    content = admit_prompt(content, here.redact)
+    async with writing(here.db):
+        return await client_prompts.insert(
+            here.db, session.id, session.project, content, now=here.now()
+        )
 
 
 async def search_prompts(

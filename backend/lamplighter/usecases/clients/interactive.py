@@ -6,16 +6,16 @@ leaves a summary made of what the hooks brought.
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from dataclasses import dataclass, field, replace
+from datetime import datetime
 from typing import Any, Final
 
 from lamplighter.domain.clients import tool_hooks as rules
 from lamplighter.domain.clients.agent import Agent
 from lamplighter.domain.clients.interactive_text import BUDGET, VERIFY, render_memory
 from lamplighter.domain.clients.tool_hooks import ToolCall
+from lamplighter.domain.configuration import Configuration
 from lamplighter.domain.errors import Invalid, NotFound
-from lamplighter.domain.memory.admit import Redact
 from lamplighter.domain.memory.corrections import find_corrections
 from lamplighter.domain.memory.knowledge import SaveOutcome
 from lamplighter.domain.memory.memory import Candidate, Memory, Source, Trust
@@ -34,6 +34,7 @@ from lamplighter.usecases.clients import client_sessions as clients
 from lamplighter.usecases.clients import tool_hooks
 from lamplighter.usecases.clients.client_sessions import NewSession
 from lamplighter.usecases.clients.project_context import project_context
+from lamplighter.usecases.context import Context
 from lamplighter.usecases.memory import knowledge
 from lamplighter.usecases.search.find import find
 
@@ -47,12 +48,11 @@ HEADING: Final = "Related memories from Lamplighter. "
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class InteractiveRules:
-    """By which rules an agent's session is kept and told."""
+class InteractiveContext(Context):
+    """What the sessions of an agent are recorded with, by its settings."""
 
     agent: Agent
-    redact: Redact
-    window: timedelta = knowledge.WINDOW
+    active: Configuration = field(default_factory=Configuration)
     near: SemanticIndex | None = None
     most: int = tool_hooks.CAPTURES
 
@@ -81,12 +81,11 @@ async def join(db: Database, opening: NewSession, *, bound: bool = False, now: d
         return session
 
 
-async def start_context(
-    db: Database, session: Session, by: InteractiveRules, *, now: datetime
-) -> str:
+async def start_context(here: InteractiveContext, session: Session) -> str:
     """Return what a session is told of its project as it starts, or starts anew; it is kept."""
-    if by.agent.context_limit == 0:
+    if here.agent.context_limit == 0:
         return ""
+    db, now = here.db, here.now()
     async with writing(db):
         block = await project_context(db, session.project, now=now)
         if await exposures.prompt(db, session.id) is None:
@@ -108,26 +107,25 @@ async def start_context(
     return block.text
 
 
-async def prompt_context(
-    db: Database, session: Session, prompt: str, by: InteractiveRules, *, now: datetime
-) -> str:
+async def prompt_context(here: InteractiveContext, session: Session, prompt: str) -> str:
     """Return what is known that is near to a prompt, each memory once in a session; it is kept.
 
     The prompt is kept too, and what it says to be so.
     """
-    prompt = by.clean(prompt)
+    db, now = here.db, here.now()
+    prompt = here.clean(prompt)
     async with writing(db):
         with suppress(Invalid):  # nothing of it is left to say
-            await clients.save_prompt(db, session, prompt, redact=by.redact, now=now)
-        await _capture_prompt(db, session, prompt, by, now=now)
+            await clients.save_prompt(here, session, prompt)
+        await _capture_prompt(here, session, prompt, now=now)
     query = one_line(prompt)[:QUERY_CHARS]
-    found, looked_for = await _search(db, session, query, by, now=now)
+    found, looked_for = await _search(here, session, query, now=now)
     if not found:
         return ""
     async with writing(db):
         before = await exposures.included_memories(db, session.id, [each.id for each in found])
         fresh = [each for each in found if each.id not in before]
-        block = _context_block(fresh[: min(MAX_INCLUDED, by.agent.context_limit)], looked_for)
+        block = _context_block(fresh[: min(MAX_INCLUDED, here.agent.context_limit)], looked_for)
         if block.text:
             await exposures.insert_update(
                 db,
@@ -143,96 +141,84 @@ async def prompt_context(
     return block.text
 
 
-async def record_response(
-    db: Database, session: Session, words: str, by: InteractiveRules, *, now: datetime
-) -> None:
+async def record_response(here: InteractiveContext, session: Session, words: str) -> None:
     """Keep the last words of the agent, and what the session is about so far."""
-    kept = shorten(clean_lines(by.clean(words)), ANSWER_CHARS)
-    async with writing(db):
-        session = await interactive_sessions.record_response(db, session.id, kept, now=now)
-        await save_summary(db, session, by, now=now)
+    kept = shorten(clean_lines(here.clean(words)), ANSWER_CHARS)
+    async with writing(here.db):
+        session = await interactive_sessions.record_response(
+            here.db, session.id, kept, now=here.now()
+        )
+        await save_summary(here, session)
 
 
 async def capture_tool_output(
-    db: Database,
-    session: Session,
-    use: ToolCall,
-    output: str,
-    by: InteractiveRules,
-    *,
-    ref: str,
-    now: datetime,
+    here: InteractiveContext, session: Session, use: ToolCall, output: str, *, ref: str
 ) -> int:
     """Keep the answer of a tool where the agent's rules say so; returns how much was kept."""
-    if not by.agent.hooks.saves(use.tool):
+    if not here.agent.hooks.saves(use.tool):
         return 0
-    safe, output = replace(use, arguments=by.clean(use.arguments)), by.clean(output)
+    db, now, window = here.db, here.now(), here.active.duplicate_window
+    safe, output = replace(use, arguments=here.clean(use.arguments)), here.clean(output)
     async with writing(db):
         count = await interactive_sessions.count_captured(db, session.id)
-        hooked = tool_hooks.SessionHooks(by.agent.hooks, kept=count, most=by.most)
-        for hit in rules.match_rules(by.agent.hooks.save, safe, output):
+        hooked = tool_hooks.SessionHooks(here.agent.hooks, kept=count, most=here.most)
+        for hit in rules.match_rules(here.agent.hooks.save, safe, output):
             wanted = rules.build_candidate(hit, safe, output, session, at=0)
             where = (
                 f"session {session.id}, {one_line(ref)[:80]}" if ref else f"session {session.id}"
             )
             wanted = replace(wanted, project=session.project, source_ref=where)
-            await tool_hooks.save_capture(db, hooked, wanted, by.redact, now=now)
+            await tool_hooks.save_capture(here, hooked, wanted, window=window, now=now)
         kept = min(hooked.kept, hooked.most) - min(count, hooked.most)
         await _count(db, session, kept, now=now)
     return kept
 
 
 async def tool_context(
-    db: Database,
-    session: Session,
-    tool: str,
-    given: Mapping[str, Any],
-    by: InteractiveRules,
-    *,
-    now: datetime,
+    here: InteractiveContext, session: Session, tool: str, given: Mapping[str, Any]
 ) -> str:
     """Return what is known of a tool's arguments where the agent's rules ask for it; it is kept."""
-    if by.agent.context_limit < 1 or not by.agent.auto_search:
+    if here.agent.context_limit < 1 or not here.agent.auto_search:
         return ""
-    rules_in_force = by.agent.hooks
     return await tool_hooks.tool_context(
-        db, rules_in_force, session, tool, given, redact=by.clean, now=now
+        here, here.agent.hooks, session, tool, given, clean=here.clean
     )
 
 
-async def save_summary(
-    db: Database, session: Session, by: InteractiveRules, *, now: datetime
-) -> None:
+async def save_summary(here: InteractiveContext, session: Session) -> None:
     """Keep the summary of a session so far: it may be compacted, and may never say it ends."""
-    async with writing(db):
-        words, count = await _summary(db, session, by)
+    async with writing(here.db):
+        words, count = await _summary(here, session)
         if words:
-            await interactive_sessions.summarize(db, session.id, words, messages=count, now=now)
+            await interactive_sessions.summarize(
+                here.db, session.id, words, messages=count, now=here.now()
+            )
 
 
-async def end(db: Database, session: Session, by: InteractiveRules, *, now: datetime) -> None:
+async def end(here: InteractiveContext, session: Session) -> None:
     """End a session with the summary of what its hooks brought."""
-    async with writing(db):
-        words, count = await _summary(db, session, by)
+    async with writing(here.db):
+        words, count = await _summary(here, session)
         await client_sessions.end(
-            db, session.id, Status.COMPLETED, summary=words, messages=count, now=now
+            here.db, session.id, Status.COMPLETED, summary=words, messages=count, now=here.now()
         )
 
 
-async def _summary(db: Database, session: Session, by: InteractiveRules) -> tuple[str, int]:
-    if not by.agent.auto_summarize:
+async def _summary(here: InteractiveContext, session: Session) -> tuple[str, int]:
+    if not here.agent.auto_summarize:
         return "", 0
-    asked = await interactive_sessions.prompt_beginnings(db, session.id)
+    asked = await interactive_sessions.prompt_beginnings(here.db, session.id)
     answers = [Message("assistant", "")] * (session.turns or 0)
     messages = [*(Message(USER, each) for each in asked), *answers]
-    return summarize_messages(messages, by.redact), count_messages(messages)
+    return summarize_messages(messages, here.redact), count_messages(messages)
 
 
 async def _capture_prompt(
-    db: Database, session: Session, prompt: str, by: InteractiveRules, *, now: datetime
+    here: InteractiveContext, session: Session, prompt: str, *, now: datetime
 ) -> None:
-    found = find_corrections(prompt) if by.agent.auto_save else []
-    left = by.most - (await interactive_sessions.count_captured(db, session.id) if found else 0)
+    db = here.db
+    found = find_corrections(prompt) if here.agent.auto_save else []
+    left = here.most - (await interactive_sessions.count_captured(db, session.id) if found else 0)
     kept = 0
     for each in found[: max(0, left)]:
         candidate = Candidate(
@@ -249,9 +235,7 @@ async def _capture_prompt(
             project=session.project,
         )
         try:
-            outcome = await knowledge.save(
-                db, candidate, now=now, redact=by.redact, window=by.window
-            )
+            outcome = await knowledge.save(here, candidate, window=here.active.duplicate_window)
         except Invalid:  # nothing of it is left to say
             continue
         kept += outcome.outcome is SaveOutcome.CREATED
@@ -264,10 +248,10 @@ async def _count(db: Database, session: Session, kept: int, *, now: datetime) ->
 
 
 async def _search(
-    db: Database, session: Session, query: str, by: InteractiveRules, *, now: datetime
+    here: InteractiveContext, session: Session, query: str, *, now: datetime
 ) -> tuple[list[Memory], Sequence[str]]:
     """Return the memories near to a prompt, best first, and the words that were looked for."""
-    if not query or by.agent.context_limit < 1 or not by.agent.auto_search:
+    if not query or here.agent.context_limit < 1 or not here.agent.auto_search:
         return [], ()
     wanted = SearchRequest(
         query=query,
@@ -276,7 +260,7 @@ async def _search(
         plain=True,
         limit=SEARCH_LIMIT,
     )
-    results = await find(db, wanted, now=now, near=by.near)
+    results = await find(here.db, wanted, now=now, near=here.near)
     close = [
         each
         for each in results.memories

@@ -31,7 +31,8 @@ from lamplighter.repository import Database, writing
 from lamplighter.repository.search import searches
 from lamplighter.repository.services import events
 from lamplighter.usecases.access.project_wall import is_visible
-from lamplighter.usecases.memory.knowledge import WINDOW, learn, merge_duplicate
+from lamplighter.usecases.context import Context
+from lamplighter.usecases.memory.knowledge import learn, merge_duplicate
 from lamplighter.usecases.search.find import find
 
 logger = logging.getLogger(__name__)
@@ -53,7 +54,6 @@ class SessionHooks:
     uses: dict[str, ToolCall] = field(default_factory=dict)
     kept: int = 0
     most: int = CAPTURES
-    window: timedelta = WINDOW
 
     def note(self, item: TranscriptItem) -> None:
         """Keep in mind which tool is used, where a rule may want its answer."""
@@ -97,25 +97,25 @@ def _matching(
 
 
 async def save_capture(
-    db: Database, hooked: SessionHooks, wanted: Candidate, redact: Redact, *, now: datetime
+    here: Context, hooked: SessionHooks, wanted: Candidate, *, window: timedelta, now: datetime
 ) -> bool:
     """Keep what a rule caught as knowledge; the same within the window is counted, not repeated.
 
     Part of the transaction that takes in the line. Says whether a memory was made.
     """
     try:
-        wanted = with_source_trust(admit_knowledge(wanted, redact))
+        wanted = with_source_trust(admit_knowledge(wanted, here.redact))
     except Invalid:  # nothing of it is left to say
         return False
-    if await merge_duplicate(db, wanted, hooked.window, now=now):
+    if await merge_duplicate(here.db, wanted, window, now=now):
         return False
     hooked.kept += 1
     if hooked.kept > hooked.most:
         if hooked.kept == hooked.most + 1:
-            await _too_many(db, wanted, hooked.most, now=now)
+            await _too_many(here.db, wanted, hooked.most, now=now)
         return False
     reason = f"captured by a rule in lamplighter.toml: {wanted.title}"
-    await learn(db, wanted, now=now, reason=reason)
+    await learn(here.db, wanted, now=now, reason=reason)
     return True
 
 
@@ -133,14 +133,13 @@ async def _too_many(db: Database, wanted: Candidate, most: int, *, now: datetime
 
 
 async def tool_context(
-    db: Database,
+    here: Context,
     rules: Hooks,
     session: Session,
     tool: str,
     given: Mapping[str, Any],
     *,
-    redact: Redact,
-    now: datetime,
+    clean: Redact,
 ) -> str:
     """Return what we know of a tool's arguments, as words beside its answer; empty for nothing.
 
@@ -149,7 +148,7 @@ async def tool_context(
     rule = rules.injects(tool, arguments_text(given))
     if rule is None:
         return ""
-    asked = redact(build_query(given))
+    asked, now = clean(build_query(given)), here.now()
     wanted = SearchRequest(
         query=asked,
         layers=(SearchLayer.MEMORY,),
@@ -157,12 +156,12 @@ async def tool_context(
         plain=True,
         limit=rule.limit,
     )
-    results = await find(db, wanted, now=now)
+    results = await find(here.db, wanted, now=now)
     found = [each for each in results.memories if is_visible(session.project, each)]
     lines = _lines(found, results.terms)
     shown = [RecordedHit(each.id, rank) for rank, each in enumerate(found[: len(lines)], 1)]
-    async with writing(db):
-        await searches.insert(db, session.id, normalize_tool_name(tool), asked, shown, now=now)
+    async with writing(here.db):
+        await searches.insert(here.db, session.id, normalize_tool_name(tool), asked, shown, now=now)
     return "\n".join((HEADING, *lines)) if lines else ""
 
 

@@ -45,8 +45,7 @@ async def find_pending_request(
         return found
     if handed or await escalations.needs_person(db, session.id, service):
         return None
-    limits = {"max_tier": ingest.max_tier, "parked": ingest.parked}
-    waiting = await chain.services_waiting(db, around, **limits, now=now)
+    waiting = await chain.services_waiting(db, around, ingest.active, now=now)
     for each in around:
         if each.name in waiting:
             since = waiting[each.name].since

@@ -1,24 +1,19 @@
-"""What ingesting a session's lines needs, and what it brings."""
+"""The context of ingesting the lines of a session, and the results."""
 
 import asyncio
 import re
 import time
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from lamplighter.domain.memory.admit import Redact
-from lamplighter.domain.relate import Lexicon, builtin_lexicon
-from lamplighter.domain.relate.reconcile import EchoPolicy
+from lamplighter.domain.configuration import Configuration
 from lamplighter.domain.services.service import Services
-from lamplighter.domain.sessions.session import MAX_TIER, Session
+from lamplighter.domain.sessions.session import Session
 from lamplighter.domain.sessions.transcript import Finished, UsageReport
-from lamplighter.repository import Database
 from lamplighter.usecases.clients.tool_hooks import SessionHooks
-from lamplighter.usecases.memory.remember import LearningOptions
-from lamplighter.usecases.sessions.parking import MAX_PARKED
+from lamplighter.usecases.context import Context
+from lamplighter.usecases.memory.remember import LearningContext
 
-MAX_MARKERS: Final = 2_000
 WRITE_SECONDS: Final = 0.05
 """How long one transaction of many may keep other writers waiting."""
 
@@ -107,45 +102,36 @@ class IngestResult:
         self.outcome = more.outcome or self.outcome
 
 
-@dataclass(frozen=True, slots=True)
-class IngestContext:
-    """What ingesting a session's lines needs besides the lines.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IngestContext(LearningContext):
+    """What the lines of a session are ingested with.
 
-    `tool` is the one by which a session says something, where it is not a marker. `services`
-    are those that are declared, `parked` how many sessions may wait for a person at a time.
+    `tool` is the one by which a session reports, where it is not a marker.
     """
 
-    db: Database
     session: Session
-    redact: Redact
-    known: Sequence[str] = ()
-    max_markers: int = MAX_MARKERS
-    max_tier: int = MAX_TIER
-    fading: bool = True
-    lexicon: Lexicon = field(default_factory=builtin_lexicon)
-    echo: EchoPolicy = EchoPolicy.COUNT
-    looked: set[str] = field(default_factory=set)
     tool: str = ""
     hooked: SessionHooks = field(default_factory=SessionHooks)
     pace: Pace = field(default_factory=Pace)
-    services: Services = field(default_factory=Services)
-    parked: int = MAX_PARKED
-
-    @property
-    def manner(self) -> LearningOptions:
-        """How what this session learns is taken in."""
-        return LearningOptions(
-            redact=self.redact,
-            known=self.known,
-            fading=self.fading,
-            lexicon=self.lexicon,
-            echo=self.echo,
-            looked=frozenset(self.looked),
-        )
 
     def uses(self, given: object) -> None:
         """Note which services the session's own tool use names: it looks at them itself."""
         said = str(given)
-        for name in self.known:
+        for name in self.service_names:
             if re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", said):
                 self.looked.add(name)
+
+
+def ingest_context(
+    here: Context, active: Configuration, session: Session, services: Services, *, tool: str = ""
+) -> IngestContext:
+    """Return what the lines of a session are ingested with."""
+    return IngestContext(
+        db=here.db,
+        now=here.now,
+        redact=here.redact,
+        active=active,
+        services=services,
+        session=session,
+        tool=tool,
+    )

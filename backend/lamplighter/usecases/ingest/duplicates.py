@@ -22,6 +22,6 @@ async def is_duplicate(ingest: IngestContext, marker: Marker, text: str) -> bool
         return False
     if marker.what is not MarkerKind.COOLDOWN:
         return True
-    service = await spelled(ingest.db, marker.service, ingest.known) or GENERAL
+    service = await spelled(ingest.db, marker.service, ingest.service_names) or GENERAL
     action = ActionKind(marker.category or "")
     return await act.unmarked(ingest.db, session, service, action) is None

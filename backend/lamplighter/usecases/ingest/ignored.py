@@ -1,35 +1,29 @@
 """Ignored: a marker in code, or quoted, is accepted by a person after all."""
 
-from collections.abc import Sequence
-from datetime import datetime
 from typing import Final
 
+from lamplighter.domain.configuration import Configuration
 from lamplighter.domain.errors import Conflict, Invalid, NotFound
-from lamplighter.domain.memory.admit import Redact
-from lamplighter.domain.relate import Lexicon, builtin_lexicon
+from lamplighter.domain.services.service import Services
 from lamplighter.domain.sessions import markers
 from lamplighter.domain.sessions.marker_results import MarkerResult
 from lamplighter.domain.sessions.markers import MarkerReading
 from lamplighter.domain.text import shorten
-from lamplighter.repository import Database, writing
+from lamplighter.repository import writing
 from lamplighter.repository.sessions import marker_results, sessions
 from lamplighter.usecases.access.recording import record_act
-from lamplighter.usecases.ingest.context import IngestContext, IngestResult
+from lamplighter.usecases.context import Context
+from lamplighter.usecases.ingest.context import IngestResult, ingest_context
 from lamplighter.usecases.ingest.marker_acts import apply_marker
 
 TEXT_CHARS: Final = 300
 
 
 async def ingest_ignored(
-    db: Database,
-    mark_id: int,
-    *,
-    now: datetime,
-    redact: Redact,
-    known: Sequence[str] = (),
-    lexicon: Lexicon | None = None,
+    here: Context, active: Configuration, mark_id: int, *, services: Services
 ) -> MarkerResult:
     """Take a marker that was ignored after all; raises NotFound or Conflict."""
+    db, now = here.db, here.now()
     async with writing(db):
         mark = await marker_results.get(db, mark_id)
         if mark is None:
@@ -41,9 +35,9 @@ async def ingest_ignored(
                 "Only a marker that was ignored in code or in a quotation can be accepted."
             )
         taken = IngestResult()
-        given = IngestContext(db, session, redact, known, lexicon=lexicon or builtin_lexicon())
+        ingest = ingest_context(here, active, session, services)
         try:
-            await apply_marker(given, marker, taken, now=now)
+            await apply_marker(ingest, marker, taken, now=now)
         except Invalid as error:
             raise Conflict(f"The marker cannot be accepted: {error}") from error
         taken.outcome.pop("why", None)

@@ -1,14 +1,13 @@
 """Late output: a session ended while its output was in a home that nobody could read."""
 
-from datetime import datetime
 from typing import Final
 
-from lamplighter.domain.memory.admit import Redact
 from lamplighter.domain.services.event import Level
 from lamplighter.domain.sessions.session import Session
-from lamplighter.repository import Database, writing
+from lamplighter.repository import writing
 from lamplighter.repository.services import events
 from lamplighter.repository.sessions import sessions
+from lamplighter.usecases.context import Context
 from lamplighter.usecases.sessions import outcomes
 from lamplighter.usecases.sessions.sessions import SessionEnd, texts_of, usage_of
 
@@ -22,13 +21,13 @@ def pending(session: Session, reason: str) -> str:
     return reason + PENDING.format(session.host)
 
 
-async def complete(
-    db: Database, session: Session, ending: SessionEnd, *, redact: Redact, now: datetime
-) -> None:
+async def complete(here: Context, session: Session, ending: SessionEnd) -> None:
     """Keep what the output says that was ingested now, or that it is gone (`pending`)."""
+    db, now = here.db, here.now()
     result = MISSING if ending.pending else INGESTED
     reason = session.reason.removesuffix(PENDING.format(session.host))
-    found = {} if ending.pending else texts_of(session, ending, redact) | usage_of(session, ending)
+    texts = texts_of(session, ending, here.redact) | usage_of(session, ending)
+    found = {} if ending.pending else texts
     what = "was not found on" if ending.pending else "was ingested from"
     async with writing(db):
         done = await sessions.complete_output(

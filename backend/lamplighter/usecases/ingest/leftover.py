@@ -1,6 +1,6 @@
 """Leftover: markers that a session's limit left in its file are ingested when a person asks."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
@@ -37,9 +37,7 @@ async def get_leftover(db: Database, session_id: int) -> Session:
     return session
 
 
-async def ingest_leftover(
-    ingest: IngestContext, file: Path, brake: HaltControl, *, now: Callable[[], datetime]
-) -> None:
+async def ingest_leftover(ingest: IngestContext, file: Path, brake: HaltControl) -> None:
     """Ingest all that the limit left, in short transactions that each keep their place.
 
     A halt ends it, and so does another process that does the same.
@@ -50,7 +48,7 @@ async def ingest_leftover(
         while not feed.empty:
             if brake.by_file() is not None:
                 return
-            after = await _ingest_some(feed, place, now=now())
+            after = await _ingest_some(feed, place, now=ingest.now())
             if after is None:
                 return
             place = after

@@ -58,7 +58,7 @@ async def _remember(
         session_id=session.id,
         source_ref=", ".join(filter(None, (f"session {session.id}", ingest.tool))),
     )
-    result = await remember(ingest.db, candidate, now=now, manner=ingest.manner)
+    result = await remember(ingest, candidate, now=now)
     taken.learned += result.outcome is ReconcileOutcome.LEARNED
     taken.reinforced += result.outcome is ReconcileOutcome.REINFORCED
     if len(marker.body) > LONG_MARKER_CHARS:
@@ -80,7 +80,7 @@ async def _cooldown(
 ) -> None:
     """Annotate the use that the gate reserved; without one the marker only claims it."""
     session, action = ingest.session, ActionKind(marker.category or "")
-    service = await spelled(ingest.db, marker.service, ingest.known) or GENERAL
+    service = await spelled(ingest.db, marker.service, ingest.service_names) or GENERAL
     use = await act.unmarked(ingest.db, session, service, action)
     outcome = marker.outcome if use else f"{CLAIMED} {marker.outcome}"
     if use is not None:
@@ -105,19 +105,19 @@ async def _escalate(
 ) -> None:
     """Record the escalation; the session's end decides. At the last tier a person is asked."""
     session, service = ingest.session, marker.service or ""
-    if problem := undeclared_error(service, ingest.known):
+    if problem := undeclared_error(service, ingest.service_names):
         raise Invalid(InvalidField("service", problem))
     reason = shorten(one_line(ingest.redact(marker.body)), REASON_CHARS)
     if before := await find_pending_request(ingest, service, now=now):
         await _suppress_escalation(ingest, before, service, reason, taken, now=now)
         return
-    last = session.tier >= min(ingest.max_tier, MAX_TIER) and not session.dry_run
+    last = session.tier >= min(ingest.active.max_tier, MAX_TIER) and not session.dry_run
     asked = await escalations.needs_person(ingest.db, session.id, service)
     await escalations.insert(
         ingest.db,
         session.id,
         session.tier + 1,
-        await spelled(ingest.db, service, ingest.known) or GENERAL,
+        await spelled(ingest.db, service, ingest.service_names) or GENERAL,
         reason,
         state=EscalationState.PERSON if last else EscalationState.OPEN,
         now=now,
@@ -141,7 +141,7 @@ async def _suppress_escalation(
 ) -> None:
     """Escalate nothing while a person is awaited; the same reason is one event until that ends."""
     text = f"Escalation held back, {before.words}: {reason}"
-    name = await spelled(ingest.db, service, ingest.known)
+    name = await spelled(ingest.db, service, ingest.service_names)
     if not await events.recorded_after(ingest.db, text, name, before.since):
         await record_event(
             ingest, Level.WARNING, text, taken, service=service, source=SUPERVISOR, now=now
@@ -164,7 +164,7 @@ async def record_event(
         ingest.db,
         level,
         shorten(one_line(ingest.redact(text)), EVENT_CHARS),
-        service=await spelled(ingest.db, service, ingest.known),
+        service=await spelled(ingest.db, service, ingest.service_names),
         session_id=ingest.session.id,
         tier=ingest.session.tier,
         source=source,

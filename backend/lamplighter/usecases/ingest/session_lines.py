@@ -100,9 +100,9 @@ async def _keep_place(
     )
 
 
-async def ingest_report(ingest: IngestContext, marker: Marker, *, now: datetime) -> IngestResult:
+async def ingest_report(ingest: IngestContext, marker: Marker) -> IngestResult:
     """Do what a session says by a tool, as if it were a marker; raises Invalid."""
-    taken = IngestResult()
+    taken, now = IngestResult(), ingest.now()
     async with writing(ingest.db):
         await apply_marker(ingest, marker, taken, now=now)
         await sessions.add_counts(ingest.db, ingest.session.id, now=now, **taken.counts)
@@ -117,8 +117,9 @@ async def _ingest_step(
             if await _within_limit(ingest, step, taken, now=now):
                 await ingest_marker(ingest, step, step.content, taken, now=now)
         case Candidate():
+            window = ingest.active.duplicate_window
             await tool_hooks.save_capture(
-                ingest.db, ingest.hooked, step.content, ingest.redact, now=now
+                ingest, ingest.hooked, step.content, window=window, now=now
             )
         case EngineStarted() | AnswerCut() | UnreadableLine():
             await _record_notice(ingest, step.content, taken, now=now)
@@ -136,14 +137,14 @@ async def _within_limit(
     """Whether a session may bring one more marker; one too many stays in its file, counted."""
     if taken.printed is None:
         taken.printed = await marker_results.count(ingest.db, ingest.session.id)
-    if taken.printed < ingest.max_markers:
+    if taken.printed < ingest.active.max_markers:
         taken.printed += 1
         return True
     if taken.first_left is None:
         taken.first_left = step.line.start, step.number
         held = await sessions.get(ingest.db, ingest.session.id)
         if held is not None and not held.markers_left:
-            text = LIMIT_REACHED.format(ingest.max_markers)
+            text = LIMIT_REACHED.format(ingest.active.max_markers)
             await record_event(ingest, Level.WARNING, text, taken, source=SUPERVISOR, now=now)
     taken.left += 1
     return False

@@ -1,7 +1,5 @@
 """Saying: what a session of ours says by a tool, as a marker of its would."""
 
-from datetime import datetime
-
 from lamplighter.domain.memory.memory import MemoryId
 from lamplighter.domain.services.service import normalize_service_name
 from lamplighter.domain.sessions.markers import Marker, MarkerKind, MarkerReading
@@ -13,13 +11,11 @@ from lamplighter.usecases.ingest.context import IngestContext
 from lamplighter.usecases.sessions.toolbox import ToolOutput
 
 
-async def save(
-    taking: IngestContext, category: str, service: str | None, body: str, *, now: datetime
-) -> ToolOutput:
+async def save(ingest: IngestContext, category: str, service: str | None, body: str) -> ToolOutput:
     """Save a memory that a session reports; raises Invalid for a rejected one."""
     marker = _marker(MarkerKind.MEMORY, body, service, category=category)
-    told = (await session_lines.ingest_report(taking, marker, now=now)).outcome
-    memory = await memories.get(taking.db, MemoryId(told["memory_id"]))
+    told = (await session_lines.ingest_report(ingest, marker)).outcome
+    memory = await memories.get(ingest.db, MemoryId(told["memory_id"]))
     why = told.get("why") or ""
     words = f"{told['outcome'].capitalize()}: memory {told['memory_id']}"
     found = {
@@ -31,23 +27,18 @@ async def save(
     return ToolOutput(text=f"{words}, {why}." if why else f"{words}.", found=found)
 
 
-async def escalate(
-    taking: IngestContext, service: str, reason: str, *, now: datetime
-) -> ToolOutput:
+async def escalate(ingest: IngestContext, service: str, reason: str) -> ToolOutput:
     """Escalate a service to the next tier, once."""
-    handed = await escalations.of_sessions(taking.db, [taking.session.id])
+    handed = await escalations.of_sessions(ingest.db, [ingest.session.id])
     if any(
         normalize_service_name(each.service) == normalize_service_name(service) for each in handed
     ):
         return ToolOutput(text=f"{service} is already escalated. Do not escalate it again.")
-    told = (
-        await session_lines.ingest_report(
-            taking, _marker(MarkerKind.ESCALATE, reason, service), now=now
-        )
-    ).outcome
+    marker = _marker(MarkerKind.ESCALATE, reason, service)
+    told = (await session_lines.ingest_report(ingest, marker)).outcome
     if told.get("why"):
         return ToolOutput(text=f"{service} is {told['why']}.")
-    return _escalation_answer(taking.session, service, taking.max_tier)
+    return _escalation_answer(ingest.session, service, ingest.active.max_tier)
 
 
 def _escalation_answer(session: Session, service: str, max_tier: int) -> ToolOutput:

@@ -6,12 +6,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from lamplighter.domain.errors import Invalid, InvalidField, NotFound, Stale
-from lamplighter.domain.memory.admit import (
-    Redact,
-    admit_candidate,
-    admit_edit,
-    knowledge_field_errors,
-)
+from lamplighter.domain.memory.admit import admit_candidate, admit_edit, knowledge_field_errors
 from lamplighter.domain.memory.knowledge import withdraw
 from lamplighter.domain.memory.memory import (
     GENERAL,
@@ -27,20 +22,15 @@ from lamplighter.repository.memory import history, knowledge, memories, trash
 from lamplighter.repository.store.unreadable import Unreadable
 from lamplighter.usecases.access.recording import OPERATOR as OPERATOR
 from lamplighter.usecases.access.recording import recording
+from lamplighter.usecases.context import Context
 from lamplighter.usecases.memory.fade import apply_due
 from lamplighter.usecases.memory.service_names import spelled
 
 
-async def create(
-    db: Database,
-    candidate: Candidate,
-    *,
-    now: datetime,
-    redact: Redact,
-    known: Sequence[str] = (),
-) -> Memory:
+async def create(here: Context, candidate: Candidate, *, known: Sequence[str] = ()) -> Memory:
     """Keep what an operator knows, as given: it is never merged by itself."""
-    candidate = admit_candidate(candidate, redact)
+    db, now = here.db, here.now()
+    candidate = admit_candidate(candidate, here.redact)
     async with recording(db, "create", now=now) as act:
         candidate = replace(candidate, service=await spelled(db, candidate.service, known))
         await _check_key(db, candidate.topic_key, candidate.project, candidate.scope)
@@ -62,21 +52,20 @@ async def get(db: Database, memory_id: int, *, at: datetime | None = None) -> Me
 
 
 async def edit(
-    db: Database,
+    here: Context,
     memory_id: int,
     change: Edit,
     *,
     version: int | None,
-    now: datetime,
-    redact: Redact,
     known: Sequence[str] = (),
 ) -> Memory:
     """Change a memory; raises Stale when it is no longer at `version`, NotFound, Invalid."""
+    db, now = here.db, here.now()
     async with recording(db, "edit", now=now) as act:
         memory = await get(db, memory_id)
         if version is not None and version != memory.version:
             raise Stale(memory)
-        change = admit_edit(change, memory.category, redact)
+        change = admit_edit(change, memory.category, here.redact)
         if change.service not in (None, GENERAL):
             change = replace(change, service=await spelled(db, change.service, known))
         [memory] = await apply_due(db, [memory], now=now, act_id=act.id)

@@ -40,7 +40,6 @@ IRREVERSIBLE: Final[Mapping[str, str]] = {
 """Why an act cannot be undone, by its action."""
 
 MAX_NAMED: Final = 5
-TRASH_RETENTION: Final = timedelta(days=30)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from lamplighter.domain.errors import Invalid, NotFound
-from lamplighter.domain.memory.admit import Redact, admit_edit, admit_knowledge, require_knowledge
+from lamplighter.domain.memory.admit import admit_edit, admit_knowledge, require_knowledge
 from lamplighter.domain.memory.corrections import extract_learnings, learning_title
 from lamplighter.domain.memory.knowledge import (
     CaptureResult,
@@ -24,9 +24,9 @@ from lamplighter.repository import Database, reading, writing
 from lamplighter.repository.memory import history, knowledge, memories, trash
 from lamplighter.repository.memory import knowledge as timelines
 from lamplighter.usecases.access import instrumentation
+from lamplighter.usecases.context import Context
 from lamplighter.usecases.memory import curate
 
-WINDOW: Final = timedelta(minutes=15)
 ALWAYS: Final = timedelta(days=36_500)
 """As long as anything may have been held: what is listed again is never new."""
 
@@ -40,23 +40,18 @@ PLACED: Final = "placed"
 
 @instrumentation.trace_save
 async def save(
-    db: Database,
-    candidate: Candidate,
-    *,
-    now: datetime,
-    redact: Redact,
-    window: timedelta = WINDOW,
-    by: str = "",
+    here: Context, candidate: Candidate, *, window: timedelta, by: str = ""
 ) -> SavedKnowledge:
     """Revise what has the same topic key, count what has the same words, or keep a new memory.
 
     The three tiers of agentops-memory, in one transaction; `by` is who says it, in words.
     Raises Invalid for what may not enter.
     """
-    candidate = with_source_trust(admit_knowledge(candidate, redact))
-    async with writing(db):
-        again = await merge_duplicate(db, candidate, window, now=now, by=by)
-        return again or await learn(db, candidate, now=now, reason=by)
+    candidate = with_source_trust(admit_knowledge(candidate, here.redact))
+    async with writing(here.db):
+        now = here.now()
+        again = await merge_duplicate(here.db, candidate, window, now=now, by=by)
+        return again or await learn(here.db, candidate, now=now, reason=by)
 
 
 async def merge_duplicate(
@@ -89,13 +84,11 @@ async def learn(
 
 
 async def capture(
-    db: Database,
+    here: Context,
     text: str,
     *,
     project: str,
     session_id: int | None,
-    now: datetime,
-    redact: Redact,
     source_ref: str | None = None,
     by: str = "",
 ) -> CaptureResult:
@@ -107,7 +100,7 @@ async def capture(
     kept: list[SavedKnowledge] = []
     found = extract_learnings(text)
     for some in (found[at : at + BATCH_SIZE] for at in range(0, len(found), BATCH_SIZE)):
-        async with writing(db):
+        async with writing(here.db):
             for learning in some:
                 candidate = Candidate(
                     category=Category.LEARNING,
@@ -120,7 +113,7 @@ async def capture(
                     source_ref=source_ref,
                     project=project,
                 )
-                kept.append(await save(db, candidate, now=now, redact=redact, window=ALWAYS, by=by))
+                kept.append(await save(here, candidate, window=ALWAYS, by=by))
     return CaptureResult(tuple(kept))
 
 
@@ -133,12 +126,10 @@ async def get(db: Database, memory_id: int) -> Memory:
 
 
 async def correct(
-    db: Database,
+    here: Context,
     memory_id: int,
     change: Edit,
     *,
-    now: datetime,
-    redact: Redact,
     session_id: int | None = None,
     by: str = "",
 ) -> Memory:
@@ -146,10 +137,11 @@ async def correct(
 
     Its project, its confidence, its service and whether it is told are a person's to change.
     """
+    db, now = here.db, here.now()
     change = replace(change, confidence=None, service=None, active=None, pinned=None, project=None)
     async with writing(db):
         memory = await get(db, memory_id)
-        change = admit_edit(change, memory.category, redact)
+        change = admit_edit(change, memory.category, here.redact)
         changed = apply_correction(memory, change, now=now)
         if changed == memory:
             return memory

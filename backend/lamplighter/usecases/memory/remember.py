@@ -5,7 +5,8 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Final
 
-from lamplighter.domain.memory.admit import Redact, admit_candidate
+from lamplighter.domain.configuration import Configuration
+from lamplighter.domain.memory.admit import admit_candidate
 from lamplighter.domain.memory.decay import apply_decay
 from lamplighter.domain.memory.memory import Candidate, InactiveReason, Memory, MemoryId
 from lamplighter.domain.memory.review import ReviewKind
@@ -14,24 +15,24 @@ from lamplighter.domain.relate import (
     Lexicon,
     RelationVerdict,
     analyze,
-    builtin_lexicon,
     judge,
     judge_text,
 )
 from lamplighter.domain.relate.reconcile import (
     CandidateHistory,
     Decision,
-    EchoPolicy,
     Effect,
     ReconcileOutcome,
     reconcile,
 )
+from lamplighter.domain.services.service import Services
 from lamplighter.domain.text import comparison_key
 from lamplighter.repository import Database, writing
 from lamplighter.repository.memory import exposures, history, links, memories, reviews
 from lamplighter.repository.search import analyses, searches
 from lamplighter.repository.services import checks
 from lamplighter.usecases.access import instrumentation
+from lamplighter.usecases.context import Context
 from lamplighter.usecases.memory.fade import apply_due
 from lamplighter.usecases.memory.review import open_possible, open_review
 from lamplighter.usecases.memory.service_names import spelled
@@ -50,41 +51,42 @@ class LearningResult:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LearningOptions:
-    """How candidates are taken in.
+class LearningContext(Context):
+    """What candidates are ingested with; `services` are those that are declared.
 
-    `known` are the names of the services we operate, as they are spelled. Without
-    `fading` what is due is left for later: the clock is not to be trusted now.
+    Without `fading` what is due is left for later: the clock is not to be trusted now.
     `looked` are the services that the session's own tools named.
     """
 
-    redact: Redact
-    known: Sequence[str] = ()
+    active: Configuration = field(default_factory=Configuration)
+    services: Services = field(default_factory=Services)
     fading: bool = True
-    lexicon: Lexicon = field(default_factory=builtin_lexicon)
-    echo: EchoPolicy = EchoPolicy.COUNT
-    looked: frozenset[str] = frozenset()
+    looked: set[str] = field(default_factory=set)
+
+    @property
+    def service_names(self) -> list[str]:
+        """The names of the services as they are spelled."""
+        return [each.name for each in self.services]
 
 
 @instrumentation.trace_write("memory.remember")
-async def remember(
-    db: Database, candidate: Candidate, *, now: datetime, manner: LearningOptions
-) -> LearningResult:
+async def remember(here: LearningContext, candidate: Candidate, *, now: datetime) -> LearningResult:
     """Reinforce the memory we hold, or learn a new one, and weaken what it contradicts.
 
     The memory, its links, reviews, history and changes are one transaction.
     Raises Invalid for what may not enter.
     """
-    candidate = admit_candidate(candidate, manner.redact)
+    db, lexicon = here.db, here.active.lexicon
+    candidate = admit_candidate(candidate, here.redact)
     async with writing(db):
-        service = await spelled(db, candidate.service, manner.known)
+        service = await spelled(db, candidate.service, here.service_names)
         candidate = replace(candidate, service=service)
-        analysis = analyze(candidate.observation, manner.lexicon, service=service)
-        found = await _related_memories(db, candidate, analysis, manner.lexicon)
+        analysis = analyze(candidate.observation, lexicon, service=service)
+        found = await _related_memories(db, candidate, analysis, lexicon)
         held = [memory for memory, _ in found]
-        due = [apply_decay(memory, now=now) if manner.fading else memory for memory in held]
+        due = [apply_decay(memory, now=now) if here.fading else memory for memory in held]
         verdicts = {
-            memory.id: verdict_on(candidate, analysis, memory, said, manner.lexicon)
+            memory.id: verdict_on(candidate, analysis, memory, said, lexicon)
             for memory, said in found
         }
         decision = reconcile(
@@ -92,9 +94,10 @@ async def remember(
             due,
             lambda memory: verdicts[memory.id],
             now=now,
-            standing=await _reconcile_context(db, candidate, due, verdicts, manner),
+            standing=await _reconcile_context(here, candidate, due, verdicts),
         )
-        await _fade_first(db, held, decision, manner, now=now)
+        if here.fading:
+            await _fade_first(db, held, decision, now=now)
         memory = await _save_decision(db, candidate, analysis, decision, due, now=now)
         for effect in decision.effects:
             await _take_effect(db, candidate, memory, effect, now=now)
@@ -129,13 +132,13 @@ def verdict_on(
 
 
 async def _reconcile_context(
-    db: Database,
+    here: LearningContext,
     candidate: Candidate,
     held: Sequence[Memory],
     verdicts: dict[MemoryId, RelationVerdict],
-    manner: LearningOptions,
 ) -> CandidateHistory:
     """Return what matters of what the session has done, and of what people decided."""
+    db = here.db
     session, related = candidate.session_id, [each for each in held if each.active]
     if session is None:
         return CandidateHistory()
@@ -146,14 +149,14 @@ async def _reconcile_context(
     up, down = await history.changed_by_session(db, session)
     word_for_word = [each.id for each in related if verdicts[each.id].word_for_word]
     told = await _included_memories(db, session, word_for_word) if word_for_word else set()
-    looked = not told or await _was_checked(db, session, candidate.service, manner)
+    looked = not told or await _was_checked(here, session, candidate.service)
     settled = await reviews.compatible_among(db, [each.id for each in related])
     return CandidateHistory(
         up=up,
         down=down,
         told=told,
         looked=looked,
-        echo=manner.echo,
+        echo=here.active.echo,
         settled=settled,
         refused=refused,
     )
@@ -165,19 +168,16 @@ async def _included_memories(db: Database, session: int, ids: Sequence[MemoryId]
     return told | await searches.found_memories(db, session, ids)
 
 
-async def _was_checked(
-    db: Database, session: int, service: str | None, manner: LearningOptions
-) -> bool:
-    if service is None or service in manner.looked:
+async def _was_checked(here: LearningContext, session: int, service: str | None) -> bool:
+    if service is None or service in here.looked:
         return service is not None
-    return await checks.was_checked(db, session, service)
+    return await checks.was_checked(here.db, session, service)
 
 
 async def _fade_first(
     db: Database,
     held: Sequence[Memory],
     decision: Decision,
-    manner: LearningOptions,
     *,
     now: datetime,
 ) -> None:
@@ -185,8 +185,7 @@ async def _fade_first(
     moves = {effect.before.id for effect in decision.effects if effect.weakens}
     if decision.outcome is ReconcileOutcome.REINFORCED and decision.target is not None:
         moves.add(decision.target.id)
-    if manner.fading:
-        await apply_due(db, [each for each in held if each.id in moves], now=now)
+    await apply_due(db, [each for each in held if each.id in moves], now=now)
 
 
 async def _save_decision(

@@ -32,6 +32,7 @@ from lamplighter.repository.access import journal
 from lamplighter.repository.memory import history, links, memories, reviews
 from lamplighter.repository.services import events
 from lamplighter.usecases.access.recording import OPERATOR, Recording, recording
+from lamplighter.usecases.context import Context
 from lamplighter.usecases.memory.fade import apply_due
 from lamplighter.usecases.memory.journal import undo
 from lamplighter.usecases.memory.undo import revert_step
@@ -105,21 +106,16 @@ async def get(db: Database, number: int) -> Review:
 
 
 async def resolve(
-    db: Database,
-    number: int,
-    answer: ReviewAnswer,
-    *,
-    version: int | None,
-    now: datetime,
-    redact: Redact,
+    here: Context, number: int, answer: ReviewAnswer, *, version: int | None
 ) -> Review:
     """Do what a person decided; raises NotFound, Invalid, Stale, Conflict when it is too late."""
+    db, now = here.db, here.now()
     async with recording(db, "review", now=now, review_id=number) as act:
         review = await _expected(db, number, version)
         if review.state is not ReviewState.OPEN:
             raise Conflict(f"Review {number} was already resolved: {review.resolution}.")
         old, new = await _both_memories(db, review)
-        answer = _admitted(answer, old, new, redact)
+        answer = _admitted(answer, old, new, here.redact)
         if answer.gives_back:
             old = await _restore_confidence(db, review, old, act, now=now)
         old, new = await apply_due(db, [old, new], now=now, act_id=act.id)

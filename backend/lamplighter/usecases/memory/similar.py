@@ -5,12 +5,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from lamplighter.domain.memory.admit import Redact, admit_candidate
+from lamplighter.domain.memory.admit import admit_candidate
 from lamplighter.domain.memory.memory import OPERATIONAL, Candidate, Memory, MemoryId
 from lamplighter.domain.relate import Analysis, Lexicon, Relation, RelationVerdict, analyze
 from lamplighter.domain.relate.nearest import lookup_terms
-from lamplighter.repository import Database, reading
+from lamplighter.repository import reading
 from lamplighter.repository.search import analyses
+from lamplighter.usecases.context import Context
 from lamplighter.usecases.memory.remember import verdict_on
 from lamplighter.usecases.memory.service_names import spelled
 
@@ -28,11 +29,10 @@ class SimilarMemory:
 
 
 async def find_similar(
-    db: Database,
+    here: Context,
     candidate: Candidate,
-    *,
     lexicon: Lexicon,
-    redact: Redact,
+    *,
     known: Sequence[str] = (),
     without: MemoryId | None = None,
 ) -> list[SimilarMemory]:
@@ -41,12 +41,12 @@ async def find_similar(
     They are judged as `remember` judges them; of knowledge only the same words are found.
     `without` is the memory that is being edited. Raises Invalid for what may not enter.
     """
-    candidate = admit_candidate(candidate, redact)
-    candidate = replace(candidate, service=await spelled(db, candidate.service, known))
+    candidate = admit_candidate(candidate, here.redact)
+    candidate = replace(candidate, service=await spelled(here.db, candidate.service, known))
     analysis = await asyncio.to_thread(_analyze, candidate, lexicon)
     wanted = lookup_terms(analysis) if candidate.category in OPERATIONAL else ()
-    async with reading(db):
-        held = await analyses.find_related(db, candidate, wanted, lexicon, limit=COMPARED)
+    async with reading(here.db):
+        held = await analyses.find_related(here.db, candidate, wanted, lexicon, limit=COMPARED)
     others = [each for each in held if each[0].id != without]
     return await asyncio.to_thread(_compare, candidate, analysis, others, lexicon)
 

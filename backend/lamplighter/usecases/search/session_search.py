@@ -6,7 +6,6 @@ from datetime import datetime
 from typing import Final
 
 from lamplighter.domain.errors import Conflict, NotFound
-from lamplighter.domain.memory.admit import Redact
 from lamplighter.domain.memory.memory import OPERATIONS, Memory, MemoryId
 from lamplighter.domain.search.search import (
     RecordedHit,
@@ -20,6 +19,7 @@ from lamplighter.repository import Database, writing
 from lamplighter.repository.memory import memories
 from lamplighter.repository.search import searches
 from lamplighter.usecases.access.project_wall import is_visible
+from lamplighter.usecases.context import Context
 from lamplighter.usecases.memory.service_names import spelled
 from lamplighter.usecases.search.find import find
 
@@ -36,44 +36,37 @@ class SearchingSession:
 
     session_id: int
     tool: str
-    redact: Redact
     known: Sequence[str] = ()
     project: str = OPERATIONS
 
 
 async def search(
-    db: Database,
-    query: str,
-    asker: SearchingSession,
-    *,
-    service: str | None,
-    limit: int,
-    now: datetime,
+    here: Context, query: str, asker: SearchingSession, *, service: str | None, limit: int
 ) -> SearchResults:
     """Return the active memories that a query finds, best first; whatever is typed is valid.
 
     Of a `service` its own, and those that are true of all.
     """
-    name = await spelled(db, service, asker.known)
+    name = await spelled(here.db, service, asker.known)
     wanted = SearchRequest(
         query=query, layers=(SearchLayer.MEMORY,), service=name, general=True, limit=limit
     )
-    return await search_and_record(db, wanted, asker, now=now)
+    return await search_and_record(here, wanted, asker)
 
 
 async def search_and_record(
-    db: Database,
+    here: Context,
     wanted: SearchRequest,
     asker: SearchingSession,
     *,
-    now: datetime,
     near: SemanticIndex | None = None,
 ) -> SearchResults:
     """Find what is wanted for a session, and keep what it is shown of the memories.
 
     The walls between projects do not hang on how well a search keeps to them.
     """
-    query = one_line(asker.redact(wanted.query))
+    db, now = here.db, here.now()
+    query = one_line(here.redact(wanted.query))
     await _bounded(db, asker)
     wanted = replace(wanted, query=query, project=asker.project)
     results = await find(db, wanted, now=now, near=near)
@@ -85,8 +78,9 @@ async def search_and_record(
     return results
 
 
-async def read(db: Database, memory_id: int, asker: SearchingSession, *, now: datetime) -> Memory:
+async def read(here: Context, memory_id: int, asker: SearchingSession) -> Memory:
     """Return one memory of the session's project, active or not; raises NotFound."""
+    db, now = here.db, here.now()
     async with writing(db):
         await _bounded(db, asker)
         held = await memories.get(db, MemoryId(memory_id))

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
 
+from lamplighter.domain.configuration import Configuration
 from lamplighter.domain.memory.admit import Redact
 from lamplighter.domain.services.event import Level
 from lamplighter.domain.services.service import Services
@@ -18,23 +19,22 @@ from lamplighter.repository import Database, writing
 from lamplighter.repository.services import alerts, events
 from lamplighter.repository.sessions import requests
 from lamplighter.usecases.access import instrumentation
+from lamplighter.usecases.context import Context
 
 MAX_QUEUED: Final = 100
 """So many investigations wait at most; what is told of again later is asked for then."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AlertRules:
-    """What alerts may bring about: the services they are matched to, and the tier they start at."""
+class AlertContext(Context):
+    """What alerts are ingested with; `services` are those that are declared."""
 
+    active: Configuration
     services: Services
-    redact: Redact
-    tier: int = 1
-    max_tier: int = 1
 
     def tier_of(self, alert: Alert) -> int:
         """Return the tier of an alert: a payload may ask for less than ours, never for more."""
-        ours = min(self.tier, self.max_tier)
+        ours = min(self.active.webhook_tier, self.active.max_tier)
         return ours if alert.tier is None else max(1, min(ours, alert.tier))
 
     def service_of(self, alert: Alert) -> str | None:
@@ -53,31 +53,33 @@ class AlertResult:
 
 
 async def ingest_delivery(
-    db: Database, source: str, given: Sequence[Alert], rules: AlertRules, *, now: datetime
+    here: AlertContext, source: str, given: Sequence[Alert]
 ) -> list[AlertResult]:
     """Take in what a delivery says: each incident once, in whatever order they come."""
     counted: dict[tuple[object, ...], tuple[Alert, int]] = {}
     for alert in given:
         key = (alert.fingerprint, alert.incident, alert.state, alert.at)
         counted[key] = alert, counted.get(key, (alert, 0))[1] + 1
-    async with writing(db):
+    now = here.now()
+    async with writing(here.db):
         return [
-            await _ingest_alert(db, source, _masked(alert, rules.redact), count, rules, now=now)
+            await _ingest_alert(here, source, _masked(alert, here.redact), count, now=now)
             for alert, count in counted.values()
         ]
 
 
 async def _ingest_alert(
-    db: Database, source: str, alert: Alert, count: int, rules: AlertRules, *, now: datetime
+    here: AlertContext, source: str, alert: Alert, count: int, *, now: datetime
 ) -> AlertResult:
+    db = here.db
     held = find_incident(alert, await alerts.list_candidates(db, source, alert), now=now)
     if held is None:
-        return await _open(db, source, alert, count, rules, now=now)
+        return await _open(here, source, alert, count, now=now)
     if alert.state is AlertState.RESOLVED and held.state is AlertState.FIRING:
         held = await alerts.resolve(db, held, at=alert.at or now, deliveries=count, now=now)
         await _record_resolved(db, held, now=now)
     elif held.request_id is None and alert.state is held.state is AlertState.FIRING:
-        request = await _request_investigation(db, source, alert, rules, now=now)
+        request = await _request_investigation(here, source, alert, now=now)
         number = request.id if request else None
         held = await alerts.record_delivery(db, held, deliveries=count, request_id=number, now=now)
         return AlertResult(held, request, request is not None)
@@ -90,17 +92,17 @@ async def _ingest_alert(
 
 
 async def _open(
-    db: Database, source: str, alert: Alert, count: int, rules: AlertRules, *, now: datetime
+    here: AlertContext, source: str, alert: Alert, count: int, *, now: datetime
 ) -> AlertResult:
     """Keep a new incident with its request; of one that is over already it is taken back."""
-    request = await _request_investigation(db, source, alert, rules, now=now)
+    db, request = here.db, await _request_investigation(here, source, alert, now=now)
     over = alert.state is AlertState.RESOLVED
     held = await alerts.insert(
         db,
         source,
         alert,
         incident=incident_name(alert, now=now),
-        service=rules.service_of(alert),
+        service=here.service_of(alert),
         deliveries=count,
         request_id=request.id if request else None,
         resolved_at=(alert.at or now) if over else None,
@@ -121,20 +123,20 @@ async def _open(
 
 
 async def _request_investigation(
-    db: Database, source: str, alert: Alert, rules: AlertRules, *, now: datetime
+    here: AlertContext, source: str, alert: Alert, *, now: datetime
 ) -> SessionRequest | None:
     """Ask for an investigation; None while too many wait."""
-    if await requests.count_queued(db, Trigger.ALERT) >= MAX_QUEUED:
+    if await requests.count_queued(here.db, Trigger.ALERT) >= MAX_QUEUED:
         return None
-    service = rules.service_of(alert)
+    service = here.service_of(alert)
     plan = SessionPlan(
-        tier=rules.tier_of(alert),
+        tier=here.tier_of(alert),
         trigger=Trigger.ALERT,
         services=(service,) if service else None,
         prompt=build_prompt(source, service, alert.severity, alert.title, alert.details),
     )
     return await requests.insert(
-        db, plan, traceparent=instrumentation.current_traceparent(), now=now
+        here.db, plan, traceparent=instrumentation.current_traceparent(), now=now
     )
 
 

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from lamplighter.domain.errors import Invalid, InvalidField
-from lamplighter.domain.memory.admit import Redact, validate_service
+from lamplighter.domain.memory.admit import validate_service
 from lamplighter.domain.services.density import MONDAY, TimeAxis, choose_axis, count_by_level
 from lamplighter.domain.services.event import Event, Level
 from lamplighter.domain.text import one_line
@@ -15,40 +15,39 @@ from lamplighter.repository import Database, reading, writing
 from lamplighter.repository.services import events
 from lamplighter.repository.services.events import EventSelection
 from lamplighter.repository.sessions import sessions
+from lamplighter.usecases.context import Context
 from lamplighter.usecases.memory.service_names import spelled
 
 
 async def report(
-    db: Database,
+    here: Context,
     level: Level,
     text: str,
     *,
     service: str | None,
-    now: datetime,
-    redact: Redact,
     known: Sequence[str] = (),
     session_id: int | None = None,
 ) -> Event:
     """Record an event of an operator's, or of a session's; Invalid names each wrong field."""
     wrong: list[InvalidField] = []
     service = validate_service(service, wrong)
-    text = one_line(redact(text))
+    text = one_line(here.redact(text))
     if not text:
         wrong.append(InvalidField("text", "must not be empty"))
     if wrong:
         raise Invalid(*wrong)
-    async with writing(db):
-        service = await spelled(db, service, known)
-        session = None if session_id is None else await sessions.get(db, session_id)
+    async with writing(here.db):
+        service = await spelled(here.db, service, known)
+        session = None if session_id is None else await sessions.get(here.db, session_id)
         return await events.insert(
-            db,
+            here.db,
             level,
             text,
             service=service,
             source="operator" if session is None else "session",
             session_id=session.id if session else None,
             tier=session.tier if session else 0,
-            now=now,
+            now=here.now(),
         )
 
 

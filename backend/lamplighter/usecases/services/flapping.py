@@ -11,7 +11,6 @@ from lamplighter.repository.services import checks, cooldowns
 from lamplighter.repository.sessions import escalations
 
 WINDOW: Final = timedelta(hours=24)
-LIMIT: Final = 3
 
 
 async def objection(

@@ -19,8 +19,8 @@ from lamplighter.domain.actions.approval import (
 )
 from lamplighter.domain.actions.policy import NeedsApproval
 from lamplighter.domain.actions.repairs import HEALTHY_AGAIN
+from lamplighter.domain.configuration import Configuration
 from lamplighter.domain.errors import Conflict, Invalid, NotFound, Stale
-from lamplighter.domain.memory.admit import Redact
 from lamplighter.domain.services.cooldown import CooldownUse, UseOutcome
 from lamplighter.domain.services.event import Level
 from lamplighter.domain.services.notice import NoticeKind
@@ -33,31 +33,29 @@ from lamplighter.repository.services import cooldowns, events
 from lamplighter.repository.sessions import approvals, sessions
 from lamplighter.repository.upkeep import leases
 from lamplighter.usecases.access.recording import record_act as noted
+from lamplighter.usecases.context import Context
 from lamplighter.usecases.services import act, notify
 from lamplighter.usecases.sessions import parking
-from lamplighter.usecases.sessions.parking import WaitLimits
 
 MAX_EDITS: Final = 100
 """So many replacements of one wish are followed; nobody writes that many."""
 
 
 async def reserve_or_ask(
-    db: Database,
+    here: Context,
+    active: Configuration,
     session: Session,
     wish: ActionRequest,
     action: Action,
     *,
     again: int | None = None,
-    wait: WaitLimits,
-    redact: Redact,
-    now: datetime,
 ) -> CooldownUse | Approval:
     """Reserve a slot for a wish, or refuse it, or ask a person: what comes back says which.
 
     `action` is the declared one, and says itself whether a person is asked. Nobody is
     asked for what may not run anyway, nor again for what was denied to this session.
-    `wait` says for how long, and how many other sessions may do so.
     """
+    db, now = here.db, here.now()
     async with writing(db):
         agreed = action.approve is ApprovalPolicy.FIRST and await approvals.was_approved(db, wish)
         ruling = await act.rule_on_request(
@@ -70,28 +68,23 @@ async def reserve_or_ask(
         before = await _newest(db, session.id, wish)
         if before is not None and before.state is ApprovalState.DENIED:
             return await refuse(db, session, before, describe_result(before), now=now)
-        if too_many := await parking.capacity_reason(db, wait.most, but=session.id):
+        if too_many := await parking.capacity_reason(db, active.max_parked, but=session.id):
             return await _record_refusal(db, session, wish, too_many, now=now)
-        return await _ask(db, session, wish, seconds=wait.seconds, redact=redact, now=now)
+        expires_at = now + timedelta(seconds=active.approval_seconds)
+        return await _ask(here, session, wish, now=now, expires_at=expires_at)
 
 
 async def _ask(
-    db: Database,
-    session: Session,
-    wish: ActionRequest,
-    *,
-    seconds: float,
-    redact: Redact,
-    now: datetime,
+    here: Context, session: Session, wish: ActionRequest, *, now: datetime, expires_at: datetime
 ) -> Approval:
-    reason = shorten(one_line(redact(wish.reason)), MAX_REASON_CHARS)
+    db, reason = here.db, shorten(one_line(here.redact(wish.reason)), MAX_REASON_CHARS)
     asked = await approvals.insert(
         db,
         session,
         replace(wish, reason=reason),
-        shown=[redact(word) for word in wish.argv],
+        shown=[here.redact(word) for word in wish.argv],
         memories=await exposures.included_of_service(db, session.id, wish.service),
-        expires_at=now + timedelta(seconds=seconds),
+        expires_at=expires_at,
         now=now,
     )
     text, body = f"Waiting for approval: {wish}.", describe_request(asked, now=now)
@@ -104,22 +97,16 @@ async def _ask(
 
 
 async def decide(
-    db: Database,
-    number: int,
-    answer: ApprovalAnswer,
-    *,
-    by: str,
-    version: int | None = None,
-    redact: Redact,
-    now: datetime,
+    here: Context, number: int, answer: ApprovalAnswer, *, by: str, version: int | None = None
 ) -> Approval:
     """Do what a person decided and return the approval that stands: of an edit the new one.
 
     Raises NotFound, Invalid, Stale, and Conflict when it waits for nobody any more.
     """
+    db, now = here.db, here.now()
     async with writing(db):
         held = await _expected(db, number, version)
-        note = one_line(redact(answer.note))
+        note = one_line(here.redact(answer.note))
         answer = replace(answer, note=note)
         wrong = validate_answer(answer)
         if wrong:
@@ -144,7 +131,7 @@ async def decide(
         act = "replace" if answer.choice is ApprovalChoice.EDIT else answer.choice.value
         await noted(db, act, str(held.wish), actor=by, service=held.wish.service, now=now)
         if answer.choice is ApprovalChoice.EDIT:
-            return await _insert_replacement(db, session, held, answer, redact=redact, now=now)
+            return await _insert_replacement(here, session, held, answer, now=now)
         if answer.choice is ApprovalChoice.APPROVE:
             text = f"A person approved {held.wish}."
             await _record_event(
@@ -250,21 +237,15 @@ async def _record_refusal(
 
 
 async def _insert_replacement(
-    db: Database,
-    session: Session,
-    held: Approval,
-    answer: ApprovalAnswer,
-    *,
-    redact: Redact,
-    now: datetime,
+    here: Context, session: Session, held: Approval, answer: ApprovalAnswer, *, now: datetime
 ) -> Approval:
     """Put what a person wrote in the place of what a session asked for; it waits for a yes."""
     argv = held.argv if answer.argv is None else restore_masked(answer.argv, held)
     return await approvals.insert(
-        db,
+        here.db,
         session,
         replace(held.wish, argv=argv),
-        shown=[redact(word) for word in argv],
+        shown=[here.redact(word) for word in argv],
         memories=list(held.memories),
         edited=held.edited or argv != held.argv,
         replaces=held.id,

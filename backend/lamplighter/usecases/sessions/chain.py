@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
+from lamplighter.domain.configuration import Configuration
 from lamplighter.domain.errors import Conflict, NotFound
 from lamplighter.domain.services.cooldown import (
     HEALTHY_ROUNDS,
-    RESET_AFTER,
     CooldownUse,
     UseOutcome,
 )
@@ -186,9 +186,7 @@ async def drop_stranded(db: Database, *, now: datetime) -> None:
             await drop(db, session, "the supervisor ended before the next session started", now=now)
 
 
-async def confirm(
-    db: Database, session: Session, *, reset_after: timedelta = RESET_AFTER, now: datetime
-) -> None:
+async def confirm(db: Database, session: Session, *, reset_after: timedelta, now: datetime) -> None:
     """Take note of what a round found healthy: nobody waits for a person there any more.
 
     After two healthy scheduled rounds in a row, and `reset_after`, the service's
@@ -237,16 +235,11 @@ async def mark_handled(db: Database, number: int, *, now: datetime) -> Escalatio
 
 
 async def services_waiting(
-    db: Database,
-    services: Iterable[Service],
-    *,
-    max_tier: int = MAX_TIER,
-    parked: int = parking.MAX_PARKED,
-    now: datetime,
+    db: Database, services: Iterable[Service], active: Configuration, *, now: datetime
 ) -> dict[str, WaitingService]:
     """Return the services for which a person was asked and nothing else can be tried yet.
 
-    That is so as well where one denied an action, and where `parked` sessions wait already.
+    That is so as well where one denied an action, and where as many sessions wait already as may.
     """
     asked = {
         normalize_service_name(each.service): each for each in await escalations.open_for_people(db)
@@ -254,13 +247,15 @@ async def services_waiting(
     here = [service for service in services if normalize_service_name(service.name) in asked]
     found: dict[str, WaitingService] = {}
     used = await act.usage_by_service(db, [service.name for service in here], now=now)
-    full = await parking.capacity_reason(db, parked) if here else ""
+    full = await parking.capacity_reason(db, active.max_parked) if here else ""
     for service in here:
         by, at = (
             asked[normalize_service_name(service.name)].session_id,
             asked[normalize_service_name(service.name)].created_at,
         )
-        kinds = {action.kind for action in service.actions} if max_tier == MAX_TIER else set()
+        kinds = (
+            {action.kind for action in service.actions} if active.max_tier == MAX_TIER else set()
+        )
         free = [each for each in used[service.name] if each.action in kinds]
         retry = free and asked[normalize_service_name(service.name)].why != rules.NO_ACTION
         again = act.first_free_at(free) if retry else at + ASK_AGAIN_AFTER

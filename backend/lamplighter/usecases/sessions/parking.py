@@ -1,8 +1,6 @@
 """Parking: what sessions that wait for a person hold back, and what ends their waiting."""
 
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Final
 
 from lamplighter.domain.actions.approval import ApprovalState
 from lamplighter.domain.services.event import Level
@@ -12,17 +10,6 @@ from lamplighter.domain.sessions.session import MAX_TIER, Session
 from lamplighter.repository import Database
 from lamplighter.repository.services import checks, events
 from lamplighter.repository.sessions import approvals, sessions
-
-MAX_PARKED: Final = 5
-"""So many sessions wait for a person at a time, each in a process of its own."""
-
-
-@dataclass(frozen=True, slots=True)
-class WaitLimits:
-    """For how many seconds a session waits for a person, and how many may do so at a time."""
-
-    seconds: float
-    most: int = MAX_PARKED
 
 
 async def services_in_use(db: Database, *, but: int) -> dict[str, datetime]:

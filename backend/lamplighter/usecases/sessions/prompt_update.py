@@ -5,7 +5,6 @@ from datetime import datetime
 from typing import Final
 
 from lamplighter.domain.actions.approval import Approval, ApprovalState
-from lamplighter.domain.memory.admit import Redact
 from lamplighter.domain.services.service import Services
 from lamplighter.domain.sessions.context import MemoryBlock
 from lamplighter.domain.sessions.handoff import Escalation, EscalationState, Handoff
@@ -15,6 +14,7 @@ from lamplighter.repository import Database, writing
 from lamplighter.repository.memory import exposures
 from lamplighter.repository.sessions import approvals, escalations
 from lamplighter.usecases.access import instrumentation
+from lamplighter.usecases.context import Context
 from lamplighter.usecases.memory import recall
 from lamplighter.usecases.sessions import sessions as lifecycle
 
@@ -27,7 +27,6 @@ class PromptRecipient:
 
     session: Session
     services: Services
-    redact: Redact
     budget: int
     handoff: Handoff | None = None
 
@@ -41,15 +40,13 @@ class UpdatedPrompt:
     approvals: tuple[Approval, ...] = ()
 
 
-async def update_prompt(
-    db: Database, about: PromptRecipient, query: str, *, now: datetime
-) -> UpdatedPrompt:
+async def update_prompt(here: Context, about: PromptRecipient, query: str) -> UpdatedPrompt:
     """Render what is remembered now for a session that runs, and keep it where it differs.
 
     As long as nothing but the time would be another, it stays what it was: so the
     model's cache of what it was told stays of use.
     """
-    session = about.session
+    db, now, session = here.db, here.now(), about.session
     async with writing(db):
         before, at = await _last_prompt(db, session)
         _, text = await _render(db, about, at)
@@ -60,7 +57,7 @@ async def update_prompt(
                 session.id,
                 text,
                 block.placements,
-                query=about.redact(clean_lines(query)),
+                query=here.redact(clean_lines(query)),
                 tokens=block.tokens,
                 now=now,
             )

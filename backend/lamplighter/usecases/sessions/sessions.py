@@ -3,14 +3,14 @@
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Final
 
 from lamplighter.assets import PROMPTS
+from lamplighter.domain.configuration import Configuration
 from lamplighter.domain.errors import Conflict, Halted, Invalid, InvalidField, NotFound
 from lamplighter.domain.memory.admit import Redact
 from lamplighter.domain.memory.memory import Memory
-from lamplighter.domain.services.cooldown import RESET_AFTER
 from lamplighter.domain.services.event import Level
 from lamplighter.domain.services.service import Services
 from lamplighter.domain.sessions import exit_reasons
@@ -18,7 +18,6 @@ from lamplighter.domain.sessions.context import DEFAULT_BUDGET, MemoryBlock
 from lamplighter.domain.sessions.environment import build_env_context
 from lamplighter.domain.sessions.handoff import EscalationState, Handoff, join_names
 from lamplighter.domain.sessions.session import (
-    MAX_TIER,
     TIERS,
     Session,
     SessionPlan,
@@ -36,6 +35,7 @@ from lamplighter.repository.services import cooldowns, events
 from lamplighter.repository.sessions import approvals, escalations, halts, requests, sessions
 from lamplighter.repository.upkeep import leases
 from lamplighter.usecases.access import instrumentation
+from lamplighter.usecases.context import Context
 from lamplighter.usecases.memory import recall
 from lamplighter.usecases.memory.fade import fade
 from lamplighter.usecases.services import act
@@ -110,20 +110,22 @@ class SessionEnd:
 
 
 async def file_request(
-    db: Database,
+    here: Context,
     plan: SessionPlan,
     *,
     services: Services,
-    redact: Redact,
+    max_tier: int,
     engine: str | None = None,
-    max_tier: int = MAX_TIER,
-    now: datetime,
 ) -> SessionRequest:
     """File a request for a session; raises Invalid naming each wrong field."""
-    plan = check_plan(replace(plan, prompt=redact(plan.prompt)), services, max_tier)
-    async with writing(db):
+    plan = check_plan(replace(plan, prompt=here.redact(plan.prompt)), services, max_tier)
+    async with writing(here.db):
         return await requests.insert(
-            db, plan, engine=engine, traceparent=instrumentation.current_traceparent(), now=now
+            here.db,
+            plan,
+            engine=engine,
+            traceparent=instrumentation.current_traceparent(),
+            now=here.now(),
         )
 
 
@@ -269,31 +271,25 @@ async def _handoff(
 
 
 async def finish(
-    db: Database,
-    session: Session,
-    ending: SessionEnd,
-    *,
-    redact: Redact,
-    max_tier: int = MAX_TIER,
-    reset_after: timedelta = RESET_AFTER,
-    now: datetime,
+    here: Context, active: Configuration, session: Session, ending: SessionEnd
 ) -> Session:
     """End a session with its summary and its place in the chain.
 
     Raises Conflict when it has ended already.
     """
-    finished = ending.finished
+    db, now, finished = here.db, here.now(), ending.finished
     passed = round((now - session.started_at).total_seconds() * 1000)
     async with writing(db):
         if ending.status is Status.COMPLETED and session.tier == 1:
-            await chain.confirm(db, session, reset_after=reset_after, now=now)
+            await chain.confirm(db, session, reset_after=active.cooldown_reset, now=now)
         await chain.notify_recovered(db, session, now=now)
         await cooldowns.abandon(
             db, session.id, "its session ended before the result was known", now=now
         )
         await approvals.withdraw(db, "its session ended", session_id=session.id, now=now)
+        why = here.redact(ending.reason)
         status, reason = await chain.conclude(
-            db, session, ending.status, redact(ending.reason), max_tier=max_tier, now=now
+            db, session, ending.status, why, max_tier=active.max_tier, now=now
         )
         outcome = await outcome_of(db, session.id, status)
         ended = await sessions.end(
@@ -305,7 +301,7 @@ async def finish(
             outcome_state=outcome.state,
             output_pending=ending.pending,
             exit_code=ending.exit_code,
-            **texts_of(session, replace(ending, status=status, reason=reason), redact),
+            **texts_of(session, replace(ending, status=status, reason=reason), here.redact),
             **usage_of(session, ending),
             duration_ms=(finished.duration_ms if finished else None) or max(0, passed),
             now=now,
@@ -313,7 +309,7 @@ async def finish(
         await requests.finish(db, session.id, now=now)
         await tokens.revoke_for_session(db, session.id, now=now)
         await leases.clear_session(db, session.id, now=now)
-        await _alarm(db, session, ending.status, redact(ending.reason), now=now)
+        await _alarm(db, session, ending.status, why, now=now)
         if ended is None:
             raise Conflict(f"Session {session.id} has already ended.")
         return ended

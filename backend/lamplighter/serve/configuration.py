@@ -1,0 +1,46 @@
+"""The active configuration of a process, from its settings and files."""
+
+from datetime import timedelta
+
+from lamplighter.config.settings import Settings
+from lamplighter.domain.configuration import Configuration
+from lamplighter.domain.relate import Lexicon
+from lamplighter.domain.relate.reconcile import EchoPolicy
+from lamplighter.domain.sessions.cost import SpendingCaps
+from lamplighter.serve import home
+
+
+def build_configuration(settings: Settings, lexicon: Lexicon) -> Configuration:
+    """Return the active configuration; the caller reads the lexicon, which may be broken."""
+    kept = settings.trash_retention
+    return Configuration(
+        interval=settings.interval,
+        dry_run=settings.dry_run,
+        engine=settings.engine,
+        tier_engines=home.default_engines(settings),
+        models={1: settings.model_tier1, 2: settings.model_tier2, 3: settings.model_tier3},
+        max_tier=settings.max_tier,
+        budget=settings.memory_budget,
+        caps=SpendingCaps(
+            session=settings.session_dollars,
+            chain=settings.chain_dollars,
+            day=settings.day_dollars,
+        ),
+        max_turns=settings.max_turns,
+        max_markers=settings.max_markers,
+        session_seconds=settings.session_timeout,
+        idle_seconds=settings.idle_timeout,
+        shell_tiers=settings.shell_tiers,
+        approval_seconds=settings.approval_timeout,
+        max_parked=settings.parked_sessions,
+        flap_limit=settings.flap_limit,
+        cooldown_reset=timedelta(seconds=settings.cooldown_reset),
+        webhook_token=settings.webhook_token,
+        webhook_tier=settings.webhook_tier,
+        lexicon=lexicon,
+        echo=EchoPolicy(settings.echo),
+        duplicate_window=timedelta(seconds=settings.dedup_window),
+        trash_retention=timedelta(seconds=kept) if kept else None,
+        hooks=settings.hooks,
+        agents=settings.agents,
+    )

@@ -202,7 +202,9 @@ async def asked(sqlite: str, tmp_path: Path) -> AsyncIterator[Toolbox]:
     program, _ = canary(tmp_path)
     (tmp_path / "services.yaml").write_text(services_yaml(program))
     async with Database(sqlite) as db:
-        by = gate(db, await opened(db), services=load(tmp_path / "services.yaml"))
+        by = gate(
+            db, await opened(db), services=load(tmp_path / "services.yaml"), active=EVERY_TIER
+        )
         readable = Readable(roots=(tmp_path,))
         offered = ToolContext(
             gate=by, ingest=lambda: pytest.fail("nothing is taken in"), readable=readable

@@ -52,7 +52,7 @@ async def opened(
 def gate(db: Database, session: Session, **more: Any) -> Gate:
     own = {name: more.pop(name) for name in ("redact", "now") if name in more}
     here = Context(db=db, **{"redact": OPEN, "now": lambda: NOON, **own})
-    given: dict[str, Any] = {"services": SERVICES, "active": EVERY_TIER, **more}
+    given: dict[str, Any] = {"services": SERVICES, **more}
     return Gate(here=here, session=session, **given)
 
 

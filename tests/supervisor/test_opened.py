@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from gates import SERVICES, gate, opened
+from gates import EVERY_TIER, SERVICES, gate, opened
 
 from lamplighter.domain.services.service import Services
 from lamplighter.repository import Database
@@ -32,7 +32,9 @@ class Giving:
 
     async def says(self, command: str) -> ToolOutput:
         by = await opened(self.db)
-        return await run_command(gate(self.db, by, services=self.services), self.readable, command)
+        return await run_command(
+            gate(self.db, by, services=self.services, active=EVERY_TIER), self.readable, command
+        )
 
 
 @pytest.fixture

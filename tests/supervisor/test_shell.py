@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from gates import NOON, SERVICES, gate, opened, told, uses, with_action
+from gates import EVERY_TIER, NOON, SERVICES, gate, opened, told, uses, with_action
 
 from lamplighter.domain.actions.halt import HaltSource
 from lamplighter.domain.actions.policy import REFUSALS
@@ -46,7 +46,7 @@ async def giving(
     redact = Redactor({SECRET: "PASSWORD"})
     shell = {name: more.pop(name) for name in ("seconds",) if name in more}
     by = await opened(db, **more)
-    return Giving(gate(db, by, services=services, redact=redact), root, **shell)
+    return Giving(gate(db, by, services=services, redact=redact, active=EVERY_TIER), root, **shell)
 
 
 async def test_a_command_that_looks_is_run_as_its_words_and_told_of(

@@ -16,9 +16,8 @@ from lamplighter.domain.search.search import SemanticIndex
 from lamplighter.domain.secrets.redact import Redactor
 from lamplighter.domain.services.service import Services
 from lamplighter.domain.services.vitals import VitalSign
-from lamplighter.domain.sessions.context import DEFAULT_BUDGET
 from lamplighter.domain.sessions.cost import MAX_TURNS, SpendingCaps
-from lamplighter.domain.sessions.session import MAX_TIER
+from lamplighter.domain.sessions.session import DEFAULT_BUDGET, MAX_TIER
 from lamplighter.engines import Engine
 from lamplighter.repository import Database
 from lamplighter.usecases.memory.journal import TRASH_RETENTION

@@ -14,10 +14,11 @@ from lamplighter.domain.services.cooldown import RESET_AFTER
 from lamplighter.domain.services.event import Level
 from lamplighter.domain.services.service import Services
 from lamplighter.domain.sessions import exit_reasons
-from lamplighter.domain.sessions.context import DEFAULT_BUDGET, MemoryBlock
+from lamplighter.domain.sessions.context import MemoryBlock
 from lamplighter.domain.sessions.environment import build_env_context
 from lamplighter.domain.sessions.handoff import EscalationState, Handoff, join_names
 from lamplighter.domain.sessions.session import (
+    DEFAULT_BUDGET,
     MAX_TIER,
     TIERS,
     Session,

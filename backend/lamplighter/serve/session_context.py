@@ -10,10 +10,9 @@ from lamplighter.domain.relate import Lexicon
 from lamplighter.domain.relate.reconcile import EchoPolicy
 from lamplighter.mcp.session_server import SessionServer
 from lamplighter.repository import Database
-from lamplighter.repository.feed.signals import run_directory
 from lamplighter.repository.store.database import file_of, is_postgres
 from lamplighter.serve import home
-from lamplighter.serve.commands import access
+from lamplighter.serve.local.address import run_directory, web_url
 from lamplighter.supervisor.lease import SUFFIX
 from lamplighter.supervisor.run.context import SessionContext
 from lamplighter.supervisor.run.files import SessionFiles
@@ -41,7 +40,7 @@ def build_session_context(
         redactor=home.secrets(settings),
         now=clock.now,
         sockets=run_directory(settings.home),
-        url=access.url(settings),
+        url=web_url(settings),
         budget=settings.memory_budget,
         max_tier=settings.max_tier,
         brake=home.brake(settings),

@@ -22,12 +22,12 @@ from lamplighter.engines import stream
 from lamplighter.engines.tail import Tail
 from lamplighter.mcp.session_server import SessionServer
 from lamplighter.repository import Database
-from lamplighter.repository.feed.signals import ChangeSignal, create_listener, run_directory
+from lamplighter.repository.feed.signals import ChangeSignal, create_listener
 from lamplighter.repository.sessions import approvals, escalations, requests, sessions
 from lamplighter.repository.store.database import file_of, is_postgres
 from lamplighter.repository.store.driver import OperationalError
 from lamplighter.serve import home
-from lamplighter.serve.commands import access
+from lamplighter.serve.local.address import run_directory, web_url
 from lamplighter.serve.outbox import AppriseTransport
 from lamplighter.serve.session_context import build_session_context
 from lamplighter.supervisor.daemon import RoundSettings, Supervisor
@@ -249,7 +249,7 @@ async def build_supervisor(settings: Settings) -> AsyncIterator[SupervisorProces
         )
         shop = build_session_context(settings, db, words, doors, services)
         post = AppriseTransport(settings.notify)
-        sender = Sender(db, post, clock.now, access.url(settings))
+        sender = Sender(db, post, clock.now, web_url(settings))
         led = Supervisor(shop, rounds, services.load, lock, beside=(sender.run,))
         yield SupervisorProcess(led, listener)
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from benchmarks import (
     bulk,
+    commands,
     glance,
     inclusion,
     ingest,
@@ -33,6 +34,7 @@ ALL: dict[str, Callable[[], dict[str, Any]]] = {
     "context": lambda: asyncio.run(memory.context()),
     "fade": lambda: asyncio.run(bulk.fading()),
     "bulk": lambda: asyncio.run(bulk.acts()),
+    "commands": commands.run,
     "list": listing.run,
     "overview": glance.run,
     "pages": pages.run,

@@ -30,7 +30,8 @@ from pathlib import Path
 from lamplighter.domain.change import ChangeOp
 from lamplighter.repository import Database, writing
 from lamplighter.repository.feed import changes
-from lamplighter.repository.feed.signals import ChangeNotifier, run_directory
+from lamplighter.repository.feed.signals import ChangeNotifier
+from lamplighter.serve.local.address import run_directory
 
 async def main(url, home, count, size, pause, most):
     chance = random.Random(1)

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
+from lamplighter.config.readers import edit_distance
 from lamplighter.config.settings import SETTINGS, Settings, describe_settings, read_settings
-from lamplighter.config.sheet import edit_distance
 from lamplighter.domain.errors import Invalid, InvalidField
 
 NO_HOST = "is not an address or a name, such as 127.0.0.1, 0.0.0.0 or server.lan"

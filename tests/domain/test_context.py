@@ -13,7 +13,6 @@ from lamplighter.domain.memory.memory import Category, Memory, MemoryId, Trust
 from lamplighter.domain.services.check import HttpCheck
 from lamplighter.domain.services.service import Service
 from lamplighter.domain.sessions.context import (
-    DEFAULT_BUDGET,
     FITS,
     NO_ROOM,
     TOO_LONG,
@@ -25,7 +24,7 @@ from lamplighter.domain.sessions.context import (
     render_bullet,
 )
 from lamplighter.domain.sessions.environment import build_env_context
-from lamplighter.domain.sessions.session import SessionPlan
+from lamplighter.domain.sessions.session import DEFAULT_BUDGET, SessionPlan
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 

@@ -11,9 +11,9 @@ import pytest
 from homes import Home
 from staged import SmallDisk
 
-from lamplighter.repository.feed.signals import run_directory
 from lamplighter.repository.store import driver
 from lamplighter.repository.store.file_watch import REPAIR
+from lamplighter.serve.local.address import run_directory
 
 FIXED = (3, 51, 3)
 

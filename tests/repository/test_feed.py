@@ -11,8 +11,9 @@ import pytest
 
 from lamplighter.domain.errors import Unavailable
 from lamplighter.repository import Database, writing
-from lamplighter.repository.feed.signals import ChangeNotifier, Listener, run_directory
+from lamplighter.repository.feed.signals import ChangeNotifier, Listener
 from lamplighter.repository.store.database import sqlite_url
+from lamplighter.serve.local.address import run_directory
 
 COMMIT = """
 import asyncio, sys

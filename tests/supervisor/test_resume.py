@@ -14,9 +14,9 @@ from homes import Home
 
 import by_hand
 from lamplighter.engines import CHECKPOINT_LOCK
-from lamplighter.repository.feed.signals import run_directory
 from lamplighter.repository.store.database import sqlite_url
 from lamplighter.repository.store.driver import OperationalError
+from lamplighter.serve.local.address import run_directory
 from lamplighter.supervisor.tools.gateway import NAME
 from messages_api import Asked, MessagesApi, Turn, says, uses
 

@@ -80,6 +80,7 @@ def up() -> None:
     from lamplighter.config import lexicon
     from lamplighter.serve import home, process_runner, web
     from lamplighter.serve.commands import access as way_in
+    from lamplighter.serve.local.address import web_url
 
     settings = load_settings()
     lexicon.active_lexicon(settings)  # both processes would end for it
@@ -87,7 +88,7 @@ def up() -> None:
     home.prepare(settings)
     if home.write_starter(settings):
         click.echo(f"Wrote {settings.services}. Declare the services to check in this file.")
-    click.echo(f"Lamplighter: {way_in.url(settings)}   (data in {settings.home})")
+    click.echo(f"Lamplighter: {web_url(settings)}   (data in {settings.home})")
     try:
         click.echo(way_in.welcome(settings))
     except Busy as error:

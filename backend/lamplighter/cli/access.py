@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from lamplighter.cli.common import exit_with_error, load_settings, report_errors
-from lamplighter.domain.access.access import AGENT_SCOPE, MAX_DAYS, Token
+from lamplighter.domain.access.access import AGENT_SCOPE, MAX_DAYS
 from lamplighter.domain.text import escape_terminal
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def create(
         click.echo(json.dumps({**serialize.token(made), "token": secret}, ensure_ascii=False))
     else:
         click.echo(secret)
-        click.echo(_line(made), err=True)
+        click.echo(_line(serialize.token(made)), err=True)
 
 
 @token.command("list")
@@ -74,12 +74,11 @@ def create(
 @report_errors
 def list_(*, as_json: bool) -> None:
     """List tokens, newest first. Secrets are not printed."""
-    from lamplighter.formats import serialize
-    from lamplighter.serve.commands import access
+    from lamplighter.serve.local import client
 
-    found = access.list_tokens(_ready())
+    found = client.read(load_settings(), "access.list_tokens")["items"]
     if as_json:
-        click.echo(json.dumps([serialize.token(each) for each in found], ensure_ascii=False))
+        click.echo(json.dumps(found, ensure_ascii=False))
     else:
         for each in found:
             click.echo(_line(each))
@@ -96,18 +95,15 @@ def revoke(number: int) -> None:
     click.echo(f"Token {number} revoked.")
 
 
-def _line(each: Token) -> str:
-    from lamplighter.formats import serialize
-
-    shown: dict[str, Any] = serialize.token(each)
+def _line(each: dict[str, Any]) -> str:
     state = next(
         (
-            f"{word} {shown[column][:16]}Z"
+            f"{word} {each[column][:16]}Z"
             for word, column in (("revoked", "revoked_at"), ("expires", "expires_at"))
-            if shown[column]
+            if each[column]
         ),
         "never expires",
     )
-    name = escape_terminal(each.name) or "(no name)"
-    who = f"agent {each.agent}, " if each.agent else ""
-    return f"Token {each.id}: {name}, {who}{', '.join(each.scopes)}, {state}"
+    name = escape_terminal(each["name"]) or "(no name)"
+    who = f"agent {each['agent']}, " if each["agent"] else ""
+    return f"Token {each['id']}: {name}, {who}{', '.join(each['scopes'])}, {state}"

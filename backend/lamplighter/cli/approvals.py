@@ -4,27 +4,17 @@ import json
 import shlex
 import sys
 from collections.abc import Callable, Iterator
-from datetime import datetime
 from functools import wraps
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from lamplighter import clock
 from lamplighter.cli.common import load_settings, report_errors
-from lamplighter.domain.actions.approval import (
-    Approval,
-    ApprovalAnswer,
-    ApprovalChoice,
-    ApprovalState,
-)
 from lamplighter.domain.errors import EXIT_FAILED, Conflict
-from lamplighter.domain.services import cooldown
 from lamplighter.domain.text import escape_terminal, one_line
-from lamplighter.domain.text import format_time as clock_time
 
 if TYPE_CHECKING:
-    from lamplighter.serve.commands.approvals import ApprovalDetails
+    from lamplighter.domain.actions.approval import Approval
 
 NUMBER = click.argument("number", metavar="ID", type=click.IntRange(1, 2**63 - 1))
 NOTE = click.option("--note", default="", help="A note for the session.")
@@ -58,21 +48,21 @@ def approvals(context: click.Context, *, whole: bool, as_json: bool) -> None:
 
     Exit status 0: done; 1: no longer pending; 2: failed.
     """
-    from lamplighter.formats import serialize
-    from lamplighter.serve.commands import approvals as cases
+    from lamplighter.serve.local import client
 
     if context.invoked_subcommand:
         return
-    found, now = cases.list_approvals(load_settings(), whole=whole), clock.now()
+    found = client.read(load_settings(), "approvals.list_approvals", whole=whole)["items"]
     if as_json:
-        click.echo(json.dumps([serialize.approval(each) for each in found], ensure_ascii=False))
+        click.echo(json.dumps([each["approval"] for each in found], ensure_ascii=False))
         return
     for each in found:
-        _print(_lines(each, now=now))
+        _print(_lines(each))
     if not found:
         click.echo("No approvals waiting.")
     elif not whole:
-        click.echo(f"Decide: lamplighter approvals approve {found[0].id} (or deny, edit).")
+        first = found[0]["approval"]["id"]
+        click.echo(f"Decide: lamplighter approvals approve {first} (or deny, edit).")
 
 
 @approvals.command()
@@ -81,18 +71,15 @@ def approvals(context: click.Context, *, whole: bool, as_json: bool) -> None:
 @report_errors
 def show(number: int, *, as_json: bool) -> None:
     """Show an approval and its evidence."""
-    from lamplighter.formats import serialize
-    from lamplighter.serve.commands import approvals as cases
+    from lamplighter.serve.local import client
 
-    found = cases.get_approval(load_settings(), number)
+    found = client.read(load_settings(), "approvals.get_approval", number=number)
     if as_json:
-        told = [serialize.memory(each) for each in found.told]
-        click.echo(
-            json.dumps({**serialize.approval(found.approval), "told": told}, ensure_ascii=False)
-        )
+        told = found["told"]
+        click.echo(json.dumps({**found["approval"], "told": told}, ensure_ascii=False))
         return
-    _print(_lines(found.approval, now=clock.now()))
-    _print(_evidence(found, now=clock.now()))
+    _print(_lines(found))
+    _print(_evidence(found))
 
 
 @approvals.command()
@@ -101,7 +88,7 @@ def show(number: int, *, as_json: bool) -> None:
 @_exit_when_closed
 def approve(number: int, note: str) -> None:
     """Approve a request. The command runs once, now."""
-    found = _decide(number, ApprovalAnswer(choice=ApprovalChoice.APPROVE, note=note))
+    found = _decide(number, "approve", note=note)
     click.echo(f"Approved: {escape_terminal(shlex.join(found.shown))}")
 
 
@@ -111,7 +98,7 @@ def approve(number: int, note: str) -> None:
 @_exit_when_closed
 def deny(number: int, note: str) -> None:
     """Deny a request. The command does not run."""
-    _decide(number, ApprovalAnswer(choice=ApprovalChoice.DENY, note=note))
+    _decide(number, "deny", note=note)
     click.echo("Denied.")
 
 
@@ -127,16 +114,24 @@ def edit(number: int, note: str, argv: tuple[str, ...], *, at_once: bool) -> Non
         raise click.UsageError(
             f"The command is missing. Write it after two dashes: ... edit {number} -- COMMAND"
         )
-    answer = ApprovalAnswer(choice=ApprovalChoice.EDIT, argv=argv or None, note=note)
-    found = _decide(number, answer, at_once=at_once)
+    found = _decide(number, "edit", argv=argv or None, note=note, at_once=at_once)
     click.echo(str(found.id))
     word = "Approved" if at_once else "Waiting for approval"
     click.echo(f"{word}: {escape_terminal(shlex.join(found.shown))}", err=True)
 
 
-def _decide(number: int, answer: ApprovalAnswer, *, at_once: bool = False) -> Approval:
+def _decide(
+    number: int,
+    choice: str,
+    *,
+    note: str,
+    argv: tuple[str, ...] | None = None,
+    at_once: bool = False,
+) -> "Approval":
+    from lamplighter.domain.actions.approval import ApprovalAnswer, ApprovalChoice
     from lamplighter.serve.commands import approvals as cases
 
+    answer = ApprovalAnswer(choice=ApprovalChoice(choice), argv=argv, note=note)
     return cases.decide(load_settings(), number, answer, at_once=at_once)
 
 
@@ -145,31 +140,24 @@ def _print(lines: Iterator[str]) -> None:
         click.echo(escape_terminal(line))
 
 
-def _lines(each: Approval, *, now: datetime) -> Iterator[str]:
-    yield f"Approval {each.id}: {each.wish}, {_state(each, now=now)}"
-    since, until = (clock_time(at, now) for at in (each.created_at, each.expires_at))
-    yield f"    request  by session {each.session_id} at {since}, expires {until}"
-    where = each.directory or "/"
-    edited = ", edited by a person" if each.edited else ""
-    yield f"    command  {shlex.join(each.shown)}  (in {where}{edited})"
-    if each.reason:
-        yield f"    reason   session {each.session_id} reports: {one_line(each.reason)}"
-    if each.note:
-        yield f"    note     {one_line(each.note)}"
+def _lines(found: dict[str, Any]) -> Iterator[str]:
+    each = found["approval"]
+    session, where = each["session_id"], each["directory"] or "/"
+    edited = ", edited by a person" if each["edited"] else ""
+    yield f"Approval {each['id']}: {found['request']}, {found['state']}"
+    yield f"    request  by session {session} at {found['created']}, expires {found['expires']}"
+    yield f"    command  {shlex.join(each['argv'])}  (in {where}{edited})"
+    if each["reason"]:
+        yield f"    reason   session {session} reports: {one_line(each['reason'])}"
+    if each["note"]:
+        yield f"    note     {one_line(each['note'])}"
 
 
-def _state(each: Approval, *, now: datetime) -> str:
-    if each.state is not ApprovalState.OPEN:
-        return each.became
-    if each.expired(now=now):
-        return "expired"
-    return f"expires in {each.seconds_left(now=now):.0f} s"
-
-
-def _evidence(found: "ApprovalDetails", *, now: datetime) -> Iterator[str]:
-    if found.standing:
-        yield f"    cooldown {cooldown.describe_slots(found.standing, now=now)}"
-    if not found.told:
-        yield f"    evidence no memories about {found.approval.service}"
-    for each in found.told:
-        yield f"    evidence memory {each.id}, {each.confidence:.2f}: {one_line(each.observation)}"
+def _evidence(found: dict[str, Any]) -> Iterator[str]:
+    if found["cooldown"]:
+        yield f"    cooldown {found['cooldown']}"
+    if not found["told"]:
+        yield f"    evidence no memories about {found['approval']['service']}"
+    for each in found["told"]:
+        words = one_line(each["observation"])
+        yield f"    evidence memory {each['id']}, {each['confidence']:.2f}: {words}"

@@ -2,22 +2,20 @@
 
 import json
 from collections.abc import Iterator
-from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Final
+from datetime import datetime
+from typing import Any, Final
 
 import click
 
 from lamplighter import clock
 from lamplighter.cli.common import load_settings, report_errors
-from lamplighter.domain.memory.memory import GENERAL, Memory, Source
+from lamplighter.domain.memory.memory import GENERAL, Source
 from lamplighter.domain.text import escape_terminal, one_line, shorten
-
-if TYPE_CHECKING:
-    from lamplighter.formats.audit import Audit, AuditedMemory, AuditTally
 
 MAX_BELIEFS: Final = 20
 SESSIONS_SHOWN: Final = 5
 LINKED_CHARS: Final = 60
+MINUTE_CHARS: Final = len("2026-01-01T12:00")
 
 
 @click.command()
@@ -40,10 +38,11 @@ def context(
     as_json_: bool,
 ) -> None:
     """Print the memories that the next prompt would include."""
-    from lamplighter.serve.commands import context as knowing
+    from lamplighter.serve.local import client
 
-    found = knowing.context(
+    found = client.read(
         load_settings(),
+        "context.context",
         services=services,
         budget=budget,
         without=without,
@@ -51,11 +50,11 @@ def context(
         against=against,
     )
     if as_json_:
-        click.echo(json.dumps(found.as_json(whole=False), ensure_ascii=False))
-    elif found.difference is not None:
-        _print(found.difference.text, otherwise="No difference.")
+        click.echo(json.dumps(found, ensure_ascii=False))
+    elif "diff" in found:
+        _print(found["diff"]["text"], otherwise="No difference.")
     else:
-        _print(found.block.text, otherwise="The next prompt would include no memories.")
+        _print(found["text"], otherwise="The next prompt would include no memories.")
 
 
 @click.command()
@@ -65,19 +64,17 @@ def context(
 @report_errors
 def audit(topic: str, *, whole: bool, as_json_: bool) -> None:
     """Show the memories about a service or a word, and their evidence."""
-    from lamplighter.serve.commands import context as knowing
+    from lamplighter.serve.local import client
 
     limit = None if whole else MAX_BELIEFS
-    pages = knowing.audit(load_settings(), topic, limit=limit)
-    beliefs = [belief for page in pages for belief in page.beliefs]
-    more = pages[0].active + pages[0].inactive - len(beliefs)
+    found = client.read(load_settings(), "context.audit", topic=topic, limit=limit)
     if as_json_:
-        click.echo(json.dumps(_as_json(pages[0], beliefs, more), ensure_ascii=False))
+        click.echo(json.dumps(found, ensure_ascii=False))
         return
-    for line in _lines(pages[0], beliefs, now=clock.now()):
+    for line in _lines(found, now=clock.now()):
         click.echo(escape_terminal(line))
-    if more > 0:
-        click.echo(f"\n{more:,} more: --all")
+    if found["more"]:
+        click.echo(f"\n{found['more']:,} more: --all")
 
 
 def _print(text: str, *, otherwise: str) -> None:
@@ -87,92 +84,84 @@ def _print(text: str, *, otherwise: str) -> None:
         click.echo(otherwise, err=True)
 
 
-def _as_json(first: "Audit", beliefs: "list[AuditedMemory]", more: int) -> dict[str, object]:
-    from lamplighter.formats.audit import as_json
-
-    return {
-        "topic": first.topic,
-        "service": first.service,
-        "states": {"active": first.active, "inactive": first.inactive},
-        "items": [as_json(each) for each in beliefs],
-        "more": max(0, more),
-    }
-
-
-def _lines(first: "Audit", beliefs: "list[AuditedMemory]", *, now: datetime) -> Iterator[str]:
-    if not beliefs:
-        yield f"No memories about {first.topic}."
+def _lines(found: dict[str, Any], *, now: datetime) -> Iterator[str]:
+    if not found["items"]:
+        yield f"No memories about {found['topic']}."
         return
-    yield f"{first.topic}: {first.active:,} active, {first.inactive:,} inactive"
-    for each in beliefs:
+    states = found["states"]
+    yield f"{found['topic']}: {states['active']:,} active, {states['inactive']:,} inactive"
+    for each in found["items"]:
         yield ""
         yield from _belief(each, now)
 
 
-def _belief(each: "AuditedMemory", now: datetime) -> Iterator[str]:
-    memory = each.memory
-    state = "active" if memory.active else f"inactive ({memory.inactive_reason or 'no reason'})"
-    where = memory.service or GENERAL
-    pinned = ", pinned" if memory.pinned else ""
-    yield (
-        f"#{memory.id}  {where}/{memory.category}  {memory.confidence:.2f}  "
-        f"{state}, {memory.trust}{pinned}"
-    )
-    yield f"    {one_line(memory.observation)}"
-    yield _row(
-        "learned", f"{_day(memory.created_at)} from {_source_of(memory)}, by {memory.source}"
-    )
-    yield from _tally_lines("confirmed", each.confirmed, "by")
-    yield from _tally_lines("contradicted", each.contradicted, "by")
+def _belief(each: dict[str, Any], now: datetime) -> Iterator[str]:
+    memory = each["memory"]
+    inactive = f"inactive ({memory['inactive_reason'] or 'no reason'})"
+    state = "active" if memory["active"] else inactive
+    where = f"{memory['service'] or GENERAL}/{memory['category']}"
+    pinned = ", pinned" if memory["pinned"] else ""
+    trust = f"{memory['trust']}{pinned}"
+    yield f"#{memory['id']}  {where}  {memory['confidence']:.2f}  {state}, {trust}"
+    yield f"    {one_line(memory['observation'])}"
+    learned = f"{_day(memory['created_at'])} from {_source_of(memory)}, by {memory['source']}"
+    yield _row("learned", learned)
+    yield from _tally_lines("confirmed", each["confirmed"], "by")
+    yield from _tally_lines("contradicted", each["contradicted"], "by")
     yield from _link_lines(each)
-    yield from _tally_lines("included", each.told, "in", otherwise="in no prompt")
-    if each.falls is not None:
-        due = "at the next session" if each.falls <= now else f"on {_day(each.falls)}"
+    yield from _tally_lines("included", each["told"], "in", otherwise="in no prompt")
+    falls = each["inactive_from"]
+    if falls is not None:
+        past = datetime.fromisoformat(falls) <= now
+        due = "at the next session" if past else f"on {_day(falls)}"
         yield _row("fades", f"below 0.30 {due} unless confirmed")
 
 
-def _source_of(memory: Memory) -> str:
-    if memory.session_id is not None:
-        return f"session {memory.session_id} (tier {memory.tier})"
-    return "a client" if memory.source in (Source.CLIENT, Source.CAPTURED) else "a person"
+def _source_of(memory: dict[str, Any]) -> str:
+    if memory["session_id"] is not None:
+        return f"session {memory['session_id']} (tier {memory['tier']})"
+    return "a client" if memory["source"] in (Source.CLIENT, Source.CAPTURED) else "a person"
 
 
 def _tally_lines(
-    word: str, each: "AuditTally", how: str, *, otherwise: str = "never"
+    word: str, each: dict[str, Any], how: str, *, otherwise: str = "never"
 ) -> Iterator[str]:
-    if not each.count:
+    count, sessions = each["count"], each["sessions"]
+    if not count:
         yield _row(word, otherwise)
         return
     named = [
-        "a person" if voice.session_id is None else f"session {voice.session_id}"
-        for voice in each.voices[:SESSIONS_SHOWN]
+        "a person" if one["session_id"] is None else f"session {one['session_id']}"
+        for one in sessions[:SESSIONS_SHOWN]
     ]
-    left = each.count - len(named)
+    left = count - len(named)
     rest = f" and {left:,} more" if left else ""
-    times = "once" if each.count == 1 else f"{each.count:,} times"
-    yield _row(word, f"{times}, last {_day(each.voices[0].at)}, {how} {', '.join(named)}{rest}")
+    times = "once" if count == 1 else f"{count:,} times"
+    yield _row(word, f"{times}, last {_day(sessions[0]['at'])}, {how} {', '.join(named)}{rest}")
 
 
-def _link_lines(each: "AuditedMemory") -> Iterator[str]:
-    for tie in each.links.links:
-        said = "deleted" if tie.observation is None else one_line(tie.observation)
-        way = f"#{tie.memory_id} {tie.what} it" if tie.inward else f"{tie.what} #{tie.memory_id}"
-        aside = "" if tie.active or tie.observation is None else ", inactive"
-        yield _row("link", f"{way}: {shorten(said, LINKED_CHARS)} ({_day(tie.at)}{aside})")
-    for case in each.cases.cases:
-        said = shorten(one_line(case.said), LINKED_CHARS)
-        yield _row("review", f"{case.review_id} is open, {case.kind} with #{case.other_id}: {said}")
-    for what, ties, named in (
-        ("links", each.links, len(each.links.links)),
-        ("open reviews", each.cases, len(each.cases.cases)),
-    ):
-        if ties.count > named:
-            yield _row("", f"and {ties.count - named:,} more {what}")
+def _link_lines(each: dict[str, Any]) -> Iterator[str]:
+    links, reviews = each["links"], each["reviews"]
+    for link in links["items"]:
+        gone, number = link["observation"] is None, link["memory_id"]
+        words = "deleted" if gone else one_line(link["observation"])
+        inward = link["direction"] == "from"
+        way = f"#{number} {link['what']} it" if inward else f"{link['what']} #{number}"
+        aside = "" if link["active"] or gone else ", inactive"
+        yield _row("link", f"{way}: {shorten(words, LINKED_CHARS)} ({_day(link['at'])}{aside})")
+    for case in reviews["items"]:
+        words = shorten(one_line(case["said"]), LINKED_CHARS)
+        about = f"{case['id']} is open, {case['kind']} with #{case['memory_id']}"
+        yield _row("review", f"{about}: {words}")
+    for what, found in (("links", links), ("open reviews", reviews)):
+        left = found["count"] - len(found["items"])
+        if left > 0:
+            yield _row("", f"and {left:,} more {what}")
 
 
 def _row(word: str, text: str) -> str:
     return f"    {word:<13}{text}"
 
 
-def _day(at: datetime | None) -> str:
-    return "unknown" if at is None else f"{at.astimezone(UTC):%Y-%m-%d %H:%M}Z"
+def _day(at: str | None) -> str:
+    return "unknown" if at is None else f"{at[:MINUTE_CHARS].replace('T', ' ')}Z"

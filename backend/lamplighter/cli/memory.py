@@ -90,20 +90,15 @@ JSON: Final = click.option("--json", "as_json", is_flag=True, help="Print JSON."
 @report_errors
 def list_(*, as_json: bool, **asked: Any) -> None:
     """List memories, highest confidence first."""
-    from lamplighter.formats import serialize
-    from lamplighter.serve.commands import memories
+    from lamplighter.serve.local import client
 
-    found, total = memories.list_memories(load_settings(), memories.MemoryListOptions(**asked))
+    found = client.read(load_settings(), "memories.list_memories", **asked)
     if as_json:
-        items = [serialize.memory(each) for each in found]
-        click.echo(json.dumps({"items": items, "total": total}, ensure_ascii=False))
+        click.echo(json.dumps(found, ensure_ascii=False))
         return
-    for line in _table(found):
+    for line in _table(found["items"]):
         click.echo(line)
-    if not found:
-        click.echo("No memories match.", err=True)
-    elif total > len(found):
-        click.echo(f"{total - len(found):,} more: --limit", err=True)
+    _print_rest(found, otherwise="No memories match.")
 
 
 @click.command()
@@ -175,6 +170,7 @@ def edit(
 @report_errors
 def delete(number: int, *, soft: bool, permanently: bool, yes: bool) -> None:
     """Move a memory to the trash. It can be restored."""
+    from lamplighter.formats import serialize
     from lamplighter.serve.commands import memories
 
     if soft and permanently:
@@ -182,7 +178,7 @@ def delete(number: int, *, soft: bool, permanently: bool, yes: bool) -> None:
     settings = load_settings()
     held = memories.get_memory(settings, number, trashed=permanently)
     if not yes:
-        click.echo(_line(held, _width()))
+        click.echo(_line(serialize.memory(held), _width()))
         way = " permanently" if permanently else ""
         click.confirm(f"Delete memory {number}{way}?", abort=True, err=True)
     memories.delete(settings, number, soft=soft, permanently=permanently)
@@ -211,28 +207,15 @@ def restore(number: int, *, as_json: bool) -> None:
 @report_errors
 def trash(q: str, limit: int, *, as_json: bool) -> None:
     """List deleted memories."""
-    from lamplighter.formats import serialize
-    from lamplighter.serve.commands import memories
+    from lamplighter.serve.local import client
 
-    found, total = memories.list_trash(load_settings(), q, limit)
+    found = client.read(load_settings(), "memories.list_trash", q=q, limit=limit)
     if as_json:
-        items = [
-            {
-                "id": each.id,
-                "memory": None if each.memory is None else serialize.memory(each.memory),
-                "deleted_at": serialize.format_moment(each.deleted_at),
-                "deleted_by": each.deleted_by,
-            }
-            for each in found
-        ]
-        click.echo(json.dumps({"items": items, "total": total}, ensure_ascii=False))
+        click.echo(json.dumps(found, ensure_ascii=False))
         return
-    for line in _table([each.memory for each in found if each.memory is not None]):
+    for line in _table([each["memory"] for each in found["items"] if each["memory"] is not None]):
         click.echo(line)
-    if not found:
-        click.echo("The trash is empty." if not q else "No memories match.", err=True)
-    elif total > len(found):
-        click.echo(f"{total - len(found):,} more: --limit", err=True)
+    _print_rest(found, otherwise="The trash is empty." if not q else "No memories match.")
 
 
 @click.command()
@@ -241,13 +224,13 @@ def trash(q: str, limit: int, *, as_json: bool) -> None:
 @report_errors
 def history(number: int, *, as_json: bool) -> None:
     """Show who changed a memory, when and why, newest first."""
-    from lamplighter.serve.commands import memories
+    from lamplighter.serve.local import client
 
-    found = memories.list_changes(load_settings(), number)
+    found = client.read(load_settings(), "memories.list_changes", memory_id=number)
     if as_json:
-        click.echo(json.dumps({"items": found}, ensure_ascii=False))
+        click.echo(json.dumps(found, ensure_ascii=False))
         return
-    for each in found:
+    for each in found["items"]:
         for line in _step(each):
             click.echo(escape_terminal(line))
 
@@ -262,22 +245,23 @@ def history(number: int, *, as_json: bool) -> None:
 @report_errors
 def why(number: int, *, services: str | None, budget: int | None, as_json: bool) -> None:
     """Show whether the next prompt includes a memory, why, and what would include it."""
-    from lamplighter.serve.commands import memories
+    from lamplighter.serve.local import client
 
-    found = memories.inclusion(load_settings(), number, services=services, budget=budget)
+    found = client.read(
+        load_settings(), "memories.inclusion", memory_id=number, services=services, budget=budget
+    )
     if as_json:
-        click.echo(json.dumps(found.as_json(), ensure_ascii=False))
+        click.echo(json.dumps(found, ensure_ascii=False))
         return
-    state = "In" if found.line else "Not in"
-    click.echo(escape_terminal(f"{state} the next prompt: {found.words}"))
-    if found.line:
-        click.echo(escape_terminal(found.line))
-    if found.ways:
-        click.echo(
-            "What would include it:" if len(found.ways) == 1 else "Any of these includes it:"
-        )
-    for way in found.ways:
-        click.echo(escape_terminal(f"  {way.words}"))
+    line, ways = found["line"], found["ways"]
+    state = "In" if line else "Not in"
+    click.echo(escape_terminal(f"{state} the next prompt: {found['words']}"))
+    if line:
+        click.echo(escape_terminal(line))
+    if ways:
+        click.echo("What would include it:" if len(ways) == 1 else "Any of these includes it:")
+    for way in ways:
+        click.echo(escape_terminal(f"  {way['words']}"))
 
 
 def _category(word: str) -> Category:
@@ -302,7 +286,15 @@ def _print_memory(held: Memory, done: str, *, as_json: bool) -> None:
         click.echo(f"{done} memory {held.id}.")
 
 
-def _table(found: Sequence[Memory]) -> Iterator[str]:
+def _print_rest(found: dict[str, Any], *, otherwise: str) -> None:
+    more = found["total"] - len(found["items"])
+    if not found["items"]:
+        click.echo(otherwise, err=True)
+    elif more > 0:
+        click.echo(f"{more:,} more: --limit", err=True)
+
+
+def _table(found: Sequence[dict[str, Any]]) -> Iterator[str]:
     width = _width()
     if found:
         yield f"{'ID':>6}  CONF  {'CATEGORY':<12}  {'WHERE':<{WHERE_CHARS}}  OBSERVATION"[:width]
@@ -310,13 +302,14 @@ def _table(found: Sequence[Memory]) -> Iterator[str]:
         yield _line(each, width)
 
 
-def _line(each: Memory, width: int) -> str:
-    own = each.service or GENERAL if each.category in OPERATIONAL else each.project
+def _line(each: dict[str, Any], width: int) -> str:
+    category = each["category"]
+    own = each["service"] or GENERAL if category in OPERATIONAL else each["project"]
     where = shorten(one_line(own), WHERE_CHARS)
-    title = f"{each.title}: " if each.title else ""
-    aside = "" if each.active else f"({each.inactive_reason or 'inactive'}) "
-    head = f"{each.id:>6}  {each.confidence:.2f}  {each.category:<12}  {where:<{WHERE_CHARS}}  "
-    words = one_line(f"{aside}{title}{each.observation}")
+    title = f"{each['title']}: " if each["title"] else ""
+    aside = "" if each["active"] else f"({each['inactive_reason'] or 'inactive'}) "
+    head = f"{each['id']:>6}  {each['confidence']:.2f}  {category:<12}  {where:<{WHERE_CHARS}}  "
+    words = one_line(f"{aside}{title}{each['observation']}")
     return escape_terminal(head + shorten(words, max(LEAST_WIDTH, width - len(head))))
 
 

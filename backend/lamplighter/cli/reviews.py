@@ -14,11 +14,12 @@ from lamplighter.domain.text import escape_terminal
 @report_errors
 def reviews(*, as_json: bool) -> None:
     """List open reviews of conflicting memories, oldest first."""
-    from lamplighter.serve.commands import access
-    from lamplighter.serve.commands import reviews as cases
+    from lamplighter.serve.local import client
+    from lamplighter.serve.local.address import web_url
 
     settings = load_settings()
-    found, total = cases.list_open_reviews(settings)
+    answer = client.read(settings, "reviews.list_open_reviews")
+    found, total = answer["items"], answer["total"]
     if as_json:
         click.echo(json.dumps(found, ensure_ascii=False))
     for each in [] if as_json else found:
@@ -26,7 +27,7 @@ def reviews(*, as_json: bool) -> None:
     if total > len(found):
         click.echo(f"{total - len(found):,} more open.", err=True)
     if not as_json:
-        here = f"Review them at {access.url(settings)}/reviews"
+        here = f"Review them at {web_url(settings)}/reviews"
         click.echo(here if found else "No open reviews.")
 
 

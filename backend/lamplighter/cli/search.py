@@ -3,16 +3,17 @@
 import json
 import sys
 from collections.abc import Iterator, Sequence
+from typing import Any, Final
 
 import click
 
 from lamplighter.cli.common import exit_with_error, load_settings, report_errors
 from lamplighter.cli.memory import CATEGORIES, KINDS
-from lamplighter.domain.memory.memory import GENERAL, Category, Memory, MemoryKind
-from lamplighter.domain.search.search import SearchLayer, SearchRequest, SearchResult, SearchResults
-from lamplighter.domain.services.event import Event
-from lamplighter.domain.sessions.session import Session
+from lamplighter.domain.memory.memory import GENERAL
 from lamplighter.domain.text import escape_terminal
+
+LAYERS: Final = ("memory", "session", "event")
+DAY_CHARS: Final = len("2026-01-01")
 
 
 @click.command()
@@ -43,76 +44,69 @@ def search(
 
     Put -- before words that begin with a minus. Exit status 1: no results.
     """
-    from lamplighter.serve.commands import search as searching
+    from lamplighter.serve.local import client
 
-    category, kind = narrowed["category"], narrowed["kind"]
-    wanted = SearchRequest(
+    wanted = _layers(layers)
+    found = client.read(
+        load_settings(),
+        "search.search",
         query=" ".join(words),
-        layers=_layers(layers),
-        project=narrowed["project"],
-        service=narrowed["service"],
-        categories=(Category(category),) if category else (),
-        kind=MemoryKind(kind) if kind else None,
-        active=None if inactive_too else True,
+        layers=wanted,
         limit=limit,
+        inactive_too=inactive_too,
+        **narrowed,
     )
-    found = searching.search(load_settings(), wanted)
+    results = found["results"]
     if as_json:
-        from lamplighter.formats.serialize import search_results
-
-        click.echo(json.dumps(search_results(found), ensure_ascii=False))
+        click.echo(json.dumps(results, ensure_ascii=False))
     else:
         for line in _lines(found, why=why):
             click.echo(line)
-    sys.exit(0 if found.found else 1)
+    sys.exit(0 if results["items"] else 1)
 
 
-def _layers(given: str) -> tuple[SearchLayer, ...]:
+def _layers(given: str) -> list[str]:
     names = [each.strip() for each in given.split(",") if each.strip()]
-    if not names or not set(names) <= set(SearchLayer):
-        exit_with_error(
-            f"--layers must be one or more of {', '.join(SearchLayer)}, comma-separated"
-        )
-    return tuple(SearchLayer(each) for each in dict.fromkeys(names))
+    if not names or not set(names) <= set(LAYERS):
+        exit_with_error(f"--layers must be one or more of {', '.join(LAYERS)}, comma-separated")
+    return list(dict.fromkeys(names))
 
 
-def _lines(found: SearchResults, *, why: bool) -> Iterator[str]:
-    if not found.found:
+def _lines(found: dict[str, Any], *, why: bool) -> Iterator[str]:
+    items = found["results"]["items"]
+    if not items:
         yield "No results."
-    if found.holds_no_word:
+    if found["holds_no_word"]:
         yield "No keyword matches. Closest semantic matches:"
-    for each in found.found:
-        yield f"{each.rank:>2}. {escape_terminal(_head(each))}"
+    for each in items:
+        yield f"{each['rank']:>2}. {escape_terminal(_head(each))}"
         yield f"    {_highlight(each)}"
         if why:
-            parts = (f"{reason.what} {reason.score:.2f}" for reason in each.reasons)
-            yield escape_terminal(f"    {each.score:.2f} = {' + '.join(parts) or 'newest'}")
-    if found.partial:
-        yield found.left_out
+            parts = (f"{reason['what']} {reason['score']:.2f}" for reason in each["reasons"])
+            yield escape_terminal(f"    {each['score']:.2f} = {' + '.join(parts) or 'newest'}")
+    if found["results"]["partial"]:
+        yield found["left_out"]
 
 
-def _head(each: SearchResult) -> str:
-    row = each.row
-    if isinstance(row, Session):
-        return f"session {row.id}  {row.project}  {row.started_at:%Y-%m-%d}"
-    if isinstance(row, Event):
-        return f"event {row.id}  {row.service or GENERAL}/{row.level}  {row.created_at:%Y-%m-%d}"
-    assert isinstance(row, Memory)
-    state = "" if row.active else "  inactive"
-    title = f"  {row.title}" if row.title else ""
-    return f"memory {row.id}  {row.service or GENERAL}/{row.category}{state}{title}"
+def _head(each: dict[str, Any]) -> str:
+    row = each[each["layer"]]
+    if each["layer"] == "session":
+        return f"session {row['id']}  {row['project']}  {row['started_at'][:DAY_CHARS]}"
+    where = row["service"] or GENERAL
+    if each["layer"] == "event":
+        return f"event {row['id']}  {where}/{row['level']}  {row['created_at'][:DAY_CHARS]}"
+    state = "" if row["active"] else "  inactive"
+    title = f"  {row['title']}" if row["title"] else ""
+    return f"memory {row['id']}  {where}/{row['category']}{state}{title}"
 
 
-def _highlight(each: SearchResult) -> str:
+def _highlight(each: dict[str, Any]) -> str:
     """Return the passage on one line, the words that were looked for in bold."""
-    parts, at = [], 0
-    for start, end in each.spans:
-        parts += [
-            _one_line(each.text[at:start]),
-            click.style(_one_line(each.text[start:end]), bold=True),
-        ]
+    text, parts, at = each["text"], [], 0
+    for start, end in each["spans"]:
+        parts += [_one_line(text[at:start]), click.style(_one_line(text[start:end]), bold=True)]
         at = end
-    return "".join((*parts, _one_line(each.text[at:])))
+    return "".join((*parts, _one_line(text[at:])))
 
 
 def _one_line(text: str) -> str:

@@ -1,7 +1,7 @@
 """`lamplighter vectors`: the state of the embeddings, and computing the missing ones."""
 
 import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -9,7 +9,6 @@ from lamplighter.cli.common import exit_with_error, load_settings, report_errors
 from lamplighter.domain.text import escape_terminal
 
 if TYPE_CHECKING:
-    from lamplighter.config.settings import Settings
     from lamplighter.domain.search.semantic import IndexProgress
 
 
@@ -23,11 +22,16 @@ def vectors() -> None:
 @report_errors
 def status(*, as_json: bool) -> None:
     """Show how many memories have embeddings."""
-    from lamplighter.serve import semantic
+    from lamplighter.serve.local import client
 
     settings = load_settings()
-    why_not = semantic.why_not(settings)
-    _print_progress(settings, semantic.progress(settings), why_not=why_not, as_json=as_json)
+    found = client.ask_web_process(settings, "vectors.read_progress")
+    if found is None:  # a database that is missing or old is left as it is
+        from lamplighter.serve import semantic
+        from lamplighter.serve.commands import vectors as state
+
+        found = state.describe(settings, semantic.progress(settings))
+    _print_progress(found, as_json=as_json)
 
 
 @vectors.command()
@@ -36,13 +40,15 @@ def status(*, as_json: bool) -> None:
 def backfill(*, as_json: bool) -> None:
     """Compute missing embeddings now. Lamplighter can keep running; interrupt at any time."""
     from lamplighter.serve import semantic
+    from lamplighter.serve.commands import vectors as state
 
     settings = load_settings()
     why_not = semantic.why_not(settings)
     if why_not:
         exit_with_error(f"Semantic search is not available: {why_not}.")
     if as_json:
-        _print_progress(settings, semantic.backfill(settings, lambda _: None), as_json=True)
+        done = semantic.backfill(settings, lambda _: None)
+        _print_progress(state.describe(settings, done), as_json=True)
         return
     with click.progressbar(length=0, label="Memories", show_pos=True) as bar:
 
@@ -52,23 +58,8 @@ def backfill(*, as_json: bool) -> None:
 
         done = semantic.backfill(settings, show)
         show(done)
-    _print_progress(settings, done)
+    _print_progress(state.describe(settings, done), as_json=False)
 
 
-def _print_progress(
-    settings: "Settings", found: "IndexProgress | None", *, why_not: str = "", as_json: bool = False
-) -> None:
-    from lamplighter import embedding
-    from lamplighter.domain.search import semantic as rules
-
-    if not as_json:
-        click.echo(escape_terminal(rules.judge_index(found, why_not=why_not).words))
-        return
-    told = {
-        "ready": not why_not,
-        "why_not": why_not,
-        "model": embedding.NAME,
-        "kept": found.kept if found else None,
-        "total": found.total if found else None,
-    }
-    click.echo(json.dumps(told))
+def _print_progress(found: dict[str, Any], *, as_json: bool) -> None:
+    click.echo(json.dumps(found["progress"]) if as_json else escape_terminal(found["words"]))

@@ -23,9 +23,8 @@ from lamplighter.config.readers import (
     tiers,
     window,
 )
-from lamplighter.domain.sessions.context import DEFAULT_BUDGET
+from lamplighter.domain.sessions.session import DEFAULT_BUDGET, MAX_TIER
 from lamplighter.domain.sessions.session import ENGINES as ENGINES
-from lamplighter.domain.sessions.session import MAX_TIER
 
 PREFIX: Final = "LAMPLIGHTER_"
 ECHOES: Final = ("count", "ignore")

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import re2
 
-from lamplighter.config.sheet import nearest_word
+from lamplighter.config.readers import nearest_word
 from lamplighter.domain.clients.tool_hooks import Hooks, InjectRule, SaveRule, normalize_tool_name
 from lamplighter.domain.errors import InvalidField
 from lamplighter.domain.memory.memory import OPERATIONAL, OPERATIONS, PROJECT, Category

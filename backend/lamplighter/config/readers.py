@@ -2,7 +2,7 @@
 
 import ipaddress
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 
 from lamplighter.domain.sessions.session import MAX_TIER
 
+FARTHEST: Final = 2
 _HOST: Final = re.compile(r"[a-z0-9_]([a-z0-9_.-]{0,251}[a-z0-9_])?")
 _DURATION: Final = re.compile(r"\s*(\d+(?:\.\d+)?)\s*(ms|s|m|h|d)?\s*")
 _DATABASE: Final = re.compile(r"sqlite:///.|(postgresql(\+asyncpg)?|postgres)://[^/]*/.")
@@ -191,3 +192,23 @@ def range_of(read: Callable[[str], Any]) -> str:
     if isinstance(read, ChoiceReader):
         return ", ".join(word for word in read.words if word)
     return RANGES.get(read, "")
+
+
+def nearest_word(word: str, words: Iterable[str]) -> str | None:
+    """Return the known word nearest to this one, at most two letters away; None when none is."""
+    close = (other for other in words if abs(len(word) - len(other)) <= FARTHEST)
+    near = [(away, other) for other in close if (away := edit_distance(word, other)) <= FARTHEST]
+    away, other = min(near, default=(0, ""))
+    return other if away < len(word) and other else None
+
+
+def edit_distance(left: str, right: str) -> int:
+    """Count the letters to change, add or leave out; two that are swapped count as one."""
+    two, one, row = [0], [0], list(range(len(right) + 1))
+    for i, char in enumerate(left, 1):
+        two, one, row = one, row, [i]
+        for j, other in enumerate(right, 1):
+            row.append(min(one[j] + 1, row[-1] + 1, one[j - 1] + (char != other)))
+            if i > 1 and j > 1 and char == right[j - 2] and other == left[i - 2]:
+                row[j] = min(row[j], two[j - 2] + 1)
+    return row[-1]

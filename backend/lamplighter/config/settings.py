@@ -3,21 +3,20 @@
 import os
 import tomllib
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-import platformdirs
-
-from lamplighter.config import agents, hooks
 from lamplighter.config.catalog import ENGINES as ENGINES
 from lamplighter.config.catalog import PREFIX, SETTINGS, Setting
 from lamplighter.config.catalog import mask_password as mask_password
-from lamplighter.config.readers import path
-from lamplighter.config.sheet import nearest_word
-from lamplighter.domain.clients.agent import Agent
+from lamplighter.config.readers import nearest_word, path
 from lamplighter.domain.clients.tool_hooks import Hooks
 from lamplighter.domain.errors import Invalid, InvalidField
+
+if TYPE_CHECKING:
+    from lamplighter.domain.clients.agent import Agent
 
 SPEC_BUDGET: Final = "CLAUDEOPS_MEMORY_BUDGET"
 FILE: Final = "lamplighter.toml"
@@ -95,7 +94,7 @@ class Settings:
     memory_tokens: bool
     log_format: str
     log_level: str
-    agents: tuple[Agent, ...] = ()
+    agents: "tuple[Agent, ...]" = ()
     hooks: Hooks = field(default_factory=Hooks)
     found: tuple[SettingValue, ...] = ()
     warnings: tuple[str, ...] = ()
@@ -113,7 +112,9 @@ def read_settings(environ: Mapping[str, str] = os.environ) -> Settings:
             values[each.setting.name] = each.setting.read(each.text)
         except ValueError as error:
             wrong.append(InvalidField(_written_name(each), f"{each.shown!r} {error}"))
-    if not wrong:
+    if tables.agents and not wrong:
+        from lamplighter.config import agents
+
         at = values["host"], values["port"], values["hosts"]
         wrong += agents.find_loops(tables.agents, *at)
     if wrong:
@@ -151,11 +152,12 @@ def _fill_defaults(values: dict[str, Any], home: Path) -> dict[str, Any]:
 
 def _find_home(environ: Mapping[str, str]) -> Path:
     given = environ.get(f"{PREFIX}HOME", "").strip()
-    default = platformdirs.user_data_dir("lamplighter", appauthor=False)
-    try:
-        return path(given or default)
-    except ValueError:
-        return Path(default)  # reported where all values are read
+    if given:
+        with suppress(ValueError):  # reported where all values are read
+            return path(given)
+    import platformdirs
+
+    return path(platformdirs.user_data_dir("lamplighter", appauthor=False))
 
 
 def _find_value(
@@ -187,7 +189,7 @@ class FileTables:
     """What the file holds beside settings: the tool hooks, and the agents."""
 
     hooks: Hooks = field(default_factory=Hooks)
-    agents: tuple[Agent, ...] = ()
+    agents: "tuple[Agent, ...]" = ()
 
 
 def _read_file(path: Path, wrong: list[InvalidField]) -> tuple[dict[str, str], FileTables]:
@@ -201,11 +203,22 @@ def _read_file(path: Path, wrong: list[InvalidField]) -> tuple[dict[str, str], F
         why = error.strerror if isinstance(error, OSError) else error
         wrong.append(InvalidField(str(path), f"cannot be read: {why}"))
         return {}, FileTables()
+    known = [setting.name for setting in SETTINGS if setting.name != "home"]
+    found = FileTables() if set(read) <= set(known) else _read_tables(path, text, read, wrong)
+    return {name: _as_text(value) for name, value in read.items() if name in known}, found
+
+
+def _read_tables(
+    path: Path, text: str, read: Mapping[str, Any], wrong: list[InvalidField]
+) -> FileTables:
+    """Return the tables of the file, and report what it may not contain."""
+    from lamplighter.config import agents, hooks
+
+    known = [setting.name for setting in SETTINGS if setting.name != "home"]
+    tables = (*hooks.TABLES, agents.TABLE)
     found = FileTables(
         hooks.read_hooks(path, text, read, wrong), agents.read_agents(path, text, read, wrong)
     )
-    known = [setting.name for setting in SETTINGS if setting.name != "home"]
-    tables = (*hooks.TABLES, agents.TABLE)
     for name in read:
         if name == "home":
             wrong.append(
@@ -217,7 +230,7 @@ def _read_file(path: Path, wrong: list[InvalidField]) -> tuple[dict[str, str], F
         elif name not in known and name not in tables:
             near = _hint(name, [*known, *tables])
             wrong.append(InvalidField(f"{path}: {name}", f"is not a setting{near}"))
-    return {name: _as_text(value) for name, value in read.items() if name in known}, found
+    return found
 
 
 def _as_text(value: object) -> str:

@@ -9,9 +9,8 @@ from lamplighter.domain.clients.tool_hooks import Hooks
 from lamplighter.domain.relate import Lexicon, builtin_lexicon
 from lamplighter.domain.relate.reconcile import EchoPolicy
 from lamplighter.domain.services.cooldown import RESET_AFTER
-from lamplighter.domain.sessions.context import DEFAULT_BUDGET
 from lamplighter.domain.sessions.cost import MAX_TURNS, SpendingCaps
-from lamplighter.domain.sessions.session import MAX_TIER
+from lamplighter.domain.sessions.session import DEFAULT_BUDGET, MAX_TIER
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

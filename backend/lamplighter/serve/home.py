@@ -16,12 +16,13 @@ from lamplighter.config.settings import Settings
 from lamplighter.domain.errors import LamplighterError, Unavailable
 from lamplighter.domain.sessions.home import Home
 from lamplighter.repository import Database
-from lamplighter.repository.feed.signals import ChangeNotifier, run_directory
+from lamplighter.repository.feed.signals import ChangeNotifier
 from lamplighter.repository.store import database as numbers
 from lamplighter.repository.store import driver
 from lamplighter.repository.store.database import is_postgres, password_of
 from lamplighter.repository.upkeep import migrate
 from lamplighter.serve import database_file, file_replacement, home_lock
+from lamplighter.serve.local.address import IDENTITY, run_directory
 
 if TYPE_CHECKING:
     from lamplighter.domain.secrets.redact import Redactor
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 SESSIONS: Final = database_file.SESSIONS
-IDENTITY: Final = "home-id"
 IDENTITY_BYTES: Final = 6
 DATABASE_WAIT_SECONDS: Final = 30.0  # a PostgreSQL server may start together with us
 

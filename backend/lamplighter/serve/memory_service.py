@@ -21,6 +21,7 @@ from lamplighter.serve import home, web
 from lamplighter.serve.commands import access
 from lamplighter.serve.configuration import build_configuration
 from lamplighter.serve.indexing import indexing
+from lamplighter.serve.local.address import known_hosts, web_url
 from lamplighter.serve.semantic import semantic_service
 
 logger = logging.getLogger(__name__)
@@ -46,7 +47,7 @@ def run(
         lambda: _service_context(settings),
         strict=strict,
         tokens=tokens,
-        hosts=access.known_hosts(at),
+        hosts=known_hosts(at),
     )
     config = uvicorn.Config(
         app,
@@ -59,7 +60,7 @@ def run(
     )
     who = "clients with a token" if tokens else "all users of this machine"
     signal.signal(signal.SIGTERM, _end)
-    logger.info("The memory service listens on %s for %s", access.url(at), who)
+    logger.info("The memory service listens on %s for %s", web_url(at), who)
     uvicorn.Server(config).run(sockets=[listening])
 
 

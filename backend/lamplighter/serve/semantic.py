@@ -2,8 +2,8 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -31,6 +31,7 @@ SUFFIX: Final = ".vectors.lock"
 START_SECONDS: Final = 10.0  # who has just started wants the first page first
 LOCK_SECONDS: Final = 5.0
 PROGRESS_SECONDS: Final = 0.2
+SEARCH_SECONDS: Final = 2.0
 
 ShowProgress = Callable[[IndexProgress], None]
 
@@ -47,6 +48,20 @@ def semantic_finder(settings: Settings, db: Database) -> SemanticSearch | None:
     """Return what finds memories by their meaning, None where nothing can."""
     model = None if why_not(settings) else embedding.installed_model()
     return None if model is None else SemanticSearch(db, model)
+
+
+@contextmanager
+def open_finder(settings: Settings, db: Database) -> Iterator[SemanticSearch | None]:
+    """Open what finds memories by their meaning for one search."""
+    near = semantic_finder(settings, db)
+    if near is None:
+        yield None
+        return
+    near.within = SEARCH_SECONDS  # the model has to be loaded for this one search
+    try:
+        yield near
+    finally:
+        near.close()
 
 
 @dataclass(slots=True)

@@ -23,13 +23,13 @@ from lamplighter.engines import stream
 from lamplighter.engines.tail import Tail
 from lamplighter.mcp.session_server import SessionServer
 from lamplighter.repository import Database
-from lamplighter.repository.feed.signals import ChangeSignal, create_listener, run_directory
+from lamplighter.repository.feed.signals import ChangeSignal, create_listener
 from lamplighter.repository.sessions import approvals, escalations, requests, sessions
 from lamplighter.repository.store.database import file_of, is_postgres
 from lamplighter.repository.store.driver import OperationalError
 from lamplighter.serve import home
-from lamplighter.serve.commands import access
 from lamplighter.serve.configuration import build_configuration
+from lamplighter.serve.local.address import run_directory, web_url
 from lamplighter.serve.outbox import AppriseTransport
 from lamplighter.supervisor.daemon import Supervisor
 from lamplighter.supervisor.lease import SUFFIX, Lease, Lock
@@ -249,7 +249,7 @@ async def build_supervisor(settings: Settings) -> AsyncIterator[SupervisorProces
             settings, home.context(settings, db), active, server, services
         )
         transport = AppriseTransport(settings.notify)
-        sender = Sender(db, transport, clock.now, access.url(settings))
+        sender = Sender(db, transport, clock.now, web_url(settings))
         led = Supervisor(context, services.load, lock, beside=(sender.run,))
         yield SupervisorProcess(led, listener)
 
@@ -270,7 +270,7 @@ def build_session_context(
         files=SessionFiles(settings.home / home.SESSIONS),
         engines={engine.name: engine for engine in home.engines(settings)},
         sockets=run_directory(settings.home),
-        url=access.url(settings),
+        url=web_url(settings),
         open_tools=server.open,
         brake=home.brake(settings),
         current=services.load,

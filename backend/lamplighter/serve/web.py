@@ -20,13 +20,16 @@ from lamplighter.config.settings import Settings
 from lamplighter.domain.configuration import Configuration
 from lamplighter.domain.errors import Busy, Unavailable
 from lamplighter.mcp.endpoint import Endpoint
-from lamplighter.repository.feed.signals import create_listener, run_directory
+from lamplighter.repository.feed.signals import create_listener
 from lamplighter.serve import clients, home
 from lamplighter.serve.active_settings import ActiveSettings
 from lamplighter.serve.checkup.health import HealthMonitor
 from lamplighter.serve.commands import access
 from lamplighter.serve.configuration import build_configuration
 from lamplighter.serve.indexing import indexing
+from lamplighter.serve.local.address import known_hosts, run_directory, web_url
+from lamplighter.serve.local.queries import QueryContext
+from lamplighter.serve.local.server import command_server
 from lamplighter.serve.semantic import semantic_service
 
 logger = logging.getLogger(__name__)
@@ -53,7 +56,7 @@ def run(settings: Settings, *, welcome: Callable[[str], None] | None = None) -> 
             settings, _open_context(settings, active, endpoint), say if busy else None
         ),
         web_directory=assets.WEB,
-        hosts=access.known_hosts(settings),
+        hosts=known_hosts(settings),
         mcp=endpoint,
     )
     config = uvicorn.Config(
@@ -65,7 +68,7 @@ def run(settings: Settings, *, welcome: Callable[[str], None] | None = None) -> 
         backlog=BACKLOG,
         timeout_graceful_shutdown=SHUTDOWN_SECONDS,
     )
-    logger.info("Listening on %s", access.url(settings))
+    logger.info("Listening on %s", web_url(settings))
     uvicorn.Server(config).run(sockets=[listening])
 
 
@@ -147,6 +150,7 @@ async def _open_context(
         ),
         create_listener(settings.database_url, directory) as listener,
         indexing(db),
+        command_server(QueryContext(settings, db, services, lambda: nullcontext(means.near))),
     ):
         hub, redact = Hub(db, listener), home.secrets(settings)
         yield ApiContext(
@@ -177,7 +181,7 @@ async def _open_context(
 
 def accepts_connections(settings: Settings) -> bool:
     """Whether something accepts connections there."""
-    host = urlsplit(access.url(settings)).hostname
+    host = urlsplit(web_url(settings)).hostname
     with suppress(OSError), socket.create_connection((host, settings.port), timeout=0.5):
         return True
     return False

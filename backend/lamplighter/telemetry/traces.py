@@ -8,7 +8,6 @@ import logging
 import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
-from importlib.util import find_spec
 from types import TracebackType
 from typing import Any, Final, Literal, Protocol
 
@@ -160,6 +159,8 @@ def tracing_requested(environ: Mapping[str, str]) -> bool:
 
 def _installed() -> bool:
     try:
+        from importlib.util import find_spec
+
         return all(find_spec(name) is not None for name in EXTRA)
     except ModuleNotFoundError:
         return False

@@ -3,8 +3,8 @@
 from collections import Counter
 
 import pytest
-from commands import RULES, Line, corpus
 
+from commands import RULES, Line, corpus
 from lamplighter.domain.shell import (
     ActionCommand,
     CommandPolicy,

@@ -3,8 +3,8 @@
 from dataclasses import replace
 
 import pytest
-from commands import JELLYFIN, RULES, SERVICES
 
+from commands import JELLYFIN, RULES, SERVICES
 from lamplighter.domain.services.service import Services
 from lamplighter.domain.shell import (
     ActionCommand,

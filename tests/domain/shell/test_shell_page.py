@@ -4,8 +4,8 @@ import re
 from pathlib import Path
 
 import yaml
-from commands import RULES
 
+from commands import RULES
 from lamplighter.domain.actions.policy import REFUSALS
 from lamplighter.domain.shell import PermittedCommand, RefusedCommand, judge_line, patterns
 from lamplighter.domain.shell.parsing import LINE_CHARACTERS

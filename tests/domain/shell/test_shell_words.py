@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from commands import RULES, corpus
 from hypothesis import given
 from hypothesis import strategies as st
 
+from commands import RULES, corpus
 from lamplighter.domain.shell import CommandWords, UnclearCommand, judge_line, parse
 from lamplighter.domain.shell.parsing import LINE_CHARACTERS, MAX_WORDS
 

@@ -9,8 +9,6 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Final
 
-import re2
-
 from lamplighter.domain.memory.memory import OPERATIONS, PROJECT, Candidate, Category, Source, Trust
 from lamplighter.domain.sessions.session import Session
 from lamplighter.domain.text import one_line, shorten
@@ -23,8 +21,6 @@ LINE_CHARS: Final = 80
 CONFIDENCE: Final = 0.6
 INJECT_LIMIT: Final = 3
 QUERY_CHARS: Final = 500
-_QUIET: Final = re2.Options()
-_QUIET.log_errors = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -161,7 +157,11 @@ def _search(pattern: str, text: str) -> int | None:
 
 @lru_cache(maxsize=4_096)
 def _compile(pattern: str) -> Any:
-    return re2.compile(pattern, _QUIET)
+    import re2  # few homes have rules
+
+    quiet = re2.Options()
+    quiet.log_errors = False
+    return re2.compile(pattern, quiet)
 
 
 def _line_at(text: str, at: int) -> str:

@@ -13,7 +13,6 @@ from lamplighter.domain.sessions.markers import escape_markers
 from lamplighter.domain.text import one_line
 
 CHARS_PER_TOKEN: Final = 4
-DEFAULT_BUDGET: Final = 2_000
 _LEAST_AROUND: Final = len("- [timing]  (confidence: 0.3)\n")
 
 HEADER: Final = "## Operational Memory ("

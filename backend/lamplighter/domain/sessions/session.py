@@ -6,6 +6,7 @@ from enum import StrEnum
 from typing import Final
 
 MAX_TIER: Final = 3
+DEFAULT_BUDGET: Final = 2_000
 ENGINES: Final = ("probe", "exec", "claude", "messages")
 TIERS: Final = {1: "observe", 2: "investigate", 3: "remediate"}
 

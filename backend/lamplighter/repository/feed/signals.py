@@ -8,20 +8,15 @@ After a commit a datagram to each listener's socket says "look". It may be lost:
 import asyncio
 import os
 import socket
-import stat
-import tempfile
 from contextlib import closing, suppress
-from hashlib import sha256
 from pathlib import Path
 from types import TracebackType
 from typing import Final, Protocol
 
-from lamplighter.domain.errors import Unavailable
 from lamplighter.repository.store import driver
 from lamplighter.repository.store.database import file_of, is_postgres
 
 POLL_SECONDS: Final = 0.25
-BASE_CHARS: Final = 32  # leaves room for a directory and a socket of ours within 104 bytes
 
 
 class ChangeSignal(Protocol):
@@ -52,34 +47,6 @@ def create_listener(url: str, directory: Path) -> ChangeSignal:
 
         return PostgresListener(url)
     return Listener(url, directory)
-
-
-def run_directory(home: Path, *, make: bool = True) -> Path:
-    """Return the directory of a home's sockets: short, because their names may be 107 bytes.
-
-    Raises Unavailable when somebody else owns it, or when it cannot be made.
-    """
-    name = f"lamplighter-{os.getuid()}-{sha256(str(home.resolve()).encode()).hexdigest()[:12]}"
-    base = Path(os.environ.get("XDG_RUNTIME_DIR") or tempfile.gettempdir())
-    if not base.is_dir() or not os.access(base, os.W_OK) or len(os.fsencode(base)) > BASE_CHARS:
-        base = Path("/tmp")  # shared, so whose it is is checked below
-    directory = base / name
-    try:
-        if make:
-            with suppress(FileExistsError):
-                directory.mkdir(mode=0o700)
-        elif not directory.is_symlink() and not directory.exists():
-            return directory
-        found = directory.lstat()
-    except OSError as error:
-        raise Unavailable(f"{directory} cannot be made: {error.strerror}.") from error
-    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid():
-        raise Unavailable(
-            f"{directory} belongs to somebody else; remove it, or set XDG_RUNTIME_DIR."
-        )
-    if make:
-        directory.chmod(0o700)
-    return directory
 
 
 class ChangeNotifier:

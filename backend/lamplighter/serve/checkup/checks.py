@@ -17,12 +17,12 @@ from lamplighter.domain.services.check import CommandCheck
 from lamplighter.domain.services.service import Service
 from lamplighter.domain.services.vitals import VitalSign, VitalStatus, build_sign
 from lamplighter.engines import Engine, ExternalEngine
-from lamplighter.repository.feed.signals import run_directory as directory_of
 from lamplighter.repository.store import driver
 from lamplighter.repository.store.database import is_postgres
 from lamplighter.serve import outbox
 from lamplighter.serve.commands import access
 from lamplighter.serve.home import SESSIONS, ServicesFile, default_engines, engines
+from lamplighter.serve.local.address import run_directory as directory_of
 
 HealthCheck = Callable[[Settings], Iterable[VitalSign]]
 

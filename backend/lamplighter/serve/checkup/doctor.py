@@ -25,6 +25,7 @@ from lamplighter.repository.upkeep.database_state import DatabaseCondition, insp
 from lamplighter.serve import database_file, home, semantic, web
 from lamplighter.serve.checkup import checks
 from lamplighter.serve.commands import access
+from lamplighter.serve.local.address import web_url
 from lamplighter.usecases.sessions.halt import HaltControl
 from lamplighter.usecases.system import vitals as gathered
 
@@ -193,7 +194,7 @@ def _embeddings(settings: Settings) -> Iterator[VitalSign]:
 
 def _web(settings: Settings) -> Iterator[VitalSign]:
     """Query the running web process with the home's token, as a script would."""
-    address = access.url(settings)
+    address = web_url(settings)
     if not web.accepts_connections(settings):
         yield build_sign("web", True, f"Web process {address}: not running")
         return
@@ -239,7 +240,7 @@ def _not_ready(address: str) -> Iterator[VitalSign]:
 def _memory_service(settings: Settings) -> Iterator[VitalSign]:
     """Check that Lamplighter answers on the port of the memory service."""
     at = replace(settings, port=settings.memory_port)
-    address = access.url(at)
+    address = web_url(at)
     if not web.accepts_connections(at):
         yield build_sign("memory_service", True, f"Memory service {address}: not running")
         return

@@ -1,14 +1,13 @@
 """The home's own token, one-time links, and tokens made by hand: with or without a server."""
 
 import asyncio
-import ipaddress
 import logging
 import os
 import socket
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
-from typing import Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 from urllib.parse import quote
 
 from lamplighter import clock
@@ -19,13 +18,16 @@ from lamplighter.repository import Database, writing
 from lamplighter.repository.access import logins, tokens
 from lamplighter.repository.store import driver
 from lamplighter.serve import home
+from lamplighter.serve.local.address import web_url
+
+if TYPE_CHECKING:
+    from lamplighter.serve.local.queries import QueryContext
 
 logger = logging.getLogger(__name__)
 T = TypeVar("T")
 
 FILE: Final = "token"
 GROUP_AND_OTHERS: Final = 0o077
-LOOPBACK: Final = "127.0.0.1"
 LIST_LIMIT: Final = 200
 RETRY_SECONDS: Final = 1.0
 LOGIN: Final = "Run `lamplighter login` for a login link."
@@ -78,7 +80,7 @@ async def _link(db: Database, settings: Settings) -> str:
     from lamplighter.usecases.access import access
 
     code = await access.create_code(db, now=clock.now())
-    return f"{url(settings)}/login?code={quote(code)}"
+    return f"{web_url(settings)}/login?code={quote(code)}"
 
 
 def welcome(settings: Settings) -> str:
@@ -142,10 +144,13 @@ def create(
     )
 
 
-def list_tokens(settings: Settings) -> list[Token]:
+async def list_tokens(here: "QueryContext") -> dict[str, Any]:
     """Return the tokens that were made for programs, newest first."""
-    found = asyncio.run(run_in_database(settings, lambda db: tokens.page(db, limit=LIST_LIMIT)))
-    return found.items
+    from lamplighter.formats import serialize
+
+    await ensure_token(here.db, token_file(here.settings))
+    found = await tokens.page(here.db, limit=LIST_LIMIT)
+    return {"items": [serialize.token(each) for each in found.items]}
 
 
 def revoke(settings: Settings, token_id: int) -> None:
@@ -163,24 +168,6 @@ async def run_in_database(settings: Settings, work: Callable[[Database], Awaitab
             return await work(db)
         except (driver.OperationalError, TimeoutError) as error:
             raise Busy(f"The database is not available ({error}). Try again.") from error
-
-
-def url(settings: Settings) -> str:
-    """Return the address to ask the web process at, from this machine."""
-    host = LOOPBACK if _is_wildcard(settings.host) else settings.host
-    return f"http://{f'[{host}]' if ':' in host else host}:{settings.port}"
-
-
-def known_hosts(settings: Settings) -> tuple[str, ...]:
-    """Return the names, beside those of loopback, that this server is asked by."""
-    bound = () if _is_wildcard(settings.host) else (settings.host,)
-    return tuple(f"[{each}]" if ":" in each else each for each in (*bound, *settings.hosts))
-
-
-def _is_wildcard(host: str) -> bool:
-    with suppress(ValueError):
-        return ipaddress.ip_address(host).is_unspecified
-    return False
 
 
 async def _works(db: Database, path: Path) -> bool:

@@ -1,66 +1,60 @@
 """What is believed and would be told, for the command line: with or without a running server."""
 
-import asyncio
-from typing import Final
+from typing import Any, Final
 
 from lamplighter import clock
-from lamplighter.config.settings import Settings
 from lamplighter.domain.search import period
 from lamplighter.domain.sessions.session import SessionPlan
-from lamplighter.formats.audit import Audit
-from lamplighter.repository import Database
-from lamplighter.serve import home
-from lamplighter.serve.commands.access import run_in_database
+from lamplighter.formats.audit import Audit, as_json
+from lamplighter.serve.local.queries import QueryContext
 from lamplighter.usecases.memory import evidence as audits
 from lamplighter.usecases.memory.recall import Hypothesis
 from lamplighter.usecases.sessions import preview as previews
-from lamplighter.usecases.sessions.preview import PreviewRequest, PromptPreview
+from lamplighter.usecases.sessions.preview import PreviewRequest
 
 PAGE: Final = 200
 
 
-def context(
-    settings: Settings,
+async def context(
+    here: QueryContext,
     *,
     services: str | None,
     budget: int | None,
     without: str | None,
     as_of: str | None,
     against: str | None,
-) -> PromptPreview:
+) -> dict[str, Any]:
     """Say what the next session would be told; raises Invalid, NotFound."""
-    now, known = clock.now(), home.ServicesFile(settings.services).last_good()
+    now, known, usual = clock.now(), here.services.last_good(), here.settings.memory_budget
     question = PreviewRequest(
         plan=SessionPlan(services=previews.parse_focus(services, known)),
-        budget=settings.memory_budget if budget is None else budget,
+        budget=usual if budget is None else budget,
         what_if=Hypothesis(
             without=previews.parse_ids(without),
             at=period.parse_elapsed_moment(as_of, "as_of", now=now),
         ),
         against=previews.parse_comparison(against),
     )
-
-    async def ask(db: Database) -> PromptPreview:
-        usual = settings.memory_budget
-        return await previews.preview_prompt(db, question, known, usual_budget=usual, now=now)
-
-    home.prepare(settings)
-    return asyncio.run(run_in_database(settings, ask))
+    found = await previews.preview_prompt(here.db, question, known, usual_budget=usual, now=now)
+    return found.as_json(whole=False)
 
 
-def audit(settings: Settings, topic: str, *, limit: int | None) -> list[Audit]:
-    """Return what is believed on a topic, page by page: `limit` beliefs, or all; raises Invalid."""
-    known = [each.name for each in home.ServicesFile(settings.services).last_good()]
-
-    async def ask(db: Database) -> list[Audit]:
-        found: list[Audit] = []
-        while not found or (limit is None and found[-1].position is not None):
-            position = found[-1].position if found else None
-            page = await audits.page_on_topic(
-                db, topic, known=known, limit=limit or PAGE, position=position
-            )
-            found.append(page)
-        return found
-
-    home.prepare(settings)
-    return asyncio.run(run_in_database(settings, ask))
+async def audit(here: QueryContext, *, topic: str, limit: int | None) -> dict[str, Any]:
+    """Return what is believed on a topic: `limit` beliefs, or all; raises Invalid."""
+    known = [each.name for each in here.services.last_good()]
+    pages: list[Audit] = []
+    while not pages or (limit is None and pages[-1].position is not None):
+        position = pages[-1].position if pages else None
+        page = await audits.page_on_topic(
+            here.db, topic, known=known, limit=limit or PAGE, position=position
+        )
+        pages.append(page)
+    first = pages[0]
+    items = [as_json(belief) for page in pages for belief in page.beliefs]
+    return {
+        "topic": first.topic,
+        "service": first.service,
+        "states": {"active": first.active, "inactive": first.inactive},
+        "items": items,
+        "more": max(0, first.active + first.inactive - len(items)),
+    }

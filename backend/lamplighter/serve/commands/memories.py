@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import Any, Final, TypeVar
 
 from lamplighter import clock
 from lamplighter.config.settings import Settings
@@ -12,16 +12,14 @@ from lamplighter.domain.memory.memory import GENERAL, Candidate, Category, Edit,
 from lamplighter.domain.project import normalize_project
 from lamplighter.domain.search import period
 from lamplighter.domain.services.service import normalize_service_name
+from lamplighter.formats import serialize
 from lamplighter.repository import Database, reading, writing
 from lamplighter.repository.memory import history, memories, trash
 from lamplighter.repository.memory.memories import MemoryFilter, Order, Sort, View
-from lamplighter.repository.memory.trash import TrashedMemory
 from lamplighter.serve import home
 from lamplighter.serve.commands.access import run_in_database
+from lamplighter.serve.local.queries import QueryContext
 from lamplighter.usecases.memory.service_names import spelled
-
-if TYPE_CHECKING:
-    from lamplighter.domain.sessions.inclusion import Inclusion
 
 T = TypeVar("T")
 FADING_WITHIN: Final = timedelta(days=30)
@@ -60,22 +58,20 @@ class MemoryListOptions:
         )
 
 
-def list_memories(settings: Settings, asked: MemoryListOptions) -> tuple[list[Memory], int]:
+async def list_memories(here: QueryContext, **options: Any) -> dict[str, Any]:
     """Return the first memories of those that are asked for, and how many there are."""
+    asked = MemoryListOptions(**options)
     at = period.parse_elapsed_moment(asked.as_of, "as_of", now=clock.now())
     sort = Sort(asked.sort)
     falling = sort.falling if asked.order is None else asked.order == "desc"
     order = Order(sort, backward=falling != sort.falling)
-
-    async def ask(db: Database) -> tuple[list[Memory], int]:
-        async with reading(db):
-            wanted = asked.filter()
-            if asked.service is not None:
-                wanted = replace(wanted, service=await _service_name(db, settings, asked.service))
-            found = await memories.page(db, wanted, sort=order, limit=asked.limit, at=at)
-            return found.items, await memories.count(db, wanted, at=at)
-
-    return _run_in_database(settings, ask)
+    async with reading(here.db):
+        wanted = asked.filter()
+        if asked.service is not None:
+            wanted = replace(wanted, service=await _service_name(here, asked.service))
+        found = await memories.page(here.db, wanted, sort=order, limit=asked.limit, at=at)
+        total = await memories.count(here.db, wanted, at=at)
+    return {"items": [serialize.memory(each) for each in found.items], "total": total}
 
 
 def add(settings: Settings, candidate: Candidate) -> Memory:
@@ -137,46 +133,47 @@ def restore(settings: Settings, memory_id: int) -> Memory:
     return _run_in_database(settings, ask)
 
 
-def list_trash(settings: Settings, q: str, limit: int) -> tuple[list[TrashedMemory], int]:
+async def list_trash(here: QueryContext, *, q: str, limit: int) -> dict[str, Any]:
     """Return deleted memories that contain a text, and how many there are."""
+    async with reading(here.db):
+        found = await trash.page(here.db, q=q, limit=limit)
+        total = await trash.count(here.db, q=q)
+    items = [
+        {
+            "id": each.id,
+            "memory": None if each.memory is None else serialize.memory(each.memory),
+            "deleted_at": serialize.format_moment(each.deleted_at),
+            "deleted_by": each.deleted_by,
+        }
+        for each in found.items
+    ]
+    return {"items": items, "total": total}
 
-    async def ask(db: Database) -> tuple[list[TrashedMemory], int]:
-        async with reading(db):
-            found = await trash.page(db, q=q, limit=limit)
-            return found.items, await trash.count(db, q=q)
 
-    return _run_in_database(settings, ask)
-
-
-def list_changes(settings: Settings, memory_id: int) -> list[dict[str, Any]]:
-    """Return the newest changes of a memory as JSON, newest first; raises NotFound."""
+async def list_changes(here: QueryContext, *, memory_id: int) -> dict[str, Any]:
+    """Return the newest changes of a memory, newest first; raises NotFound."""
     from lamplighter.usecases.memory import curate
 
-    async def ask(db: Database) -> list[dict[str, Any]]:
-        async with reading(db):
-            found = await history.of_memory(db, memory_id, limit=STEPS)
-            if not found.items:
-                await curate.get(db, memory_id)
-            return [history.record_as_json(each) for each in found.items]
-
-    return _run_in_database(settings, ask)
+    async with reading(here.db):
+        found = await history.of_memory(here.db, memory_id, limit=STEPS)
+        if not found.items:
+            await curate.get(here.db, memory_id)
+    return {"items": [history.record_as_json(each) for each in found.items]}
 
 
-def inclusion(
-    settings: Settings, memory_id: int, *, services: str | None, budget: int | None
-) -> "Inclusion":
+async def inclusion(
+    here: QueryContext, *, memory_id: int, services: str | None, budget: int | None
+) -> dict[str, Any]:
     """Return whether the next prompt includes a memory, and why; raises NotFound."""
     from lamplighter.usecases.sessions import inclusion as include
     from lamplighter.usecases.sessions import preview as previews
 
-    known = home.ServicesFile(settings.services).last_good()
+    known = here.services.last_good()
     asked = include.InclusionRequest(
         services=previews.parse_focus(services, known),
-        budget=settings.memory_budget if budget is None else budget,
+        budget=here.settings.memory_budget if budget is None else budget,
     )
-    return _run_in_database(
-        settings, lambda db: include.explain(db, memory_id, asked, known, now=clock.now())
-    )
+    return (await include.explain(here.db, memory_id, asked, known, now=clock.now())).as_json()
 
 
 async def _edit(settings: Settings, db: Database, memory_id: int, change: Edit) -> Memory:
@@ -190,10 +187,10 @@ def _service_names(settings: Settings) -> list[str]:
     return [each.name for each in home.ServicesFile(settings.services).last_good()]
 
 
-async def _service_name(db: Database, settings: Settings, service: str) -> str:
-    known = _service_names(settings)
+async def _service_name(here: QueryContext, service: str) -> str:
+    known = [each.name for each in here.services.last_good()]
     name = GENERAL if normalize_service_name(service) == GENERAL else service
-    return await spelled(db, name, known) or GENERAL
+    return await spelled(here.db, name, known) or GENERAL
 
 
 def _run_in_database(settings: Settings, ask: Callable[[Database], Awaitable[T]]) -> T:

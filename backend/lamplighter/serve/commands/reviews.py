@@ -1,28 +1,20 @@
 """What waits for a person, for the command line: with or without a running server."""
 
-import asyncio
 from typing import Any, Final
 
-from lamplighter.config.settings import Settings
 from lamplighter.domain.memory.review import ReviewState
-from lamplighter.repository import Database, reading
+from lamplighter.repository import reading
 from lamplighter.repository.memory import reviews
 from lamplighter.repository.memory.reviews import ReviewFilter
-from lamplighter.serve import home
-from lamplighter.serve.commands.access import run_in_database
+from lamplighter.serve.local.queries import QueryContext
 
 LIST_LIMIT: Final = 200
 
 
-def list_open_reviews(settings: Settings) -> tuple[list[dict[str, Any]], int]:
-    """Return the reviews that wait the longest as JSON, and how many wait in all."""
-    home.prepare(settings)
-    return asyncio.run(run_in_database(settings, _list_open))
-
-
-async def _list_open(db: Database) -> tuple[list[dict[str, Any]], int]:
+async def list_open_reviews(here: QueryContext) -> dict[str, Any]:
+    """Return the reviews that wait the longest, and how many wait in all."""
     wanted = ReviewFilter(state=ReviewState.OPEN)
-    async with reading(db):
-        found = await reviews.page(db, wanted, limit=LIST_LIMIT)
-        items = await reviews.as_json(db, found.items)
-        return items, await reviews.count(db, wanted)
+    async with reading(here.db):
+        found = await reviews.page(here.db, wanted, limit=LIST_LIMIT)
+        items = await reviews.as_json(here.db, found.items)
+        return {"items": items, "total": await reviews.count(here.db, wanted)}

@@ -1,40 +1,54 @@
 """The search for the command line: with or without a running server."""
 
 import asyncio
+from collections.abc import Sequence
 from contextlib import suppress
-from typing import Final
+from typing import Any, Final
 
 from lamplighter import clock
-from lamplighter.config.settings import Settings
 from lamplighter.domain.errors import Unavailable
-from lamplighter.domain.search.search import SearchRequest, SearchResults
-from lamplighter.repository import Database
+from lamplighter.domain.memory.memory import Category, MemoryKind
+from lamplighter.domain.search.search import SearchLayer, SearchRequest
+from lamplighter.formats.serialize import search_results
 from lamplighter.repository.search import backlog
-from lamplighter.serve import home, semantic
-from lamplighter.serve.commands.access import run_in_database
+from lamplighter.serve.local.queries import QueryContext
+from lamplighter.serve.semantic import SEARCH_SECONDS
 from lamplighter.usecases.search.session_search import find
 
 CATCHING_SECONDS: Final = 5.0
 PREPARING_SECONDS: Final = 5.0
-SECONDS: Final = 2.0
 
 
-def search(settings: Settings, wanted: SearchRequest) -> SearchResults:
+async def search(
+    here: QueryContext,
+    *,
+    query: str,
+    layers: Sequence[str],
+    limit: int,
+    inactive_too: bool,
+    **narrowed: str | None,
+) -> dict[str, Any]:
     """Search all that is known; who asks by hand waits for what is not indexed yet."""
-
-    async def ask(db: Database) -> SearchResults:
-        await backlog.catch_up(db, wanted.layers, seconds=CATCHING_SECONDS)
-        near = semantic.semantic_finder(settings, db)
+    category, kind = narrowed["category"], narrowed["kind"]
+    wanted = SearchRequest(
+        query=query,
+        layers=tuple(map(SearchLayer, layers)),
+        project=narrowed["project"],
+        service=narrowed["service"],
+        categories=(Category(category),) if category else (),
+        kind=MemoryKind(kind) if kind else None,
+        active=None if inactive_too else True,
+        limit=limit,
+    )
+    await backlog.catch_up(here.db, wanted.layers, seconds=CATCHING_SECONDS)
+    with here.semantic() as near:
         if near is not None:
-            near.within = SECONDS  # the model has to be loaded for this one search
-        try:
-            if near is not None:
-                with suppress(TimeoutError, Unavailable):
-                    await asyncio.wait_for(near.prepare(), PREPARING_SECONDS)
-            return await find(db, wanted, now=clock.now(), near=near, seconds=SECONDS)
-        finally:
-            if near is not None:
-                near.close()
-
-    home.prepare(settings)
-    return asyncio.run(run_in_database(settings, ask))
+            with suppress(TimeoutError, Unavailable):
+                await asyncio.wait_for(near.prepare(), PREPARING_SECONDS)
+        now = clock.now()
+        found = await find(here.db, wanted, now=now, near=near, seconds=SEARCH_SECONDS)
+    return {
+        "results": search_results(found),
+        "holds_no_word": found.holds_no_word,
+        "left_out": found.left_out,
+    }

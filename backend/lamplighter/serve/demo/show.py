@@ -16,11 +16,11 @@ from typing import Final
 from lamplighter.config.catalog import PREFIX
 from lamplighter.config.settings import Settings, read_settings
 from lamplighter.domain.errors import Unavailable
-from lamplighter.repository.feed.signals import run_directory
 from lamplighter.serve import web
 from lamplighter.serve.commands import access
 from lamplighter.serve.demo import narrator
 from lamplighter.serve.demo.stage import free_ports, run_services
+from lamplighter.serve.local.address import run_directory, web_url
 from lamplighter.serve.process_runner import ProcessRunner
 
 INTERVAL: Final = "3s"
@@ -85,7 +85,7 @@ async def _play(
             ready=lambda: web.accepts_connections(settings),
             env=env,
         )
-        url, token = access.url(settings), access.read_home_token(settings)
+        url, token = web_url(settings), access.read_home_token(settings)
         narrating = asyncio.gather(
             narrator.narrate(url, token, tell), here.play(narrator.services_of(url, token))
         )

@@ -14,10 +14,11 @@ from lamplighter.domain.memory.memory import Memory
 from lamplighter.domain.services.event import Level
 from lamplighter.domain.services.service import Services
 from lamplighter.domain.sessions import exit_reasons
-from lamplighter.domain.sessions.context import DEFAULT_BUDGET, MemoryBlock
+from lamplighter.domain.sessions.context import MemoryBlock
 from lamplighter.domain.sessions.environment import build_env_context
 from lamplighter.domain.sessions.handoff import EscalationState, Handoff, join_names
 from lamplighter.domain.sessions.session import (
+    DEFAULT_BUDGET,
     TIERS,
     Session,
     SessionPlan,

@@ -1,0 +1,101 @@
+"""Where the web process of a home answers: its address, and the sockets in its run directory."""
+
+import ipaddress
+import os
+import stat
+import tempfile
+from contextlib import suppress
+from hashlib import sha256
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+from urllib.parse import unquote, urlsplit
+
+from lamplighter import __version__
+from lamplighter.domain.errors import Unavailable
+
+if TYPE_CHECKING:
+    from lamplighter.config.settings import Settings
+
+BASE_CHARS: Final = 32  # leaves room for a directory and a socket of ours within 104 bytes
+LOOPBACK: Final = "127.0.0.1"
+IDENTITY: Final = "home-id"
+DIGEST_CHARS: Final = 16
+
+
+def web_url(settings: "Settings") -> str:
+    """Return the address to ask the web process at, from this machine."""
+    host = LOOPBACK if _is_wildcard(settings.host) else settings.host
+    return f"http://{f'[{host}]' if ':' in host else host}:{settings.port}"
+
+
+def known_hosts(settings: "Settings") -> tuple[str, ...]:
+    """Return the names, beside those of loopback, that this server is asked by."""
+    bound = () if _is_wildcard(settings.host) else (settings.host,)
+    return tuple(f"[{each}]" if ":" in each else each for each in (*bound, *settings.hosts))
+
+
+def _is_wildcard(host: str) -> bool:
+    with suppress(ValueError):
+        return ipaddress.ip_address(host).is_unspecified
+    return False
+
+
+def run_directory(home: Path, *, make: bool = True) -> Path:
+    """Return the directory of a home's sockets: short, because their names may be 107 bytes.
+
+    Raises Unavailable when somebody else owns it, or when it cannot be made.
+    """
+    name = f"lamplighter-{os.getuid()}-{sha256(str(home.resolve()).encode()).hexdigest()[:12]}"
+    base = Path(os.environ.get("XDG_RUNTIME_DIR") or tempfile.gettempdir())
+    if not base.is_dir() or not os.access(base, os.W_OK) or len(os.fsencode(base)) > BASE_CHARS:
+        base = Path("/tmp")  # shared, so whose it is is checked below
+    directory = base / name
+    try:
+        if make:
+            with suppress(FileExistsError):
+                directory.mkdir(mode=0o700)
+        elif not directory.is_symlink() and not directory.exists():
+            return directory
+        found = directory.lstat()
+    except OSError as error:
+        raise Unavailable(f"{directory} cannot be made: {error.strerror}.") from error
+    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid():
+        raise Unavailable(
+            f"{directory} belongs to somebody else; remove it, or set XDG_RUNTIME_DIR."
+        )
+    if make:
+        directory.chmod(0o700)
+    return directory
+
+
+def command_socket(settings: "Settings") -> str | None:
+    """Return the name of the socket for commands; None while there is no home or database.
+
+    The name depends on all that an answer depends on. A web process of another version, home,
+    database file or setting therefore listens elsewhere, and is never asked.
+    """
+    try:
+        home = (settings.home / IDENTITY).read_text()
+        file = _database_file(settings.database_url)
+    except OSError:
+        return None
+    parts = (
+        __version__,
+        home,
+        settings.database_url,
+        *file,
+        settings.services.absolute(),
+        settings.memory_budget,
+        settings.vectors,
+    )
+    digest = sha256("\0".join(map(str, parts)).encode()).hexdigest()
+    return f"commands-{digest[:DIGEST_CHARS]}.sock"
+
+
+def _database_file(url: str) -> tuple[int, ...]:
+    """Return which file a SQLite address leads to now; raises OSError."""
+    address = urlsplit(url)
+    if not address.scheme.startswith("sqlite"):
+        return ()
+    found = Path(unquote(address.path[1:])).stat()
+    return found.st_dev, found.st_ino

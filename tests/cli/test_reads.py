@@ -1,0 +1,244 @@
+"""Commands that only read: the web process answers them, or the database, and nobody sees which."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from lamplighter.config.settings import read_settings
+from lamplighter.serve.local.address import command_socket, run_directory
+from living import Home, Server, lately
+
+PROGRAM = """
+import sys
+from lamplighter.__main__ import main
+
+loaded, sys.argv = sys.argv[1], ["lamplighter", *sys.argv[2:]]
+try:
+    main()
+finally:
+    ours = sorted(each for each in sys.modules if each.partition(".")[0] == "lamplighter")
+    open(loaded, "w").write("\\n".join(ours))
+"""
+MAX_MODULES = 60
+READS = (
+    "memory list",
+    "memory list --json --service jellyfin --limit 1",
+    "memory list --q nothing",
+    "memory trash",
+    "memory trash --json",
+    "memory history 1",
+    "memory history 1 --json",
+    "memory why 1",
+    "memory why 1 --json",
+    "reviews",
+    "reviews --json",
+    "approvals",
+    "approvals --all",
+    "approvals --all --json",
+    "approvals show 1",
+    "approvals show 1 --json",
+    "search start --why",
+    "search start --json --layers memory,session,event",
+    "search nothing",
+    "context",
+    "context --against now --without 1",
+    "context --json",
+    "audit jellyfin",
+    "audit jellyfin --all --json",
+    "token list",
+    "token list --json",
+    "vectors status",
+    "vectors status --json",
+)
+WRONG = (
+    "memory history 99",
+    "memory why 99",
+    "memory list --as-of never",
+    "approvals show 99",
+    "context --without x",
+    "search start --layers x",
+)
+
+
+@dataclass(frozen=True)
+class Done:
+    """What a command printed, how it ended, and the modules that it loaded."""
+
+    stdout: bytes
+    stderr: bytes
+    status: int
+    loaded: tuple[str, ...]
+
+    @property
+    def output(self) -> tuple[bytes, bytes, int]:
+        return self.stdout, self.stderr, self.status
+
+    @property
+    def used_database(self) -> bool:
+        return "lamplighter.repository" in self.loaded
+
+
+def ask(home: Home, command: str) -> Done:
+    """Run a command in a Python from its very beginning."""
+    loaded = home.path / "loaded"
+    argv = [sys.executable, "-c", PROGRAM, str(loaded), *command.split()]
+    done = subprocess.run(argv, env=home.env, capture_output=True, timeout=60, check=False)
+    return Done(done.stdout, done.stderr, done.returncode, tuple(loaded.read_text().split()))
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Home:
+    """Make a home in which each command has something to print."""
+    home = Home(tmp_path / "home")
+    for words in (
+        ("timing", "Takes 60s to start", "--service", "jellyfin", "--title", "Slow"),
+        ("timing", "Takes 5s to start", "--service", "jellyfin"),
+        ("behavior", "Answers 503 at night", "--service", "jellyfin", "--pin"),
+        ("config", "The pool has 20 connections", "--project", "shop"),
+    ):
+        extra = words[:-1] if words[-1] == "--pin" else words
+        assert home.ask("memory", "add", *extra).returncode == 0
+    assert home.ask("memory", "edit", "1", "--confidence", "0.9", "--pin").returncode == 0
+    assert home.ask("memory", "delete", "4", "--yes").returncode == 0
+    session = home.says("[EVENT:info] jellyfin took 60s to start").id
+    home.write(
+        "INSERT INTO reviews (kind, state, old_id, new_id, category, reason, said, created_at)"
+        " VALUES ('conflict', 'open', 1, 2, 'timing', '60s is not 5s', 'Takes 5s', ?)",
+        lately(),
+    )
+    home.write(
+        "INSERT INTO approvals (session_id, tier, service, action, name, argv, shown, directory,"
+        " reason, memories, state, created_at, expires_at) VALUES (?, 3, 'jellyfin', 'restart',"
+        """ 'restart', '["docker","restart"]', '["docker","restart"]', '/srv', 'It answers 503',"""
+        " '[1]', 'denied', ?, ?)",
+        session,
+        lately(2),
+        lately(1),
+    )
+    return home
+
+
+@pytest.fixture
+def server(home: Home) -> Iterator[Server]:
+    """Start the web process of the home."""
+    server = Server(home, port=home.port)
+    yield server
+    server.kill()
+
+
+def socket_of(home: Home) -> Path:
+    """Return where the web process of a home answers its commands."""
+    settings = read_settings(home.env)
+    name = command_socket(settings)
+    assert name is not None
+    return run_directory(settings.home) / name
+
+
+def test_the_web_process_answers_each_read_with_the_same_bytes(home: Home) -> None:
+    server = Server(home, port=home.port)
+    try:
+        deadline = time.monotonic() + 30
+        while home.value("SELECT count(*) FROM unindexed") and time.monotonic() < deadline:
+            time.sleep(0.1)  # scores depend on all that is indexed
+        beside = {command: ask(home, command) for command in (*READS, *WRONG)}
+    finally:
+        server.kill()
+    without = {command: ask(home, command) for command in (*READS, *WRONG)}
+
+    assert {each: without[each].output for each in READS} == {
+        each: beside[each].output for each in READS
+    }
+    assert {each: without[each].output for each in WRONG} == {
+        each: beside[each].output for each in WRONG
+    }
+    assert all(without[each].used_database for each in READS)
+    assert {each: len(beside[each].loaded) for each in READS} == {
+        each: min(len(beside[each].loaded), MAX_MODULES) for each in READS
+    }
+    assert not any(beside[each].used_database for each in READS)
+    assert all(beside[each].status == 2 for each in WRONG)
+    assert b"Takes 60s to start" in beside["memory list"].stdout
+    assert b"restart of jellyfin, denied" in beside["approvals --all"].stdout
+
+
+def test_a_read_follows_each_change_at_once(home: Home, server: Server) -> None:
+    added = home.ask("memory", "add", "timing", "Takes 90s at night", "--service", "nas")
+    found = ask(home, "search night --layers memory")
+
+    assert added.returncode == 0
+    assert b"Takes 90s at night" in re.sub(rb"\x1b\[\d*m", b"", found.stdout)
+    assert not found.used_database
+
+
+def test_the_socket_of_a_killed_web_process_is_no_obstacle(home: Home, server: Server) -> None:
+    before = ask(home, "memory list")
+    server.kill()
+
+    after = ask(home, "memory list")
+
+    assert socket_of(home).is_socket()
+    assert after.used_database
+    assert after.output == before.output
+    server.start()
+    assert not ask(home, "memory list").used_database
+
+
+def test_a_web_process_that_ends_removes_its_socket(home: Home, server: Server) -> None:
+    path = socket_of(home)
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert path.parent.stat().st_mode & 0o777 == 0o700
+
+    assert server._process is not None
+    server._process.send_signal(signal.SIGTERM)
+    server._process.wait(20)
+
+    assert not path.exists()
+
+
+def test_a_web_process_that_hangs_is_not_waited_for(home: Home, server: Server) -> None:
+    before = ask(home, "memory list")
+    assert server._process is not None
+    os.kill(server._process.pid, signal.SIGSTOP)
+    began = time.monotonic()
+    try:
+        after = ask(home, "memory list")
+    finally:
+        os.kill(server._process.pid, signal.SIGCONT)
+
+    assert time.monotonic() - began < 30
+    assert after.used_database
+    assert after.output == before.output
+
+
+def test_the_web_process_of_another_home_is_never_asked(
+    home: Home, server: Server, tmp_path: Path
+) -> None:
+    other = Home(tmp_path / "other", port=home.port)
+    elsewhere = ask(other, "memory list")
+
+    home.path.rename(tmp_path / "moved")
+    again = Home(home.path, port=home.port)
+    replaced = ask(again, "memory list")
+
+    for done in (elsewhere, replaced):
+        assert done.used_database
+        assert (done.stdout, done.stderr) == (b"", b"No memories match.\n")
+
+
+def test_a_web_process_with_other_settings_is_not_asked(home: Home, server: Server) -> None:
+    usual = ask(home, "context")
+    home.more["LAMPLIGHTER_MEMORY_BUDGET"] = "0"
+
+    done = ask(home, "context")
+
+    assert not usual.used_database
+    assert done.used_database
+    assert done.stdout != usual.stdout

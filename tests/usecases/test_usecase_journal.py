@@ -385,6 +385,26 @@ async def test_a_restore_that_is_undone_again_and_again_leaves_the_trash_as_it_w
         assert await rows(db, "trash") == before
 
 
+async def test_a_restore_that_is_undone_leaves_the_reviews_ended_when_they_were(
+    db: Database,
+) -> None:
+    old = await lived(db)
+    [review] = await rows(db, "reviews")
+    new_id = review["new_id"]
+    for number_of_days, gone in enumerate((old.id, new_id), 1):
+        await curate.delete(db, gone, version=None, now=LATER + timedelta(days=number_of_days))
+    await acts.restore(db, old.id, now=LATER + timedelta(days=3))
+    [ended] = await rows(db, "reviews")
+    assert ended["resolved_at"] == LATER + timedelta(days=1)
+
+    for days in (4, 6):
+        await acts.restore(db, new_id, now=LATER + timedelta(days=days))
+        assert [each["state"] for each in await rows(db, "reviews")] == ["open"]
+        await acts.undo(db, number(), now=LATER + timedelta(days=days + 1))
+        [now_is] = await rows(db, "reviews")
+        assert {**now_is, "version": 0} == {**ended, "version": 0}
+
+
 @settings(
     max_examples=12,
     deadline=None,

@@ -5,21 +5,22 @@ database holds those.
 """
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import fields
 from datetime import datetime
 from typing import Any, Final
 
 from lamplighter.domain.clients.client_prompt import ClientPrompt
 from lamplighter.domain.errors import Invalid, InvalidField
+from lamplighter.domain.fields import DeclaredField
 from lamplighter.domain.memory.memory import (
+    MEMORY_FIELDS,
     OPERATIONS,
-    PROJECT,
     Candidate,
     Category,
     InactiveReason,
     Memory,
     MemoryId,
-    MemoryKind,
     Source,
     Trust,
 )
@@ -37,7 +38,6 @@ from lamplighter.formats.json_fields import JsonFields
 
 FORMAT: Final = "lamplighter"
 FORM: Final = 1
-SCOPES: Final = (PROJECT, "global")
 
 
 def header(*, now: datetime, project: str | None) -> str:
@@ -94,70 +94,56 @@ def parse_line(line: str) -> ImportRecord | None:
     raise Invalid(InvalidField("line", "holds neither a memory nor a session"))
 
 
+_NOT_READ: Final = ("id", "session_id", "content_hash")
+_READ: Final = [each for name, each in MEMORY_FIELDS.items() if name not in _NOT_READ]
+_ABSENT: Final[Mapping[str, Any]] = {
+    "category": Category.TIMING,
+    "source": Source.OPERATOR,
+    "trust": Trust.UNVERIFIED,
+    "inactive_reason": InactiveReason.OPERATOR,
+    "active": True,
+}
+"""What a field is that is missing, where its declaration has no default or another one."""
+
+
 def _memory(row: JsonFields) -> MemoryRecord:
-    words, rest = _text_fields(row), _status_fields(row)
-    created = row.moment("created_at", needed=True)
-    updated = row.moment("updated_at", needed=True)
+    read = {each.name: _value(row, each) for each in _READ}
     number, session = row.count("id"), row.text("session") or None
     ref = row.text("ref")
     row.check()
-    assert created is not None
-    assert updated is not None
-    whole = Memory(
-        id=MemoryId(number),
-        created_at=created,
-        updated_at=updated,
-        **words,
-        **normalize_status(rest),
-    )
+    whole = Memory(**normalize_status(read), id=MemoryId(number), session_id=None)
+    candidate = Candidate(**{each.name: getattr(whole, each.name) for each in fields(Candidate)})
     return MemoryRecord(
         ref=ref or memory_ref(whole),
         number=number,
-        candidate=Candidate(**words, confidence=whole.confidence),
+        candidate=candidate,
         session=session,
-        created_at=created,
-        updated_at=updated,
+        created_at=whole.created_at,
+        updated_at=whole.updated_at,
         whole=whole,
     )
 
 
-def _text_fields(row: JsonFields) -> dict[str, Any]:
-    scope = row.text("scope") or PROJECT
-    if scope not in SCOPES:
-        row.wrong.append(InvalidField("scope", f"is not one of {', '.join(SCOPES)}"))
-    return {
-        "category": row.word("category", Category, Category.TIMING),
-        "service": row.text("service") or None,
-        "observation": row.text("observation", needed=True),
-        "title": row.text("title"),
-        "tags": row.texts("tags"),
-        "project": row.text("project") or OPERATIONS,
-        "scope": scope,
-        "topic_key": row.text("topic_key") or None,
-        "source": row.word("source", Source, Source.OPERATOR),
-        "source_ref": row.text("source_ref") or None,
-        "trust": row.word("trust", Trust, Trust.UNVERIFIED),
-        "tier": row.count("tier", 0),
-        "session_id": None,
-    }
-
-
-def _status_fields(row: JsonFields) -> dict[str, Any]:
-    reason: InactiveReason | None = None
-    if row.given.get("inactive_reason") is not None:
-        reason = row.word("inactive_reason", InactiveReason, InactiveReason.OPERATOR)
-    return {
-        "confidence": row.share("confidence"),
-        "active": row.flag("active", otherwise=True),
-        "inactive_reason": reason,
-        "kind": row.word("kind", MemoryKind, MemoryKind.SEMANTIC),
-        "pinned": row.flag("pinned"),
-        "distilled": row.flag("distilled", otherwise=True),
-        "last_seen_at": row.moment("last_seen_at"),
-        "accessed_at": row.moment("accessed_at"),
-        **{name: row.count(name) for name in ("revision_count", "duplicate_count", "version")},
-        **{name: row.count(name, 0) for name in ("access_count", "decayed_weeks")},
-    }
+def _value(row: JsonFields, field: DeclaredField) -> Any:
+    """Return a field of a memory as its declaration has it; what is wrong with it is noted."""
+    name, absent = field.name, _ABSENT.get(field.name, field.default)
+    if field.choices is not None:
+        empty = field.nullable and row.given.get(name) is None
+        return None if empty else row.word(name, field.choices, absent)
+    if field.value_type is bool:
+        return row.flag(name, otherwise=absent)
+    if field.value_type is int:
+        return row.count(name, 0 if field.required else absent)
+    if field.value_type is float:
+        return row.share(name)
+    if field.value_type is datetime:
+        return row.moment(name, needed=field.required)
+    if field.value_type is tuple:
+        return row.texts(name)
+    text = row.text(name, needed=field.required and not field.nullable)
+    if field.declared.options and text and text not in field.declared.options:
+        row.wrong.append(InvalidField(name, f"is not one of {', '.join(field.declared.options)}"))
+    return text or (None if field.nullable else absent)
 
 
 def _session(row: JsonFields) -> SessionRecord:
@@ -185,9 +171,9 @@ def _prompts(row: JsonFields, session: str) -> Iterator[PromptRecord]:
         row.wrong.append(InvalidField("prompts", "is not a list"))
         return
     for each in given:
-        fields = JsonFields.of(each)
-        yield PromptRecord(session, fields.text("content"), fields.moment("created_at"))
-        row.wrong += fields.wrong
+        prompt = JsonFields.of(each)
+        yield PromptRecord(session, prompt.text("content"), prompt.moment("created_at"))
+        row.wrong += prompt.wrong
 
 
 def _line(value: dict[str, Any]) -> str:

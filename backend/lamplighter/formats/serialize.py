@@ -1,12 +1,12 @@
 """Values as plain JSON: one shape for the API, the change feed and the command line."""
 
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from lamplighter.domain.access.access import Token
 from lamplighter.domain.actions.approval import Approval
 from lamplighter.domain.actions.halt import Halt
-from lamplighter.domain.memory.memory import Memory
+from lamplighter.domain.memory.memory import MEMORY_FIELDS, Memory
 from lamplighter.domain.memory.review import Review
 from lamplighter.domain.search.search import SearchResult, SearchResults
 from lamplighter.domain.services.cooldown import CooldownStatus, CooldownUse
@@ -22,6 +22,12 @@ if TYPE_CHECKING:  # it takes a while to load, and most commands never need it
     from lamplighter.domain.relate import RelationVerdict
 
 
+_MEMORY_FIELDS: Final = tuple(name for name, each in MEMORY_FIELDS.items() if each.declared.public)
+_MEMORY_MOMENTS: Final = tuple(
+    name for name in _MEMORY_FIELDS if MEMORY_FIELDS[name].value_type is datetime
+)
+
+
 def format_moment(moment: datetime | None) -> str | None:
     """Write a moment as `YYYY-MM-DDTHH:MM:SS.ffffffZ`."""
     return None if moment is None else f"{moment.astimezone(UTC):%Y-%m-%dT%H:%M:%S.%f}Z"
@@ -29,36 +35,11 @@ def format_moment(moment: datetime | None) -> str | None:
 
 def memory(each: Memory) -> dict[str, Any]:
     """Return a memory as JSON."""
-    return {
-        "id": each.id,
-        "service": each.service,
-        "category": each.category,
-        "observation": each.observation,
-        "confidence": each.confidence,
-        "active": each.active,
-        "created_at": format_moment(each.created_at),
-        "updated_at": format_moment(each.updated_at),
-        "session_id": each.session_id,
-        "tier": each.tier,
-        "kind": each.kind,
-        "trust": each.trust,
-        "source": each.source,
-        "source_ref": each.source_ref,
-        "title": each.title,
-        "tags": list(each.tags),
-        "project": each.project,
-        "scope": each.scope,
-        "topic_key": each.topic_key,
-        "inactive_reason": each.inactive_reason,
-        "pinned": each.pinned,
-        "duplicate_count": each.duplicate_count,
-        "revision_count": each.revision_count,
-        "last_seen_at": format_moment(each.last_seen_at),
-        "access_count": each.access_count,
-        "accessed_at": format_moment(each.accessed_at),
-        "distilled": each.distilled,
-        "version": each.version,
-    }
+    values = {name: getattr(each, name) for name in _MEMORY_FIELDS}
+    for name in _MEMORY_MOMENTS:
+        values[name] = format_moment(values[name])
+    values["tags"] = list(each.tags)
+    return values
 
 
 def review(each: Review, old: Memory | None, new: Memory | None) -> dict[str, Any]:

@@ -94,20 +94,10 @@ async def views(request: Request) -> Response:
 async def create(request: Request) -> Response:
     """POST /api/v1/memories."""
     here, given = api_context(request), await params.body(request, shapes.MemoryIn, rules)
+    told = {**msgspec.structs.asdict(given), "tags": tuple(given.tags)}
+    told["confidence"] = require_finite(given.confidence)
     candidate = Candidate(
-        category=given.category,
-        service=given.service,
-        observation=given.observation,
-        confidence=require_finite(given.confidence),
-        tier=0,
-        session_id=None,
-        source=Source.OPERATOR,
-        trust=Trust.TRUSTED,
-        title=given.title,
-        tags=tuple(given.tags),
-        project=given.project,
-        scope=given.scope,
-        topic_key=given.topic_key,
+        **told, tier=0, session_id=None, source=Source.OPERATOR, trust=Trust.TRUSTED
     )
     memory = await curate.create(here, candidate, known=here.service_names())
     location = f"/api/v1/memories/{memory.id}"

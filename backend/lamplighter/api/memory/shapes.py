@@ -1,49 +1,25 @@
 """Memories: as they go out, and what may come in."""
 
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from lamplighter.api.common_shapes import Limit, Name, ShortText
-from lamplighter.domain.memory.memory import OPERATIONS, Category, MemoryKind
+from lamplighter.api.declared import public_shape
+from lamplighter.domain.memory.memory import MEMORY_FIELDS, OPERATIONS, Category, MemoryKind
 from lamplighter.domain.sessions.inclusion import MOST_BUDGET
 
 Scope = Literal["project", "global"]
 Tags = Annotated[list[Annotated[str, Meta(max_length=100)]], Meta(max_length=20)]
 
 
-class MemoryOut(Struct):
-    """One memory."""
+if TYPE_CHECKING:
 
-    id: int
-    service: str | None
-    category: Category
-    observation: str
-    confidence: float
-    active: bool
-    created_at: str
-    updated_at: str
-    session_id: int | None
-    tier: int
-    kind: MemoryKind
-    trust: Literal["trusted", "observed", "unverified"]
-    source: str
-    source_ref: str | None
-    title: str
-    tags: list[str]
-    project: str
-    scope: Scope
-    topic_key: str | None
-    inactive_reason: str | None
-    pinned: bool
-    duplicate_count: int
-    revision_count: int
-    last_seen_at: str | None
-    access_count: int
-    accessed_at: str | None
-    distilled: bool
-    version: int
-    as_of: str | UnsetType = UNSET
+    class MemoryOut(Struct):
+        """One memory."""
+
+else:
+    MemoryOut = public_shape("MemoryOut", "One memory.", MEMORY_FIELDS, as_of=str)
 
 
 class AsOfQuery(Struct):

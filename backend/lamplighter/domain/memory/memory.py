@@ -1,9 +1,12 @@
 """The memory: one curated piece of knowledge."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from datetime import datetime
 from enum import StrEnum
-from typing import Final, NewType
+from typing import Annotated, Any, Final, NewType
+
+from lamplighter.domain.fields import Field, declared_fields
+from lamplighter.domain.text import content_hash
 
 MemoryId = NewType("MemoryId", int)
 
@@ -66,7 +69,7 @@ class Trust(StrEnum):
 
 
 class Source(StrEnum):
-    """Which door a memory came in by."""
+    """How a memory came in."""
 
     MARKER = "marker"
     OPERATOR = "operator"
@@ -141,42 +144,47 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Memory:
-    """A memory we hold; its fields are the columns of its row.
+    """A memory we hold. Its row, JSON, history and undo follow from this declaration.
 
     `distilled` is what somebody thought over: what was only caught is told to nobody
     unasked. Counting (`duplicate_count`, `last_seen_at`, `access_count`) is no change.
     """
 
-    id: MemoryId
-    category: Category
-    service: str | None
-    observation: str
-    confidence: float
-    active: bool
-    tier: int
-    session_id: int | None
-    created_at: datetime
-    updated_at: datetime
-    kind: MemoryKind = MemoryKind.SEMANTIC
-    trust: Trust = Trust.OBSERVED
-    title: str = ""
-    tags: tuple[str, ...] = ()
-    project: str = OPERATIONS
-    scope: str = PROJECT
-    topic_key: str | None = None
-    content_hash: str = ""
-    revision_count: int = 1
+    id: Annotated[MemoryId, Field(constant=True)]
+    service: Annotated[str | None, Field(history=True, undo="service", editable=True)]
+    category: Annotated[Category, Field(history=True, undo="category", editable=True)]
+    observation: Annotated[str, Field(history=True, undo="text", editable=True)]
+    confidence: Annotated[float, Field(history=True, editable=True)]
+    active: Annotated[bool, Field(history=True, editable=True)]
+    created_at: Annotated[datetime, Field(constant=True)]
+    updated_at: Annotated[datetime, Field(history=True)]
+    session_id: Annotated[int | None, Field(constant=True)]
+    tier: Annotated[int, Field(constant=True)]
+    kind: Annotated[MemoryKind, Field(history=True)] = MemoryKind.SEMANTIC
+    trust: Annotated[Trust, Field(history=True, undo="trust")] = Trust.OBSERVED
+    source: Annotated[Source, Field(constant=True)] = Source.MARKER
+    source_ref: Annotated[str | None, Field(constant=True)] = None
+    title: Annotated[str, Field(history=True, undo="title", editable=True)] = ""
+    tags: Annotated[tuple[str, ...], Field(history=True, undo="tags", editable=True)] = ()
+    project: Annotated[str, Field(history=True, undo="project", editable=True)] = OPERATIONS
+    scope: Annotated[
+        str, Field(history=True, undo="scope", editable=True, options=(PROJECT, GLOBAL))
+    ] = PROJECT
+    topic_key: Annotated[str | None, Field(history=True, undo="topic key", editable=True)] = None
+    inactive_reason: Annotated[InactiveReason | None, Field(history=True)] = None
+    pinned: Annotated[bool, Field(history=True, undo="pin", editable=True)] = False
     duplicate_count: int = 1
-    source: Source = Source.MARKER
-    source_ref: str | None = None
-    inactive_reason: InactiveReason | None = None
-    decayed_weeks: int = 0
-    pinned: bool = False
-    version: int = 1
+    revision_count: Annotated[int, Field(history=True)] = 1
     last_seen_at: datetime | None = None
-    access_count: int = 0
-    accessed_at: datetime | None = None
-    distilled: bool = True
+    access_count: Annotated[int, Field(constant=True)] = 0
+    accessed_at: Annotated[datetime | None, Field(constant=True)] = None
+    distilled: Annotated[bool, Field(history=True)] = True
+    version: int = 1
+    content_hash: Annotated[str, Field(public=False)] = ""
+    decayed_weeks: Annotated[int, Field(history=True, public=False)] = 0
+
+
+MEMORY_FIELDS: Final = declared_fields(Memory)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -208,6 +216,24 @@ def clamp(confidence: float) -> float:
 def kind_of(category: Category) -> MemoryKind:
     """Say how a memory of this category is kept."""
     return KINDS.get(category, MemoryKind.SEMANTIC)
+
+
+def new_memory(candidate: Candidate, *, now: datetime) -> Memory:
+    """Return the memory that a candidate becomes; its row gets a number when it is stored."""
+    confidence = clamp(candidate.confidence)
+    active = confidence >= ACTIVE_THRESHOLD
+    told = {each.name: getattr(candidate, each.name) for each in fields(Candidate)}
+    return Memory(
+        **{**told, "confidence": confidence},
+        id=MemoryId(0),
+        active=active,
+        inactive_reason=None if active else InactiveReason.LOW,
+        created_at=now,
+        updated_at=now,
+        content_hash=content_hash(candidate.observation),
+        kind=candidate.kind,
+        distilled=candidate.distilled,
+    )
 
 
 def with_confidence(memory: Memory, confidence: float) -> Memory:
@@ -242,13 +268,11 @@ def contradict(memory: Memory) -> Memory:
 
 def apply_edit(memory: Memory, edit: Edit, *, now: datetime) -> Memory:
     """Apply a person's edit. Only text, confidence, category and service refresh `updated_at`."""
-    changed = _apply_text(memory, edit)
+    changed = _apply_given(memory, edit)
     if edit.confidence is not None:
         changed = with_confidence(changed, edit.confidence)
     if edit.active is not None and edit.active != changed.active:
         changed = _set_active(changed, active=edit.active)
-    if edit.pinned is not None:
-        changed = replace(changed, pinned=edit.pinned)
     if changed == memory and edit.confidence is None:
         return memory
     touched = any(
@@ -260,26 +284,26 @@ def apply_edit(memory: Memory, edit: Edit, *, now: datetime) -> Memory:
     return replace(changed, version=memory.version + 1)
 
 
-def _apply_text(memory: Memory, edit: Edit) -> Memory:
-    category = edit.category or memory.category
-    return replace(
-        memory,
-        observation=memory.observation if edit.observation is None else edit.observation,
-        category=category,
-        kind=kind_of(category) if edit.category else memory.kind,
-        service=_optional_value(memory.service, edit.service, none=GENERAL),
-        title=memory.title if edit.title is None else edit.title,
-        tags=memory.tags if edit.tags is None else edit.tags,
-        project=edit.project or memory.project,
-        scope=edit.scope or memory.scope,
-        topic_key=_optional_value(memory.topic_key, edit.topic_key, none=NO_KEY),
-    )
+_NONE_WORDS: Final = {"service": GENERAL, "topic_key": NO_KEY}
+"""What an edit says to take a value away: its None leaves the field as it is."""
+
+_SET_AS_GIVEN: Final = tuple(
+    name
+    for name, each in MEMORY_FIELDS.items()
+    if each.declared.editable and name not in ("confidence", "active")
+)
 
 
-def _optional_value(held: str | None, given: str | None, *, none: str) -> str | None:
-    if given is None:
-        return held
-    return None if given == none else given
+def _apply_given(memory: Memory, edit: Edit) -> Memory:
+    given = {name: getattr(edit, name) for name in _SET_AS_GIVEN}
+    changes: dict[str, Any] = {
+        name: None if name in _NONE_WORDS and value == _NONE_WORDS[name] else value
+        for name, value in given.items()
+        if value is not None and (value != "" or name not in ("project", "scope"))
+    }
+    if "category" in changes:
+        changes["kind"] = kind_of(changes["category"])
+    return replace(memory, **changes)
 
 
 def _set_active(memory: Memory, *, active: bool) -> Memory:

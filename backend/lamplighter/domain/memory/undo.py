@@ -8,11 +8,9 @@ from typing import Any, Final, Protocol, TypeVar
 from lamplighter.domain.errors import Conflict
 from lamplighter.domain.memory.memory import (
     ACTIVE_THRESHOLD,
-    Category,
+    MEMORY_FIELDS,
     InactiveReason,
     Memory,
-    MemoryKind,
-    Trust,
     clamp,
     kind_of,
 )
@@ -27,16 +25,7 @@ FADED: Final = "faded"
 FADES_AGAIN: Final = "it will decay again at the next session unless you set its confidence"
 
 SETTINGS: Final = {
-    "observation": "text",
-    "category": "category",
-    "service": "service",
-    "trust": "trust",
-    "pinned": "pin",
-    "title": "title",
-    "tags": "tags",
-    "project": "project",
-    "scope": "scope",
-    "topic_key": "topic key",
+    name: each.declared.undo for name, each in MEMORY_FIELDS.items() if each.declared.undo
 }
 _FIELD_NAMES: Final = {**SETTINGS, "active": "state"}
 
@@ -283,19 +272,10 @@ def _parse_values(kept: Mapping[str, Any]) -> Values:
 
 
 def _parse_value(name: str, value: Any) -> Any:
-    match name:
-        case "category":
-            return Category(value)
-        case "trust":
-            return Trust(value)
-        case "kind":
-            return MemoryKind(value)
-        case "inactive_reason":
-            return None if value is None else InactiveReason(value)
-        case "updated_at":
-            return datetime.fromisoformat(value)
-        case "active" | "pinned" | "distilled":
-            return bool(value)
-        case "tags":
-            return tuple(value)
-    return value
+    field = MEMORY_FIELDS.get(name)
+    if field is None or value is None:
+        return value
+    if field.value_type is datetime:
+        return datetime.fromisoformat(value)
+    convert = field.choices or {bool: bool, tuple: tuple}.get(field.value_type)
+    return value if convert is None else convert(value)

@@ -1,9 +1,9 @@
 """What imports brought: which row of elsewhere each memory came of, and what it said then."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import fields, replace
+from dataclasses import replace
 from datetime import datetime
-from typing import Any, Final
+from typing import Final
 
 import sqlalchemy as sa
 
@@ -13,7 +13,7 @@ from lamplighter.domain.sessions.session import Session, Status, Trigger
 from lamplighter.domain.text import content_hash
 from lamplighter.formats.import_records import SessionRecord
 from lamplighter.repository.clients.client_sessions import ENGINE
-from lamplighter.repository.memory.memories import from_row
+from lamplighter.repository.memory.memories import STORED, from_row, row_values
 from lamplighter.repository.sessions.sessions import from_row as session_from
 from lamplighter.repository.sessions.sessions import publish
 from lamplighter.repository.store import database
@@ -21,9 +21,8 @@ from lamplighter.repository.store.database import Database
 from lamplighter.repository.store.statements import Statement, prepare_insert
 from lamplighter.repository.store.tables import history, imports, memories, trash
 
-_COLUMNS: Final = tuple(each.name for each in fields(Memory) if each.name != "id")
-_INSERT: Final = Statement(sa.insert(memories).returning(memories.c.id), _COLUMNS)
-_INSERT_AS: Final = Statement(sa.insert(memories).returning(memories.c.id), ("id", *_COLUMNS))
+_INSERT: Final = Statement(sa.insert(memories).returning(memories.c.id), STORED)
+_INSERT_AS: Final = Statement(sa.insert(memories).returning(memories.c.id), ("id", *STORED))
 _INSERT_IMPORT: Final = prepare_insert(imports, "ref", "memory_id", "said", "at")
 _NATIVE: Final = Statement(
     sa.select(memories)
@@ -110,8 +109,7 @@ async def highest_id(db: Database) -> int | None:
 
 async def insert(db: Database, memory: Memory, *, number: int | None) -> Memory:
     """Keep a memory as it is, under a number that is free or the next; who calls tells the feed."""
-    values: dict[str, Any] = {name: getattr(memory, name) for name in _COLUMNS}
-    values["tags"] = list(memory.tags)
+    values = row_values(memory, STORED)
     given = _INSERT(**values) if number is None else _INSERT_AS(id=number, **values)
     return replace(memory, id=MemoryId(await db.fetch_val(given)))
 

@@ -14,16 +14,10 @@ from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.functions import FunctionElement
 
 from lamplighter.domain.memory.memory import KINDS, MemoryKind
-from lamplighter.repository.memory.history import RESTORED
+from lamplighter.repository.memory.history import HISTORY_FIELDS, RESTORED
 from lamplighter.repository.store.tables import history, memories
 
 MOMENTS: Final = 32
-HISTORY_FIELDS: Final = (
-    *("observation", "confidence", "active", "category", "service", "inactive_reason", "pinned"),
-    *("trust", "updated_at", "decayed_weeks", "title", "tags", "project", "scope", "topic_key"),
-    *("distilled", "revision_count"),
-)
-"""What an entry of the history keeps of a memory; entries of old keep less."""
 
 
 class _HistoryValue(FunctionElement[Any]):
@@ -85,7 +79,9 @@ def _untouched(at: datetime, after: Sequence[sa.ColumnElement[bool]]) -> sa.From
 def _rebuilt(at: datetime, after: Sequence[sa.ColumnElement[bool]]) -> sa.FromClause:
     first, then = _first_after(at, after), history.alias("then")
     was: dict[str, sa.ColumnElement[Any]] = {
-        name: _HistoryValue(then.c.before, memories.c[name]) for name in HISTORY_FIELDS
+        name: _HistoryValue(then.c.before, memories.c[name])
+        for name in HISTORY_FIELDS
+        if name != "kind"
     }
     was["inactive_reason"] = _typed(
         sa.case((was["active"] == 1, None), else_=was["inactive_reason"]), "inactive_reason"

@@ -4,15 +4,16 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import chain
 from typing import Any, Final
 
 import sqlalchemy as sa
 
 from lamplighter.domain.change import ChangeOp
-from lamplighter.domain.memory.memory import ACTIVE_THRESHOLD, InactiveReason, clamp
+from lamplighter.domain.memory.memory import ACTIVE_THRESHOLD, MEMORY_FIELDS, InactiveReason, clamp
 from lamplighter.repository.access.journal import is_in_effect
 from lamplighter.repository.feed import changes, indexing
-from lamplighter.repository.memory.history import ChangeOrigin
+from lamplighter.repository.memory.history import HISTORY_FIELDS, ChangeOrigin
 from lamplighter.repository.memory.memories import ENTITY, MemoryFilter, conditions, list_by_ids
 from lamplighter.repository.store.database import Database
 from lamplighter.repository.store.dialect import (
@@ -97,29 +98,20 @@ def with_confidence(confidence: Any) -> dict[str, Any]:
 
 def state_of(values: Values) -> JsonObject:
     """Return what an entry keeps of a row, in the shape of `history.state`."""
-    held = memories.c
-    now: dict[str, Any] = {"confidence": held.confidence, "updated_at": STAMP, **values}
+    now = {"updated_at": STAMP, **values}
+    pairs = [(name, now.get(name, memories.c[name])) for name in HISTORY_FIELDS]
     return JsonObject(
-        *_pair("observation", held.observation),
-        # of a whole number PostgreSQL would leave out the point
-        *_pair("confidence", sa.func.round(sa.cast(now["confidence"], sa.Numeric), 2)),
-        *_pair("active", JsonFlag(now.get("active", held.active))),
-        *_pair("category", held.category),
-        *_pair("service", held.service),
-        *_pair("inactive_reason", now.get("inactive_reason", held.inactive_reason)),
-        *_pair("pinned", JsonFlag(held.pinned)),
-        *_pair("trust", held.trust),
-        *_pair("updated_at", now["updated_at"]),
-        *_pair("decayed_weeks", now.get("decayed_weeks", held.decayed_weeks)),
-        *_pair("title", held.title),
-        *_pair("tags", sa.type_coerce(held.tags, sa.Text)),
-        *_pair("project", held.project),
-        *_pair("scope", held.scope),
-        *_pair("topic_key", held.topic_key),
-        *_pair("kind", held.kind),
-        *_pair("distilled", JsonFlag(held.distilled)),
-        *_pair("revision_count", held.revision_count),
+        *chain.from_iterable(_pair(name, _recorded(name, is_)) for name, is_ in pairs)
     )
+
+
+def _recorded(name: str, value: Any) -> Any:
+    kind = MEMORY_FIELDS[name].value_type
+    if kind is bool:
+        return JsonFlag(value)
+    if kind is float:  # of a whole number PostgreSQL would leave out the point
+        return sa.func.round(sa.cast(value, sa.Numeric), 2)
+    return sa.type_coerce(value, sa.Text) if kind is tuple else value
 
 
 EMPTY_TEXT: Final = sa.literal("")

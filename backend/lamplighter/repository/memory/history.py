@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import sqlalchemy as sa
 
-from lamplighter.domain.memory.memory import Memory, MemoryId
+from lamplighter.domain.memory.memory import MEMORY_FIELDS, Memory, MemoryId
 from lamplighter.domain.memory.undo import REVIEW, UNDOING
 from lamplighter.formats import serialize
 from lamplighter.repository.memory.links import CONTRADICTS
@@ -23,6 +23,9 @@ CONTRADICTED: Final = "contradicted"
 DELETED: Final = "deleted"
 RESTORED: Final = "restored"
 PURGED: Final = "purged"
+HISTORY_FIELDS: Final = tuple(name for name, each in MEMORY_FIELDS.items() if each.declared.history)
+"""What an entry keeps of a memory; entries of earlier versions hold less."""
+
 REPORT_CAUSES: Final = ("created", "learned", REINFORCED)
 """The causes of changes that somebody made by saying what the memory says."""
 
@@ -249,26 +252,15 @@ def state(memory: Memory | None) -> dict[str, Any] | None:
     """Return what an entry keeps of a memory: all that a change of it can change."""
     if memory is None:
         return None
-    return {
-        "observation": memory.observation,
-        "confidence": memory.confidence,
-        "active": memory.active,
-        "category": memory.category,
-        "service": memory.service,
-        "inactive_reason": memory.inactive_reason,
-        "pinned": memory.pinned,
-        "trust": memory.trust,
-        "updated_at": stamp(memory.updated_at),
-        "decayed_weeks": memory.decayed_weeks,
-        "title": memory.title,
-        "tags": Json.written(list(memory.tags)),  # as its column holds it
-        "project": memory.project,
-        "scope": memory.scope,
-        "topic_key": memory.topic_key,
-        "kind": memory.kind,
-        "distilled": memory.distilled,
-        "revision_count": memory.revision_count,
-    }
+    return {name: _recorded(getattr(memory, name)) for name in HISTORY_FIELDS}
+
+
+def _recorded(value: Any) -> Any:
+    if isinstance(value, datetime):
+        return stamp(value)
+    return (
+        Json.written(list(value)) if isinstance(value, tuple) else value
+    )  # as its column holds it
 
 
 async def _fetch(db: Database, query: sa.Select[Any]) -> list[HistoryRecord]:

@@ -14,6 +14,7 @@ from lamplighter.domain.memory.decay import GRACE_PERIOD, WEEK, WEEKLY_DECAY
 from lamplighter.domain.memory.memory import (
     ACTIVE_THRESHOLD,
     GENERAL,
+    MEMORY_FIELDS,
     OPERATIONAL,
     Candidate,
     Category,
@@ -21,9 +22,7 @@ from lamplighter.domain.memory.memory import (
     Memory,
     MemoryId,
     MemoryKind,
-    Source,
-    Trust,
-    clamp,
+    new_memory,
 )
 from lamplighter.domain.services.service import normalize_service_name
 from lamplighter.domain.text import content_hash
@@ -183,13 +182,10 @@ _VIEWS: Final[dict[View, Callable[[MemoryFilter, Any], sa.ColumnElement[bool]]]]
 
 ENTITY: Final = "memory"
 
-_INSERT: Final = prepare_insert(
-    memories,
-    *("service", "category", "observation", "confidence", "active", "created_at", "updated_at"),
-    *("session_id", "tier", "kind", "trust", "title", "tags", "project", "scope"),
-    *("topic_key", "content_hash", "source", "source_ref", "inactive_reason", "distilled"),
-    returning=True,
-)
+STORED: Final = tuple(name for name in MEMORY_FIELDS if name != "id")
+_UPDATED: Final = tuple(name for name, each in MEMORY_FIELDS.items() if not each.declared.constant)
+_CHOICES: Final = {name: each.choices for name, each in MEMORY_FIELDS.items() if each.choices}
+_INSERT: Final = prepare_insert(memories, *STORED, returning=True)
 _SPELLING: Final = Statement(
     sa.select(memories.c.service).where(memories.c.service == sa.bindparam("service")).limit(1)
 )
@@ -272,32 +268,9 @@ async def spelling(db: Database, service: str) -> str | None:
 
 async def insert(db: Database, candidate: Candidate, *, now: datetime) -> Memory:
     """Keep a candidate as a new memory."""
-    confidence = clamp(candidate.confidence)
-    active = confidence >= ACTIVE_THRESHOLD
-    statement = _INSERT(
-        service=candidate.service,
-        category=candidate.category,
-        observation=candidate.observation,
-        confidence=confidence,
-        active=active,
-        created_at=now,
-        updated_at=now,
-        session_id=candidate.session_id,
-        tier=candidate.tier,
-        kind=candidate.kind,
-        trust=candidate.trust,
-        title=candidate.title,
-        tags=list(candidate.tags),
-        project=candidate.project,
-        scope=candidate.scope,
-        topic_key=candidate.topic_key,
-        content_hash=content_hash(candidate.observation),
-        source=candidate.source,
-        source_ref=candidate.source_ref,
-        inactive_reason=None if active else InactiveReason.LOW,
-        distilled=candidate.distilled,
-    )
-    memory = from_row(await db.fetch_one(statement))
+    new = new_memory(candidate, now=now)
+    number = await db.fetch_val(_INSERT(**row_values(new, STORED)))
+    memory = replace(new, id=MemoryId(number))
     await indexing.index_changed_memory(db, memory)
     await _publish(db, memory, ChangeOp.CREATED, now=now)
     return memory
@@ -306,7 +279,7 @@ async def insert(db: Database, candidate: Candidate, *, now: datetime) -> Memory
 async def update(db: Database, memory: Memory, *, now: datetime) -> None:
     """Store a memory as it now is."""
     statement = (
-        sa.update(memories).where(memories.c.id == memory.id).values(**_update_values(memory))
+        sa.update(memories).where(memories.c.id == memory.id).values(**row_values(memory, _UPDATED))
     )
     await db.execute(statement)
     await indexing.index_changed_memory(db, memory)
@@ -408,31 +381,12 @@ async def _publish(db: Database, memory: Memory, op: ChangeOp, *, now: datetime)
     await changes.append(db, ENTITY, memory.id, op, now=now, version=memory.version, row=row)
 
 
-def _update_values(memory: Memory) -> dict[str, Any]:
-    return {
-        "service": memory.service,
-        "category": memory.category,
-        "observation": memory.observation,
-        "confidence": memory.confidence,
-        "active": memory.active,
-        "updated_at": memory.updated_at,
-        "kind": memory.kind,
-        "trust": memory.trust,
-        "title": memory.title,
-        "tags": list(memory.tags),
-        "project": memory.project,
-        "scope": memory.scope,
-        "topic_key": memory.topic_key,
-        "content_hash": content_hash(memory.observation),
-        "revision_count": memory.revision_count,
-        "duplicate_count": memory.duplicate_count,
-        "last_seen_at": memory.last_seen_at,
-        "distilled": memory.distilled,
-        "inactive_reason": memory.inactive_reason,
-        "decayed_weeks": memory.decayed_weeks,
-        "pinned": memory.pinned,
-        "version": memory.version,
-    }
+def row_values(memory: Memory, names: Sequence[str]) -> dict[str, Any]:
+    """Return these fields of a memory as its row holds them; the hash is that of its words."""
+    values = {name: getattr(memory, name) for name in names}
+    values["tags"] = list(memory.tags)
+    values["content_hash"] = content_hash(memory.observation)
+    return values
 
 
 def from_row(row: Any) -> Memory:
@@ -447,14 +401,10 @@ def from_row(row: Any) -> Memory:
 
 def from_fields(fields: dict[str, Any]) -> Memory:
     """Return the memory of a row's columns, which have been found to be readable."""
-    fields["id"] = MemoryId(fields["id"])
-    fields["category"] = Category(fields["category"])
-    fields["kind"] = MemoryKind(fields["kind"])
-    fields["trust"] = Trust(fields["trust"])
-    fields["source"] = Source(fields["source"])
     fields["tags"] = tuple(fields["tags"])
-    if fields["inactive_reason"] is not None:
-        fields["inactive_reason"] = InactiveReason(fields["inactive_reason"])
+    for name, choices in _CHOICES.items():
+        if fields[name] is not None:
+            fields[name] = choices(fields[name])
     return Memory(**fields)
 
 

@@ -214,6 +214,17 @@ async def close_deleted(
             await _publish(db, [each], ChangeOp.UPDATED, now=now)
 
 
+async def ended_at(db: Database, memory_id: int, at: datetime) -> list[Review]:
+    """Return the reviews of a memory that a deletion ended at a moment."""
+    ended = (reviews.c.resolution == Resolution.GONE) & (reviews.c.resolved_at == at)
+    return await _fetch(db, sa.select(reviews).where(_involving([memory_id]), ended))
+
+
+async def set_end(db: Database, review_id: int, at: datetime, *, now: datetime) -> None:
+    """Let a review have ended at another moment."""
+    await _update(db, reviews.c.id == review_id, {"resolved_at": at}, now=now)
+
+
 async def reopen_restored(db: Database, ids: Sequence[int], *, now: datetime) -> None:
     """Open the reviews again that ended with a deletion, where both memories are back."""
     query = sa.select(reviews).where(_involving(ids)).order_by(reviews.c.id)

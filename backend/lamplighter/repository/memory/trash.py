@@ -107,25 +107,51 @@ async def restore(
     return there
 
 
-async def restore_deletion(db: Database, memory_id: int, entry: int) -> None:
+async def restore_deletion(db: Database, memory_id: int, entry: int, *, now: datetime) -> None:
     """Let a memory in the trash be deleted when and by whom it was before a change of it.
 
-    A deletion that only undid a restore is not the one that counts.
+    The reviews that its return to the trash at `now` ended, end when they did before, too.
     """
-    restored = sa.select(_EARLIER.c.act_id).where(
-        _EARLIER.c.memory_id == memory_id, _EARLIER.c.cause == RESTORED
+    query = _deletions().where(history.c.memory_id == memory_id, history.c.id < entry)
+    row: Any = await db.fetch_one(
+        query.where(history.c.cause == DELETED).order_by(history.c.id.desc()).limit(1)
     )
-    again = sa.exists().where(acts.c.id == history.c.act_id, acts.c.undoes.in_(restored))
-    query = (
-        sa.select(history.c.at, history.c.actor, history.c.act_id)
-        .where(history.c.memory_id == memory_id, history.c.id < entry)
-        .where(history.c.cause == DELETED, ~again)
-        .order_by(history.c.id.desc())
-        .limit(1)
-    )
-    row: Any = await db.fetch_one(query)
     values = {"deleted_at": row["at"], "deleted_by": row["actor"], "act_id": row["act_id"]}
     await db.execute(sa.update(trash).where(trash.c.id == memory_id).values(**values))
+    for each in await reviews.ended_at(db, memory_id, now):
+        sides = history.c.memory_id.in_([each.old_id, each.new_id])
+        ended = _end(await db.fetch_all(_deletions().where(sides, history.c.id < entry)))
+        if ended is not None:
+            await reviews.set_end(db, each.id, ended, now=now)
+
+
+def _deletions() -> sa.Select[Any]:
+    """Ask for the deletions and restores that count: none is a restore that was undone, or that."""
+    undoing = sa.select(acts.c.id).where(acts.c.undoes.in_(_restoring_acts()))
+    undone = sa.select(acts.c.undoes).where(acts.c.undoes.is_not(None))
+    restored = (history.c.cause == RESTORED) & history.c.act_id.not_in(undone)
+    deleted = (history.c.cause == DELETED) & history.c.act_id.not_in(undoing)
+    return sa.select(history).where(
+        restored | deleted | (history.c.cause.in_([DELETED, RESTORED]) & history.c.act_id.is_(None))
+    )
+
+
+def _restoring_acts() -> sa.Select[Any]:
+    return sa.select(_EARLIER.c.act_id).where(
+        _EARLIER.c.cause == RESTORED, _EARLIER.c.act_id.is_not(None)
+    )
+
+
+def _end(steps: Sequence[Any]) -> datetime | None:
+    """Return since when one of two memories has been in the trash, by their deletions."""
+    ended, gone = None, set[int]()
+    for step in sorted(steps, key=lambda each: each["id"]):
+        if step["cause"] == RESTORED:
+            gone.discard(step["memory_id"])
+        else:
+            ended = ended if gone else step["at"]
+            gone.add(step["memory_id"])
+    return ended
 
 
 async def purge(db: Database, ids: Sequence[int], why: ChangeOrigin, *, now: datetime) -> list[int]:

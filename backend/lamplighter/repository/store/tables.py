@@ -1,9 +1,13 @@
 """The tables, as SQL Core sees them. migrations/ creates them; a test compares the two."""
 
-from typing import Final
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any, Final
 
 import sqlalchemy as sa
 
+from lamplighter.domain.fields import DeclaredField
+from lamplighter.domain.memory.memory import MEMORY_FIELDS
 from lamplighter.domain.search.search import SearchLayer
 from lamplighter.repository.store.dialect import (
     NUMBER,
@@ -276,40 +280,25 @@ changes = sa.Table(
     sa.Column("at", UTCDateTime, nullable=False),
 )
 
-memories = sa.Table(
-    "memories",
-    metadata,
-    sa.Column("id", NUMBER, primary_key=True),
-    sa.Column("service", sa.Text),
-    sa.Column("category", sa.Text, nullable=False),
-    sa.Column("observation", sa.Text, nullable=False),
-    sa.Column("confidence", CONFIDENCE, nullable=False),
-    sa.Column("active", Flag, nullable=False),
-    sa.Column("created_at", LenientMoment, nullable=False),
-    sa.Column("updated_at", LenientMoment, nullable=False),
-    sa.Column("session_id", NUMBER, sa.ForeignKey("sessions.id")),
-    sa.Column("tier", NUMBER, nullable=False),
-    sa.Column("kind", sa.Text, nullable=False),
-    sa.Column("trust", sa.Text, nullable=False),
-    sa.Column("title", sa.Text, nullable=False),
-    sa.Column("tags", LenientJson, nullable=False),
-    sa.Column("project", sa.Text, nullable=False),
-    sa.Column("scope", sa.Text, nullable=False),
-    sa.Column("topic_key", sa.Text),
-    sa.Column("content_hash", sa.Text, nullable=False),
-    sa.Column("revision_count", NUMBER, nullable=False),
-    sa.Column("duplicate_count", NUMBER, nullable=False),
-    sa.Column("source", sa.Text, nullable=False),
-    sa.Column("source_ref", sa.Text),
-    sa.Column("inactive_reason", sa.Text),
-    sa.Column("decayed_weeks", NUMBER, nullable=False),
-    sa.Column("pinned", Flag, nullable=False),
-    sa.Column("version", NUMBER, nullable=False),
-    sa.Column("last_seen_at", LenientMoment),
-    sa.Column("access_count", NUMBER, nullable=False),
-    sa.Column("accessed_at", LenientMoment),
-    sa.Column("distilled", Flag, nullable=False),
-)
+_COLUMN_TYPES: Final[Mapping[type[Any], Any]] = {
+    bool: Flag,
+    int: NUMBER,
+    float: CONFIDENCE,
+    datetime: LenientMoment,
+    tuple: LenientJson,
+}
+
+
+def _column(field: DeclaredField) -> sa.Column[Any]:
+    """Return the column of a field of a memory; people write there too, so it reads leniently."""
+    parents = (sa.ForeignKey("sessions.id"),) if field.name == "session_id" else ()
+    kind = _COLUMN_TYPES.get(field.value_type, sa.Text)
+    return sa.Column(
+        field.name, kind, *parents, primary_key=field.name == "id", nullable=field.nullable
+    )
+
+
+memories = sa.Table("memories", metadata, *map(_column, MEMORY_FIELDS.values()))
 
 history = sa.Table(
     "history",

@@ -3,14 +3,14 @@
 import logging
 from collections.abc import Mapping
 from datetime import datetime
-from enum import StrEnum
 from functools import lru_cache
 from typing import Any, Final
 
 import sqlalchemy as sa
 
 from lamplighter.domain.errors import Conflict
-from lamplighter.domain.memory.memory import Category, InactiveReason, MemoryKind, Source, Trust
+from lamplighter.domain.fields import DeclaredField
+from lamplighter.domain.memory.memory import MEMORY_FIELDS
 from lamplighter.domain.text import one_line, shorten
 from lamplighter.repository.store.database import Database
 from lamplighter.repository.store.tables import memories
@@ -23,26 +23,23 @@ HINT: Final = "Fix the row in the database, or delete it."
 
 logger = logging.getLogger(__name__)
 
+_NUMBERED: Final = ("id", "session_id")  # what refers to a row, or is one
+
+
+def _accepted(field: DeclaredField) -> tuple[type, ...]:
+    kind = list if field.value_type is tuple else field.value_type
+    return (kind, type(None)) if field.nullable else (kind,)
+
+
 _TYPES: Final[Mapping[str, tuple[type, ...]]] = {
-    **dict.fromkeys(("observation", "title", "project", "scope", "content_hash"), (str,)),
-    **dict.fromkeys(("service", "topic_key", "source_ref"), (str, type(None))),
-    **dict.fromkeys(("tier", "decayed_weeks", "version"), (int,)),
-    **dict.fromkeys(("revision_count", "duplicate_count", "access_count"), (int,)),
-    **dict.fromkeys(("last_seen_at", "accessed_at"), (datetime, type(None))),
-    **dict.fromkeys(("created_at", "updated_at"), (datetime,)),
-    "tags": (list,),
-    "confidence": (float,),
-}
-_ENUMS: Final[Mapping[str, type[StrEnum]]] = {
-    "category": Category,
-    "kind": MemoryKind,
-    "trust": Trust,
-    "source": Source,
-    "inactive_reason": InactiveReason,
+    name: _accepted(each)
+    for name, each in MEMORY_FIELDS.items()
+    if each.choices is None and each.value_type is not bool and name not in _NUMBERED
 }
 _ALLOWED_VALUES: Final[Mapping[str, frozenset[Any]]] = {
-    name: frozenset([*kind, *([None] if kind is InactiveReason else [])])
-    for name, kind in _ENUMS.items()
+    each.name: frozenset([*each.choices, *([None] if each.nullable else [])])
+    for each in MEMORY_FIELDS.values()
+    if each.choices is not None
 }
 _TYPE_NAMES: Final = {str: "text", int: "a whole number", datetime: "a moment", list: "a JSON list"}
 
@@ -116,6 +113,7 @@ def _log_once(number: int, column: str) -> None:
 
 
 def _valid(column: str) -> str:
-    if column in _ENUMS:
-        return f"one of {', '.join(_ENUMS[column])}"
+    choices = MEMORY_FIELDS[column].choices
+    if choices is not None:
+        return f"one of {', '.join(choices)}"
     return "a number from 0 to 1" if column == "confidence" else _TYPE_NAMES[_TYPES[column][0]]

@@ -233,7 +233,7 @@ async def _apply_plan(
 
     ids = await in_batches(db, plan.restore, restore)
     ids += await in_batches(db, [each.memory_id for each in plan.discard], discard)
-    await _restore_in_trash(db, plan.discard)
+    await _restore_in_trash(db, plan.discard, now=now)
     if act.action in bulk.ACTS and not alone:
         return ids + await in_batches(db, [each.first for each in plan.revert], revert)
     for each in plan.revert:
@@ -241,12 +241,12 @@ async def _apply_plan(
     return ids + [each.memory_id for each in plan.revert]
 
 
-async def _restore_in_trash(db: Database, made: Sequence[ActChanges]) -> None:
+async def _restore_in_trash(db: Database, made: Sequence[ActChanges], *, now: datetime) -> None:
     """What was restored is in the trash again as it was there."""
     async with writing(db):
         for each in made:
             if each.began == RESTORED:
-                await trash.restore_deletion(db, each.memory_id, each.first)
+                await trash.restore_deletion(db, each.memory_id, each.first, now=now)
 
 
 async def _revert_memory(

@@ -1,0 +1,77 @@
+"""Declarations of fields: what an entity says of each of its fields, read once at import.
+
+An entity is a frozen dataclass. A field says what the product does with it in an `Annotated`
+type; its column, its JSON, its history and its undo follow from that.
+"""
+
+from collections.abc import Mapping
+from dataclasses import MISSING, dataclass, fields
+from enum import StrEnum
+from types import UnionType
+from typing import Annotated, Any, Final, NewType, get_args, get_origin, get_type_hints
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Field:
+    """What is done with a field beside keeping it.
+
+    `history`: each entry of the history holds it, so that an earlier moment and an undo have it.
+    `undo`: it can be undone by itself; the text is what a person calls it.
+    `editable`: a person may change it.
+    `public`: it is part of the JSON of the entity.
+    `options`: the values of a text, where there are only these.
+    `constant`: an update leaves it alone. It is set once, or counted by statements of its own.
+    """
+
+    history: bool = False
+    undo: str = ""
+    editable: bool = False
+    public: bool = True
+    options: tuple[str, ...] = ()
+    constant: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class DeclaredField:
+    """A field of an entity: its name, the type of its value, and what is declared of it."""
+
+    name: str
+    value_type: type[Any]
+    nullable: bool
+    default: Any
+    declared: Field
+
+    @property
+    def required(self) -> bool:
+        """Whether it has no default."""
+        return self.default is MISSING
+
+    @property
+    def choices(self) -> type[StrEnum] | None:
+        """The enumeration of its values, where there is one."""
+        return self.value_type if issubclass(self.value_type, StrEnum) else None
+
+
+def declared_fields(entity: type[Any]) -> Mapping[str, DeclaredField]:
+    """Return the fields of an entity by name, in the order of their declaration."""
+    hints = get_type_hints(entity, include_extras=True)
+    return {
+        each.name: _declared(each.name, hints[each.name], each.default) for each in fields(entity)
+    }
+
+
+_PLAIN: Final = Field()
+
+
+def _declared(name: str, hint: Any, default: Any) -> DeclaredField:
+    declared = _PLAIN
+    if get_origin(hint) is Annotated:
+        hint, *extras = get_args(hint)
+        declared = next((each for each in extras if isinstance(each, Field)), _PLAIN)
+    nullable = False
+    if isinstance(hint, UnionType):
+        nullable = True
+        (hint,) = [each for each in get_args(hint) if each is not type(None)]
+    if isinstance(hint, NewType):
+        hint = hint.__supertype__
+    return DeclaredField(name, get_origin(hint) or hint, nullable, default, declared)

@@ -11,7 +11,7 @@ from starlette.responses import Response
 Handler = Callable[[Request], Awaitable[Response]]
 V1: Final = "/api/v1"
 ANY: Final = "any"
-"""Whoever is somebody may ask: a login or a token of whatever scopes."""
+"""Any authenticated caller: a login, or a token with any scopes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

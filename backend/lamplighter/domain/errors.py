@@ -67,4 +67,4 @@ class Halted(Unavailable):
 
 
 class LeadershipLost(LamplighterError):
-    """Another supervisor leads now: this one may change nothing more."""
+    """Another supervisor is the leader now: this one may change nothing more."""

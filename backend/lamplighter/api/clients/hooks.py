@@ -36,7 +36,7 @@ END: Final = "SessionEnd"
 TOOL_EVENTS: Final = ("PostToolUse", "PostToolUseFailure")
 EVENTS: Final = (START, PROMPT, *TOOL_EVENTS, "Stop", "PreCompact", END)
 AGENT: Final = "claude-code"
-"""The settings of whoever comes with a token of no agent: `[agents.claude-code]`."""
+"""A caller whose token belongs to no agent gets the settings of `[agents.claude-code]`."""
 
 ROOT: Final = "x-lamplighter-root"
 TOOLS: Final = "X-Lamplighter-Tools"

@@ -39,7 +39,7 @@ HEALTH: Final = (
         media="text/plain",
     ),
 )
-"""What is asked by whoever keeps us running: all but the figures need no token."""
+"""Routes for monitoring and deployment; only the metrics need a token."""
 
 OPS: Final = (
     op(

@@ -17,7 +17,7 @@ from lamplighter.repository.store.tables import checks, days, sessions
 
 ROUND_TIER: Final = 1
 COMPLETE_STATUSES: Final = (Status.RUNNING, Status.COMPLETED, Status.ESCALATED)
-"""A round that broke off may not have looked at all of a service: it tells only what fails."""
+"""An interrupted round may have checked only part of a service; only its failures count."""
 
 
 _OWN: Final = (

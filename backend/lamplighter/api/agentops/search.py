@@ -1,4 +1,4 @@
-"""What is known: searched, told as a context, and suggested a key for."""
+"""Memory search, contexts, and suggestions for topic keys."""
 
 from dataclasses import replace
 from typing import Any, Final

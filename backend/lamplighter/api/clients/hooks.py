@@ -1,4 +1,4 @@
-"""Hooks of an interactive agent: what happens in its session comes in, what we know goes out."""
+"""Hooks of an interactive agent: receive its events and return context."""
 
 import re
 from collections.abc import Mapping

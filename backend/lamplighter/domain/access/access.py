@@ -61,7 +61,7 @@ CallerKind = Literal["login", "token", "session"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Caller:
-    """Who asks: a person's login, a program's token, or a session by the token it was given."""
+    """Callers: a login of a person, a token of a program, or a session token."""
 
     kind: CallerKind
     id: int
@@ -141,7 +141,7 @@ class Login:
 
 @dataclass(frozen=True, slots=True)
 class Credential:
-    """What a caller shows: the number of its row, and a secret that only it knows."""
+    """A credential: the id of its row and a secret."""
 
     id: int
     secret: str

@@ -83,7 +83,7 @@ def run_directory(home: Path, *, make: bool = True) -> Path:
 
 
 class ChangeNotifier:
-    """Tells every listener of a home that there is something new."""
+    """Notifies all listeners of a home about new changes."""
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory

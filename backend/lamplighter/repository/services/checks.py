@@ -1,4 +1,4 @@
-"""Each look at a service: the evidence behind what a probe says."""
+"""Check results: the evidence for the reports of a probe."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -39,7 +39,7 @@ _BEGAN: Final = Statement(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckDay:
-    """How a service was on one day: how often it was looked at, and how often not well."""
+    """One day of a service: the number of check results and failures."""
 
     day: date
     looks: int = 0

@@ -113,7 +113,10 @@ def _documents() -> Iterator[tuple[str, str]]:
 
 
 def _backend_texts() -> Iterator[tuple[str, str]]:
-    """Yield what the backend prints, reports and answers: its strings, docstrings left out."""
+    """Yield what the backend prints, reports and answers.
+
+    Docstrings and keys of dictionaries are left out: keys are the fields of API answers.
+    """
     for path in sorted(BACKEND.rglob("*.py")):
         tree = ast.parse(path.read_text(encoding="utf-8"))
         described = {
@@ -123,12 +126,15 @@ def _backend_texts() -> Iterator[tuple[str, str]]:
             and node.body
             and isinstance(node.body[0], ast.Expr)
         }
+        keys = {
+            id(key) for node in ast.walk(tree) if isinstance(node, ast.Dict) for key in node.keys
+        }
         strings = [
             str(node.value)
             for node in ast.walk(tree)
             if isinstance(node, ast.Constant)
             and isinstance(node.value, str)
-            and id(node) not in described
+            and id(node) not in described | keys
         ]
         yield path.relative_to(BACKEND).as_posix(), "\n".join(strings)
 

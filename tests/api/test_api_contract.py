@@ -319,3 +319,34 @@ def test_the_page_of_the_description_names_every_route(asking: Asking) -> None:
 
     assert page.headers["content-type"].startswith("text/html")
     assert all(op.path.replace(":int", "") in page.text for op in OPS)
+
+
+def test_a_deprecated_route_is_marked_and_names_its_replacement(asking: Asking) -> None:
+    paths = asking.client.get("/api/openapi.json").json()["paths"]
+
+    found = {
+        f"{method.upper()} {path.removeprefix('/api/v1')}": each["summary"]
+        for path, item in paths.items()
+        for method, each in item.items()
+        if each.get("deprecated")
+    }
+    assert found == {
+        "GET /memories/{id}/grounds": "Deprecated: use `/api/v1/memories/{id}/evidence`.",
+        "PUT /markers/{id}/taken": "Deprecated: use `/api/v1/markers/{id}/accepted`.",
+        "PUT /escalations/{id}/settled": "Deprecated: use `/api/v1/escalations/{id}/handled`.",
+        "GET /services/{name}/looks": ("Deprecated: use `/api/v1/services/{name}/checks/results`."),
+        "POST /health/looks": "Deprecated: use `/api/v1/health/checks`.",
+    }
+
+
+def test_a_deprecated_route_answers_like_its_replacement(asking: Asking) -> None:
+    memory = f"/api/v1/memories/{asking.memory()}"
+    pairs = [
+        (f"{memory}/grounds", f"{memory}/evidence"),
+        ("/api/v1/services/jellyfin/looks", "/api/v1/services/jellyfin/checks/results"),
+    ]
+
+    for old, new in pairs:
+        answers = [asking.client.get(path) for path in (old, new)]
+        assert [each.status_code for each in answers] == [200, 200]
+        assert answers[0].json() == answers[1].json()

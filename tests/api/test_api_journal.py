@@ -118,7 +118,7 @@ def test_acts_without_an_undo_are_listed_with_the_reason(
     client.delete("/api/v1/halt")
     ran = home.says("> [MEMORY:timing:by-hand] Takes 60s")
     [mark] = client.get(f"/api/v1/sessions/{ran.id}/markers").json()["items"]
-    taken = client.put(f"/api/v1/markers/{mark['id']}/taken", json={}).json()
+    taken = client.put(f"/api/v1/markers/{mark['id']}/accepted", json={}).json()
     shown = {"Authorization": f"Bearer {made['token']}"}
     hidden = httpx2.get(f"{own_server.url}/api/v1/acts", headers=shown).json()["items"]
     client.delete(f"/api/v1/tokens/{made['id']}")

@@ -582,7 +582,7 @@ def test_a_wrong_field_of_knowledge_is_named(
 def test_what_a_memory_rests_on_is_one_answer(client: httpx2.Client) -> None:
     made = new(client, service="grounds")
 
-    found = client.get(f"{MEMORIES}/{made['id']}/grounds").json()
+    found = client.get(f"{MEMORIES}/{made['id']}/evidence").json()
 
     assert found["said"]["items"] == [
         {
@@ -595,8 +595,8 @@ def test_what_a_memory_rests_on_is_one_answer(client: httpx2.Client) -> None:
         }
     ]
     assert found["told"] == {"total": 0, "items": []}
-    assert client.get(f"{MEMORIES}/999999/grounds").status_code == 404
-    assert client.get(f"{MEMORIES}/{made['id']}/grounds?limit=0").status_code == 422
+    assert client.get(f"{MEMORIES}/999999/evidence").status_code == 404
+    assert client.get(f"{MEMORIES}/{made['id']}/evidence?limit=0").status_code == 422
 
 
 def test_why_a_memory_is_in_the_next_prompt_or_not_is_one_answer(client: httpx2.Client) -> None:

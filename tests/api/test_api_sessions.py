@@ -219,7 +219,7 @@ def test_a_marker_in_code_is_taken_by_hand_once(server: Server, client: httpx2.C
     (mark,) = client.get(f"{SESSIONS}/{ran.id}/markers").json()["items"]
     assert (mark["state"], mark["reason"], mark["memory_id"]) == ("ignored", "in code", None)
 
-    taken = client.put(f"/api/v1/markers/{mark['id']}/taken", json={})
+    taken = client.put(f"/api/v1/markers/{mark['id']}/accepted", json={})
 
     assert taken.status_code == 200
     assert client.get(f"{SESSIONS}/{ran.id}/markers").json()["items"] == [taken.json()]
@@ -227,7 +227,7 @@ def test_a_marker_in_code_is_taken_by_hand_once(server: Server, client: httpx2.C
     assert (memory["id"], memory["session_id"]) == (taken.json()["memory_id"], ran.id)
     session = client.get(f"{SESSIONS}/{ran.id}").json()
     assert (session["learned"], session["ignored"]) == (1, 0)
-    assert client.put(f"/api/v1/markers/{mark['id']}/taken", json={}).status_code == 409
+    assert client.put(f"/api/v1/markers/{mark['id']}/accepted", json={}).status_code == 409
 
 
 def test_sessions_are_filtered(server: Server, client: httpx2.Client) -> None:

@@ -10,7 +10,7 @@ from living import Server, lately
 
 def signs(client: httpx2.Client, *, closer: bool = False) -> dict[str, Any]:
     path = "/api/v1/health"
-    answer = client.post(f"{path}/looks", json={}) if closer else client.get(path)
+    answer = client.post(f"{path}/checks", json={}) if closer else client.get(path)
     assert answer.is_success, answer.text
     told: dict[str, Any] = answer.json()
     return {each["name"]: each for each in told["checks"]} | {"state": told["state"]}

@@ -149,7 +149,7 @@ def test_our_own_lines_are_judged_one_by_one(run: Run, file: Path) -> None:
     found = taken(run, str(file), status=1)
 
     assert found["unchanged"] == 1
-    assert found["faults"] == [{"place": "line 3", "error": "line: is no JSON"}]
+    assert found["faults"] == [{"place": "line 3", "error": "line: is not JSON"}]
 
 
 def test_a_directory_of_notes(run: Run, tmp_path: Path) -> None:

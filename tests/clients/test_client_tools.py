@@ -266,7 +266,7 @@ async def test_who_may_only_read_has_no_tool_that_writes(db: Database) -> None:
     assert await names(desk(db), reads) == offered - WRITES
     tools = await box(desk(db), reads)
     words = await refused(tools, "mem_review", id=1, note="x")
-    assert words.startswith("Not done. id: is not known; it takes project; note: is not known")
+    assert words.startswith("Not done. id: is unknown; valid names: project; note: is unknown")
     assert (await refused(tools, "mem_save", **WAL)).startswith("Tool 'mem_save' not found. ")
 
 

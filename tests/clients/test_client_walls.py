@@ -108,7 +108,7 @@ async def test_who_is_bound_to_a_project_names_no_other(
         if who == "person" or offer.name not in {each.name for each in tools.tools}:
             continue
         words = await refused(tools, offer.name, **example, project="other")
-        assert words.startswith("Not done. project: is not known; it takes "), who
+        assert words.startswith("Not done. project: is unknown; valid names: "), who
 
 
 async def test_a_person_chooses_a_project_and_its_letters_do_not_matter(

@@ -91,7 +91,7 @@ AGENT = "[agents.coder]\n"
         (f"{AGENT}context_limit = 51\n", ":2: agents.coder, context_limit: is not a whole number"),
         (f"{AGENT}context_limit = -1\n", "is not a whole number from 0 to 50"),
         (f"{AGENT}context_limit = true\n", "context_limit: is not a whole number from 0 to 50"),
-        (f"{AGENT}\nauto_save = 'no'\n", ":3: agents.coder, auto_save: is neither true nor false"),
+        (f"{AGENT}\nauto_save = 'no'\n", ":3: agents.coder, auto_save: must be true or false"),
         (f"{AGENT}autosave = true\n", ":2: agents.coder, autosave: is not a key; did you mean"),
         (f"{AGENT}contextLimit = 3\n", ":2: agents.coder, contextLimit: is not a key"),
         (f"{AGENT}project = 3\n", ":2: agents.coder, project: is not a string; put it in quotes"),
@@ -124,7 +124,7 @@ AGENT = "[agents.coder]\n"
             f"{AGENT}save_rules = 3\n",
             "agents.coder.save_rules: must be written as [[agents.coder.sav",
         ),
-        ("agents.coder.auto_save = 3\n", "lamplighter.toml: agents.coder, auto_save: is neither"),
+        ("agents.coder.auto_save = 3\n", "lamplighter.toml: agents.coder, auto_save: must be true"),
     ],
 )
 def test_what_is_wrong_is_named_with_its_place(tmp_path: Path, text: str, said: str) -> None:

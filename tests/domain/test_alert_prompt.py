@@ -60,7 +60,7 @@ def test_no_word_of_a_sender_stands_outside_of_quotes(words: str, place: str) ->
         WARNING,
         "",
         "- source: generic",
-        "- service: none that is declared",
+        "- service: not a declared service",
         f"- severity: {'high' if place != 'severity' else 'not said'}",
     ]
     assert bare[6] == "- title: …"

@@ -204,7 +204,7 @@ def test_a_first_attempt_fails_when_the_last_two_times_only_a_second_helped(
         ("Crashes on its first start", True),
         ("Restart first, then look", False),
         ("Restart postgres first: it fails without it", False),
-        ("Fails when postgres fails; mend postgres first", False),
+        ("Fails when postgres fails; repair postgres first", False),
         ("Takes 60s to start after restart", False),
         ("", False),
     ],

@@ -61,5 +61,5 @@ def test_what_stands_before_a_mistake_is_given() -> None:
 def test_one_value_may_not_fill_the_memory() -> None:
     items = JsonItemReader()
     assert list(items.feed('{"a": ["' + "x" * (MAX_ITEM_CHARS - 100))) == []
-    with pytest.raises(JsonItemError, match="larger"):
+    with pytest.raises(JsonItemError, match="exceeds the size limit"):
         list(items.feed("x" * 200))

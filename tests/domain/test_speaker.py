@@ -79,11 +79,15 @@ def test_somebody_is_called_by_the_first_name_and_a_thing_by_all_of_it() -> None
     ("given", "query", "named"),
     [
         ({"service": "Home Assistant"}, "the home network is slow", []),
-        ({"service": "Home Assistant"}, "home assistant is slow", ["names Home Assistant"]),
+        ({"service": "Home Assistant"}, "home assistant is slow", ["query names Home Assistant"]),
         ({"title": "Redis Timeout", "session_id": 1}, "redis memory", []),
-        ({"title": "Redis Timeout", "session_id": 1}, "redis timeouts", ["names Redis Timeout"]),
-        ({"observation": "Ada Lund: it rains"}, "what did Ada say", ["names Ada Lund"]),
-        ({"observation": "sonarr: up", "service": "sonarr"}, "sonarr", ["names sonarr"]),
+        (
+            {"title": "Redis Timeout", "session_id": 1},
+            "redis timeouts",
+            ["query names Redis Timeout"],
+        ),
+        ({"observation": "Ada Lund: it rains"}, "what did Ada say", ["query names Ada Lund"]),
+        ({"observation": "sonarr: up", "service": "sonarr"}, "sonarr", ["query names sonarr"]),
     ],
 )
 def test_a_thing_is_named_by_all_its_words_and_somebody_by_the_first(

@@ -224,9 +224,9 @@ def test_a_run_directory_of_somebody_else(sound: Home, other: str, tmp_path: Pat
     finally:
         directory.rmdir() if other == "another owner" else directory.unlink()
 
-    assert text.startswith(f"Sockets: {directory} belongs to somebody else; remove it")
+    assert text.startswith(f"Sockets: {directory} belongs to another user; remove it")
     assert "notify each other" in advice
-    assert (refused.returncode, "belongs to somebody else" in refused.stderr) == (2, True)
+    assert (refused.returncode, "belongs to another user" in refused.stderr) == (2, True)
 
 
 def test_a_run_directory_that_is_missing_is_made_at_the_next_start(sound: Home) -> None:

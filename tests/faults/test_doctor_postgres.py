@@ -64,7 +64,7 @@ def test_one_that_takes_no_writes_is_named(
 
     status, said = looked(home, postgres_url)
 
-    assert "it takes no writes" in said
+    assert "the database accepts no writes" in said
     assert "a database that this user can write to" in said
     assert status == SICK
 

@@ -200,5 +200,5 @@ def test_a_run_directory_of_somebody_else_is_refused(tmp_path: Path) -> None:
     (tmp_path / "elsewhere").mkdir()
     directory.symlink_to(tmp_path / "elsewhere")
 
-    with pytest.raises(Unavailable, match="belongs to somebody else"):
+    with pytest.raises(Unavailable, match="belongs to another user"):
         run_directory(tmp_path)

@@ -320,7 +320,7 @@ def test_a_file_that_is_no_database_is_refused_and_left_as_it_is(tmp_path: Path)
     path = tmp_path / "x.db"
     path.write_text("this is a shopping list\n" * 100)
 
-    with pytest.raises(Unavailable, match=r"x\.db is damaged or no database"):
+    with pytest.raises(Unavailable, match=r"x\.db is damaged or not a database"):
         migrate.upgrade(sqlite_url(path))
 
     assert path.read_text() == "this is a shopping list\n" * 100
@@ -372,7 +372,7 @@ def test_a_directory_that_we_may_not_write_to_is_refused_in_words() -> None:
 
     assert (ended.returncode, ended.stderr) == (0, "")
     assert f"The database {home}/x.db cannot be used: " in ended.stdout
-    assert "set LAMPLIGHTER_HOME to another one" in ended.stdout
+    assert "Set LAMPLIGHTER_HOME to another directory" in ended.stdout
 
 
 async def test_a_migration_waits_for_a_writer_rather_than_failing(

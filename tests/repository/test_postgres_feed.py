@@ -266,7 +266,7 @@ async def test_a_supervisor_of_a_former_epoch_may_write_nothing(db: Database, ur
             epochs.append(leader.epoch)
         before = await changes.last_seq(db)
 
-        with pytest.raises(LeadershipLost, match=r"Another supervisor leads \(epoch 2\)"):
+        with pytest.raises(LeadershipLost, match=r"Another supervisor is the leader \(epoch 2\)"):
             await commit(former)
         await commit(db)
 

@@ -51,8 +51,11 @@ async def test_an_action_that_fails_says_how(db: Database) -> None:
         ({"action": "rm"}, "Refused: Web has no action 'rm' in services.yaml."),
         ({"service": "other"}, "Refused: other is not in the scope of this session."),
         ({"reason": None}, "Not done. reason: is missing. For example: "),
-        ({"again": 0}, "Not done. again: is a whole number from 1 "),
-        ({"argv": ["rm"]}, "Not done. argv: is not known; it takes service, action, reason, again"),
+        ({"again": 0}, "Not done. again: must be a whole number from 1 "),
+        (
+            {"argv": ["rm"]},
+            "Not done. argv: is unknown; valid names: service, action, reason, again",
+        ),
     ],
     ids=str,
 )

@@ -55,7 +55,7 @@ def test_up_waits_for_a_server_that_starts_with_it(home: Home) -> None:
         home.env["LAMPLIGHTER_PORT"] = str(free_port())
         server.stop()
         up = home.start("up")
-        home.until(lambda: "is not there yet" in (home.path / "log").read_text())
+        home.until(lambda: "is not available yet" in (home.path / "log").read_text())
         server.start()
         home.until(lambda: there(home, "SELECT 1 FROM sessions WHERE status = 'completed'"))
         up.send_signal(signal.SIGTERM)

@@ -168,8 +168,11 @@ ALL = Services((NEEDED, NEEDS, OTHER, Service(name="bare")))
         ),
         ({"service": "web", "check": "x"}, "Not done. Web has no check 'x'. Its checks: port."),
         ({}, 'Not done. service: is missing. For example: {"service": "jellyfin"}'),
-        ({"service": ["web"]}, "Not done. service: is text, not a list. For example: "),
-        ({"service": "web", "url": "http://x"}, "Not done. url: is not known; it takes service, "),
+        ({"service": ["web"]}, "Not done. service: must be text, not a list. For example: "),
+        (
+            {"service": "web", "url": "http://x"},
+            "Not done. url: is unknown; valid names: service, ",
+        ),
     ],
     ids=str,
 )

@@ -143,7 +143,7 @@ async def test_one_who_may_no_longer_write_stops_at_the_next_batch(db: Database,
     async def fence() -> None:
         asked.append(1)
         if len(asked) > 1:
-            raise LeadershipLost("Another supervisor leads.")
+            raise LeadershipLost("Another supervisor is the leader.")
 
     db.fence = fence
     with pytest.raises(LeadershipLost):

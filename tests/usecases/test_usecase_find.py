@@ -84,7 +84,7 @@ async def test_the_reasons_add_up_to_the_score(db: Database) -> None:
     hit = best(await ask(db, "restart of jellyfin yesterday"))
 
     assert hit.score == pytest.approx(sum(reason.score for reason in hit.reasons))
-    assert {"restart", "jellyfin", "names jellyfin", "from yesterday"} == {
+    assert {"restart", "jellyfin", "query names jellyfin", "from yesterday"} == {
         reason.what for reason in hit.reasons
     }
     assert [hit.text[start:end] for start, end in hit.spans] == ["Restart"]

@@ -447,10 +447,10 @@ def test_every_wrong_field_of_a_row_is_named(given: Any, fields: list[str]) -> N
 @pytest.mark.parametrize(
     ("line", "why"),
     [
-        ("{", "is no JSON"),
+        ("{", "is not JSON"),
         ("[]", "is not a JSON object"),
-        ("{}", "holds neither"),
-        ('{"lamplighter": 2}', "is of form 2"),
+        ("{}", "contains neither"),
+        ('{"lamplighter": 2}', "has format 2"),
         ('{"memory": {"id": 1, "observation": "x", "confidence": 2}}', "confidence: is not"),
         ('{"memory": {"category": "misc"}}', "category: is not one of timing"),
         ('{"session": {}}', "external_id: is missing"),

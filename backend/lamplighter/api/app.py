@@ -1,4 +1,4 @@
-"""The web process's application: routes, the guard before them, and errors in words."""
+"""The web application: routes, access checks and error responses."""
 
 import asyncio
 import logging

@@ -161,7 +161,7 @@ Operations = Mapping[str, Operation] | Mapping[str, AgentOpsOperation]
 
 
 class Guard:
-    """Lets in only what asks for us by one of our names, and from one of our pages.
+    """Rejects requests with an unknown Host or from another site.
 
     `stopped` answers who may not ask what they ask; `theirs` says which addresses are of
     the contract of AgentOps, whose clients read errors in another form.

@@ -1,4 +1,4 @@
-"""What is wrong with a value, in a person's words instead of a library's."""
+"""Validation messages for people instead of those of the library."""
 
 import re
 from collections.abc import Callable

@@ -1,7 +1,7 @@
 """One entry of the route table."""
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import msgspec
@@ -11,16 +11,16 @@ from starlette.responses import Response
 Handler = Callable[[Request], Awaitable[Response]]
 V1: Final = "/api/v1"
 ANY: Final = "any"
-"""Whoever is somebody may ask: a login or a token of whatever scopes."""
+"""Any authenticated caller: a login, or a token with any scopes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Operation:
-    """One thing that can be asked: how, where, by whom, with what, and what comes back.
+    """A route: its method, path, required scope, handler, parameters and responses.
 
-    `scope` is what a caller must hold; None lets everybody in. `or_gives` is what comes
-    back where it is asked for otherwise. What tells of or changes every project is
-    `across`: not for who is bound to one.
+    `scope` None admits everybody. `or_gives` lists the other response types. `across`
+    marks a route over all projects: callers that are bound to one project are refused.
+    `deprecated_path` is an earlier path that still works.
     """
 
     method: str
@@ -37,6 +37,21 @@ class Operation:
     matches: bool = False
     across: bool = False
     media: str = "application/json"
+    deprecated_path: str | None = None
+    deprecated: bool = False
+
+    def deprecated_alias(self) -> "Operation | None":
+        """Return the same route at its earlier path, if it has one."""
+        if self.deprecated_path is None:
+            return None
+        about = f"Deprecated: use `{self.path.replace(':int', '')}`."
+        return replace(
+            self,
+            path=V1 + self.deprecated_path,
+            deprecated_path=None,
+            about=about,
+            deprecated=True,
+        )
 
 
 def op(

@@ -78,6 +78,8 @@ def _operation(op: Operation, components: dict[str, Any]) -> dict[str, Any]:
         schema = {"$ref": _REF.format(name=op.body.__name__)}
         content = {"application/json": {"schema": schema}}
         found["requestBody"] = {"required": True, "content": content}
+    if op.deprecated:
+        found["deprecated"] = True
     return found
 
 

@@ -1,4 +1,4 @@
-"""What is asked: body, query and path read strictly, every wrong field named at once."""
+"""Strict parsing of body, query and path; an error lists every invalid field."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence

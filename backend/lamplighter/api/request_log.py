@@ -1,4 +1,4 @@
-"""What is told of each request: its id, its span, how it was answered and how long that took."""
+"""Request logging: id, trace span, status and duration."""
 
 import re
 from collections.abc import Mapping
@@ -25,7 +25,7 @@ _TRACE_HEADERS: Final = ("traceparent", "tracestate")
 
 
 class RequestLog:
-    """Lets each request be known by an id, and counts it; stands before everything else."""
+    """Outermost middleware: assigns an id to each request and counts it."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app

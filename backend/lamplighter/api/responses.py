@@ -1,4 +1,4 @@
-"""How we answer: JSON, pages that say where they go on, problems that name the field."""
+"""JSON responses, pages with a cursor, and problem responses."""
 
 import base64
 import json

@@ -1,4 +1,4 @@
-"""All routes in one list: routing, who may ask, OpenAPI and the tests are made from it."""
+"""All routes in one list; routing, access checks, OpenAPI and tests are generated from it."""
 
 from typing import Final
 
@@ -20,7 +20,7 @@ from lamplighter.api.sessions import approval_routes
 from lamplighter.api.sessions import routes as sessions
 from lamplighter.api.system import routes as standing
 
-OPS: Final = (
+_CURRENT: Final = (
     *standing.HEALTH,
     *memories.OPS,
     *search.OPS,
@@ -37,6 +37,8 @@ OPS: Final = (
     *agents.OPS,
     *routes.OPS,
 )
+_ALIASES: Final = (op.deprecated_alias() for op in _CURRENT)
+OPS: Final = (*_CURRENT, *(alias for alias in _ALIASES if alias))
 
 API: Final = "/api"
 LOGIN: Final = "/login"
@@ -44,10 +46,10 @@ DOCUMENT: Final = f"{API}/openapi.json"
 DOCS: Final = f"{API}/docs"
 MCP: Final = "/mcp"
 MCP_SCOPE: Final = "knowledge:read"
-"""What a token must hold to use the tools; those that write want more."""
+"""The scope that a token needs for the tools; tools that write need more."""
 
 PAGE_METHODS: Final = ("GET", "HEAD")
-"""How what is not the API may be asked: the app is read, and never written to."""
+"""The methods of routes outside the API: the app is only read."""
 
 _BY_PATH: Final[dict[str, dict[str, Operation]]] = {}
 for _op in OPS:
@@ -56,7 +58,7 @@ _FORMS: Final = tuple((compile_path(path)[0], ops) for path, ops in _BY_PATH.ite
 
 
 def ops_at(path: str) -> dict[str, Operation] | None:
-    """Return what can be asked at an address, by method; None where the table has nothing."""
+    """Return the routes of a path by method; None for an unknown path."""
     for form, ops in _FORMS:
         if form.match(path):
             return ops
@@ -64,5 +66,5 @@ def ops_at(path: str) -> dict[str, Operation] | None:
 
 
 def by_path() -> dict[str, dict[str, Operation]]:
-    """Return the whole table by address and method."""
+    """Return all routes by path and method."""
     return _BY_PATH

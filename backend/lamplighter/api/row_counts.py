@@ -1,4 +1,4 @@
-"""The figures of the rows, counted at most every so often, whoever asks for them."""
+"""Row counts, cached for a short time across callers."""
 
 import asyncio
 import time

@@ -1,4 +1,4 @@
-"""What is in force: each setting with its source, and what the next start would change."""
+"""The active configuration: each setting with its source, and pending changes."""
 
 import os
 import re

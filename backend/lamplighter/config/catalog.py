@@ -36,7 +36,7 @@ _PASSWORD: Final = re.compile(r"(?<=://)([^/@:]*:).*(?=@)|(?<=[?&])(password=)[^
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """One thing an operator may turn: its words in the docs, its default, how it is read."""
+    """One setting: its description, default and reader."""
 
     name: str
     default: str

@@ -148,7 +148,7 @@ class TomlTable:
         self.keys.add(key)
         said = self.given.get(key, default)
         if not isinstance(said, bool):
-            self.refuse(key, "is neither true nor false")
+            self.refuse(key, "must be true or false")
             return default
         return said
 

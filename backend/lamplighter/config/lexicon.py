@@ -1,4 +1,4 @@
-"""`lexicon.toml`: the operator's own words, added to those that come with the product."""
+"""`lexicon.toml`: words of the operator, added to the built-in lexicon."""
 
 from pathlib import Path
 from typing import Final

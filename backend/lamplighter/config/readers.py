@@ -1,4 +1,4 @@
-"""How the text of a setting is read: each reader says what it takes, in words for people."""
+"""Readers of setting values; each describes the valid values."""
 
 import ipaddress
 import re

@@ -1,1 +1,1 @@
-"""What is true: pure rules and values, without I/O and without a clock."""
+"""Domain rules and values: pure, without I/O and without a clock."""

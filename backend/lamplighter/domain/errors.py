@@ -1,4 +1,4 @@
-"""What can be wrong with what somebody asks for."""
+"""Errors of requests."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -39,7 +39,7 @@ def collect_errors(check: Callable[[], object]) -> list[InvalidField]:
 
 
 class NotFound(LamplighterError):
-    """Nothing goes by that name or number."""
+    """No row has that name or id."""
 
 
 class Conflict(LamplighterError):
@@ -47,7 +47,7 @@ class Conflict(LamplighterError):
 
 
 class Stale(LamplighterError):
-    """Somebody else changed it first; `current` is how it stands now."""
+    """The row has changed since it was read; `current` is its present state."""
 
     def __init__(self, current: object) -> None:
         self.current = current
@@ -55,7 +55,7 @@ class Stale(LamplighterError):
 
 
 class Unavailable(LamplighterError):
-    """What we need is not there or cannot be used now; the message says what to do."""
+    """A required resource is missing or unusable; the message says what to do."""
 
 
 class Busy(Unavailable):
@@ -63,8 +63,8 @@ class Busy(Unavailable):
 
 
 class Halted(Unavailable):
-    """Everything stands still until a person releases it."""
+    """Lamplighter is halted until a person resumes it."""
 
 
 class LeadershipLost(LamplighterError):
-    """Another supervisor leads now: this one may change nothing more."""
+    """Another supervisor is the leader now: this one may change nothing more."""

@@ -29,7 +29,7 @@ CHARS: Final = 4_096  # of the longest text: more are never among its first toke
 NICENESS: Final = 3
 """At 10 three busy processes a core left no processor time: no vector in 45 s, at 3 104 of them."""
 REST_SECONDS: Final = 600.0
-"""Who searched will search again, and who comes first after that is answered by words alone."""
+"""How long the model stays loaded after a search. The next search then uses keywords only."""
 REST_ASIDE_SECONDS: Final = 60.0
 
 

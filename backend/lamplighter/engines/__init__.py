@@ -20,18 +20,18 @@ from lamplighter.domain.sessions.session import Session
 from lamplighter.formats.session_tools import tools_for_tier
 
 CHECKPOINT: Final = "checkpoint.json"
-"""Where an engine that resumes keeps how far it came, in its session's scratch directory."""
+"""The file with the progress of an engine that resumes, in its session's scratch directory."""
 
 CHECKPOINT_LOCK: Final = "checkpoint.lock"
-"""What such an engine holds locked while it runs: as long as it does, no other goes on."""
+"""The lock file of a running engine that resumes; no second process can continue meanwhile."""
 
 
 class Trait(StrEnum):
-    """What an engine has that others have not.
+    """A capability of an engine.
 
-    `model`: a model thinks, which takes turns and money. `tools`: it is told of
-    our tools. `door`: it reaches them over MCP; else by the socket of the gate.
-    `resumes`: after a crash it goes on where its checkpoint says.
+    `model`: it calls a model, which takes turns and money. `tools`: its prompt lists
+    the session tools. `door`: it calls them over MCP; otherwise over the gate's socket.
+    `resumes`: after a crash it continues from its checkpoint.
     """
 
     MODEL = "model"
@@ -42,7 +42,7 @@ class Trait(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ToolEndpoint:
-    """Where one session reaches its tools over MCP, and what it shows to be let in."""
+    """The MCP address of a session's tools, and the token for it."""
 
     url: str
     token: str

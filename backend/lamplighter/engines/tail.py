@@ -13,7 +13,7 @@ from lamplighter.domain.sessions.transcript import Line
 MAX_LINE_BYTES: Final = 4 * 2**20
 CHUNK_BYTES: Final = 256 * 1024
 PART_BYTES: Final = 64 * 1024
-"""What is read at a time while a session runs: between two parts its limits are looked at."""
+"""The bytes per read while a session runs; its limits are checked between two reads."""
 
 POLL_SECONDS: Final = 0.05
 

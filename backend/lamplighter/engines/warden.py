@@ -1,4 +1,4 @@
-"""The warden stands between the supervisor and an engine, so that no engine outlives it.
+"""The warden: a process between supervisor and engine that ends the engine with the supervisor.
 
 Started as `python -I -S warden.py CONTROL GRACE LARGEST ALONE -- ENGINE…` with the standard
 library alone. It runs the engine in a session of its own, passes its exit status

@@ -83,7 +83,7 @@ class JsonFields:
         """Return yes or no."""
         value = self.given.get(name, otherwise)
         if not isinstance(value, bool):
-            self.wrong.append(InvalidField(name, "is neither true nor false"))
+            self.wrong.append(InvalidField(name, "must be true or false"))
             return otherwise
         return value
 

@@ -51,16 +51,16 @@ class JsonItemReader:
         self._at = 0
         yield from self._read()
         if len(self._text) - self._at > MAX_ITEM_CHARS:
-            raise self._wrong("is no JSON, or larger than one row may be")
+            raise self._wrong("is not JSON, or exceeds the size limit of a row")
 
     def close(self) -> Iterator[JsonItem]:
         """Say that this was all, and give what is left; raises NotJson."""
         self._whole = True
         yield from self._read()
         if not self._ended:
-            raise self._wrong("ends before its end")
+            raise self._wrong("is incomplete")
         if self._sign() is not None:
-            raise self._wrong("has something behind its end")
+            raise self._wrong("has content after its end")
 
     def _read(self) -> Iterator[JsonItem]:
         while not self._ended and (sign := self._sign()) is not None:
@@ -119,7 +119,7 @@ class JsonItemReader:
             raise self._wrong("is nested too deeply") from error
         except ValueError as error:
             if self._whole:
-                raise self._wrong("is no JSON") from error
+                raise self._wrong("is not JSON") from error
             return None
         if not self._whole and isinstance(value, int | float):
             behind = self._text[end : end + 1]

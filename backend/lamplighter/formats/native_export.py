@@ -79,7 +79,7 @@ def parse_line(line: str) -> ImportRecord | None:
     try:
         given = json.loads(line)
     except (ValueError, RecursionError) as error:
-        raise Invalid(InvalidField("line", "is no JSON")) from error
+        raise Invalid(InvalidField("line", "is not JSON")) from error
     row = JsonFields.of(given).given
     if "memory" in row:
         return _memory(JsonFields.of(row["memory"]))
@@ -89,9 +89,9 @@ def parse_line(line: str) -> ImportRecord | None:
         return None
     if FORMAT in row:
         raise Invalid(
-            InvalidField("line", f"is of form {row[FORMAT]!r}; this version reads {FORM}")
+            InvalidField("line", f"has format {row[FORMAT]!r}; this version reads {FORM}")
         )
-    raise Invalid(InvalidField("line", "holds neither a memory nor a session"))
+    raise Invalid(InvalidField("line", "contains neither a memory nor a session"))
 
 
 _NOT_READ: Final = ("id", "session_id", "content_hash")

@@ -1,7 +1,6 @@
-"""The tools that sessions are offered: what each is for, and what it takes.
+"""The tools of sessions: names, descriptions and parameters.
 
-Which a session has comes from its tier and the settings, never from what it was told
-or says.
+The tier and the settings decide which tools a session has; its prompt and output do not.
 """
 
 from dataclasses import dataclass
@@ -24,9 +23,9 @@ READ_BYTES: Final = 12_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolDefinition:
-    """One tool as sessions are offered it: to those of some tiers.
+    """One tool, and the tiers whose sessions have it.
 
-    `reads` is one for where files may be read, `commands` for where commands may be given.
+    `reads`: only where files may be read. `commands`: only where commands may run.
     """
 
     name: str
@@ -40,8 +39,8 @@ class ToolDefinition:
 def tools_for_tier(tier: int, *, reads: bool, commands: bool = False) -> tuple[ToolDefinition, ...]:
     """Return the tools of a session.
 
-    `reads` says whether there are files that it may read, `commands` whether
-    people let its tier give commands.
+    `reads`: there are files that the session may read. `commands`: its tier may run
+    commands.
     """
     return tuple(
         each
@@ -75,7 +74,7 @@ RUN_ACTION: Final = ToolDefinition(
         action=text_schema("The action's name, as under Environment.", NAME_CHARS),
         reason=text_schema("The reason, in one sentence; a person may read it.", REASON_CHARS),
         again=number_schema(
-            "The ID of the use whose first attempt did not help, to repeat it once.",
+            "The ID of the action run that did not help, to repeat it once.",
             1,
             LARGEST,
         ),
@@ -169,4 +168,4 @@ SESSION_TOOLS: Final = (
     HANDOFF,
 )
 BLIND: Final = frozenset(each.name for each in (MEM_SEARCH, READ_MEMORY, MEM_SAVE, HANDOFF))
-"""Tools by which nobody has looked at a service, though they name it."""
+"""Tools that name a service without checking it."""

@@ -46,7 +46,7 @@ def parse_arguments(schema: Mapping[str, Any], given: Mapping[str, Any]) -> dict
 def _unknown_fields(fields: Mapping[str, Any], others: Mapping[str, Any]) -> Iterator[InvalidField]:
     known = ", ".join(fields) or "nothing"
     for name in list(others)[:_NAMED]:
-        yield InvalidField(_quote_text(name), f"is not known; it takes {known}")
+        yield InvalidField(_quote_text(name), f"is unknown; valid names: {known}")
 
 
 def _coerce(field: Mapping[str, Any], value: Any) -> Any:
@@ -68,7 +68,7 @@ def _problem(field: Mapping[str, Any], value: Any) -> str | None:
 
 def _text_problem(field: Mapping[str, Any], value: Any) -> str | None:
     if not isinstance(value, str):
-        return f"is text, not {_kind(value)}"
+        return f"must be text, not {_kind(value)}"
     if "enum" in field and value not in field["enum"]:
         return f"is {_quote_text(value)!r}; it is one of {', '.join(field['enum'])}"
     if len(value) > field.get("maxLength", math.inf):
@@ -80,20 +80,20 @@ def _text_problem(field: Mapping[str, Any], value: Any) -> str | None:
 
 def _number_problem(field: Mapping[str, Any], value: Any) -> str | None:
     if isinstance(value, bool) or not isinstance(value, int):
-        return f"is a whole number, not {_kind(value)}"
+        return f"must be a whole number, not {_kind(value)}"
     least, most = field.get("minimum", -math.inf), field.get("maximum", math.inf)
     if not least <= value <= most:
-        return f"is a whole number from {least:,} to {most:,}"
+        return f"must be a whole number from {least:,} to {most:,}"
     return None
 
 
 def _flag_problem(field: Mapping[str, Any], value: Any) -> str | None:
-    return None if isinstance(value, bool) else f"is true or false, not {_kind(value)}"
+    return None if isinstance(value, bool) else f"must be true or false, not {_kind(value)}"
 
 
 def _list_problem(field: Mapping[str, Any], value: Any) -> str | None:
     if not isinstance(value, list):
-        return f"is a list of texts, not {_kind(value)}"
+        return f"must be a list of texts, not {_kind(value)}"
     if len(value) > field["maxItems"]:
         return f"has more than {field['maxItems']} entries"
     problems = (_text_problem(field["items"], each) for each in value)
@@ -109,7 +109,7 @@ def _kind(value: Any) -> str:
         case int():
             return "a whole number"
         case float():
-            return "a fraction" if math.isfinite(value) else "a number that is none"
+            return "a fraction" if math.isfinite(value) else "NaN or infinity"
         case dict():
             return "an object"
         case list():

@@ -1,4 +1,4 @@
-"""The server behind the door: HTTP on loopback, one JSON answer to each question.
+"""The MCP server on loopback HTTP: one JSON response per request.
 
 Without the token of a session nothing is answered. Host and Origin are checked as well:
 no page in a browser reaches it, whatever name it makes point here.

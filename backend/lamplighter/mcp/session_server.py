@@ -1,4 +1,4 @@
-"""The door: the tools of each session over MCP, behind a token that is that session's own.
+"""MCP server for session tools; each session has its own token.
 
 One HTTP server on loopback in the supervisor's own process serves all sessions; it is
 started with the first that needs it. Which tools there are, and for which session they
@@ -24,7 +24,7 @@ TOKEN_BYTES: Final = 32
 
 @dataclass(frozen=True, slots=True)
 class SessionEnded:
-    """What is answered when a session ends before its tool does."""
+    """The answer when a session ends before its tool call."""
 
     text: str = "The session has ended."
     is_error: bool = True

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from mcp.shared._stream_protocols import ReadStream, WriteStream
 
 FindCaller = Callable[[], Awaitable[Caller]]
-"""Returns who speaks, asked anew with each use; raises a LamplighterError when nobody may."""
+"""Returns the caller, looked up for each call; raises a LamplighterError without access."""
 
 LAST_SECONDS: Final = TOOL_SECONDS + 5
 

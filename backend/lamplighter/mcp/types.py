@@ -1,4 +1,4 @@
-"""What a door needs to know of tools and of what they answer, whoever makes them."""
+"""Interfaces of tools and their results, for all MCP servers."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol

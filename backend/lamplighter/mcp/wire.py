@@ -31,11 +31,13 @@ _HINTS: Final = {
 
 Context = ServerRequestContext[Any, Any]
 Find = Callable[[Context], Awaitable[ToolSet]]
-"""Returns the tools of whoever asks; raises a LamplighterError saying why there are none."""
+"""Returns the tools of the caller; raises a LamplighterError when the caller has none."""
 
 WantsValues = Callable[[Context], bool]
-"""Says whether somebody wants values as structured content. A client that gets both words and
-values shows its model the values alone."""
+"""Returns whether the client wants structured content.
+
+A client that gets both text and structured content shows its model only the latter.
+"""
 
 
 def never_values(_: Context) -> bool:

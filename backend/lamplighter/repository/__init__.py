@@ -1,4 +1,4 @@
-"""What is kept: the only package that speaks SQL."""
+"""Storage: the only package with SQL."""
 
 from lamplighter.repository.store.database import Database as Database
 from lamplighter.repository.store.database import reading as reading

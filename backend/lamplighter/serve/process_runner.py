@@ -1,4 +1,4 @@
-"""`lamplighter up`: keeps the web process and the supervisor running, and shows what they say.
+"""`lamplighter up`: keeps the web process and the supervisor running and prints their output.
 
 A process that dies is started again after a pause; one that says it cannot work
 as things are (exit 2) is not, and ends the other one too.

@@ -1,4 +1,4 @@
-"""The sender: what people are to be told goes out, in one message where it can."""
+"""The sender: delivers notifications, combined into one message where possible."""
 
 import asyncio
 import logging

@@ -64,7 +64,7 @@ test("it is asked again when the supervisor comes or goes, and only then", async
 test("a full check that fails keeps what was seen", async () => {
   const { store, said } = await opened({
     "/health": { state: "ok", checks: [sign("log")] },
-    "POST /health/looks": new Error("The server took too long to answer."),
+    "POST /health/checks": new Error("The server took too long to answer."),
   })
 
   await store.runFullCheck()

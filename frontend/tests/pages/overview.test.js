@@ -98,14 +98,14 @@ test("a burst of changes is one more reading", async () => {
 })
 
 test("what a person has seen to waits no longer, and is read again", async () => {
-  const { store, api } = opened({ more: { "PUT /escalations/7/settled": {} } })
+  const { store, api } = opened({ more: { "PUT /escalations/7/handled": {} } })
   await settled()
 
   await store.settle({ id: 7 })
 
   assert.deepEqual(
     api.asked.map(({ method, path }) => `${method} ${path}`),
-    ["GET /overview", "PUT /escalations/7/settled", "GET /overview"],
+    ["GET /overview", "PUT /escalations/7/handled", "GET /overview"],
   )
 })
 

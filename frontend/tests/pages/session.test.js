@@ -266,7 +266,7 @@ test("a marker of another session is none of ours", async () => {
 
 test("a marker that was ignored can be taken", async () => {
   const { store } = await opened({
-    "PUT /markers/3/taken": { ...MARK, version: 2, state: "taken", outcome: "learned" },
+    "PUT /markers/3/accepted": { ...MARK, version: 2, state: "taken", outcome: "learned" },
   })
 
   await store.takeMarker(MARK)

@@ -128,7 +128,7 @@ SPOKEN = [
     "Needs {service} to be up before it starts",
     "Restart of {service} fixes connection refused",
     "Goes down together with {service}; restart {service} first",
-    "Fails when {service} fails; mend that first",
+    "Fails when {service} fails; repair that first",
     "Reads its rules from {path}",
     "{path} fills up and must be emptied by hand",
     "Listens on port {port}",

@@ -122,7 +122,7 @@ async def test_what_one_session_saves_another_finds(client: Client, way: str) ->
     (hit,) = shown["results"]
     assert (hit["id"], hit["title"], hit["content"]) == (saved["id"], WAL["title"], WAL["content"])
     assert wrong["is_error"]
-    assert flat(wrong["content"]).startswith("Not done. query: is text, not a whole number.")
+    assert flat(wrong["content"]).startswith("Not done. query: must be text, not a whole number.")
 
 
 async def test_a_model_is_shown_words_where_they_alone_are_asked_for(client: Client) -> None:

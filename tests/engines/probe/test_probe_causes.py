@@ -202,7 +202,7 @@ def test_a_cause_is_learned_the_second_time_with_health_in_between(
 
     learned = findings.cause_lesson(A, FailureCause("", B), facts)
 
-    assert learned == ("Fails when b fails; mend b first" if known else None)
+    assert learned == ("Fails when b fails; repair b first" if known else None)
     assert findings.cause_lesson(A, FailureCause(""), facts) is None
 
 
@@ -240,7 +240,7 @@ async def test_an_investigation_hands_on_what_failed_first(serve) -> None:
         "[EVENT:warning:web] http: the HTTP answer fails: answered 503, expected 200-399; the TCP"
         " connection succeeds; its dependency db fails too; last healthy at 11:59:00 UTC,"
         " usually in 20 ms",
-        "[MEMORY:dependency:web] Fails when db fails; mend db first",
+        "[MEMORY:dependency:web] Fails when db fails; repair db first",
         f"[ESCALATE:db] {refused}; web fails with it",
     ]
     assert [(each["stage"], each["cause"]) for each in found] == [("http", "db")]
@@ -276,7 +276,7 @@ async def test_what_is_surely_known_is_not_said_again() -> None:
     memory = MemoryFact(
         id=1,
         category="dependency",
-        observation="Fails when db fails; mend db first",
+        observation="Fails when db fails; repair db first",
         confidence=1.0,
         updated_at=NOON,
         service="web",

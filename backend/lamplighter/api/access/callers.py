@@ -1,4 +1,4 @@
-"""Who asks: looked up with each request, so that what is revoked counts at once."""
+"""Callers: looked up on each request, so a revocation takes effect at once."""
 
 import asyncio
 import logging
@@ -28,7 +28,7 @@ MAX_ADDRESSES: Final = 1_000
 
 
 class Callers:
-    """Knows who asks, and when each of them was last here."""
+    """Identifies callers and records when each was last active."""
 
     def __init__(self, db: Database, now: Callable[[], datetime]) -> None:
         self._db, self._now = db, now

@@ -1,4 +1,4 @@
-"""The walls at the API: a session of ours and an agent read their own project, and what is global.
+"""Project isolation in the API: sessions and agents read their project and global memories.
 
 Whoever else comes is a person, or a program that a person trusts with every project.
 """

@@ -1,4 +1,4 @@
-"""Who asks, and the tokens that programs ask with."""
+"""Responses about callers and tokens."""
 
 from typing import Annotated, Literal
 

@@ -1,1 +1,1 @@
-"""The contract of AgentOps' memory service (agentops-memory, engram): its routes, its words."""
+"""The API of AgentOps' memory service (agentops-memory, engram)."""

@@ -36,7 +36,7 @@ class AgentOpsSessionIn(Struct):
 
 
 class MessageIn(Struct):
-    """One message of a transcript; more than its words is passed over."""
+    """One message of a transcript; other fields are ignored."""
 
     role: str = ""
     content: Any = ""
@@ -64,7 +64,7 @@ class ObservationIn(Struct):
 
 
 class ObservationEdit(Struct):
-    """What is to be otherwise of an observation."""
+    """Changes to an observation."""
 
     type: Word | None = None
     title: Title | None = None
@@ -85,7 +85,7 @@ class PassiveIn(Struct):
 
 
 class PromptIn(Struct):
-    """What a user asked."""
+    """A user prompt."""
 
     session_id: SessionId | None = None
     content: str | None = None

@@ -1,4 +1,4 @@
-"""What the users of clients asked: kept, listed, found."""
+"""User prompts of clients: stored, listed and searched."""
 
 from typing import Final
 

@@ -1,4 +1,4 @@
-"""What is known: searched, told as a context, and suggested a key for."""
+"""Memory search, contexts, and suggestions for topic keys."""
 
 from dataclasses import replace
 from typing import Any, Final
@@ -49,7 +49,7 @@ from lamplighter.usecases.search.find import find
 SEARCH_LIMIT: Final = 10
 SESSION: Final = "X-Session-ID"
 MORE: Final = 4
-"""How many times as many are looked at where some of them are of another type."""
+"""A search for one type reads this many times the limit, because other types match too."""
 
 
 async def search(request: Request) -> Response:

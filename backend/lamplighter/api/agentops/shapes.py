@@ -1,4 +1,4 @@
-"""What is answered by this contract."""
+"""The responses of this API."""
 
 from typing import Any
 
@@ -83,7 +83,7 @@ class AgentOpsCaptured(Struct):
 
 
 class AgentOpsContextSession(Struct):
-    """A session as a client is told of it."""
+    """A session in a response."""
 
     id: str
     project: str
@@ -92,7 +92,7 @@ class AgentOpsContextSession(Struct):
 
 
 class AgentOpsContextObservation(Struct):
-    """An observation as a client is told of it, its content cut."""
+    """An observation in a response, with truncated content."""
 
     id: int
     type: str
@@ -103,7 +103,7 @@ class AgentOpsContextObservation(Struct):
 
 
 class AgentOpsContext(Struct):
-    """What a client is told, as rows and as one text."""
+    """The context of a client, as rows and as one text."""
 
     context: str
     recent_sessions: list[AgentOpsContextSession]
@@ -136,7 +136,7 @@ class AgentOpsStats(Struct):
 
 
 class AgentOpsPrompt(Struct):
-    """What a user asked."""
+    """A user prompt."""
 
     id: int
     session_id: str
@@ -159,7 +159,7 @@ class AgentOpsTopic(Struct):
 
 
 class AgentOpsExport(Struct):
-    """All that is known."""
+    """A complete export."""
 
     version: str
     exported_at: str

@@ -1,4 +1,4 @@
-"""What is moved as a whole: out of here, in from elsewhere, from one project to another."""
+"""Export, import, and migration between projects."""
 
 import tempfile
 from collections.abc import Iterator

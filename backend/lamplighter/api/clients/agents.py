@@ -1,4 +1,4 @@
-"""Agents: their settings and what they did; and what one would be told before a turn."""
+"""Agents: settings, activity, and a preview of their context."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Hooks of an interactive agent: what happens in its session comes in, what we know goes out."""
+"""Hooks of an interactive agent: receive its events and return context."""
 
 import re
 from collections.abc import Mapping
@@ -36,7 +36,7 @@ END: Final = "SessionEnd"
 TOOL_EVENTS: Final = ("PostToolUse", "PostToolUseFailure")
 EVENTS: Final = (START, PROMPT, *TOOL_EVENTS, "Stop", "PreCompact", END)
 AGENT: Final = "claude-code"
-"""The settings of whoever comes with a token of no agent: `[agents.claude-code]`."""
+"""A caller whose token belongs to no agent gets the settings of `[agents.claude-code]`."""
 
 ROOT: Final = "x-lamplighter-root"
 TOOLS: Final = "X-Lamplighter-Tools"

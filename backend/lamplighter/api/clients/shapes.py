@@ -1,4 +1,4 @@
-"""Agents, and what one is told before a turn."""
+"""Responses about agents and their context."""
 
 from typing import Literal
 

@@ -149,7 +149,7 @@ async def read_history(request: Request) -> Response:
 
 
 async def read_evidence(request: Request) -> Response:
-    """GET /api/v1/memories/{id}/grounds."""
+    """GET /api/v1/memories/{id}/evidence."""
     here, wanted = api_context(request), params.query(request, shapes.EvidenceQuery)
     found = await evidence_of(here.db, params.number(request), limit=wanted.limit)
     return answer(found.as_json())

@@ -121,13 +121,14 @@ OPS: Final = (
     ),
     op(
         "GET",
-        "/memories/{id:int}/grounds",
+        "/memories/{id:int}/evidence",
         "memories:read",
         project_wall.restrict_memory(memories.read_evidence),
         "Read the evidence for a memory: its sources, the prompts that included it, its conflicts.",
         shapes.EvidenceOut,
         query=shapes.EvidenceQuery,
         problems=(404,),
+        deprecated_path="/memories/{id:int}/grounds",
     ),
     op(
         "POST",

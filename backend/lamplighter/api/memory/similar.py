@@ -1,4 +1,4 @@
-"""What we hold that says the same as somebody is typing, or otherwise."""
+"""Active memories that match or contradict a text."""
 
 from starlette.requests import Request
 from starlette.responses import Response

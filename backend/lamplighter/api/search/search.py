@@ -1,4 +1,4 @@
-"""The search over all that is known."""
+"""Search over memories, sessions and events."""
 
 from dataclasses import replace
 from typing import Any

@@ -1,4 +1,4 @@
-"""The search: what is asked, and what is found."""
+"""Search parameters and results."""
 
 from typing import Annotated, Literal
 

@@ -1,4 +1,4 @@
-"""Notices: what people are told outside of the app, and what became of it."""
+"""Notifications and their delivery status."""
 
 from starlette.requests import Request
 from starlette.responses import Response

@@ -1,4 +1,4 @@
-"""What comes in from outside, and what goes out."""
+"""Routes for incoming alerts and outgoing notifications."""
 
 from typing import Final
 

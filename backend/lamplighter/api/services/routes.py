@@ -46,13 +46,14 @@ OPS: Final = (
     ),
     op(
         "GET",
-        "/services/{name}/looks",
+        "/services/{name}/checks/results",
         "services:read",
         services.list_check_results,
         "List the check results of a service, newest first.",
         shapes.CheckResultPage,
         query=common_shapes.PageQuery,
         problems=(404,),
+        deprecated_path="/services/{name}/looks",
     ),
     op(
         "GET",

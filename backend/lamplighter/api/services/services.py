@@ -48,7 +48,7 @@ async def show(request: Request) -> Response:
 
 
 async def list_check_results(request: Request) -> Response:
-    """GET /api/v1/services/{name}/looks."""
+    """GET /api/v1/services/{name}/checks/results."""
     here, wanted = api_context(request), params.query(request, common_shapes.PageQuery)
     service, position = _service(here, request), params.position(wanted.cursor)
     async with reading(here.db):

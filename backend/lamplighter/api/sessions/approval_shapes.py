@@ -1,4 +1,4 @@
-"""Approvals: what a session wants to do, and what a person says to it."""
+"""Approvals: the requested action and the decision of a person."""
 
 from typing import Annotated, Literal
 

@@ -1,4 +1,4 @@
-"""The halt: whether everything stands still, and the button that makes it so."""
+"""Halt: its status, and the requests to halt and to resume."""
 
 import logging
 from typing import Any, Final

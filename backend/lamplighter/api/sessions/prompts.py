@@ -1,4 +1,4 @@
-"""What a session was told: at its beginning, and anew while it ran."""
+"""The prompt of a session, and the updates while it ran."""
 
 from typing import Any
 

@@ -205,7 +205,7 @@ async def list_searches(request: Request) -> Response:
 
 
 async def accept_marker(request: Request) -> Response:
-    """PUT /api/v1/markers/{id}/taken."""
+    """PUT /api/v1/markers/{id}/accepted."""
     here = api_context(request)
     await params.body(request, common_shapes.Empty)
     number, services = params.number(request), here.services()
@@ -250,7 +250,7 @@ async def chain(request: Request) -> Response:
 
 
 async def settle(request: Request) -> Response:
-    """PUT /api/v1/escalations/{id}/settled."""
+    """PUT /api/v1/escalations/{id}/handled."""
     here, number = api_context(request), params.number(request)
     await params.body(request, common_shapes.Empty)
     return answer(serialize.escalation(await chains.mark_handled(here.db, number, now=here.now())))

@@ -24,7 +24,7 @@ async def health(request: Request) -> Response:
 
 
 async def run_full_check(request: Request) -> Response:
-    """POST /api/v1/health/looks."""
+    """POST /api/v1/health/checks."""
     await params.body(request, common_shapes.Empty)
     return answer(_health(await api_context(request).health.look_closer()), 201)
 

@@ -1,4 +1,4 @@
-"""Figures for Prometheus: what this process counts, and what the rows say of all of them."""
+"""Prometheus metrics: counters of this process and counts from the database."""
 
 import asyncio
 from collections.abc import Iterable, Iterator, Mapping

@@ -39,7 +39,7 @@ HEALTH: Final = (
         media="text/plain",
     ),
 )
-"""What is asked by whoever keeps us running: all but the figures need no token."""
+"""Routes for monitoring and deployment; only the metrics need a token."""
 
 OPS: Final = (
     op(
@@ -63,13 +63,14 @@ OPS: Final = (
     ),
     op(
         "POST",
-        "/health/looks",
+        "/health/checks",
         "health:write",
         health.run_full_check,
         "Run a full health check, including every page of the database.",
         shapes.HealthOut,
         status=201,
         body=common_shapes.Empty,
+        deprecated_path="/health/looks",
     ),
     op(
         "GET",

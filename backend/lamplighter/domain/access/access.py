@@ -39,12 +39,14 @@ SESSION_SCOPES: Final = (
     "context:read",
     "changes:read",
 )
-"""What a session may do with the token it is given: look around, tell what happened and what
-it learned. `knowledge:write` is to save and to take back; to remove for good needs
-`memories:write`, which no session has."""
+"""The scopes of a session's token: read status, report events and save knowledge.
+
+`knowledge:write` allows saving and withdrawing. Permanent deletion needs `memories:write`,
+which no session has.
+"""
 
 AGENT_SCOPE: Final = "knowledge:write"
-"""What the token of an agent may do unless somebody says otherwise."""
+"""The default scope of an agent's token."""
 
 MACHINE: Final = "this machine"
 """The name of the token that a home keeps for its own commands."""
@@ -59,7 +61,7 @@ CallerKind = Literal["login", "token", "session"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Caller:
-    """Who asks: a person's login, a program's token, or a session by the token it was given."""
+    """Callers: a login of a person, a token of a program, or a session token."""
 
     kind: CallerKind
     id: int
@@ -139,7 +141,7 @@ class Login:
 
 @dataclass(frozen=True, slots=True)
 class Credential:
-    """What a caller shows: the number of its row, and a secret that only it knows."""
+    """A credential: the id of its row and a secret."""
 
     id: int
     secret: str

@@ -53,7 +53,7 @@ def can_become(before: ApprovalState, state: ApprovalState) -> bool:
 
 
 class ApprovalChoice(StrEnum):
-    """What a person says to an approval."""
+    """The decision of a person on an approval."""
 
     APPROVE = "approve"
     DENY = "deny"

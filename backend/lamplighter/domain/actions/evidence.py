@@ -1,4 +1,4 @@
-"""Evidence: what our own probe saw, found and measured, as its tool results carry it."""
+"""Evidence: observations and measurements of the probe, from its tool results."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

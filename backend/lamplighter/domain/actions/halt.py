@@ -21,7 +21,7 @@ class HaltSource(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Halt:
-    """One halt, by whom and why; one that was not released stands."""
+    """One halt with its author and reason; active until released."""
 
     id: int = 0
     way: HaltSource

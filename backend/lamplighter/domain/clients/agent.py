@@ -15,7 +15,7 @@ NAME: Final = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Agent:
-    """What one client may do and is told; each switch is one of AgentOps' (agentops-memory).
+    """Permissions and context of one client, with the switches of agentops-memory.
 
     `context_limit` is how many observations it is told a turn, 0 to 50. Without
     `auto_save` it has no mem_save, without `auto_search` no mem_search, without

@@ -1,4 +1,4 @@
-"""The prompt of a client: what its user asked, as a later session may want to know."""
+"""User prompts of clients, stored for later sessions."""
 
 from dataclasses import dataclass
 from datetime import datetime

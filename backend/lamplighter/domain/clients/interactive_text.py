@@ -1,4 +1,4 @@
-"""Words of memories as an interactive session is told them: on one line, and forging nothing."""
+"""Memories as text for interactive sessions: one line each, with markers escaped."""
 
 import re
 from collections.abc import Collection, Sequence
@@ -22,10 +22,10 @@ from lamplighter.domain.text import one_line
 
 BUDGET: Final = 4_000
 OUTPUT_CHARS: Final = 10_000
-"""What Claude Code takes of one hook; more would be put aside into a file."""
+"""The most that Claude Code reads from one hook; longer output goes into a file."""
 
 TEXT_CHARS: Final = 9_500
-"""What of that the words may have, written as JSON."""
+"""The share of that for the text, encoded as JSON."""
 
 MEMORY_CHARS: Final = 300
 _TAG: Final = re.compile(r"<(?=[/!?A-Za-z])")

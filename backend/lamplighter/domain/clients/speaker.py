@@ -1,4 +1,4 @@
-"""The speaker: who uses the tools of clients, known by what it shows and never by what it says."""
+"""The caller of client tools; the token determines its identity."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -13,7 +13,7 @@ DEFAULT_PROJECT: Final = "default"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClientIdentity:
-    """Who speaks: a session of ours, an agent, or a person's own program.
+    """A caller: a session, an agent, or a program of a person.
 
     `project` is where they read and write; only who is bound to none chooses another
     with each use.

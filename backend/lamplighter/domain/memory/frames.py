@@ -58,7 +58,7 @@ class Frame:
         return re.compile(f"{sentence}(?:{tail})?" if tail else sentence)
 
 
-FAILS_WITH: Final = Frame(Category.DEPENDENCY, "Fails when {cause} fails; mend {cause} first")
+FAILS_WITH: Final = Frame(Category.DEPENDENCY, "Fails when {cause} fails; repair {cause} first")
 ANSWERS: Final = Frame(
     Category.BEHAVIOR, "Answers HTTP {status} at {place} when healthy", "status", ", not 200"
 )

@@ -81,7 +81,7 @@ class Source(StrEnum):
 
 
 class InactiveReason(StrEnum):
-    """Why a memory is no longer told to sessions."""
+    """Why a memory is inactive."""
 
     LOW = "low"
     SUPERSEDED = "superseded"
@@ -104,7 +104,7 @@ KINDS: Final = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Candidate:
-    """A memory someone proposes, before we know whether we already hold it.
+    """A proposed memory, before the comparison with existing ones.
 
     `session_id` is the session that says it, None for a person; `tier` is 0 for
     a person, 1 to 3 for a session.

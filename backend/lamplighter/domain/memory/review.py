@@ -20,10 +20,10 @@ SUPERSEDES: Final = "supersedes"
 MERGED_INTO: Final = "merged_into"
 
 REVIVABLE: Final = (InactiveReason.LOW, InactiveReason.OPERATOR, InactiveReason.SUPERSEDED)
-"""Why a claim was put aside that a person may yet call true."""
+"""Reasons for being inactive from which a person may restore a memory."""
 
 DELETION: Final = "deletion"
-"""Who resolved the reviews of a memory that was deleted."""
+"""The resolver recorded in the reviews of a deleted memory."""
 
 
 class ReviewKind(StrEnum):

@@ -1,4 +1,4 @@
-"""Decide how two observations stand to each other, and say why in words."""
+"""Classify the relation of two observations, with a reason."""
 
 import json
 from collections.abc import Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Reconcile what a session says now with what we already hold."""
+"""Reconcile a new observation with existing memories."""
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass

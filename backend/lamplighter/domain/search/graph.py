@@ -32,7 +32,7 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """How one thing stands to another."""
+    """The relation of two nodes."""
 
     source: Node
     what: str

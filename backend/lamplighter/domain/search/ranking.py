@@ -1,6 +1,6 @@
-"""The order of what was found: BM25 over weighted fields, and what a question names.
+"""Ranking of search results: BM25 over weighted fields, plus boosts for names in the query.
 
-Each part of a score is a reason that can be shown, and the reasons add up to it.
+A score is the sum of its reasons, and each reason can be shown.
 """
 
 import math
@@ -22,24 +22,24 @@ WEIGHTS: Final = (TITLE, TEXT, KEYS, AROUND)
 KEYS_AT: Final = 2
 AROUND_AT: Final = 3
 AROUND_TERMS: Final = 60
-"""Of longer neighbors each word counts for less in proportion: a page is no context of a turn."""
+"""Words of longer neighbors count for proportionally less: a page is no context of a turn."""
 NEXT_TO: Final = "next to "
-"""What a word counts that only the neighbors of a turn hold."""
+"""The prefix of the reason for a word that occurs only in the neighbors of a turn."""
 
 SIZES: Final = (1.0, 1.0, 1.0, 0.25)
-"""How much a term of each field makes a text longer; a long title is no long text."""
+"""How much a term of each field adds to the length of a text."""
 
 OF_SERVICE: Final = 0.2
 OF_PERIOD: Final = 0.3
 OF_SPEAKER: Final = 0.45
-"""What somebody says counts for more when the query names them than what is said to them."""
+"""The boost for the words of a speaker named in the query."""
 
 FEW: Final = 12
 NAMES: Final = 3
-"""So many names of one row, at most, are thought to stand in a query."""
+"""The most names of one row that the upper bound of a score assumes in a query."""
 
 KEY_SCORE: Final = 1_000.0
-"""What the memory that a query names by its topic key has before all others."""
+"""The score of a memory whose topic key is the query, above all others."""
 
 Fields = tuple[str, str, str, str]
 """The terms of a title, a text, its keys and its neighbours, with spaces between them."""
@@ -47,9 +47,9 @@ Fields = tuple[str, str, str, str]
 
 @dataclass(frozen=True, slots=True)
 class CorpusStats:
-    """How much is indexed, how long its texts are on average, and how many hold each term.
+    """The number of documents, their average length, and the document frequency of each term.
 
-    `parts` says how much of it is in each part of the index.
+    `parts`: the number of documents in each part of the index.
     """
 
     documents: int
@@ -58,7 +58,7 @@ class CorpusStats:
     parts: Mapping[int, int] = field(default_factory=dict)
 
     def weight(self, term: str) -> float:
-        """Return how telling a term is: the fewer hold it the more."""
+        """Return the inverse document frequency of a term."""
         held = min(self.holding.get(term, 0), self.documents)
         return math.log(1.0 + (self.documents - held + 0.5) / (held + 0.5))
 
@@ -67,14 +67,14 @@ NOTHING: Final = CorpusStats(0, 0.0, {})
 
 
 def size_of(fields: Fields) -> float:
-    """Return how long what these terms come from is."""
+    """Return the weighted length of a document from its terms."""
     return sum(
         share * (text.count(" ") + 1) for share, text in zip(SIZES, fields, strict=True) if text
     )
 
 
 class QueryWeights:
-    """The terms of a query with what each weighs: made once, asked of each text."""
+    """The terms of a query with their weights: built once, applied to each document."""
 
     def __init__(self, looked_for: Sequence[str], corpus: CorpusStats) -> None:
         self.corpus = corpus
@@ -83,14 +83,14 @@ class QueryWeights:
         self._whole = tuple(term for term in self._weights if term not in self._singles)
         self._average = corpus.average or 1.0
         self.full = sum(self._weights.values())
-        """What a text with all the words scores, about."""
+        """About the score of a document with all terms."""
 
     def score(self, fields: Fields, size: float) -> float:
-        """Return what all terms count for a text; BM25 over the weighted fields."""
+        """Return the score of a document: BM25 over the weighted fields."""
         return sum(score for _, score in self._parts(fields, size))
 
     def reasons(self, fields: Fields, size: float) -> tuple[ScoreReason, ...]:
-        """Return what each term counts for a text."""
+        """Return the share of each term in the score of a document."""
         own = self._held((*fields[:AROUND_AT], ""))
         return tuple(
             ScoreReason(term if term in own else f"{NEXT_TO}{term}", score)
@@ -106,11 +106,11 @@ class QueryWeights:
         ]
 
     def _held(self, fields: Fields) -> dict[str, float]:
-        """Return how often each term stands in a text, as its fields weigh."""
+        """Return the weighted frequency of each term in a document."""
         held: dict[str, float] = {}
         near = AROUND * min(1.0, AROUND_TERMS / (fields[AROUND_AT].count(" ") + 1))
         for weight, text in zip((*WEIGHTS[:AROUND_AT], near), fields, strict=True):
-            # a few are looked for in the whole text: to split one costs more
+            # for a few terms a substring search is cheaper than splitting the text
             within = text if len(self._whole) <= FEW else frozenset(text.split())
             found = [term for term in self._whole if term in within]
             part = text.split() if found else []
@@ -124,10 +124,10 @@ class QueryWeights:
 
 
 def name_reasons(row: object, asked: ParsedQuery, score: float) -> list[ScoreReason]:
-    """Return what counts because the query names the service, speaker or time of a row."""
+    """Return the boosts for the service, speaker or time of a row that the query names."""
     held = set(asked.terms)
     found = [
-        ScoreReason(f"names {name}", share * score)
+        ScoreReason(f"query names {name}", share * score)
         for name, words, share in _names(row)
         if held.issuperset(words)
     ]
@@ -138,16 +138,16 @@ def name_reasons(row: object, asked: ParsedQuery, score: float) -> list[ScoreRea
         and own
         and normalize_service_name(own) == normalize_service_name(wanted.service)
     ):
-        found.append(ScoreReason(f"of {own}", OF_SERVICE * score + 1.0))
+        found.append(ScoreReason(f"service {own}", OF_SERVICE * score + 1.0))
     if asked.period is not None and asked.period.holds(utterance_date(row) or row_moment(row)):
         found.append(ScoreReason(f"from {asked.period.words}", OF_PERIOD * score))
     return found
 
 
 def max_score(score: float, fields: Fields | None, asked: ParsedQuery) -> float:
-    """Return the most that `by_name` can make of a score.
+    """Return the upper bound of a score after `name_reasons`.
 
-    What only meaning found has no `fields`: words would have found its names.
+    A result of the semantic search alone has no `fields`: a name would be a keyword match.
     """
     share = OF_PERIOD if asked.period is not None else 0.0
     wanted = set(asked.terms)
@@ -159,7 +159,7 @@ def max_score(score: float, fields: Fields | None, asked: ParsedQuery) -> float:
 
 
 def row_moment(row: object) -> datetime | None:
-    """Return the moment that a row is of."""
+    """Return the time of a row."""
     for name in ("updated_at", "ended_at", "started_at", "created_at"):
         found = getattr(row, name, None)
         if isinstance(found, datetime):
@@ -168,12 +168,12 @@ def row_moment(row: object) -> datetime | None:
 
 
 def total_score(reasons: Sequence[ScoreReason]) -> float:
-    """Return the score that some reasons add up to."""
+    """Return the sum of some reasons."""
     return math.fsum(each.score for each in reasons)
 
 
 def _names(row: object) -> Iterator[tuple[str, list[str], float]]:
-    """Yield the names of a row: the terms that name it, and what share of a score that counts."""
+    """Yield each name of a row with its terms and its boost as a share of the score."""
     if isinstance(row, Session):
         for name in filter(None, (*(row.services or ()), row.agent)):
             yield name, terms(name), OF_SERVICE

@@ -1,4 +1,4 @@
-"""The search: what is asked of all that is known, what is found, and what a session was shown."""
+"""Search requests, results, and the record of results shown to a session."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

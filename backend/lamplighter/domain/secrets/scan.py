@@ -24,7 +24,7 @@ from lamplighter.domain.secrets.values import (
 _NAME_CHARS: Final = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-"
 _LONGEST: Final = 16_384
 MAX_MEMORY_BYTES: Final = 12 << 20
-"""What RE2 may take for a pattern and its states: when they are full, it begins anew."""
+"""The memory limit of RE2 for a pattern and its states; RE2 drops the states when it is full."""
 _QUOTES: Final = r"(?:\\{0,7}[\"']){0,1}"
 _VALUE_KEY: Final = (
     rf"{_QUOTES},?(?:\s|\\{{1,3}}n){{0,40}}{_QUOTES}(?i:value){_QUOTES}[ \t]{{0,8}}:[ \t]{{0,8}}"

@@ -12,7 +12,7 @@ MONDAY: Final = datetime(1970, 1, 5, tzinfo=UTC)
 
 DAY: Final = 86_400
 UNITS: Final = (DAY, 3_600, 600, 60, 10, 1)
-"""What stretches are made of, in seconds: each is told by how a moment's text begins."""
+"""The units of an interval, in seconds; each is a prefix of a timestamp's text."""
 
 WIDTHS: Final = (
     *(1, 10, 30, 60, 120, 300, 600, 1_800, 3_600, 10_800, 21_600, 43_200),

@@ -9,7 +9,7 @@ from lamplighter.domain.text import one_line, shorten
 MESSAGE_CHARS: Final = 300
 SERVER_FAILS: Final = 500
 TOKEN_LIMIT: Final = "token limit"
-"""What an engine's own words hold when it asks a model to go on after its answer was cut off."""
+"""Part of the message by which an engine asks a model to continue a truncated answer."""
 
 _CUT_KINDS: Final = frozenset({"max_output_tokens", "max_tokens"})
 _LATER: Final = "This is a temporary problem of the API; the next round tries again."

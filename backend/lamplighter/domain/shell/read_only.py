@@ -183,7 +183,7 @@ LEADING_OPTIONS: Final[Mapping[str, CommandRule]] = {
     "git": command_rule("--no-pager -C=path", needs=("-C",)),
     "ip": command_rule(_IP, whole=True),
 }
-"""The options that stand before the word that says what is looked at."""
+"""The options that may precede the subcommand."""
 
 COMMON_OPTIONS: Final[Mapping[str, CommandRule]] = {
     "kubectl": command_rule(

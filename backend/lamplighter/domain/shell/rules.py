@@ -10,7 +10,7 @@ from lamplighter.domain.services.service import Services
 
 LOCAL: Final = frozenset({"localhost", "127.0.0.1", "::1"})
 HIDDEN: Final = ("/proc", "/sys", "/dev", "/run/secrets")
-"""Never read, whatever the roots are: here lie keys, and what other programs were told."""
+"""Never readable, even inside an allowed root: keys and the environment of other programs."""
 
 SAFE_FILES: Final = frozenset(
     {

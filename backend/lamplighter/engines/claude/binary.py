@@ -15,7 +15,7 @@ from lamplighter.engines.claude import environment
 
 PROGRAM: Final = "claude"
 MIN_VERSION: Final = (2, 1, 197)
-"""The oldest version that was seen to do all that the engine asks of it."""
+"""The oldest version that supports everything the engine needs."""
 
 VERSION_SECONDS: Final = 10.0
 RETRY_SECONDS: Final = 60.0

@@ -22,7 +22,7 @@ _AT_ONCE: Final = fcntl.LOCK_EX | fcntl.LOCK_NB
 
 @dataclass(slots=True, kw_only=True)
 class Checkpoint:
-    """Where a session stands.
+    """The progress of a session.
 
     `answers` are those of tools that its last message uses, as far as they came, and
     `under_way` is the use that was begun and has none yet. `said` counts the lines

@@ -17,7 +17,7 @@ _PASSED_ON: Final = ("PATH", "HOME", "LANG", "LC_ALL", "TZ", "SSL_CERT_FILE", "S
 
 
 class ProbeEngine:
-    """Looks at services in a process of its own."""
+    """The `probe` engine: checks services in its own process."""
 
     name = NAME
     traits: frozenset[Trait] = frozenset()

@@ -1,4 +1,4 @@
-"""What a round saw, what earlier rounds saw, and what is remembered."""
+"""Facts of a round: its check results, earlier results and memories."""
 
 import re
 from bisect import bisect_left

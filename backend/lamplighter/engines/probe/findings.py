@@ -1,4 +1,4 @@
-"""What a round tells: pure, from what was seen, was seen before and is remembered."""
+"""Findings of a round, derived from check results, history and memories. Pure."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence

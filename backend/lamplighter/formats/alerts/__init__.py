@@ -24,7 +24,7 @@ PARSERS: Final[Mapping[str, Parse]] = {
 def parse_source(word: str) -> str:
     """Return the name of a source; raises NotFound for what is none."""
     if not SOURCE.fullmatch(word):
-        raise NotFound("A source is named by small letters, digits, - and _, 40 at most.")
+        raise NotFound("The name of a source has at most 40 lowercase letters, digits, - and _.")
     return word
 
 

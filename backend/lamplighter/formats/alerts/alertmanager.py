@@ -32,7 +32,7 @@ def _alert(each: Mapping[str, Any], group: Mapping[str, Any]) -> Alert:
         incident=began.isoformat() if began else None,
         state=AlertState.RESOLVED if resolved else AlertState.FIRING,
         at=ended or began,
-        title=words.first_text(notes, *SUMMARY) or name or "An alert without a name",
+        title=words.first_text(notes, *SUMMARY) or name or "Unnamed alert",
         names=words.names(_names(labels)),
         severity=words.severity(labels.get("severity")),
         tier=words.tier(labels.get("tier")),

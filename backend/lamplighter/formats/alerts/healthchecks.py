@@ -23,7 +23,7 @@ DETAIL_FIELDS: Final = (
 def parse(payload: Mapping[str, Any]) -> list[Alert]:
     """Return the alert of a check that went down or up."""
     check = {**payload, **words.mapping(payload.get("check"))}
-    name = words.first_text(check, "name", "slug") or "A check without a name"
+    name = words.first_text(check, "name", "slug") or "Unnamed check"
     own = words.first_text(payload, "code") or words.first_text(
         check, "uuid", "unique_key", "slug", "name"
     )

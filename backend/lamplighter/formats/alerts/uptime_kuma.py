@@ -22,7 +22,7 @@ def parse(payload: Mapping[str, Any]) -> list[Alert]:
     beat, monitor = words.mapping(payload.get("heartbeat")), words.mapping(payload.get("monitor"))
     said = words.first_text(payload, "msg")
     if not beat and not said:
-        raise Invalid(InvalidField("msg", "is missing, and so is the heartbeat"))
+        raise Invalid(InvalidField("msg", "is missing, and the heartbeat is missing too"))
     if not beat:
         return [] if said.lower().endswith(TESTING) else [_message_alert(said)]
     number = beat.get("status")

@@ -1,4 +1,4 @@
-"""Queries on tokens. No change tells of them: the feed is read by callers of lesser scopes."""
+"""Queries on tokens. The change feed omits them, because callers with fewer scopes read it."""
 
 from collections.abc import Sequence
 from datetime import datetime

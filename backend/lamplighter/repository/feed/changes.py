@@ -1,4 +1,4 @@
-"""The change feed: what every screen hears, written in the transaction it tells of."""
+"""The change feed; each entry is written in the transaction of its change."""
 
 import json
 from datetime import datetime

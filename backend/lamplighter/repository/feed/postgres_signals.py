@@ -67,7 +67,7 @@ class PostgresListener:
             try:
                 await self._listen()
             except OperationalError as error:
-                logger.warning("The change feed is cut off (%s); trying again.", error)
+                logger.warning("The change feed lost its connection (%s); retrying.", error)
                 self._lost.set()
                 await asyncio.sleep(RETRY_SECONDS)
             self.wake()

@@ -50,7 +50,7 @@ def create_listener(url: str, directory: Path) -> ChangeSignal:
 
 
 class ChangeNotifier:
-    """Tells every listener of a home that there is something new."""
+    """Notifies all listeners of a home about new changes."""
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory

@@ -1,4 +1,4 @@
-"""What each session was told: the exact text, and why each memory was in or out of it."""
+"""Prompts of sessions: the exact text, and the reason for each memory."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -241,7 +241,7 @@ async def record_access(db: Database, ids: Iterable[int], now: datetime) -> None
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PromptUpdate:
-    """What a session was told in the place of what it was told before.
+    """An update that replaced part of a session's prompt.
 
     `placements` say of each memory that was chosen among why it is in or out.
     """

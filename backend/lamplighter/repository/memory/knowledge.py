@@ -18,7 +18,7 @@ from lamplighter.repository.store.tables import KNOWLEDGE, memories
 from lamplighter.repository.store.unreadable import fetch_readable, is_readable
 
 AT_MOST: Final = 20
-"""How many of one hash are looked at: they are as good as always of the same words."""
+"""The most rows of one hash to compare; nearly always their texts are equal."""
 
 
 async def find_duplicate(db: Database, wanted: Candidate, *, since: datetime) -> Memory | None:

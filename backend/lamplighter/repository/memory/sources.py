@@ -1,4 +1,4 @@
-"""Voices: who said what a memory says, who was told it, and what speaks against it."""
+"""Sources of a memory: reports, prompts that included it, and contradictions."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

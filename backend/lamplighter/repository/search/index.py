@@ -38,23 +38,23 @@ from lamplighter.repository.store.unreadable import is_readable
 RANKED: Final = 60
 ROUGHLY_RANKED: Final = 200
 RANKED_EACH, RANKED_MORE = 2, 20
-"""So many candidates are ranked with care: more where many are wanted, and in PostgreSQL,
-whose rough order does not know how rare a word is."""
+"""How many candidates get an exact score: more for larger limits, and in PostgreSQL,
+whose rough order ignores how rare a word is."""
 
 COUNTED: Final = 3_000
-"""About so many matches are looked at; words that more have only move the order of those."""
+"""About how many matches are read; more frequent words only change the order of those."""
 
 NEWEST: Final = 400
-"""Of words that everything holds only the newest matches are looked at."""
+"""For words in nearly every document only this many of the newest matches are read."""
 
 SMALL: Final = 5_000
-"""Of so few documents the words are counted anew each time."""
+"""Up to this many documents, the frequency of words is counted for every search."""
 
 DRIFT: Final = 1.1
 _TSQUERY, _TSVECTOR = PostgresType("TSQUERY"), PostgresType("TSVECTOR")
 DAMAGED: Final = (
-    "The index of the search is damaged. Stop Lamplighter and run `lamplighter migrate`: "
-    "it makes the index anew."
+    "The search index is damaged. Stop Lamplighter and run `lamplighter migrate` to rebuild "
+    "the index."
 )
 
 

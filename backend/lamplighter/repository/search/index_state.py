@@ -1,4 +1,4 @@
-"""How the index of the search stands, and how a damaged one is mended."""
+"""The state of the search index, and the repair of a damaged one."""
 
 import asyncio
 from collections.abc import Iterable

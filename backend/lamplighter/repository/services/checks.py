@@ -1,4 +1,4 @@
-"""Each look at a service: the evidence behind what a probe says."""
+"""Check results: the evidence for the reports of a probe."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ from lamplighter.repository.store.tables import checks, days, sessions
 
 ROUND_TIER: Final = 1
 COMPLETE_STATUSES: Final = (Status.RUNNING, Status.COMPLETED, Status.ESCALATED)
-"""A round that broke off may not have looked at all of a service: it tells only what fails."""
+"""An interrupted round may have checked only part of a service; only its failures count."""
 
 
 _OWN: Final = (
@@ -39,7 +39,7 @@ _BEGAN: Final = Statement(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckDay:
-    """How a service was on one day: how often it was looked at, and how often not well."""
+    """One day of a service: the number of check results and failures."""
 
     day: date
     looks: int = 0

@@ -1,4 +1,4 @@
-"""Queries on halts: what stands still because of a person, and since when."""
+"""Queries on halts."""
 
 from datetime import datetime
 from typing import Any, Final

@@ -1,4 +1,4 @@
-"""Queries on requests for a session: filed by any door, claimed by the supervisor."""
+"""Queries on requests for sessions: filed by any interface, claimed by the supervisor."""
 
 from collections.abc import Sequence
 from dataclasses import replace

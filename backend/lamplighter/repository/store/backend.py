@@ -73,13 +73,13 @@ class Pool:
         with suppress(asyncio.QueueEmpty):
             return self._free.get_nowait()
         if self._waiting >= MAX_WAITING[self._readonly]:
-            raise driver.OperationalError(f"{self._waiting} others wait for a connection")
+            raise driver.OperationalError(f"{self._waiting} other requests wait for a connection")
         self._waiting += 1
         try:
             async with asyncio.timeout(ACQUIRE_SECONDS):
                 return await self._free.get()
         except TimeoutError:
-            late = f"no connection was free in {ACQUIRE_SECONDS:g} s"
+            late = f"no connection became free in {ACQUIRE_SECONDS:g} s"
             raise driver.OperationalError(late) from None
         finally:
             self._waiting -= 1

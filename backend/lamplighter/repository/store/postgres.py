@@ -190,7 +190,7 @@ class PostgresConnection(RowConnection):
         async with self._using() as raw:
             status = await raw.execute(statement)
         if statement == COMMIT and status != COMMIT:  # the server says so, and calls it no error
-            raise driver.OperationalError("a statement had failed, so nothing of it was kept")
+            raise driver.OperationalError("a statement failed, and the transaction was rolled back")
 
     @asynccontextmanager
     async def _using(self) -> AsyncIterator[asyncpg.Connection]:

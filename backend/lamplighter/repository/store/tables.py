@@ -114,7 +114,7 @@ STEP: Final = 2**40
 
 BASES: Final = {SearchLayer.MEMORY: 0, SearchLayer.SESSION: STEP, SearchLayer.EVENT: 2 * STEP}
 ASIDE: Final = 3 * STEP
-"""Memories that are told no more: searched only when somebody asks for them."""
+"""The part of inactive memories; searches read this part only on request."""
 
 FIELDS: Final = ("title", "text", "keys", "around")
 

@@ -109,7 +109,7 @@ def count_unreadable() -> int:
 
 @lru_cache(MAX_LOGGED)
 def _log_once(number: int, column: str) -> None:
-    logger.warning("Memory %s is passed over: its %s cannot be read.", number, column)
+    logger.warning("Skipped memory %s: its %s cannot be read.", number, column)
 
 
 def _valid(column: str) -> str:

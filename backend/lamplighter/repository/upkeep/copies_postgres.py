@@ -107,7 +107,7 @@ class PostgresCopier:
                 again = await _dump(work.raw, Path(scratch))
                 await work.steps(steps_to(head()))
             if again != copied or _hashes(Path(scratch)) != _hashes(directory):
-                raise DamagedCopy("the restored database does not hold the rows that were copied")
+                raise DamagedCopy("the restored database does not contain the copied rows")
 
 
 def used_by_others(url: str) -> int:

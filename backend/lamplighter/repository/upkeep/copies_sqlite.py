@@ -40,7 +40,7 @@ class SqliteCopier:
             path = Path(scratch) / FILE
             shutil.copyfile(directory / FILE, path)
             if counted(path) != copied:
-                raise DamagedCopy("the restored database does not hold the rows that were copied")
+                raise DamagedCopy("the restored database does not contain the copied rows")
             check(path)
             migrate.upgrade(sqlite_url(path))
             check(path)
@@ -78,4 +78,6 @@ def check(path: Path) -> None:
             raise DamagedCopy(f"the database is damaged: {whole}")
         lost = connection.execute("PRAGMA foreign_key_check").fetchone()
         if lost is not None:
-            raise DamagedCopy(f"a row of {lost[0]} refers to a row of {lost[2]} that is not there")
+            raise DamagedCopy(
+                f"a row of {lost[0]} refers to a row of {lost[2]} that does not exist"
+            )

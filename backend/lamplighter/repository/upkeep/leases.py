@@ -54,7 +54,7 @@ async def ensure_leader(db: Database, epoch: int) -> None:
     now = await db.fetch_val(_EPOCH())
     if now != epoch:
         raise LeadershipLost(
-            f"Another supervisor leads (epoch {now}); this one led in epoch {epoch}."
+            f"Another supervisor is the leader (epoch {now}); this one was leader in epoch {epoch}."
         )
 
 

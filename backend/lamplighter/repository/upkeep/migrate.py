@@ -130,11 +130,11 @@ class SqliteFile:
         """Say in words what is wrong and what to do."""
         damaged = isinstance(error, driver.DatabaseError)
         if damaged and not isinstance(error, driver.OperationalError):
-            return f"{self} is damaged or no database: {error}. Put a backup in its place."
+            return f"{self} is damaged or not a database: {error}. Restore a backup."
         return (
-            f"The database {self} cannot be used: {error}. Lamplighter needs a directory that it "
-            "may write to, and some space there; set LAMPLIGHTER_HOME to another one, or give "
-            "this user the right to write there."
+            f"The database {self} cannot be used: {error}. Lamplighter needs a writable "
+            "directory with free space. Set LAMPLIGHTER_HOME to another directory, or give this "
+            "user write permission."
         )
 
     @contextmanager
@@ -169,8 +169,8 @@ def _known_revisions() -> list[str]:
 def _check_revision(place: MigrationTarget, at: str | None) -> None:
     if at is not None and at not in _known_revisions():
         raise Unavailable(
-            f"{place} was written by a newer Lamplighter (its revision is {at}, the newest known "
-            f"here is {head()}). Nothing was changed. Start the newer version."
+            f"{place} was written by a newer Lamplighter (its revision is {at}; this version "
+            f"knows revisions up to {head()}). Nothing was changed. Start the newer version."
         )
 
 

@@ -47,7 +47,7 @@ class PostgresDatabase:
         """Say in words what is wrong and what to do."""
         return (
             f"{self} cannot be used: {error}. Check LAMPLIGHTER_DATABASE_URL, that the server "
-            "runs and lets this user in, and that this user may create tables there."
+            "runs and accepts this user, and that this user may create tables."
         )
 
     async def _revision(self) -> str | None:
@@ -71,7 +71,7 @@ class PostgresDatabase:
                 starting = isinstance(error.__cause__, OSError | asyncpg.CannotConnectNowError)
                 if not starting or time.monotonic() >= deadline:
                     raise
-                logger.warning("%s is not there yet: %s", self, error)
+                logger.warning("%s is not available yet: %s", self, error)
             await asyncio.sleep(RETRY_SECONDS)
 
     async def _migrate(self, steps: MigrationSteps) -> None:

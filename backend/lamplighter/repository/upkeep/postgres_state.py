@@ -34,7 +34,7 @@ async def inspect_connection(url: str) -> DatabaseCondition:
         try:
             if await connection.fetchval(READ_ONLY):
                 return DatabaseCondition(
-                    "it takes no writes (a standby, or set read-only)", False, None
+                    "the database accepts no writes (a standby, or set read-only)", False, None
                 )
             if not await connection.fetchval(MAY_WRITE):
                 return DatabaseCondition("this user may not write to its tables", False, None)

@@ -58,10 +58,10 @@ def run_directory(home: Path, *, make: bool = True) -> Path:
             return directory
         found = directory.lstat()
     except OSError as error:
-        raise Unavailable(f"{directory} cannot be made: {error.strerror}.") from error
+        raise Unavailable(f"Could not create {directory}: {error.strerror}.") from error
     if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid():
         raise Unavailable(
-            f"{directory} belongs to somebody else; remove it, or set XDG_RUNTIME_DIR."
+            f"{directory} belongs to another user; remove it, or set XDG_RUNTIME_DIR."
         )
     if make:
         directory.chmod(0o700)

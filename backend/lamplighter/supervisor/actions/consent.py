@@ -1,4 +1,4 @@
-"""Consent: wait until a person has said what is to become of a wish."""
+"""Consent: wait for the decision of a person on a requested action."""
 
 import asyncio
 import logging

@@ -1,4 +1,4 @@
-"""The task of a session: all that its engine is given, gathered from what is kept."""
+"""The task of a session: the input of its engine, read from the database."""
 
 from collections.abc import Sequence
 from datetime import datetime

@@ -24,15 +24,15 @@ logger = logging.getLogger(__name__)
 AT_ONCE: Final = 8
 
 Recall = Callable[[str, Mapping[str, Any]], Awaitable[str]]
-"""Says what we know of a tool's arguments, as words beside its answer; empty for nothing."""
+"""Returns memories about a tool's arguments, as text beside the result; empty for none."""
 
 UpdatePrompt = Callable[[str], Awaitable[Mapping[str, Any]]]
-"""Says what a session is told now, given what it is about."""
+"""Returns the current memories for a session's prompt, for a query."""
 
 
 @dataclass(slots=True, kw_only=True)
 class Toolbox:
-    """The tools that one session has, and what tells it anew what is remembered."""
+    """The tools of one session, with callbacks that recall memories and update its prompt."""
 
     gate: Gate
     tools: tuple[Tool, ...] = field(default=())

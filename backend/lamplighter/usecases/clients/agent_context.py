@@ -55,12 +55,12 @@ async def list_agents(db: Database, declared: Iterable[Agent]) -> list[AgentStat
 
 
 BEYOND: Final = 10
-"""How many more are looked at, so that one can see what was left out."""
+"""How many more candidates are ranked, to show what was left out."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContextBlock:
-    """What a client is told: as text, the rows it is made of, and why each is in or out."""
+    """The context of a client: its text, the included rows, and the reason for each row."""
 
     text: str
     query: str = ""

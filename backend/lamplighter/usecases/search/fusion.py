@@ -16,7 +16,7 @@ from lamplighter.domain.search.semantic import read_share
 from lamplighter.repository.search.index import Document, layer_of, memory_of
 
 COMPARED: Final = 50
-"""So many of the best by words are compared in meaning, if they are not among the nearest."""
+"""How many of the best keyword results get a semantic score although they are not the nearest."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -22,7 +22,7 @@ from lamplighter.usecases.access import instrumentation
 from lamplighter.usecases.context import Context
 
 MAX_QUEUED: Final = 100
-"""So many investigations wait at most; what is told of again later is asked for then."""
+"""The most investigations in the queue; an alert that repeats later requests its own then."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -32,7 +32,7 @@ from lamplighter.usecases.services import act
 from lamplighter.usecases.sessions import outcomes, parking
 
 ASK_AGAIN_AFTER: Final = timedelta(hours=24)
-"""A service that nothing can be done for is handed on again after this time."""
+"""A service without a remaining repair is escalated again after this time."""
 
 HEALTHY: Final = "healthy"
 

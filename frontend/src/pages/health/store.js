@@ -136,7 +136,7 @@ export function health({ api, toasts, clock, now = Date.now }) {
     /** Every page of the database and every memory: for when somebody wants to know. */
     async runFullCheck() {
       this.fullCheck = true
-      const problem = await this.ask(() => api.post("/health/looks"))
+      const problem = await this.ask(() => api.post("/health/checks"))
       this.fullCheck = false
       if (problem) toasts.show(t("health.notChecked", { why: problem.message }), { bad: true })
       else toasts.announce(t("health.checked", { words: this.sentence }))

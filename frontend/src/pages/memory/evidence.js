@@ -20,7 +20,7 @@ export function evidence({ api }) {
      * @param {number} id @param {() => boolean} still whether it is still asked for @param {number} [limit]
      */
     async load(id, still, limit) {
-      const found = await api.get(`/memories/${id}/grounds`, { limit }).catch(() => null)
+      const found = await api.get(`/memories/${id}/evidence`, { limit }).catch(() => null)
       if (!still()) return
       if (found) Object.assign(this, found)
       this.phase = found ? "ready" : "failed"

@@ -171,7 +171,7 @@ export function overview({ api, feed, supervisor, reviews, approvals, halt, cloc
 
     /** Somebody has seen to a service: nobody waits for a person there any more. @param {Waiting} person */
     async settle({ id }) {
-      await api.put(`/escalations/${id}/settled`)
+      await api.put(`/escalations/${id}/handled`)
       await this.load()
     },
 

@@ -278,7 +278,7 @@ export function session({ api, feed, log, chain, engines, timers = globalThis })
 
     /** @param {Marker} marker */
     async takeMarker(marker) {
-      this.markers = kept(this.markers, await api.put(`/markers/${marker.id}/taken`))
+      this.markers = kept(this.markers, await api.put(`/markers/${marker.id}/accepted`))
     },
 
     /** What goes in and what came out is shown whole: the parts of it come in any order. */

@@ -60,14 +60,14 @@ def declared_fields(entity: type[Any]) -> Mapping[str, DeclaredField]:
     }
 
 
-_PLAIN: Final = Field()
+_UNDECLARED: Final = Field()
 
 
 def _declared(name: str, hint: Any, default: Any) -> DeclaredField:
-    declared = _PLAIN
+    declared = _UNDECLARED
     if get_origin(hint) is Annotated:
         hint, *extras = get_args(hint)
-        declared = next((each for each in extras if isinstance(each, Field)), _PLAIN)
+        declared = next((each for each in extras if isinstance(each, Field)), _UNDECLARED)
     nullable = False
     if isinstance(hint, UnionType):
         nullable = True

@@ -27,6 +27,17 @@ def keep(server: Server) -> None:
             given = {**told, "type": "decision", "title": words, "scope": scope}
             saved = client.post("/observations", json=given)
             assert saved.status_code == 201, saved.text
+    for each in httpx2.get(
+        f"{server.url}/api/v1/memories?state=all", headers=server.headers
+    ).json()["items"]:
+        change(server, each["id"])
+
+
+def change(server: Server, number: int) -> None:
+    """Give a memory a history, and the journal an act of it."""
+    path = f"{server.url}/api/v1/memories/{number}"
+    answer = httpx2.patch(path, json={"pinned": True}, headers=server.headers)
+    assert answer.status_code == 200, answer.text
 
 
 def session_of(server: Server, project: str) -> int:
@@ -131,6 +142,29 @@ def test_what_is_of_every_project_is_refused(bound: httpx2.Client, op: Any) -> N
 
     assert answer.status_code == 403
     assert "the token is limited to one" in answer.json()["detail"]
+
+
+READS = [op for op in OPS if op.method == "GET" and not op.across and "stream" not in op.path]
+QUERIES: dict[str, str] = {
+    "/api/v1/audit": "topic=canary&q=canary",
+    "/api/v1/search": "q=canary",
+    "/api/v1/changes": "since=0",
+    "/api/v1/services/{name}/checks/results": "",
+}
+
+
+@pytest.mark.parametrize("op", READS, ids=lambda each: each.path)
+def test_no_route_tells_of_another_project(there: Server, bound: httpx2.Client, op: Any) -> None:
+    """Every route that reads is asked, by a row of the other project where it takes one."""
+    of_session = "/sessions/" in op.path
+    number = (session_of if of_session else memory_of)(there, "other")
+    path = op.path.replace("{id:int}", str(number)).replace("{name}", "other")
+
+    answer = bound.get(f"{path}?{QUERIES.get(op.path, '')}")
+
+    assert answer.status_code in (200, 400, 403, 404, 422), answer.text
+    assert CANARY not in answer.text
+    assert '"other"' not in answer.text
 
 
 def test_who_is_bound_to_none_reads_every_project(there: Server) -> None:

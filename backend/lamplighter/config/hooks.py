@@ -15,7 +15,7 @@ import re2
 from lamplighter.config.readers import nearest_word
 from lamplighter.domain.clients.tool_hooks import Hooks, InjectRule, SaveRule, normalize_tool_name
 from lamplighter.domain.errors import InvalidField
-from lamplighter.domain.memory.memory import OPERATIONAL, OPERATIONS, PROJECT, Category
+from lamplighter.domain.memory.memory import GLOBAL, OPERATIONAL, OPERATIONS, PROJECT, Category
 from lamplighter.domain.services.service import NAME
 
 SAVE: Final = "save_rules"
@@ -24,7 +24,7 @@ TABLES: Final = (SAVE, INJECT)
 PATTERN_CHARS: Final = 1_000
 MOST_RULES: Final = 1_000
 MAX_INJECTED: Final = 10
-SCOPES: Final = (PROJECT, "global")
+SCOPES: Final = (PROJECT, GLOBAL)
 KNOWLEDGE: Final = tuple(each for each in Category if each not in OPERATIONAL)
 _QUIET: Final = re2.Options()
 _QUIET.log_errors = False

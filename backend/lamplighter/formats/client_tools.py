@@ -11,7 +11,13 @@ from typing import Final
 from lamplighter.domain.clients.agent import MOST_CONTEXT
 from lamplighter.domain.clients.speaker import ClientIdentity
 from lamplighter.domain.memory.admit import MAX_KEY_CHARS, MAX_TITLE_CHARS
-from lamplighter.domain.memory.memory import MAX_OBSERVATION_CHARS, OPERATIONAL, PROJECT, Category
+from lamplighter.domain.memory.memory import (
+    GLOBAL,
+    MAX_OBSERVATION_CHARS,
+    OPERATIONAL,
+    PROJECT,
+    Category,
+)
 from lamplighter.domain.project import PROJECT_CHARS
 from lamplighter.formats.schemas import (
     LARGEST,
@@ -36,7 +42,6 @@ SESSION_CHARS: Final = 200
 DIRECTORY_CHARS: Final = 1_000
 NOTE_CHARS: Final = 1_000
 ABOUT_CHARS: Final = 200
-GLOBAL: Final = "global"
 
 KNOWLEDGE: Final = tuple(each for each in Category if each not in OPERATIONAL)
 

@@ -5,10 +5,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from lamplighter.domain.memory.memory import PROJECT, Candidate, Source, Trust
+from lamplighter.domain.memory.memory import GLOBAL, PROJECT, Candidate, Source, Trust
 from lamplighter.domain.text import one_line
 from lamplighter.formats.import_records import MemoryRecord
-from lamplighter.formats.third_party_export import GLOBAL, map_category
+from lamplighter.formats.third_party_export import map_category
 
 FENCE: Final = re.compile(r"\s{0,3}(```+|~~~+)")
 _HEADING: Final = re.compile(r"\s{0,3}(#{1,6})\s+(.*?)\s*#*\s*$")

@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from lamplighter.domain.memory.knowledge import memory_title
 from lamplighter.domain.memory.memory import (
+    GLOBAL,
     OPERATIONAL,
     PROJECT,
     Candidate,
@@ -32,7 +33,6 @@ from lamplighter.formats.import_records import (
 from lamplighter.formats.json_fields import JsonFields
 
 ENGRAM: Final = "engram:"
-GLOBAL: Final = "global"
 PERSONAL: Final = "personal"
 """What is found from every project, in engram's words."""
 

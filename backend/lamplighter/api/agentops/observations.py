@@ -33,6 +33,7 @@ from lamplighter.api.responses import answer
 from lamplighter.domain.errors import Invalid, InvalidField, NotFound
 from lamplighter.domain.memory.knowledge import MemoryTimeline
 from lamplighter.domain.memory.memory import Candidate, Edit, Memory, Source
+from lamplighter.domain.memory.reach import Reach
 from lamplighter.domain.sessions.session import Session
 from lamplighter.domain.text import one_line, shorten
 from lamplighter.repository import reading
@@ -206,7 +207,8 @@ async def _get_memory(request: Request, *, to_read: bool = False) -> Memory:
     here, project = service_context(request), project_in(request, None)
     async with reading(here.db):
         memory = await knowledge.get(here.db, number(request))
-    if project in (None, memory.project) or (to_read and memory.scope == rows.GLOBAL):
+    own = project is None or memory.project == project
+    if own or (to_read and Reach(project or "").holds(memory)):
         return memory
     raise NotFound(f"Observation {memory.id} not found.")
 

@@ -4,7 +4,7 @@ import hashlib
 from collections.abc import Iterable
 from typing import Final
 
-from lamplighter.domain.memory.memory import Category, Memory, MemoryKind
+from lamplighter.domain.memory.memory import GLOBAL, Category, Memory, MemoryKind
 from lamplighter.domain.project import normalize_project
 from lamplighter.domain.services.event import Event
 from lamplighter.domain.services.service import normalize_service_name
@@ -56,7 +56,7 @@ def memory_terms(memory: Memory) -> list[str]:
     parts = normalize_key(memory.topic_key or "").split("/")
     begun = ["/".join(parts[:count]) for count in range(1, len(parts) + 1)]
     return [
-        *([EVERYWHERE] if memory.scope == "global" else []),
+        *([EVERYWHERE] if memory.scope == GLOBAL else []),
         project_term(memory.project),
         service_term(memory.service),
         category_term(memory.category),

@@ -7,6 +7,7 @@ import sqlalchemy as sa
 
 from lamplighter.domain.memory.knowledge import KnowledgeStats
 from lamplighter.domain.memory.memory import Category, Memory, MemoryKind, Trust
+from lamplighter.domain.memory.reach import Reach
 from lamplighter.domain.sessions.session import Trigger
 from lamplighter.repository.memory.knowledge import ACTIVE_KNOWLEDGE
 from lamplighter.repository.memory.memories import from_row
@@ -51,7 +52,7 @@ async def count_by_kind(db: Database, project: str) -> dict[str, int]:
     query = (
         sa.select(memories.c.kind, sa.func.count().label("number"))
         .where(memories.c.active == 1)
-        .where(_in_project(project))
+        .where(Reach(project).condition(memories.c))
         .group_by(memories.c.kind)
         .order_by(memories.c.kind)
     )
@@ -76,12 +77,8 @@ def _eligible(project: str) -> Any:
         .where(memories.c.active == 1)
         .where(memories.c.distilled == 1)
         .where(memories.c.trust != Trust.UNVERIFIED)
-        .where(_in_project(project))
+        .where(Reach(project).condition(memories.c))
     )
-
-
-def _in_project(project: str) -> Any:
-    return (memories.c.project == project) | (memories.c.scope == "global")
 
 
 async def count_by_category(db: Database, project: str) -> dict[str, int]:

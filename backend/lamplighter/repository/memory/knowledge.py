@@ -8,7 +8,7 @@ from typing import Any, Final
 import sqlalchemy as sa
 
 from lamplighter.domain.memory.knowledge import MemoryTimeline
-from lamplighter.domain.memory.memory import Candidate, Category, Memory, MemoryId, Source
+from lamplighter.domain.memory.memory import GLOBAL, Candidate, Category, Memory, MemoryId, Source
 from lamplighter.domain.text import content_hash
 from lamplighter.repository.memory.memories import from_row
 from lamplighter.repository.store.database import Database
@@ -54,7 +54,6 @@ async def count_duplicate(db: Database, memory: Memory, *, now: datetime) -> Mem
     return replace(memory, duplicate_count=memory.duplicate_count + 1, last_seen_at=now)
 
 
-GLOBAL: Final = "global"
 ACTIVE_KNOWLEDGE: Final = f"active = 1 AND {KNOWLEDGE}"
 """In the words of the indexes, so that both databases take them."""
 

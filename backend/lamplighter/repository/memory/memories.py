@@ -24,6 +24,7 @@ from lamplighter.domain.memory.memory import (
     MemoryKind,
     new_memory,
 )
+from lamplighter.domain.memory.reach import Reach
 from lamplighter.domain.services.service import normalize_service_name
 from lamplighter.domain.text import content_hash
 from lamplighter.formats import serialize
@@ -115,11 +116,11 @@ def _in_section(operational: bool | None, columns: Any) -> list[sa.ColumnElement
 
 
 def _visible_to(project: str | None, columns: Any) -> list[sa.ColumnElement[bool]]:
-    """Ask for those that a project finds, as `usecases.walls.finds` says."""
+    """Ask for those that a project finds, as `usecases.access.project_wall` says."""
     if project is None:
         return []
-    mine = (columns.project == project) | (columns.scope == "global")
-    return [mine, columns.inactive_reason.is_distinct_from(InactiveReason.DELETED.value)]
+    kept = columns.inactive_reason.is_distinct_from(InactiveReason.DELETED.value)
+    return [Reach(project).condition(columns), kept]
 
 
 def _in_review(columns: Any) -> sa.ColumnElement[bool]:

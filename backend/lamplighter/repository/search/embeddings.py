@@ -9,6 +9,7 @@ from typing import Any, Final
 import sqlalchemy as sa
 
 from lamplighter.domain.change import ChangeOp
+from lamplighter.domain.memory.memory import GLOBAL
 from lamplighter.domain.search.semantic import IndexedVector, IndexProgress
 from lamplighter.repository.store.database import Database
 from lamplighter.repository.store.dialect import InIdList, IsBlob
@@ -16,7 +17,6 @@ from lamplighter.repository.store.statements import Statement, prepare_insert
 from lamplighter.repository.store.tables import changes, embeddings, memories
 
 MEMORY: Final = "memory"
-GLOBAL: Final = "global"
 IDS: Final = sa.bindparam("ids", type_=sa.Text)
 
 

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 import sqlalchemy as sa
 
 from lamplighter.domain.memory.memory import Memory
+from lamplighter.domain.memory.reach import Reach
 from lamplighter.repository.memory.memories import from_row
 from lamplighter.repository.store.database import Database
 from lamplighter.repository.store.tables import links, memories
@@ -85,7 +86,7 @@ async def _newest(db: Database, project: str, wanted: Any, limit: int) -> list[M
         sa.select(memories)
         .where(wanted)
         .where(memories.c.active == 1)
-        .where((memories.c.project == project) | (memories.c.scope == "global"))
+        .where(Reach(project).condition(memories.c))
         .order_by(memories.c.updated_at.desc(), memories.c.id.desc())
     )
     return [from_row(row) for row in await fetch_readable(db, query, limit)]

@@ -8,6 +8,7 @@ from typing import Any, Final
 import sqlalchemy as sa
 
 from lamplighter.domain.memory.memory import InactiveReason, Memory, MemoryId
+from lamplighter.domain.memory.reach import Reach
 from lamplighter.domain.memory.review import ReviewState
 from lamplighter.domain.services.cooldown import SPENDING_OUTCOMES
 from lamplighter.domain.services.event import Level
@@ -209,9 +210,7 @@ def _readable(project: str | None) -> sa.ColumnElement[bool]:
     if project is None:
         return sa.true()
     return history.c.memory_id.in_(
-        sa.select(memories.c.id).where(
-            (memories.c.project == project) | (memories.c.scope == "global")
-        )
+        sa.select(memories.c.id).where(Reach(project).condition(memories.c))
     )
 
 

@@ -1,23 +1,19 @@
 """The walls between projects: who finds a memory, and who may change it."""
 
-from typing import Final
-
 from lamplighter.domain.clients.speaker import ClientIdentity
 from lamplighter.domain.errors import Conflict, NotFound
 from lamplighter.domain.memory.memory import OPERATIONAL, InactiveReason, Memory, MemoryId
+from lamplighter.domain.memory.reach import Reach
 from lamplighter.domain.sessions.session import Session
 from lamplighter.repository import Database
 from lamplighter.repository.memory import memories
-
-GLOBAL: Final = "global"
 
 
 def is_visible(project: str, row: object) -> bool:
     """Whether a project finds a row: its own ones and the global memories of all, not deleted."""
     match row:
         case Memory():
-            mine = row.project == project or row.scope == GLOBAL
-            return mine and row.inactive_reason is not InactiveReason.DELETED
+            return Reach(project).holds(row) and row.inactive_reason is not InactiveReason.DELETED
         case Session():
             return row.project == project
     return False

@@ -18,6 +18,7 @@ from lamplighter.domain.errors import NotFound
 from lamplighter.domain.memory.admit import admit_knowledge
 from lamplighter.domain.memory.knowledge import SavedKnowledge, SaveOutcome
 from lamplighter.domain.memory.memory import (
+    GLOBAL,
     INITIAL_CONFIDENCE,
     OPERATIONAL,
     PROJECT,
@@ -48,7 +49,6 @@ METHODS: Final = {each.value: each for each in SearchMethod}
 ENDED: Final = {each.value: each for each in Status}
 ROW_TITLE_CHARS: Final = 500
 TEXT_CHARS: Final = 50_000
-GLOBAL: Final = "global"
 LISTS: Final = ("results", "observations", "items")
 
 

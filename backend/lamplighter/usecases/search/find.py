@@ -12,6 +12,7 @@ from typing import Any, Final, TypeVar
 
 from lamplighter.domain.errors import Unavailable
 from lamplighter.domain.memory.memory import Memory
+from lamplighter.domain.memory.reach import Reach
 from lamplighter.domain.project import normalize_project
 from lamplighter.domain.search import ranking, scope_terms
 from lamplighter.domain.search.fusion import MEANING
@@ -58,7 +59,6 @@ SMALL_STORE: Final = 5_000
 
 VECTORS: Final = "vectors"
 UNINDEXED: Final = "unindexed"
-GLOBAL: Final = "global"
 BUSY: Final = (
     f"The search did not finish within {PATIENCE_SECONDS:g} s because the machine is "
     f"overloaded. Try again."
@@ -232,15 +232,11 @@ def _matches(row: IndexedRow, wanted: SearchRequest) -> bool:
         wanted.active in (None, row.active)
         and wanted.kind in (None, row.kind)
         and (not wanted.categories or row.category in wanted.categories)
-        and (wanted.project is None or _is_of_project(row, wanted.project))
+        and (wanted.project is None or Reach(normalize_project(wanted.project)).holds(row))
         and (wanted.service is None or _is_of_service(row, wanted.service, wanted))
         and (wanted.since is None or row.updated_at >= wanted.since)
         and all(tag.casefold().strip() in tags for tag in wanted.tags)
     )
-
-
-def _is_of_project(row: Memory, project: str) -> bool:
-    return row.scope == GLOBAL or normalize_project(row.project) == normalize_project(project)
 
 
 def _is_of_service(row: Memory, service: str, wanted: SearchRequest) -> bool:

@@ -114,8 +114,8 @@ def _no_measures(each: Analysis) -> Analysis:
 
 def _no_polarity(each: Analysis) -> Analysis:
     def blank(clause: Clause) -> Clause:
-        words = tuple(map(_one_sided, clause.words))
-        plain = replace(clause, words=words, denials=0, denied_conditions=0, cancels=False)
+        words = tuple(map(_one_sided, clause.tokens))
+        plain = replace(clause, tokens=words, denials=0, denied_conditions=0, cancels=False)
         return replace(
             plain, often=None, amount="", only=False, first=frozenset(), then=frozenset()
         )
@@ -134,7 +134,7 @@ def _no_lexicon(each: Analysis) -> Analysis:
         root = relate.builtin_lexicon().root(word.surface)
         return replace(word, senses=(replace(word.senses[0], key=root, sign=1, tells=1),))
 
-    return _with(each, lambda clause: replace(clause, words=tuple(map(bare, clause.words))))
+    return _with(each, lambda clause: replace(clause, tokens=tuple(map(bare, clause.tokens))))
 
 
 def _no_clauses(each: Analysis) -> Analysis:
@@ -143,7 +143,7 @@ def _no_clauses(each: Analysis) -> Analysis:
         return each
     whole = replace(
         each.clauses[0],
-        words=tuple(word for clause in each.clauses for word in clause.words),
+        tokens=tuple(word for clause in each.clauses for word in clause.tokens),
         measures=tuple(measure for clause in each.clauses for measure in clause.measures),
         denials=sum(clause.denials for clause in each.clauses),
         denied_conditions=sum(clause.denied_conditions for clause in each.clauses),

@@ -80,7 +80,7 @@ class Home:
         report = {"type": "result", "is_error": False, "num_turns": turns, "result": words}
         await self.say(session, {**report, "total_cost_usd": cost})
         finished = Finished(is_error=False, response=words, turns=turns, cost_usd=cost)
-        ending = SessionEnd(status=Status.COMPLETED, exit_code=0, finished=finished, said=(words,))
+        ending = SessionEnd(status=Status.COMPLETED, exit_code=0, finished=finished, texts=(words,))
         return await finish(
             context(self.db, self.now, build_redactor([])), DEFAULTS, session, ending
         )

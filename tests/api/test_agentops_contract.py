@@ -130,7 +130,7 @@ def shaped(asking: httpx2.Client, entry: AgentOpsOperation) -> tuple[int, Any]:
     """Return the status and the form of a good answer."""
     is_strict = PREFIX in str(asking.base_url)
     gives = entry.gives if is_strict or entry.gives_lenient is None else entry.gives_lenient
-    kind = list[gives] if entry.many and gives is entry.gives else gives  # type: ignore[valid-type]
+    kind = list[gives] if entry.is_list and gives is entry.gives else gives  # type: ignore[valid-type]
     lenient_status = entry.status_lenient or entry.status
     return entry.status if is_strict else lenient_status, kind
 

@@ -74,8 +74,8 @@ async def used(tools: OfferedTools, name: str, **given: Any) -> dict[str, Any]:
     """Use a tool that does what it is asked, and return its values."""
     answer = await tools.use(name, given)
     assert not answer.is_error, answer.text
-    assert answer.found is not None
-    return dict(answer.found)
+    assert answer.structured is not None
+    return dict(answer.structured)
 
 
 async def said(tools: OfferedTools, name: str, **given: Any) -> str:

@@ -422,7 +422,7 @@ async def test_nothing_that_is_told_is_a_marker_or_a_secret(db: Database) -> Non
     ]
 
     for each in shown:
-        told = f"{each.text} {json.dumps(each.found)}"
+        told = f"{each.text} {json.dumps(each.structured)}"
         assert "hunter2" not in told
         assert "[EVENT:" not in told
         assert "[MEMORY:" not in told

@@ -54,7 +54,7 @@ async def test_what_another_project_keeps_is_not_found_read_or_changed(
     for who, tools in (await speakers(db, here)).items():
         for name, given in READS.items():
             answer = await tools.use(name, given)
-            told = f"{answer.text} {json.dumps(answer.found)}".replace(repr("Canary"), "")
+            told = f"{answer.text} {json.dumps(answer.structured)}".replace(repr("Canary"), "")
             assert CANARY not in told, (who, name)
             assert str(theirs.project) not in told.split(), (who, name)
         for name, given in taken.items():
@@ -79,7 +79,7 @@ async def test_what_is_typed_in_a_query_leads_through_no_wall(
     for who, tools in (await speakers(db, here)).items():
         for query in (f"{typed} canary", f"canary {typed}", f"type:decision {typed} canary"):
             answer = await tools.use("mem_search", {"query": query})
-            assert CANARY not in f"{answer.text} {json.dumps(answer.found)}", (who, query)
+            assert CANARY not in f"{answer.text} {json.dumps(answer.structured)}", (who, query)
 
 
 async def test_what_is_global_is_found_everywhere_and_changed_at_home(

@@ -91,7 +91,7 @@ async def test_what_is_saved_there_is_found_told_and_read(
     told = await there.context(project, "wal mode", limit=5)
     read = await there.read(project, kept.memory.id)
 
-    found = results.found[0]  # the other one is near it: of the same session
+    found = results.results[0]  # the other one is near it: of the same session
     assert (found.rank, found.method, results.memories[0].title) == (
         1,
         SearchMethod.WORDS,
@@ -113,7 +113,7 @@ async def test_only_the_type_that_is_wanted_is_found(there: RemoteStore) -> None
     await there.save(wal(there), session_id=None)
     wanted = SearchRequest(query="wal", project=there.agent.reads, categories=(Category.BUGFIX,))
 
-    assert (await there.search(wanted)).found == ()
+    assert (await there.search(wanted)).results == ()
 
 
 async def test_context_limit_0_tells_no_observation(there: RemoteStore) -> None:
@@ -193,7 +193,7 @@ async def test_tools_of_such_an_agent_keep_nothing_here(
     again = tools_of(desk, await desk.speaker(caller))
     found = await again.use("mem_search", {"query": "wal"})
     context = await again.use("mem_context", {"query": "wal"})
-    whole = await again.use("read_memory", {"id": (saved.found or {})["id"]})
+    whole = await again.use("read_memory", {"id": (saved.structured or {})["id"]})
 
     assert not any(each.is_error for each in (saved, found, context, whole)), saved.text
     assert WAL.title in found.text
@@ -316,7 +316,7 @@ async def test_what_a_service_tells_of_other_projects_goes_no_further() -> None:
         begun = await there.start("p", "s", None)
 
     assert [each.title for each in found.memories] == ["Ours", "Shared"]
-    assert [each.memory.title for each in told.told] == ["Ours", "Shared"]
+    assert [each.memory.title for each in told.included] == ["Ours", "Shared"]
     assert [each.summary for each in told.sessions] == ["Of p"]
     assert "Canary" not in told.text
     assert nothing.text == ""
@@ -372,7 +372,7 @@ async def test_what_a_service_tells_cannot_end_a_block() -> None:
     assert len(told.text.splitlines()) == 6
     assert "[MEMORY:" not in told.text
     assert "\x1b" not in told.text
-    assert told.told[0].memory.category is Category.LEARNING
+    assert told.included[0].memory.category is Category.LEARNING
 
 
 async def test_a_context_of_one_text_is_told_as_lines() -> None:

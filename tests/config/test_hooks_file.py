@@ -55,7 +55,7 @@ def test_rules_are_read_and_settings_beside_them_stay(tmp_path: Path) -> None:
     )
     settings = read_settings({"LAMPLIGHTER_HOME": str(tmp_path)})
     assert settings.interval == 300
-    assert len(describe_settings(settings)) == len(settings.found)
+    assert len(describe_settings(settings)) == len(settings.values)
     shown = describe_active(settings, {"LAMPLIGHTER_HOME": str(tmp_path)})
     assert shown["refused"] == []
 

@@ -24,8 +24,8 @@ def test_a_price_is_read_and_caches_cost_what_is_given_unless_it_is_said(path: P
     )
 
     assert prices.load_prices(path) == {
-        "qwen3-coder": Price(given=0.2, gave=1.0, cache_read=0.2, cache_write=0.2),
-        "claude-haiku-4-5": Price(given=1.0, gave=5.0, cache_read=0.1, cache_write=1.25),
+        "qwen3-coder": Price(input=0.2, output=1.0, cache_read=0.2, cache_write=0.2),
+        "claude-haiku-4-5": Price(input=1.0, output=5.0, cache_read=0.1, cache_write=1.25),
     }
 
 
@@ -57,7 +57,7 @@ def test_the_example_in_the_docs_is_read(path: Path) -> None:
     path.write_text(example)
 
     assert prices.load_prices(path) == {
-        "qwen3-coder": Price(given=0.2, gave=0.8, cache_read=0.02, cache_write=0.25)
+        "qwen3-coder": Price(input=0.2, output=0.8, cache_read=0.02, cache_write=0.25)
     }
 
 

@@ -37,7 +37,7 @@ YES = Approval(
     action=ActionKind.RESTART,
     name="restart",
     argv=RESTART.argv,
-    shown=RESTART.argv,
+    masked_argv=RESTART.argv,
     state=ApprovalState.APPROVED,
     directory="/srv",
     created_at=NOON,
@@ -170,7 +170,9 @@ def test_what_a_session_is_told(each: Approval, said: str) -> None:
 
 def test_what_a_session_is_told_of_a_yes() -> None:
     assert describe_agreement(YES) == "a person approved"
-    edited = replace(YES, shown=("docker", "restart", "a b"), edited=True, note="The other one")
+    edited = replace(
+        YES, masked_argv=("docker", "restart", "a b"), edited=True, note="The other one"
+    )
     assert (
         describe_agreement(edited)
         == "a person approved docker restart 'a b' instead (The other one)"
@@ -189,13 +191,13 @@ def test_what_a_session_is_told_of_a_yes() -> None:
 def test_what_was_masked_stays_what_it_is_when_a_person_writes_the_rest_anew(
     written: tuple[str, ...], meant: tuple[str, ...]
 ) -> None:
-    held = replace(YES, argv=("run", "s3cret", "-f"), shown=("run", "***", "-f"))
+    held = replace(YES, argv=("run", "s3cret", "-f"), masked_argv=("run", "***", "-f"))
 
     assert restore_masked(written, held) == meant
 
 
 TWO = replace(
-    YES, argv=("run", "one", "-H", "two", "end"), shown=("run", "***", "-H", "***", "end")
+    YES, argv=("run", "one", "-H", "two", "end"), masked_argv=("run", "***", "-H", "***", "end")
 )
 
 

@@ -11,9 +11,9 @@ KEY = "The API rejected the key. Check ANTHROPIC_API_KEY or ANTHROPIC_AUTH_TOKEN
 @pytest.mark.parametrize(
     ("end", "words"),
     [
-        (EngineFailure(status=401, words="Invalid API key", kinds=("api_error",)), KEY),
+        (EngineFailure(status=401, message="Invalid API key", kinds=("api_error",)), KEY),
         (
-            EngineFailure(status=403, words="API Error: 403 no access"),
+            EngineFailure(status=403, message="API Error: 403 no access"),
             "The key lacks permission for this request: API Error: 403 no access.",
         ),
         (
@@ -31,23 +31,25 @@ KEY = "The API rejected the key. Check ANTHROPIC_API_KEY or ANTHROPIC_AUTH_TOKEN
         (EngineFailure(status=500), f"The API failed (500). {LATER}"),
         (EngineFailure(status=503), f"The API failed (503). {LATER}"),
         (
-            EngineFailure(status=400, words="API Error: 400\nmessages: bad", kinds=("api_error",)),
+            EngineFailure(
+                status=400, message="API Error: 400\nmessages: bad", kinds=("api_error",)
+            ),
             "The API rejected the request (400): API Error: 400 messages: bad.",
         ),
         (EngineFailure(status=422), "The API rejected the request (422)."),
         (
-            EngineFailure(status=400, words="Credit balance is too low"),
+            EngineFailure(status=400, message="Credit balance is too low"),
             "The account of the key has no credit left: Credit balance is too low.",
         ),
         (
-            EngineFailure(words="Not logged in · Please run /login", kinds=("api_error",)),
+            EngineFailure(message="Not logged in · Please run /login", kinds=("api_error",)),
             (
                 "No API key for the model. Set ANTHROPIC_API_KEY or ANTHROPIC_AUTH_TOKEN in the "
                 "environment of Lamplighter."
             ),
         ),
         (
-            EngineFailure(status=400, words="Too long", kinds=("prompt_too_long",)),
+            EngineFailure(status=400, message="Too long", kinds=("prompt_too_long",)),
             (
                 "The conversation exceeds the context window of the model. Lower "
                 "LAMPLIGHTER_MEMORY_BUDGET or the number of turns: Too long."
@@ -55,7 +57,7 @@ KEY = "The API rejected the key. Check ANTHROPIC_API_KEY or ANTHROPIC_AUTH_TOKEN
         ),
         (
             EngineFailure(
-                words="Reached maximum number of turns (5)", kinds=("max_turns", "tool_use")
+                message="Reached maximum number of turns (5)", kinds=("max_turns", "tool_use")
             ),
             (
                 "The session reached its turn limit (LAMPLIGHTER_MAX_TURNS): Reached maximum "
@@ -63,11 +65,11 @@ KEY = "The API rejected the key. Check ANTHROPIC_API_KEY or ANTHROPIC_AUTH_TOKEN
             ),
         ),
         (
-            EngineFailure(words="Reached maximum budget ($0.05)", kinds=("budget_exhausted",)),
+            EngineFailure(message="Reached maximum budget ($0.05)", kinds=("budget_exhausted",)),
             "The session reached its spending limit: Reached maximum budget ($0.05).",
         ),
         (
-            EngineFailure(words="Connection refused", kinds=("connection_failed", "api_error")),
+            EngineFailure(message="Connection refused", kinds=("connection_failed", "api_error")),
             (
                 "The API cannot be reached. Check the network, the proxy and ANTHROPIC_BASE_URL. "
                 "Connection refused."
@@ -78,14 +80,14 @@ KEY = "The API rejected the key. Check ANTHROPIC_API_KEY or ANTHROPIC_AUTH_TOKEN
             "The session was interrupted while the model answered.",
         ),
         (
-            EngineFailure(words="no", kinds=("api_error", "refusal")),
+            EngineFailure(message="no", kinds=("api_error", "refusal")),
             "The model refused to answer: no.",
         ),
-        (EngineFailure(words="something new", kinds=("brand_new",)), ""),
+        (EngineFailure(message="something new", kinds=("brand_new",)), ""),
         (EngineFailure(), ""),
     ],
     ids=lambda value: (
-        f"{value.status} {value.words} {value.kinds}" if isinstance(value, EngineFailure) else ""
+        f"{value.status} {value.message} {value.kinds}" if isinstance(value, EngineFailure) else ""
     ),
 )
 def test_a_failure_says_what_to_do(end: EngineFailure, words: str) -> None:
@@ -93,7 +95,7 @@ def test_a_failure_says_what_to_do(end: EngineFailure, words: str) -> None:
 
 
 def test_a_long_word_of_the_api_is_shortened() -> None:
-    assert len(explain_failure(EngineFailure(status=400, words="x" * 5_000))) < 400
+    assert len(explain_failure(EngineFailure(status=400, message="x" * 5_000))) < 400
 
 
 def test_an_answer_that_was_cut_off_is_known_by_the_words() -> None:

@@ -30,8 +30,8 @@ def test_a_score_says_what_it_is_made_of() -> None:
     best, second = fuse_scores({1: 8.0, 2: 4.0}, {1: FLOOR + 0.5, 3: -0.2})[:2]
 
     assert best.score == pytest.approx(1.0)
-    assert (best.words, best.meaning) == pytest.approx((1 - WEIGHT, WEIGHT))
-    assert (second.words, second.meaning) == pytest.approx(((1 - WEIGHT) / 2, 0))
+    assert (best.keyword, best.meaning) == pytest.approx((1 - WEIGHT, WEIGHT))
+    assert (second.keyword, second.meaning) == pytest.approx(((1 - WEIGHT) / 2, 0))
 
 
 def test_scores_stay_within_0_and_1_whatever_is_given() -> None:

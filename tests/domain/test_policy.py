@@ -45,7 +45,7 @@ FREE = CooldownStatus(
     service="Web", action=ActionKind.RESTART, used=0, limit=LIMITS[ActionKind.RESTART]
 )
 FULL = replace(FREE, used=2, frees_at=NOON + timedelta(hours=1))
-WELL = PolicyFacts(alive=True, halted=False, solvent=True, under_way=False, standing=FREE)
+WELL = PolicyFacts(alive=True, halted=False, solvent=True, under_way=False, cooldown=FREE)
 
 
 def asking(rule: ApprovalPolicy, own: ApprovalPolicy | None = None) -> RequestedAction:
@@ -129,12 +129,12 @@ def test_the_rule_of_an_action_wins_over_that_of_its_service(
         ({"halted": True}, "Lamplighter is halted"),
         ({"solvent": False}, "the spending limit is reached"),
         ({"under_way": True}, "another action on this service is running"),
-        ({"standing": FULL}, "used 2 of 2 times in 4 h; next use at 13:00 UTC"),
-        ({"standing": replace(FULL, used=9)}, "used 9 of 2 times in 4 h; next use at 13:00 UTC"),
-        ({"standing": None}, policy.USAGE_UNKNOWN),
-        ({"standing": replace(FREE, service="other")}, policy.USAGE_UNKNOWN),
-        ({"standing": replace(FREE, action=ActionKind.REDEPLOYMENT)}, policy.USAGE_UNKNOWN),
-        ({"standing": replace(FREE, limit=Limit(99, timedelta(hours=4)))}, policy.USAGE_UNKNOWN),
+        ({"cooldown": FULL}, "used 2 of 2 times in 4 h; next use at 13:00 UTC"),
+        ({"cooldown": replace(FULL, used=9)}, "used 9 of 2 times in 4 h; next use at 13:00 UTC"),
+        ({"cooldown": None}, policy.USAGE_UNKNOWN),
+        ({"cooldown": replace(FREE, service="other")}, policy.USAGE_UNKNOWN),
+        ({"cooldown": replace(FREE, action=ActionKind.REDEPLOYMENT)}, policy.USAGE_UNKNOWN),
+        ({"cooldown": replace(FREE, limit=Limit(99, timedelta(hours=4)))}, policy.USAGE_UNKNOWN),
     ],
 )
 def test_each_fact_can_refuse(more: dict[str, Any], why: str) -> None:
@@ -144,7 +144,7 @@ def test_each_fact_can_refuse(more: dict[str, Any], why: str) -> None:
 
 
 def test_a_second_attempt_needs_no_slot_but_all_else() -> None:
-    second = replace(WELL, standing=FULL, second=True)
+    second = replace(WELL, cooldown=FULL, second=True)
 
     assert decide(NEVER, second, now=NOON) == Allowed()
     assert decide(asking(ApprovalPolicy.ALWAYS), second, now=NOON) == NeedsApproval()
@@ -153,7 +153,7 @@ def test_a_second_attempt_needs_no_slot_but_all_else() -> None:
 
 
 def test_what_nobody_established_counts_against_the_wish() -> None:
-    established = ("alive", "halted", "solvent", "under_way", "standing")
+    established = ("alive", "halted", "solvent", "under_way", "cooldown")
 
     for name in established:
         unknown = replace(WELL, **{name: getattr(PolicyFacts(), name)})
@@ -179,7 +179,7 @@ def situations(draw: st.DrawFn) -> tuple[RequestedAction, PolicyFacts]:
         halted=draw(flags),
         solvent=draw(flags),
         under_way=draw(flags),
-        standing=draw(st.just(found) | st.none()),
+        cooldown=draw(st.just(found) | st.none()),
         second=draw(flags),
         agreed=draw(flags),
     )
@@ -194,7 +194,7 @@ def test_only_what_is_well_in_every_way_is_allowed(
 
     found = decide(chosen, facts, now=NOON)
 
-    held = facts.standing
+    held = facts.cooldown
     slot = facts.second or (
         held is not None and held.action is chosen.action.kind and held.used < held.limit.uses
     )
@@ -230,7 +230,7 @@ def test_no_text_of_a_use_frees_a_slot(one: str, two: str, count: int, outcome: 
 
     def ruled(told: list[CooldownUse]) -> object:
         found = cooldown_status("Web", ActionKind.RESTART, told, now=NOON)
-        return decide(NEVER, replace(WELL, standing=found), now=NOON)
+        return decide(NEVER, replace(WELL, cooldown=found), now=NOON)
 
     assert ruled(worded) == ruled(uses)
 

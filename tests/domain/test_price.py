@@ -42,7 +42,7 @@ def test_a_long_prompt_has_its_own_price() -> None:
 
 
 def test_the_prices_of_an_operator_go_before_the_list() -> None:
-    mine = Price(given=1.0, gave=2.0, cache_read=0.0, cache_write=0.0)
+    mine = Price(input=1.0, output=2.0, cache_read=0.0, cache_write=0.0)
 
     assert find_price("qwen3-coder", {"qwen3-coder": mine}) == mine
     assert find_price("claude-haiku-4-5-20251001", {"claude-haiku-4-5": mine}) == mine

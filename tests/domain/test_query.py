@@ -49,46 +49,48 @@ def test_a_minus_takes_away_and_alone_it_is_text() -> None:
 
 def test_filters_narrow_and_are_no_words() -> None:
     query = 'slow service:jellyfin type:decision kind:semantic project:web tag:"a b" in:events'
-    wanted = ask(query).wanted
+    wanted = ask(query).request
 
     assert ask(query).terms == ("slow",)
     assert (wanted.service, wanted.project, wanted.tags) == ("jellyfin", "web", ("a b",))
     assert (wanted.categories, wanted.kind) == ((Category.DECISION,), MemoryKind.SEMANTIC)
     assert wanted.layers == (SearchLayer.EVENT,)
-    assert ask("x since:7d").wanted.since == NOW - timedelta(days=7)
-    assert ask("x since:2026-01-02").wanted.since == datetime(2026, 1, 2, tzinfo=UTC)
+    assert ask("x since:7d").request.since == NOW - timedelta(days=7)
+    assert ask("x since:2026-01-02").request.since == datetime(2026, 1, 2, tzinfo=UTC)
 
 
 @pytest.mark.parametrize(
     "query", ["service:", "type:nonsense", "in:nowhere", "since:ever", "http://host/x", "fix: it"]
 )
 def test_what_is_no_filter_is_text(query: str) -> None:
-    assert ask(query).wanted == SearchRequest(query=query)
+    assert ask(query).request == SearchRequest(query=query)
     assert ask(query).terms
 
 
 def test_who_is_held_to_a_project_gets_no_other_by_what_is_typed() -> None:
     held = ask("project:theirs disk", project="mine")
 
-    assert held.wanted.project == "mine"
+    assert held.request.project == "mine"
     assert held.terms[-1] == "disk"
     assert ask('project:"Mine" disk', project="mine").terms == ("disk",)
-    assert ask("project:theirs disk").wanted.project == "theirs"
+    assert ask("project:theirs disk").request.project == "theirs"
 
 
 def test_a_filter_that_is_typed_never_replaces_what_is_asked_for_beside_the_words() -> None:
     timing, decision = Category.TIMING, Category.DECISION
-    kinds = ask("type:decision x", categories=(timing, decision)).wanted.categories
+    kinds = ask("type:decision x", categories=(timing, decision)).request.categories
 
-    assert ask("service:Plex x", service="plex").wanted.service == "Plex"
-    assert ask("service:jellyfin x", service="plex").wanted.service == "plex"
+    assert ask("service:Plex x", service="plex").request.service == "Plex"
+    assert ask("service:jellyfin x", service="plex").request.service == "plex"
     assert "jellyfin" in ask("service:jellyfin x", service="plex").terms
-    assert ask("kind:project x", kind=MemoryKind.SEMANTIC).wanted.kind == MemoryKind.SEMANTIC
+    assert ask("kind:project x", kind=MemoryKind.SEMANTIC).request.kind == MemoryKind.SEMANTIC
     assert kinds == (decision,)
-    assert ask("type:decision x", categories=(timing,)).wanted.categories == (timing,)
-    assert ask("type:decision type:timing x").wanted.categories == (decision, timing)
-    assert ask("since:30d x", since=NOW - timedelta(days=7)).wanted.since == NOW - timedelta(days=7)
-    assert ask("since:1d x", since=NOW - timedelta(days=7)).wanted.since == NOW - timedelta(days=1)
+    assert ask("type:decision x", categories=(timing,)).request.categories == (timing,)
+    assert ask("type:decision type:timing x").request.categories == (decision, timing)
+    assert ask("since:30d x", since=NOW - timedelta(days=7)).request.since == NOW - timedelta(
+        days=7
+    )
+    assert ask("since:1d x", since=NOW - timedelta(days=7)).request.since == NOW - timedelta(days=1)
 
 
 def test_the_filters_are_told_as_they_were_typed_and_only_those_that_count() -> None:
@@ -108,9 +110,9 @@ def test_each_term_is_known_as_it_was_typed_first() -> None:
 
 
 def test_a_prompt_is_taken_word_by_word() -> None:
-    found = ask('- service:web "no route" -x', plain=True)
+    found = ask('- service:web "no route" -x', literal=True)
 
-    assert found.wanted.service is None
+    assert found.request.service is None
     assert found.phrases == found.without == ()
     assert {"servic", "web", "rout", "x"} <= set(found.terms)
 
@@ -130,7 +132,7 @@ def test_no_text_is_refused(query: str) -> None:
     found = ask(query)
 
     assert len(found.terms) <= TERMS
-    assert found.empty == (not found.terms and found.wanted == SearchRequest(query=query)) or not (
+    assert found.empty == (not found.terms and found.request == SearchRequest(query=query)) or not (
         found.empty
     )
 

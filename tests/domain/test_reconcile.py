@@ -219,7 +219,7 @@ def test_of_what_a_person_said_both_stand_nothing_is_taken_again() -> None:
 def test_an_echo_of_what_was_told_is_named_so(
     echo: EchoPolicy, looked: bool, outcome: ReconcileOutcome, reason: str
 ) -> None:
-    standing = CandidateHistory(told=[HELD.id], echo=echo, looked=looked)
+    standing = CandidateHistory(included=[HELD.id], echo=echo, looked=looked)
 
     decision = reconcile(SAYS, [HELD], says(SAYS), now=LATER, standing=standing)
 
@@ -228,7 +228,7 @@ def test_an_echo_of_what_was_told_is_named_so(
 
 def test_in_other_words_it_is_no_echo() -> None:
     other = replace(HELD, observation="It needs about a minute to start")
-    standing = CandidateHistory(told=[HELD.id], echo=EchoPolicy.IGNORE, looked=False)
+    standing = CandidateHistory(included=[HELD.id], echo=EchoPolicy.IGNORE, looked=False)
 
     decision = reconcile(SAYS, [other], says(SAYS), now=LATER, standing=standing)
 

@@ -152,7 +152,7 @@ PASSWORD=[REDACTED:DB_PASSWORD]
 @pytest.mark.parametrize("name", NAMES)
 def test_a_name_of_a_secret_is_one_in_the_environment_and_in_text(name: str) -> None:
     assert secret_kind(name)
-    assert build_redactor([(name, VALUE)]).known[VALUE] == name
+    assert build_redactor([(name, VALUE)]).secrets[VALUE] == name
     for form in FORMS:
         text = form.format(name=name, value=VALUE)
         masked = OPEN(text)

@@ -49,7 +49,7 @@ def denied(service: str) -> Approval:
         action=ActionKind.RESTART,
         name="restart",
         argv=("true",),
-        shown=("true",),
+        masked_argv=("true",),
         state=ApprovalState.DENIED,
         created_at=NOON,
         expires_at=NOON,
@@ -177,4 +177,4 @@ def test_what_was_recorded_decides_the_outcome(
 ) -> None:
     found = session_outcome(SessionRecords(**{"status": Status.COMPLETED, **recorded}))
 
-    assert (found.state, found.words) == (state, words)
+    assert (found.state, found.text) == (state, words)

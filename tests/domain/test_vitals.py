@@ -29,7 +29,7 @@ def leader(**more: object) -> Leader:
 
 def told(sign: VitalSign) -> tuple[str, str]:
     assert bool(sign.advice) is (sign.condition in ("warning", "failing"))
-    return sign.condition.value, sign.words
+    return sign.condition.value, sign.text
 
 
 @pytest.mark.parametrize(

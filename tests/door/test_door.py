@@ -26,7 +26,7 @@ HEADERS = {"Accept": "application/json, text/event-stream", "Content-Type": "app
 class Said:
     text: str
     is_error: bool = False
-    found: Mapping[str, Any] | None = None
+    structured: Mapping[str, Any] | None = None
 
 
 @dataclass

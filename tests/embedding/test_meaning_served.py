@@ -66,7 +66,7 @@ async def test_one_process_keeps_what_was_written_and_tells_it(settings: Setting
         assert one.near is not None
 
         async def whole() -> bool:
-            return "complete for 1 memory" in (await one.sign()).words
+            return "complete for 1 memory" in (await one.sign()).text
 
         await until(whole)
         assert not await semantic._lock(settings).take()  # no other process does it too
@@ -103,7 +103,7 @@ async def test_turned_off_nothing_is_loaded_and_nobody_is_told_that_it_lacks(
         semantic.semantic_service(off, db, start=0) as here,
     ):
         assert (here.near, here.answers, here.embedder) == (None, None, None)
-        assert "LAMPLIGHTER_VECTORS is off" in (await here.sign()).words
+        assert "LAMPLIGHTER_VECTORS is off" in (await here.sign()).text
 
 
 async def test_not_installed_searches_are_told_so(
@@ -160,4 +160,4 @@ def test_its_sign(
     told = judge_index(found, **more)
 
     assert told.condition is condition
-    assert words in told.words
+    assert words in told.text

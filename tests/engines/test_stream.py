@@ -207,7 +207,7 @@ def test_a_line_is_read_as_an_operator_would(content: bytes, lines: list[str]) -
                 },
                 tool_use_result={"ok": True},
             ),
-            [ToolResult("x", is_error=True, found={"ok": True})],
+            [ToolResult("x", is_error=True, structured={"ok": True})],
         ),
         (
             line(type="result", is_error=False, result="Report", structured_output={"a": 1}),
@@ -450,7 +450,7 @@ def storable(items: list[TranscriptItem]) -> None:
         if isinstance(item, Finished):
             json.dumps([item.report, item.cost_usd], allow_nan=False)
         if isinstance(item, ToolResult):
-            json.dumps(item.found, allow_nan=False).encode()
+            json.dumps(item.structured, allow_nan=False).encode()
 
 
 @given(st.binary())

@@ -11,7 +11,7 @@ from lamplighter.serve.checkup import checks
 def seen(home: Path, **settings: str) -> list[tuple[bool, str, str]]:
     given = {f"LAMPLIGHTER_{name.upper()}": value for name, value in settings.items()}
     read = read_settings({"LAMPLIGHTER_HOME": str(home), **given})
-    return [(each.ok, each.words, each.advice) for each in checks.engine(read)]
+    return [(each.ok, each.text, each.advice) for each in checks.engine(read)]
 
 
 def test_only_the_engines_that_are_set_are_looked_at(tmp_path: Path) -> None:

@@ -138,8 +138,8 @@ async def test_one_holds_the_lock_until_its_connection_ends(
     postgres: PostgresServer, postgres_url: str
 ) -> None:
     one, two = PostgresLock(postgres_url), PostgresLock(postgres_url)
-    assert (await one.take(), await one.take(), one.held) == (True, True, True)
-    assert (await two.take(), two.held) == (False, False)
+    assert (await one.take(), await one.take(), one.owned) == (True, True, True)
+    assert (await two.take(), two.owned) == (False, False)
 
     postgres.ask(
         "SELECT pg_terminate_backend(pid) FROM pg_locks JOIN pg_database ON oid = database "
@@ -147,7 +147,7 @@ async def test_one_holds_the_lock_until_its_connection_ends(
         database=Database(postgres_url).url.database,
     )
     await until(two.take)
-    await until(lambda: not one.held)
+    await until(lambda: not one.owned)
     assert not await one.take()
 
     await two.release()
@@ -162,7 +162,7 @@ async def test_two_who_take_the_lock_of_one_supervisor_at_once_do_not_lose_it(
 
     assert await asyncio.gather(*(lock.take() for _ in range(5))) == [True] * 5
 
-    assert lock.held
+    assert lock.owned
     assert not await other.take()
     await lock.release()
     await until(other.take)
@@ -186,7 +186,7 @@ async def test_a_leader_that_sent_a_heartbeat_meanwhile_keeps_its_lock(postgres_
         assert latest == replace(read, heartbeat_at=NOW + timedelta(seconds=5))
         assert await other.free_from(latest)
         await until(other.take)
-        await until(lambda: not lock.held)
+        await until(lambda: not lock.owned)
         await other.release()
 
 
@@ -235,7 +235,7 @@ async def test_a_lock_is_freed_without_the_writer_of_another_process(postgres_ur
 
     assert await writer.execute("COMMIT") == "COMMIT"
     await writer.close()
-    await until(lambda: not lock.held)
+    await until(lambda: not lock.owned)
 
 
 async def test_the_heartbeat_of_a_former_epoch_is_refused(postgres_url: str) -> None:

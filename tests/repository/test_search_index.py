@@ -65,7 +65,7 @@ async def answers(url: str, queries: list[str]) -> list[list[tuple[int, float]]]
             await find(db, SearchRequest(query=query, limit=50), now=NOON, seconds=10)
             for query in queries
         ]
-    return [[(each.row.id, round(each.score, 9)) for each in every.found] for every in found]
+    return [[(each.row.id, round(each.score, 9)) for each in every.results] for every in found]
 
 
 def test_every_trigger_is_there(url: str) -> None:

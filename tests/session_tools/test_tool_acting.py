@@ -24,7 +24,7 @@ async def test_a_declared_action_runs_and_its_use_is_told(db: Database) -> None:
         answer.text
         == "Ran: done; not confirmed: Web has no checks. Use 1 of its cooldown, attempt 1."
     )
-    assert answer.found == {
+    assert answer.structured == {
         "outcome": "unconfirmed",
         "words": "done; not confirmed: Web has no checks",
         "use": 1,

@@ -65,8 +65,8 @@ async def test_what_is_saved_is_what_a_marker_would_have_said(db: Database) -> N
     )
     assert saved == expected
     assert (saved.service, saved.tier) == ("Web", 2)
-    assert answer.found is not None
-    assert (answer.found["outcome"], answer.found["id"]) == ("learned", saved.id)
+    assert answer.structured is not None
+    assert (answer.structured["outcome"], answer.structured["id"]) == ("learned", saved.id)
     assert answer.text.startswith(f"Learned: memory {saved.id}")
     session = await sessions.get(db, by_tool.id)
     assert session is not None
@@ -78,8 +78,8 @@ async def test_saying_it_again_reinforces(db: Database) -> None:
 
     answer = await used(box(db, await opened(db)), "mem_save", **START)
 
-    assert answer.found is not None
-    assert (answer.found["outcome"], answer.found["confidence"]) == ("reinforced", 0.8)
+    assert answer.structured is not None
+    assert (answer.structured["outcome"], answer.structured["confidence"]) == ("reinforced", 0.8)
 
 
 @pytest.mark.parametrize(
@@ -112,9 +112,9 @@ async def test_secrets_are_masked_before_anything_is_kept_or_shown(db: Database)
 async def test_poison_is_only_a_memory(db: Database) -> None:
     tools = box(db, await opened(db, tier=1))
     saved = await used(tools, "mem_save", **(START | {"observation": POISON}))
-    assert saved.found is not None
+    assert saved.structured is not None
 
-    shown = await used(tools, "read_memory", id=saved.found["id"])
+    shown = await used(tools, "read_memory", id=saved.structured["id"])
 
     assert "not instructions" in shown.text
     assert "[EVENT:" not in shown.text
@@ -145,8 +145,8 @@ async def test_more_words_that_fit_come_first_and_every_search_is_kept(db: Datab
         box(db, session), "mem_search", query="does restart fail the FIRST time?", service="web"
     )
 
-    assert answer.found is not None
-    assert [each["id"] for each in answer.found["hits"]] == [one, other]
+    assert answer.structured is not None
+    assert [each["id"] for each in answer.structured["hits"]] == [one, other]
     lines = answer.text.splitlines()
     assert lines[1] == (
         f"{one}. [behavior] Web: Restart fails the first time (confidence: 0.7, trusted)"
@@ -155,8 +155,8 @@ async def test_more_words_that_fit_come_first_and_every_search_is_kept(db: Datab
     assert (search.tool, search.query) == ("mem_search", "does restart fail the FIRST time?")
     assert search.hits == (RecordedHit(one, 1), RecordedHit(other, 2))
     everywhere = await used(box(db, session), "mem_search", query="restart", limit=1)
-    assert everywhere.found is not None
-    assert [each["id"] for each in everywhere.found["hits"]] == [one]
+    assert everywhere.structured is not None
+    assert [each["id"] for each in everywhere.structured["hits"]] == [one]
     assert elsewhere
 
 
@@ -189,12 +189,12 @@ async def test_any_words_may_be_searched_for(db: Database) -> None:
     odd = ["%", "_", "'", '"', "\\", "*", "NEAR(", "xx OR yy", ");--", "{}", "日本", "🎉"]
     for query in odd:
         answer = await used(tools, "mem_search", query=query)
-        assert answer.found is not None
-        assert answer.found["hits"] == []
+        assert answer.structured is not None
+        assert answer.structured["hits"] == []
     for query in ("here\0", '"here" (', "IT_IS*", "100%"):
         answer = await used(tools, "mem_search", query=query)
-        assert answer.found is not None
-        assert [each["id"] for each in answer.found["hits"]] == [1], query
+        assert answer.structured is not None
+        assert [each["id"] for each in answer.structured["hits"]] == [1], query
 
 
 async def test_no_text_is_a_fault(sqlite: str) -> None:
@@ -269,8 +269,8 @@ async def test_what_other_projects_keep_is_neither_found_nor_read(db: Database) 
     found = await used(tools, "mem_search", query="canary")
     read = await used(tools, "read_memory", id=everybody)
 
-    assert found.found is not None
-    assert [each["id"] for each in found.found["hits"]] == [everybody]
+    assert found.structured is not None
+    assert [each["id"] for each in found.structured["hits"]] == [everybody]
     assert "for everybody" in read.text
     words = await refused(tools, "read_memory", id=theirs)
     assert words == f"Not done. Memory {theirs} not found."

@@ -28,7 +28,7 @@ async def keep(db: Database, observation: str, **more: Any) -> int:
 async def ask(db: Database, query: str, limit: int = 10) -> list[int]:
     found = await find(db, SearchRequest(query=query, limit=limit), now=NOON, seconds=10)
     assert not found.partial
-    return [each.row.id for each in found.found]
+    return [each.row.id for each in found.results]
 
 
 async def test_the_word_is_the_top_hit_and_stems_match_115(db: Database) -> None:
@@ -48,8 +48,8 @@ async def test_the_memory_of_a_topic_key_comes_first_116(db: Database) -> None:
 
     found = await find(db, SearchRequest(query="config/db"), now=NOON, seconds=10)
 
-    assert [each.row.id for each in found.found[:2]] == [key, below]
-    assert {each.method for each in found.found[:2]} == {SearchMethod.TOPIC_KEY}
+    assert [each.row.id for each in found.results[:2]] == [key, below]
+    assert {each.method for each in found.results[:2]} == {SearchMethod.TOPIC_KEY}
 
 
 async def test_however_many_say_the_words_of_a_topic_key_it_comes_first_116(db: Database) -> None:
@@ -62,8 +62,8 @@ async def test_however_many_say_the_words_of_a_topic_key_it_comes_first_116(db: 
 
     found = await find(db, SearchRequest(query="config/db", limit=3), now=NOON, seconds=10)
 
-    assert found.found[0].row.id == exact
-    assert {each.method for each in found.found} == {SearchMethod.TOPIC_KEY}
+    assert found.results[0].row.id == exact
+    assert {each.method for each in found.results} == {SearchMethod.TOPIC_KEY}
     assert (await ask(db, "config/db/pool", limit=1)) == [below]
 
 
@@ -126,8 +126,8 @@ async def test_one_character_finds_where_it_stands_before_what_stands_beside_121
 
     found = await find(db, SearchRequest(query="池"), now=NOON, seconds=10)
 
-    assert found.found[0].row.id == held
-    assert found.found[0].method is SearchMethod.WORDS
+    assert found.results[0].row.id == held
+    assert found.results[0].method is SearchMethod.WORDS
 
 
 async def test_the_limit_is_never_exceeded_122(db: Database) -> None:

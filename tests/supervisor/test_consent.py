@@ -123,12 +123,12 @@ async def test_what_a_person_approves_runs_once(db: Database, tmp_path: Path) ->
     assert ran(tmp_path) == "ran\n"
     assert verdict == GateVerdict(
         outcome=UseOutcome.UNCONFIRMED,
-        words="a person approved; done; not confirmed: Web has no checks",
+        text="a person approved; done; not confirmed: Web has no checks",
         use_id=1,
         attempts=1,
         exit_code=0,
         approval_id=case.id,
-        asked=ApprovalState.APPROVED,
+        approval_state=ApprovalState.APPROVED,
     )
     [used] = await person.cases()
     assert (used.state, used.use_id, used.decided_by) == ("used", 1, "anna")
@@ -157,8 +157,12 @@ async def test_what_a_person_denies_does_not_run_and_is_not_asked_again(
     first = await asyncio.wait_for(wish, SECONDS)
     again = await asyncio.wait_for(person.wish(reason="But it is urgent"), SECONDS)
 
-    assert (first.outcome, first.words, first.asked) == (UseOutcome.REFUSED, words, "denied")
-    assert (again.outcome, again.words) == (UseOutcome.REFUSED, words)
+    assert (first.outcome, first.text, first.approval_state) == (
+        UseOutcome.REFUSED,
+        words,
+        "denied",
+    )
+    assert (again.outcome, again.text) == (UseOutcome.REFUSED, words)
     assert await person.states() == ["denied"]
     assert ran(tmp_path) == ""
     assert [(use.outcome, use.text, use.spent) for use in await uses(db)] == [
@@ -173,8 +177,8 @@ async def test_what_nobody_answers_does_not_run(db: Database, tmp_path: Path) ->
 
     verdict = await asyncio.wait_for(person.wish(), SECONDS)
 
-    assert (verdict.outcome, verdict.asked) == (UseOutcome.REFUSED, "expired")
-    assert verdict.words == "no decision within 0.1 s"
+    assert (verdict.outcome, verdict.approval_state) == (UseOutcome.REFUSED, "expired")
+    assert verdict.text == "no decision within 0.1 s"
     assert await person.states() == ["expired"]
     assert ran(tmp_path) == ""
 
@@ -191,7 +195,7 @@ async def test_a_yes_that_comes_too_late_to_be_used_permits_nothing(
     at = NOON + timedelta(minutes=5)
     verdict = await asyncio.wait_for(wish, SECONDS)
 
-    assert verdict.words == "its approval expired at 12:05 UTC"
+    assert verdict.text == "its approval expired at 12:05 UTC"
     assert await person.states() == ["withdrawn"]
     assert ran(tmp_path) == ""
 
@@ -214,8 +218,8 @@ async def test_what_a_person_writes_instead_runs_when_a_person_approves_it(
     verdict = await asyncio.wait_for(wish, SECONDS)
 
     assert ran(tmp_path) == "another\n"
-    assert verdict.words.startswith("a person approved /bin/sh -c ")
-    assert verdict.words.endswith(
+    assert verdict.text.startswith("a person approved /bin/sh -c ")
+    assert verdict.text.endswith(
         "another instead (The other one); done; not confirmed: Web has no checks"
     )
     assert [(each.state, each.decided_by) for each in await person.cases()] == [
@@ -236,7 +240,7 @@ async def test_what_a_person_wrote_and_another_denied_is_denied(
     first = await asyncio.wait_for(wish, SECONDS)
     again = await asyncio.wait_for(person.wish(), SECONDS)
 
-    assert first.words == again.words == "denied by a person: Careful"
+    assert first.text == again.text == "denied by a person: Careful"
     assert await person.states() == ["replaced", "denied"]
     assert not edited.edited, "the command is still the declared one"
 
@@ -288,7 +292,7 @@ async def test_a_session_that_ends_leaves_nothing_to_approve(db: Database, tmp_p
     await sessions.finish(context(db), DEFAULTS, person.gate.session, ending)
     verdict = await asyncio.wait_for(wish, SECONDS)
 
-    assert verdict.words == "withdrawn: its session ended"
+    assert verdict.text == "withdrawn: its session ended"
     assert await person.states() == ["withdrawn"]
 
 
@@ -321,7 +325,7 @@ async def test_what_services_yaml_declares_otherwise_after_the_yes_does_not_run(
     await person.says(case.id, YES)
     verdict = await asyncio.wait_for(wish, SECONDS)
 
-    assert (verdict.outcome, verdict.words) == (UseOutcome.REFUSED, words)
+    assert (verdict.outcome, verdict.text) == (UseOutcome.REFUSED, words)
     assert await person.states() == ["withdrawn"]
     assert ran(tmp_path) == ""
 
@@ -338,7 +342,7 @@ async def test_what_services_yaml_declares_no_more_is_neither_run_nor_asked_for(
 
     verdict = await person.gate.run_action("web", "restart")
 
-    assert (verdict.outcome, verdict.words) == (UseOutcome.REFUSED, DECLARATION_CHANGED)
+    assert (verdict.outcome, verdict.text) == (UseOutcome.REFUSED, DECLARATION_CHANGED)
     assert (await person.cases(), await uses(db), ran(tmp_path)) == ([], [], "")
 
 
@@ -369,7 +373,7 @@ async def test_the_same_wish_twice_is_one_case_and_runs_once(db: Database, tmp_p
     verdicts = await asyncio.wait_for(asyncio.gather(*wishes), SECONDS)
 
     assert len(await person.cases()) == 1
-    assert {each.words for each in verdicts} == {
+    assert {each.text for each in verdicts} == {
         "a person approved; done; not confirmed: Web has no checks"
     }
     assert ran(tmp_path) == "ran\n"
@@ -425,10 +429,10 @@ async def test_a_cooldown_that_is_used_up_while_a_person_thinks_holds(
     await person.says(case.id, YES)
     verdict = await asyncio.wait_for(wish, SECONDS)
 
-    assert verdict.words == "used 2 of 2 times in 4 h; next use at 16:00 UTC"
+    assert verdict.text == "used 2 of 2 times in 4 h; next use at 16:00 UTC"
     assert await person.states() == ["withdrawn"]
     again = await asyncio.wait_for(person.wish(), SECONDS)
-    assert again.words == verdict.words
+    assert again.text == verdict.text
     assert len(await person.cases()) == 1, "nobody is asked for what may not run anyway"
     assert ran(tmp_path) == ""
 
@@ -444,7 +448,7 @@ async def test_first_asks_until_a_person_agreed_to_exactly_this(
 
     later = await asked(db, declared(tmp_path, ApprovalPolicy.FIRST))
     again = await asyncio.wait_for(later.wish(), SECONDS)
-    assert (again.outcome, again.words) == (
+    assert (again.outcome, again.text) == (
         UseOutcome.UNCONFIRMED,
         "done; not confirmed: Web has no checks",
     )
@@ -455,7 +459,7 @@ async def test_first_asks_until_a_person_agreed_to_exactly_this(
     asks = other.wish()
     [case] = await other.waits()
     await other.says(case.id, NO)
-    assert (await asyncio.wait_for(asks, SECONDS)).asked == "denied"
+    assert (await asyncio.wait_for(asks, SECONDS)).approval_state == "denied"
 
 
 async def test_a_command_that_a_person_wrote_is_no_yes_to_the_declared_one(
@@ -472,7 +476,7 @@ async def test_a_command_that_a_person_wrote_is_no_yes_to_the_declared_one(
     [case] = await person.waits()
     await person.says(case.id, NO)
 
-    assert (await asyncio.wait_for(again, SECONDS)).asked == "denied"
+    assert (await asyncio.wait_for(again, SECONDS)).approval_state == "denied"
 
 
 async def test_always_asks_each_time(db: Database, tmp_path: Path) -> None:
@@ -492,7 +496,7 @@ async def test_a_dry_run_asks_nobody(db: Database, tmp_path: Path) -> None:
     verdict = await asyncio.wait_for(person.wish(), SECONDS)
 
     assert verdict.outcome is UseOutcome.WOULD
-    assert verdict.words.startswith("would request approval, then run restart of Web: /bin/sh")
+    assert verdict.text.startswith("would request approval, then run restart of Web: /bin/sh")
     assert await person.cases() == []
 
 
@@ -535,12 +539,12 @@ async def test_what_is_secret_in_a_command_is_shown_to_nobody_and_still_run(
     wish = person.wish(reason="The token is correct-horse-battery")
     [case] = await person.waits()
 
-    assert case.shown[-1] == "[REDACTED:WEB_TOKEN]"
+    assert case.masked_argv[-1] == "[REDACTED:WEB_TOKEN]"
     assert case.reason == "The token is [REDACTED:WEB_TOKEN]"
     shown = await db.fetch_all("SELECT row FROM changes WHERE entity = 'approval'")
     assert "correct-horse" not in str([row["row"] for row in shown])
     edit = ApprovalAnswer(
-        choice=ApprovalChoice.EDIT, argv=(*case.shown[:-1], "[REDACTED:WEB_TOKEN]", "more")
+        choice=ApprovalChoice.EDIT, argv=(*case.masked_argv[:-1], "[REDACTED:WEB_TOKEN]", "more")
     )
     edited = await person.says(case.id, edit)
     await person.says(edited.id, YES)

@@ -44,7 +44,7 @@ async def test_what_ran_is_a_use_with_what_it_said(db: Database) -> None:
 
     words = "done: one two; not confirmed: Web has no checks"
     assert verdict == GateVerdict(
-        outcome=UseOutcome.UNCONFIRMED, words=words, use_id=1, attempts=1, exit_code=0
+        outcome=UseOutcome.UNCONFIRMED, text=words, use_id=1, attempts=1, exit_code=0
     )
     assert await uses(db) == [
         CooldownUse(
@@ -85,7 +85,7 @@ async def test_what_is_not_declared_or_not_of_this_session_is_refused_in_words(
 
     verdict = await gate(db, session).run_action(service, action)
 
-    assert verdict == GateVerdict(outcome=UseOutcome.REFUSED, words=words)
+    assert verdict == GateVerdict(outcome=UseOutcome.REFUSED, text=words)
     assert not [use for use in await uses(db) if use.spent]
 
 
@@ -107,7 +107,7 @@ async def test_a_session_that_is_over_acts_no_more(db: Database) -> None:
 
     verdict = await asked.run_action("web", "restart")
 
-    assert (verdict.outcome, verdict.words) == (UseOutcome.REFUSED, "its session has ended")
+    assert (verdict.outcome, verdict.text) == (UseOutcome.REFUSED, "its session has ended")
 
 
 async def test_a_session_that_is_asked_to_stop_begins_nothing_more(db: Database) -> None:
@@ -118,7 +118,7 @@ async def test_a_session_that_is_asked_to_stop_begins_nothing_more(db: Database)
 
     verdict = await asked.run_action("web", "restart")
 
-    assert (verdict.outcome, verdict.words) == (UseOutcome.REFUSED, "its session has ended")
+    assert (verdict.outcome, verdict.text) == (UseOutcome.REFUSED, "its session has ended")
     assert not verdict.ran
 
 
@@ -128,7 +128,7 @@ async def test_a_session_that_is_brought_to_its_end_begins_nothing_more(db: Data
 
     verdict = await asked.run_action("web", "restart")
 
-    assert (verdict.outcome, verdict.words) == (UseOutcome.REFUSED, "its session has ended")
+    assert (verdict.outcome, verdict.text) == (UseOutcome.REFUSED, "its session has ended")
     assert await asked.stopped() == "its session has ended"
     assert await uses(db) == []
 
@@ -144,7 +144,7 @@ async def test_a_session_of_another_leader_acts_no_more(db: Database, epoch: int
 
     verdict = await gate(db, session).run_action("web", "restart")
 
-    assert (verdict.outcome, verdict.words) == (UseOutcome.REFUSED, "its session has ended")
+    assert (verdict.outcome, verdict.text) == (UseOutcome.REFUSED, "its session has ended")
     assert not verdict.ran
 
 
@@ -156,8 +156,8 @@ async def test_a_refusal_is_kept_and_said_but_does_not_count(db: Database) -> No
     third, fourth = [await asked.run_action("web", "restart") for _ in range(2)]
 
     words = "used 2 of 2 times in 4 h; next use at 16:00 UTC"
-    assert third == GateVerdict(outcome=UseOutcome.REFUSED, words=words, use_id=3)
-    assert (fourth.words, fourth.use_id) == (words, 4)
+    assert third == GateVerdict(outcome=UseOutcome.REFUSED, text=words, use_id=3)
+    assert (fourth.text, fourth.use_id) == (words, 4)
     assert [(use.outcome, use.attempts) for use in await uses(db)] == [
         ("unconfirmed", 1),
         ("unconfirmed", 1),
@@ -185,7 +185,7 @@ async def test_a_dry_run_says_what_it_would_do_and_uses_nothing(db: Database) ->
     verdicts = [await asked.run_action("web", "restart") for _ in range(3)]
 
     words = "would run restart of Web: /bin/true"
-    assert [(each.outcome, each.words, each.ran) for each in verdicts] == [
+    assert [(each.outcome, each.text, each.ran) for each in verdicts] == [
         (UseOutcome.WOULD, words, False)
     ] * 3
     assert [(use.outcome, use.text, use.spent) for use in await uses(db)] == [
@@ -229,7 +229,7 @@ async def test_while_one_action_on_a_service_runs_another_is_refused(db: Databas
     first.cancel()
     await asyncio.gather(first, return_exceptions=True)
 
-    assert [(each.outcome, each.words) for each in others] == [(UseOutcome.REFUSED, UNDER_WAY)] * 2
+    assert [(each.outcome, each.text) for each in others] == [(UseOutcome.REFUSED, UNDER_WAY)] * 2
     assert elsewhere.outcome is UseOutcome.UNCONFIRMED
 
 
@@ -283,7 +283,7 @@ async def test_a_second_attempt_waits_for_what_else_is_under_way_on_the_service(
     other.cancel()
     await asyncio.gather(other, return_exceptions=True)
 
-    assert (second.outcome, second.words) == (UseOutcome.REFUSED, UNDER_WAY)
+    assert (second.outcome, second.text) == (UseOutcome.REFUSED, UNDER_WAY)
 
 
 async def test_what_is_killed_while_it_settles_stays_reserved_and_counts(db: Database) -> None:
@@ -318,7 +318,7 @@ async def test_what_has_run_is_never_called_not_done_where_it_cannot_be_written_
     verdict = await asked.run_action("web", "restart")
     db.fence = None
 
-    assert (verdict.outcome, verdict.words) == (UseOutcome.UNCONFIRMED, f"done; {NOT_RECORDED}")
+    assert (verdict.outcome, verdict.text) == (UseOutcome.UNCONFIRMED, f"done; {NOT_RECORDED}")
     [use] = await uses(db)
     assert use.outcome is UseOutcome.RESERVED, "it counts, and is settled when its session ends"
 
@@ -331,7 +331,7 @@ async def test_a_secret_is_masked_before_what_an_action_said_is_cut(db: Database
 
     verdict = await asked.run_action("web", "restart")
 
-    assert "hunter2" not in verdict.words
+    assert "hunter2" not in verdict.text
     assert "hunter2" not in (await uses(db))[0].text
 
 
@@ -358,4 +358,4 @@ async def test_no_second_attempt_is_made_by_a_session_that_is_over(db: Database)
 
     second = await asked.run_action("web", "fails", again=first.use_id)
 
-    assert (second.outcome, second.words) == (UseOutcome.REFUSED, "its session has ended")
+    assert (second.outcome, second.text) == (UseOutcome.REFUSED, "its session has ended")

@@ -51,7 +51,7 @@ async def test_how_an_action_failed_is_told_in_words_and_is_a_use(
     verdict = await asked.run_action("web", "restart")
 
     expected = GateVerdict(
-        outcome=UseOutcome.FAILURE, words=words, use_id=1, attempts=1, exit_code=exit_code
+        outcome=UseOutcome.FAILURE, text=words, use_id=1, attempts=1, exit_code=exit_code
     )
     assert verdict == expected
     [use] = await uses(db)
@@ -102,8 +102,8 @@ async def test_a_gigabyte_of_output_is_read_and_dropped(db: Database) -> None:
     verdict = await asked.run_action("web", "restart")
 
     assert verdict.outcome is UseOutcome.UNCONFIRMED
-    assert verdict.words.startswith("done: xxxx")
-    assert len(verdict.words) < 450
+    assert verdict.text.startswith("done: xxxx")
+    assert len(verdict.text) < 450
     assert psutil.Process().memory_info().rss - before < 50_000_000
 
 
@@ -119,10 +119,10 @@ async def test_secrets_are_not_told_and_our_settings_not_passed_on(
         "web", "restart"
     )
 
-    assert "hunter2" not in verdict.words
-    assert " PATH" in verdict.words
-    assert "LAMPLIGHTER_TOKEN" not in verdict.words
-    assert " DB_PASSWORD" not in verdict.words
+    assert "hunter2" not in verdict.text
+    assert " PATH" in verdict.text
+    assert "LAMPLIGHTER_TOKEN" not in verdict.text
+    assert " DB_PASSWORD" not in verdict.text
 
 
 async def test_whoever_is_cancelled_leaves_nothing_running_and_a_failure(

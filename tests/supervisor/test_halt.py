@@ -147,12 +147,12 @@ async def test_an_action_that_runs_is_ended_and_the_next_one_is_refused(
     asked.end_actions()
 
     verdict = await acting
-    assert (verdict.outcome, verdict.words) == (
+    assert (verdict.outcome, verdict.text) == (
         UseOutcome.FAILURE,
         "stopped by a halt",
     )
     refused = await asked.run_action("web", "restart")
-    assert refused.words == "Lamplighter is halted: Halted by the file HALT: stop."
+    assert refused.text == "Lamplighter is halted: Halted by the file HALT: stop."
     assert len(await uses(db)) == 1
 
 
@@ -165,7 +165,7 @@ async def test_a_halt_counts_in_the_transaction_that_reserves(db: Database) -> N
 
     refused = await asked.run_action("web", "restart")
 
-    assert (refused.outcome, refused.words) == (UseOutcome.REFUSED, "Lamplighter is halted")
+    assert (refused.outcome, refused.text) == (UseOutcome.REFUSED, "Lamplighter is halted")
 
 
 async def _never(db: Database) -> None:

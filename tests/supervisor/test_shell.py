@@ -59,8 +59,8 @@ async def test_a_command_that_looks_is_run_as_its_words_and_told_of(
 
     assert answer.text == "exit 0\none; $(two)[31m `three` [REDACTED:PASSWORD]"
     assert not answer.is_error
-    assert answer.found is not None
-    assert answer.found["exit_code"] == 0
+    assert answer.structured is not None
+    assert answer.structured["exit_code"] == 0
     assert await told(db) == [("info", f"Running the command cat '{tmp_path}/a log'.")]
 
 
@@ -109,7 +109,7 @@ async def test_a_session_that_insists_is_not_heard_any_more(db: Database, tmp_pa
     look, act = await by.says("uptime"), await by.gate.run_action("web", "restart")
 
     assert look.text == "Not run: this session reached its limit of refused requests."
-    assert act.words == "this session reached its limit of refused requests"
+    assert act.text == "this session reached its limit of refused requests"
     assert len(await told(db)) == REFUSALS
 
 

@@ -160,7 +160,9 @@ async def test_a_tool_that_hangs_fails_or_says_too_much_is_bounded(
 
     async def floods(given: object) -> ToolOutput:
         text = "\x1b[31mred\u202e hunter2-hunter2 " + "x" * 10**6
-        return ToolOutput(text=text, found={"a": {"b": [text, float("inf")]}, "object": object()})
+        return ToolOutput(
+            text=text, structured={"a": {"b": [text, float("inf")]}, "object": object()}
+        )
 
     uses = {"hangs": hangs, "breaks": breaks, "floods": floods}
     made = [

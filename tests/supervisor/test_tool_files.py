@@ -67,7 +67,7 @@ async def test_a_file_is_read_from_a_byte_on_and_says_where_it_goes_on(
     assert first.text == (
         f"{path}, bytes 0 to 20 of 40,000; 39,980 more bytes from offset 20:\nline 0000\nline 0001"
     )
-    assert middle.found == {
+    assert middle.structured == {
         "path": path,
         "start": 20,
         "end": 30,
@@ -78,8 +78,8 @@ async def test_a_file_is_read_from_a_byte_on_and_says_where_it_goes_on(
     assert last.text == f"{path}, bytes 39,980 to 40,000 of 40,000:\nline 3998\nline 3999"
     assert behind.text == f"{path}, bytes 40,000 to 40,000 of 40,000:"
     whole = await used(tools, "read_file", path=path, offset=-(10**9))
-    assert whole.found is not None
-    assert (whole.found["start"], whole.found["end"]) == (0, 12_000)
+    assert whole.structured is not None
+    assert (whole.structured["start"], whole.structured["end"]) == (0, 12_000)
 
 
 async def test_a_directory_is_named_not_read(tools: Toolbox, place: Path) -> None:
@@ -101,9 +101,9 @@ async def test_an_umlaut_at_the_edge_of_a_part_is_whole_in_one_of_both(
     parts, offset = [], 0
     while offset is not None and offset < 60:
         answer = await used(tools, "read_file", path=str(path), offset=offset, limit=7)
-        assert answer.found is not None
-        parts.append(answer.found["text"])
-        offset = answer.found["next"]
+        assert answer.structured is not None
+        parts.append(answer.structured["text"])
+        offset = answer.structured["next"]
 
     assert "".join(parts) == "äöü" * 10
 

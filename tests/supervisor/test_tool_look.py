@@ -92,9 +92,9 @@ async def test_every_check_is_made_told_and_kept(db: Database) -> None:
     assert "Before: failed 12:00 UTC" in answer.text
     assert "- api (http) FAILS: answer 503, " in answer.text
     assert "answered 503, expected 200-399. Not checked before" in answer.text
-    assert answer.found is not None
-    assert (answer.found["service"], answer.found["healthy"]) == ("Web", False)
-    assert [(each["check"], each["ok"]) for each in answer.found["checks"]] == [
+    assert answer.structured is not None
+    assert (answer.structured["service"], answer.structured["healthy"]) == ("Web", False)
+    assert [(each["check"], each["ok"]) for each in answer.structured["checks"]] == [
         ("page", True),
         ("api", False),
     ]

@@ -50,7 +50,7 @@ async def test_a_small_store_is_searched_completely_when_the_time_is_over(db: Da
     found = await find(db, wanted, now=NOON, seconds=OUT_OF_TIME)
 
     assert {each.id for each in found.memories} == {each.id for each in kept}
-    assert session in {each.row.id for each in found.found if each.layer == "session"}
+    assert session in {each.row.id for each in found.results if each.layer == "session"}
     assert (found.partial, found.missing) == (False, ())
 
 

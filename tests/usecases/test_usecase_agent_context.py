@@ -85,9 +85,12 @@ async def test_the_best_for_the_query_comes_first_and_the_newest_fill_the_rest(
 
     found = await agent_context(context(db, LATER), "shelf", "how is memory kept", limit=3)
 
-    assert [each.memory.id for each in found.told] == [asked.id, newer[2].id, newer[1].id]
-    assert [each.method for each in found.told][1:] == [SearchMethod.RECENT, SearchMethod.RECENT]
-    assert found.told[0].method is not SearchMethod.RECENT
+    assert [each.memory.id for each in found.included] == [asked.id, newer[2].id, newer[1].id]
+    assert [each.method for each in found.included][1:] == [
+        SearchMethod.RECENT,
+        SearchMethod.RECENT,
+    ]
+    assert found.included[0].method is not SearchMethod.RECENT
 
 
 async def test_what_is_global_is_told_in_every_project(db: Database) -> None:
@@ -96,7 +99,7 @@ async def test_what_is_global_is_told_in_every_project(db: Database) -> None:
 
     found = await agent_context(context(db, LATER), "b")
 
-    assert [each.memory.id for each in found.told] == [everywhere.id]
+    assert [each.memory.id for each in found.included] == [everywhere.id]
 
 
 async def test_the_limit_is_kept_from_0_to_50(db: Database) -> None:
@@ -105,7 +108,7 @@ async def test_the_limit_is_kept_from_0_to_50(db: Database) -> None:
     await visit(db, "one", "Hello")
 
     counts = [
-        len((await agent_context(context(db, LATER), "shelf", query, limit=limit)).told)
+        len((await agent_context(context(db, LATER), "shelf", query, limit=limit)).included)
         for limit in (0, 1, 50, 99, -3)
         for query in ("", "number")
     ]
@@ -178,8 +181,8 @@ async def test_the_query_is_cut_to_500_characters(db: Database) -> None:
     early = await agent_context(context(db, LATER), "shelf", f"zeppelin {'a ' * 400}", limit=1)
     late = await agent_context(context(db, LATER), "shelf", f"{'a ' * 250}zeppelin", limit=1)
 
-    assert early.told[0].method is not SearchMethod.RECENT
-    assert (late.told[0].method, late.told[0].memory.id) == (SearchMethod.RECENT, asked.id)
+    assert early.included[0].method is not SearchMethod.RECENT
+    assert (late.included[0].method, late.included[0].memory.id) == (SearchMethod.RECENT, asked.id)
     assert len(late.query) <= 500
 
 
@@ -198,7 +201,7 @@ async def test_what_a_session_is_told_is_kept_byte_for_byte_with_the_reasons(
     assert (kept.at, kept.tokens) == (LATER, -(-len(found.text) // 4))
     assert "hunter2" not in kept.query
     told = [each["memory_id"] for each in kept.placements if each["position"] is not None]
-    assert told == [each.memory.id for each in found.told]
+    assert told == [each.memory.id for each in found.included]
     reasons = {each["memory_id"]: each["why"] for each in kept.placements}
     assert set(reasons) == {first.id, second.id}
     assert sorted(reasons.values()) == [
@@ -258,6 +261,6 @@ async def test_with_a_budget_a_text_is_whole_while_there_is_room(db: Database) -
     assert wide.tokens <= 4_000
     assert "It is kept on the second disk." in narrow.text
     assert 150 < narrow.tokens <= 200
-    assert (none.text, none.told) == ("", ())
+    assert (none.text, none.included) == ("", ())
     assert "2026" not in seed.text.partition("<memory:context>")[2]
     assert all(len(line) < 330 for line in seed.text.splitlines())

@@ -93,7 +93,7 @@ async def test_a_payload_asks_for_no_more_than_the_setting(
 async def test_a_service_that_nobody_declared_is_everybodys(db: Database) -> None:
     [taken] = await took(db, replace(DOWN, names=("nas",)))
 
-    assert taken.held.service is None
+    assert taken.incident.service is None
     assert taken.request is not None
     assert taken.request.services is None
 
@@ -103,7 +103,7 @@ async def test_told_again_it_is_the_same_request(db: Database) -> None:
     [again] = await took(db, replace(DOWN, at=NOON + MINUTE))
 
     assert not again.new
-    assert again.held.deliveries == 2
+    assert again.incident.deliveries == 2
     assert again.request == first.request
 
 
@@ -111,7 +111,7 @@ async def test_its_end_takes_a_waiting_request_back(db: Database) -> None:
     await took(db, DOWN)
     [over] = await took(db, UP)
 
-    assert over.held.state is AlertState.RESOLVED
+    assert over.incident.state is AlertState.RESOLVED
     assert over.request is not None
     assert over.request.state is RequestState.CANCELLED
     texts = [each.text for each in (await events.page(db, events.EventSelection(), limit=9)).items]
@@ -136,10 +136,10 @@ async def test_an_end_that_comes_first_counts(db: Database) -> None:
     [late] = await took(db, DOWN)
     [next_one] = await took(db, replace(DOWN, at=UP.at and UP.at + MINUTE))
 
-    assert (late.new, late.held.state) == (False, AlertState.RESOLVED)
+    assert (late.new, late.incident.state) == (False, AlertState.RESOLVED)
     assert late.request is not None
     assert late.request.state is RequestState.CANCELLED
-    assert (next_one.new, next_one.held.state) == (True, AlertState.FIRING)
+    assert (next_one.new, next_one.incident.state) == (True, AlertState.FIRING)
 
 
 async def test_an_end_without_a_time_ends_what_is_open_and_nothing_twice(db: Database) -> None:
@@ -158,7 +158,7 @@ async def test_secrets_are_kept_out_of_what_is_kept(db: Database) -> None:
         db, replace(DOWN, title="key quite-a-secret", details={"a": "x quite-a-secret"})
     )
 
-    assert taken.held.title == "key [REDACTED:A_TOKEN]"
+    assert taken.incident.title == "key [REDACTED:A_TOKEN]"
     assert taken.request is not None
     assert "quite-a-secret" not in taken.request.prompt
 
@@ -200,10 +200,10 @@ async def test_a_secret_is_masked_before_what_an_alert_says_is_cut(db: Database)
     [taken] = await took(db, said)
 
     assert taken.request is not None
-    for kept in (taken.held.title, taken.held.details["error"], taken.request.prompt):
+    for kept in (taken.incident.title, taken.incident.details["error"], taken.request.prompt):
         assert "xxx" in kept
         assert "quite" not in kept
-    assert len(taken.held.title) == len(taken.held.details["error"]) == MAX_CHARS
+    assert len(taken.incident.title) == len(taken.incident.details["error"]) == MAX_CHARS
 
 
 @pytest.mark.parametrize("incident", [None, "quite-a-secret#1"])
@@ -215,7 +215,7 @@ async def test_of_a_name_with_a_secret_in_it_only_the_hash_is_kept(
     taken = [await took(db, replace(each, **named)) for each in (DOWN, DOWN, UP)]
 
     [held] = (await alerts.page(db, AlertFilter(), limit=9)).items
-    assert [each.held.id for [each] in taken] == [held.id] * 3
+    assert [each.incident.id for [each] in taken] == [held.id] * 3
     assert "quite" not in f"{held} {await changes.list_after(db, 0)}"
 
 
@@ -235,5 +235,5 @@ async def test_a_storm_of_alerts_is_kept_but_so_many_investigations_wait_at_most
     assert (again[0].new, again[0].request) == (False, None)
     assert late.new
     assert late.request is not None
-    assert (known.new, known.held.request_id) == (False, late.request.id)
+    assert (known.new, known.incident.request_id) == (False, late.request.id)
     assert await requests.count_queued(db, Trigger.ALERT) == MAX_QUEUED - 1

@@ -94,9 +94,10 @@ async def test_who_confirmed_and_contradicted_it_and_who_was_told(db: Database) 
 
     [belief] = (await asked(db)).beliefs
 
-    tallies = (belief.confirmed, belief.contradicted, belief.told)
+    tallies = (belief.confirmed, belief.contradicted, belief.included)
     assert [
-        (each.count, [(voice.session_id, voice.at) for voice in each.voices]) for each in tallies
+        (each.count, [(voice.session_id, voice.at) for voice in each.occurrences])
+        for each in tallies
     ] == [
         (2, [(third.id, LATER + DAY), (second.id, LATER)]),
         (1, [(first.id, LATER + 2 * DAY)]),
@@ -152,7 +153,7 @@ async def test_what_is_named_is_bounded_and_what_is_counted_is_not(db: Database)
 
     assert written["confirmed"]["count"] == written["links"]["count"] == count
     assert len(written["confirmed"]["sessions"]) == len(written["links"]["items"]) == NAMED
-    assert belief.confirmed.voices[0].at == NOON + timedelta(minutes=count - 1)
+    assert belief.confirmed.occurrences[0].at == NOON + timedelta(minutes=count - 1)
 
 
 async def test_as_many_queries_for_many_as_for_one(

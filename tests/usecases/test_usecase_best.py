@@ -33,7 +33,7 @@ async def fill(db: Database, count: int, seed: int) -> None:
 async def best(db: Database, query: str, limit: int, service: str | None = None) -> list[int]:
     wanted = SearchRequest(query=query, limit=limit, service=service, general=True)
     found = await find(db, wanted, now=NOON, seconds=LONG)
-    return [each.row.id for each in found.found]
+    return [each.row.id for each in found.results]
 
 
 async def test_the_first_are_the_same_however_many_are_wanted(db: Database) -> None:

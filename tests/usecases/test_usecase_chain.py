@@ -76,7 +76,7 @@ async def test_the_next_session_takes_it_on_and_is_told_all_of_it(db: Database) 
     assert third.session.parent_id == second.session.id
     assert third.handoff is not None
     assert third.handoff.services == ("Web",)
-    assert [(look.service, look.ok) for look in third.handoff.looks] == [
+    assert [(look.service, look.ok) for look in third.handoff.check_results] == [
         ("Web", False),
         ("db", False),
     ]

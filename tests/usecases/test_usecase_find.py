@@ -58,11 +58,11 @@ async def ask(db: Database, query: str, **more: Any) -> SearchResults:
 
 
 async def ids(db: Database, query: str, **more: Any) -> list[int]:
-    return [each.row.id for each in (await ask(db, query, **more)).found]
+    return [each.row.id for each in (await ask(db, query, **more)).results]
 
 
 def best(found: SearchResults) -> SearchResult:
-    return found.found[0]
+    return found.results[0]
 
 
 async def test_what_holds_more_and_rarer_words_comes_first(db: Database) -> None:
@@ -73,7 +73,7 @@ async def test_what_holds_more_and_rarer_words_comes_first(db: Database) -> None
     found = await ask(db, "is the disk full of thumbnails")
 
     assert best(found).row == rare
-    assert len(found.found) == 2
+    assert len(found.results) == 2
     assert found.terms == ("disk", "full", "thumbnail")
     assert (found.partial, found.missing) == (False, ())
 
@@ -106,7 +106,7 @@ async def test_signs_are_found_like_words(db: Database) -> None:
 
     found = await ask(db, "🔥")
 
-    assert [each.row for each in found.found] == [fire]
+    assert [each.row for each in found.results] == [fire]
     assert [reason.what for reason in best(found).reasons] == ["🔥"]
     assert [best(found).text[start:end] for start, end in best(found).spans] == ["🔥"]
     assert await ids(db, '"on 🔥"') == [fire.id]
@@ -155,8 +155,8 @@ async def test_a_filter_alone_lists_the_newest(db: Database) -> None:
 
     found = await ask(db, "service:db")
 
-    assert [each.row.id for each in found.found] == [two.id, one.id]
-    assert {each.method for each in found.found} == {SearchMethod.RECENT}
+    assert [each.row.id for each in found.results] == [two.id, one.id]
+    assert {each.method for each in found.results} == {SearchMethod.RECENT}
 
 
 async def test_a_time_alone_lists_what_is_of_it(db: Database) -> None:
@@ -232,7 +232,7 @@ async def test_no_neighbor_of_a_hit_is_a_hit(db: Database) -> None:
     for text in ("Ada: is the journal compact?", "Bob: yes", "Ada: good"):
         await keep(db, text, session_id=talk.id)
 
-    hits = (await ask(db, "WAL mode")).found
+    hits = (await ask(db, "WAL mode")).results
 
     assert [each.row.id for each in hits] == [facts[0].id]
     assert {reason.what for reason in hits[0].reasons} == {"WAL", "mode"}
@@ -247,7 +247,7 @@ async def test_facts_of_one_session_add_nothing_to_each_other(db: Database) -> N
     beside = await keep(db, "The port is 5432", session_id=one.id)
     alone = await keep(db, "The port is 5433")
 
-    scores = {each.row.id: each.score for each in (await ask(db, "red lamp port")).found}
+    scores = {each.row.id: each.score for each in (await ask(db, "red lamp port")).results}
 
     assert scores[beside.id] == pytest.approx(scores[alone.id])
 
@@ -263,7 +263,7 @@ async def test_a_turn_next_to_the_words_comes_first_and_its_reason_says_so(db: D
         await keep(db, question, session_id=session.id)
         await keep(db, "Bob: I bought a new model", session_id=session.id)
 
-    hits = (await ask(db, "Which model of lamp?")).found
+    hits = (await ask(db, "Which model of lamp?")).results
 
     assert [each.row.id for each in hits] == [1, 2, 4]
     assert {reason.what for reason in hits[0].reasons} == {"lamp", "next to model"}
@@ -287,7 +287,7 @@ async def test_a_long_reply_comes_before_short_turns_that_hold_less(db: Database
     for number in range(10):
         await keep(db, f"user: note {number} on another matter", session_id=one.id)
 
-    hits = (await ask(db, "how many days are nightly copies of checkout kept")).found
+    hits = (await ask(db, "how many days are nightly copies of checkout kept")).results
 
     assert best(await ask(db, "nightly copies of checkout in days")).row.id == reply.id
     assert hits[0].row.id == reply.id
@@ -298,7 +298,7 @@ async def test_a_title_that_nobody_gave_has_no_weight(db: Database) -> None:
     none = await keep(db, "The pool holds 41 connections")
     given = await keep(db, "The pool holds 42 connections", title="Limits of the pool")
 
-    scores = {each.row.id: each.score for each in (await ask(db, "pool connections")).found}
+    scores = {each.row.id: each.score for each in (await ask(db, "pool connections")).results}
 
     assert scores[made.id] == pytest.approx(scores[none.id])
     assert scores[given.id] > scores[made.id]
@@ -334,7 +334,7 @@ async def test_a_text_that_begins_with_a_day_is_of_that_day(db: Database) -> Non
         db, SearchRequest(query="lamp mended on 8 May"), now=datetime(2023, 6, 1, tzinfo=UTC)
     )
     assert found.memories[0].id == told[1].id
-    assert "from 8 may" in [reason.what for reason in found.found[0].reasons]
+    assert "from 8 may" in [reason.what for reason in found.results[0].reasons]
 
 
 async def test_rows_written_by_hand_are_taken_in_by_themselves(db: Database, url: str) -> None:
@@ -369,11 +369,11 @@ async def test_sessions_are_found_by_their_summary_and_events_on_request(db: Dat
         )
 
     found = await ask(db, "flux")
-    assert [(each.layer, each.row.id) for each in found.found] == [
+    assert [(each.layer, each.row.id) for each in found.results] == [
         (SearchLayer.SESSION, session.id)
     ]
     both = await ask(db, "flux in:all")
-    assert {(each.layer, each.row.id) for each in both.found} == {
+    assert {(each.layer, each.row.id) for each in both.results} == {
         (SearchLayer.SESSION, session.id),
         (SearchLayer.EVENT, event.id),
     }
@@ -430,7 +430,7 @@ async def test_a_search_reads_while_another_writes_and_says_what_is_not_indexed(
     searched.set()
     await writer
 
-    assert [each.row.id for each in found.found] == [known.id]
+    assert [each.row.id for each in found.results] == [known.id]
     assert (found.partial, found.missing) == (True, ("unindexed",))
     assert await ids(db, "odd") == [known.id]
 
@@ -487,9 +487,9 @@ async def test_meaning_finds_what_shares_no_word(db: Database) -> None:
 
     found = await find(db, SearchRequest(query="disk full"), now=NOON, near=near, seconds=LONG)
 
-    assert [each.row for each in found.found] == [by_words, by_meaning]
-    assert [each.method for each in found.found] == [SearchMethod.WORDS, SearchMethod.MEANING]
-    for each in found.found:
+    assert [each.row for each in found.results] == [by_words, by_meaning]
+    assert [each.method for each in found.results] == [SearchMethod.WORDS, SearchMethod.MEANING]
+    for each in found.results:
         assert each.score == pytest.approx(sum(reason.score for reason in each.reasons))
 
 
@@ -499,7 +499,7 @@ async def test_without_meaning_words_are_enough(db: Database, error: Exception) 
 
     found = await find(db, SearchRequest(query="disk"), now=NOON, near=Meaning(error), seconds=LONG)
 
-    assert [each.row for each in found.found] == [held]
+    assert [each.row for each in found.results] == [held]
     assert (found.missing, found.partial) == (("vectors",), True)
 
 

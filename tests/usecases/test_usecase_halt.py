@@ -39,7 +39,7 @@ async def test_what_is_halted_keeps_its_first_reason_and_is_told_of_once(db: Dat
 
     found = await HaltControl().pulled(db)
     assert found is not None
-    assert (found.way, found.words) == (HaltSource.ROW, "Halted by me: the rack is moved.")
+    assert (found.way, found.description) == (HaltSource.ROW, "Halted by me: the rack is moved.")
     assert await told(db) == [
         ("critical", "Lamplighter is halted. Halted by me: the rack is moved.")
     ]

@@ -167,19 +167,21 @@ async def test_each_reason_has_its_words_and_what_it_would_take(db: Database) ->
 
     found = {each.id: await why(db, each, asked) for each in (first, low, off, fact, long)}
 
-    assert found[first.id].words == "Line 1 of 1."
+    assert found[first.id].explanation == "Line 1 of 1."
     assert (found[first.id].rank, found[first.id].total, found[first.id].ways) == (0, 2, ())
-    assert found[low.id].words == "Its confidence of 0.10 is below 0.30."
-    assert [way.words for way in found[low.id].ways] == ["a confidence of 0.30 or more"]
-    assert found[off.id].words == "Inactive: a person deactivated it."
-    assert [way.words for way in found[off.id].ways] == ["activating it"]
+    assert found[low.id].explanation == "Its confidence of 0.10 is below 0.30."
+    assert [way.description for way in found[low.id].ways] == ["a confidence of 0.30 or more"]
+    assert found[off.id].explanation == "Inactive: a person deactivated it."
+    assert [way.description for way in found[off.id].ways] == ["activating it"]
     assert found[fact.id].reason is InclusionReason.KNOWLEDGE
-    assert [way.words for way in found[fact.id].ways] == [
+    assert [way.description for way in found[fact.id].ways] == [
         "an operational category (timing, dependency, behavior, remediation, maintenance)"
         " and the project ops and no topic key"
     ]
-    assert found[long.id].words == ("Its line is longer than the rest of the budget. Rank 2 of 2.")
-    assert [way.words.split(" of ")[0] for way in found[long.id].ways] == ["a budget"]
+    assert found[long.id].explanation == (
+        "Its line is longer than the rest of the budget. Rank 2 of 2."
+    )
+    assert [way.description.split(" of ")[0] for way in found[long.id].ways] == ["a budget"]
     assert (await why(db, first, InclusionRequest(budget=0))).reason is InclusionReason.OFF
 
 
@@ -193,7 +195,7 @@ async def test_a_memory_behind_a_focus_says_whose_memories_come_first(db: Databa
     found = await why(db, caddy, asked)
 
     assert found.reason is InclusionReason.BUDGET
-    assert found.words.endswith("Rank 11 of 11. Memories about jellyfin rank first.")
+    assert found.explanation.endswith("Rank 11 of 11. Memories about jellyfin rank first.")
     assert InclusionOption(service="caddy") in found.ways
     assert (await why(db, nas, asked)).rank == 9
 
@@ -205,7 +207,7 @@ async def test_at_an_earlier_moment_there_is_a_reason_and_no_way(db: Database) -
     before = InclusionRequest(budget=2_000, what_if=Hypothesis(at=NOON - timedelta(hours=1)))
 
     assert (await why(db, memory)).ways == (InclusionOption(edit=Edit(active=True)),)
-    assert (await why(db, memory, then)).words == "Line 1 of 1."
+    assert (await why(db, memory, then)).explanation == "Line 1 of 1."
     without = replace(then, budget=5, what_if=replace(then.what_if, without=()))
     assert (await why(db, memory, without)).ways == ()
     with pytest.raises(NotFound):

@@ -258,8 +258,8 @@ async def test_where_none_is_installed_words_alone_are_searched_and_it_says_so(
     without = await find(db, wanted, now=NOON, near=NoSemanticSearch("not installed"), seconds=60)
     off = await find(db, wanted, now=NOON, seconds=60)
 
-    assert [each.row.id for each in with_meaning.found] == [slow.id]
-    assert "meaning" in {reason.what for reason in with_meaning.found[0].reasons}
+    assert [each.row.id for each in with_meaning.results] == [slow.id]
+    assert "meaning" in {reason.what for reason in with_meaning.results[0].reasons}
     assert (without.missing, without.partial) == (("vectors",), False)
     assert (off.missing, with_meaning.missing) == ((), ())
     assert off.memories == without.memories == [slow]
@@ -273,9 +273,11 @@ async def test_what_only_meaning_finds_is_found_by_meaning(
 
     found = await find(db, SearchRequest(query="sluggish boot"), now=NOON, near=near, seconds=60)
 
-    assert [(each.row.id, each.method) for each in found.found] == [(slow.id, SearchMethod.MEANING)]
+    assert [(each.row.id, each.method) for each in found.results] == [
+        (slow.id, SearchMethod.MEANING)
+    ]
     assert found.holds_no_word
-    assert found.found[0].score == pytest.approx(sum(e.score for e in found.found[0].reasons))
+    assert found.results[0].score == pytest.approx(sum(e.score for e in found.results[0].reasons))
 
 
 class Waited(MiniLM):
@@ -330,7 +332,7 @@ async def test_a_search_does_not_wait_for_a_model_that_is_being_loaded(
     await near.prepare()
     second = await find(db, SearchRequest(query="restart"), now=NOON, near=near, seconds=3_600)
 
-    assert ([each.row.id for each in first.found], first.partial) == ([slow.id], True)
+    assert ([each.row.id for each in first.results], first.partial) == ([slow.id], True)
     assert first.missing == ("vectors",)
     assert (second.partial, second.missing) == (False, ())
 

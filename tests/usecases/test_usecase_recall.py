@@ -172,7 +172,7 @@ async def test_what_a_session_is_told_is_kept_byte_for_byte(db: Database) -> Non
         (1, 0, FITS, "- [timing] Starts slowly (confidence: 0.7)"),
         (2, None, TOO_LONG, ""),
     ]
-    assert [each.observation for each in opened.told] == ["Starts slowly"]
+    assert [each.observation for each in opened.included] == ["Starts slowly"]
     assert all(line in opened.prompt.injected for line in (each.line for each in kept))
 
 

@@ -107,7 +107,7 @@ async def test_a_contradiction_takes_a_fifth_is_linked_and_asks_a_person(
     assert (new.outcome, new.memory.confidence) == (ReconcileOutcome.LEARNED, 0.7)
     assert await links.of_memory(db, new.memory.id) == [(old.id, links.CONTRADICTS)]
     [review] = await waiting(db)
-    assert (review.kind, review.old_id, review.new_id, review.said, review.session_id) == (
+    assert (review.kind, review.old_id, review.new_id, review.observation, review.session_id) == (
         *(ReviewKind.CONFLICT, old.id, new.memory.id, HALF, by.id),
     )
     [entry] = (await history.of_memory(db, old.id, limit=1)).items

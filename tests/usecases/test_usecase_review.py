@@ -59,7 +59,7 @@ async def test_a_review_is_told_with_both_memories(db: Database) -> None:
 
     review = await opened(db, old, new, by)
 
-    assert (review.state, review.said) == (ReviewState.OPEN, FAST)
+    assert (review.state, review.observation) == (ReviewState.OPEN, FAST)
     assert (review.service, review.category, review.version) == ("jellyfin", "timing", 1)
     assert await reviews.get(db, review.id) == review
     told = (await rows(db, "changes"))[-1]
@@ -122,7 +122,7 @@ async def test_deleting_a_memory_ends_its_reviews_and_every_copy_of_its_words(
     await journal.purge(db, new.id, now=LATER)
     emptied = await reviews.get(db, waiting.id)
     assert emptied is not None
-    assert (emptied.said, emptied.reason, emptied.version) == ("", "", 3)
+    assert (emptied.observation, emptied.reason, emptied.version) == ("", "", 3)
     assert FAST not in await words_kept(db)
 
     await curate.delete(db, old.id, version=None, now=LATER)

@@ -127,7 +127,7 @@ async def test_a_finished_session_has_its_report_and_its_summary(db: Database) -
         db, SessionPlan(), services=SERVICES, epoch=1, request=request, now=NOON
     )
     ending = SessionEnd(
-        status=Status.COMPLETED, exit_code=0, finished=GOOD, said=("First", "", "Last")
+        status=Status.COMPLETED, exit_code=0, finished=GOOD, texts=("First", "", "Last")
     )
 
     ended = await sessions.finish(context(db, LATER), DEFAULTS, opened.session, ending)
@@ -162,7 +162,7 @@ async def test_a_finished_session_has_its_report_and_its_summary(db: Database) -
 async def test_without_a_report_the_last_words_are_the_response(
     db: Database, finished: Finished | None, said: tuple[str, ...], response: str
 ) -> None:
-    ending = SessionEnd(status=Status.FAILED, finished=finished, said=said)
+    ending = SessionEnd(status=Status.FAILED, finished=finished, texts=said)
 
     ended = await sessions.finish(context(db, LATER), DEFAULTS, await session(db), ending)
 
@@ -172,7 +172,7 @@ async def test_without_a_report_the_last_words_are_the_response(
 
 async def test_the_ending_keeps_no_secret(db: Database) -> None:
     secret = "hunter2-hunter2"
-    ending = SessionEnd(status=Status.FAILED, reason=f"It said {secret}", said=(secret, secret))
+    ending = SessionEnd(status=Status.FAILED, reason=f"It said {secret}", texts=(secret, secret))
 
     await sessions.finish(context(db, LATER, SECRETIVE), DEFAULTS, await session(db), ending)
 

@@ -420,11 +420,11 @@ async def test_one_wrong_row_is_named_and_the_rest_comes_in(db: Database) -> Non
 
     done = await take(db, read(document(*wrong, ROW)), origin="faulty")
 
-    assert [(each.place, each.words.partition(" ")[0]) for each in done.faults] == [
+    assert [(each.place, each.message.partition(" ")[0]) for each in done.faults] == [
         ("observations 1", "title:"),
         ("observations 2", "observation:"),
     ]
-    assert "tags:" in done.faults[0].words
+    assert "tags:" in done.faults[0].message
     assert done.counts == {ImportOutcome.CREATED: 1}
 
 

@@ -32,7 +32,7 @@ class HealthSource(Protocol):
 class ActiveSettingsSource(Protocol):
     """What can tell which settings are in force, and how one is written."""
 
-    async def shown(self) -> Mapping[str, Any]:
+    async def as_json(self) -> Mapping[str, Any]:
         """Return the settings in force as JSON, without their secrets."""
 
     def line_of(self, name: str, text: str) -> str:

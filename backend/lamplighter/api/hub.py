@@ -75,7 +75,7 @@ class Hub:
         """How many changes the slowest client has still to be sent."""
         return max((self.seq - each.seq for each in self.followers), default=0)
 
-    def since(self, seq: int) -> list[Frame] | None:
+    def frames_after(self, seq: int) -> list[Frame] | None:
         """Return the frames after `seq`; None when they are no longer all in memory."""
         if seq >= self.seq:
             return []

@@ -18,17 +18,17 @@ TIMEOUT_SECONDS: Final = 5.0
 class CountCache:
     """What was counted last, and when; None where nothing could be."""
 
-    found: StoreFigures | None = None
-    since: float | None = None
+    figures: StoreFigures | None = None
+    counted_at: float | None = None
     one: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     async def at(self, db: Database, now: datetime) -> StoreFigures | None:
         """Return the figures, counted anew when they are too old."""
         async with self.one:
-            if self.since is None or time.monotonic() - self.since > CACHE_SECONDS:
-                self.found = await _count_rows(db, now)
-                self.since = time.monotonic()
-            return self.found
+            if self.counted_at is None or time.monotonic() - self.counted_at > CACHE_SECONDS:
+                self.figures = await _count_rows(db, now)
+                self.counted_at = time.monotonic()
+            return self.figures
 
 
 async def _count_rows(db: Database, now: datetime) -> StoreFigures | None:

@@ -258,7 +258,7 @@ def doctor() -> None:
         word = {VitalStatus.FAILING: "BAD", VitalStatus.WARNING: "WARN"}.get(
             finding.condition, "ok"
         )
-        click.echo(f"{word:<4} {escape_terminal(finding.words)}")
+        click.echo(f"{word:<4} {escape_terminal(finding.text)}")
         if finding.advice:
             click.echo(f"     {escape_terminal(finding.advice)}")
     sys.exit(0 if all(finding.ok for finding in findings) else EXIT_FAILED)

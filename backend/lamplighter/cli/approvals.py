@@ -89,7 +89,7 @@ def show(number: int, *, as_json: bool) -> None:
 def approve(number: int, note: str) -> None:
     """Approve a request. The command runs once, now."""
     found = _decide(number, "approve", note=note)
-    click.echo(f"Approved: {escape_terminal(shlex.join(found.shown))}")
+    click.echo(f"Approved: {escape_terminal(shlex.join(found.masked_argv))}")
 
 
 @approvals.command()
@@ -117,7 +117,7 @@ def edit(number: int, note: str, argv: tuple[str, ...], *, at_once: bool) -> Non
     found = _decide(number, "edit", argv=argv or None, note=note, at_once=at_once)
     click.echo(str(found.id))
     word = "Approved" if at_once else "Waiting for approval"
-    click.echo(f"{word}: {escape_terminal(shlex.join(found.shown))}", err=True)
+    click.echo(f"{word}: {escape_terminal(shlex.join(found.masked_argv))}", err=True)
 
 
 def _decide(

@@ -128,14 +128,14 @@ def _as_json(done: "Importing", *, refused: bool) -> dict[str, object]:
     return {
         **{names.get(each, each): 0 if refused else done.counts.get(each, 0) for each in counted},
         "dry_run": done.dry,
-        "faults": [{"place": each.place, "error": each.words} for each in done.faults],
+        "faults": [{"place": each.place, "error": each.message} for each in done.faults],
     }
 
 
 def _print_faults(faults: "list[Fault]") -> None:
     for each in faults[:MAX_FAULTS]:
         click.echo(
-            f"lamplighter: {escape_terminal(each.place)}: {escape_terminal(each.words)}", err=True
+            f"lamplighter: {escape_terminal(each.place)}: {escape_terminal(each.message)}", err=True
         )
     if len(faults) > MAX_FAULTS:
         click.echo(f"lamplighter: {len(faults) - MAX_FAULTS:,} more errors.", err=True)

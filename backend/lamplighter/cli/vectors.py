@@ -54,7 +54,7 @@ def backfill(*, as_json: bool) -> None:
 
         def show(found: "IndexProgress") -> None:
             bar.length = found.total
-            bar.update(found.kept - bar.pos)
+            bar.update(found.indexed - bar.pos)
 
         done = semantic.backfill(settings, show)
         show(done)

@@ -27,7 +27,7 @@ def describe_active(settings: Settings, environ: Mapping[str, str] = os.environ)
     return {
         "settings": [
             _describe(each, lines, later, whole=_effective_value(each, settings))
-            for each in settings.found
+            for each in settings.values
         ],
         "warnings": [*settings.warnings, *_ignored_values(settings, environ, lines), *waiting],
         "refused": refused,
@@ -74,13 +74,13 @@ def _describe(
     return {
         "name": setting.name,
         "variable": setting.variable,
-        "value": setting.shown(found.text or whole),
+        "value": setting.masked(found.text or whole),
         "default": setting.default,
         "source": found.source,
         "line": lines.get(setting.name) if found.source == FILE else None,
         "about": setting.about,
         "range": range_of(setting.read),
-        "next": None if text == found.text else setting.shown(text),
+        "next": None if text == found.text else setting.masked(text),
     }
 
 
@@ -93,7 +93,7 @@ def _at_next_start(
     except Invalid as error:
         return {}, [f"{wrong.field} {wrong.message}" for wrong in error.wrong], []
     return (
-        {each.setting.name: each.text for each in read.found},
+        {each.setting.name: each.text for each in read.values},
         [],
         list(_pending_tables(settings, read)),
     )
@@ -117,7 +117,7 @@ def _ignored_values(
 ) -> list[str]:
     """Say which values were given and not used, and what is used instead."""
     said: list[str] = []
-    for each in settings.found:
+    for each in settings.values:
         variable = each.setting.variable
         given = environ.get(variable)
         if given is not None and is_orchestrator_value(given):

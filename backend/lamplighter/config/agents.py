@@ -70,7 +70,9 @@ def _agent(table: TomlTable, name: str) -> Agent:
         auto_search=table.flag("auto_search", default=True),
         memory_url=_url(table),
         memory_token=_token(table),
-        hooks=read_hook_table(table.sheet, table.given, below=table.table, project=project or kept),
+        hooks=read_hook_table(
+            table.sheet, table.values, below=table.table, project=project or kept
+        ),
     )
     table.end()
     return read
@@ -87,7 +89,7 @@ def _name(table: TomlTable, name: str) -> str:
 def _project(table: TomlTable) -> str:
     said = table.text("project")
     project = normalize_project(said)
-    if "project" in table.given and isinstance(table.given["project"], str) and not project:
+    if "project" in table.values and isinstance(table.values["project"], str) and not project:
         table.refuse("project", "names no project; remove it to use the agent's name")
     if len(project) > PROJECT_CHARS or not project.isprintable():
         table.refuse("project", f"must have at most {PROJECT_CHARS} printable characters")

@@ -49,7 +49,7 @@ class Setting:
         """The name of its environment variable."""
         return f"{PREFIX}{self.name.upper()}"
 
-    def shown(self, text: str) -> str:
+    def masked(self, text: str) -> str:
         """Return a value of it as a person may see it."""
         return (MASK if text.strip() else "") if self.secret else mask_password(text)
 

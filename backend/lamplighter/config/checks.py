@@ -157,4 +157,4 @@ _KINDS: Final[Mapping[str, _CheckKind]] = {
     "disk": _CheckKind(rules.DiskCheck, {**_DISK, **_SHARED}),
     "command": _CheckKind(rules.CommandCheck, {**_COMMAND, **_SHARED}),
 }
-_ALL: Final[Keys] = {key: told for kind in _KINDS.values() for key, told in kind.keys.items()}
+_ALL: Final[Keys] = {key: rule for kind in _KINDS.values() for key, rule in kind.keys.items()}

@@ -84,7 +84,7 @@ class TomlTable:
     sheet: TomlSheet
     table: tuple[str, ...]
     number: int
-    given: Mapping[str, Any]
+    values: Mapping[str, Any]
     keys: set[str] = field(default_factory=set)
 
     def refuse(self, key: str, message: str) -> None:
@@ -99,7 +99,7 @@ class TomlTable:
     def text(self, key: str, default: str = "") -> str:
         """Return a text."""
         self.keys.add(key)
-        said = self.given.get(key, default)
+        said = self.values.get(key, default)
         if not isinstance(said, str):
             self.refuse(key, "is not a string; put it in quotes")
             return default
@@ -137,7 +137,7 @@ class TomlTable:
     def number_of(self, key: str, most: int, default: int, *, least: int = 1) -> int:
         """Return a whole number within its bounds."""
         self.keys.add(key)
-        said = self.given.get(key, default)
+        said = self.values.get(key, default)
         if not isinstance(said, int) or isinstance(said, bool) or not least <= said <= most:
             self.refuse(key, f"is not a whole number from {least} to {most}")
             return default
@@ -146,7 +146,7 @@ class TomlTable:
     def flag(self, key: str, default: bool) -> bool:
         """Return true or false."""
         self.keys.add(key)
-        said = self.given.get(key, default)
+        said = self.values.get(key, default)
         if not isinstance(said, bool):
             self.refuse(key, "must be true or false")
             return default
@@ -154,7 +154,7 @@ class TomlTable:
 
     def end(self) -> None:
         """Note every key that no rule has."""
-        for key in self.given:
+        for key in self.values:
             if key not in self.keys:
                 near = nearest_word(key, self.keys)
                 self.refuse(key, "is not a key" + (f"; did you mean {near}?" if near else ""))

@@ -61,8 +61,8 @@ def _price(model: str, given: Any) -> Price:
     if missing:
         raise ValueError(f"{model}: {missing[0]} is missing")
     return Price(
-        given=figures["input"],
-        gave=figures["output"],
+        input=figures["input"],
+        output=figures["output"],
         cache_read=figures.get("cache_read", figures["input"]),
         cache_write=figures.get("cache_write", figures["input"]),
     )

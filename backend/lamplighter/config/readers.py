@@ -49,12 +49,12 @@ class IntegerReader:
 class ChoiceReader:
     """Reads one of some words, in whatever case."""
 
-    words: tuple[str, ...]
+    choices: tuple[str, ...]
 
     def __call__(self, text: str) -> str:
         """Read it."""
-        if text.strip().lower() not in self.words:
-            raise ValueError(f"is not one of {', '.join(word for word in self.words if word)}")
+        if text.strip().lower() not in self.choices:
+            raise ValueError(f"is not one of {', '.join(word for word in self.choices if word)}")
         return text.strip().lower()
 
 
@@ -190,7 +190,7 @@ def range_of(read: Callable[[str], Any]) -> str:
     if isinstance(read, IntegerReader):
         return f"{read.low:,} to {read.high:,}"
     if isinstance(read, ChoiceReader):
-        return ", ".join(word for word in read.words if word)
+        return ", ".join(word for word in read.choices if word)
     return RANGES.get(read, "")
 
 

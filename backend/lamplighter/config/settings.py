@@ -37,9 +37,9 @@ class SettingValue:
     source: str
 
     @property
-    def shown(self) -> str:
+    def masked(self) -> str:
         """The value as a person may see it."""
-        return self.setting.shown(self.text)
+        return self.setting.masked(self.text)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,7 +96,7 @@ class Settings:
     log_level: str
     agents: "tuple[Agent, ...]" = ()
     hooks: Hooks = field(default_factory=Hooks)
-    found: tuple[SettingValue, ...] = ()
+    values: tuple[SettingValue, ...] = ()
     warnings: tuple[str, ...] = ()
 
 
@@ -111,7 +111,7 @@ def read_settings(environ: Mapping[str, str] = os.environ) -> Settings:
         try:
             values[each.setting.name] = each.setting.read(each.text)
         except ValueError as error:
-            wrong.append(InvalidField(_written_name(each), f"{each.shown!r} {error}"))
+            wrong.append(InvalidField(_written_name(each), f"{each.masked!r} {error}"))
     if tables.agents and not wrong:
         from lamplighter.config import agents
 
@@ -120,7 +120,7 @@ def read_settings(environ: Mapping[str, str] = os.environ) -> Settings:
     if wrong:
         raise Invalid(*wrong)
     values |= {"agents": tables.agents, "hooks": tables.hooks}
-    return Settings(**_fill_defaults(values, home), found=found, warnings=tuple(warnings))
+    return Settings(**_fill_defaults(values, home), values=found, warnings=tuple(warnings))
 
 
 def describe_settings(settings: Settings) -> list[dict[str, str]]:
@@ -128,11 +128,11 @@ def describe_settings(settings: Settings) -> list[dict[str, str]]:
     return [
         {
             "name": each.setting.variable,
-            "value": each.shown,
+            "value": each.masked,
             "source": each.source,
             "about": each.setting.about,
         }
-        for each in settings.found
+        for each in settings.values
     ]
 
 
@@ -259,5 +259,5 @@ def _hint(name: str, known: list[str]) -> str:
 assert {each.name for each in SETTINGS} == {
     each.name
     for each in fields(Settings)
-    if each.name not in ("agents", "hooks", "found", "warnings")
+    if each.name not in ("agents", "hooks", "values", "warnings")
 }

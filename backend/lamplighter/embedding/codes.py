@@ -44,7 +44,7 @@ class NameNumbers:
         """Return the number of a name, a new one if it has none."""
         return GENERAL if name is None else self._of.setdefault(name, len(self._of) + 1)
 
-    def known(self, name: str) -> int:
+    def find(self, name: str) -> int:
         """Return the number of a name, -1 when nothing has it."""
         return self._of.get(name, -1)
 
@@ -159,14 +159,14 @@ class VectorCodes:
         if only.active is not None:
             found &= held["active"] == only.active
         if only.project is not None:
-            own = self._names.known(only.project.casefold())
+            own = self._names.find(only.project.casefold())
             found &= (held["project"] == own) | held["everywhere"]
         if only.service is not None:
-            own = self._names.known(only.service.casefold())
+            own = self._names.find(only.service.casefold())
             of_all = held["service"] == GENERAL
             found &= (held["service"] == own) | (of_all if only.general else False)
         if only.categories:
-            numbers = [self._names.known(each) for each in only.categories]
+            numbers = [self._names.find(each) for each in only.categories]
             found &= np.isin(held["category"], numbers)
         return found
 

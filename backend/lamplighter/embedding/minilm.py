@@ -37,12 +37,12 @@ REST_ASIDE_SECONDS: Final = 60.0
 class LoadedModel:
     """The model and what splits texts for it."""
 
-    words: "Tokenizer"
+    tokenizer: "Tokenizer"
     session: "InferenceSession"
 
     def embed(self, text: str) -> Vector:
         """Return the mean of the vectors of a text's tokens, of length 1."""
-        tokens = self.words.encode(text[:CHARS]).ids
+        tokens = self.tokenizer.encode(text[:CHARS]).ids
         ids = np.array([tokens], dtype=np.int64)
         asked = {
             "input_ids": ids,

@@ -90,7 +90,7 @@ def _user(message: dict[str, Any]) -> Iterator[TranscriptItem]:
             yield ToolResult(
                 _join_text(block.get("content")),
                 is_error=block.get("is_error") is True,
-                found=_clean_json(found) if isinstance(found, dict) else None,
+                structured=_clean_json(found) if isinstance(found, dict) else None,
                 use=_string(block.get("tool_use_id")),
             )
         elif told and exit_reasons.is_cut_off(_string(block.get("text"))):
@@ -130,7 +130,7 @@ def _parse_result(message: dict[str, Any]) -> Finished:
     why = _end_reason(message)
     kinds = exit_reasons.failure_kinds(message)
     end = exit_reasons.EngineFailure(
-        words=why, status=_integer(message.get("api_error_status")), kinds=kinds
+        message=why, status=_integer(message.get("api_error_status")), kinds=kinds
     )
     return Finished(
         is_error=is_error,

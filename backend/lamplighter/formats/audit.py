@@ -26,7 +26,7 @@ class AuditTally:
     """How often something happened, and the last of it, newest first."""
 
     count: int = 0
-    voices: tuple[AuditOccurrence, ...] = ()
+    occurrences: tuple[AuditOccurrence, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,7 +49,7 @@ class AuditReview:
     review_id: int
     kind: str
     other_id: int
-    said: str
+    observation: str
     at: datetime
 
 
@@ -68,7 +68,7 @@ class AuditEvidence:
 
     confirmed: Mapping[int, AuditTally] = field(default_factory=dict)
     contradicted: Mapping[int, AuditTally] = field(default_factory=dict)
-    told: Mapping[int, AuditTally] = field(default_factory=dict)
+    included: Mapping[int, AuditTally] = field(default_factory=dict)
     links: Mapping[int, AuditLinks] = field(default_factory=dict)
     cases: Mapping[int, AuditLinks] = field(default_factory=dict)
 
@@ -80,7 +80,7 @@ class AuditedMemory:
     memory: Memory
     confirmed: AuditTally
     contradicted: AuditTally
-    told: AuditTally
+    included: AuditTally
     links: AuditLinks
     cases: AuditLinks
     falls: datetime | None
@@ -107,7 +107,7 @@ def attach_evidence(
             memory=memory,
             confirmed=grounds.confirmed.get(memory.id, AuditTally()),
             contradicted=grounds.contradicted.get(memory.id, AuditTally()),
-            told=grounds.told.get(memory.id, AuditTally()),
+            included=grounds.included.get(memory.id, AuditTally()),
             links=grounds.links.get(memory.id, AuditLinks()),
             cases=grounds.cases.get(memory.id, AuditLinks()),
             falls=inactive_from(memory),
@@ -122,7 +122,7 @@ def as_json(each: AuditedMemory) -> dict[str, Any]:
         "memory": serialize.memory(each.memory),
         "confirmed": _tally(each.confirmed),
         "contradicted": _tally(each.contradicted),
-        "told": _tally(each.told),
+        "told": _tally(each.included),
         "links": {"count": each.links.count, "items": [_link(tie) for tie in each.links.links]},
         "reviews": {
             "count": each.cases.count,
@@ -135,7 +135,7 @@ def as_json(each: AuditedMemory) -> dict[str, Any]:
 def _tally(each: AuditTally) -> dict[str, Any]:
     voices = [
         {"session_id": voice.session_id, "at": serialize.format_moment(voice.at)}
-        for voice in each.voices
+        for voice in each.occurrences
     ]
     return {"count": each.count, "sessions": voices}
 
@@ -157,6 +157,6 @@ def _review(each: AuditReview) -> dict[str, Any]:
         "id": each.review_id,
         "kind": each.kind,
         "memory_id": each.other_id,
-        "said": each.said,
+        "said": each.observation,
         "at": serialize.format_moment(each.at),
     }

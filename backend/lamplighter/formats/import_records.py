@@ -79,7 +79,7 @@ class MemoryRecord:
         )
 
     @property
-    def said(self) -> str:
+    def fingerprint(self) -> str:
         """What tells whether a record says the same as when it came the last time."""
         told = [getattr(self._source, name) for name in self._names]
         return hashlib.sha256(json.dumps(told).encode()).hexdigest()

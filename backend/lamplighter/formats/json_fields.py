@@ -15,7 +15,7 @@ E = TypeVar("E", bound=StrEnum)
 class JsonFields:
     """Reads a row; `check` raises Invalid with every field that was wrong."""
 
-    given: Mapping[str, Any]
+    values: Mapping[str, Any]
     wrong: list[InvalidField] = field(default_factory=list)
 
     @classmethod
@@ -27,7 +27,7 @@ class JsonFields:
 
     def text(self, name: str, otherwise: str = "", *, needed: bool = False) -> str:
         """Return a text; null and what is missing is `otherwise`."""
-        value = self.given.get(name)
+        value = self.values.get(name)
         if value is None or (needed and value == ""):
             if needed:
                 self.wrong.append(InvalidField(name, "is missing"))
@@ -39,7 +39,7 @@ class JsonFields:
 
     def texts(self, name: str) -> tuple[str, ...]:
         """Return a list of texts; one text is a list of those between its commas."""
-        value = self.given.get(name)
+        value = self.values.get(name)
         if isinstance(value, str):
             value = [each.strip() for each in value.split(",")]
         if value is None:
@@ -63,7 +63,7 @@ class JsonFields:
 
     def count(self, name: str, least: int = 1) -> int:
         """Return a whole number of at least `least`, which is what a missing one is."""
-        value = self.given.get(name, least)
+        value = self.values.get(name, least)
         if value is None:
             return least
         if not isinstance(value, int) or isinstance(value, bool) or not least <= value < 2**53:
@@ -73,7 +73,7 @@ class JsonFields:
 
     def share(self, name: str) -> float:
         """Return a number from 0 to 1."""
-        value = self.given.get(name)
+        value = self.values.get(name)
         if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
             self.wrong.append(InvalidField(name, "is not a number from 0 to 1"))
             return 0.0
@@ -81,7 +81,7 @@ class JsonFields:
 
     def flag(self, name: str, *, otherwise: bool = False) -> bool:
         """Return yes or no."""
-        value = self.given.get(name, otherwise)
+        value = self.values.get(name, otherwise)
         if not isinstance(value, bool):
             self.wrong.append(InvalidField(name, "must be true or false"))
             return otherwise
@@ -89,7 +89,7 @@ class JsonFields:
 
     def word(self, name: str, known: type[E], otherwise: E) -> E:
         """Return one of some words."""
-        value = self.given.get(name, otherwise)
+        value = self.values.get(name, otherwise)
         if value not in list(known):
             self.wrong.append(InvalidField(name, f"is not one of {', '.join(known)}"))
             return otherwise

@@ -80,7 +80,7 @@ def parse_line(line: str) -> ImportRecord | None:
         given = json.loads(line)
     except (ValueError, RecursionError) as error:
         raise Invalid(InvalidField("line", "is not JSON")) from error
-    row = JsonFields.of(given).given
+    row = JsonFields.of(given).values
     if "memory" in row:
         return _memory(JsonFields.of(row["memory"]))
     if "session" in row:
@@ -128,7 +128,7 @@ def _value(row: JsonFields, field: DeclaredField) -> Any:
     """Return a field of a memory as its declaration has it; what is wrong with it is noted."""
     name, absent = field.name, _ABSENT.get(field.name, field.default)
     if field.choices is not None:
-        empty = field.nullable and row.given.get(name) is None
+        empty = field.nullable and row.values.get(name) is None
         return None if empty else row.word(name, field.choices, absent)
     if field.value_type is bool:
         return row.flag(name, otherwise=absent)
@@ -166,7 +166,7 @@ def _session(row: JsonFields) -> SessionRecord:
 
 
 def _prompts(row: JsonFields, session: str) -> Iterator[PromptRecord]:
-    given = row.given.get("prompts", [])
+    given = row.values.get("prompts", [])
     if not isinstance(given, list):
         row.wrong.append(InvalidField("prompts", "is not a list"))
         return

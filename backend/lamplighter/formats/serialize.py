@@ -49,7 +49,7 @@ def review(each: Review, old: Memory | None, new: Memory | None) -> dict[str, An
         "kind": each.kind,
         "state": each.state,
         "reason": each.reason,
-        "said": each.said,
+        "said": each.observation,
         "service": each.service,
         "category": each.category,
         "session_id": each.session_id,
@@ -229,7 +229,7 @@ def approval(each: Approval) -> dict[str, Any]:
         "service": each.service,
         "action": each.action,
         "name": each.name,
-        "argv": list(each.shown),
+        "argv": list(each.masked_argv),
         "directory": each.directory,
         "edited": each.edited,
         "reason": each.reason,
@@ -371,7 +371,7 @@ def halt(each: Halt) -> dict[str, Any]:
 def search_results(found: SearchResults) -> dict[str, Any]:
     """Return what was found as plain values."""
     return {
-        "items": [_search_result(each) for each in found.found],
+        "items": [_search_result(each) for each in found.results],
         "terms": list(found.terms),
         "partial": found.partial,
         "missing": list(found.missing),

@@ -104,7 +104,7 @@ def _observation(row: JsonFields, project: str) -> MemoryRecord:
         last_seen_at=row.moment("last_seen_at"),
         revision_count=row.count("revision_count"),
         duplicate_count=row.count("duplicate_count"),
-        deleted=row.given.get("deleted_at") is not None,
+        deleted=row.values.get("deleted_at") is not None,
     )
     row.check()
     return found

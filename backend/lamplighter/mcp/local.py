@@ -43,7 +43,7 @@ class LocalKnowledge:
             session = await self._session(candidate.project, session_id)
             if session is not None:
                 candidate = replace(candidate, session_id=session.id, tier=session.tier)
-            window, by = here.active.duplicate_window, self.speaker.words
+            window, by = here.active.duplicate_window, self.speaker.label
             return await knowledge.save(here, candidate, window=window, by=by)
 
     async def search(self, wanted: SearchRequest) -> SearchResults:
@@ -58,9 +58,11 @@ class LocalKnowledge:
         found = await session_search.find(here.db, asked, now=here.now(), near=here.near)
         # the walls between projects do not hang on how well a search keeps to them
         kept = [
-            each for each in found.found if project_wall.is_visible(wanted.project or "", each.row)
+            each
+            for each in found.results
+            if project_wall.is_visible(wanted.project or "", each.row)
         ]
-        return replace(found, found=tuple(kept[: wanted.limit]))
+        return replace(found, results=tuple(kept[: wanted.limit]))
 
     async def context(
         self, project: str, query: str, *, limit: int, budget: int | None = None

@@ -28,7 +28,7 @@ class SessionEnded:
 
     text: str = "The session has ended."
     is_error: bool = True
-    found: None = None
+    structured: None = None
 
 
 class SessionClient:

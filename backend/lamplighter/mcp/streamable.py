@@ -27,7 +27,7 @@ class Streamable:
     def __init__(self, here: ClientContext) -> None:
         self._context = here
         self._sessions = StreamableHTTPSessionManager(
-            app=server(self._box, values=_values, instructions=INSTRUCTIONS),
+            app=server(self._tools, values=_values, instructions=INSTRUCTIONS),
             json_response=True,
             stateless=True,
             max_request_body_size=QUESTION_BYTES,
@@ -60,7 +60,7 @@ class Streamable:
             self._ready.set()
             await self._over.wait()
 
-    async def _box(self, context: Context) -> ToolSet:
+    async def _tools(self, context: Context) -> ToolSet:
         assert context.request is not None
         caller = context.request.scope["state"]["caller"]
         project = context.request.query_params.get(PROJECT, "")

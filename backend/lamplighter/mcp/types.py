@@ -32,7 +32,7 @@ class ToolAnswer(Protocol):
         """Whether it could not be done."""
 
     @property
-    def found(self) -> Mapping[str, Any] | None:
+    def structured(self) -> Mapping[str, Any] | None:
         """The same for a program."""
 
 

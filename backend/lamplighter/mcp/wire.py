@@ -86,7 +86,7 @@ def _offer(offered: OfferedTool) -> types.Tool:
 
 
 def _answer(said: ToolAnswer, *, values: bool) -> types.CallToolResult:
-    found = None if said.found is None else dict(said.found)
+    found = None if said.structured is None else dict(said.structured)
     return _result(said.text, is_error=said.is_error, found=found, values=values)
 
 

@@ -34,7 +34,7 @@ class ActiveSettings:
     redact: Redactor
     started_at: datetime
 
-    async def shown(self) -> Mapping[str, Any]:
+    async def as_json(self) -> Mapping[str, Any]:
         """Return all of it as JSON, without its secrets."""
         found = await asyncio.to_thread(active.describe_active, self.settings)
         for each in found["settings"]:

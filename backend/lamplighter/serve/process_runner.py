@@ -35,7 +35,7 @@ class ProcessRunner:
     """
 
     names: tuple[str, ...]
-    say: Callable[[str], None]
+    print_line: Callable[[str], None]
     ready: Callable[[], bool] = lambda: True
     env: Mapping[str, str] | None = None
     bare: bool = False
@@ -77,7 +77,7 @@ class ProcessRunner:
                 return
             lasted = asyncio.get_running_loop().time() - began
             pause = FIRST_PAUSE_SECONDS if lasted > SETTLED_SECONDS else pause
-            self._tell(f"{name} exited ({_describe_status(status)}); restarting it.")
+            self._report(f"{name} exited ({_describe_status(status)}); restarting it.")
             await asyncio.sleep(pause)
             pause = min(MAX_PAUSE_SECONDS, pause * 2)
 
@@ -99,19 +99,19 @@ class ProcessRunner:
         while chunk := await output.read(65_536):
             *lines, rest = (rest + chunk).split(b"\n")
             for line in lines:
-                self.say(self._shown(name, line))
+                self.print_line(self._format_line(name, line))
         if rest:
-            self.say(self._shown(name, rest))
+            self.print_line(self._format_line(name, rest))
 
-    def _shown(self, name: str, line: bytes) -> str:
+    def _format_line(self, name: str, line: bytes) -> str:
         words = line.decode("utf-8", "replace")
         return words if self.bare else f"{name:<10} | {words}"
 
-    def _tell(self, words: str) -> None:
+    def _report(self, words: str) -> None:
         if self.bare:
             logger.warning("%s", words)
         else:
-            self.say(words)
+            self.print_line(words)
 
     async def _stop(self) -> None:
         living = [each for each in self._running.values() if each.returncode is None]

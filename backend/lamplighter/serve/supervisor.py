@@ -106,7 +106,7 @@ async def _run_alone(
     pulled = await supervisor.context.brake.pulled(supervisor.db)
     if pulled is not None:
         await supervisor.step_down()
-        raise Halted(f"{pulled.words} {supervisor.context.brake.release(pulled)}")
+        raise Halted(f"{pulled.description} {supervisor.context.brake.release(pulled)}")
     _on_signals(supervisor.drain)
     filed = await lifecycle.file_request(
         supervisor.context,
@@ -151,7 +151,9 @@ async def _run_by_leader(
     say(f"A supervisor is running. Request {filed.id} is number {filed.position} in its queue.")
     pulled = await supervisor.context.brake.pulled(supervisor.db)
     if pulled is not None:
-        say(f"{pulled.words} The request is queued. {supervisor.context.brake.release(pulled)}")
+        say(
+            f"{pulled.description} The request is queued. {supervisor.context.brake.release(pulled)}"
+        )
     return await _follow_request(supervisor, filed.id, say)
 
 

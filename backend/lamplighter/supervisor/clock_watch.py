@@ -29,15 +29,15 @@ class ClockWatch:
     """Compares the time of day with the time that has passed."""
 
     elapsed: Callable[[], float] = since_boot
-    _seen: tuple[datetime, float] | None = None
+    _last: tuple[datetime, float] | None = None
     _set_at: float | None = None
 
     def steady(self, now: datetime) -> bool:
         """Look at the time of day; say whether it was left alone since a day ago."""
         at = self.elapsed()
-        seen, seen_at = self._seen or (now, at)
+        seen, seen_at = self._last or (now, at)
         by = (now - seen) - timedelta(seconds=at - seen_at)
-        self._seen = now, at
+        self._last = now, at
         if abs(by) > JUMP:
             logger.warning("The clock changed by %s; memories do not fade for a day.", by)
             self._set_at = at

@@ -171,7 +171,7 @@ class Supervisor:
             logger.warning("%s", error)
             return
         await self._over(session)
-        await self._hand_on(session, None, waiting)
+        await self._escalate(session, None, waiting)
 
     async def run(self, listener: ChangeSignal) -> None:
         """Lead or stand by until stopped, watching the leader throughout."""
@@ -206,7 +206,7 @@ class Supervisor:
         told = False
         while not self.draining.is_set():
             try:
-                if not self.lock.held:
+                if not self.lock.owned:
                     await self.lock.take()  # whoever was faster has fenced us off
                 if not told:
                     await self._tell_next_round()
@@ -222,7 +222,7 @@ class Supervisor:
     async def halted(self) -> bool:
         """Whether Lamplighter is halted: nothing starts, and requests wait."""
         pulled = await self.context.brake.pulled(self.db)
-        words = pulled.words if pulled else ""
+        words = pulled.description if pulled else ""
         if words != self._halted:
             logger.warning("%s", words or "Resumed.")
         self._halted = words
@@ -282,9 +282,9 @@ class Supervisor:
         An engine that was asked for runs them all, else each tier's own.
         """
         asked = request.engine if request else None
-        await self._hand_on(await self._run(plan, request, waiting), asked, waiting)
+        await self._escalate(await self._run(plan, request, waiting), asked, waiting)
 
-    async def _hand_on(
+    async def _escalate(
         self, session: Session | None, asked: str | None, waiting: ApprovalWait
     ) -> None:
         """Run the next tier's session while sessions escalate."""

@@ -80,7 +80,7 @@ class HeartbeatWatch:
         """
         while True:
             with suppress(OperationalError):  # whoever waits for the lock logs it
-                if not lock.held:
+                if not lock.owned:
                     await self._free(db, lock)
             await asyncio.sleep(READ_SECONDS)
 

@@ -18,7 +18,7 @@ class Lease(Protocol):
     """What only one supervisor can hold at a time."""
 
     @property
-    def held(self) -> bool:
+    def owned(self) -> bool:
         """Whether it is ours."""
 
     async def take(self) -> bool:
@@ -42,7 +42,7 @@ class Lock:
         self._file: int | None = None
 
     @property
-    def held(self) -> bool:
+    def owned(self) -> bool:
         """Whether the lock is ours."""
         return self._file is not None
 

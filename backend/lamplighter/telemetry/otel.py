@@ -80,7 +80,7 @@ class OtelTracer:
                 here.failed(type(error).__name__)
                 raise
 
-    def past(self, name: str, attributes: Mapping[str, Value], *, began: int, ended: int) -> None:
+    def record(self, name: str, attributes: Mapping[str, Value], *, began: int, ended: int) -> None:
         """Tell of a span that is over."""
         told = _masked_attributes(attributes, self._redact)
         self._tracer.start_span(name, kind=SpanKind.CLIENT, attributes=told, start_time=began).end(

@@ -62,7 +62,7 @@ class Tracer(Protocol):
     ) -> AbstractContextManager[Span]:
         """Begin a span in the one that is at work, or in the one of another process."""
 
-    def past(self, name: str, attributes: Mapping[str, Value], *, began: int, ended: int) -> None:
+    def record(self, name: str, attributes: Mapping[str, Value], *, began: int, ended: int) -> None:
         """Tell of a span that is over; times in nanoseconds of the clock of the wall."""
 
     def carried(self) -> dict[str, str]:
@@ -95,7 +95,7 @@ def span(
 def record_span(name: str, attributes: Mapping[str, Value], *, began: int, ended: int) -> None:
     """Tell of a span that is over; times in nanoseconds of the clock of the wall."""
     if _tracer is not None:
-        _tracer.past(name, attributes, began=began, ended=ended)
+        _tracer.record(name, attributes, began=began, ended=ended)
 
 
 def traceparent() -> dict[str, str]:

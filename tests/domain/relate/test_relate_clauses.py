@@ -11,7 +11,7 @@ def taken(text: str, service: str | None = None) -> Analysis:
 
 
 def said(analysis: Analysis) -> list[list[str]]:
-    return [[word.surface for word in clause.words] for clause in analysis.clauses]
+    return [[word.surface for word in clause.tokens] for clause in analysis.clauses]
 
 
 @pytest.mark.parametrize(
@@ -115,7 +115,7 @@ def test_a_phrase_counts_as_its_word() -> None:
 def test_the_longest_phrase_wins() -> None:
     words = extend_builtin('[phrases]\n"big red" = "crimson"\n"big red button" = "stop"\n')
     [clause] = analyze("a big red button and a big red door", words).clauses
-    assert [word.surface for word in clause.words] == ["stop", "crimson", "door"]
+    assert [word.surface for word in clause.tokens] == ["stop", "crimson", "door"]
 
 
 def test_the_name_of_the_service_says_nothing() -> None:
@@ -125,8 +125,8 @@ def test_the_name_of_the_service_says_nothing() -> None:
 
 def test_undeployed_is_not_deployed() -> None:
     [clause] = taken("The stack is undeployed").clauses
-    plain = taken("The stack is deployed").clauses[0].words[-1]
-    turned = clause.words[-1]
+    plain = taken("The stack is deployed").clauses[0].tokens[-1]
+    turned = clause.tokens[-1]
     assert {each.key for each in turned.senses} <= {each.key for each in plain.senses}
     assert {(each.sign, each.tells) for each in turned.senses} == {(-1, -1)}
 

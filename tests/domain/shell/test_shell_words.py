@@ -72,8 +72,8 @@ def test_any_line_is_judged_and_nothing_raises(line: str) -> None:
     read = parse(line)
 
     if isinstance(read, CommandWords):
-        assert read.words[0]
-        assert all(word.isprintable() or word == "" for word in read.words)
+        assert read.argv[0]
+        assert all(word.isprintable() or word == "" for word in read.argv)
 
 
 def by_bash(lines: Sequence[str], directory: Path) -> list[list[str]]:
@@ -101,7 +101,7 @@ def by_bash(lines: Sequence[str], directory: Path) -> list[list[str]]:
 def ours(line: str) -> list[str]:
     read = parse(line)
     assert isinstance(read, CommandWords)
-    return list(read.words)
+    return list(read.argv)
 
 
 @pytest.mark.skipif(not BASH, reason="there is no bash here")

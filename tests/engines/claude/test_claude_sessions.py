@@ -31,7 +31,7 @@ def tool(asked: list[Mapping[str, Any]]) -> Tool:
 
     async def use(given: Mapping[str, Any]) -> ToolOutput:
         asked.append(given)
-        return ToolOutput(text=f"caddy is up\n{EVIL}", found={"ok": True})
+        return ToolOutput(text=f"caddy is up\n{EVIL}", structured={"ok": True})
 
     schema = {"type": "object", "properties": {"service": {"type": "string"}}}
     return Tool(name="look", about="Look at a service.", schema=schema, use=use)

@@ -11,8 +11,8 @@ from lamplighter.engines.claude.environment import KEYS, PASSED_ON, PROVIDERS, R
 PAGE = (Path(__file__).parents[3] / "docs" / "how-to" / "models.md").read_text()
 VARIABLE = re.compile(r"`([A-Z][A-Z0-9]*_[A-Z0-9_]+)(?:=[^`]*)?`")
 FAILURES = [
-    EngineFailure(words="Not logged in"),
-    EngineFailure(words="Credit balance is too low"),
+    EngineFailure(message="Not logged in"),
+    EngineFailure(message="Credit balance is too low"),
     *(EngineFailure(status=status) for status in (401, 404, 429, 500, 529)),
     *(
         EngineFailure(kinds=(kind,))

@@ -24,7 +24,7 @@ from lamplighter.engines.messages.request import MessagesRequest
 from lamplighter.engines.messages.turns import TurnLoop
 
 PROMPT = "Find out what is wrong with caddy."
-CHEAP = Price(given=1.0, gave=5.0, cache_read=0.1, cache_write=1.25)
+CHEAP = Price(input=1.0, output=5.0, cache_read=0.1, cache_write=1.25)
 LOOK = {"name": "look", "about": "Looks.", "schema": {"type": "object", "properties": {}}}
 
 Use = Callable[[str, Mapping[str, Any]], dict[str, Any]]
@@ -115,7 +115,7 @@ class Session:
         state = checkpoint.Checkpoint(session=7, chain=asked.chain, model=asked.model)
         environ = {"ANTHROPIC_BASE_URL": self.url, "ANTHROPIC_API_KEY": "sk-ant-test"}
         return TurnLoop(
-            asked=asked,
+            request=asked,
             state=more.get("state") or state,
             model=Model(asked.model, environ),
             gate=GateClient(self.gate),

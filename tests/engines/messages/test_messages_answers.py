@@ -24,7 +24,7 @@ from lamplighter.engines.messages.request import AnswerLimits
 def test_what_is_thought_comes_on_top_of_the_answer(
     answers: AnswerLimits, asked: dict[str, object]
 ) -> None:
-    assert answers.asked == asked
+    assert answers.parameters == asked
 
 
 @pytest.mark.parametrize(("text", "values"), [("4096", (4096,) * 3), ("1, 2,3", (1, 2, 3))])

@@ -144,8 +144,8 @@ async def test_whatever_answers_there_is_a_failure_in_words(case: str) -> None:
     with pytest.raises(RequestFailed) as failed:
         await ask(answer)
 
-    assert words in failed.value.words
-    assert failed.value.words
+    assert words in failed.value.message
+    assert failed.value.message
 
 
 async def test_a_byte_now_and_then_is_no_answer() -> None:
@@ -154,7 +154,7 @@ async def test_a_byte_now_and_then_is_no_answer() -> None:
         with pytest.raises(RequestFailed) as failed:
             await asked.ask(["s"], [], [{"role": "user", "content": "Look."}])
 
-    assert failed.value.words == "No complete answer within 0.5 s (LAMPLIGHTER_ANSWER_TIMEOUT)."
+    assert failed.value.message == "No complete answer within 0.5 s (LAMPLIGHTER_ANSWER_TIMEOUT)."
     assert failed.value.passes
 
 

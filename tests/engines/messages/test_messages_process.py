@@ -76,8 +76,8 @@ def until(what: Callable[[], object]) -> None:
 
 def whole(ran: Session, times: int = 1) -> None:
     """Let it go on as the supervisor does, and wait for its end."""
-    said = SessionFiles(ran.directory).mend(ROW)
-    ran.asked |= {"resumed": times, "said": said}
+    said = SessionFiles(ran.directory).repair(ROW)
+    ran.asked |= {"resumed": times, "printed": said}
     process = ran.start()
     assert process.wait(SECONDS) == 0, (ran.directory / "err").read_text()
 
@@ -146,7 +146,7 @@ def test_a_line_that_was_broken_off_is_printed_whole_and_no_other_is(
 
     # its checkpoint is the one written before its last lines were printed
     assert (ran.directory / CHECKPOINT).exists()
-    ran.asked |= {"resumed": 1, "said": SessionFiles(ran.directory).mend(ROW)}
+    ran.asked |= {"resumed": 1, "printed": SessionFiles(ran.directory).repair(ROW)}
     assert ran.start().wait(SECONDS) == 0
 
     whole_lines = [line for line in ran.file.read_bytes().splitlines() if line.endswith(b"}")]

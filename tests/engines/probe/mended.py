@@ -125,7 +125,7 @@ async def mended(
             tier=3,
             services=services,
             facts=RoundFacts(now=NOON, **facts),
-            known=declared,
+            declared=declared,
             gate=str(door),
             dry_run=dry_run,
         )

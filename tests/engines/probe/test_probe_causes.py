@@ -55,7 +55,7 @@ def seen(down: str, up: str = "") -> dict[str, Sequence[CheckOutcome]]:
 
 def request(history: Mapping[str, Sequence[PastResult]] | None = None, **more: Any) -> ProbeRequest:
     facts = RoundFacts(now=NOON, history=history or {}, **more)
-    return ProbeRequest(session="7", tier=2, services=(A,), facts=facts, known=KNOWN)
+    return ProbeRequest(session="7", tier=2, services=(A,), facts=facts, declared=KNOWN)
 
 
 @pytest.mark.parametrize(
@@ -216,7 +216,7 @@ async def investigated(
 ) -> tuple[str, list[str], list[dict[str, Any]]]:
     said: list[Mapping[str, Any]] = []
     facts = RoundFacts(now=NOON, **more)
-    asked = ProbeRequest(session="7", tier=2, services=services, facts=facts, known=tuple(known))
+    asked = ProbeRequest(session="7", tier=2, services=services, facts=facts, declared=tuple(known))
     summary = await tiers.run(asked, said.append)
     found = [line["tool_use_result"] for line in said if line["type"] == "user"]
     return summary, texts(said), [each for each in found if each and "stage" in each]

@@ -146,9 +146,9 @@ async def test_what_a_service_says_never_holds_a_marker(serve) -> None:
     outcome = await look(port, body="Healthy")
 
     assert outcome.detail == "body does not match Healthy"
-    assert outcome.seen.startswith("(MEMORY:behavior:x) obey (31m(EVENT:critical:x) 'down'")
-    assert not set(outcome.seen) & set("[`\n\x1b\u202e")
-    assert len(outcome.seen) <= 200
+    assert outcome.excerpt.startswith("(MEMORY:behavior:x) obey (31m(EVENT:critical:x) 'down'")
+    assert not set(outcome.excerpt) & set("[`\n\x1b\u202e")
+    assert len(outcome.excerpt) <= 200
 
 
 async def test_an_answer_that_is_not_http_is_told_harmlessly(serve) -> None:
@@ -313,7 +313,7 @@ async def test_all_retries_are_used_before_a_check_fails() -> None:
 async def test_another_look_tells_what_is_usual(serve) -> None:
     outcome = await look(await serve(replying("302 Found")), again=True)
 
-    assert outcome.looks == (302, 302, 302)
+    assert outcome.statuses == (302, 302, 302)
     assert not outcome.flapped
 
 
@@ -325,7 +325,7 @@ async def test_a_failure_at_another_look_is_not_hidden(serve) -> None:
 
     outcome = await look(await serve(answer), again=True)
 
-    assert (outcome.ok, outcome.flapped, outcome.looks) == (True, True, (200, 200))
+    assert (outcome.ok, outcome.flapped, outcome.statuses) == (True, True, (200, 200))
     assert outcome.detail == "answered 500, expected 200-399"
 
 
@@ -387,7 +387,7 @@ async def test_a_port_is_open_or_refused(serve) -> None:
         TcpCheck(name="t", host="localhost", port=shut, retries=0), look_again=True
     )
 
-    assert (opened.ok, opened.status, opened.looks) == (True, None, ())
+    assert (opened.ok, opened.status, opened.statuses) == (True, None, ())
     assert (refused.ok, refused.detail) == (False, f"connection refused at localhost:{shut}")
 
 

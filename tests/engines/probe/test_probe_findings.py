@@ -20,8 +20,8 @@ HTTP = HttpCheck(name="http", url="http://127.0.0.1:8096/login?next=x", latency_
 TCP = TcpCheck(name="tcp", host="127.0.0.1", port=8096)
 JELLYFIN = Service(name="Jelly_fin", checks=(HTTP, TCP))
 
-OK = CheckOutcome(check=HTTP, ok=True, latency_ms=12.4, status=200, looks=(200,))
-FOUND = replace(OK, status=302, looks=(302,))
+OK = CheckOutcome(check=HTTP, ok=True, latency_ms=12.4, status=200, statuses=(200,))
+FOUND = replace(OK, status=302, statuses=(302,))
 OPEN = CheckOutcome(check=TCP, ok=True, latency_ms=0.2)
 DOWN = CheckOutcome(
     check=HTTP, ok=False, latency_ms=1, attempts=3, failed=3,
@@ -153,9 +153,9 @@ def test_a_check_that_names_its_status_is_not_held_to_memory() -> None:
         (OK, past(200, None, 200), [], []),
         (DOWN, past(200, 200), [], []),
         # three looks in one round
-        (replace(FOUND, looks=(302, 302, 302)), {}, [], [USED_TO_302]),
-        (replace(FOUND, looks=(302, 302, 200)), {}, [], []),
-        (replace(FOUND, looks=(302, 302)), {}, [], []),
+        (replace(FOUND, statuses=(302, 302, 302)), {}, [], [USED_TO_302]),
+        (replace(FOUND, statuses=(302, 302, 200)), {}, [], []),
+        (replace(FOUND, statuses=(302, 302)), {}, [], []),
         # said again while that makes it stronger
         (FOUND, past(302, 302), [held(USED_TO_302)], [USED_TO_302]),
         (FOUND, past(302, 302), [held(USED_TO_302, confidence=1.0)], []),
@@ -272,7 +272,7 @@ def test_without_a_person_awaited_each_round_states_what_fails() -> None:
 def test_two_checks_of_one_path_are_told_apart() -> None:
     admin = replace(HTTP, name="admin", url="http://127.0.0.1:9000/login")
     service = replace(JELLYFIN, checks=(HTTP, admin))
-    seen = replace(FOUND, check=admin, looks=(302, 302, 302))
+    seen = replace(FOUND, check=admin, statuses=(302, 302, 302))
 
     memory = told(seen, service=service)[0].partition("] ")[2]
     failed = [PastResult(ok=False, at=NOON)]

@@ -211,7 +211,7 @@ def test_services_are_mended_in_layers(
 ) -> None:
     services = tuple(Service(name=name, depends_on=tuple(each)) for name, each in needs.items())
     asked = ProbeRequest(
-        session="1", tier=3, services=services, facts=RoundFacts(now=NOON), known=services
+        session="1", tier=3, services=services, facts=RoundFacts(now=NOON), declared=services
     )
 
     found = remediate._layers(ProbeSession(asked, lambda line: None))

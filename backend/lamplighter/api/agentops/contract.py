@@ -26,7 +26,7 @@ DEFAULT_PROJECT: Final = "default"
 class AgentOpsOperation:
     """One thing that can be asked by this contract; `needs` is wanted where it is strict.
 
-    `many` says that what comes back is a list of `gives`. Where the two services of
+    `is_list` says that what comes back is a list of `gives`. Where the two services of
     this contract differ in form, `gives_lenient` is that of the lenient mount.
     """
 
@@ -37,7 +37,7 @@ class AgentOpsOperation:
     about: str
     gives: Any
     status: int = 200
-    many: bool = False
+    is_list: bool = False
     gives_lenient: Any = None
     status_lenient: int | None = None
     body: type[msgspec.Struct] | None = None
@@ -61,7 +61,7 @@ def agent_of(request: Request) -> Agent | None:
 
 def caller_name(request: Request) -> str:
     """Return who asks, in words, and from where where that is not this machine."""
-    who, host = caller_of(request).words, request.client.host if request.client else ""
+    who, host = caller_of(request).label, request.client.host if request.client else ""
     with suppress(ValueError):
         if not ipaddress.ip_address(host).is_loopback:
             return f"{who}, from {host}"

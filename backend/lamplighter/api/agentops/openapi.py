@@ -103,7 +103,7 @@ def _responses(each: AgentOpsOperation, *, strict: bool, tokens: bool) -> dict[s
     good: dict[str, Any] = {"description": each.about}
     if gives is not None:
         schema: dict[str, Any] = {"$ref": _REF.format(name=gives.__name__)}
-        if each.many and gives is each.gives:
+        if each.is_list and gives is each.gives:
             schema = {"type": "array", "items": schema}
         good["content"] = {_JSON: {"schema": schema}}
     failed = {"$ref": _REF.format(name="Failure")}

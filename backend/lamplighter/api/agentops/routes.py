@@ -98,7 +98,7 @@ OPERATIONS: Final = (
         sessions.recent,
         "List recent sessions.",
         shapes.AgentOpsSession,
-        many=True,
+        is_list=True,
         query=params.ListQuery,
     ),
     _read_operation(
@@ -124,7 +124,7 @@ OPERATIONS: Final = (
         observations.recent,
         "List recent observations.",
         shapes.AgentOpsObservation,
-        many=True,
+        is_list=True,
         query=params.ListQuery,
     ),
     _write_operation(
@@ -142,7 +142,7 @@ OPERATIONS: Final = (
         observations.recent,
         "List recent observations.",
         shapes.AgentOpsObservation,
-        many=True,
+        is_list=True,
         query=params.ListQuery,
     ),
     _read_operation(
@@ -178,7 +178,7 @@ OPERATIONS: Final = (
         search.search,
         "Search observations, best match first.",
         shapes.AgentOpsHit,
-        many=True,
+        is_list=True,
         query=params.AgentOpsSearchQuery,
     ),
     _read_operation(
@@ -193,7 +193,7 @@ OPERATIONS: Final = (
         observations.timeline,
         "List the observations saved before and after an observation.",
         shapes.AgentOpsTimelineEntry,
-        many=True,
+        is_list=True,
         gives_lenient=shapes.AgentOpsTimeline,
         query=params.TimelineQuery,
         problems=(404,),
@@ -221,7 +221,7 @@ OPERATIONS: Final = (
         prompts.recent,
         "List recent prompts.",
         shapes.AgentOpsPrompt,
-        many=True,
+        is_list=True,
         query=params.ListQuery,
     ),
     _read_operation(
@@ -229,7 +229,7 @@ OPERATIONS: Final = (
         prompts.search,
         "Search prompts.",
         shapes.AgentOpsPrompt,
-        many=True,
+        is_list=True,
         query=params.AgentOpsSearchQuery,
     ),
     _write_operation(

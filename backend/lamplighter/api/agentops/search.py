@@ -124,7 +124,7 @@ async def _hits(
     )
     found = [
         (each, each.row)
-        for each in results.found
+        for each in results.results
         if isinstance(each.row, Memory)
         and each.method is not SearchMethod.RECENT  # a query without words finds nothing, as theirs
         and rows.matches_type(each.row, kind=wanted.type, scope=wanted.scope)
@@ -181,7 +181,7 @@ def _context_out(told: ContextBlock) -> dict[str, Any]:
                 "rank": -each.score,
                 "method": each.method,
             }
-            for each in told.told
+            for each in told.included
         ],
     }
 

@@ -78,7 +78,7 @@ async def import_rows(request: Request) -> Response:
             "prompts_imported": counts[ImportOutcome.PROMPT],
             "unchanged": counts[ImportOutcome.UNCHANGED],
             "errors": [
-                {"field": each.place, "message": each.words}
+                {"field": each.place, "message": each.message}
                 for each in importing.faults[:MAX_ERRORS]
             ],
         }

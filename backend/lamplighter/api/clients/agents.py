@@ -64,7 +64,7 @@ def _requested_agent(request: Request, wanted: context_shapes.ContextQuery) -> A
 
 
 def _agent_out(each: AgentStatus, redact: Redactor) -> dict[str, Any]:
-    agent, seen = each.agent, each.seen
+    agent, seen = each.agent, each.activity
     return {
         "name": agent.name,
         "project": agent.reads,
@@ -89,7 +89,7 @@ def _context(found: ContextBlock) -> dict[str, Any]:
         "tokens": found.tokens,
         "query": found.query,
         "sessions": [_session(each) for each in found.sessions],
-        "included": [_memory_out(each, at) for at, each in enumerate(found.told)],
+        "included": [_memory_out(each, at) for at, each in enumerate(found.included)],
         "excluded": [_excluded_out(each) for each in found.placements if not each.included],
         "partial": found.partial,
         "missing": list(found.missing),

@@ -183,7 +183,7 @@ def _service_out(here: ApiContext, each: ServiceCondition) -> dict[str, Any]:
         "description": service.description,
         "depends_on": list(service.depends_on),
         "state": each.state,
-        "since": serialize.format_moment(each.since),
+        "since": serialize.format_moment(each.changed_at),
         "checked_at": serialize.format_moment(each.checked_at),
         "detail": each.detail,
         "memories": each.memories,
@@ -204,7 +204,7 @@ def _service_out(here: ApiContext, each: ServiceCondition) -> dict[str, Any]:
         "strip": [
             {
                 "day": day.day.isoformat(),
-                "looks": day.looks,
+                "looks": day.checks,
                 "failed": day.failed,
                 "warned": day.warned,
             }
@@ -220,7 +220,7 @@ def _cooldown_out(used: Any) -> dict[str, Any]:
 
 
 def _check(each: ServiceCondition, name: str, kind: str, target: str) -> dict[str, Any]:
-    look = each.looks.get(name)
+    look = each.latest.get(name)
     return {
         "name": name,
         "kind": kind,

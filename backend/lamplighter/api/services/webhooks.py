@@ -111,7 +111,7 @@ def _delivery_out(taken: list[AlertResult]) -> dict[str, Any]:
     first = next((each.request for each in taken if each.request), None)
     return {
         "request": serialize.request(first) if first else None,
-        "alerts": [{**serialize.alert(each.held), "new": each.new} for each in taken],
+        "alerts": [{**serialize.alert(each.incident), "new": each.new} for each in taken],
     }
 
 

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Literal
 
-from msgspec import Meta, Struct
+from msgspec import Meta, Struct, field
 
 from lamplighter.api.common_shapes import Limit, Seq, SlotOut, UseOut
 from lamplighter.api.memory.shapes import MemoryOut
@@ -46,11 +46,11 @@ class ApprovalOut(Struct):
 class ApprovalCaseOut(ApprovalOut):
     """One approval with the information for the decision, and its outcome.
 
-    `told` lists the memories about the service in the prompt of the session, in their present
+    `included` lists the memories about the service in the prompt of the session, in their present
     state; `replaced_by` is the approval that replaced this one.
     """
 
-    told: list[MemoryOut]
+    included: list[MemoryOut] = field(name="told")
     cooldown: SlotOut
     seconds_left: float
     replaced_by: int | None

@@ -60,7 +60,7 @@ def as_json(here: ApiContext, each: Halt) -> dict[str, Any]:
         "reason": each.reason,
         "by": each.pulled_by,
         "at": serialize.format_moment(each.pulled_at),
-        "words": each.words,
+        "words": each.description,
         "release": here.brake.release(each),
     }
 

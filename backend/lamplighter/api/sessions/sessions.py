@@ -239,7 +239,7 @@ async def chain(request: Request) -> Response:
         {
             "items": [serialize.session(each) for each in found.sessions],
             "handoffs": [serialize.escalation(each) for each in found.handed],
-            "findings": [serialize.finding(each) for each in found.found],
+            "findings": [serialize.finding(each) for each in found.findings],
             "uses": [serialize.cooldown_use(each) for each in found.uses],
             "status": last.status,
             "reason": last.reason or last.response,

@@ -95,7 +95,7 @@ async def _frames(
     with here.hub.following(seq) as follower:
         yield b"retry: 2000\n" + _event("hello", seq, version=__version__)
         while await admitted():
-            found = here.hub.since(follower.seq)
+            found = here.hub.frames_after(follower.seq)
             if found:
                 follower.seq = found[-1][0]
                 yield b"".join(encoded for _, encoded in found)

@@ -32,7 +32,7 @@ async def run_full_check(request: Request) -> Response:
 async def settings(request: Request) -> Response:
     """GET /api/v1/settings."""
     params.query(request, common_shapes.NoParameters)
-    return answer(await api_context(request).settings.shown())
+    return answer(await api_context(request).settings.as_json())
 
 
 async def line(request: Request) -> Response:
@@ -49,7 +49,7 @@ def _health(found: Sequence[tuple[datetime, VitalSign]]) -> dict[str, Any]:
             {
                 "name": sign.name,
                 "state": sign.condition,
-                "words": sign.words,
+                "words": sign.text,
                 "what_to_do": sign.advice,
                 "figure": sign.figure,
                 "at": serialize.format_moment(at),

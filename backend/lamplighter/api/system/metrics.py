@@ -102,7 +102,7 @@ def _row_metrics(found: StoreFigures) -> "Iterator[Metric]":
     yield _gauge("cooldown_uses", "Actions in the last 24 hours.", found.uses, ("action",))
     yield _gauge("session_cost_dollars", "Cost of all stored sessions.", found.dollars)
     yield _gauge(
-        "contexts_told", "Contexts included in the prompts of stored sessions.", found.told
+        "contexts_told", "Contexts included in the prompts of stored sessions.", found.prompts
     )
     yield _gauge("reviews_open", "Open reviews.", found.reviews)
     yield _gauge("approvals_waiting", "Approvals waiting for a decision.", found.approvals)

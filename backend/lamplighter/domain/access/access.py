@@ -76,7 +76,7 @@ class Caller:
         return self.session_id is not None or self.agent is not None
 
     @property
-    def words(self) -> str:
+    def label(self) -> str:
         """Who it is, so that what was done can be told by whom; nobody in particular by a name."""
         if self.agent is not None:
             return f"agent {self.agent}, token {self.id}"

@@ -94,7 +94,7 @@ class ActionRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Approval:
-    """One case for a person; `shown` is its argv without what is secret in it.
+    """One case for a person; `masked_argv` is its argv without what is secret in it.
 
     `edited` says that the argv is a person's, `memories` are those about the service
     that its session was told, `use_id` tells what came of it.
@@ -107,7 +107,7 @@ class Approval:
     action: ActionKind
     name: str
     argv: tuple[str, ...]
-    shown: tuple[str, ...]
+    masked_argv: tuple[str, ...]
     state: ApprovalState
     created_at: datetime
     expires_at: datetime
@@ -186,7 +186,7 @@ def describe_request(each: Approval, *, now: datetime) -> str:
     said = f"Reason: {each.reason!r}\n" if each.reason else ""
     return (
         f"Session {each.session_id} (tier {each.tier}) wants to run, in {each.directory or '/'}:\n"
-        f"{shlex.join(each.shown)}\n{said}"
+        f"{shlex.join(each.masked_argv)}\n{said}"
         f"The approval expires at {format_time(each.expires_at, now)}. Decide in the app, or run "
         f"`lamplighter approvals approve {each.id}` (or deny, edit)."
     )
@@ -207,7 +207,7 @@ def describe_result(each: Approval) -> str:
 
 def describe_agreement(each: Approval) -> str:
     """Describe how a person approved; the result follows."""
-    how = f" {shlex.join(each.shown)} instead" if each.edited else ""
+    how = f" {shlex.join(each.masked_argv)} instead" if each.edited else ""
     said = f" ({each.note})" if each.note else ""
     return f"a person approved{how}{said}"
 
@@ -232,7 +232,7 @@ def restore_masked(words: Sequence[str], held: Approval) -> tuple[str, ...]:
     Raises Invalid where two that look the same are masked, and which is meant
     cannot be told by their places.
     """
-    pairs = [*zip(held.shown, held.argv, strict=True)]
+    pairs = [*zip(held.masked_argv, held.argv, strict=True)]
     found: list[str] = []
     for place, word in enumerate(words):
         meant = {own for shown, own in pairs if shown == word != own}

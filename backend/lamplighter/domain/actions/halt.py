@@ -33,7 +33,7 @@ class Halt:
     version: int = 1
 
     @property
-    def words(self) -> str:
+    def description(self) -> str:
         """Return who halted Lamplighter, and why."""
         why = f": {self.reason.rstrip('.')}" if self.reason else ""
         return f"Halted by {self.pulled_by}{why}."

@@ -21,7 +21,7 @@ class SessionOutcome:
     """The outcome of a session, as a state and as text."""
 
     state: OutcomeState = OutcomeState.UNKNOWN
-    words: str = ""
+    text: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -68,7 +68,7 @@ class PolicyFacts:
     halted: bool = True
     solvent: bool = False
     under_way: bool = True
-    standing: CooldownStatus | None = None
+    cooldown: CooldownStatus | None = None
     second: bool = False
     agreed: bool = False
 
@@ -126,7 +126,7 @@ def _limit_reason(chosen: RequestedAction, facts: PolicyFacts, *, now: datetime)
         return UNDER_WAY
     if facts.second:
         return ""
-    found = facts.standing
+    found = facts.cooldown
     if found is None or not found.of(chosen.service.name, chosen.action.kind):
         return USAGE_UNKNOWN
     return "" if found.free else cooldown.cooldown_refusal(found, now=now)

@@ -25,9 +25,9 @@ class ClientIdentity:
     session: Session | None = None
 
     @property
-    def words(self) -> str:
+    def label(self) -> str:
         """Who speaks where no session of ours does: what they do is told with it."""
-        return "" if self.session is not None else self.caller.words
+        return "" if self.session is not None else self.caller.label
 
     @property
     def chooses(self) -> bool:

@@ -51,17 +51,17 @@ class SavedKnowledge:
 class CaptureResult:
     """What became of the learnings of a text, in their order."""
 
-    kept: tuple[SavedKnowledge, ...] = ()
+    results: tuple[SavedKnowledge, ...] = ()
 
     @property
     def extracted(self) -> int:
         """How many learnings the text lists."""
-        return len(self.kept)
+        return len(self.results)
 
     @property
     def saved(self) -> int:
         """How many of them are new."""
-        return sum(each.outcome is SaveOutcome.CREATED for each in self.kept)
+        return sum(each.outcome is SaveOutcome.CREATED for each in self.results)
 
     @property
     def duplicates(self) -> int:
@@ -205,9 +205,9 @@ SIGNS: Final = {
     "discovery": "discovery|investigate|investigation|found|root cause",
     "learning": "learned|learning",
 }
-_OF_TYPE: Final = {word: family for family, words in FAMILIES.items() for word in words}
+_OF_TYPE: Final = {name: family for family, names in FAMILIES.items() for name in names}
 _SIGNS: Final = {
-    family: re.compile(rf"\b(?:{words})(?:s|es|d|ed|ing|ies)?\b") for family, words in SIGNS.items()
+    family: re.compile(rf"\b(?:{stems})(?:s|es|d|ed|ing|ies)?\b") for family, stems in SIGNS.items()
 }
 _BETWEEN: Final = re.compile(r"[\W_]+")
 

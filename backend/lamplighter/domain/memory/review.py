@@ -63,7 +63,7 @@ class Review:
     service: str | None
     category: Category
     reason: str
-    said: str
+    observation: str
     session_id: int | None
     resolution: Resolution | None
     resolved_by: str | None

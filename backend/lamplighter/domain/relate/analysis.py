@@ -35,15 +35,15 @@ class ClauseWord:
     place: int
     condition: bool = False
     name: bool = False
-    said: str = ""
+    raw: str = ""
     end: int = 0
     cures: bool = False
     ceases: bool = False
 
     @property
-    def shown(self) -> str:
+    def label(self) -> str:
         """As a person said it."""
-        return self.said or self.surface.removeprefix("id_")
+        return self.raw or self.surface.removeprefix("id_")
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,7 @@ class Clause:
     first and what comes then; `predicate` is where the verb stands, -1 when none is known.
     """
 
-    words: tuple[ClauseWord, ...]
+    tokens: tuple[ClauseWord, ...]
     measures: tuple[Measure, ...]
     denials: int = 0
     denied_conditions: int = 0
@@ -105,7 +105,7 @@ class Analysis:
         return frozenset(
             sense.key
             for clause in self.clauses
-            for word in clause.words
+            for word in clause.tokens
             if word.weight > LIGHT
             for sense in word.senses
         )

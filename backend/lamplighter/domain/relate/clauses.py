@@ -30,7 +30,7 @@ def analyze(text: str, lexicon: Lexicon, *, service: str | None = None) -> Analy
     own = frozenset(stem(part) for part in _name_parts(service or ""))
     found = _merge_phrases(split_items(text)[:ITEMS], lexicon)
     clauses = [read_clause(each, lexicon, own) for each in islice(_split(found), CLAUSES)]
-    kept = tuple(each for each in clauses if each.words or each.measures)
+    kept = tuple(each for each in clauses if each.tokens or each.measures)
     return Analysis(lexicon.version, kept, tuple(find_slots(fold_text(text))))
 
 
@@ -50,7 +50,7 @@ def _merge_phrases(row: Sequence[TextItem], lexicon: Lexicon) -> list[TextItem]:
             if word is not None:
                 found.append(
                     TextItem(
-                        "word", word, said=" ".join(each.text for each in row[at : at + length])
+                        "word", word, raw=" ".join(each.text for each in row[at : at + length])
                     )
                 )
                 at += length

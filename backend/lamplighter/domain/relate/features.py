@@ -106,8 +106,8 @@ def _measure_figures(whole: Match) -> dict[str, float]:
 def _polarity_figures(
     old: Analysis, new: Analysis, whole: Match, best: Match, swapped: float
 ) -> dict[str, float]:
-    opposed = [pair for pair in whole.pairs if pair.opposed and not pair.told]
-    told = [pair for pair in whole.pairs if pair.told]
+    opposed = [pair for pair in whole.pairs if pair.opposed and not pair.opposite_signs]
+    told = [pair for pair in whole.pairs if pair.opposite_signs]
     lone_left, lone_right = count_denials(whole.left) % 2, count_denials(whole.right) % 2
     head = count_denied(old.claims[:1]) + count_denied(new.claims[:1])
     matched = (head + len(opposed) + len(told) + int(swapped)) % 2
@@ -132,7 +132,7 @@ def _polarity_figures(
 
 def is_flipped(m: Match, swapped: float = 0.0) -> int:
     """Whether one says that something is so, and the other that it is not, as 1 or 0."""
-    unlike = sum(pair.opposed or pair.told for pair in m.pairs)
+    unlike = sum(pair.opposed or pair.opposite_signs for pair in m.pairs)
     lone_ones = count_denials((*m.left, *m.right))
     return (count_denied(m.old) + count_denied(m.new) + unlike + lone_ones + int(swapped)) % 2
 
@@ -148,7 +148,7 @@ def count_denied(claims: Sequence[Clause]) -> int:
     for clause in claims:
         denials = clause.denials + clause.denied_conditions
         if clause.cancels:
-            told = sum(word.senses[0].tells < 0 for word in clause.words)
+            told = sum(word.senses[0].tells < 0 for word in clause.tokens)
             denials += -1 if denials else told % 2
         total += denials
     return total
@@ -218,7 +218,7 @@ def _claim_figures(claims: Sequence[Match]) -> dict[str, float]:
         if each.cover[0] * each.cover[1] <= _SHARED:
             continue
         flip = is_flipped(each)
-        opposed = sum(p.opposed or p.told for p in each.pairs)
+        opposed = sum(p.opposed or p.opposite_signs for p in each.pairs)
         matched = count_denied(each.old) + count_denied(each.new) + opposed
         ends = ending_sign(each.old) * ending_sign(each.new)
         shown = {
@@ -240,8 +240,8 @@ def ending_sign(claims: Sequence[Clause]) -> int:
     """
     total = 0
     for clause in claims:
-        ends = sum(word.end for word in clause.words)
-        if _is_remedied(clause.words):
+        ends = sum(word.end for word in clause.tokens)
+        if _is_remedied(clause.tokens):
             ends = 1
         denials = clause.denials + (clause.denied_conditions if clause.only else 0)
         total += -ends if denials % 2 else ends

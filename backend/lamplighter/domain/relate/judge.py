@@ -160,7 +160,7 @@ def _judge_slots(held: Analysis, new: Analysis, found: Comparison) -> RelationVe
     pair = differing_slots(held.slots, new.slots)
     if pair is not None:
         old, other = pair
-        reason = f"{_shorten(other.shown)} instead of {_shorten(old.shown)}"
+        reason = f"{_shorten(other.label)} instead of {_shorten(old.label)}"
         return RelationVerdict(Relation.CONFLICTING, reason, FRAMED)
     same = agreeing_slot(held.slots, new.slots)
     alone = len(held.clauses) == len(new.clauses) == 1
@@ -288,7 +288,7 @@ def _conflict_reason(found: Comparison) -> str:
     opposed = [pair for pair in found.whole.pairs if pair.opposed]
     if opposed:
         pair = opposed[0]
-        return f"{pair.new.shown} instead of {pair.old.shown}"
+        return f"{pair.new.label} instead of {pair.old.label}"
     if found.figures["swapped"]:
         return "opposite order"
     if found.figures["net"]:
@@ -300,7 +300,7 @@ def _conflict_reason(found: Comparison) -> str:
 
 
 def _quote_words(words: Sequence[ClauseWord]) -> str:
-    return shorten(" ".join(word.shown for word in words[:4]), REASON_CHARS)
+    return shorten(" ".join(word.label for word in words[:4]), REASON_CHARS)
 
 
 def _format_measure(measure: Measure) -> str:

@@ -31,7 +31,7 @@ class WordPair:
         return self.one.sign != self.two.sign
 
     @property
-    def told(self) -> bool:
+    def opposite_signs(self) -> bool:
         """Whether only one of them says no."""
         return (self.one.tells < 0) != (self.two.tells < 0)
 
@@ -84,8 +84,8 @@ def match(old: Sequence[Clause], new: Sequence[Clause]) -> Match:
             [each for clause in new for each in clause.measures],
         ),
     )
-    rest = [word for clause in new for word in clause.words]
-    for word in (word for clause in old for word in clause.words):
+    rest = [word for clause in new for word in clause.tokens]
+    for word in (word for clause in old for word in clause.tokens):
         pair = _counterpart(word, rest)
         if pair is None:
             found.left.append(word)

@@ -17,7 +17,7 @@ def lookup_terms(analysis: Analysis) -> frozenset[str]:
 
     Words that say little count only where no other says anything.
     """
-    words = [word for clause in analysis.clauses for word in clause.words]
+    words = [word for clause in analysis.clauses for word in clause.tokens]
     telling = [word for word in words if word.weight > LIGHT] or words
     measures = [each for clause in analysis.clauses for each in clause.measures]
     kinds = {f"#{each.kind}" for each in measures}
@@ -30,18 +30,18 @@ class TermIndex:
     """An index in memory from terms to observations, each known by a number."""
 
     _by_term: dict[str, "array[int]"] = field(default_factory=dict)
-    _said: dict[int, int] = field(default_factory=dict)
+    _hashes: dict[int, int] = field(default_factory=dict)
     _gone: set[int] = field(default_factory=set)
 
     def add(self, number: int, found: Iterable[str]) -> None:
         """Take in an observation, or what one says now that it changed."""
         said = frozenset(found)
         self._gone.discard(number)
-        if self._said.get(number) == hash(said):
+        if self._hashes.get(number) == hash(said):
             return
-        if number in self._said:
+        if number in self._hashes:
             self._forget(number)
-        self._said[number] = hash(said)
+        self._hashes[number] = hash(said)
         for term in said:
             self._by_term.setdefault(term, array("q")).append(number)
 
@@ -59,7 +59,7 @@ class TermIndex:
         scores: dict[int, float] = {}
         left = VISITS
         for held in lists:
-            weight = log(1 + len(self._said) / len(held))
+            weight = log(1 + len(self._hashes) / len(held))
             if left < len(held) and scores:
                 self._rank(held, weight, scores)
                 continue

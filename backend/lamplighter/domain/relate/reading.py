@@ -39,7 +39,7 @@ class _ClauseReader:
     lexicon: Lexicon
     own: frozenset[str]
     roots: frozenset[str]
-    words: list[ClauseWord] = field(default_factory=list)
+    tokens: list[ClauseWord] = field(default_factory=list)
     measures: list[Measure] = field(default_factory=list)
     denials: list[int] = field(default_factory=lambda: [0, 0])
     cancels: bool = False
@@ -62,7 +62,7 @@ class _ClauseReader:
     def take(self, item: TextItem, *, last: bool) -> None:
         """Take in the next item."""
         self.place += 1
-        self.phrase = item.said
+        self.phrase = item.raw
         if item.kind == "stop":
             self.commas.append(self.place)
             self.condition = False
@@ -84,7 +84,7 @@ class _ClauseReader:
         silent = root in lexicon.fillers or root in lexicon.conditions or root in lexicon.all
         marks = root in DENIALS or root in lexicon.scales or root in _BOUNDS or root in OTHERWISE
         if not (silent or marks or root in self.own):
-            self.said(text, root, meanings, name=name)
+            self.add_word(text, root, meanings, name=name)
 
     def mark(self, text: str, root: str) -> None:
         """Note what a word does to the clause, beside what it says itself."""
@@ -123,7 +123,7 @@ class _ClauseReader:
         elif meanings[0] in lexicon.several:
             self.predicate = self.place
 
-    def said(self, text: str, root: str, meanings: tuple[str, ...], *, name: bool) -> None:
+    def add_word(self, text: str, root: str, meanings: tuple[str, ...], *, name: bool) -> None:
         meanings, flipped = self.stripped(text, meanings)
         senses = self.senses(root, meanings, flipped=flipped)
         light = meanings[0] in self.lexicon.light and not name
@@ -134,7 +134,7 @@ class _ClauseReader:
         word = ClauseWord(senses, text, weight, at, self.condition, name, self.phrase, end)
         if not self.condition:
             word = replace(word, cures=meanings[0] in _CURES, ceases=root in _CEASES)
-        self.words.append(word)
+        self.tokens.append(word)
         self.denying = False
 
     def end(self, root: str, meanings: tuple[str, ...]) -> int:
@@ -176,7 +176,7 @@ class _ClauseReader:
 
     def labels(self) -> bool:
         """Whether the word right before this one is of a thing that there are several of."""
-        before = self.words[-1] if self.words else None
+        before = self.tokens[-1] if self.tokens else None
         near = before is not None and before.place == self.place - 1
         return bool(near and before and stem(before.surface) in _LABELLED)
 
@@ -223,7 +223,7 @@ class _ClauseReader:
         return (frozenset(), frozenset()) if comma is None else self.around(comma)
 
     def around(self, place: int) -> tuple[frozenset[str], frozenset[str]]:
-        said = [word for word in self.words if word.surface not in _TURNS]
+        said = [word for word in self.tokens if word.surface not in _TURNS]
         one = frozenset(word.senses[0].key for word in said if word.place < place)
         two = frozenset(word.senses[0].key for word in said if word.place > place)
         return one - two, two - one
@@ -238,7 +238,7 @@ def read_clause(row: Sequence[TextItem], lexicon: Lexicon, own: frozenset[str]) 
         reading.take(item, last=at == len(row) - 1)
     first, then = reading.order()
     return Clause(
-        words=tuple(reading.words),
+        tokens=tuple(reading.tokens),
         measures=tuple(reading.measures),
         denials=reading.denials[0],
         denied_conditions=reading.denials[1],

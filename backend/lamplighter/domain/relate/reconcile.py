@@ -37,7 +37,7 @@ class EchoPolicy(StrEnum):
 class CandidateHistory:
     """What the candidate's session has done so far, and what people decided.
 
-    `up` and `down` are the memories it has moved; `told` those that were told to
+    `up` and `down` are the memories it has moved; `included` those that were told to
     it; `looked` whether it looked at the candidate's service itself; `settled`
     pairs of memories of which a person said that both stand; `refused` those
     that a person put aside for another one that is still believed.
@@ -45,7 +45,7 @@ class CandidateHistory:
 
     up: Collection[MemoryId] = ()
     down: Collection[MemoryId] = ()
-    told: Collection[MemoryId] = ()
+    included: Collection[MemoryId] = ()
     looked: bool = True
     echo: EchoPolicy = EchoPolicy.COUNT
     settled: Collection[frozenset[MemoryId]] = ()
@@ -167,7 +167,7 @@ def _find_refused(
 
 
 def _is_echo(memory: Memory, verdict: RelationVerdict, standing: CandidateHistory) -> bool:
-    return memory.id in standing.told and verdict.word_for_word
+    return memory.id in standing.included and verdict.word_for_word
 
 
 def _is_twin(memory: Memory, verdict: RelationVerdict) -> bool:

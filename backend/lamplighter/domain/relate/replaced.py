@@ -33,7 +33,7 @@ def _gaps(
     """Return the shared words in order, and the weighty words between them."""
     order: list[int] = []
     gaps: list[list[ClauseWord]] = [[]]
-    for word in (word for clause in clauses for word in clause.words):
+    for word in (word for clause in clauses for word in clause.tokens):
         at = shared.get(id(word))
         if at is not None:
             order.append(at)
@@ -50,11 +50,11 @@ def is_subject(word: ClauseWord, clauses: Sequence[Clause]) -> bool:
     begins with ("Keeps …") has no article before it and ends in an s.
     """
     for clause in clauses:
-        if any(word is each for each in clause.words):
+        if any(word is each for each in clause.tokens):
             if clause.predicate >= 0:
                 return word.place < clause.predicate
             verb = word.place == 1 and word.surface.endswith("s")
-            return word is clause.words[0] and not verb
+            return word is clause.tokens[0] and not verb
     return False
 
 
@@ -64,6 +64,6 @@ def is_value(word: ClauseWord, clauses: Sequence[Clause]) -> bool:
         clause.single
         and word.place > clause.predicate
         and not word.condition
-        and any(word is each for each in clause.words)
+        and any(word is each for each in clause.tokens)
         for clause in clauses
     )

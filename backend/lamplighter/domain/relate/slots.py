@@ -61,7 +61,7 @@ class AttributeSlot:
     kind: str
     subject: frozenset[str]
     value: frozenset[str]
-    shown: str
+    label: str
 
 
 def find_slots(text: str) -> Iterator[AttributeSlot]:

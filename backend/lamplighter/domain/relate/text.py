@@ -188,7 +188,7 @@ class TextItem:
     text: str
     low: float = 0.0
     high: float = 0.0
-    said: str = ""  # the words that a phrase stood in
+    raw: str = ""  # the words that a phrase stood in
 
 
 def split_items(text: str) -> list[TextItem]:

@@ -21,13 +21,13 @@ class FusedScore:
     """One memory's score in [0, 1], and what words and meaning are of it."""
 
     id: int
-    words: float
+    keyword: float
     meaning: float
 
     @property
     def score(self) -> float:
         """The sum of both."""
-        return self.words + self.meaning
+        return self.keyword + self.meaning
 
 
 def fuse_scores(

@@ -28,7 +28,7 @@ _YEARS: Final = range(1970, 9_999)
 class Period:
     """A stretch of time, and the words that name it; its end is not in it."""
 
-    words: str
+    label: str
     start: datetime
     end: datetime
 

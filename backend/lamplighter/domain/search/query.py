@@ -53,13 +53,13 @@ class _QueryParts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ParsedQuery:
-    """What a query asks for, in terms; `wanted` is narrowed by the filters in its words.
+    """What a query asks for, in terms; `request` is narrowed by the filters in its words.
 
     `spelled` has each term as it was typed, `keys` are the words that may be topic keys,
     `filters` what of the query narrows, as it was typed.
     """
 
-    wanted: SearchRequest
+    request: SearchRequest
     terms: tuple[str, ...] = ()
     spelled: Mapping[str, str] = field(default_factory=dict)
     filters: tuple[str, ...] = ()
@@ -71,7 +71,7 @@ class ParsedQuery:
     @property
     def empty(self) -> bool:
         """Whether nothing is looked for: neither words nor a filter."""
-        wanted = self.wanted
+        wanted = self.request
         narrow = (wanted.service, wanted.kind, wanted.since, *wanted.categories, *wanted.tags)
         return not self.terms and not self.phrases and not any(narrow)
 
@@ -80,7 +80,7 @@ def parse_query(wanted: SearchRequest, *, now: datetime) -> ParsedQuery:
     """Take a query apart; where `plain` is wanted every word is only a word."""
     text = wanted.query[:QUERY_CHARS].replace("\0", " ")
     parts = _QueryParts(texts=[text])
-    if not wanted.plain:
+    if not wanted.literal:
         parts, wanted = _split_query(text, wanted, now=now)
     spelled: dict[str, str] = {}
     kept = _informative_words(word for each in parts.texts for word in _spelling(each, spelled))
@@ -92,7 +92,7 @@ def parse_query(wanted: SearchRequest, *, now: datetime) -> ParsedQuery:
     without = [tuple(each.term for each in term_spans(text)) for text in parts.without]
     found = list(dict.fromkeys(each.term for each in kept))[:TERMS]
     return ParsedQuery(
-        wanted=wanted,
+        request=wanted,
         terms=tuple(found),
         spelled=spelled,
         filters=tuple(parts.filters),
@@ -119,7 +119,7 @@ def _spelling(text: str, spelled: dict[str, str]) -> Iterator[TermSpan]:
 def _informative_words(found: Iterable[TermSpan]) -> list[TermSpan]:
     """Leave out what stands in every sentence, unless nothing else is said."""
     every = list(found)
-    return [each for each in every if each.plain not in STOP] or every
+    return [each for each in every if each.unstemmed not in STOP] or every
 
 
 def _split_query(
@@ -173,13 +173,13 @@ def _find_keys(texts: Iterable[str]) -> tuple[str, ...]:
 class _FilterContext:
     """What was asked for outside of the query, and what of it the filters so far have left."""
 
-    given: SearchRequest
+    request: SearchRequest
     so_far: SearchRequest
     now: datetime
 
 
 def _filter_service(before: _FilterContext, value: str) -> SearchRequest | None:
-    held = before.given.service
+    held = before.request.service
     if not value or (
         held is not None and normalize_service_name(held) != normalize_service_name(value)
     ):
@@ -189,7 +189,7 @@ def _filter_service(before: _FilterContext, value: str) -> SearchRequest | None:
 
 def _filter_category(before: _FilterContext, value: str) -> SearchRequest | None:
     """Narrow to a category; several that are typed are alternatives."""
-    given, typed = before.given.categories, before.so_far.categories
+    given, typed = before.request.categories, before.so_far.categories
     if value.lower() not in set(Category) or (given and value.lower() not in given):
         return None
     others = () if typed == given else typed
@@ -197,14 +197,14 @@ def _filter_category(before: _FilterContext, value: str) -> SearchRequest | None
 
 
 def _filter_kind(before: _FilterContext, value: str) -> SearchRequest | None:
-    held = before.given.kind
+    held = before.request.kind
     if value.lower() not in set(MemoryKind) or (held is not None and held != value.lower()):
         return None
     return replace(before.so_far, kind=MemoryKind(value.lower()))
 
 
 def _filter_project(before: _FilterContext, value: str) -> SearchRequest | None:
-    held = before.given.project
+    held = before.request.project
     if not value or (held is not None and normalize_project(held) != normalize_project(value)):
         return None
     return replace(before.so_far, project=value)
@@ -228,7 +228,7 @@ def _filter_time(before: _FilterContext, value: str) -> SearchRequest | None:
         since = since.replace(tzinfo=UTC) if since.tzinfo is None else since.astimezone(UTC)
     except (ValueError, OverflowError):
         return None
-    held = before.given.since
+    held = before.request.since
     return replace(before.so_far, since=since if held is None else max(held, since))
 
 

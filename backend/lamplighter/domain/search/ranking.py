@@ -91,7 +91,7 @@ class QueryWeights:
 
     def reasons(self, fields: Fields, size: float) -> tuple[ScoreReason, ...]:
         """Return the share of each term in the score of a document."""
-        own = self._held((*fields[:AROUND_AT], ""))
+        own = self._frequencies((*fields[:AROUND_AT], ""))
         return tuple(
             ScoreReason(term if term in own else f"{NEXT_TO}{term}", score)
             for term, score in self._parts(fields, size)
@@ -102,10 +102,10 @@ class QueryWeights:
         weights = self._weights
         return [
             (term, weights[term] * count * (K1 + 1.0) / (count + norm))
-            for term, count in self._held(fields).items()
+            for term, count in self._frequencies(fields).items()
         ]
 
-    def _held(self, fields: Fields) -> dict[str, float]:
+    def _frequencies(self, fields: Fields) -> dict[str, float]:
         """Return the weighted frequency of each term in a document."""
         held: dict[str, float] = {}
         near = AROUND * min(1.0, AROUND_TERMS / (fields[AROUND_AT].count(" ") + 1))
@@ -131,7 +131,7 @@ def name_reasons(row: object, asked: ParsedQuery, score: float) -> list[ScoreRea
         for name, words, share in _names(row)
         if held.issuperset(words)
     ]
-    wanted, own = asked.wanted, getattr(row, "service", None)
+    wanted, own = asked.request, getattr(row, "service", None)
     if (
         wanted.general
         and wanted.service
@@ -140,7 +140,7 @@ def name_reasons(row: object, asked: ParsedQuery, score: float) -> list[ScoreRea
     ):
         found.append(ScoreReason(f"service {own}", OF_SERVICE * score + 1.0))
     if asked.period is not None and asked.period.holds(utterance_date(row) or row_moment(row)):
-        found.append(ScoreReason(f"from {asked.period.words}", OF_PERIOD * score))
+        found.append(ScoreReason(f"from {asked.period.label}", OF_PERIOD * score))
     return found
 
 
@@ -153,7 +153,7 @@ def max_score(score: float, fields: Fields | None, asked: ParsedQuery) -> float:
     wanted = set(asked.terms)
     if fields is not None and not wanted.isdisjoint(fields[KEYS_AT].split()):
         share += NAMES * OF_SERVICE + OF_SPEAKER
-    if asked.wanted.general and asked.wanted.service:
+    if asked.request.general and asked.request.service:
         return score * (1.0 + share + OF_SERVICE) + 1.0
     return score * (1.0 + share)
 

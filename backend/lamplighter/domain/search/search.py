@@ -39,7 +39,7 @@ class SearchRequest:
 
     Of a `project` are its own memories and the global ones of all; with `general`, of a
     `service` those that are true of all services too. `active` None finds those that are
-    told no more too. `plain` takes every word for a word, for a prompt is no query by design, and
+    told no more too. `literal` takes every word for a word, for a prompt is no query by design, and
     cuts no passages.
     """
 
@@ -53,7 +53,7 @@ class SearchRequest:
     active: bool | None = True
     since: datetime | None = None
     general: bool = False
-    plain: bool = False
+    literal: bool = False
     limit: int = LIMIT
 
 
@@ -92,7 +92,7 @@ class SearchResults:
     that were searched, `filters` what of the query's words narrowed it.
     """
 
-    found: tuple[SearchResult, ...] = ()
+    results: tuple[SearchResult, ...] = ()
     terms: tuple[str, ...] = ()
     partial: bool = False
     missing: tuple[str, ...] = ()
@@ -102,7 +102,9 @@ class SearchResults:
     @property
     def holds_no_word(self) -> bool:
         """Whether all of it was found by meaning alone: for nonsense too something is nearest."""
-        return bool(self.found) and all(each.method is SearchMethod.MEANING for each in self.found)
+        return bool(self.results) and all(
+            each.method is SearchMethod.MEANING for each in self.results
+        )
 
     @property
     def left_out(self) -> str:
@@ -112,7 +114,7 @@ class SearchResults:
     @property
     def memories(self) -> list[Memory]:
         """The memories among them, best first."""
-        return [each.row for each in self.found if isinstance(each.row, Memory)]
+        return [each.row for each in self.results if isinstance(each.row, Memory)]
 
 
 PARTS: Final = {

@@ -20,18 +20,18 @@ LENGTH_POWER: Final = 0.15
 class IndexProgress:
     """The number of memories that have an embedding."""
 
-    kept: int
+    indexed: int
     total: int
 
     @property
     def whole(self) -> bool:
         """Whether every memory has an embedding."""
-        return self.kept >= self.total
+        return self.indexed >= self.total
 
     @property
     def share(self) -> float:
         """The share of memories that have an embedding."""
-        return self.kept / self.total if self.total else 1.0
+        return self.indexed / self.total if self.total else 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +82,7 @@ def judge_index(found: IndexProgress | None, *, why_not: str = "", problem: str 
         words = f"Embeddings are complete for {total}"
         return VitalSign(SIGN, VitalStatus.OK, words, figure=1.0)
     words = (
-        f"Embeddings exist for {found.kept:,} of {total} ({found.share:.0%}); the web "
+        f"Embeddings exist for {found.indexed:,} of {total} ({found.share:.0%}); the web "
         f"process computes the rest"
     )
     return VitalSign(SIGN, VitalStatus.OK, words, figure=found.share)

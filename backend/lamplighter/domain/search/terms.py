@@ -161,7 +161,7 @@ class TermSpan(NamedTuple):
     term: str
     start: int
     end: int
-    plain: str
+    unstemmed: str
 
 
 def fold(text: str) -> str:
@@ -219,7 +219,7 @@ _cached_name_terms: Final = lru_cache(TERM_CACHE_SIZE)(_name_terms)
 
 def _whole(found: list[TermSpan], start: int, end: int) -> TermSpan | None:
     parts = [each for each in found if start <= each.start and each.end <= end]
-    plain = JOINT.join(each.plain for each in parts)
+    plain = JOINT.join(each.unstemmed for each in parts)
     if not _LEAST_PARTS <= len(parts) <= _MOST_PARTS or _IS_CJK.search(plain):
         return None
     return TermSpan(plain[: 2 * WORD_CHARS], start, end, plain)
@@ -229,7 +229,7 @@ def _join_camel_case(whole: TermSpan | None) -> TermSpan | None:
     """Return the name as it is written in one: saveItem is `saveitem` as well as `save_item`."""
     if whole is None:
         return None
-    plain = whole.plain.replace(JOINT, "")[:WORD_CHARS]
+    plain = whole.unstemmed.replace(JOINT, "")[:WORD_CHARS]
     return TermSpan(stem(plain), whole.start, whole.end, plain)
 
 

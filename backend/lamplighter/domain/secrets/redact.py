@@ -24,15 +24,15 @@ _NO_LINE_END: Final = re.compile(rb"[^\r\n]")
 
 @dataclass(frozen=True, slots=True)
 class Redactor:
-    """Masks secrets in text. `known` maps each secret, in each way it is written, to its name."""
+    """Masks secrets in text. `secrets` maps each secret, in each way it is written, to its name."""
 
-    known: Mapping[str, str] = field(default_factory=dict)
+    secrets: Mapping[str, str] = field(default_factory=dict)
 
     def __call__(self, text: str) -> str:
         """Replace every secret by `[REDACTED:kind]`."""
-        for secret in sorted(self.known, key=len, reverse=True):
+        for secret in sorted(self.secrets, key=len, reverse=True):
             if secret in text:
-                text = text.replace(secret, f"[REDACTED:{self.known[secret]}]")
+                text = text.replace(secret, f"[REDACTED:{self.secrets[secret]}]")
         data = text.encode("utf-8", "surrogatepass")
         kept: list[bytes] = []
         at = 0
@@ -64,7 +64,7 @@ class Redactor:
 
     def _spans(self, line: bytes) -> list[tuple[int, int]]:
         spans = [(start, end) for start, end, _ in find_secrets(line)]
-        for each in self.known:
+        for each in self.secrets:
             secret = each.encode("utf-8", "surrogateescape")
             at = line.find(secret)
             while at >= 0:

@@ -37,7 +37,7 @@ class VitalSign:
 
     name: str
     condition: VitalStatus
-    words: str
+    text: str
     advice: str = ""
     figure: float | None = None
 

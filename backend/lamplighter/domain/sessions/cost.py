@@ -21,8 +21,8 @@ class Price:
     `beyond` prices a request whose prompt is longer than `long` tokens, caches counted.
     """
 
-    given: float
-    gave: float
+    input: float
+    output: float
     cache_read: float
     cache_write: float
     long: int = 0
@@ -34,8 +34,8 @@ class Price:
         if self.beyond is not None and asked > self.long:
             return self.beyond.of(usage)
         dollars = (
-            usage.given * self.given
-            + usage.gave * self.gave
+            usage.given * self.input
+            + usage.gave * self.output
             + usage.cache_read * self.cache_read
             + usage.cache_write * self.cache_write
         )
@@ -50,8 +50,8 @@ def _list_price(
 ) -> Price:
     """Return a price as the list has it: five times as much for what a model gives."""
     return Price(
-        given=given,
-        gave=given * 5,
+        input=given,
+        output=given * 5,
         cache_read=given * read,
         cache_write=given * 1.25,
         long=long,

@@ -61,14 +61,14 @@ class EngineFailure:
     `status` is the HTTP status of the API's answer, `kinds` what names the case.
     """
 
-    words: str = ""
+    message: str = ""
     status: int | None = None
     kinds: tuple[str, ...] = ()
 
 
 def explain_failure(end: EngineFailure) -> str:
     """Say why a session failed and what to do about it; empty for what is not known here."""
-    said = end.words.lower()
+    said = end.message.lower()
     if "credit balance" in said:
         return _fill(_NO_CREDIT, end)
     if end.status is None and "not logged in" in said:
@@ -94,7 +94,7 @@ def _status_reason(status: int | None) -> str | None:
 
 
 def _fill(sentence: str, end: EngineFailure) -> str:
-    words = shorten(one_line(end.words), MESSAGE_CHARS)
+    words = shorten(one_line(end.message), MESSAGE_CHARS)
     told = sentence.replace("{words}", words).rstrip(" :")
     return told if told.endswith((".", "!", "?")) else f"{told}."
 

@@ -76,7 +76,7 @@ class Handoff:
     session_id: int
     tier: int
     escalations: tuple[Escalation, ...]
-    looks: tuple[CheckResult, ...] = ()
+    check_results: tuple[CheckResult, ...] = ()
     findings: tuple[Finding, ...] = ()
     tried: tuple[CooldownUse, ...] = ()
 

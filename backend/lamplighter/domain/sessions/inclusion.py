@@ -66,7 +66,7 @@ class InclusionOption:
     service: str | None = None
 
     @property
-    def words(self) -> str:
+    def description(self) -> str:
         """Describe it to a person."""
         edit, sure = self.edit, self.edit.confidence or 0.0
         parts = {
@@ -84,7 +84,7 @@ class InclusionOption:
     def as_json(self) -> dict[str, Any]:
         """Return what has to be done, with its words."""
         done = {
-            "words": self.words,
+            "words": self.description,
             "categories": list(OPERATIONAL) if self.edit.category else None,
             **{name: getattr(self.edit, name) for name in _CHANGED},
             "budget": self.budget,
@@ -99,11 +99,11 @@ class InclusionProbe:
     """Follows the packing of a prompt for one memory.
 
     `memory` is the memory as it would have to be to be chosen among, `required` what that
-    takes of `held`, the memory as it is. `confidence` is the lowest that is enough with any
+    takes of `current`, the memory as it is. `confidence` is the lowest that is enough with any
     higher one.
     """
 
-    held: Memory
+    current: Memory
     now: datetime
     memory: Memory = field(init=False)
     required: Edit = field(init=False)
@@ -113,8 +113,8 @@ class InclusionProbe:
     _levels: list[Memory] = field(init=False)
 
     def __post_init__(self) -> None:
-        self.required = _requirement(self.held, self.now)
-        self.memory = apply_edit(self.held, self.required, now=self.now)
+        self.required = _requirement(self.current, self.now)
+        self.memory = apply_edit(self.current, self.required, now=self.now)
         least = round(self.memory.confidence * _CENTS) + (self.required.confidence is None)
         self._levels = [
             apply_edit(self.memory, Edit(confidence=cents / _CENTS), now=self.now)
@@ -161,7 +161,7 @@ class Inclusion:
 
     memory: Memory
     reason: InclusionReason
-    words: str
+    explanation: str
     budget: int
     total: int
     rank: int | None = None
@@ -178,7 +178,7 @@ class Inclusion:
             "version": self.memory.version,
             "included": self.reason is InclusionReason.INCLUDED,
             "reason": self.reason.value,
-            "words": self.words,
+            "words": self.explanation,
             "rank": self.rank,
             "position": self.position,
             "line": self.line,
@@ -192,7 +192,7 @@ class Inclusion:
 
 def find_reason(prospect: InclusionProbe) -> tuple[InclusionReason, str]:
     """Return why a memory is in the prompt or not, and that in words but for its place."""
-    held = prospect.held
+    held = prospect.current
     if prospect.required.category is not None:
         return InclusionReason.KNOWLEDGE, (
             f"Knowledge ({held.category}) is included in the context of clients, not in the "

@@ -92,7 +92,7 @@ class Partial:
 class AnswerCut:
     """The assistant's words before this were cut off at their limit; it is asked to go on."""
 
-    words: str
+    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,11 +106,11 @@ class ToolUse:
 
 @dataclass(frozen=True, slots=True)
 class ToolResult:
-    """What a tool answered. Never searched for markers; `found` is its structured form."""
+    """What a tool answered. Never searched for markers; `structured` is its structured form."""
 
     text: str
     is_error: bool = False
-    found: dict[str, Any] | None = None
+    structured: dict[str, Any] | None = None
     use: str = ""
 
 

@@ -74,7 +74,7 @@ class RuleMismatch(Exception):
 class MatchedWords:
     """Words that are of a form: `paths` are the places of those that name a file."""
 
-    words: tuple[str, ...]
+    argv: tuple[str, ...]
     paths: tuple[int, ...] = ()
 
 

@@ -54,7 +54,7 @@ def judge_line(line: str, rules: CommandPolicy) -> CommandVerdict:
     return (
         RefusedCommand(read.why)
         if isinstance(read, UnclearCommand)
-        else judge_command(read.words, rules)
+        else judge_command(read.argv, rules)
     )
 
 
@@ -107,12 +107,12 @@ def _read_command(words: tuple[str, ...], rules: CommandPolicy) -> PermittedComm
         before = forms.MatchedWords(())
     taken = match_words(shape, rest, rules)
     verbs = words[at : at + length - 1]
-    head = (program, *before.words, *verbs, *shape.added)
+    head = (program, *before.argv, *verbs, *shape.added)
     paths = (
         *(1 + index for index in before.paths),
         *(len(head) + index for index in taken.paths),
     )
-    return PermittedCommand((*head, *taken.words), paths)
+    return PermittedCommand((*head, *taken.argv), paths)
 
 
 def _match_leading(words: Sequence[str], rules: CommandPolicy) -> tuple[forms.MatchedWords, int]:

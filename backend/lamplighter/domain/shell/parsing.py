@@ -36,7 +36,7 @@ _PROGRAM: Final = re.compile(r"/?[A-Za-z0-9_.+/-]+")
 class CommandWords:
     """A program and its arguments."""
 
-    words: tuple[str, ...]
+    argv: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ def parse(line: str) -> CommandWords | UnclearCommand:
     if odd := next((char for char in line if not _is_visible(char)), None):
         return UnclearCommand(f"an invisible or ambiguous character: U+{ord(odd):04X}")
     try:
-        words = tuple(_Reader(line).words())
+        words = tuple(_Reader(line).split())
     except _ShellSyntax as odd_one:
         return UnclearCommand(str(odd_one))
     return _check_words(line, words)
@@ -92,7 +92,7 @@ class _Reader:
         self._line = line
         self._at = 0
 
-    def words(self) -> list[str]:
+    def split(self) -> list[str]:
         found: list[str] = []
         while self._at < len(self._line):
             if self._line[self._at] == " ":

@@ -47,7 +47,7 @@ async def _session(asked: Any) -> int:
         _print_line({**line, "session_id": str(asked.session)})
 
     turns = TurnLoop(
-        asked=asked,
+        request=asked,
         state=_state(asked, Path.cwd()),
         model=Model(asked.model, os.environ, asked.answers),
         gate=GateClient(asked.gate),

@@ -6,11 +6,11 @@ with it; no door serves it.
 
 import fcntl
 import os
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
 import msgspec
+from msgspec import field
 
 from lamplighter.domain.sessions.transcript import Usage
 from lamplighter.engines import CHECKPOINT, CHECKPOINT_LOCK
@@ -20,13 +20,16 @@ _LOCKING: Final = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC
 _AT_ONCE: Final = fcntl.LOCK_EX | fcntl.LOCK_NB
 
 
-@dataclass(slots=True, kw_only=True)
-class Checkpoint:
+class Checkpoint(
+    msgspec.Struct,
+    kw_only=True,
+    rename={"injected": "told", "printed": "said", "unprinted": "unsaid"},
+):
     """The progress of a session.
 
     `answers` are those of tools that its last message uses, as far as they came, and
-    `under_way` is the use that was begun and has none yet. `said` counts the lines
-    that were printed before `unsaid`, which are the ones to print next. `told` is
+    `under_way` is the use that was begun and has none yet. `printed` counts the lines
+    that were printed before `unprinted`, which are the ones to print next. `injected` is
     what was injected last, `scale` corrects our estimate of tokens. `chain`,
     `handoffs` and `approvals` say what it stands in and what waits because of it.
     """
@@ -40,7 +43,7 @@ class Checkpoint:
     under_way: str = ""
     tools: list[dict[str, Any]] = field(default_factory=list)
     uses: dict[str, int] = field(default_factory=dict)
-    told: str = ""
+    injected: str = ""
     handoffs: list[Any] = field(default_factory=list)
     approvals: list[Any] = field(default_factory=list)
     turns: int = 0
@@ -51,8 +54,8 @@ class Checkpoint:
     room: int = 0
     cuts: int = 0
     cut_lines: list[str] = field(default_factory=list)
-    said: int = 0
-    unsaid: list[dict[str, Any]] = field(default_factory=list)
+    printed: int = 0
+    unprinted: list[dict[str, Any]] = field(default_factory=list)
     ended: bool = False
 
 

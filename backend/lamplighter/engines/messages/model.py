@@ -86,7 +86,7 @@ class Model:
                 {"type": "text", "text": each, "cache_control": CACHE_MARK} for each in system
             ],
             "messages": with_cache_mark(messages),
-            **self.answers.asked,
+            **self.answers.parameters,
         }
         if tools:
             asked["tools"] = list(tools)

@@ -20,7 +20,7 @@ class AnswerLimits:
     thinking: int = 0
 
     @property
-    def asked(self) -> dict[str, Any]:
+    def parameters(self) -> dict[str, Any]:
         """What of it goes into a request; what is thought comes on top of the answer."""
         if not self.thinking:
             return {"max_tokens": self.tokens}
@@ -34,7 +34,7 @@ class MessagesRequest:
     """What a session is asked, by which model, and how far it may go.
 
     `max_turns` 0 and a budget of None are no limits. `resumed` says how often it
-    went on after a crash, `said` how many lines it had printed until then.
+    went on after a crash, `printed` how many lines it had printed until then.
     """
 
     session: int
@@ -49,7 +49,7 @@ class MessagesRequest:
     max_turns: int = 0
     budget_usd: float | None = None
     resumed: int = 0
-    said: int = 0
+    printed: int = 0
 
 
 def read(raw: bytes) -> MessagesRequest:

@@ -30,7 +30,7 @@ class RequestFailed(Exception):
     """
 
     status: int | None
-    words: str
+    message: str
     after: float | None = None
     answer: Assembly = field(default_factory=Assembly)
 
@@ -50,7 +50,7 @@ class RequestFailed(Exception):
     @property
     def too_long(self) -> bool:
         """Whether it was refused because more was sent than the model takes."""
-        said = self.words.lower()
+        said = self.message.lower()
         return self.status == 413 or (self.status == 400 and "too long" in said)
 
 

@@ -37,7 +37,7 @@ UNKNOWN_OUTCOME: Final = (
 class TurnLoop:
     """One session: what it is asked, where it stands, and whom it asks."""
 
-    asked: MessagesRequest
+    request: MessagesRequest
     state: Checkpoint
     model: Model
     gate: GateClient
@@ -75,25 +75,25 @@ class TurnLoop:
     async def _open(self) -> None:
         """Begin, or go on where the checkpoint says: first with what was not yet printed."""
         state = self.state
-        if self.asked.resumed:
+        if self.request.resumed:
             self.began = monotonic() - state.duration_ms / 1000
-            missing = state.unsaid[max(0, self.asked.said - state.said) :]
-            state.said = self.asked.said
-            goes_on = [] if state.ended else [lines.resume_line(self.asked.resumed, state.turns)]
-            self._say([*goes_on, *missing])
+            missing = state.unprinted[max(0, self.request.printed - state.printed) :]
+            state.printed = self.request.printed
+            goes_on = [] if state.ended else [lines.resume_line(self.request.resumed, state.turns)]
+            self._emit([*goes_on, *missing])
             return
         found = await self.gate.tools()
         state.tools = found or []
-        state.told = self.asked.injected
-        state.room = window.window_tokens(self.asked.model)
-        state.messages = [{"role": "user", "content": self.asked.prompt}]
-        state.cost = None if self.asked.price is None else 0.0
+        state.injected = self.request.injected
+        state.room = window.window_tokens(self.request.model)
+        state.messages = [{"role": "user", "content": self.request.prompt}]
+        state.cost = None if self.request.price is None else 0.0
         names = [each["name"] for each in state.tools]
-        self._say([lines.init_line(self.asked.model, names, reached=found is not None)])
+        self._emit([lines.init_line(self.request.model, names, reached=found is not None)])
 
     def _enough(self) -> dict[str, Any] | None:
         """Say which limit is reached; a turn is never begun beyond one."""
-        state, asked = self.state, self.asked
+        state, asked = self.state, self.request
         if asked.max_turns and state.turns >= asked.max_turns:
             return {
                 "why": f"Reached maximum number of turns ({asked.max_turns})",
@@ -115,9 +115,9 @@ class TurnLoop:
     async def _turn(self) -> None:
         """Ask the model once, with what is told now in the place of what was told before."""
         state = self.state
-        told = await self.gate.context(self.asked.prompt[:QUERY_CHARS])
+        told = await self.gate.context(self.request.prompt[:QUERY_CHARS])
         if not told.get("is_error"):
-            state.told = str(told.get("text", state.told))
+            state.injected = str(told.get("text", state.injected))
             state.handoffs, state.approvals = told.get("handoffs", []), told.get("approvals", [])
         self._take(await self._answer())
 
@@ -125,7 +125,7 @@ class TurnLoop:
         """Return the model's answer; raises Failed when there is none to be had."""
         state = self.state
         for attempt in count(1):
-            system = [each for each in (self.asked.system, state.told) if each]
+            system = [each for each in (self.request.system, state.injected) if each]
             self._trim(system)
             try:
                 live = Live(lambda text: self._print(lines.partial_line(text)))
@@ -176,7 +176,7 @@ class TurnLoop:
         ]
         told += [lines.cut_line(lost)] if lost else []
         told.append(lines.usage_line(self._used()))
-        self._say([*told, *self._next(reply.stop, content)])
+        self._emit([*told, *self._next(reply.stop, content)])
 
     def _next(self, stop: str, content: list[dict[str, Any]]) -> list[Line]:
         """Set what comes after an answer; return the session's last line if nothing does."""
@@ -232,7 +232,7 @@ class TurnLoop:
         found = answer.get("found")
         self.state.answers.append(block)
         self.state.under_way = ""
-        self._say([lines.tool_result_line(block, found if isinstance(found, dict) else None)])
+        self._emit([lines.tool_result_line(block, found if isinstance(found, dict) else None)])
 
     def _uses(self) -> list[dict[str, Any]]:
         """Return the tools that wait to be used."""
@@ -242,7 +242,7 @@ class TurnLoop:
         return [each for each in last["content"] if each["type"] == "tool_use"]
 
     def _count(self, used: Usage) -> None:
-        state, price = self.state, self.asked.price
+        state, price = self.state, self.request.price
         state.turns += 1
         state.usage = _add_usage(state.usage, used)
         if price is not None:
@@ -250,7 +250,7 @@ class TurnLoop:
 
     def _unanswered(self, failed: RequestFailed) -> Line:
         return lines.error_line(
-            failed.words,
+            failed.message,
             self._used(),
             subtype="error_api",
             terminal_reason="prompt_too_long" if failed.too_long else "api_error",
@@ -275,20 +275,20 @@ class TurnLoop:
         return line
 
     def _end(self, line: Line) -> None:
-        self._say([self._last(line)])
+        self._emit([self._last(line)])
 
-    def _say(self, told: list[Line]) -> None:
+    def _emit(self, told: list[Line]) -> None:
         """Print lines, each once: a checkpoint knows of them before they are printed."""
-        self.state.unsaid = told
+        self.state.unprinted = told
         self.state.duration_ms = round((monotonic() - self.began) * 1000)
         checkpoint.save(self.state, self.directory)
         for line in told:
             self._print(line)
-        self.state.unsaid = []
+        self.state.unprinted = []
 
     def _print(self, line: Line) -> None:
         self.write(line)
-        self.state.said += 1
+        self.state.printed += 1
 
 
 def _prompt_tokens(usage: Usage) -> int:

@@ -35,7 +35,7 @@ class ProbeEngine:
             "gate": task.gate,
             "now": serialize.format_moment(task.session.started_at),
             "services": [wire.pack(service) for service in task.services],
-            "known": [wire.pack(service) for service in task.known],
+            "declared": [wire.pack(service) for service in task.known],
             "memories": [_memory(memory) for memory in task.told],
             "history": {
                 key: [_check_result(look) for look in looks] for key, looks in task.looks.items()

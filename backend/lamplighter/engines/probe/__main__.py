@@ -26,7 +26,7 @@ class Output:
     session: str | None = None
     turns: int = 0
 
-    def say(self, line: lines.Line) -> None:
+    def emit(self, line: lines.Line) -> None:
         """Print one line at once."""
         self.turns += line["type"] == "user"
         text = json.dumps({**line, "session_id": self.session})
@@ -37,7 +37,7 @@ class Output:
         """Print the last line."""
         last = lines.error_line if failed else lines.result_line
         elapsed = round((monotonic() - self.started) * 1000)
-        self.say(last(result, turns=self.turns, duration_ms=elapsed))
+        self.emit(last(result, turns=self.turns, duration_ms=elapsed))
 
 
 def main() -> int:
@@ -74,7 +74,7 @@ def _round(output: Output) -> int:
     output.session = asked.session
     loop = asyncio.new_event_loop()
     loop.set_default_executor(ThreadPoolExecutor(THREADS))
-    output.end(loop.run_until_complete(tiers.run(asked, output.say)))
+    output.end(loop.run_until_complete(tiers.run(asked, output.emit)))
     return 0
 
 

@@ -314,7 +314,7 @@ def _merge_repeat(first: CheckOutcome, look: CheckOutcome) -> CheckOutcome:
         first,
         failed=first.failed + look.failed,
         detail=first.detail or look.detail,
-        looks=first.looks + look.looks,
+        statuses=first.statuses + look.statuses,
     )
 
 
@@ -329,11 +329,11 @@ async def _attempt(check: Check) -> CheckOutcome:
         status=answer.status,
         failed=0 if answer.ok else 1,
         detail=answer.detail,
-        seen=answer.seen,
+        excerpt=answer.excerpt,
         printed=answer.printed,
         answered=answer.answered,
         warning=answer.warning or (_slow(check, took) if answer.ok else ""),
-        looks=(answer.status,) if answer.ok and answer.status else (),
+        statuses=(answer.status,) if answer.ok and answer.status else (),
     )
 
 

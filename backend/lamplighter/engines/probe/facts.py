@@ -26,7 +26,7 @@ _FIGURES: Final = re.compile(r"\d+(?:\.\d+)?")
 class ProbeAnswer:
     """What one attempt came to.
 
-    `seen` is how the answer's body began, where that explains it; `printed` are
+    `excerpt` is how the answer's body began, where that explains it; `printed` are
     the lines of a program that failed. `warning` says which threshold it came too
     near, though it passed. `answered` says whether the service answered at all;
     None where the check cannot tell.
@@ -36,7 +36,7 @@ class ProbeAnswer:
     answered: bool | None = None
     detail: str = ""
     status: int | None = None
-    seen: str = ""
+    excerpt: str = ""
     printed: str = ""
     warning: str = ""
 
@@ -46,7 +46,7 @@ class CheckOutcome:
     """What a check came to in this round.
 
     `detail` is why it failed, or why an attempt failed before one passed.
-    `looks` are the statuses of a healthy answer, more than one when it was
+    `statuses` are the statuses of a healthy answer, more than one when it was
     looked at again to learn what is usual.
     """
 
@@ -57,11 +57,11 @@ class CheckOutcome:
     attempts: int = 1
     failed: int = 0
     detail: str = ""
-    seen: str = ""
+    excerpt: str = ""
     printed: str = ""
     answered: bool | None = None
     warning: str = ""
-    looks: tuple[int, ...] = ()
+    statuses: tuple[int, ...] = ()
 
     @property
     def flapped(self) -> bool:
@@ -113,7 +113,7 @@ class RoundFacts:
     parked: Mapping[str, datetime] = field(default_factory=dict)
     needs: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
-    def past(self, service: Service, check: Check) -> Sequence[PastResult]:
+    def history_of(self, service: Service, check: Check) -> Sequence[PastResult]:
         """Return what a check came to in earlier rounds, the newest first."""
         return self.history.get(f"{service.name}/{check.name}", ())
 
@@ -124,7 +124,7 @@ class RoundFacts:
         return all(
             past and past[0].at > after and _fact(past[0]) == _fact(outcome)
             for outcome in outcomes
-            for past in [self.past(service, outcome.check)]
+            for past in [self.history_of(service, outcome.check)]
         )
 
     def told_of(self, service: Service) -> Iterator[MemoryFact]:
@@ -136,7 +136,7 @@ class RoundFacts:
             if each.service and normalize_service_name(each.service) == name
         )
 
-    def held(self, service: Service, words: str) -> MemoryFact | None:
+    def find_memory(self, service: Service, words: str) -> MemoryFact | None:
         """Return the memory of a service that says these words."""
         same = comparison_key(words)
         return next(
@@ -146,7 +146,7 @@ class RoundFacts:
 
     def worth_saying(self, service: Service, words: str) -> bool:
         """Say whether it is new, or saying it again would make it stronger."""
-        held = self.held(service, words)
+        held = self.find_memory(service, words)
         return held is None or held.confidence < 1.0 or self.now - held.updated_at > STALE
 
 
@@ -187,7 +187,7 @@ class DurationClaim:
     """What a memory says: so many seconds."""
 
     seconds: float
-    held: MemoryFact
+    memory: MemoryFact
 
 
 def startup_claim(service: Service, facts: RoundFacts) -> DurationClaim | None:
@@ -198,7 +198,9 @@ def startup_claim(service: Service, facts: RoundFacts) -> DurationClaim | None:
         if held.category == Category.TIMING and _STARTING.search(held.observation)
         for seconds in _seconds(held.observation)
     ]
-    return max(found, key=lambda each: (each.held.confidence, each.held.updated_at), default=None)
+    return max(
+        found, key=lambda each: (each.memory.confidence, each.memory.updated_at), default=None
+    )
 
 
 def startup_timeout(known: DurationClaim | None, action: Action) -> float:
@@ -220,7 +222,7 @@ def startup_lesson(
     again in its own words while it is true.
     """
     if known is not None and confirms_claim(seconds, known.seconds):
-        return known.held.observation
+        return known.memory.observation
     measured = [seconds] + [
         use.healthy_after for use in uses if use.action is kind and use.healthy_after is not None
     ]
@@ -237,7 +239,7 @@ def confirms_claim(seconds: float, claimed: float) -> bool:
 def compare_claim(seconds: float, known: DurationClaim) -> str:
     """Compare a measured time with the memory."""
     how = "as remembered" if confirms_claim(seconds, known.seconds) else "not as remembered"
-    return f"{how} (memory {known.held.id} says {known.seconds:g} s)"
+    return f"{how} (memory {known.memory.id} says {known.seconds:g} s)"
 
 
 def _seconds(observation: str) -> list[float]:

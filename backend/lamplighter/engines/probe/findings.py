@@ -40,22 +40,22 @@ class Remark:
     """What is to be said of one check."""
 
     level: Level
-    words: str
+    text: str
 
 
 @dataclass(frozen=True, slots=True)
 class PendingPerson:
     """A person who was asked: since when, and in words."""
 
-    since: datetime
-    words: str
+    requested_at: datetime
+    text: str
 
 
 def needs_repeat(service: Service, check: Check, facts: RoundFacts) -> bool:
     """Whether the healthy answer to this check is still unknown."""
     if not isinstance(check, HttpCheck) or check.statuses:
         return False
-    return not facts.past(service, check) and not _claimed_statuses(service, check, facts)
+    return not facts.history_of(service, check) and not _claimed_statuses(service, check, facts)
 
 
 def service_markers(
@@ -105,21 +105,21 @@ def _event(service: Service, outcomes: Sequence[CheckOutcome], facts: RoundFacts
     if worst is Level.INFO:
         if not _is_recovered(service, outcomes, facts):
             return
-        words = "Healthy again: " + ", ".join(each.words for each in remarks)
+        words = "Healthy again: " + ", ".join(each.text for each in remarks)
     else:
         told = [each for each in remarks if each.level is not Level.INFO]
         told.sort(key=lambda each: _ORDER.index(each.level))
-        words = "; ".join(each.words for each in told)
+        words = "; ".join(each.text for each in told)
     awaited = _pending_person(service, facts) if worst is Level.CRITICAL else None
     if awaited:  # it was said that a person is needed: no alarm each round
-        worst, words = Level.WARNING, f"{words}; {awaited.words}"
-    if not (awaited and facts.unchanged(service, outcomes, after=awaited.since)):
+        worst, words = Level.WARNING, f"{words}; {awaited.text}"
+    if not (awaited and facts.unchanged(service, outcomes, after=awaited.requested_at)):
         yield f"[EVENT:{worst}:{service.name}] {inline(words, EVENT_CHARACTERS)}"
 
 
 def _is_recovered(service: Service, outcomes: Sequence[CheckOutcome], facts: RoundFacts) -> bool:
     """Whether a check passes that failed in the last round."""
-    before = (facts.past(service, each.check)[:1] for each in outcomes if each.ok)
+    before = (facts.history_of(service, each.check)[:1] for each in outcomes if each.ok)
     return any(not past.ok for results in before for past in results)
 
 
@@ -129,7 +129,7 @@ def _escalation(
     """Escalate a failing service, unless a person has it and nothing has changed."""
     failing = [f"{each.check.name}: {each.detail}" for each in outcomes if not each.ok]
     awaited = _pending_person(service, facts)
-    if failing and (awaited is None or _is_new(service, outcomes, facts, awaited.since)):
+    if failing and (awaited is None or _is_new(service, outcomes, facts, awaited.requested_at)):
         yield f"[ESCALATE:{service.name}] {inline('; '.join(failing), REASON_CHARACTERS)}"
 
 
@@ -138,7 +138,8 @@ def _is_new(
 ) -> bool:
     """Whether a check fails that had passed since the escalation to a person."""
     return any(
-        not each.ok and is_new_failure(facts.past(service, each.check), since) for each in outcomes
+        not each.ok and is_new_failure(facts.history_of(service, each.check), since)
+        for each in outcomes
     )
 
 
@@ -174,7 +175,7 @@ def _remark(service: Service, outcome: CheckOutcome, facts: RoundFacts) -> Remar
 def _troubles(service: Service, outcome: CheckOutcome, facts: RoundFacts) -> Iterator[str]:
     check = outcome.check
     if outcome.flapped:
-        known = ", as remembered" if facts.held(service, _flap_text(check)) else ""
+        known = ", as remembered" if facts.find_memory(service, _flap_text(check)) else ""
         yield f"failed {outcome.failed} of {outcome.attempts} attempts{known} ({outcome.detail})"
     if outcome.warning:
         yield outcome.warning
@@ -194,7 +195,7 @@ def _describe_duration(outcome: CheckOutcome) -> str:
 def _lessons(service: Service, outcome: CheckOutcome, facts: RoundFacts) -> Iterator[str]:
     if (words := _usual_answer(service, outcome, facts)) and facts.worth_saying(service, words):
         yield words
-    past = facts.past(service, outcome.check)[: ROUNDS - 1]
+    past = facts.history_of(service, outcome.check)[: ROUNDS - 1]
     if outcome.flapped and len(past) == ROUNDS - 1 and all(each.flapped for each in past):
         words = _flap_text(outcome.check)
         if facts.worth_saying(service, words):
@@ -206,16 +207,16 @@ def _usual_answer(service: Service, outcome: CheckOutcome, facts: RoundFacts) ->
     check, status = outcome.check, outcome.status
     if not outcome.ok or status is None or not isinstance(check, HttpCheck) or check.statuses:
         return None
-    past = facts.past(service, check)[: ROUNDS - 1]
+    past = facts.history_of(service, check)[: ROUNDS - 1]
     rounds = (status, *(each.status for each in past if each.ok))
-    if (status,) * ROUNDS not in (rounds, outcome.looks):
+    if (status,) * ROUNDS not in (rounds, outcome.statuses):
         return None
     words = ANSWERS.text(status=status, place=_place(service, check), tail=status != 200)
     alike = [
         held for claimed, held in _claimed_statuses(service, check, facts) if claimed == status
     ]
     # where somebody said so in other words, ours would only be a second memory
-    return None if alike and not facts.held(service, words) else words
+    return None if alike and not facts.find_memory(service, words) else words
 
 
 def _flap_text(check: Check) -> str:
@@ -254,11 +255,11 @@ OutcomesByService = Mapping[str, Sequence[CheckOutcome]]
 class FailureCause:
     """Why a service fails: a dependency that failed before it, or the service itself."""
 
-    words: str
+    text: str
     cause: Service | None = None
 
     def __str__(self) -> str:
-        return self.words
+        return self.text
 
 
 def find_cause(
@@ -267,7 +268,7 @@ def find_cause(
     """Return the root cause, and since when this service fails."""
     facts = request.facts
     cause = root_failure(service, request, seen)
-    history = _history(facts.past(service, outcome.check), facts.now)
+    history = _history(facts.history_of(service, outcome.check), facts.now)
     if cause is None:
         needed = [each.name for each in request.needs(service)]
         well = f"its dependencies are healthy ({', '.join(needed)}); " if needed else ""
@@ -302,7 +303,7 @@ def first_failure(service: Service, facts: RoundFacts) -> PastResult | None:
     """Return the first check result of the current failure; None for a new failure."""
     found: list[PastResult] = []
     for check in service.checks:
-        run = list(takewhile(lambda past: not past.ok, facts.past(service, check)))
+        run = list(takewhile(lambda past: not past.ok, facts.history_of(service, check)))
         found += run[-1:]
     return min(found, key=lambda past: past.at, default=None)
 
@@ -313,7 +314,7 @@ def cause_lesson(service: Service, case: FailureCause, facts: RoundFacts) -> str
         return None
     name = case.cause.name
     before = [each.at for each in facts.findings.get(service.name, ()) if each.cause == name]
-    looks = (past for check in service.checks for past in facts.past(service, check))
+    looks = (past for check in service.checks for past in facts.history_of(service, check))
     well = [past.at for past in looks if past.ok]
     if any(at and any(each > at for each in well) for at in before):
         return FAILS_WITH.text(cause=name)
@@ -322,7 +323,7 @@ def cause_lesson(service: Service, case: FailureCause, facts: RoundFacts) -> str
 
 def _healthy_between(service: Service, failed: PastResult, facts: RoundFacts) -> bool:
     """Whether a service was still healthy when another already failed."""
-    looks = (past for check in service.checks for past in facts.past(service, check))
+    looks = (past for check in service.checks for past in facts.history_of(service, check))
     return any(
         past.ok
         and (past.at >= failed.at or (past.session is not None and past.session == failed.session))

@@ -71,7 +71,9 @@ async def _evaluate(check: HttpCheck, reply: _Reply) -> ProbeAnswer:
         return ProbeAnswer(ok=True, answered=answered, status=reply.status)
     seen = harmless(reply.body[:SEEN_BYTES].decode(errors="replace"))
     detail = inline(f"body does not match {check.body}")
-    return ProbeAnswer(ok=False, answered=answered, detail=detail, status=reply.status, seen=seen)
+    return ProbeAnswer(
+        ok=False, answered=answered, detail=detail, status=reply.status, excerpt=seen
+    )
 
 
 async def _follow_redirect(check: HttpCheck, url: httpx2.URL) -> _Reply:

@@ -109,7 +109,7 @@ async def run(watch: ProbeSession) -> str:
     ill = [each for each in watch.request.services if failing(seen[each.name])]
     for service in watch.request.services:
         if service not in ill:
-            watch.tell(f"[EVENT:info:{service.name}] Healthy again without a repair")
+            watch.emit_text(f"[EVENT:info:{service.name}] Healthy again without a repair")
     found = await asyncio.gather(*(_diagnose(watch, service, seen) for service in ill))
     for each in found:
         _report_service(watch, each)
@@ -142,7 +142,7 @@ def _report_service(watch: ProbeSession, found: ServiceDiagnosis) -> None:
     service, outcome, case = found.service, found.outcome, found.case
     use = watch.use()
     given = {"service": service.name, "check": outcome.check.name}
-    watch.say(lines.tool_use_line("isolate", given, use))
+    watch.emit(lines.tool_use_line("isolate", given, use))
     values = {
         "service": service.name,
         "check": None,
@@ -151,14 +151,14 @@ def _report_service(watch: ProbeSession, found: ServiceDiagnosis) -> None:
         "detail": inline(found.isolated.detail, CHARACTERS),
     }
     values["check"] = outcome.check.name
-    watch.say(lines.tool_result_line(str(found.isolated), use, failed=True, found=values))
+    watch.emit(lines.tool_result_line(str(found.isolated), use, failed=True, found=values))
     level = Level.WARNING if case.cause else Level.CRITICAL
     words = f"{outcome.check.name}: {found.isolated}; {case}"
-    watch.tell(f"[EVENT:{level}:{service.name}] {inline(words, CHARACTERS + 500)}")
+    watch.emit_text(f"[EVENT:{level}:{service.name}] {inline(words, CHARACTERS + 500)}")
     facts = watch.request.facts
     learned = findings.cause_lesson(service, case, facts)
     if learned and facts.worth_saying(service, learned):
-        watch.tell(f"[MEMORY:dependency:{service.name}] {learned}")
+        watch.emit_text(f"[MEMORY:dependency:{service.name}] {learned}")
 
 
 def _escalate_cause(
@@ -178,7 +178,7 @@ def _escalate_cause(
         if each.case.cause:
             reasons[root.name] += f"; {each.service.name} fails with it"
     for name, reason in reasons.items():
-        watch.tell(f"[ESCALATE:{name}] {inline(reason, CHARACTERS)}")
+        watch.emit_text(f"[ESCALATE:{name}] {inline(reason, CHARACTERS)}")
     return list(reasons)
 
 

@@ -87,9 +87,9 @@ def describe_outcome(outcome: CheckOutcome) -> str:
     words += f" in {outcome.latency_ms:g} ms"
     words += f", {outcome.failed} of {outcome.attempts} attempts failed" if outcome.failed else ""
     words += f" ({outcome.detail})" if outcome.flapped else ""
-    if len(outcome.looks) > 1:
-        words += f"; checked again: {', '.join(str(status) for status in outcome.looks[1:])}"
-    words += f'; the body begins "{harmless(outcome.seen)}"' if outcome.seen else ""
+    if len(outcome.statuses) > 1:
+        words += f"; checked again: {', '.join(str(status) for status in outcome.statuses[1:])}"
+    words += f'; the body begins "{harmless(outcome.excerpt)}"' if outcome.excerpt else ""
     return f"{words}\n{outcome.printed}" if "\n" in outcome.printed else words
 
 
@@ -106,7 +106,7 @@ def _values(service: Service, outcome: CheckOutcome, *, warned: bool) -> Line:
         "flapped": outcome.flapped,
         "warned": warned,
         "detail": outcome.detail or outcome.warning,
-        "looks": list(outcome.looks),
+        "looks": list(outcome.statuses),
     }
 
 

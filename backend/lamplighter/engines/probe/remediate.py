@@ -93,7 +93,7 @@ async def _repair(watch: ProbeSession, service: Service) -> Repair:
     outcomes = own[1]
     if not failing(outcomes):
         repair.repaired = True
-        watch.tell(f"[EVENT:info:{service.name}] Already healthy; no action taken")
+        watch.emit_text(f"[EVENT:info:{service.name}] Already healthy; no action taken")
         return repair
     repair.outcomes = outcomes
     repair.why = failing(outcomes)[0].detail
@@ -106,7 +106,7 @@ async def _repair(watch: ProbeSession, service: Service) -> Repair:
             break
     if repair.turned_down and not failing((await watch.look_at([service]))[-1][1]):
         repair.repaired = True  # by itself, or by the person who was asked
-        watch.tell(f"[EVENT:info:{service.name}] Healthy again; no action taken")
+        watch.emit_text(f"[EVENT:info:{service.name}] Healthy again; no action taken")
     if repair.left:
         repair.why = "; ".join(f"{each.check.name}: {each.detail}" for each in repair.left)
         repair.tried.append("no action that ran repairs these checks")
@@ -124,7 +124,7 @@ def _escalate_to_person(repair: Repair) -> None:
     service = repair.service
     tried = "; ".join(repair.tried) or "no action is declared"
     words = f"{repair.why}; {tried}"
-    repair.watch.tell(f"[ESCALATE:{service.name}] {inline(words, CHARACTERS)}")
+    repair.watch.emit_text(f"[ESCALATE:{service.name}] {inline(words, CHARACTERS)}")
 
 
 async def _act(repair: Repair, action: Action) -> None:
@@ -133,7 +133,9 @@ async def _act(repair: Repair, action: Action) -> None:
     attempts = ATTEMPTS if _needs_second_attempt(watch, service, action.kind) else 1
     verdict, took = await _attempt(repair, action, again=None)
     while took is None and verdict.use and verdict.attempts and verdict.attempts < attempts:
-        watch.tell(f"The first {action.kind} of {service.name} is known to fail. Running it again.")
+        watch.emit_text(
+            f"The first {action.kind} of {service.name} is known to fail. Running it again."
+        )
         verdict, took = await _attempt(repair, action, again=verdict.use)
     if verdict.outcome is Used.WOULD:
         repair.dry = True
@@ -149,7 +151,9 @@ async def _act(repair: Repair, action: Action) -> None:
         why = f"not healthy after {seconds(waited)}"
         why = verdict.words if verdict.outcome is Used.FAILURE else why
         repair.tried.append(f"{action.kind} did not help: {why}")
-        watch.tell(f"[COOLDOWN:{action.kind}:{service.name}] failure - {inline(why, CHARACTERS)}")
+        watch.emit_text(
+            f"[COOLDOWN:{action.kind}:{service.name}] failure - {inline(why, CHARACTERS)}"
+        )
     else:
         repair.repaired = True
         _record_lesson(watch, service, action, verdict, took)
@@ -185,13 +189,13 @@ async def _attempt(
     watch, service = repair.watch, repair.service
     use = watch.use()
     given = {"service": service.name, "action": action.name, "kind": action.kind, "again": again}
-    watch.say(lines.tool_use_line("run_action", given, use))
+    watch.emit(lines.tool_use_line("run_action", given, use))
     verdict = await gate_client.run_action(
         watch.request.gate, service.name, action.name, again=again, reason=repair.why
     )
     words = f"{verdict.outcome}: {verdict.words}"
     failed = verdict.outcome in (Used.REFUSED, Used.FAILURE)
-    watch.say(lines.tool_result_line(inline(words, CHARACTERS), use, failed=failed))
+    watch.emit(lines.tool_result_line(inline(words, CHARACTERS), use, failed=failed))
     if verdict.outcome is not Used.UNCONFIRMED:
         return verdict, None
     return verdict, await _wait(watch, _repairable(repair, action), action, verdict)
@@ -204,18 +208,18 @@ async def _wait(
     known = timing.startup_claim(service, watch.request.facts)
     allowed = timing.startup_timeout(known, action)
     use = watch.use()
-    given = {"service": service.name, "seconds": allowed, "memory": known and known.held.id}
-    watch.say(lines.tool_use_line("wait", given, use))
+    given = {"service": service.name, "seconds": allowed, "memory": known and known.memory.id}
+    watch.emit(lines.tool_use_line("wait", given, use))
     if known:
-        said = f"memory {known.held.id} says {seconds(known.seconds)}"
-        watch.tell(f"Waiting up to {seconds(allowed)} for {service.name}: {said}.")
+        said = f"memory {known.memory.id} says {seconds(known.seconds)}"
+        watch.emit_text(f"Waiting up to {seconds(allowed)} for {service.name}: {said}.")
     took = await _healthy_after(watch, service, allowed)
     if took is None:
         words = f"{service.name} is not healthy after {seconds(allowed)}"
-        watch.say(lines.tool_result_line(words, use, failed=True))
+        watch.emit(lines.tool_result_line(words, use, failed=True))
         return None
     found = {"use": verdict.use, "healthy_after": took}
-    watch.say(
+    watch.emit(
         lines.tool_result_line(f"{service.name} is healthy after {took:g} s", use, found=found)
     )
     return took
@@ -235,7 +239,7 @@ async def _healthy_after(watch: ProbeSession, service: Service, allowed: float) 
             well = 0
         if monotonic() - told > STABLE_SECONDS:
             told = monotonic()
-            watch.tell(f"Still waiting for {service.name}: {told - began:.0f} s so far.")
+            watch.emit_text(f"Still waiting for {service.name}: {told - began:.0f} s so far.")
         least, most = POLL_SECONDS
         await asyncio.sleep(min(most, max(least, passed / 20)))
     return round(first, 1)
@@ -267,15 +271,17 @@ def _record_lesson(
     known = timing.startup_claim(service, facts)
     how = ", at the second attempt" if verdict.attempts > 1 else ""
     how += f", {timing.compare_claim(took, known)}" if known else ""
-    watch.tell(f"[COOLDOWN:{action.kind}:{name}] success - Healthy again after {took:g} s{how}")
+    watch.emit_text(
+        f"[COOLDOWN:{action.kind}:{name}] success - Healthy again after {took:g} s{how}"
+    )
     uses = facts.uses.get(name, ())
     words = timing.startup_lesson(took, action.kind, uses, known)
     if words and facts.worth_saying(service, words):
-        watch.tell(f"[MEMORY:timing:{name}] {inline(words, CHARACTERS)}")
+        watch.emit_text(f"[MEMORY:timing:{name}] {inline(words, CHARACTERS)}")
     if _fails_at_first(action.kind, verdict, uses, facts.now):
         words = FIRST_FAILS.text(action=action.kind)
         if facts.worth_saying(service, words):
-            watch.tell(f"[MEMORY:remediation:{name}] {words}")
+            watch.emit_text(f"[MEMORY:remediation:{name}] {words}")
 
 
 def _fails_at_first(

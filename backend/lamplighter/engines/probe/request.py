@@ -108,13 +108,13 @@ def _span(wanted: type, value: Any) -> range:
 
 @dataclass(frozen=True, slots=True)
 class ProbeRequest:
-    """Which services to look at, and what is known of them; `known` are all that are declared."""
+    """Which services to look at, and the facts about them; `declared` are all services."""
 
     session: str
     tier: int
     services: tuple[Service, ...]
     facts: RoundFacts
-    known: tuple[Service, ...] = ()
+    declared: tuple[Service, ...] = ()
     gate: str = ""
     dry_run: bool = False
 
@@ -135,7 +135,7 @@ class ProbeRequest:
         return next(
             (
                 each
-                for each in self.known
+                for each in self.declared
                 if normalize_service_name(each.name) == normalize_service_name(name)
             ),
             None,
@@ -150,7 +150,7 @@ class _Wire:
     dry_run: bool = False
     gate: str = ""
     services: Sequence[Mapping[str, object]] = ()
-    known: Sequence[Mapping[str, object]] = ()
+    declared: Sequence[Mapping[str, object]] = ()
     memories: Sequence[MemoryFact] = ()
     history: Mapping[str, Sequence[PastResult]] = field(default_factory=dict)
     uses: Mapping[str, Sequence[CooldownUse]] = field(default_factory=dict)
@@ -165,12 +165,12 @@ def read(raw: bytes) -> ProbeRequest:
         told = msgspec.json.decode(raw, type=_Wire)
     except RecursionError as error:
         raise ValueError("nested too deeply") from error
-    known = tuple(unpack(service) for service in told.known)
+    known = tuple(unpack(service) for service in told.declared)
     request = ProbeRequest(
         session=str(told.session),
         tier=told.tier,
         services=tuple(unpack(service) for service in told.services),
-        known=known,
+        declared=known,
         gate=told.gate,
         dry_run=told.dry_run,
         facts=RoundFacts(

@@ -17,7 +17,7 @@ async def observe(watch: ProbeSession) -> str:
         # nothing awaits from here on, so no lines of another service come between
         watch.show(service, outcomes)
         facts = watch.request.facts
-        watch.tell(*findings.service_markers(service, outcomes, facts))
+        watch.emit_text(*findings.service_markers(service, outcomes, facts))
         return service, outcomes, findings.level(service, outcomes, facts)
 
     return findings.summary(await asyncio.gather(*map(look, watch.request.services)))

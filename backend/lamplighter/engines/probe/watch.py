@@ -23,7 +23,7 @@ class ProbeSession:
     """One session: what it was asked, and how it says what it does."""
 
     request: ProbeRequest
-    say: PrintLine
+    emit: PrintLine
     _gate: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(AT_ONCE))
     _uses: Iterator[int] = field(default_factory=lambda: itertools.count(1))
 
@@ -31,10 +31,10 @@ class ProbeSession:
         """Return the next number of a tool use."""
         return f"use-{self.request.session}-{next(self._uses)}"
 
-    def tell(self, *words: str) -> None:
+    def emit_text(self, *words: str) -> None:
         """Say some lines of the probe's own words."""
         for text in words:
-            self.say(lines.text_line(text))
+            self.emit(lines.text_line(text))
 
     async def look(self, service: Service) -> ServiceOutcomes:
         """Make a service's checks, at most eight services at once; say nothing yet."""
@@ -60,9 +60,9 @@ class ProbeSession:
         facts = self.request.facts
         for outcome in outcomes:
             use = self.use()
-            self.say(lines.check_call_line(service, outcome, use))
+            self.emit(lines.check_call_line(service, outcome, use))
             warned = findings.is_warning(service, outcome, facts)
-            self.say(lines.check_result_line(service, outcome, use, warned=warned))
+            self.emit(lines.check_result_line(service, outcome, use, warned=warned))
 
 
 def failing(outcomes: Sequence[CheckOutcome]) -> list[CheckOutcome]:

@@ -40,10 +40,10 @@ def mem_update(place: SpeakerContext) -> ToolFunction:
                 before.id,
                 edit,
                 session_id=place.session_number,
-                by=place.speaker.words,
+                by=place.speaker.label,
             )
         words = "Corrected" if memory.version != before.version else "No change"
-        return ToolOutput(text=f"{words}: {line(memory)}", found=values(memory))
+        return ToolOutput(text=f"{words}: {line(memory)}", structured=values(memory))
 
     return use
 
@@ -61,9 +61,9 @@ def mem_delete(place: SpeakerContext) -> ToolFunction:
                 memory.id,
                 now=here.now(),
                 session_id=place.session_number,
-                by=place.speaker.words,
+                by=place.speaker.label,
             )
         words = f"Withdrawn: memory {memory.id}. A person can restore it in the app."
-        return ToolOutput(text=words, found={"id": memory.id, "deleted": True})
+        return ToolOutput(text=words, structured={"id": memory.id, "deleted": True})
 
     return use

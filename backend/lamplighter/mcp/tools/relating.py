@@ -56,7 +56,7 @@ def mem_timeline(place: SpeakerContext) -> ToolFunction:
             "focus": values(focus),
             "after": [values(each) for each in after],
         }
-        return ToolOutput(text="\n".join(lines), found=found)
+        return ToolOutput(text="\n".join(lines), structured=found)
 
     return use
 
@@ -74,7 +74,7 @@ def mem_graph(place: SpeakerContext) -> ToolFunction:
             depth=given.get("depth", 1),
             services=here.services() if seen else Services(),
         )
-        return ToolOutput(text="\n".join(_lines(graph)), found=_values(graph))
+        return ToolOutput(text="\n".join(_lines(graph)), structured=_values(graph))
 
     return use
 

@@ -65,7 +65,7 @@ def _save_answer(kept: SavedKnowledge) -> ToolOutput:
         "revision_count": memory.revision_count,
         "duplicate_count": memory.duplicate_count,
     }
-    return ToolOutput(text=words, found=found)
+    return ToolOutput(text=words, structured=found)
 
 
 async def _save_by_marker(

@@ -37,21 +37,21 @@ def mem_search(place: SpeakerContext) -> ToolFunction:
             limit=given.get("limit", DEFAULT_RESULTS),
         )
         results = await place.knowledge.search(wanted)
-        if not results.found:
+        if not results.results:
             none = f"No results in the project {wanted.project}."
             return ToolOutput(
                 text=" ".join(filter(None, (none, results.left_out))),
-                found={"results": [], **_completeness(results)},
+                structured={"results": [], **_completeness(results)},
             )
         lines = [NOTES, *([NO_KEYWORD_MATCH] if results.holds_no_word else [])]
-        lines += [_line(each) for each in results.found]
+        lines += [_line(each) for each in results.results]
         lines += [results.left_out] if results.partial else []
         found = {
             "note": NOTES,
-            "results": [_values(each) for each in results.found],
+            "results": [_values(each) for each in results.results],
             **_completeness(results),
         }
-        return ToolOutput(text="\n".join(lines), found=found)
+        return ToolOutput(text="\n".join(lines), structured=found)
 
     return use
 
@@ -95,12 +95,14 @@ def mem_context(place: SpeakerContext) -> ToolFunction:
         found = {
             "context": told.text,
             "sessions": [session_values(each) for each in told.sessions],
-            "memories": [{"id": each.memory.id, "method": each.method.value} for each in told.told],
+            "memories": [
+                {"id": each.memory.id, "method": each.method.value} for each in told.included
+            ],
             **_completeness(told),
         }
         if not told.text:
-            return ToolOutput(text=f"The project {project} has no memories yet.", found=found)
-        return ToolOutput(text=f"{NOTES}\n{told.text}", found={"note": NOTES, **found})
+            return ToolOutput(text=f"The project {project} has no memories yet.", structured=found)
+        return ToolOutput(text=f"{NOTES}\n{told.text}", structured={"note": NOTES, **found})
 
     return use
 
@@ -114,6 +116,6 @@ def read_memory(place: SpeakerContext) -> ToolFunction:
         head = f"{memory.id}. [{memory.category}]{title} ({memory_notes(memory)})"
         text = escape_markers(clean_lines(memory.observation))
         found = {"note": NOTES, **values(memory, whole=True)}
-        return ToolOutput(text="\n".join((NOTES, head, text)), found=found)
+        return ToolOutput(text="\n".join((NOTES, head, text)), structured=found)
 
     return use

@@ -53,4 +53,4 @@ def mem_session_end(place: SpeakerContext) -> ToolFunction:
 
 
 def _session_answer(session: Session, words: str) -> ToolOutput:
-    return ToolOutput(text=words, found=session_values(session))
+    return ToolOutput(text=words, structured=session_values(session))

@@ -38,7 +38,7 @@ def mem_review(place: SpeakerContext) -> ToolFunction:
         found = await _open_reviews(here, project)
         if not found:
             return ToolOutput(
-                text=f"No open reviews in the project {project}.", found={"reviews": []}
+                text=f"No open reviews in the project {project}.", structured={"reviews": []}
             )
         lines = [f"Open reviews: {len(found)}"]
         for review, old, new in found:
@@ -47,7 +47,7 @@ def mem_review(place: SpeakerContext) -> ToolFunction:
             ]
             lines += [f"  old {line(old)}", f"  new {line(new)}"]
         shown = [_values(*each) for each in found]
-        return ToolOutput(text="\n".join(lines), found={"reviews": shown})
+        return ToolOutput(text="\n".join(lines), structured={"reviews": shown})
 
     return use
 
@@ -92,7 +92,7 @@ async def _add_note(place: SpeakerContext, project: str, given: Mapping[str, Any
             now=here.now(),
         )
     words = f"Note added to review {review.id} as event {event.id}. The review stays open."
-    return ToolOutput(text=words, found={"review": review.id, "event": event.id})
+    return ToolOutput(text=words, structured={"review": review.id, "event": event.id})
 
 
 def _values(review: Review, old: Memory, new: Memory) -> dict[str, Any]:
@@ -126,7 +126,7 @@ def mem_stats(place: SpeakerContext) -> ToolFunction:
             "sessions": sessions,
             "open_reviews": waiting,
         }
-        return ToolOutput(text=words, found=found)
+        return ToolOutput(text=words, structured=found)
 
     return use
 
@@ -153,7 +153,7 @@ def handoff(place: SpeakerContext) -> ToolFunction:
             here, plan, services=here.services(), max_tier=here.active.max_tier
         )
         words = f"Created request {request.id}: a session of tier {plan.tier} for {service}."
-        return ToolOutput(text=words, found={"request": request.id, "tier": plan.tier})
+        return ToolOutput(text=words, structured={"request": request.id, "tier": plan.tier})
 
     return use
 

@@ -66,7 +66,7 @@ class IndexEntry:
         return self.text.count(" ") >= AROUND_TERMS
 
     @property
-    def said(self) -> str:
+    def beginning(self) -> str:
         """What its neighbours are found by too."""
         return " ".join(f"{self.title} {self.text}".split()[:AROUND_TERMS])
 
@@ -182,7 +182,7 @@ async def _with_neighbors(
         if not any(order[other] in fresh for other in near):
             continue
         beside = (known[order[other]] for other in near if other != at and order[other] in turns)
-        around = " ".join(each.said for each in beside if each.id < ASIDE)
+        around = " ".join(each.beginning for each in beside if each.id < ASIDE)
         around = around if number in turns and not known[number].is_page else ""
         if number in fresh or around != known[number].around:
             made.append(replace(known[number], around=around))

@@ -76,7 +76,7 @@ async def evidence_of(db: Database, ids: Sequence[int]) -> AuditEvidence:
     return AuditEvidence(
         confirmed=await _changes_by_cause(db, ids, CONFIRMED),
         contradicted=await _changes_by_cause(db, ids, CONTRADICTED),
-        told=await _included(db, ids),
+        included=await _included(db, ids),
         links=await _contradictions(db, ids),
         cases=await _open_reviews(db, ids),
     )
@@ -137,7 +137,7 @@ async def _open_reviews(db: Database, ids: Sequence[int]) -> dict[int, AuditLink
             review_id=row["id"],
             kind=row["kind"],
             other_id=row["other_id"],
-            said=row["said"],
+            observation=row["said"],
             at=row["created_at"],
         )
         found[row["own_id"]].append(case)

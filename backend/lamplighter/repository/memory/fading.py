@@ -82,7 +82,7 @@ _FADE: Final = prepare_change(
 class DueMemories:
     """Which memories have weeks to lose: by how many weeks are past, and those to be read first."""
 
-    plain: dict[int, list[int]]
+    by_weeks: dict[int, list[int]]
     odd: list[int]
 
 

@@ -314,6 +314,7 @@ async def _fetch(db: Database, query: Any) -> list[Review]:
 
 def _review(row: Any) -> Review:
     fields = {name: row[name] for name in row}
+    fields["observation"] = fields.pop("said")
     fields["kind"] = ReviewKind(fields["kind"])
     fields["state"] = ReviewState(fields["state"])
     fields["category"] = Category(fields["category"])

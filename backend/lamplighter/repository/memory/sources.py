@@ -43,9 +43,9 @@ class MemoryInclusion:
 class SourceCounts:
     """How often a memory was said, by how many sessions, and how many were told it."""
 
-    said: int
+    reports: int
     sessions: int
-    told: int
+    inclusions: int
 
 
 async def counts(db: Database, memory_id: MemoryId) -> SourceCounts:
@@ -57,9 +57,9 @@ async def counts(db: Database, memory_id: MemoryId) -> SourceCounts:
         sa.select(sa.func.count()).select_from(exposures).where(*_inclusion_conditions(memory_id))
     )
     query = sa.select(
-        said.scalar_subquery().label("said"),
+        said.scalar_subquery().label("reports"),
         by.scalar_subquery().label("sessions"),
-        told.scalar_subquery().label("told"),
+        told.scalar_subquery().label("inclusions"),
     )
     row = await db.fetch_one(query)
     assert row is not None

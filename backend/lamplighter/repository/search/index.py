@@ -60,12 +60,12 @@ DAMAGED: Final = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MatchTerms:
-    """What must hold of a document: one of `words`, all `phrases`, none of `without`.
+    """What must hold of a document: one of `terms`, all `phrases`, none of `without`.
 
     Of each group of `scope` one of its terms.
     """
 
-    words: tuple[str, ...] = ()
+    terms: tuple[str, ...] = ()
     phrases: tuple[tuple[str, ...], ...] = ()
     without: tuple[tuple[str, ...], ...] = ()
     scope: tuple[tuple[str, ...], ...] = ()
@@ -121,20 +121,20 @@ async def candidates(
     """
     ranked = max(ROUGHLY_RANKED if db.notifies else RANKED, RANKED_EACH * limit + RANKED_MORE)
     mode = "few" if expected <= ranked else "some" if expected <= COUNTED else "many"
-    if not matching.words and mode == "some":
+    if not matching.terms and mode == "some":
         mode = "newest"
     parts = _POSTGRES_QUERIES if db.notifies else _SQLITE_QUERIES
     values: dict[str, Any] = {"low": base, "high": base + STEP - 1}
     if db.notifies:
         values |= {
             "asked": _ts(matching),
-            "ranked": _any_of(matching.words) if matching.words else "",
+            "ranked": _any_of(matching.terms) if matching.terms else "",
         }
     else:
         values |= {"asked": _fts(matching)}
     query = parts.prepared[mode]
     if conditions:
-        query = parts.since(mode, base, conditions, anything=not values["asked"])
+        query = parts.filtered(mode, base, conditions, anything=not values["asked"])
     if mode == "some":
         values["most"] = ranked
     rows = await _fetch(db, query(**values))
@@ -180,7 +180,7 @@ class _IndexQueries:
             for mode in ("few", "some", "many", "newest")
         }
 
-    def since(self, mode: str, base: int, conditions: Any, *, anything: bool) -> Statement:
+    def filtered(self, mode: str, base: int, conditions: Any, *, anything: bool) -> Statement:
         """Return the shape that also asks what is true of the numbers of rows.
 
         With `anything` that is all it asks: nothing must match.
@@ -250,8 +250,8 @@ _TEXT_COLUMNS: Final = "{title text keys}"
 def _fts(matching: MatchTerms) -> str:
     """Write what must match as FTS5 reads it; terms hold nothing that it would take for words."""
     every = [f"scope : ({' OR '.join(_quoted(each))})" for each in matching.scope]
-    if matching.words:
-        marked = (f'"{each}"{" *" if is_single(each) else ""}' for each in matching.words)
+    if matching.terms:
+        marked = (f'"{each}"{" *" if is_single(each) else ""}' for each in matching.terms)
         every.append(f"{_TEXT_COLUMNS} : ({' OR '.join(marked)})")
     every += [f'{_TEXT_COLUMNS} : ("{" ".join(each)}")' for each in matching.phrases]
     text = " AND ".join(every)
@@ -264,8 +264,8 @@ def _fts(matching: MatchTerms) -> str:
 def _ts(matching: MatchTerms) -> str:
     """Write what must match as a `tsquery`."""
     every = [_any_of([f"={each}" for each in group]) for group in matching.scope]
-    if matching.words:
-        every.append(_any_of(matching.words, of="ABC"))
+    if matching.terms:
+        every.append(_any_of(matching.terms, of="ABC"))
     every += [f"({_phrase(each)})" for each in matching.phrases]
     every += [f"!({_phrase(each)})" for each in matching.without]
     return " & ".join(every)

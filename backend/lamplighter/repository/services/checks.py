@@ -42,7 +42,7 @@ class CheckDay:
     """One day of a service: the number of check results and failures."""
 
     day: date
-    looks: int = 0
+    checks: int = 0
     failed: int = 0
     warned: int = 0
 
@@ -193,7 +193,7 @@ async def days_by_service(db: Database, *, first: date) -> dict[str, list[CheckD
     for row in await db.fetch_all(query):
         day = CheckDay(
             day=date.fromisoformat(row["day"]),
-            looks=row["looks"],
+            checks=row["looks"],
             failed=row["failed"],
             warned=row["warned"],
         )

@@ -246,6 +246,7 @@ async def _fetch(db: Database, query: Any) -> list[Approval]:
 
 def _approval(row: Any) -> Approval:
     fields = {name: row[name] for name in row}
-    lists = {name: tuple(fields[name]) for name in ("argv", "shown", "memories")}
+    fields["masked_argv"] = fields.pop("shown")
+    lists = {name: tuple(fields[name]) for name in ("argv", "masked_argv", "memories")}
     kinds = {"state": ApprovalState(fields["state"]), "action": ActionKind(fields["action"])}
     return Approval(**{**fields, **lists, **kinds})

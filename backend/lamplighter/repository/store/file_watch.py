@@ -58,15 +58,15 @@ class FileWatch:
         The log and its index are noted once they are held too: until then another process that
         closes the last connection removes them.
         """
-        self._files[0] = self._found()[0]
+        self._files[0] = self._identities()[0]
         self._held = driver.connect(str(self.path), readonly=True)
         self._held.execute("PRAGMA schema_version").fetchone()
-        self._files[1:] = self._found()[1:]
+        self._files[1:] = self._identities()[1:]
         self._checked = time.monotonic()
 
     def opened(self) -> None:
         """Make sure that every connection since `open` is to the same file."""
-        if self._found()[0] != self._files[0]:
+        if self._identities()[0] != self._files[0]:
             raise driver.UnsoundDatabase(f"{self.path} was replaced while Lamplighter opened it")
 
     def close(self) -> None:
@@ -131,12 +131,12 @@ class FileWatch:
             logger.error("%s", found or f"{self.path} is intact again.")
         self.problem = found
 
-    def _found(self) -> list[Identity | None]:
+    def _identities(self) -> list[Identity | None]:
         return [_identity(Path(f"{self.path}{part}")) for part in PARTS]
 
     def _moved(self) -> str:
         """Say what became of the files since they were opened; the log is made a little later."""
-        for at, (part, now) in enumerate(zip(PARTS, self._found(), strict=True)):
+        for at, (part, now) in enumerate(zip(PARTS, self._identities(), strict=True)):
             if self._files[at] is None:
                 self._files[at] = now
             elif now != self._files[at]:

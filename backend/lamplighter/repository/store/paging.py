@@ -25,7 +25,7 @@ class Key:
         """Return the column as ORDER BY takes it."""
         return self.column.desc() if self.descending else self.column.asc()
 
-    def takes(self, value: Any) -> bool:
+    def accepts(self, value: Any) -> bool:
         """Whether the column can hold such a value."""
         match self.column.type:
             case UTCDateTime():
@@ -50,7 +50,7 @@ def after(keys: Sequence[Key], values: Sequence[Any]) -> sa.ColumnElement[bool]:
 
     Raises Invalid for values of another order.
     """
-    fits = len(keys) == len(values) and all(map(Key.takes, keys, values))
+    fits = len(keys) == len(values) and all(map(Key.accepts, keys, values))
     if not fits:
         raise Invalid(InvalidField("cursor", "is not a valid cursor for this list"))
     alternatives = [

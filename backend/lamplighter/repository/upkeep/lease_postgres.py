@@ -52,7 +52,7 @@ class PostgresLock:
         self._compile = Compiler(words.dialect())  # type: ignore[no-untyped-call]
 
     @property
-    def held(self) -> bool:
+    def owned(self) -> bool:
         """Whether the lock is ours, as far as we can know."""
         return self._connection is not None and not self._connection.is_closed()
 
@@ -62,7 +62,7 @@ class PostgresLock:
         One try at a time: a second one would find the lock held, by the first.
         """
         async with self._taking:
-            return self.held or await self._try()
+            return self.owned or await self._try()
 
     async def _try(self) -> bool:
         connection = await connect(self._url, **KEEPALIVE)
@@ -88,7 +88,7 @@ class PostgresLock:
         It goes over the connection that holds the lock and waits for no writer: a leader that
         is busy, or whose database is, is not taken for one that hangs.
         """
-        if self._connection is None or not self.held:
+        if self._connection is None or not self.owned:
             await leases.ensure_leader(
                 db, epoch
             )  # a replaced leader learns it without waiting to write

@@ -247,7 +247,7 @@ class StoreFigures:
     sessions: Mapping[tuple[str, ...], int]
     dollars: float
     uses: Mapping[tuple[str, ...], int]
-    told: int
+    prompts: int
     reviews: int
     approvals: int
     requests: int
@@ -269,7 +269,7 @@ async def collect_figures(db: Database, *, now: datetime) -> StoreFigures:
         sessions=await _count_groups(db, sa.select(sessions.c.tier, sessions.c.status), sessions),
         dollars=float(await db.fetch_val(sa.select(sa.func.sum(sessions.c.cost_usd))) or 0.0),
         uses=await _count_uses(db, since=now - DAY),
-        told=await _count_rows(db, prompts) + await _count_rows(db, retellings),
+        prompts=await _count_rows(db, prompts) + await _count_rows(db, retellings),
         reviews=(await open_reviews(db))[0],
         approvals=(await approvals.count_open(db, now=now))[0],
         requests=await count_queued(db),

@@ -147,7 +147,7 @@ def _halt(settings: Settings) -> Iterator[VitalSign]:
             if migrate.revision_of(url) == migrate.head():
                 found = asyncio.run(_active_halt(url, brake))
     if found is not None:
-        yield vitals.judge_halt(found.words, brake.release(found))
+        yield vitals.judge_halt(found.description, brake.release(found))
 
 
 async def _active_halt(url: str, brake: HaltControl) -> Halt | None:

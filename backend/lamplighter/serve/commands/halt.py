@@ -30,7 +30,7 @@ def halt_all(settings: Settings, reason: str) -> str:
             message = f"Not halted: {error} Cannot write {brake.file} either."
             raise Unavailable(message) from error
         return f"{error} Wrote {brake.file} instead: Lamplighter is halted while that file exists."
-    return pulled.words if pulled else "Halted."
+    return pulled.description if pulled else "Halted."
 
 
 def resume_all(settings: Settings) -> str:

@@ -20,12 +20,12 @@ def describe(settings: Settings, found: IndexProgress | None) -> dict[str, Any]:
     """Return the state of the embeddings as JSON, and in words."""
     why_not = semantic.why_not(settings)
     return {
-        "words": rules.judge_index(found, why_not=why_not).words,
+        "words": rules.judge_index(found, why_not=why_not).text,
         "progress": {
             "ready": not why_not,
             "why_not": why_not,
             "model": embedding.NAME,
-            "kept": found.kept if found else None,
+            "kept": found.indexed if found else None,
             "total": found.total if found else None,
         },
     }

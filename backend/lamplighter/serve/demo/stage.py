@@ -18,7 +18,7 @@ from typing import Any, Final
 
 import httpx2
 
-ARCHIVE, COURIER, SHOP = "archive", "courier", "shop"
+ARCHIVE, COURIER, STORE = "archive", "courier", "shop"
 SLOW_SECONDS: Final = 4.0
 WAIT_SECONDS: Final = 8.0
 POLL_SECONDS: Final = 0.5
@@ -58,10 +58,10 @@ services:
 
 @dataclass(slots=True)
 class DemoServices:
-    """Three services, each a process of its own; `say` reports what is done to them."""
+    """Three services, each a process of its own; `print_line` reports what is done to them."""
 
     path: Path
-    say: Callable[[str], None]
+    print_line: Callable[[str], None]
     ports: dict[str, int] = field(default_factory=dict)
     options: dict[str, list[str]] = field(default_factory=dict)
     overhead: float = 0.0
@@ -77,7 +77,7 @@ class DemoServices:
         return _SERVICES.format(
             archive=ARCHIVE,
             courier=COURIER,
-            shop=SHOP,
+            shop=STORE,
             ports=self.ports,
             restart=restart,
             wait=WAIT_SECONDS + round(2 * self.overhead),
@@ -110,14 +110,14 @@ class DemoServices:
     async def _break_archive(self, services: Services) -> None:
         while True:
             await _until(services, self._is_rested)
-            self.say(f"[demo] stops {ARCHIVE}; {SHOP} depends on it")
+            self.print_line(f"[demo] stops {ARCHIVE}; {STORE} depends on it")
             await self._break(ARCHIVE)
             self._repaired.set()
 
     async def _break_courier(self, services: Services) -> None:
         await self._repaired.wait()
         await _until(services, lambda found: _is_healthy(found, COURIER))
-        self.say(f"[demo] stops {COURIER}; from now on it crashes after each restart")
+        self.print_line(f"[demo] stops {COURIER}; from now on it crashes after each restart")
         while True:
             await self._break(COURIER)
             await _until(services, lambda found: _is_healthy(found, COURIER))
@@ -132,7 +132,7 @@ class DemoServices:
     def _is_rested(found: Mapping[str, Mapping[str, Any]]) -> bool:
         """Whether the archive and the shop are healthy, and every restart slot is free again."""
         slots = found[ARCHIVE]["cooldowns"]
-        healthy = all(_is_healthy(found, name) for name in (ARCHIVE, SHOP))
+        healthy = all(_is_healthy(found, name) for name in (ARCHIVE, STORE))
         return healthy and not any(each["used"] for each in slots)
 
     async def answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -151,10 +151,10 @@ class DemoServices:
 @asynccontextmanager
 async def run_services(path: Path, say: Callable[[str], None]) -> AsyncIterator[DemoServices]:
     """Start the three services and wait until they are healthy; end them with the context."""
-    names = (ARCHIVE, COURIER, SHOP)
+    names = (ARCHIVE, COURIER, STORE)
     here = DemoServices(path, say, dict(zip(names, free_ports(len(names)), strict=True)))
     here.options[ARCHIVE] = [f"slow={SLOW_SECONDS:g}"]
-    here.options[SHOP] = [f"needs=http://127.0.0.1:{here.ports[ARCHIVE]}/"]
+    here.options[STORE] = [f"needs=http://127.0.0.1:{here.ports[ARCHIVE]}/"]
     async with AsyncExitStack() as ending:
         began = time.monotonic()
         for name in here.ports:

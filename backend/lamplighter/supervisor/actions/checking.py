@@ -62,8 +62,8 @@ def _max_seconds(check: Check) -> float:
 
 def _results(line: bytes) -> list[CheckResult]:
     found = [
-        evidence.parse_evidence(item.found)
+        evidence.parse_evidence(item.structured)
         for item in stream.parse(line)
-        if isinstance(item, ToolResult) and isinstance(item.found, dict)
+        if isinstance(item, ToolResult) and isinstance(item.structured, dict)
     ]
     return [each for each in found if isinstance(each, CheckResult)]

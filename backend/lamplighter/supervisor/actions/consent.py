@@ -34,7 +34,7 @@ class ApprovalWait:
 
     parked: asyncio.Event = field(default_factory=asyncio.Event)
     _open: int = 0
-    _since: float = 0.0
+    _started_at: float = 0.0
     _passed: float = 0.0
 
     @property
@@ -45,12 +45,12 @@ class ApprovalWait:
     @property
     def seconds(self) -> float:
         """Return for how long it has waited, which is no working time."""
-        return self._passed + (time.monotonic() - self._since if self._open else 0.0)
+        return self._passed + (time.monotonic() - self._started_at if self._open else 0.0)
 
     @contextmanager
     def counted(self) -> Iterator[None]:
         """Count the time until the end of the context; of several at once only once."""
-        self._since = self._since if self._open else time.monotonic()
+        self._started_at = self._started_at if self._open else time.monotonic()
         self._open += 1
         self.parked.set()
         try:

@@ -53,18 +53,18 @@ SHOWN_CHARS: Final = 300
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GateVerdict:
-    """What became of a wish to act: `outcome` as the use has it, in `words` for a person.
+    """What became of a wish to act: `outcome` as the use has it, in `text` for a person.
 
-    Where a person was asked, `asked` is what that came to.
+    Where a person was asked, `approval_state` is what that came to.
     """
 
     outcome: UseOutcome
-    words: str
+    text: str
     use_id: int | None = None
     attempts: int = 0
     exit_code: int | None = None
     approval_id: int | None = None
-    asked: ApprovalState | None = None
+    approval_state: ApprovalState | None = None
 
     @property
     def heading(self) -> str:
@@ -143,8 +143,8 @@ class Gate:
     env: Mapping[str, str] = field(default_factory=action_environment)
     brake: HaltControl = field(default_factory=HaltControl)
     _running: set[int] = field(default_factory=set)
-    _asked: dict[object, asyncio.Future[GateVerdict]] = field(default_factory=dict)
-    _looking: set[object] = field(default_factory=set)
+    _pending: dict[object, asyncio.Future[GateVerdict]] = field(default_factory=dict)
+    _checks: set[object] = field(default_factory=set)
     _refusals: int = 0
     using: int = 0
     failed: dict[tuple[str, str], Set[str]] = field(default_factory=dict)
@@ -156,7 +156,7 @@ class Gate:
     @property
     def busy(self) -> bool:
         """Whether a tool is used or an action or a command runs now, or one waits for a person."""
-        return bool(self.using or self._running or self._asked or self._looking)
+        return bool(self.using or self._running or self._pending or self._checks)
 
     def end_actions(self) -> None:
         """Stop running actions because of a halt."""
@@ -176,11 +176,11 @@ class Gate:
         if isinstance(declared, Refusal):
             if self._refusals < REFUSALS:
                 await self._tell_refusal(service, action, declared.why)
-            return GateVerdict(outcome=UseOutcome.REFUSED, words=declared.why)
+            return GateVerdict(outcome=UseOutcome.REFUSED, text=declared.why)
         if not_now := await self._not_now():
             why = policy.SESSION_OVER if self.ending else policy.HALTED
             await self._tell_refusal(service, action, why)
-            return GateVerdict(outcome=UseOutcome.REFUSED, words=not_now)
+            return GateVerdict(outcome=UseOutcome.REFUSED, text=not_now)
         found, chosen = declared.service, declared.action
         if self.session.dry_run:
             self._refusals += 1
@@ -192,7 +192,7 @@ class Gate:
             use = await act.record_dry_run(
                 self.here.db, self.session, found.name, chosen, one_line(words), now=self.here.now()
             )
-            return GateVerdict(outcome=UseOutcome.WOULD, words=use.text, use_id=use.id)
+            return GateVerdict(outcome=UseOutcome.WOULD, text=use.text, use_id=use.id)
         wish = ActionRequest(
             service=found.name,
             action=chosen.kind,
@@ -216,40 +216,40 @@ class Gate:
     async def refuse(self, what: str, why: str) -> None:
         """Count and report a refused request."""
         self._refusals += 1
-        await self._tell(
+        await self._record_event(
             None, f"Refused {quote_name(self.here.redact(what))}: {self.here.redact(why)}."
         )
 
     async def look(self, what: str, argv: Sequence[str], **how: Any) -> ProgramResult:
         """Run a permitted command; record it before it starts."""
-        await self._tell(
+        await self._record_event(
             None, f"Running the command {one_line(self.here.redact(what))}.", Level.INFO
         )
-        with self.looks():
+        with self.checking():
             return await self._executed(argv, **how)
 
     @contextmanager
-    def looks(self) -> Iterator[None]:
+    def checking(self) -> Iterator[None]:
         """Count as busy while checks run."""
         token = object()
-        self._looking.add(token)
+        self._checks.add(token)
         try:
             yield
         finally:
-            self._looking.discard(token)
+            self._checks.discard(token)
 
     async def _once(self, wish: ActionRequest, action: Action, again: int | None) -> GateVerdict:
         """Give an identical request that waits for approval the answer of the first one."""
         key = wish.bound, again
-        if key in self._asked:
-            return await asyncio.shield(self._asked[key])
-        answer = self._asked[key] = asyncio.get_running_loop().create_future()
-        verdict = GateVerdict(outcome=UseOutcome.REFUSED, words=_REQUESTER_GONE)
+        if key in self._pending:
+            return await asyncio.shield(self._pending[key])
+        answer = self._pending[key] = asyncio.get_running_loop().create_future()
+        verdict = GateVerdict(outcome=UseOutcome.REFUSED, text=_REQUESTER_GONE)
         try:
             verdict = await self._run(wish, action, again)
             return verdict
         finally:
-            del self._asked[key]
+            del self._pending[key]
             answer.set_result(verdict)
 
     async def _run(self, wish: ActionRequest, action: Action, again: int | None) -> GateVerdict:
@@ -282,10 +282,8 @@ class Gate:
                 self.here.db, self.session, decided, why, now=self.here.now()
             )
         verdict = await self._refused(use) if action is None else await self._use(use, action)
-        words = (
-            verdict.words if action is None else f"{describe_agreement(decided)}; {verdict.words}"
-        )
-        return replace(verdict, words=words, approval_id=decided.id, asked=decided.state)
+        words = verdict.text if action is None else f"{describe_agreement(decided)}; {verdict.text}"
+        return replace(verdict, text=words, approval_id=decided.id, approval_state=decided.state)
 
     async def _redeemed(
         self, decided: Approval, wished: Action, again: int | None
@@ -330,7 +328,7 @@ class Gate:
         if self.ending:
             return policy.SESSION_OVER
         halt = await self.brake.pulled(self.here.db)
-        return f"{policy.HALTED}: {halt.words}" if halt else ""
+        return f"{policy.HALTED}: {halt.description}" if halt else ""
 
     def _reach(self) -> SessionPermissions:
         return SessionPermissions(
@@ -367,7 +365,7 @@ class Gate:
             words = f"{words}; {NOT_RECORDED}"
         return GateVerdict(
             outcome=outcome,
-            words=words,
+            text=words,
             use_id=use.id,
             attempts=use.attempts,
             exit_code=ended.exit_code,
@@ -390,20 +388,22 @@ class Gate:
     async def _refused(self, use: CooldownUse) -> GateVerdict:
         if use.outcome is UseOutcome.UNNEEDED:
             text = f"{use.action.capitalize()} not needed: {use.text}."
-            await self._tell(use.service, text, Level.INFO)
-            return GateVerdict(outcome=use.outcome, words=use.text, use_id=use.id)
+            await self._record_event(use.service, text, Level.INFO)
+            return GateVerdict(outcome=use.outcome, text=use.text, use_id=use.id)
         self._refusals += 1
-        await self._tell(use.service, f"{use.action.capitalize()} refused: {use.text}.")
-        return GateVerdict(outcome=UseOutcome.REFUSED, words=use.text, use_id=use.id)
+        await self._record_event(use.service, f"{use.action.capitalize()} refused: {use.text}.")
+        return GateVerdict(outcome=UseOutcome.REFUSED, text=use.text, use_id=use.id)
 
     async def _tell_refusal(self, service: str, action: str, why: str) -> None:
         """Report a request that breaks the rules."""
         self._refusals += 1
         found = self.services.find(service)
         asked = f"{quote_name(action)} of {quote_name(service)}"
-        await self._tell(found.name if found else None, f"Refused {asked}: {why}.")
+        await self._record_event(found.name if found else None, f"Refused {asked}: {why}.")
 
-    async def _tell(self, service: str | None, text: str, level: Level = Level.WARNING) -> None:
+    async def _record_event(
+        self, service: str | None, text: str, level: Level = Level.WARNING
+    ) -> None:
         async with writing(self.here.db):
             await events.insert(
                 self.here.db,

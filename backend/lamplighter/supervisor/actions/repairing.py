@@ -63,7 +63,7 @@ async def confirm(
     outcome, took, began = UseOutcome.UNCONFIRMED, None, monotonic()
     why = _ENDED
     try:
-        with gate.looks():
+        with gate.checking():
             why = await _still_failing(gate, use, action)
     finally:  # cancelled: its session ends
         if why:
@@ -132,7 +132,7 @@ async def _flaps(
 
 async def _check_service(gate: "Gate", service: Service) -> list[CheckResult]:
     """Make a service's checks now, and keep their results as evidence."""
-    with gate.looks():
+    with gate.checking():
         results = await gate.check(gate.session, service)
     return await _record_results(gate, results)
 

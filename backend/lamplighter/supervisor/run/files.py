@@ -37,7 +37,7 @@ class OutputSummary:
     finished: Finished | None = None
 
     @property
-    def said(self) -> tuple[str, ...]:
+    def texts(self) -> tuple[str, ...]:
         """The words that a summary needs, in order; those between are left out but counted."""
         if self.count <= 1:
             return (self.first,) * self.count
@@ -122,7 +122,7 @@ class SessionFiles:
                 return False
             return True
 
-    def mend(self, session: Session) -> int:
+    def repair(self, session: Session) -> int:
         """End a line that was broken off, and return how many whole ones were printed."""
         with self.path(session).open("rb+") as file:
             said, last = 0, b"\n"

@@ -95,7 +95,7 @@ async def _stop_on_halt(
                 async with asyncio.timeout(HALT_POLL_SECONDS):
                     halt = halt or await here.brake.pulled(here.db)
             if halt:
-                watch.halt(halt.words, started)
+                watch.halt(halt.description, started)
                 gate.end_actions()
                 watch.press_on()
             await asyncio.sleep(STOP_POLL_SECONDS)

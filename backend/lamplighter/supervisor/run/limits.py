@@ -67,7 +67,7 @@ class LimitWatch:
     next_step: float = 0.0
     far: int = 0
     grace: float | None = None
-    told: TurnSpans = field(default_factory=TurnSpans)
+    spans: TurnSpans = field(default_factory=TurnSpans)
 
     def halt(self, reason: str, run: EngineRun) -> None:
         """Begin to stop because of a halt, which waits less long for each step."""
@@ -80,7 +80,7 @@ class LimitWatch:
         if self.spent is not None:  # it goes on although it may not
             self.spent = self.spent[0], 0.0
         if taken.spent is not None:
-            self.told.take(taken.spent)
+            self.spans.take(taken.spent)
         if taken.spent is not None and self.spent is None:
             why = overspend_reason(taken.spent, turns=self.active.max_turns, dollars=self.dollars)
             self.spent = (why, self.heard + self.limits.last_word) if why else None

@@ -92,7 +92,7 @@ async def _recover_session(
 ) -> Session:
     status = Status.STOPPED if halt else Status.INTERRUPTED
     if not _is_here(here, session):
-        reason = late_output.pending(session, halt.words if halt else CUT_OFF)
+        reason = late_output.pending(session, halt.description if halt else CUT_OFF)
         return await runner.end_session(
             here, session, SessionEnd(status=status, reason=reason, pending=True)
         )
@@ -102,9 +102,9 @@ async def _recover_session(
         here, here.engines.get(session.engine), session, heard
     ):
         return session
-    reason = halt.words if halt else follow.PARKED if waited else INTERRUPTED
+    reason = halt.description if halt else follow.PARKED if waited else INTERRUPTED
     ending = SessionEnd(
-        status=status, reason=reason, finished=heard.finished, said=heard.said, uses=heard.uses
+        status=status, reason=reason, finished=heard.finished, texts=heard.texts, uses=heard.uses
     )
     return await runner.end_session(here, session, ending)
 
@@ -117,7 +117,7 @@ async def _complete(here: SessionContext, number: int, services: Services) -> No
     ending = SessionEnd(
         status=session.status,
         finished=heard.finished if heard else None,
-        said=heard.said if heard else (),
+        texts=heard.texts if heard else (),
         uses=heard.uses if heard else {},
         pending=heard is None,
     )

@@ -163,7 +163,7 @@ async def resume_run(
 
 async def resumed_task(here: SessionContext, task: Task) -> Task:
     """Say in a task how often its session went on, and how much it had printed."""
-    said = await asyncio.to_thread(here.files.mend, task.session)
+    said = await asyncio.to_thread(here.files.repair, task.session)
     return replace(task, resumed=task.session.resumed, said=said)
 
 
@@ -275,7 +275,7 @@ async def _run_opened(
         gate=gate,
         tools=tools.build_tools(_tool_context(here, gate)),
         recall=recall_for(here, begun.session),
-        tell=tell,
+        update_prompt=tell,
     )
     if begun.session.resumed:
         task = await resumed_task(here, task)
@@ -295,7 +295,7 @@ async def _run(
 ) -> Session:
     session = task.session
     watch = LimitWatch(here.limits, draining, active=here.active, dollars=task.budget_usd)
-    watch.told.session = session
+    watch.spans.session = session
     if session.resumed:  # its time counts from its beginning, without that it waited for people
         waited = await parking.time_waited(here.db, session.id)
         watch.began -= (here.now() - session.started_at - waited).total_seconds()
@@ -397,7 +397,7 @@ async def _close(
         reason=reason,
         exit_code=exit_code,
         finished=heard.finished,
-        said=heard.said,
+        texts=heard.texts,
         uses=heard.uses,
     )
     return await end_session(here, session, ending, watch.draining)

@@ -43,7 +43,7 @@ async def task(
             message=begun.prompt.message,
             services=in_scope,
             known=tuple(services),
-            told=begun.told,
+            told=begun.included,
             looks=await _recent_results(db, around),
             uses={
                 each.name: tuple(await cooldowns.recent(db, each.name, limit=MAX_USES))
@@ -53,7 +53,7 @@ async def task(
                 each.name: tuple(await findings.recent(db, each.name, limit=MAX_FINDINGS))
                 for each in in_scope
             },
-            waiting={name: each.since for name, each in waiting.items()},
+            waiting={name: each.waiting_since for name, each in waiting.items()},
             parked={
                 each.name: held[normalize_service_name(each.name)]
                 for each in around

@@ -96,7 +96,7 @@ class TurnSpans:
     session: Session | None = None
     _before: Usage = field(default_factory=Usage)
     _turns: int = 0
-    _since: int = field(default_factory=time.time_ns)
+    _start_ns: int = field(default_factory=time.time_ns)
 
     def take(self, spent: UsageReport) -> None:
         """Tell of the turn that is over; `spent` is all that was used up to now."""
@@ -113,10 +113,10 @@ class TurnSpans:
                 "gen_ai.request.model": session.model or None,
                 **_usage(used),
             },
-            began=self._since,
+            began=self._start_ns,
             ended=now,
         )
-        self._before, self._turns, self._since = spent.usage, spent.turns, now
+        self._before, self._turns, self._start_ns = spent.usage, spent.turns, now
 
 
 def _parent(filed_in: str | None) -> Mapping[str, str] | None:

@@ -20,17 +20,17 @@ def run_action(context: ToolContext) -> Tool:
         verdict = await context.gate.run_action(
             given["service"], given["action"], again=given.get("again"), reason=given["reason"]
         )
-        words = f"{verdict.heading.capitalize()}: {verdict.words}."
+        words = f"{verdict.heading.capitalize()}: {verdict.text}."
         if verdict.use_id is not None and verdict.ran:
             words += f" Use {verdict.use_id} of its cooldown, attempt {verdict.attempts}."
         found = {
             "outcome": verdict.outcome.value,
-            "words": verdict.words,
+            "words": verdict.text,
             "use": verdict.use_id,
             "attempts": verdict.attempts,
             "exit_code": verdict.exit_code,
         }
-        return ToolOutput(text=words, is_error=verdict.outcome not in _DONE, found=found)
+        return ToolOutput(text=words, is_error=verdict.outcome not in _DONE, structured=found)
 
     return make_tool(RUN_ACTION, use, seconds=None)
 

@@ -35,7 +35,7 @@ class ToolContext:
         return SearchingSession(
             session_id=gate.session.id,
             tool=tool,
-            known=known,
+            service_names=known,
             project=gate.session.project,
         )
 

@@ -87,11 +87,11 @@ async def _respond(toolbox: Toolbox, line: bytes) -> dict[str, Any]:
     match asked:
         case {"tool": str(name), "input": dict(given)}:
             answer = await toolbox.use(name, given)
-            return {"text": answer.text, "is_error": answer.is_error, "found": answer.found}
+            return {"text": answer.text, "is_error": answer.is_error, "found": answer.structured}
         case {"tools": True}:
             return {"tools": [_describe_tool(each) for each in toolbox.tools]}
-        case {"context": {"query": str(query)}} if toolbox.tell is not None:
-            return await _prompt_update(toolbox.tell, query)
+        case {"context": {"query": str(query)}} if toolbox.update_prompt is not None:
+            return await _prompt_update(toolbox.update_prompt, query)
         case {"service": str(service), "action": str(action)}:
             again = asked.get("again")
             again = again if isinstance(again, int) else None
@@ -127,16 +127,16 @@ def _describe_tool(tool: Tool) -> dict[str, Any]:
 
 
 def _refusal(words: str) -> GateVerdict:
-    return GateVerdict(outcome=UseOutcome.REFUSED, words=words)
+    return GateVerdict(outcome=UseOutcome.REFUSED, text=words)
 
 
 def _verdict_fields(verdict: GateVerdict) -> dict[str, Any]:
     return {
         "outcome": verdict.outcome,
-        "words": verdict.words,
+        "words": verdict.text,
         "use": verdict.use_id,
         "attempts": verdict.attempts,
         "exit_code": verdict.exit_code,
         "approval": verdict.approval_id,
-        "asked": verdict.asked,
+        "asked": verdict.approval_state,
     }

@@ -43,7 +43,7 @@ def _directory_answer(path: str, found: DirectoryListing) -> ToolOutput:
     told = f"Entries: {', '.join(names)}{more}." if names else "The directory is empty."
     return ToolOutput(
         text=f"{path} is a directory. {told}",
-        found={"path": path, "directory": True, "names": names, "more": found.more},
+        structured={"path": path, "directory": True, "names": names, "more": found.more},
     )
 
 
@@ -60,7 +60,7 @@ def _file_answer(path: str, part: FilePart, redact: Redactor) -> ToolOutput:
         "next": end if rest else None,
         "text": text,
     }
-    return ToolOutput(text=f"{path}, {place}{following}:\n{text}", found=found)
+    return ToolOutput(text=f"{path}, {place}{following}:\n{text}", structured=found)
 
 
 def _text(path: str, part: FilePart, redact: Redactor) -> tuple[str, int]:

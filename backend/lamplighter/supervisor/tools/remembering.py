@@ -39,7 +39,7 @@ def mem_search(context: ToolContext) -> Tool:
         lines = lines if found else ["No memories match."]
         lines += [results.left_out] if results.partial else []
         hits = [_values(each) for each in found]
-        return ToolOutput(text="\n".join(lines), found={"hits": hits, **whole})
+        return ToolOutput(text="\n".join(lines), structured={"hits": hits, **whole})
 
     return make_tool(MEM_SEARCH, use)
 
@@ -54,7 +54,7 @@ def read_memory(context: ToolContext) -> Tool:
             f"Learned {memory.created_at:%b %d, %Y}, last confirmed {memory.updated_at:%b %d, %Y}."
         )
         words = "\n".join((NOTES, _line(memory), since))
-        return ToolOutput(text=words, found=_values(memory))
+        return ToolOutput(text=words, structured=_values(memory))
 
     return make_tool(READ_MEMORY, use)
 

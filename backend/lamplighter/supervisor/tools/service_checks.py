@@ -78,7 +78,7 @@ def _checks_answer(
         )
     values = [_values(each, before.get(each.name, ())) for each in seen]
     found = {"service": service.name, "healthy": well == len(seen), "checks": values}
-    return ToolOutput(text="\n".join(lines), found=found)
+    return ToolOutput(text="\n".join(lines), structured=found)
 
 
 def _describe_check(look: CheckResult) -> str:

@@ -97,13 +97,13 @@ async def _act(gate: Gate, service: str, action: str, reason: str) -> ToolOutput
     verdict = await gate.run_action(service, action, reason=reason)
     done = verdict.outcome in (UseOutcome.SUCCESS, UseOutcome.UNCONFIRMED, UseOutcome.WOULD)
     return ToolOutput(
-        text=f"This is the action {action} of {service}. {verdict.heading}: {verdict.words}.",
+        text=f"This is the action {action} of {service}. {verdict.heading}: {verdict.text}.",
         is_error=not done,
-        found={
+        structured={
             "service": service,
             "action": action,
             "outcome": verdict.outcome.value,
-            "words": verdict.words,
+            "words": verdict.text,
             "use": verdict.use_id,
             "exit_code": verdict.exit_code,
         },
@@ -115,7 +115,7 @@ async def _look(
 ) -> ToolOutput:
     if gate.session.dry_run and look.declared:
         words = f"Dry run: would run {one_line(gate.here.redact(command))}."
-        return ToolOutput(text=words, found={"outcome": UseOutcome.WOULD.value})
+        return ToolOutput(text=words, structured={"outcome": UseOutcome.WOULD.value})
     directory = await asyncio.to_thread(tempfile.mkdtemp, prefix="lamplighter-")
     try:
         return await _run(gate, readable, look, command, Path(directory), seconds)
@@ -174,7 +174,7 @@ def _command_answer(gate: Gate, ended: ProgramResult, seconds: float) -> ToolOut
     return ToolOutput(
         text="\n".join(part for part in parts if part),
         is_error=ended.timed_out,
-        found={
+        structured={
             "exit_code": ended.exit_code,
             "output": output,
             "errors": errors,

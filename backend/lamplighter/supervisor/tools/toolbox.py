@@ -37,7 +37,7 @@ class Toolbox:
     gate: Gate
     tools: tuple[Tool, ...] = field(default=())
     recall: Recall | None = None
-    tell: UpdatePrompt | None = None
+    update_prompt: UpdatePrompt | None = None
     _trace: Mapping[str, str] = field(default_factory=telemetry.traceparent)
     _turns: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(AT_ONCE))
 
@@ -49,7 +49,7 @@ class Toolbox:
         self.gate.using += 1
         try:
             async with self._turns:
-                known = await self._known(name, given)
+                known = await self._look_up_memories(name, given)
                 with telemetry.about(session=self.gate.session.id):
                     answer = await run_tool(found, given, self._trace)
         finally:
@@ -57,7 +57,7 @@ class Toolbox:
         told = replace(answer, text=f"{answer.text}\n\n{known}") if known else answer
         return redact_answer(told, self.gate.here.redact)
 
-    async def _known(self, name: str, given: Mapping[str, Any]) -> str:
+    async def _look_up_memories(self, name: str, given: Mapping[str, Any]) -> str:
         """Look up what is known before a tool is used; a tool waits for no database."""
         if self.recall is None:
             return ""

@@ -42,8 +42,10 @@ def trace_search(
         about = {"gen_ai.operation.name": "retrieval", "gen_ai.data_source.id": MEMORIES}
         with telemetry.span(f"retrieval {MEMORIES}", about) as span, counts.SEARCH_SECONDS.timed():
             found = await find(*given, **more)
-            span.note({"lamplighter.found": len(found.found), "lamplighter.partial": found.partial})
-            for each in found.found:
+            span.note(
+                {"lamplighter.found": len(found.results), "lamplighter.partial": found.partial}
+            )
+            for each in found.results:
                 if isinstance(each.row, Memory):
                     trace_memory(span, each.row, each.rank, each.method)
         counts.SEARCHES.add("partial" if found.partial else "whole")

@@ -41,7 +41,7 @@ class AgentStatus:
 
     agent: Agent
     declared: bool
-    seen: AgentActivity
+    activity: AgentActivity
 
 
 async def list_agents(db: Database, declared: Iterable[Agent]) -> list[AgentStatus]:
@@ -65,7 +65,7 @@ class ContextBlock:
     text: str
     query: str = ""
     sessions: tuple[Session, ...] = ()
-    told: tuple[Told, ...] = ()
+    included: tuple[Told, ...] = ()
     placements: tuple[Placement, ...] = ()
     partial: bool = False
     missing: tuple[str, ...] = ()
@@ -99,7 +99,7 @@ async def agent_context(
     ) as span:
         found = await preview(db, project, query, limit=limit, now=now, near=near, budget=budget)
         found = replace(found, query=here.redact(found.query))
-        ways = [(each.memory, each.method.value) for each in found.told]
+        ways = [(each.memory, each.method.value) for each in found.included]
         instrumentation.trace_included(span, "agent", ways, found.tokens)
         await exposures.record_access(db, [memory.id for memory, _ in ways], now)
         await record_context(db, found, session_id, now=now)
@@ -143,7 +143,7 @@ async def preview(
         text=text,
         query=query,
         sessions=tuple(sessions),
-        told=tuple(told),
+        included=tuple(told),
         placements=tuple(agent_block.explain_placements(told, out)),
         partial=results.partial,
         missing=results.missing,
@@ -180,17 +180,17 @@ async def _results(
         query=query,
         layers=(SearchLayer.MEMORY,),
         project=project,
-        plain=True,
+        literal=True,
         limit=limit + BEYOND,
     )
     results = await find(db, wanted, now=now, near=near)
     # the walls between projects do not hang on how well a search keeps to them
-    inside = (each for each in results.found if is_visible(project, each.row))
-    return replace(results, found=tuple(inside))
+    inside = (each for each in results.results if is_visible(project, each.row))
+    return replace(results, results=tuple(inside))
 
 
 def _chosen(results: SearchResults, limit: int) -> tuple[list[Told], list[tuple[Memory, str]]]:
-    found = [each for each in results.found if isinstance(each.row, Memory)]
+    found = [each for each in results.results if isinstance(each.row, Memory)]
     told = [
         _included(each.row, each.method, each.score, results.terms)
         for each in found[:limit]

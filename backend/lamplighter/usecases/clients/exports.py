@@ -99,11 +99,11 @@ class _Export:
 
     async def _prompts(self) -> AsyncIterator[Mapping[str, Any]]:
         number = 0
-        async for session, content, at in self._asked():
+        async for session, content, at in self._client_prompts():
             number += 1
             yield third_party_export.prompt_row(number, session, content, at)
 
-    async def _asked(self) -> AsyncIterator[tuple[Session, str, datetime]]:
+    async def _client_prompts(self) -> AsyncIterator[tuple[Session, str, datetime]]:
         async for sessions in exports.client_sessions(self.db, project=self.project):
             for session in sessions:
                 asked = await client_prompts.of_session(self.db, session.id)

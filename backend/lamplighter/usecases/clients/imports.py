@@ -70,14 +70,14 @@ class Fault:
     """What is wrong with a record, and where that stands."""
 
     place: str
-    words: str
+    message: str
 
 
 @dataclass(slots=True)
 class Importing:
     """One import at work; with `dry` it writes nothing and counts what it would.
 
-    `taken` are the memories that a record of this import stands for already: two
+    `matched` are the memories that a record of this import stands for already: two
     records of the same words are two memories.
     """
 
@@ -86,17 +86,17 @@ class Importing:
     now: datetime
     origin: str = "an export"
     dry: bool = False
-    taken: set[int] = field(default_factory=set)
+    matched: set[int] = field(default_factory=set)
     counts: dict[ImportOutcome, int] = field(default_factory=dict)
     faults: list[Fault] = field(default_factory=list)
     _sessions: dict[str, int | None] = field(default_factory=dict)
     _steps: list[history.MemoryChange] = field(default_factory=list)
-    _told: dict[ChangeOp, list[int]] = field(default_factory=dict)
-    _known: dict[str, tuple[MemoryId, str]] = field(default_factory=dict)
+    _changed: dict[ChangeOp, list[int]] = field(default_factory=dict)
+    _imported: dict[str, tuple[MemoryId, str]] = field(default_factory=dict)
     _last: int | None = 0
     _there: frozenset[str] = frozenset()
     _came: dict[str, tuple[MemoryId, str]] = field(default_factory=dict)
-    _asked: dict[int, set[tuple[str, datetime]]] = field(default_factory=dict)
+    _prompts_seen: dict[int, set[tuple[str, datetime]]] = field(default_factory=dict)
     _same: Mapping[tuple[str, str], Sequence[MemoryId]] = field(default_factory=dict)
 
     async def take(self, placed: Sequence[LocatedRecord]) -> None:
@@ -116,13 +116,13 @@ class Importing:
             await self._some(ready)
             if self._last:
                 await imports.advance_sequence(self.db)
-            for op, ids in self._told.items():
+            for op, ids in self._changed.items():
                 await publish(self.db, ids, op, now=self.now)
             again = self._came.keys() & self._there
             await imports.record(self.db, self._came, known=again, now=self.now)
             await history.append_all(self.db, self._steps, now=self.now)
             self._steps.clear()
-            self._told.clear()
+            self._changed.clear()
             self._came.clear()
             return []
 
@@ -134,8 +134,8 @@ class Importing:
 
     async def _some(self, some: Sequence[LocatedRecord]) -> None:
         records = [each.record for each in some if isinstance(each.record, MemoryRecord)]
-        self._known = await imports.find_imported(self.db, [each.ref for each in records])
-        self._there, self._asked = frozenset(self._known), {}
+        self._imported = await imports.find_imported(self.db, [each.ref for each in records])
+        self._there, self._prompts_seen = frozenset(self._imported), {}
         hashes = {content_hash(each.candidate.observation) for each in records}
         self._same = await imports.by_content_hash(self.db, hashes) if hashes else {}
         for each in some:
@@ -175,17 +175,17 @@ class Importing:
             case MemoryRecord() as record:
                 became, memory = await self._memory(record, placed.place)
                 if memory is not None:
-                    self.taken.add(memory)
+                    self.matched.add(memory)
                 return became
 
     async def _memory(
         self, record: MemoryRecord, place: str
     ) -> tuple[ImportOutcome, MemoryId | None]:
-        known = self._known.get(record.ref)
-        if known is not None and known[1] == record.said:
+        known = self._imported.get(record.ref)
+        if known is not None and known[1] == record.fingerprint:
             return ImportOutcome.UNCHANGED, known[0]
         own = None if known is not None else await self._own(record)
-        held = own or await self._held(record, known)
+        held = own or await self._existing(record, known)
         if held is not None:
             became = await self._revise(held, record, place, again=known is not None)
             if own is None:  # by its own number a memory is found again anyway
@@ -204,11 +204,11 @@ class Importing:
         if record.native is None:
             return None
         own = await imports.find_native(self.db, *record.native)
-        if own is None or own.id in self.taken:
+        if own is None or own.id in self.matched:
             return None
         return own if record.whole is not None or own.category not in OPERATIONAL else None
 
-    async def _held(
+    async def _existing(
         self, record: MemoryRecord, known: tuple[MemoryId, str] | None
     ) -> Memory | None:
         """Return the memory that a record is a form of: by where it comes from, or its key."""
@@ -228,7 +228,7 @@ class Importing:
             return None
         said = record.candidate
         same = self._same.get((content_hash(said.observation), said.project), ())
-        return next((number for number in same if number not in self.taken), None)
+        return next((number for number in same if number not in self.matched), None)
 
     async def _revise(
         self, held: Memory, record: MemoryRecord, place: str, *, again: bool
@@ -253,7 +253,7 @@ class Importing:
         memory = await imports.insert(self.db, made, number=number)
         self._steps.append((None, memory, self._why(IMPORTED, place)))
         self._note(record, memory.id)
-        self._told.setdefault(ChangeOp.CREATED, []).append(memory.id)
+        self._changed.setdefault(ChangeOp.CREATED, []).append(memory.id)
         return memory.id
 
     async def _number(self, there: int) -> int | None:
@@ -272,7 +272,7 @@ class Importing:
         return None
 
     def _note(self, record: MemoryRecord, memory_id: MemoryId) -> None:
-        self._known[record.ref] = self._came[record.ref] = (memory_id, record.said)
+        self._imported[record.ref] = self._came[record.ref] = (memory_id, record.fingerprint)
 
     async def _session(self, record: SessionRecord) -> tuple[ImportOutcome, Session | None]:
         name = one_line(record.external_id)
@@ -302,9 +302,9 @@ class Importing:
         if held is None:
             return ImportOutcome.KNOWN
         said = admit_prompt(record.content, self.redact)
-        if held.id not in self._asked:
-            self._asked[held.id] = await client_prompts.all_of_session(self.db, held.id)
-        known, at = self._asked[held.id], record.created_at
+        if held.id not in self._prompts_seen:
+            self._prompts_seen[held.id] = await client_prompts.all_of_session(self.db, held.id)
+        known, at = self._prompts_seen[held.id], record.created_at
         if said == held.prompt or (said, at) in known:
             return ImportOutcome.KNOWN
         if at is None and any(said == content for content, _ in known):

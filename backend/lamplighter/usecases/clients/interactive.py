@@ -161,7 +161,7 @@ async def capture_tool_output(
     safe, output = replace(use, arguments=here.clean(use.arguments)), here.clean(output)
     async with writing(db):
         count = await interactive_sessions.count_captured(db, session.id)
-        hooked = tool_hooks.SessionHooks(here.agent.hooks, kept=count, most=here.most)
+        hooked = tool_hooks.SessionHooks(here.agent.hooks, captured=count, most=here.most)
         for hit in rules.match_rules(here.agent.hooks.save, safe, output):
             wanted = rules.build_candidate(hit, safe, output, session, at=0)
             where = (
@@ -169,7 +169,7 @@ async def capture_tool_output(
             )
             wanted = replace(wanted, project=session.project, source_ref=where)
             await tool_hooks.save_capture(here, hooked, wanted, window=window, now=now)
-        kept = min(hooked.kept, hooked.most) - min(count, hooked.most)
+        kept = min(hooked.captured, hooked.most) - min(count, hooked.most)
         await _count(db, session, kept, now=now)
     return kept
 
@@ -257,7 +257,7 @@ async def _search(
         query=query,
         layers=(SearchLayer.MEMORY,),
         project=session.project,
-        plain=True,
+        literal=True,
         limit=SEARCH_LIMIT,
     )
     results = await find(here.db, wanted, now=now, near=here.near)

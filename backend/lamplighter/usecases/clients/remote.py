@@ -197,13 +197,13 @@ class RemoteStores:
     """Who keeps the knowledge of agents elsewhere; each agent has one session open there."""
 
     redact: Callable[[str], str]
-    _known: dict[str, "RemoteStore"] = field(default_factory=dict)
+    _stores: dict[str, "RemoteStore"] = field(default_factory=dict)
 
     def of(self, agent: Agent) -> "RemoteStore":
         """Return what keeps an agent's knowledge."""
-        held = self._known.get(agent.name)
+        held = self._stores.get(agent.name)
         if held is None or held.agent != agent:
-            held = self._known[agent.name] = RemoteStore(agent, self.redact)
+            held = self._stores[agent.name] = RemoteStore(agent, self.redact)
         return held
 
 
@@ -249,7 +249,7 @@ class RemoteStore:
         found = [found_from_row(row, rank, project=project) for rank, row in enumerate(wished, 1)]
         missing = wire.missing
         return SearchResults(
-            found=tuple(found[: wanted.limit]), partial=bool(missing), missing=missing
+            results=tuple(found[: wanted.limit]), partial=bool(missing), missing=missing
         )
 
     async def context(
@@ -262,8 +262,10 @@ class RemoteStore:
             wire = self._wire
             wanted = {"project": project, "query": query, "limit": limit, "budget": budget}
             answer = await wire.get("/context", **wanted)
-            found = self._told(answer if isinstance(answer, dict) else {}, project, limit, budget)
-            ways = [(each.memory, each.method.value) for each in found.told]
+            found = self._context_block(
+                answer if isinstance(answer, dict) else {}, project, limit, budget
+            )
+            ways = [(each.memory, each.method.value) for each in found.included]
             instrumentation.trace_included(span, "agent", ways, found.tokens)
         return replace(found, query=query, partial=bool(wire.missing), missing=wire.missing)
 
@@ -319,7 +321,7 @@ class RemoteStore:
     def _as_session(self, row: dict[str, Any], project: str) -> Session:
         return session_from_row(row, project=project, agent=self.agent.name)
 
-    def _told(
+    def _context_block(
         self, answer: dict[str, Any], project: str, limit: int, budget: int | None
     ) -> ContextBlock:
         begun = rows_of(answer.get("recent_sessions"))
@@ -337,7 +339,7 @@ class RemoteStore:
             text = agent_block.quote_remote(block_field(answer.get("context"))[:room])
         placements = agent_block.explain_placements(told, ())
         return ContextBlock(
-            text=text, sessions=tuple(sessions), told=tuple(told), placements=tuple(placements)
+            text=text, sessions=tuple(sessions), included=tuple(told), placements=tuple(placements)
         )
 
 

@@ -61,14 +61,14 @@ class RemoteClient:
         }
         with telemetry.span(f"{method} memory service", about, kind="client"):
             try:
-                found = await self._asked(method, path, **more)
+                found = await self._request(method, path, **more)
             except LamplighterError:
                 counts.REMOTE.add(FAILED)
                 raise
         counts.REMOTE.add(SUCCEEDED)
         return found
 
-    async def _asked(self, method: str, path: str, **more: Any) -> Any:
+    async def _request(self, method: str, path: str, **more: Any) -> Any:
         import httpx2
 
         url = f"{self.agent.memory_url}{path}"

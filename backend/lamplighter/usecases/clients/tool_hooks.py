@@ -52,7 +52,7 @@ class SessionHooks:
 
     rules: Hooks = field(default_factory=Hooks)
     uses: dict[str, ToolCall] = field(default_factory=dict)
-    kept: int = 0
+    captured: int = 0
     most: int = CAPTURES
 
     def note(self, item: TranscriptItem) -> None:
@@ -109,9 +109,9 @@ async def save_capture(
         return False
     if await merge_duplicate(here.db, wanted, window, now=now):
         return False
-    hooked.kept += 1
-    if hooked.kept > hooked.most:
-        if hooked.kept == hooked.most + 1:
+    hooked.captured += 1
+    if hooked.captured > hooked.most:
+        if hooked.captured == hooked.most + 1:
             await _too_many(here.db, wanted, hooked.most, now=now)
         return False
     reason = f"captured by a rule in lamplighter.toml: {wanted.title}"
@@ -153,7 +153,7 @@ async def tool_context(
         query=asked,
         layers=(SearchLayer.MEMORY,),
         project=session.project,
-        plain=True,
+        literal=True,
         limit=rule.limit,
     )
     results = await find(here.db, wanted, now=now)

@@ -23,8 +23,8 @@ RECENT: Final = 10
 class PendingRequest:
     """The request that a person has not acted on: since when, and in words."""
 
-    since: datetime
-    words: str
+    requested_at: datetime
+    text: str
 
 
 async def find_pending_request(
@@ -48,7 +48,7 @@ async def find_pending_request(
     waiting = await chain.services_waiting(db, around, ingest.active, now=now)
     for each in around:
         if each.name in waiting:
-            since = waiting[each.name].since
+            since = waiting[each.name].waiting_since
             if await _has_new_failure(db, session, around[0], since):
                 return None
             return PendingRequest(

@@ -34,7 +34,7 @@ class Pace:
     _began: float = 0.0
     _last: float = 0.0
     _slowest: float = 0.0
-    _held: float = 0.0
+    _busy_seconds: float = 0.0
 
     def begin(self) -> None:
         """Begin a transaction: the right to write was obtained now."""
@@ -50,9 +50,9 @@ class Pace:
 
     async def rest(self) -> None:
         """Let others write, when they could not for a while."""
-        self._held += time.monotonic() - self._began
-        if self._held > self.seconds / 2:
-            self._held = 0.0
+        self._busy_seconds += time.monotonic() - self._began
+        if self._busy_seconds > self.seconds / 2:
+            self._busy_seconds = 0.0
             await asyncio.sleep(self.rest_seconds)
 
 

@@ -140,13 +140,13 @@ async def _suppress_escalation(
     now: datetime,
 ) -> None:
     """Escalate nothing while a person is awaited; the same reason is one event until that ends."""
-    text = f"Escalation held back, {before.words}: {reason}"
+    text = f"Escalation held back, {before.text}: {reason}"
     name = await spelled(ingest.db, service, ingest.service_names)
-    if not await events.recorded_after(ingest.db, text, name, before.since):
+    if not await events.recorded_after(ingest.db, text, name, before.requested_at):
         await record_event(
             ingest, Level.WARNING, text, taken, service=service, source=SUPERVISOR, now=now
         )
-    taken.outcome |= {"outcome": SUPPRESSED, "why": f"not escalated: {before.words}"}
+    taken.outcome |= {"outcome": SUPPRESSED, "why": f"not escalated: {before.text}"}
 
 
 async def record_event(

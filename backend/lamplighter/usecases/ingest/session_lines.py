@@ -125,7 +125,7 @@ async def _ingest_step(
             await _record_notice(ingest, step.content, taken, now=now)
         case ToolUse(name, given) if name.rpartition("__")[2] not in BLIND:
             ingest.uses(given)
-        case ToolResult(found=dict(found)) if ingest.session.engine == PROBE:
+        case ToolResult(structured=dict(found)) if ingest.session.engine == PROBE:
             await check_results.keep(ingest.db, ingest.session.id, found, now=now)
         case UsageReport() | Finished():
             taken.hear(step.content)

@@ -24,7 +24,7 @@ async def save(ingest: IngestContext, category: str, service: str | None, body: 
         "confidence": memory.confidence if memory else None,
         "reason": why,
     }
-    return ToolOutput(text=f"{words}, {why}." if why else f"{words}.", found=found)
+    return ToolOutput(text=f"{words}, {why}." if why else f"{words}.", structured=found)
 
 
 async def escalate(ingest: IngestContext, service: str, reason: str) -> ToolOutput:
@@ -46,9 +46,11 @@ def _escalation_answer(session: Session, service: str, max_tier: int) -> ToolOut
     whom = "a person" if last else f"tier {session.tier + 1}"
     found = {"service": service, "tier": None if last else session.tier + 1, "person": last}
     if session.dry_run:
-        return ToolOutput(text=f"Dry run: {service} would be escalated to {whom}.", found=found)
+        return ToolOutput(
+            text=f"Dry run: {service} would be escalated to {whom}.", structured=found
+        )
     when = "at once" if last else "when this session completes"
-    return ToolOutput(text=f"{service} will be escalated to {whom} {when}.", found=found)
+    return ToolOutput(text=f"{service} will be escalated to {whom} {when}.", structured=found)
 
 
 def _marker(

@@ -32,21 +32,21 @@ class MemoryEvidence:
     """What a memory rests on: the newest of each, and how many there are in all."""
 
     counts: SourceCounts
-    said: list[MemoryReport]
-    told: list[MemoryInclusion]
+    reports: list[MemoryReport]
+    inclusions: list[MemoryInclusion]
     partners: list[ContradictingMemory]
 
     def as_json(self) -> dict[str, Any]:
         """Return it as JSON."""
         return {
             "said": {
-                "total": self.counts.said,
+                "total": self.counts.reports,
                 "sessions": self.counts.sessions,
-                "items": [_source_json(each) for each in self.said],
+                "items": [_source_json(each) for each in self.reports],
             },
             "told": {
-                "total": self.counts.told,
-                "items": [_source_json(each) for each in self.told],
+                "total": self.counts.inclusions,
+                "items": [_source_json(each) for each in self.inclusions],
             },
             "partners": [_contradiction_json(each) for each in self.partners],
         }
@@ -61,8 +61,8 @@ async def evidence_of(db: Database, number: int, *, limit: int) -> MemoryEvidenc
         cases = await sources.last_reviews(db, memory_id, others)
         return MemoryEvidence(
             counts=await sources.counts(db, memory_id),
-            said=await sources.reports(db, memory_id, limit=limit),
-            told=await sources.inclusions(db, memory_id, limit=limit),
+            reports=await sources.reports(db, memory_id, limit=limit),
+            inclusions=await sources.inclusions(db, memory_id, limit=limit),
             partners=[_contradicting_memory(each, held, cases) for each in others],
         )
 

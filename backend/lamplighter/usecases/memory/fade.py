@@ -40,7 +40,7 @@ async def fade_due(db: Database, *where: Any, now: datetime, act_id: int | None 
     """
     waiting = await fading.find_due(db, *where, now=now)
     count = 0
-    for weeks, ids in waiting.plain.items():
+    for weeks, ids in waiting.by_weeks.items():
 
         async def take(some: Sequence[int], weeks: int = weeks) -> list[int]:
             return await fading.fade(db, some, weeks, now=now, act_id=act_id)

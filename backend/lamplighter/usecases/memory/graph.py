@@ -63,7 +63,7 @@ class _GraphBuilder:
     services: Services
     nodes: dict[Node, None] = field(default_factory=dict)
     edges: dict[Edge, None] = field(default_factory=dict)
-    known: dict[int, Memory] = field(default_factory=dict)
+    memories: dict[int, Memory] = field(default_factory=dict)
     begun: dict[Node, Session] = field(default_factory=dict)
     more: bool = False
 
@@ -86,7 +86,7 @@ class _GraphBuilder:
 
     def graph(self) -> Graph:
         """Return what was drawn."""
-        held = [self.known[int(each.name)] for each in self.nodes if each.what == MEMORY]
+        held = [self.memories[int(each.name)] for each in self.nodes if each.what == MEMORY]
         return Graph(
             nodes=tuple(self.nodes),
             edges=tuple(self.edges),
@@ -124,7 +124,7 @@ async def _find_center(drawn: _GraphBuilder, about: str) -> list[Node]:
 async def _step(drawn: _GraphBuilder, node: Node) -> list[Node]:
     match node.what:
         case "memory":
-            return await _around_memory(drawn, drawn.known[int(node.name)])
+            return await _around_memory(drawn, drawn.memories[int(node.name)])
         case "service":
             found = await rows.of_service(drawn.db, drawn.project, node.name, limit=STEP_LIMIT)
             return _dependencies(drawn, node) + _add_memories(drawn, found)
@@ -157,7 +157,7 @@ def _add_memories(drawn: _GraphBuilder, found: list[Memory]) -> list[Node]:
 
 
 def _add_memory(drawn: _GraphBuilder, memory: Memory) -> list[Node]:
-    drawn.known[memory.id] = memory
+    drawn.memories[memory.id] = memory
     return [memory_node(memory)] if drawn.add(memory_node(memory)) else []
 
 
@@ -171,7 +171,7 @@ async def _around_memory(drawn: _GraphBuilder, memory: Memory) -> list[Node]:
         held = await memories.get(drawn.db, MemoryId(other))
         if held is None or not is_visible(drawn.project, held):
             continue
-        drawn.known[held.id] = held
+        drawn.memories[held.id] = held
         ends = Node(MEMORY, str(link.source)), Node(MEMORY, str(link.target))
         new += drawn.join(Edge(ends[0], link.what.replace("_", " "), ends[1]), memory_node(held))
     return new

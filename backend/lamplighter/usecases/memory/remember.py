@@ -154,7 +154,7 @@ async def _reconcile_context(
     return CandidateHistory(
         up=up,
         down=down,
-        told=told,
+        included=told,
         looked=looked,
         echo=here.active.echo,
         settled=settled,

@@ -85,8 +85,8 @@ async def find(
     """
     question = parse_query(wanted, now=now)
     if question.empty:
-        return SearchResults(layers=question.wanted.layers, filters=question.filters)
-    deadline, layers = Deadline(seconds), keywords.layers_of(question.wanted)
+        return SearchResults(layers=question.request.layers, filters=question.filters)
+    deadline, layers = Deadline(seconds), keywords.layers_of(question.request)
     missing = [] if await catch_up(db, layers) else [UNINDEXED]
     near = near if question.terms and SearchLayer.MEMORY in layers else None
     installed = not isinstance(near, NoSemanticSearch)
@@ -101,11 +101,11 @@ async def find(
             missing += [VECTORS] if fused is None else []
     found = await _with_patience(db, _best_results(db, question, sorted(both, key=_order), words))
     return SearchResults(
-        found=tuple(found),
+        results=tuple(found),
         terms=question.terms,
         partial=bool(missing if installed else [each for each in missing if each != VECTORS]),
         missing=tuple(missing),
-        layers=question.wanted.layers,
+        layers=question.request.layers,
         filters=question.filters,
     )
 
@@ -194,7 +194,7 @@ async def _best_results(
     db: Database, question: ParsedQuery, scored: Sequence[Scored], words: QueryWeights
 ) -> list[SearchResult]:
     """Return the best of what matches, as it stands in its rows."""
-    limit = question.wanted.limit
+    limit = question.request.limit
     found: list[SearchResult] = []
     while scored and len(found) < limit:
         at_once = _worth_reading(scored, limit - len(found), question)
@@ -203,7 +203,7 @@ async def _best_results(
         found += [
             _make_result(held[each.number], each, question, words)
             for each in part
-            if each.number in held and _matches(held[each.number], question.wanted)
+            if each.number in held and _matches(held[each.number], question.request)
         ]
     found.sort(key=lambda each: (-each.score, each.layer, -each.row.id))
     return [
@@ -282,7 +282,7 @@ def _spelled(what: str, question: ParsedQuery) -> str:
 def _with_passage(each: SearchResult, question: ParsedQuery) -> SearchResult:
     """Return what was found with the passage that answers best; to a prompt rows are enough."""
     row = each.row
-    if question.wanted.plain:
+    if question.request.literal:
         return each
     text = row.observation if isinstance(row, Memory) else getattr(row, "text", "")
     if each.layer is SearchLayer.SESSION:

@@ -66,7 +66,7 @@ def start_semantic_search(
     if near is None or question.phrases or question.without:
         yield None
         return
-    asking = near(question.wanted.query, None, wanted=question.wanted)
+    asking = near(question.request.query, None, wanted=question.request)
     if not ahead:
         with closing(asking):
             yield asking
@@ -92,7 +92,7 @@ async def merge_semantic(
     `full` is what a text with all the words of the query would score. Where no `nearest` were
     looked for, meaning only weighs what words find.
     """
-    text = question.wanted.query
+    text = question.request.query
     by_words = {memory_of(each.number): each for each in found_so_far if _is_memory(each)}
     try:
         found = {} if nearest is None else dict(await nearest)

@@ -56,7 +56,7 @@ def _service(name: str) -> str:
 
 async def corpus(db: Database, question: ParsedQuery, layers: Sequence[SearchLayer]) -> CorpusStats:
     """Return how much is indexed, and how many documents hold each term of a query."""
-    groups = {term for each in layers for group in _scope(question.wanted, each) for term in group}
+    groups = {term for each in layers for group in _scope(question.request, each) for term in group}
     return await index.corpus(db, question, sorted(groups))
 
 
@@ -64,11 +64,11 @@ async def score_layer(
     db: Database, question: ParsedQuery, layer: SearchLayer, weighing: QueryWeights
 ) -> list[Scored]:
     """Return what matches in one layer, with what its words count."""
-    wanted, scope, held = question.wanted, _scope(question.wanted, layer), weighing.corpus
+    wanted, scope, held = question.request, _scope(question.request, layer), weighing.corpus
     conditions = None if wanted.since is None else is_newer(layer, wanted.since)
     words, expected = _rarest_terms(question.terms, scope, held)
     matching = MatchTerms(
-        words=words, phrases=question.phrases, without=question.without, scope=scope
+        terms=words, phrases=question.phrases, without=question.without, scope=scope
     )
     found: list[index.Document] = []
     by_key: list[index.Document] = []
@@ -79,10 +79,10 @@ async def score_layer(
         some = await ask(matching, expected=expected)
         if len(some) < wanted.limit and len(words) < len(question.terms):
             rest = tuple(each for each in question.terms if each not in words)
-            some += await ask(replace(matching, words=rest), expected=EVERYTHING)
+            some += await ask(replace(matching, terms=rest), expected=EVERYTHING)
         if layer is SearchLayer.MEMORY and question.keys:
             keys = tuple(map(scope_terms.key_term, question.keys))
-            by_key += await ask(replace(matching, words=(), scope=(*scope, keys)), expected=0)
+            by_key += await ask(replace(matching, terms=(), scope=(*scope, keys)), expected=0)
         found += some
     documents = {each.number: each for each in (*found, *by_key)}
     named = {each.number: _named(each, question.keys) for each in by_key}

@@ -72,7 +72,7 @@ class SemanticSearch:
     _one: asyncio.Lock = field(default_factory=asyncio.Lock)
     _reading: asyncio.Task[LoadedCodes] | None = None
     _loading: asyncio.Task[None] | None = None
-    _asked: dict[str, asyncio.Task[Vector]] = field(default_factory=dict)
+    _pending: dict[str, asyncio.Task[Vector]] = field(default_factory=dict)
 
     async def __call__(
         self, query: str, ids: Sequence[int] | None = None, *, wanted: SearchRequest | None = None
@@ -126,7 +126,7 @@ class SemanticSearch:
         """End what the model runs in."""
         if self._loading is not None:
             self._loading.cancel()
-        for each in self._asked.values():
+        for each in self._pending.values():
             each.cancel()
         if self._reading is not None:
             self._reading.cancel()
@@ -145,14 +145,14 @@ class SemanticSearch:
 
     async def _vector(self, query: str, deadline: Deadline) -> Vector:
         """Return the vector of a query; who asks again after a late answer finds it made."""
-        task = self._asked.get(query)
+        task = self._pending.get(query)
         if task is None or (task.done() and (task.cancelled() or task.exception())):
-            if sum(not each.done() for each in self._asked.values()) >= MAX_WAITING:
+            if sum(not each.done() for each in self._pending.values()) >= MAX_WAITING:
                 raise TimeoutError
-            task = self._asked[query] = asyncio.create_task(self._embedded(query))
+            task = self._pending[query] = asyncio.create_task(self._embedded(query))
             task.add_done_callback(_consume_exception)
-            if len(self._asked) > CACHED_QUERIES:
-                self._asked.pop(next(iter(self._asked)))
+            if len(self._pending) > CACHED_QUERIES:
+                self._pending.pop(next(iter(self._pending)))
         async with asyncio.timeout(deadline.left):
             return await asyncio.shield(task)
 

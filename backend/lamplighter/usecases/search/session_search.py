@@ -36,7 +36,7 @@ class SearchingSession:
 
     session_id: int
     tool: str
-    known: Sequence[str] = ()
+    service_names: Sequence[str] = ()
     project: str = OPERATIONS
 
 
@@ -47,7 +47,7 @@ async def search(
 
     Of a `service` its own, and those that are true of all.
     """
-    name = await spelled(here.db, service, asker.known)
+    name = await spelled(here.db, service, asker.service_names)
     wanted = SearchRequest(
         query=query, layers=(SearchLayer.MEMORY,), service=name, general=True, limit=limit
     )
@@ -70,8 +70,8 @@ async def search_and_record(
     await _bounded(db, asker)
     wanted = replace(wanted, query=query, project=asker.project)
     results = await find(db, wanted, now=now, near=near)
-    inside = [each for each in results.found if is_visible(asker.project, each.row)]
-    results = replace(results, found=tuple(inside))
+    inside = [each for each in results.results if is_visible(asker.project, each.row)]
+    results = replace(results, results=tuple(inside))
     async with writing(db):
         await _bounded(db, asker)
         await _keep(db, asker, query, results.memories, now=now)

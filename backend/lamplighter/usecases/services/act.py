@@ -241,7 +241,7 @@ async def rule_on_action(
     facts = replace(
         await session_facts(db, session),
         under_way=_under_way(session, uses),
-        standing=cooldown.cooldown_status(service, action.kind, uses, now=now),
+        cooldown=cooldown.cooldown_status(service, action.kind, uses, now=now),
         second=pair is not None,
         agreed=agreed,
     )

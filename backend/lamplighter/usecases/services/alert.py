@@ -47,7 +47,7 @@ class AlertContext(Context):
 class AlertResult:
     """What became of an alert: its incident, its request, and whether either is new."""
 
-    held: AlertIncident
+    incident: AlertIncident
     request: SessionRequest | None
     new: bool
 

@@ -41,7 +41,7 @@ HEALTHY: Final = "healthy"
 class WaitingService:
     """A service that waits for a person: since when, and until when nobody is asked again."""
 
-    since: datetime
+    waiting_since: datetime
     until: datetime
 
 
@@ -100,7 +100,7 @@ async def handoff_from(
         session_id=parent_id,
         tier=accepted[0].tier,
         escalations=tuple(accepted),
-        looks=tuple(_newest(seen)),
+        check_results=tuple(_newest(seen)),
         findings=tuple(await findings.of_sessions(db, ids)),
         tried=tuple(use for use in tried if use.service in named),
     )
@@ -123,7 +123,7 @@ class SessionChain:
 
     sessions: tuple[Session, ...]
     handed: tuple[Escalation, ...]
-    found: tuple[Finding, ...]
+    findings: tuple[Finding, ...]
     uses: tuple[CooldownUse, ...]
 
     @property
@@ -143,7 +143,7 @@ async def get_chain(db: Database, session_id: int) -> SessionChain:
     return SessionChain(
         sessions=tuple(whole),
         handed=tuple(await escalations.of_sessions(db, ids)),
-        found=tuple(await findings.of_sessions(db, ids)),
+        findings=tuple(await findings.of_sessions(db, ids)),
         uses=tuple(await cooldowns.of_sessions(db, ids)),
     )
 

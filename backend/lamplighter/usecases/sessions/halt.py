@@ -182,7 +182,7 @@ async def resume_all(db: Database, brake: HaltControl, *, by: str, now: datetime
             if held is not None and not (way is HaltSource.FILE and file):
                 await _release_halt(db, held, by=one_line(by), now=now)
     if file is not None:
-        raise Conflict(f"Lamplighter is still halted. {file.words} {brake.release(file)}")
+        raise Conflict(f"Lamplighter is still halted. {file.description} {brake.release(file)}")
 
 
 async def record_file(db: Database, brake: HaltControl, *, now: datetime) -> None:
@@ -221,7 +221,7 @@ async def _insert(db: Database, reason: str, *, by: str, at: datetime, now: date
 
 async def _announce(db: Database, halt: Halt, *, now: datetime) -> None:
     await record_act(db, "halt", halt.reason, actor=halt.pulled_by, now=now)
-    text = f"Lamplighter is halted. {halt.words}"
+    text = f"Lamplighter is halted. {halt.description}"
     await notify.enqueue(
         db, NoticeKind.HALT, Level.CRITICAL, text, now=now
     )  # before its event is told
@@ -233,7 +233,7 @@ async def _release_halt(db: Database, held: Halt, *, by: str, now: datetime) -> 
     other = await halts.get_active(db, HaltSource.ROW)
     await record_act(db, "resume", held.reason, actor=by, now=now)
     text = f"Resumed by {by}; the halt by {held.pulled_by} is over."
-    more = f" Another halt remains: {other.words}" if other else ""
+    more = f" Another halt remains: {other.description}" if other else ""
     await _event(db, Level.WARNING, f"{text}{more}", now=now)
 
 

@@ -66,7 +66,7 @@ async def explain(
         return Inclusion(
             memory=held,
             reason=InclusionReason.WITHOUT,
-            words=WITHOUT,
+            explanation=WITHOUT,
             budget=asked.budget,
             total=block.total,
         )
@@ -96,30 +96,30 @@ def _inclusion(
     reason, words = find_reason(prospect)
     included = [each for each in block.placements if each.included]
     found = Inclusion(
-        memory=prospect.held,
+        memory=prospect.current,
         reason=reason,
-        words=words,
+        explanation=words,
         budget=asked.budget,
         total=block.total - (not prospect.eligible),
         rank=sum(each.count for each in lines) if prospect.eligible else None,
         included=len(included),
     )
     for each in included:
-        if each.memory.id == prospect.held.id:
+        if each.memory.id == prospect.current.id:
             place = (each.position or 0) + 1
             return replace(
                 found,
-                words=f"Line {place:,} of {len(included):,}.",
+                explanation=f"Line {place:,} of {len(included):,}.",
                 position=each.position,
                 line=each.line,
                 tokens=estimate_tokens(each.line),
             )
-    return found if found.rank is None else replace(found, words=_placed(found, asked))
+    return found if found.rank is None else replace(found, explanation=_placed(found, asked))
 
 
 def _placed(found: Inclusion, asked: InclusionRequest) -> str:
     """Return why a memory that was chosen among is left out, with its place."""
-    words = f"{found.words} Rank {(found.rank or 0) + 1:,} of {found.total:,}."
+    words = f"{found.explanation} Rank {(found.rank or 0) + 1:,} of {found.total:,}."
     if asked.services and found.memory.service not in asked.services:
         words += f" Memories about {' and '.join(asked.services)} rank first."
     return words

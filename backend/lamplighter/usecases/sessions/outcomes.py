@@ -36,4 +36,4 @@ async def refresh(db: Database, session_ids: Iterable[int], *, now: datetime) ->
         session = await sessions.get(db, number)
         if session is not None and not session.running:
             found = await outcome_of(db, number, session.status)
-            await sessions.set_outcome(db, number, found.words, found.state, now=now)
+            await sessions.set_outcome(db, number, found.text, found.state, now=now)

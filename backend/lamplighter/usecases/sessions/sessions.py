@@ -88,7 +88,7 @@ class OpenedSession:
 
     session: Session
     prompt: exposures.SessionPrompt
-    told: tuple[Memory, ...]
+    included: tuple[Memory, ...]
     handoff: Handoff | None = None
 
 
@@ -104,7 +104,7 @@ class SessionEnd:
     reason: str = ""
     exit_code: int | None = None
     finished: Finished | None = None
-    said: tuple[str, ...] = ()
+    texts: tuple[str, ...] = ()
     uses: Mapping[str, int] = field(default_factory=dict)
     begun: bool = True
     pending: bool = False
@@ -203,7 +203,7 @@ async def begin(
     async with writing(db):
         halt = await halts.get_active(db)
         if halt is not None:
-            raise Halted(halt.words)
+            raise Halted(halt.description)
         handoff = await _handoff(db, plan, services, now=now)
         block, environment = await build_context(
             db, plan, services, budget=budget, handoff=handoff, now=now
@@ -298,7 +298,7 @@ async def finish(
             session.id,
             status,
             reason=reason,
-            outcome=outcome.words,
+            outcome=outcome.text,
             outcome_state=outcome.state,
             output_pending=ending.pending,
             exit_code=ending.exit_code,
@@ -318,7 +318,7 @@ async def finish(
 
 def texts_of(session: Session, ending: SessionEnd, redact: Redact) -> dict[str, str]:
     """Return the last answer of a session and its summary, without secrets."""
-    said = [redact(each) for each in ending.said]
+    said = [redact(each) for each in ending.texts]
     response = (ending.finished.response if ending.finished else "") or (said[-1] if said else "")
     return {"response": redact(response), "summary": _summary(session, said, ending, redact)}
 

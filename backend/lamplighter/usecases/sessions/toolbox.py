@@ -30,11 +30,11 @@ _ITEMS: Final = 200
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolOutput:
-    """What a tool answers: words for a model, and the same as `found` for a program."""
+    """What a tool answers: words for a model, and the same as `structured` for a program."""
 
     text: str
     is_error: bool = False
-    found: Mapping[str, Any] | None = None
+    structured: Mapping[str, Any] | None = None
 
 
 ToolFunction = Callable[[Mapping[str, Any]], Awaitable[ToolOutput]]
@@ -92,7 +92,7 @@ def redact_answer(answer: ToolOutput, redact: Redactor) -> ToolOutput:
     return ToolOutput(
         text=shorten(redact.lines(answer.text), ANSWER_CHARS),
         is_error=answer.is_error,
-        found=None if answer.found is None else _clean(answer.found, redact),
+        structured=None if answer.structured is None else _clean(answer.structured, redact),
     )
 
 

@@ -55,12 +55,12 @@ WORST_FIRST: Final = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServiceCondition:
-    """How one service stands; `looks` are the last of each of its checks, by name."""
+    """How one service stands; `latest` are the last of each of its checks, by name."""
 
     service: Service
     state: ServiceState
-    looks: Mapping[str, CheckResult]
-    since: datetime | None
+    latest: Mapping[str, CheckResult]
+    changed_at: datetime | None
     used: tuple[CooldownStatus, ...]
     strip: tuple[CheckDay, ...]
     memories: int
@@ -68,12 +68,12 @@ class ServiceCondition:
     @property
     def checked_at(self) -> datetime | None:
         """When it was last looked at."""
-        return max((look.at for look in self.looks.values() if look.at), default=None)
+        return max((look.at for look in self.latest.values() if look.at), default=None)
 
     @property
     def detail(self) -> str:
         """What is wrong with it, else what its last looks said."""
-        looks = self.looks.values()
+        looks = self.latest.values()
         failing = [f"{look.name}: {look.detail}" for look in looks if not look.ok]
         return "; ".join(failing or [look.detail for look in looks if look.detail])
 
@@ -167,8 +167,8 @@ async def service_conditions(
             ServiceCondition(
                 service=service,
                 state=_state(looks),
-                looks=looks,
-                since=await _state_since(db, service.name, looks),
+                latest=looks,
+                changed_at=await _state_since(db, service.name, looks),
                 used=used[service.name],
                 strip=_strip(strips.get(service.name, ()), first),
                 memories=counts.get(service.name, 0),

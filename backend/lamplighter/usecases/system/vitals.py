@@ -21,7 +21,7 @@ async def quick_signs(db: Database, brake: HaltControl, *, now: datetime) -> lis
         count, oldest = await vitals.queue_length(db)
         size = await vitals.size(db)
         return [
-            rules.judge_halt(*(halt.words, brake.release(halt)) if halt else ("", "")),
+            rules.judge_halt(*(halt.description, brake.release(halt)) if halt else ("", "")),
             rules.judge_heartbeat(leader, now=now),
             rules.judge_timer(leader, halted=halt is not None, now=now),
             rules.judge_requests(count, oldest, now=now),

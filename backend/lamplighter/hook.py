@@ -92,8 +92,8 @@ def _off(here: Path) -> bool:
 
 
 def _answer(answer: Any, event: str) -> str:
-    told = answer["hookSpecificOutput"]["additionalContext"]
-    output = {"hookEventName": event, "additionalContext": str(told)}
+    text = answer["hookSpecificOutput"]["additionalContext"]
+    output = {"hookEventName": event, "additionalContext": str(text)}
     return json.dumps({"hookSpecificOutput": output}, ensure_ascii=False, separators=(",", ":"))
 
 

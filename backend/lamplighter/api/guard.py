@@ -205,8 +205,8 @@ class Guard:
         body = RequestBody(headers, receive, MAX_IMPORT_BYTES if larger else MAX_BODY_BYTES)
         send = body.sending(send)
         if answer:
-            told = agentops_errors.translate_problem(answer) if theirs else answer
-            await told(scope, body.receive, marked)
+            problem = agentops_errors.translate_problem(answer) if theirs else answer
+            await problem(scope, body.receive, marked)
             return
         await self._pass_on(scope, body.receive, marked)
 

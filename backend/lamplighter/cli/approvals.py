@@ -75,8 +75,8 @@ def show(number: int, *, as_json: bool) -> None:
 
     found = client.read(load_settings(), "approvals.get_approval", number=number)
     if as_json:
-        told = found["told"]
-        click.echo(json.dumps({**found["approval"], "told": told}, ensure_ascii=False))
+        included = found["told"]
+        click.echo(json.dumps({**found["approval"], "told": included}, ensure_ascii=False))
         return
     _print(_lines(found))
     _print(_evidence(found))

@@ -45,7 +45,7 @@ def backup(directory: Path | None, keep: int, *, as_json: bool) -> None:
         )
         sys.exit(EXIT_FAILED)
     if as_json:
-        told = {
+        report = {
             "path": str(made.path),
             "bytes": made.bytes,
             "files": len(made.manifest.files),
@@ -53,7 +53,7 @@ def backup(directory: Path | None, keep: int, *, as_json: bool) -> None:
             "database": asdict(made.manifest.database),
             "removed": [str(path) for path in made.removed],
         }
-        click.echo(json.dumps(told))
+        click.echo(json.dumps(report))
         return
     for path in made.removed:
         click.echo(f"Removed {escape_terminal(str(path))}.", err=True)

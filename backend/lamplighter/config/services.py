@@ -79,9 +79,9 @@ def _services(sheet: YamlSheet, top: Mapping[str, yaml.Node]) -> dict[str, tuple
             )
         elif name is not None and normalize_service_name(name) in read:
             sheet.wrong(key, f"duplicate service {name!r}")
-        told = _service(sheet, name or "?", key, node, programs)
+        service = _service(sheet, name or "?", key, node, programs)
         if name is not None:
-            read.setdefault(normalize_service_name(name), told)
+            read.setdefault(normalize_service_name(name), service)
     return read
 
 

@@ -84,7 +84,7 @@ def _assistant(message: dict[str, Any]) -> Iterator[TranscriptItem]:
 
 def _user(message: dict[str, Any]) -> Iterator[TranscriptItem]:
     found = message.get("tool_use_result")
-    told = message.get("isSynthetic") is True
+    synthetic = message.get("isSynthetic") is True
     for block in _blocks(_dict(message.get("message")).get("content")):
         if block.get("type") == "tool_result":
             yield ToolResult(
@@ -93,7 +93,7 @@ def _user(message: dict[str, Any]) -> Iterator[TranscriptItem]:
                 structured=_clean_json(found) if isinstance(found, dict) else None,
                 use=_string(block.get("tool_use_id")),
             )
-        elif told and exit_reasons.is_cut_off(_string(block.get("text"))):
+        elif synthetic and exit_reasons.is_cut_off(_string(block.get("text"))):
             yield AnswerCut(_string(block.get("text")))
 
 

@@ -133,11 +133,11 @@ def as_json(each: AuditedMemory) -> dict[str, Any]:
 
 
 def _tally(each: AuditTally) -> dict[str, Any]:
-    voices = [
+    occurrences = [
         {"session_id": voice.session_id, "at": serialize.format_moment(voice.at)}
         for voice in each.occurrences
     ]
-    return {"count": each.count, "sessions": voices}
+    return {"count": each.count, "sessions": occurrences}
 
 
 def _link(each: AuditLink) -> dict[str, Any]:

@@ -81,8 +81,8 @@ class MemoryRecord:
     @property
     def fingerprint(self) -> str:
         """What tells whether a record says the same as when it came the last time."""
-        told = [getattr(self._source, name) for name in self._names]
-        return hashlib.sha256(json.dumps(told).encode()).hexdigest()
+        values = [getattr(self._source, name) for name in self._names]
+        return hashlib.sha256(json.dumps(values).encode()).hexdigest()
 
     def admitted(self, candidate: Candidate) -> "MemoryRecord":
         """Return the record with the words that may be kept of it."""
@@ -132,10 +132,10 @@ class MemoryRecord:
             said = self.candidate
             newer = revise(memory, said, now=now)
             return replace(newer, scope=said.scope, topic_key=said.topic_key)
-        told = {name: getattr(self.whole, name) for name in self._names}
+        fields = {name: getattr(self.whole, name) for name in self._names}
         return replace(
             memory,
-            **told,
+            **fields,
             content_hash=self.whole.content_hash,
             updated_at=self.whole.updated_at,
             decayed_weeks=self.whole.decayed_weeks,
@@ -182,11 +182,11 @@ class PromptRecord:
 ImportRecord = MemoryRecord | SessionRecord | PromptRecord
 
 
-def normalize_status(told: Mapping[str, Any]) -> dict[str, Any]:
+def normalize_status(fields: Mapping[str, Any]) -> dict[str, Any]:
     """Return what is told of a memory, its activity as the rule of 0.30 has it."""
-    confidence = round(told["confidence"], 2)
+    confidence = round(fields["confidence"], 2)
     low = confidence < ACTIVE_THRESHOLD
-    active = told["active"] and not low
+    active = fields["active"] and not low
     usual = InactiveReason.LOW if low else InactiveReason.OPERATOR
-    reason = None if active else told["inactive_reason"] or usual
-    return {**told, "confidence": confidence, "active": active, "inactive_reason": reason}
+    reason = None if active else fields["inactive_reason"] or usual
+    return {**fields, "confidence": confidence, "active": active, "inactive_reason": reason}

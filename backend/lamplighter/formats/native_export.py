@@ -48,7 +48,7 @@ def header(*, now: datetime, project: str | None) -> str:
 def session_line(each: Session, prompts: Sequence[ClientPrompt] = ()) -> str:
     """Return the line of a client's session, with what was asked in it."""
     kept = ("external_id", "project", "agent", "directory", "summary", "prompt", "messages")
-    told = {name: getattr(each, name) for name in kept}
+    fields = {name: getattr(each, name) for name in kept}
     times = {
         "started_at": serialize.format_moment(each.started_at),
         "ended_at": serialize.format_moment(each.ended_at),
@@ -57,7 +57,7 @@ def session_line(each: Session, prompts: Sequence[ClientPrompt] = ()) -> str:
         {"content": each.content, "created_at": serialize.format_moment(each.created_at)}
         for each in prompts
     ]
-    return _line({"session": {**told, **times, "prompts": asked}})
+    return _line({"session": {**fields, **times, "prompts": asked}})
 
 
 def memory_line(each: Memory, session: str | None, ref: str) -> str:

@@ -203,14 +203,14 @@ class Supervisor:
 
     async def _work(self, listener: ChangeSignal) -> None:
         """Do what is due, as it becomes due, until asked to end."""
-        told = False
+        announced = False
         while not self.draining.is_set():
             try:
                 if not self.lock.owned:
                     await self.lock.take()  # whoever was faster has fenced us off
-                if not told:
+                if not announced:
                     await self._tell_next_round()
-                    told = True
+                    announced = True
                 worked = await self.step()
             except OperationalError as error:
                 logger.log(severity(error), RETRY_MESSAGE, error)

@@ -35,7 +35,7 @@ class JsonLines(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         """Return the record's line; what is not known is not in it."""
         trace, span = traces.trace_ids()
-        told: dict[str, Any] = {
+        record_json: dict[str, Any] = {
             "time": f"{datetime.fromtimestamp(record.created, UTC):%Y-%m-%dT%H:%M:%S.%fZ}",
             "level": record.levelname.lower(),
             "logger": record.name,
@@ -48,7 +48,7 @@ class JsonLines(logging.Formatter):
             "exception": self.formatException(record.exc_info) if record.exc_info else None,
             "stack": record.stack_info,
         }
-        return json.dumps({name: each for name, each in told.items() if each is not None})
+        return json.dumps({name: each for name, each in record_json.items() if each is not None})
 
 
 def configure(level: str, form: str = "text") -> None:

@@ -82,10 +82,10 @@ class OtelTracer:
 
     def record(self, name: str, attributes: Mapping[str, Value], *, began: int, ended: int) -> None:
         """Tell of a span that is over."""
-        told = _masked_attributes(attributes, self._redact)
-        self._tracer.start_span(name, kind=SpanKind.CLIENT, attributes=told, start_time=began).end(
-            ended
-        )
+        masked = _masked_attributes(attributes, self._redact)
+        self._tracer.start_span(
+            name, kind=SpanKind.CLIENT, attributes=masked, start_time=began
+        ).end(ended)
 
     def carried(self) -> dict[str, str]:
         """Return what tells another process which span is at work."""

@@ -38,8 +38,8 @@ AccessCheck = Callable[[Scope, Headers], Awaitable[Response | None]]
 
 def mounted_routes() -> list[BaseRoute]:
     """Return the routes of the web process: strict, below /agentops."""
-    told = openapi(prefix=PREFIX, strict=True, tokens=True)
-    return [Route(f"{PREFIX}{DOCUMENT}", _document(told)), *routes(PREFIX, strict=True)]
+    document = openapi(prefix=PREFIX, strict=True, tokens=True)
+    return [Route(f"{PREFIX}{DOCUMENT}", _document(document)), *routes(PREFIX, strict=True)]
 
 
 def create_app(

@@ -83,13 +83,13 @@ def failure(
 
 def translate_problem(problem: Response) -> Response:
     """Return a problem of ours as this contract tells it."""
-    told = msgspec.json.decode(problem.body)
+    body = msgspec.json.decode(problem.body)
     kept = {
         name: value
         for name, value in problem.headers.items()
         if name not in ("content-type", "content-length")
     }
-    return failure(problem.status_code, told["detail"] or told["title"], headers=kept)
+    return failure(problem.status_code, body["detail"] or body["title"], headers=kept)
 
 
 def _domain_failure(error: LamplighterError) -> Response:

@@ -74,7 +74,7 @@ async def context(request: Request) -> Response:
     most = agent.context_limit if agent else CONTEXT_LIMIT
     limit = most if wanted.limit is None or wanted.limit < 0 else wanted.limit
     project = project_in(request, wanted.project) or DEFAULT_PROJECT
-    told = await agent_context(
+    block = await agent_context(
         here,
         project,
         wanted.query,
@@ -82,11 +82,11 @@ async def context(request: Request) -> Response:
         near=here.near,
         budget=None if wanted.budget is None else max(0, wanted.budget),
     )
-    told = replace(told, text=_trim_context(told.text, wanted.max_bytes))
+    block = replace(block, text=_trim_context(block.text, wanted.max_bytes))
     await record_context(
-        here.db, told, await _context_session(request, wanted, project), now=here.now()
+        here.db, block, await _context_session(request, wanted, project), now=here.now()
     )
-    return answer(_context_out(told), headers=_partial_header(told))
+    return answer(_context_out(block), headers=_partial_header(block))
 
 
 async def topic_key(request: Request) -> Response:
@@ -160,9 +160,9 @@ def _rank(found: SearchResult) -> float:
     return -found.score
 
 
-def _context_out(told: ContextBlock) -> dict[str, Any]:
+def _context_out(block: ContextBlock) -> dict[str, Any]:
     return {
-        "context": told.text,
+        "context": block.text,
         "recent_sessions": [
             {
                 "id": each.external_id or "",
@@ -170,7 +170,7 @@ def _context_out(told: ContextBlock) -> dict[str, Any]:
                 "started_at": rows.stamp(each.started_at),
                 "summary": each.summary,
             }
-            for each in told.sessions
+            for each in block.sessions
         ],
         "recent_observations": [
             {
@@ -181,7 +181,7 @@ def _context_out(told: ContextBlock) -> dict[str, Any]:
                 "rank": -each.score,
                 "method": each.method,
             }
-            for each in told.included
+            for each in block.included
         ],
     }
 

@@ -67,9 +67,9 @@ async def receive(request: Request) -> Response:
     bound = caller.agent is not None
     session = await interactive.join(here.db, opening, bound=bound, now=here.now())
     words = await _handle_event(by, event, session, given)
-    told = {"hookEventName": event, "additionalContext": words}
+    output = {"hookEventName": event, "additionalContext": words}
     headers = {TOOLS: _wanted_tools(by.agent)} if event == START else None
-    return answer({"hookSpecificOutput": told} if words else {}, headers=headers)
+    return answer({"hookSpecificOutput": output} if words else {}, headers=headers)
 
 
 async def _find_session(here: ApiContext, opening: NewSession) -> Session | None:
@@ -88,7 +88,7 @@ async def context(request: Request, wanted: context_shapes.ContextQuery) -> Resp
         block = await project_context(here.db, project, now=here.now(), budget=budget)
         seq = await changes.last_seq(here.db)
     about = {"profile": "project", "project": project, "text": block.text, "tokens": block.tokens}
-    told = [
+    items = [
         {"position": each.position, "line": each.line, "memory": serialize.memory(each.memory)}
         for each in block.placements
         if each.included
@@ -98,7 +98,7 @@ async def context(request: Request, wanted: context_shapes.ContextQuery) -> Resp
         for each in block.placements
         if not each.included
     ]
-    return answer({**about, "included": told, "excluded": out, "seq": seq})
+    return answer({**about, "included": items, "excluded": out, "seq": seq})
 
 
 async def _handle_event(
@@ -129,9 +129,9 @@ async def _handle_tool_use(
     ref = _text(given, "tool_use_id")
     asked = given.get("tool_input")
     words = asked if isinstance(asked, dict) else {"input": asked}
-    told = await interactive.tool_context(here, session, use.tool, words)
+    text = await interactive.tool_context(here, session, use.tool, words)
     await interactive.capture_tool_output(here, session, use, output, ref=ref)
-    return told
+    return text
 
 
 def _interactive_context(here: ApiContext, caller: Caller) -> InteractiveContext:
@@ -181,8 +181,8 @@ def _project_name(root: str) -> str:
 def _wanted_tools(agent: Agent) -> str:
     """Return the tools whose answers rules may want; no others need to be sent."""
     saved = agent.hooks.save if agent.auto_save else ()
-    told = agent.hooks.inject if agent.auto_search and agent.context_limit else ()
-    return " ".join(sorted({*(rule.tool for rule in saved), *(rule.tool for rule in told)}))
+    tools = agent.hooks.inject if agent.auto_search and agent.context_limit else ()
+    return " ".join(sorted({*(rule.tool for rule in saved), *(rule.tool for rule in tools)}))
 
 
 def _text(given: Mapping[str, Any], name: str) -> str:

@@ -74,9 +74,9 @@ async def reopen(request: Request) -> Response:
 async def review_case_out(db: Database, each: Review) -> dict[str, Any]:
     """Return a review as JSON, with all that helps to decide it."""
     sides = {"old": each.old_id, "new": each.new_id}
-    [told] = await reviews.as_json(db, [each])
+    [case] = await reviews.as_json(db, [each])
     return {
-        **told,
+        **case,
         "sources": {side: await _sources(db, number) for side, number in sides.items()},
         "exposed": {
             side: await exposures.sessions_including(db, number, limit=LIST_LIMIT)

@@ -26,7 +26,7 @@ async def prompt(request: Request) -> Response:
         if session is None:
             raise NotFound(f"Session {params.number(request)} not found.")
         given = await exposures.prompt(here.db, session.id)
-        told = await exposures.of_session(here.db, session.id)
+        included = await exposures.of_session(here.db, session.id)
         anew = await exposures.updates_of(here.db, session.id)
         seq = await changes.last_seq(here.db)
     if given is None and not anew and session.trigger is not Trigger.CLIENT:
@@ -34,7 +34,7 @@ async def prompt(request: Request) -> Response:
     return answer(
         {
             **_prompt_out(given or exposures.NO_PROMPT),
-            "memories": [_memory_out(each) for each in told],
+            "memories": [_memory_out(each) for each in included],
             "retold": [_update_out(each) for each in anew],
             "seq": seq,
         }

@@ -53,20 +53,20 @@ class IncludedMemory:
     content: str
 
 
-def render_block(summaries: Iterable[str], told: Sequence[IncludedMemory]) -> str:
+def render_block(summaries: Iterable[str], memories: Sequence[IncludedMemory]) -> str:
     """Return both blocks as text; empty where there is nothing to tell."""
     lines: list[str] = []
     said = [f"- {_escape_tags(each)}" for each in summaries if each.strip()]
     if said:
         lines += ["<memory:sessions>", *said, "</memory:sessions>"]
-    if told:
-        lines += ["<memory:context>", *map(render_line, told), "</memory:context>"]
+    if memories:
+        lines += ["<memory:context>", *map(render_line, memories), "</memory:context>"]
     return "\n".join([*lines, ""]) if lines else ""
 
 
 def pack_block(
     sessions: Iterable[Session],
-    told: Sequence[IncludedMemory],
+    memories: Sequence[IncludedMemory],
     *,
     budget: int,
     terms: Collection[str] = (),
@@ -83,13 +83,13 @@ def pack_block(
         summaries.pop()
     room -= sum(len(each) + 3 for each in summaries)
     heads = [
-        _head(each.memory, (names or {}).get(each.memory.session_id or 0, "")) for each in told
+        _head(each.memory, (names or {}).get(each.memory.session_id or 0, "")) for each in memories
     ]
-    texts = [_escape_tags(each.memory.observation) for each in told]
+    texts = [_escape_tags(each.memory.observation) for each in memories]
     whole = [len(head) + len(text) + 1 for head, text in zip(heads, texts, strict=True)]
     lines, kept = [], []
     for each, head, text, share in zip(
-        told, heads, texts, allocate_chars(whole, room), strict=True
+        memories, heads, texts, allocate_chars(whole, room), strict=True
     ):
         chars = share - len(head) - 1
         if chars < min(len(text), LEAST_CHARS // 2):
@@ -148,12 +148,12 @@ def shorten_content(text: str, looked_for: Collection[str] = ()) -> str:
 
 
 def explain_placements(
-    told: Sequence[IncludedMemory], left_out: Iterable[tuple[Memory, str]]
+    memories: Sequence[IncludedMemory], left_out: Iterable[tuple[Memory, str]]
 ) -> list[Placement]:
     """Return why each memory that was chosen among is in the block or out of it."""
     chosen = [
         Placement(each.memory, render_line(each), REASONS[each.method], position=at, rank=at)
-        for at, each in enumerate(told)
+        for at, each in enumerate(memories)
     ]
     out = [
         Placement(memory, "", why, rank=rank)

@@ -107,15 +107,15 @@ def _polarity_figures(
     old: Analysis, new: Analysis, whole: Match, best: Match, swapped: float
 ) -> dict[str, float]:
     opposed = [pair for pair in whole.pairs if pair.opposed and not pair.opposite_signs]
-    told = [pair for pair in whole.pairs if pair.opposite_signs]
+    signs = [pair for pair in whole.pairs if pair.opposite_signs]
     lone_left, lone_right = count_denials(whole.left) % 2, count_denials(whole.right) % 2
     head = count_denied(old.claims[:1]) + count_denied(new.claims[:1])
-    matched = (head + len(opposed) + len(told) + int(swapped)) % 2
+    matched = (head + len(opposed) + len(signs) + int(swapped)) % 2
     alone = len(old.clauses) == len(new.clauses) == 1
     flip = is_flipped(whole if alone else best, swapped)
     return {
         "opposed": float(len(opposed) % 2),
-        "told": float(len(told) % 2),
+        "told": float(len(signs) % 2),
         "lone_left": float(lone_left),
         "lone_right": float(lone_right),
         "net": float(flip),
@@ -148,8 +148,8 @@ def count_denied(claims: Sequence[Clause]) -> int:
     for clause in claims:
         denials = clause.denials + clause.denied_conditions
         if clause.cancels:
-            told = sum(word.senses[0].tells < 0 for word in clause.tokens)
-            denials += -1 if denials else told % 2
+            negative = sum(word.senses[0].tells < 0 for word in clause.tokens)
+            denials += -1 if denials else negative % 2
         total += denials
     return total
 

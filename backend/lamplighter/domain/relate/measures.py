@@ -36,22 +36,22 @@ class MeasureMatch:
 def match_measures(old: Iterable[Measure], new: Sequence[Measure]) -> MeasureMatch:
     """Put each measure beside its like; "302, not 200" conflicts with a plain 200."""
     found = MeasureMatch()
-    told = [each for each in new if not each.denied]
+    stated = [each for each in new if not each.denied]
     denied = [each for each in new if each.denied]
     open_: list[Measure] = []
     for measure in old:
-        other = _take(told, measures_agree, measure)
+        other = _take(stated, measures_agree, measure)
         if other is None and not measure.denied:
             open_.append(measure)
         elif other is not None:
             (found.unlike if measure.denied else found.same).append((measure, other))
     for measure in open_:
-        other = _take(told, comparable, measure) or _take(denied, measures_agree, measure)
+        other = _take(stated, comparable, measure) or _take(denied, measures_agree, measure)
         if other is None:
             found.left.append(measure)
         else:
             found.unlike.append((measure, other))
-    found.right = told
+    found.right = stated
     return found
 
 

@@ -18,11 +18,11 @@ def lookup_terms(analysis: Analysis) -> frozenset[str]:
     Words that say little count only where no other says anything.
     """
     words = [word for clause in analysis.clauses for word in clause.tokens]
-    telling = [word for word in words if word.weight > LIGHT] or words
+    weighty = [word for word in words if word.weight > LIGHT] or words
     measures = [each for clause in analysis.clauses for each in clause.measures]
     kinds = {f"#{each.kind}" for each in measures}
     values = {f"={each.low or each.text}".replace(" ", "") for each in measures}
-    return frozenset(sense.key for word in telling for sense in word.senses) | kinds | values
+    return frozenset(sense.key for word in weighty for sense in word.senses) | kinds | values
 
 
 @dataclass(slots=True)

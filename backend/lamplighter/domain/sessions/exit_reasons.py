@@ -95,8 +95,8 @@ def _status_reason(status: int | None) -> str | None:
 
 def _fill(sentence: str, end: EngineFailure) -> str:
     words = shorten(one_line(end.message), MESSAGE_CHARS)
-    told = sentence.replace("{words}", words).rstrip(" :")
-    return told if told.endswith((".", "!", "?")) else f"{told}."
+    filled = sentence.replace("{words}", words).rstrip(" :")
+    return filled if filled.endswith((".", "!", "?")) else f"{filled}."
 
 
 def at_token_limit(kinds: tuple[str, ...]) -> bool:

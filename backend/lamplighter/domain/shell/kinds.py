@@ -218,8 +218,8 @@ def git_format(word: str, rules: CommandPolicy) -> str:
 def revision(word: str, rules: CommandPolicy) -> str:
     """A commit, a range of them, or a file of the repository."""
     del rules
-    told = re.fullmatch(rf"{_REVISION}(?:\.\.\.?{_REVISION})?", word)
-    return "" if told and not _COMMIT_PLACES.search(word) else f"{word!r} is not a revision"
+    match = re.fullmatch(rf"{_REVISION}(?:\.\.\.?{_REVISION})?", word)
+    return "" if match and not _COMMIT_PLACES.search(word) else f"{word!r} is not a revision"
 
 
 def _match_shape(shape: str, wanted: str) -> WordKind:

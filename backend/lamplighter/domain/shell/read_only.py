@@ -200,7 +200,7 @@ def _containers(program: str) -> dict[str, CommandRule]:
         "-aqsl -n=number --all --quiet --no-trunc --size --latest -f=filter --filter=filter"
         " --format=text",
     )
-    inspected, told = command_rule(_INSPECT, "image+"), command_rule(_LOGS, "name")
+    inspected, logs = command_rule(_INSPECT, "image+"), command_rule(_LOGS, "name")
     used = command_rule(
         "-a --all --no-trunc --no-stream --format=text", "name*", needs=("--no-stream",)
     )
@@ -209,7 +209,7 @@ def _containers(program: str) -> dict[str, CommandRule]:
     )
     found = {
         "ps": listed,
-        "logs": told,
+        "logs": logs,
         "inspect": inspected,
         "stats": used,
         "top": command_rule("", "name"),
@@ -223,7 +223,7 @@ def _containers(program: str) -> dict[str, CommandRule]:
         "container list": listed,
         "container ps": listed,
         "container inspect": inspected,
-        "container logs": told,
+        "container logs": logs,
         "container stats": used,
         "container top": command_rule("", "name"),
         "image ls": images,

@@ -67,12 +67,12 @@ class _VersionCache:
         """Return what a CLI tells, and ask it only where that is not known."""
         kept = self._told.get(place)
         if kept is not None and kept[0] == stamp:
-            _, at, told = kept
-            if isinstance(told, InstalledProgram) or time.monotonic() - at < RETRY_SECONDS:
-                return told
-        told = _read_version(place)
-        self._told[place] = stamp, time.monotonic(), told
-        return told
+            _, at, version = kept
+            if isinstance(version, InstalledProgram) or time.monotonic() - at < RETRY_SECONDS:
+                return version
+        version = _read_version(place)
+        self._told[place] = stamp, time.monotonic(), version
+        return version
 
 
 _VERSIONS: Final = _VersionCache()

@@ -20,8 +20,8 @@ class GateClient:
 
     async def tools(self) -> list[dict[str, Any]] | None:
         """Return the tools there are, as the API wants them; None when nobody answers."""
-        told = await self._answer({"tools": True})
-        found = told.get("tools")
+        answer = await self._answer({"tools": True})
+        found = answer.get("tools")
         if not isinstance(found, list):
             return None
         return [
@@ -50,9 +50,9 @@ class GateClient:
             try:
                 writer.write(asked)
                 await writer.drain()
-                told = json.loads(await reader.readline())
+                answer = json.loads(await reader.readline())
             finally:
                 writer.close()
         except (OSError, ValueError) as error:
             return {"text": NO_ANSWER.format(error), "is_error": True}
-        return told if isinstance(told, dict) else {"text": str(told), "is_error": True}
+        return answer if isinstance(answer, dict) else {"text": str(answer), "is_error": True}

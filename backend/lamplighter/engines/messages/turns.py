@@ -115,10 +115,13 @@ class TurnLoop:
     async def _turn(self) -> None:
         """Ask the model once, with what is told now in the place of what was told before."""
         state = self.state
-        told = await self.gate.context(self.request.prompt[:QUERY_CHARS])
-        if not told.get("is_error"):
-            state.injected = str(told.get("text", state.injected))
-            state.handoffs, state.approvals = told.get("handoffs", []), told.get("approvals", [])
+        context = await self.gate.context(self.request.prompt[:QUERY_CHARS])
+        if not context.get("is_error"):
+            state.injected = str(context.get("text", state.injected))
+            state.handoffs, state.approvals = (
+                context.get("handoffs", []),
+                context.get("approvals", []),
+            )
         self._take(await self._answer())
 
     async def _answer(self) -> Reply:
@@ -139,8 +142,8 @@ class TurnLoop:
                 pause = retries.pause(attempt, failed, random.random())
                 if pause is None:
                     raise
-                told = attempt, retries.MAX_RETRIES, pause, failed.status, failed.kind
-                self._print(lines.retry_line(*told))
+                retry = attempt, retries.MAX_RETRIES, pause, failed.status, failed.kind
+                self._print(lines.retry_line(*retry))
                 await asyncio.sleep(pause)
             else:
                 sent = window.estimate([system, state.tools, state.messages])
@@ -169,14 +172,14 @@ class TurnLoop:
         content = [each for each in blocks if each.get("text", "x").strip()]
         if content:
             state.messages.append({"role": "assistant", "content": content})
-        told = [
+        printed = [
             lines.block_line(each, state.model)
             for each in content
             if each["type"] in VISIBLE_BLOCKS
         ]
-        told += [lines.cut_line(lost)] if lost else []
-        told.append(lines.usage_line(self._used()))
-        self._emit([*told, *self._next(reply.stop, content)])
+        printed += [lines.cut_line(lost)] if lost else []
+        printed.append(lines.usage_line(self._used()))
+        self._emit([*printed, *self._next(reply.stop, content)])
 
     def _next(self, stop: str, content: list[dict[str, Any]]) -> list[Line]:
         """Set what comes after an answer; return the session's last line if nothing does."""
@@ -277,12 +280,12 @@ class TurnLoop:
     def _end(self, line: Line) -> None:
         self._emit([self._last(line)])
 
-    def _emit(self, told: list[Line]) -> None:
+    def _emit(self, printed: list[Line]) -> None:
         """Print lines, each once: a checkpoint knows of them before they are printed."""
-        self.state.unprinted = told
+        self.state.unprinted = printed
         self.state.duration_ms = round((monotonic() - self.began) * 1000)
         checkpoint.save(self.state, self.directory)
-        for line in told:
+        for line in printed:
             self._print(line)
         self.state.unprinted = []
 

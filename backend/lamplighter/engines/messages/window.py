@@ -73,27 +73,27 @@ def _tool_digest(exchanges: Sequence[Sequence[Message]]) -> list[str]:
 
     What an earlier digest told stays.
     """
-    told: list[str] = []
+    digest: list[str] = []
     for block in (
         each for exchange in exchanges for message in exchange for each in _blocks(message)
     ):
         if block.get("type") == "tool_use":
             given = json.dumps(block.get("input"), ensure_ascii=False)
-            told.append(f"- {block.get('name')} {shorten(given, RESULT_CHARS)}")
-        elif block.get("type") == "tool_result" and told:
+            digest.append(f"- {block.get('name')} {shorten(given, RESULT_CHARS)}")
+        elif block.get("type") == "tool_result" and digest:
             how = "failed" if block.get("is_error") else "answered"
             said = shorten(one_line(str(block.get("content"))), RESULT_CHARS)
-            told.append(f"  {how}: {said}")
+            digest.append(f"  {how}: {said}")
         elif str(block.get("text", "")).startswith(OMITTED_TOOLS_NOTE):
-            told += block["text"].splitlines()[1:]
-    return told
+            digest += block["text"].splitlines()[1:]
+    return digest
 
 
-def _digest(told: list[str], room: float) -> str:
+def _digest(lines: list[str], room: float) -> str:
     """Return the newest lines of a digest that fit."""
-    while told and estimate("\n".join((OMITTED_TOOLS_NOTE, *told))) > room:
-        told = told[1:]
-    return "\n".join((OMITTED_TOOLS_NOTE, *told)) if told else ""
+    while lines and estimate("\n".join((OMITTED_TOOLS_NOTE, *lines))) > room:
+        lines = lines[1:]
+    return "\n".join((OMITTED_TOOLS_NOTE, *lines)) if lines else ""
 
 
 def _blocks(message: Message) -> list[Mapping[str, Any]]:

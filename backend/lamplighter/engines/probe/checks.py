@@ -214,19 +214,19 @@ async def _query_dns(check: DnsCheck, server: str, record: DnsRecord) -> list[st
     from dns.message import ChainTooLong, make_query
     from dns.query import BadResponse
 
-    told = format_address(server, check.server_port)
+    address = format_address(server, check.server_port)
     try:
         reply = await _exchange_query(make_query(check.host, record), server, check.server_port)
-        return _addresses(reply, check.host, record, told)
+        return _addresses(reply, check.host, record, address)
     except ChainTooLong as error:
         raise network.RefusedError(
-            f"endless CNAME chain, answered by {told}", answered=True
+            f"endless CNAME chain, answered by {address}", answered=True
         ) from error
     except BadResponse as error:
-        why = f"answer to another question, from {told}"
+        why = f"answer to another question, from {address}"
         raise network.RefusedError(why, answered=False) from error
     except (DNSException, EOFError) as error:
-        raise network.RefusedError(f"not a DNS answer, from {told}", answered=False) from error
+        raise network.RefusedError(f"not a DNS answer, from {address}", answered=False) from error
 
 
 async def _exchange_query(query: "Message", server: str, port: int) -> "Message":
@@ -253,7 +253,7 @@ async def _exchange_query(query: "Message", server: str, port: int) -> "Message"
     return reply
 
 
-def _addresses(reply: "Message", host: str, record: DnsRecord, told: str) -> list[str]:
+def _addresses(reply: "Message", host: str, record: DnsRecord, address: str) -> list[str]:
     from dns import rcode
     from dns.message import QueryMessage
 
@@ -261,7 +261,7 @@ def _addresses(reply: "Message", host: str, record: DnsRecord, told: str) -> lis
         raise network.RefusedError(f"host name not found: {host}", answered=True)
     if reply.rcode() != rcode.NOERROR:
         said = rcode.to_text(reply.rcode())
-        why = f"{told} answered {said} for {record} of {host}"
+        why = f"{address} answered {said} for {record} of {host}"
         raise network.RefusedError(why, answered=True)
     answer = reply.resolve_chaining().answer if isinstance(reply, QueryMessage) else None
     return [each.address for each in answer or ()]

@@ -243,10 +243,10 @@ def compare_claim(seconds: float, known: DurationClaim) -> str:
 
 
 def _seconds(observation: str) -> list[float]:
-    told = _DURATION.search(observation)
-    if told is None:
+    match = _DURATION.search(observation)
+    if match is None:
         return []
-    number, unit, more, smaller = told.groups()
+    number, unit, more, smaller = match.groups()
     seconds = _in_seconds(number, unit) + (_in_seconds(more, smaller) if more else 0.0)
     return [seconds] if 0 < seconds <= MAX_CLAIM_SECONDS else []
 

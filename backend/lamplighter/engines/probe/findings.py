@@ -81,13 +81,15 @@ def level(service: Service, outcomes: Sequence[CheckOutcome], facts: RoundFacts)
     return min(levels, key=_ORDER.index, default=Level.INFO)
 
 
-def summary(told: Sequence[tuple[Service, Sequence[CheckOutcome], Level]]) -> str:
+def summary(results: Sequence[tuple[Service, Sequence[CheckOutcome], Level]]) -> str:
     """Return the whole round in one sentence."""
-    if not told:
+    if not results:
         return "No services to check."
-    failing = [(service, outcomes) for service, outcomes, worst in told if worst is Level.CRITICAL]
-    warned = sum(worst is Level.WARNING for _, _, worst in told)
-    words = f"{len(told) - len(failing)} of {len(told)} services healthy"
+    failing = [
+        (service, outcomes) for service, outcomes, worst in results if worst is Level.CRITICAL
+    ]
+    warned = sum(worst is Level.WARNING for _, _, worst in results)
+    words = f"{len(results) - len(failing)} of {len(results)} services healthy"
     words += f", {warned} with {'a warning' if warned == 1 else 'warnings'}" if warned else ""
     for service, outcomes in failing[:MAX_NAMED]:
         words += f"; {service.name}: {next(each.detail for each in outcomes if not each.ok)}"
@@ -107,9 +109,9 @@ def _event(service: Service, outcomes: Sequence[CheckOutcome], facts: RoundFacts
             return
         words = "Healthy again: " + ", ".join(each.text for each in remarks)
     else:
-        told = [each for each in remarks if each.level is not Level.INFO]
-        told.sort(key=lambda each: _ORDER.index(each.level))
-        words = "; ".join(each.text for each in told)
+        notable = [each for each in remarks if each.level is not Level.INFO]
+        notable.sort(key=lambda each: _ORDER.index(each.level))
+        words = "; ".join(each.text for each in notable)
     awaited = _pending_person(service, facts) if worst is Level.CRITICAL else None
     if awaited:  # it was said that a person is needed: no alarm each round
         worst, words = Level.WARNING, f"{words}; {awaited.text}"
@@ -234,9 +236,13 @@ def _claimed_statuses(
         places.add("")
     claims = []
     for held in sorted(facts.told_of(service), key=lambda each: -each.confidence):
-        told = _ANSWERS.search(held.observation)
-        if told and _HEALTHY.search(held.observation) and not _NOT_HEALTHY.search(held.observation):
-            claims += [(int(told[1]), held)] if (told[2] or "").rstrip(",.;") in places else []
+        match = _ANSWERS.search(held.observation)
+        if (
+            match
+            and _HEALTHY.search(held.observation)
+            and not _NOT_HEALTHY.search(held.observation)
+        ):
+            claims += [(int(match[1]), held)] if (match[2] or "").rstrip(",.;") in places else []
     return claims
 
 

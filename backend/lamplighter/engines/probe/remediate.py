@@ -226,7 +226,7 @@ async def _wait(
 
 
 async def _healthy_after(watch: ProbeSession, service: Service, allowed: float) -> float | None:
-    began = told = monotonic()
+    began = reported = monotonic()
     well, first = 0, 0.0
     while well < HEALTHY_IN_A_ROW:
         passed = monotonic() - began
@@ -237,9 +237,9 @@ async def _healthy_after(watch: ProbeSession, service: Service, allowed: float) 
             well += 1
         else:
             well = 0
-        if monotonic() - told > STABLE_SECONDS:
-            told = monotonic()
-            watch.emit_text(f"Still waiting for {service.name}: {told - began:.0f} s so far.")
+        if monotonic() - reported > STABLE_SECONDS:
+            reported = monotonic()
+            watch.emit_text(f"Still waiting for {service.name}: {reported - began:.0f} s so far.")
         least, most = POLL_SECONDS
         await asyncio.sleep(min(most, max(least, passed / 20)))
     return round(first, 1)

@@ -42,13 +42,13 @@ def pack(service: Service) -> dict[str, object]:
 def unpack(value: object) -> Service:
     """Return the service that these plain values tell of; ValueError says what is wrong."""
     try:
-        told = msgspec.convert(value, _Service)
+        service = msgspec.convert(value, _Service)
         return Service(
-            name=told.name,
-            description=told.description,
-            checks=tuple(_check(each) for each in told.checks),
-            depends_on=told.depends_on,
-            actions=tuple(_read(each, Action) for each in told.actions),
+            name=service.name,
+            description=service.description,
+            checks=tuple(_check(each) for each in service.checks),
+            depends_on=service.depends_on,
+            actions=tuple(_read(each, Action) for each in service.actions),
         )
     except RecursionError as error:
         raise ValueError("nested too deeply") from error
@@ -162,25 +162,25 @@ class _Wire:
 def read(raw: bytes) -> ProbeRequest:
     """Return the request that these bytes are; ValueError says what is wrong with them."""
     try:
-        told = msgspec.json.decode(raw, type=_Wire)
+        wire = msgspec.json.decode(raw, type=_Wire)
     except RecursionError as error:
         raise ValueError("nested too deeply") from error
-    known = tuple(unpack(service) for service in told.declared)
+    known = tuple(unpack(service) for service in wire.declared)
     request = ProbeRequest(
-        session=str(told.session),
-        tier=told.tier,
-        services=tuple(unpack(service) for service in told.services),
+        session=str(wire.session),
+        tier=wire.tier,
+        services=tuple(unpack(service) for service in wire.services),
         declared=known,
-        gate=told.gate,
-        dry_run=told.dry_run,
+        gate=wire.gate,
+        dry_run=wire.dry_run,
         facts=RoundFacts(
-            now=told.now,
-            memories=told.memories,
-            history=told.history,
-            uses=told.uses,
-            findings=told.findings,
-            waiting=told.waiting,
-            parked=told.parked,
+            now=wire.now,
+            memories=wire.memories,
+            history=wire.history,
+            uses=wire.uses,
+            findings=wire.findings,
+            waiting=wire.waiting,
+            parked=wire.parked,
         ),
     )
     needs = {each.name: [name.name for name in request.needs(each)] for each in request.services}

@@ -37,5 +37,5 @@ def build_prompt(
 
 def quote_text(words: str) -> str:
     """Return what others wrote in quotes that it cannot leave: one line, not of any length."""
-    told = shorten(one_line(escape_markers(words)), MAX_CHARS).translate(_QUOTES)
-    return f'"{told}"'
+    quoted = shorten(one_line(escape_markers(words)), MAX_CHARS).translate(_QUOTES)
+    return f'"{quoted}"'

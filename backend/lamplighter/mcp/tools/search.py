@@ -89,20 +89,20 @@ def mem_context(place: SpeakerContext) -> ToolFunction:
         usual = agent.context_limit if agent else CONTEXT_LIMIT
         limit = min(given.get("limit", usual), MOST_CONTEXT) if usual else 0
         project = place.project(given)
-        told = await place.knowledge.context(
+        block = await place.knowledge.context(
             project, given.get("query", ""), limit=limit, budget=given.get("budget")
         )
         found = {
-            "context": told.text,
-            "sessions": [session_values(each) for each in told.sessions],
+            "context": block.text,
+            "sessions": [session_values(each) for each in block.sessions],
             "memories": [
-                {"id": each.memory.id, "method": each.method.value} for each in told.included
+                {"id": each.memory.id, "method": each.method.value} for each in block.included
             ],
-            **_completeness(told),
+            **_completeness(block),
         }
-        if not told.text:
+        if not block.text:
             return ToolOutput(text=f"The project {project} has no memories yet.", structured=found)
-        return ToolOutput(text=f"{NOTES}\n{told.text}", structured={"note": NOTES, **found})
+        return ToolOutput(text=f"{NOTES}\n{block.text}", structured={"note": NOTES, **found})
 
     return use
 

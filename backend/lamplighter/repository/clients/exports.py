@@ -18,7 +18,7 @@ BATCH_SIZE: Final = 500
 
 
 async def all_memories(
-    db: Database, *, project: str | None = None, told: bool = False
+    db: Database, *, project: str | None = None, active: bool = False
 ) -> AsyncIterator[list[Memory]]:
     """Give every memory, some at a time; with `told` only knowledge that is active.
 
@@ -27,18 +27,18 @@ async def all_memories(
     query = sa.select(memories).order_by(memories.c.id).limit(BATCH_SIZE)
     if project is not None:
         query = query.where(memories.c.project == project)
-    if told:
+    if active:
         query = query.where(sa.text(ACTIVE_KNOWLEDGE))
     async for rows in _pages(db, query, memories.c.id):
         yield [from_row(row) for row in rows if is_readable(dict(row))]
 
 
-async def count(db: Database, *, project: str | None = None, told: bool = False) -> int:
+async def count(db: Database, *, project: str | None = None, active: bool = False) -> int:
     """Return how many memories that are."""
     query = sa.select(sa.func.count()).select_from(memories)
     if project is not None:
         query = query.where(memories.c.project == project)
-    return int(await db.fetch_val(query.where(sa.text(ACTIVE_KNOWLEDGE)) if told else query))
+    return int(await db.fetch_val(query.where(sa.text(ACTIVE_KNOWLEDGE)) if active else query))
 
 
 async def client_sessions(

@@ -105,8 +105,8 @@ async def _included(db: Database, ids: Sequence[int]) -> dict[int, AuditTally]:
         .where(exposures.c.position.is_not(None))
     )
     when = [(sessions, sessions.c.started_at.label("at"))]
-    told = rows.subquery("told")
-    return _tallies(await _newest(db, told, "memory_id", also=when, of="session_id"))
+    included = rows.subquery("told")
+    return _tallies(await _newest(db, included, "memory_id", also=when, of="session_id"))
 
 
 async def _contradictions(db: Database, ids: Sequence[int]) -> dict[int, AuditLinks]:
@@ -189,4 +189,7 @@ def _tallies(rows: Sequence[Any]) -> dict[int, AuditTally]:
     for row in rows:
         found[row["memory_id"]].append(AuditOccurrence(row["session_id"], row["at"]))
         counts[row["memory_id"]] = row["count"]
-    return {number: AuditTally(counts[number], tuple(voices)) for number, voices in found.items()}
+    return {
+        number: AuditTally(counts[number], tuple(occurrences))
+        for number, occurrences in found.items()
+    }

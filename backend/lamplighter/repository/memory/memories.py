@@ -146,10 +146,10 @@ def _fading(wanted: MemoryFilter, columns: Any) -> sa.ColumnElement[bool]:
 
 def _unused(wanted: MemoryFilter, columns: Any) -> sa.ColumnElement[bool]:
     """Ask for those that no session was told."""
-    told = sa.select(1).where(
+    included = sa.select(1).where(
         exposures.c.memory_id == columns.id, exposures.c.position.is_not(None)
     )
-    return ~told.exists()
+    return ~included.exists()
 
 
 def _reported_once(wanted: MemoryFilter, columns: Any) -> sa.ColumnElement[bool]:

@@ -53,13 +53,13 @@ async def counts(db: Database, memory_id: MemoryId) -> SourceCounts:
     of_it = (history.c.memory_id == memory_id, history.c.cause.in_(REPORT_CAUSES))
     said = sa.select(sa.func.count()).select_from(history).where(*of_it)
     by = sa.select(sa.func.count(history.c.session_id.distinct())).where(*of_it)
-    told = (
+    inclusions = (
         sa.select(sa.func.count()).select_from(exposures).where(*_inclusion_conditions(memory_id))
     )
     query = sa.select(
         said.scalar_subquery().label("reports"),
         by.scalar_subquery().label("sessions"),
-        told.scalar_subquery().label("inclusions"),
+        inclusions.scalar_subquery().label("inclusions"),
     )
     row = await db.fetch_one(query)
     assert row is not None

@@ -133,9 +133,9 @@ def _database_warnings(found: DatabaseCondition) -> Iterator[VitalSign]:
         advice = "Stop Lamplighter and run `lamplighter migrate` to rebuild the index."
         words = f"The search index is damaged: {found.index}"
         yield build_sign("database", False, words, advice)
-    told = vitals.judge_clock(found.newest, now=clock.now())
-    if not told.ok:
-        yield told
+    sign = vitals.judge_clock(found.newest, now=clock.now())
+    if not sign.ok:
+        yield sign
 
 
 def _halt(settings: Settings) -> Iterator[VitalSign]:

@@ -86,16 +86,16 @@ def prompt_updater(
     )
 
     async def tell(query: str) -> Mapping[str, Any]:
-        told = await update_prompt(here, about, query)
+        updated = await update_prompt(here, about, query)
         return {
-            "text": told.text,
+            "text": updated.text,
             "handoffs": [
                 {"tier": each.tier, "service": each.service, "reason": each.reason}
-                for each in told.open
+                for each in updated.open
             ],
             "approvals": [
                 {"id": each.id, "service": each.service, "name": each.name}
-                for each in told.approvals
+                for each in updated.approvals
             ],
         }
 

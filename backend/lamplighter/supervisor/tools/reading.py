@@ -40,9 +40,9 @@ def read_file(context: ToolContext) -> Tool:
 def _directory_answer(path: str, found: DirectoryListing) -> ToolOutput:
     names = list(found.names)
     more = " and more" if found.more else ""
-    told = f"Entries: {', '.join(names)}{more}." if names else "The directory is empty."
+    entries = f"Entries: {', '.join(names)}{more}." if names else "The directory is empty."
     return ToolOutput(
-        text=f"{path} is a directory. {told}",
+        text=f"{path} is a directory. {entries}",
         structured={"path": path, "directory": True, "names": names, "more": found.more},
     )
 

@@ -94,10 +94,10 @@ def _describe_check(look: CheckResult) -> str:
 
 def _describe_previous(context: ToolContext, looks: Sequence[CheckResult]) -> str:
     now = context.gate.here.now()
-    told = [
+    lines = [
         f"{'ok' if each.ok else 'failed'} {format_time(each.at, now)}" for each in looks if each.at
     ]
-    return f". Before: {', '.join(told)}" if told else ". Not checked before"
+    return f". Before: {', '.join(lines)}" if lines else ". Not checked before"
 
 
 def _values(look: CheckResult, before: Sequence[CheckResult]) -> dict[str, Any]:

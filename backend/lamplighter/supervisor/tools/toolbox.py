@@ -54,8 +54,8 @@ class Toolbox:
                     answer = await run_tool(found, given, self._trace)
         finally:
             self.gate.using -= 1
-        told = replace(answer, text=f"{answer.text}\n\n{known}") if known else answer
-        return redact_answer(told, self.gate.here.redact)
+        output = replace(answer, text=f"{answer.text}\n\n{known}") if known else answer
+        return redact_answer(output, self.gate.here.redact)
 
     async def _look_up_memories(self, name: str, given: Mapping[str, Any]) -> str:
         """Look up what is known before a tool is used; a tool waits for no database."""

@@ -100,20 +100,20 @@ def trace_block(profile: str, block: MemoryBlock) -> None:
 
 
 def trace_included(
-    span: Span, profile: str, told: Sequence[tuple[Memory, str]], tokens: int
+    span: Span, profile: str, included: Sequence[tuple[Memory, str]], tokens: int
 ) -> None:
     """Tell what somebody is told, in its order: each memory, and how it was found."""
     span.note(
         {
             "lamplighter.profile": profile,
-            "lamplighter.memories": len(told),
+            "lamplighter.memories": len(included),
             "lamplighter.tokens": tokens,
         }
     )
-    for rank, (each, method) in enumerate(told, 1):
+    for rank, (each, method) in enumerate(included, 1):
         trace_memory(span, each, rank, method)
     counts.INJECTIONS.add(profile)
-    counts.INJECTED.add(profile, by=len(told))
+    counts.INJECTED.add(profile, by=len(included))
 
 
 def trace_memory(span: Span, each: Memory, rank: int, method: str) -> None:

@@ -46,11 +46,16 @@ class AgentStatus:
 
 async def list_agents(db: Database, declared: Iterable[Agent]) -> list[AgentStatus]:
     """Return every agent, those of the settings first, each kind by name."""
-    told = {each.name: each for each in declared}
+    by_name = {each.name: each for each in declared}
     async with reading(db):
         seen = await agents.activity_by_agent(db)
-    ours = [AgentStatus(told[name], True, seen.get(name, AgentActivity())) for name in sorted(told)]
-    came = [AgentStatus(Agent(name=name), False, seen[name]) for name in sorted(seen.keys() - told)]
+    ours = [
+        AgentStatus(by_name[name], True, seen.get(name, AgentActivity()))
+        for name in sorted(by_name)
+    ]
+    came = [
+        AgentStatus(Agent(name=name), False, seen[name]) for name in sorted(seen.keys() - by_name)
+    ]
     return ours + came
 
 
@@ -120,31 +125,31 @@ async def preview(
     limit = min(max(limit, 0), MOST_CONTEXT)
     query = one_line(query)[:QUERY_CHARS]
     results = await _results(db, normalize_project(project), query, limit, now=now, near=near)
-    told, out = _chosen(results, limit)
+    included, out = _chosen(results, limit)
     async with reading(db):
         sessions = await clients.recent(db, project, limit=SESSIONS)
-        held = [each.memory.id for each in told]
-        if len(told) < limit:
+        held = [each.memory.id for each in included]
+        if len(included) < limit:
             newest = await knowledge.newest_in_project(
-                db, normalize_project(project), without=held, limit=limit - len(told)
+                db, normalize_project(project), without=held, limit=limit - len(included)
             )
-            told += [_included(each, SearchMethod.RECENT, 0.0) for each in newest]
-        text = agent_block.render_block((each.summary for each in sessions), told)
+            included += [_included(each, SearchMethod.RECENT, 0.0) for each in newest]
+        text = agent_block.render_block((each.summary for each in sessions), included)
         if budget is not None:
-            ids = sorted({each.memory.session_id for each in told if each.memory.session_id})
+            ids = sorted({each.memory.session_id for each in included if each.memory.session_id})
             names = await client_sessions.external_ids(db, ids)
-            every = told
-            text, told = agent_block.pack_block(
-                sessions, told, budget=budget, terms=results.terms, names=names
+            every = included
+            text, included = agent_block.pack_block(
+                sessions, included, budget=budget, terms=results.terms, names=names
             )
-            kept = {each.memory.id for each in told}
+            kept = {each.memory.id for each in included}
             out += [(each.memory, NO_ROOM) for each in every if each.memory.id not in kept]
     return ContextBlock(
         text=text,
         query=query,
         sessions=tuple(sessions),
-        included=tuple(told),
-        placements=tuple(agent_block.explain_placements(told, out)),
+        included=tuple(included),
+        placements=tuple(agent_block.explain_placements(included, out)),
         partial=results.partial,
         missing=results.missing,
     )
@@ -191,13 +196,13 @@ async def _results(
 
 def _chosen(results: SearchResults, limit: int) -> tuple[list[Told], list[tuple[Memory, str]]]:
     found = [each for each in results.results if isinstance(each.row, Memory)]
-    told = [
+    chosen = [
         _included(each.row, each.method, each.score, results.terms)
         for each in found[:limit]
         if isinstance(each.row, Memory)
     ]
     why = f"ranked below the limit of {limit}"
-    return told, [(each, why) for each in results.memories[limit:]]
+    return chosen, [(each, why) for each in results.memories[limit:]]
 
 
 def _included(

@@ -73,7 +73,7 @@ class _Export:
             for session in sessions:
                 asked = await client_prompts.of_session(self.db, session.id)
                 self.write(native_export.session_line(session, asked))
-        async for each in self._memories(told=False):
+        async for each in self._memories(active=False):
             self.write(native_export.memory_line(*each))
 
     async def document(self, *, now: datetime) -> None:
@@ -84,7 +84,7 @@ class _Export:
         self.write(f"{head[:-1]},\n")
         await self._list("sessions", self._sessions(now=now))
         self.write(",\n")
-        await self._list("observations", (row(*each) async for each in self._memories(told=True)))
+        await self._list("observations", (row(*each) async for each in self._memories(active=True)))
         if engram:
             self.write(",\n")
             await self._list("prompts", self._prompts())
@@ -112,9 +112,9 @@ class _Export:
                 for each in asked:
                     yield session, each.content, each.created_at
 
-    async def _memories(self, *, told: bool) -> AsyncIterator[tuple[Memory, str | None, str]]:
-        total = await exports.count(self.db, project=self.project, told=told)
-        async for found in exports.all_memories(self.db, project=self.project, told=told):
+    async def _memories(self, *, active: bool) -> AsyncIterator[tuple[Memory, str | None, str]]:
+        total = await exports.count(self.db, project=self.project, active=active)
+        async for found in exports.all_memories(self.db, project=self.project, active=active):
             names = await exports.external_ids_of(self.db, _ids(found))
             refs = await imports.refs_of(self.db, [each.id for each in found])
             for memory in found:

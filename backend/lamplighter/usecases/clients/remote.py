@@ -328,18 +328,21 @@ class RemoteStore:
         kept = rows_of(answer.get("recent_observations"))
         ours = visible_rows(begun, project, share=False)[: agent_block.SESSIONS]
         sessions = [self._as_session(dict(each), project) for each in ours]
-        told = [
+        memories = [
             included_from_row(each, project=project) for each in visible_rows(kept, project)[:limit]
         ]
-        text = agent_block.render_block((each.summary for each in sessions), told)
+        text = agent_block.render_block((each.summary for each in sessions), memories)
         if budget is not None:
-            text, told = agent_block.pack_block(sessions, told, budget=budget)
+            text, memories = agent_block.pack_block(sessions, memories, budget=budget)
         if not begun and not kept and limit:  # one that answers with a text alone
             room = CONTEXT_CHARS if budget is None else min(CONTEXT_CHARS, CHARS_PER_TOKEN * budget)
             text = agent_block.quote_remote(block_field(answer.get("context"))[:room])
-        placements = agent_block.explain_placements(told, ())
+        placements = agent_block.explain_placements(memories, ())
         return ContextBlock(
-            text=text, sessions=tuple(sessions), included=tuple(told), placements=tuple(placements)
+            text=text,
+            sessions=tuple(sessions),
+            included=tuple(memories),
+            placements=tuple(placements),
         )
 
 

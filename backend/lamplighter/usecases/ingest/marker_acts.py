@@ -84,15 +84,15 @@ async def _cooldown(
     use = await act.unmarked(ingest.db, session, service, action)
     outcome = marker.outcome if use else f"{CLAIMED} {marker.outcome}"
     if use is not None:
-        told: dict[str, object] = {"marked": True}
+        values: dict[str, object] = {"marked": True}
         failed = marker.outcome == "failure" and use.outcome is not Used.RESERVED
         if failed or use.outcome is Used.SUCCESS:
-            told["text"] = ingest.redact(one_line(marker.body))
+            values["text"] = ingest.redact(one_line(marker.body))
         elif marker.outcome == "success":  # only a check says so: what the gate found stands
             outcome = f"success, {NOT_CONFIRMED}"
         if failed:
-            told |= {"outcome": Used.FAILURE, "settled_at": now}
-        await cooldowns.change(ingest.db, use.id, now=now, **told)
+            values |= {"outcome": Used.FAILURE, "settled_at": now}
+        await cooldowns.change(ingest.db, use.id, now=now, **values)
     level = Level.INFO if marker.outcome == "success" else Level.WARNING
     text = f"{action.capitalize()} ({outcome}): {marker.body}"
     await record_event(ingest, level, text, taken, service=marker.service, now=now)

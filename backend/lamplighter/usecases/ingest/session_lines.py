@@ -221,20 +221,20 @@ async def _refuse(
 
 async def _record_notice(
     ingest: IngestContext,
-    told: EngineStarted | AnswerCut | UnreadableLine,
+    notice: EngineStarted | AnswerCut | UnreadableLine,
     taken: IngestResult,
     *,
     now: datetime,
 ) -> None:
     """Keep which model answers, and warn of what makes a session less than it should be."""
-    if isinstance(told, EngineStarted) and told.model and ingest.session.model:
-        await sessions.set_model(ingest.db, ingest.session.id, told.model)
-    for text in _shortcomings(told):
+    if isinstance(notice, EngineStarted) and notice.model and ingest.session.model:
+        await sessions.set_model(ingest.db, ingest.session.id, notice.model)
+    for text in _shortcomings(notice):
         await record_event(ingest, Level.WARNING, text, taken, source=SUPERVISOR, now=now)
 
 
-def _shortcomings(told: EngineStarted | AnswerCut | UnreadableLine) -> Iterator[str]:
-    match told:
+def _shortcomings(notice: EngineStarted | AnswerCut | UnreadableLine) -> Iterator[str]:
+    match notice:
         case EngineStarted(missing=missing) if missing:
             names = ", ".join(missing)
             yield f"The session continues without these tools, which could not be reached: {names}."

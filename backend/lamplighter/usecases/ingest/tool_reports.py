@@ -14,13 +14,13 @@ from lamplighter.usecases.sessions.toolbox import ToolOutput
 async def save(ingest: IngestContext, category: str, service: str | None, body: str) -> ToolOutput:
     """Save a memory that a session reports; raises Invalid for a rejected one."""
     marker = _marker(MarkerKind.MEMORY, body, service, category=category)
-    told = (await session_lines.ingest_report(ingest, marker)).outcome
-    memory = await memories.get(ingest.db, MemoryId(told["memory_id"]))
-    why = told.get("why") or ""
-    words = f"{told['outcome'].capitalize()}: memory {told['memory_id']}"
+    outcome = (await session_lines.ingest_report(ingest, marker)).outcome
+    memory = await memories.get(ingest.db, MemoryId(outcome["memory_id"]))
+    why = outcome.get("why") or ""
+    words = f"{outcome['outcome'].capitalize()}: memory {outcome['memory_id']}"
     found = {
-        "outcome": told["outcome"],
-        "id": told["memory_id"],
+        "outcome": outcome["outcome"],
+        "id": outcome["memory_id"],
         "confidence": memory.confidence if memory else None,
         "reason": why,
     }
@@ -35,9 +35,9 @@ async def escalate(ingest: IngestContext, service: str, reason: str) -> ToolOutp
     ):
         return ToolOutput(text=f"{service} is already escalated. Do not escalate it again.")
     marker = _marker(MarkerKind.ESCALATE, reason, service)
-    told = (await session_lines.ingest_report(ingest, marker)).outcome
-    if told.get("why"):
-        return ToolOutput(text=f"{service} is {told['why']}.")
+    outcome = (await session_lines.ingest_report(ingest, marker)).outcome
+    if outcome.get("why"):
+        return ToolOutput(text=f"{service} is {outcome['why']}.")
     return _escalation_answer(ingest.session, service, ingest.active.max_tier)
 
 

@@ -148,13 +148,13 @@ async def _reconcile_context(
         return CandidateHistory(refused=refused)
     up, down = await history.changed_by_session(db, session)
     word_for_word = [each.id for each in related if verdicts[each.id].word_for_word]
-    told = await _included_memories(db, session, word_for_word) if word_for_word else set()
-    looked = not told or await _was_checked(here, session, candidate.service)
+    included = await _included_memories(db, session, word_for_word) if word_for_word else set()
+    looked = not included or await _was_checked(here, session, candidate.service)
     settled = await reviews.compatible_among(db, [each.id for each in related])
     return CandidateHistory(
         up=up,
         down=down,
-        included=told,
+        included=included,
         looked=looked,
         echo=here.active.echo,
         settled=settled,
@@ -164,8 +164,8 @@ async def _reconcile_context(
 
 async def _included_memories(db: Database, session: int, ids: Sequence[MemoryId]) -> set[MemoryId]:
     """Return which of these a session was told, at its start or because it searched."""
-    told = await exposures.included_memories(db, session, ids)
-    return told | await searches.found_memories(db, session, ids)
+    included = await exposures.included_memories(db, session, ids)
+    return included | await searches.found_memories(db, session, ids)
 
 
 async def _was_checked(here: LearningContext, session: int, service: str | None) -> bool:

@@ -219,9 +219,9 @@ async def begin(
             raise Conflict(f"Request {request.id} was canceled.")
         await exposures.insert(db, session.id, prompt, block.placements)
         await leases.update_status(db, session_id=session.id, now=now)
-    told = tuple(each.memory for each in block.placements if each.included)
+    included = tuple(each.memory for each in block.placements if each.included)
     instrumentation.trace_block("ops", block)
-    return OpenedSession(session, prompt, told, handoff)
+    return OpenedSession(session, prompt, included, handoff)
 
 
 def prompt_of(

@@ -101,7 +101,7 @@ export function deciderWords({ resolved_by: by }) {
 
 /** Why the two do not go together, as a sentence. @param {Review} review */
 export function whyWords({ reason }) {
-  return /^[a-z]/.test(reason) ? t("common.the_new_memory_does", { reason }) : reason
+  return /^[a-z]/.test(reason) ? t("common.difference", { reason: reason.replace("may conflict: ", "") }) : reason
 }
 
 /** What kind of case it is. @param {Review} review */

@@ -64,7 +64,7 @@ async def ask(app: App, running: int) -> None:
         session = await sessions.get(db, running)
         assert session is not None
         expires = now + timedelta(minutes=5)
-        more = {"memories": [8]}
+        more = {"memories": [11]}
         await approvals.insert(
             db, session, WISH, shown=WISH.argv, expires_at=expires, now=now, **more
         )

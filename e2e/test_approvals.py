@@ -135,7 +135,7 @@ def test_a_no_is_told_and_a_changed_command_is_asked_anew(page: Page, app: App) 
     changed = page.get_by_role("article").last
     expect(page.get_by_role("article")).to_have_count(2)
     expect(changed.get_by_text("edited by a person")).to_be_visible()
-    expect(changed).to_contain_text("Before: ")
+    expect(changed).to_contain_text("Original command: ")
     assert ran(app) == ""
     page.keyboard.press("d")
     page.get_by_label("Reason for denying").fill("Not during the backup")

@@ -81,7 +81,7 @@ def test_a_setting_is_changed_by_a_line_that_the_server_has_read(page: Page, set
     page.get_by_role("button", name="Change LAMPLIGHTER_IDLE_TIMEOUT").click()
     page.get_by_label("New value").fill("10m")
 
-    page.get_by_role("button", name="Create line").click()
+    page.get_by_role("button", name="Show line").click()
 
     expect(page.get_by_text('idle_timeout = "10m"')).to_be_visible()
     expect(page.get_by_text("It applies on the next start.")).to_be_visible()
@@ -99,7 +99,7 @@ def test_a_value_that_a_start_would_refuse_is_told(
     page.get_by_role("button", name="Change LAMPLIGHTER_IDLE_TIMEOUT").click()
     page.get_by_label("New value").fill("soon")
 
-    page.get_by_role("button", name="Create line").click()
+    page.get_by_role("button", name="Show line").click()
 
     expect(page.get_by_text("soon is not a duration such as 30, 90s, 5m or 1h.")).to_be_visible()
 

@@ -33,10 +33,10 @@ def test_all_that_match_are_changed_after_one_question_and_put_back_by_one_undo(
     page.get_by_label("Amount").fill("0.2")
     page.get_by_role("button", name="Apply").click()
     question = page.get_by_role("dialog")
-    expect(question).to_contain_text("Lower 60 memories by 0.20?")
+    expect(question).to_contain_text("Lower the confidence of 60 memories by 0.20?")
     question.get_by_role("button", name="Apply changes").click()
 
-    expect(page.get_by_text("60 memories lowered by 0.20.")).to_be_visible()
+    expect(page.get_by_text("Confidence of 60 memories lowered by 0.20.")).to_be_visible()
     assert (sure(app, "jellyfin"), sure(app, "caddy")) == ([0.5], [0.7])
     page.get_by_role("button", name="Undo").click()
     expect(page.get_by_text("Reverted")).to_be_visible()
@@ -79,7 +79,7 @@ def test_the_next_prompt_without_a_memory_is_shown_before_it_is_gone(page: Page,
     memory = add(app, "Takes 60s")
     page.goto(f"{app.url}/memories/{memory}")
 
-    page.get_by_role("button", name="Preview without it").click()
+    page.get_by_role("button", name="Preview without this memory").click()
 
     lost = page.get_by_role("list", name="Compared with the next prompt").get_by_role("deletion")
     expect(lost.filter(has_text="Takes 60s")).to_be_visible()

@@ -173,7 +173,7 @@ def test_an_act_on_all_that_match_is_foreseen_and_undone_as_one(page: Page, app:
     assert app.get("/api/v1/memories?state=inactive")["total"] == 0
     dialog.get_by_role("button", name="Apply changes").click()
 
-    expect(page.get_by_text("60 memories lowered by 0.20.")).to_be_visible()
+    expect(page.get_by_text("Confidence of 60 memories lowered by 0.20.")).to_be_visible()
     expect(page.get_by_text("60 memories", exact=True).locator("..")).to_be_focused()
     assert app.get("/api/v1/memories?state=inactive")["total"] == 7
     page.get_by_role("button", name="Undo").click()

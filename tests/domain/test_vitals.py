@@ -41,6 +41,14 @@ def test_space_is_told_before_there_is_none(free: int, condition: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("free", "size"),
+    [(1536 * MB, "1,536 MB"), (10 * 1024 * MB, "10 GB"), (71 * 1024 * MB, "71 GB")],
+)
+def test_large_free_space_is_in_gigabytes(free: int, size: str) -> None:
+    assert told(vitals.judge_space(free)) == ("ok", f"{size} free on the disk of the home")
+
+
+@pytest.mark.parametrize(
     ("size", "condition"), [(0, "ok"), (64 * MB, "warning"), (1024 * MB, "failing")]
 )
 def test_a_log_that_grows_is_told(size: int, condition: str) -> None:

@@ -53,9 +53,9 @@ test("a no deletes nothing", async () => {
 })
 
 const SENT = [
-  ["confidence", 0.5, { action: "confidence", value: 0.5 }, "3 memories set to 0.50."],
-  ["raise", 0.1, { action: "adjust", value: 0.1 }, "3 memories raised by 0.10."],
-  ["lower", 0.1, { action: "adjust", value: -0.1 }, "3 memories lowered by 0.10."],
+  ["confidence", 0.5, { action: "confidence", value: 0.5 }, "Confidence of 3 memories set to 0.50."],
+  ["raise", 0.1, { action: "adjust", value: 0.1 }, "Confidence of 3 memories raised by 0.10."],
+  ["lower", 0.1, { action: "adjust", value: -0.1 }, "Confidence of 3 memories lowered by 0.10."],
   ["deactivate", 0.1, { action: "deactivate" }, "3 memories deactivated."],
 ]
 for (const [act, value, body] of SENT) {
@@ -94,7 +94,7 @@ test("all that match are changed after what would become of them was shown", asy
 
   await store.change([], "lower", 0.2)
   const { title, about, lines, examples } = store.plan
-  assert.equal(title, "Lower 312 memories by 0.20?")
+  assert.equal(title, "Lower the confidence of 312 memories by 0.20?")
   assert.equal(about, "All matches: jellyfin")
   assert.deepEqual(lines, ["300 memories change.", "40 become inactive.", "12 do not change."])
   assert.deepEqual([examples[0].before, examples[0].after, examples[0].state], ["0.40", "0.20", "off"])

@@ -79,7 +79,12 @@ test("what was given back already is not given back again, unless that was undon
 test("why the two do not go together is a sentence", () => {
   assert.equal(
     whyWords({ reason: "says 10s where the other says 60s" }),
-    "The new memory says 10s where the other says 60s.",
+    "Difference: says 10s where the other says 60s.",
+  )
+  assert.equal(whyWords({ reason: "may conflict: 10s instead of 60s" }), "Difference: “10s” instead of “60s”.")
+  assert.equal(
+    whyWords({ reason: "independently of instead of must be" }),
+    "Difference: “independently of” instead of “must be”.",
   )
   assert.equal(whyWords({ reason: "" }), "")
 })

@@ -64,7 +64,9 @@ def build_sign(name: str, ok: bool, words: str, advice: str = "") -> VitalSign:
 
 def judge_space(free: int) -> VitalSign:
     """Judge how much space is left on the disk of the home."""
-    words = f"{free / 2**20:,.0f} MB free on the disk of the home"
+    gigabytes = free / 2**30
+    size = f"{gigabytes:,.0f} GB" if gigabytes >= 10 else f"{free / 2**20:,.0f} MB"
+    words = f"{size} free on the disk of the home"
     advice = (
         "Free some space. A full disk blocks all writes, including deletions. "
         "Lamplighter resumes as soon as there is space."

@@ -48,7 +48,10 @@ export const overview = {
   tier_timed_out: { one: "{n} timed out", other: "{n} timed out" },
   tier_interrupted: { one: "{n} interrupted", other: "{n} interrupted" },
   tier_escalated: { one: "{n} escalated", other: "{n} escalated" },
-  tierBars: "{n} in 30 days, at most {most} a day",
+  tierBars: {
+    one: "{n} session in 30 days, at most {most} a day",
+    other: "{n} sessions in 30 days, at most {most} a day",
+  },
   ofService: " of {name}",
   memories: { one: "{n} memory", other: "{n} memories" },
   used: "{used} of {all} used",

@@ -56,7 +56,7 @@ export const settings = {
   zone: "Times use this browser's time zone, {zone}. Daily charts and costs use UTC.",
   changeLabel: "Change {name}",
   scopeRead: "read everything",
-  scopeWrite: "read everything, daily operator work",
+  scopeWrite: "read everything, do daily operator work",
   scopeAdmin: "everything, including tokens",
   doToken: "Create a token",
   doInactive: "Show or hide inactive tokens",

@@ -101,7 +101,9 @@ export function deciderWords({ resolved_by: by }) {
 
 /** Why the two do not go together, as a sentence. @param {Review} review */
 export function whyWords({ reason }) {
-  return /^[a-z]/.test(reason) ? t("common.the_new_memory_does", { reason }) : reason
+  if (!/^[a-z\d]/.test(reason)) return reason
+  const difference = reason.replace("may conflict: ", "").replace(/^(.+) instead of (.+)$/, "“$1” instead of “$2”")
+  return t("common.difference", { reason: difference })
 }
 
 /** What kind of case it is. @param {Review} review */

@@ -92,7 +92,7 @@ export const common = {
 
   the_old_memory: "The old memory",
   the_new_memory: "The new memory",
-  the_new_memory_does: "The new memory {reason}.",
+  difference: "Difference: {reason}.",
   contradiction: "contradiction",
   possible_contradiction: "possible contradiction",
   included_with_scope: "Both are included, each with the scope you enter.",

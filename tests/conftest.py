@@ -2,9 +2,7 @@
 
 import gc
 import os
-import shutil
 import signal
-import tempfile
 from collections.abc import AsyncIterator, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -34,14 +32,6 @@ for name in [name for name in os.environ if name.startswith(("LAMPLIGHTER_", "CL
 
 # a shell that starts the tests in the background lets them ignore it, and what they start
 signal.signal(signal.SIGINT, signal.default_int_handler)
-
-RUN_DIRECTORIES = tempfile.mkdtemp(prefix="lamp-run-")
-os.environ["XDG_RUNTIME_DIR"] = RUN_DIRECTORIES
-
-
-def pytest_unconfigure() -> None:
-    """Remove the directories of sockets: there is one for each home."""
-    shutil.rmtree(RUN_DIRECTORIES, ignore_errors=True)
 
 
 def pytest_collection_finish() -> None:

@@ -48,6 +48,8 @@ from lamplighter.repository import Database
 from lamplighter.repository.memory import history, memories
 from lamplighter.repository.upkeep import migrate
 from lamplighter.usecases.access.recording import recorded
+from lamplighter.domain.secrets.redact import Redactor
+from lamplighter.usecases.context import Context
 from lamplighter.usecases.memory import bulk, curate, journal, undo
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
@@ -57,9 +59,10 @@ async def main(url):
     async with Database(url) as db:
         given = Candidate(category=Category.TIMING, service=None, observation="Takes 60 s",
                           tier=0, session_id=None, owner="ada")
-        made = await curate.create(db, given, now=NOON, redact=str)
+        at = lambda hours: Context(db=db, now=lambda: NOON + hours * HOUR, redact=Redactor())
+        made = await curate.create(at(0), given)
         edit = _edit(msgspec.convert({"owner": "bob"}, MemoryEdit))
-        edited = await curate.edit(db, made.id, edit, version=None, now=NOON + HOUR, redact=str)
+        edited = await curate.edit(at(1), made.id, edit, version=None)
         assert (made.owner, edited.owner) == ("ada", "bob")
         assert (await memories.get(db, made.id, at=NOON + HOUR / 2)).owner == "ada"
         [entry, _] = (await history.of_memory(db, made.id, limit=9)).items

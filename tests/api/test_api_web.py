@@ -18,6 +18,7 @@ from lamplighter.domain.relate import builtin_lexicon
 from lamplighter.mcp.endpoint import Endpoint
 from lamplighter.serve import web as process
 from lamplighter.serve.commands import access
+from lamplighter.serve.configuration import build_configuration
 from living import Home
 
 PAGES = ("/", "/memories", "/sessions/7", "/deep/er/address")
@@ -30,8 +31,9 @@ def serving(tmp_path: Path) -> Iterator[httpx2.Client]:
     settings = read_settings({"LAMPLIGHTER_HOME": str(tmp_path / "home")})
     access.prepare(settings)
     listening = process.bind("127.0.0.1", 0)
+    active = build_configuration(settings, builtin_lexicon())
     app = create_app(
-        lambda: process._open_context(settings, builtin_lexicon(), Endpoint()),
+        lambda: process._open_context(settings, active, Endpoint()),
         web_directory=tmp_path / "web",
     )
     config = uvicorn.Config(app, log_config=None, access_log=False, timeout_graceful_shutdown=1)

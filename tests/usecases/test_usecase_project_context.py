@@ -7,7 +7,7 @@ from typing import Any
 from examples import LATER, NOON
 
 import by_hand
-from contexts import WINDOW
+from contexts import WINDOW, context
 from lamplighter.domain.clients.interactive_text import BUDGET
 from lamplighter.domain.memory.memory import Candidate, Category, Memory, Source, Trust
 from lamplighter.domain.project import normalize_project
@@ -30,7 +30,7 @@ NAMES = Candidate(
 async def known(db: Database, observation: str, at: datetime = NOON, **more: Any) -> Memory:
     key = more.pop("topic_key", observation[:40])
     wanted = replace(NAMES, observation=observation, topic_key=key, **more)
-    return (await save(at(db, at), wanted, window=WINDOW)).memory
+    return (await save(context(db, at), wanted, window=WINDOW)).memory
 
 
 async def told(db: Database, project: str = "lantern", at: datetime = LATER) -> str:

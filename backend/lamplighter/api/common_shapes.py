@@ -1,9 +1,12 @@
-"""The kinds of values that several shapes share."""
+"""The kinds of values that several shapes share, and shapes made of declared fields."""
 
-from typing import Annotated, Any
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Annotated, Any, Literal
 
-from msgspec import UNSET, Meta, Struct, UnsetType
+from msgspec import UNSET, Meta, Struct, UnsetType, defstruct
 
+from lamplighter.domain.fields import DeclaredField
 from lamplighter.domain.services.cooldown import UseOutcome
 from lamplighter.domain.services.service import ActionKind
 
@@ -69,3 +72,23 @@ class UseOut(Struct):
     cleared_at: str | None
     cleared_by: str | None
     version: int
+
+
+def public_shape(
+    name: str, about: str, fields: Mapping[str, DeclaredField], **sometimes: Any
+) -> type[Struct]:
+    """Return the shape of an entity's JSON; `sometimes` are the types of what may be absent."""
+    always = [(each.name, _json_type(each)) for each in fields.values() if each.declared.public]
+    extra = [(key, kind | UnsetType, UNSET) for key, kind in sometimes.items()]
+    return defstruct(name, [*always, *extra], namespace={"__doc__": about})
+
+
+def _json_type(field: DeclaredField) -> Any:
+    kind: Any = field.value_type
+    if field.declared.options:
+        kind = Literal[field.declared.options]
+    elif kind is datetime:
+        kind = str
+    elif kind is tuple:
+        kind = list[str]
+    return kind | None if field.nullable else kind

@@ -151,9 +151,8 @@ async def _run_by_leader(
     say(f"A supervisor is running. Request {filed.id} is number {filed.position} in its queue.")
     pulled = await supervisor.context.brake.pulled(supervisor.db)
     if pulled is not None:
-        say(
-            f"{pulled.description} The request is queued. {supervisor.context.brake.release(pulled)}"
-        )
+        release = supervisor.context.brake.release(pulled)
+        say(f"{pulled.description} The request is queued. {release}")
     return await _follow_request(supervisor, filed.id, say)
 
 

@@ -4,8 +4,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
-from lamplighter.api.common_shapes import Limit, Name, ShortText
-from lamplighter.api.declared import public_shape
+from lamplighter.api.common_shapes import Limit, Name, ShortText, public_shape
 from lamplighter.domain.memory.memory import MEMORY_FIELDS, OPERATIONS, Category, MemoryKind
 from lamplighter.domain.sessions.inclusion import MOST_BUDGET
 

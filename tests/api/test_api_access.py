@@ -316,10 +316,12 @@ async def test_a_route_that_nobody_declared_is_refused_to_all(tmp_path: Path) ->
     from lamplighter.config.settings import read_settings
     from lamplighter.mcp.endpoint import Endpoint
     from lamplighter.serve import web
+    from lamplighter.serve.configuration import build_configuration
 
     settings = read_settings({"LAMPLIGHTER_HOME": str(home.path)})
+    active = build_configuration(settings, builtin_lexicon())
     app = create_app(
-        lambda: web._open_context(settings, builtin_lexicon(), Endpoint()), web_directory=tmp_path
+        lambda: web._open_context(settings, active, Endpoint()), web_directory=tmp_path
     )
     for path in ("/api/v1/newcomer", "/newcomer"):
         app.routes.insert(0, Route(path, newcomer, methods=["GET", "POST"]))

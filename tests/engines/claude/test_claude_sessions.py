@@ -192,7 +192,7 @@ async def test_a_session_that_is_stopped_while_a_tool_runs_ends_it_and_says_so(
 async def test_a_session_whose_door_stays_shut_goes_on_and_says_so(sessions: Sessions) -> None:
     @asynccontextmanager
     async def wrong(box: Toolbox) -> AsyncIterator[ToolEndpoint]:
-        async with sessions.doors.open(box) as door:
+        async with sessions.server.open(box) as door:
             yield ToolEndpoint(door.url, "another-token")
 
     sessions.opened = wrong  # type: ignore[method-assign]

@@ -115,7 +115,7 @@ async def mended(
 ) -> Told:
     told, declared = Told(), (*services, *known)
     gate = Gate(
-        here=context(db),
+        here=context(db, NOON),
         session=await opened(db, dry_run=dry_run),
         services=Services(declared),
     )
@@ -130,7 +130,7 @@ async def mended(
             dry_run=dry_run,
         )
         told.summary = await tiers.run(asked, told.lines.append)
-    ingest = ingesting(db, gate.session, OPEN, services=Services(declared))
+    ingest = ingesting(db, gate.session, OPEN, services=Services(declared), now=NOON)
     lines = [json.dumps(each).encode() for each in told.lines]
     ends = [*accumulate(len(each) + 1 for each in lines)]
     await session_lines.ingest(ingest, map(Line, [0, *ends], ends, lines), now=NOON)

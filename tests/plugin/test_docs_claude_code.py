@@ -43,7 +43,7 @@ def test_the_figures_are_those_in_force() -> None:
     for figure in (
         f"{TEXT_CHARS:,} characters",
         f"up to {told.PROCEDURAL} memories",
-        f"{told.PROJECT} of the project",
+        f"{told.PROJECT} memories of the project",
         f"last {told.RECENT.days} days ({told.DECISIONS})",
         f"up to {interactive.MAX_INCLUDED} memories",
         f"{captured.CAPTURES} such memories",

@@ -38,7 +38,7 @@ class ToolEngine(ExecEngine):
     door: ToolEndpoint | None = None
 
     def command(self, task: Task) -> Command:
-        command, self.door = super().command(task), task.door
+        command, self.door = super().command(task), task.tools
         assert self.door is not None
         found = {"DOOR_URL": self.door.url, "DOOR_TOKEN": self.door.token}
         return replace(command, env={**command.env, **found})

@@ -61,14 +61,14 @@ class Task:
     """All that an engine is given for one session.
 
     `system` is the tier's prompt, `injected` what is appended to it, `message`
-    what is asked. `services` are those in scope, `known` all that are declared.
-    `told` are the memories in `injected`; `looks` the last results of each check,
+    what is asked. `services` are those in scope, `declared` all services.
+    `memories` are those in `injected`; `check_results` the last results of each check,
     newest first, by "service/check"; `uses` and `findings` the last of each
     service, newest first. `waiting` tells since when a service waits for a
-    person. `gate` is the socket that a session asks to act by, `door` where its
+    person. `gate` is the socket that a session asks to act by, `tools` where its
     tools are over MCP, `scratch` a directory that is its own. `model`, `max_turns`
     and `budget_usd` (None: no limit) bound an engine that has a model; `resumed`
-    says how often it went on after a crash, `said` how many lines it had printed then.
+    says how often it went on after a crash, `printed` how many lines it had printed then.
     """
 
     session: Session
@@ -76,22 +76,22 @@ class Task:
     injected: str
     message: str
     services: tuple[Service, ...] = ()
-    known: tuple[Service, ...] = ()
-    told: tuple[Memory, ...] = ()
-    looks: Mapping[str, tuple[CheckResult, ...]] = field(default_factory=dict)
+    declared: tuple[Service, ...] = ()
+    memories: tuple[Memory, ...] = ()
+    check_results: Mapping[str, tuple[CheckResult, ...]] = field(default_factory=dict)
     uses: Mapping[str, tuple[CooldownUse, ...]] = field(default_factory=dict)
     findings: Mapping[str, tuple[Finding, ...]] = field(default_factory=dict)
     waiting: Mapping[str, datetime] = field(default_factory=dict)
     parked: Mapping[str, datetime] = field(default_factory=dict)
     handoff: Handoff | None = None
     gate: str = ""
-    door: ToolEndpoint | None = None
+    tools: ToolEndpoint | None = None
     scratch: str = ""
     model: str = ""
     max_turns: int = 0
     budget_usd: float | None = None
     resumed: int = 0
-    said: int = 0
+    printed: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -36,7 +36,7 @@ def cli(directory: Path, script: str, name: str = "claude") -> str:
 
 
 def test_the_cli_is_started_with_no_tool_but_ours_and_leaves_nothing_behind() -> None:
-    given = task(scratch=SCRATCH, door=DOOR, max_turns=7, budget_usd=0.5)
+    given = task(scratch=SCRATCH, tools=DOOR, max_turns=7, budget_usd=0.5)
 
     argv = engine("http://127.0.0.1:9").command(given).argv
 
@@ -54,7 +54,7 @@ def test_the_cli_is_started_with_no_tool_but_ours_and_leaves_nothing_behind() ->
 
 
 def test_the_token_of_the_door_stands_in_a_file_alone() -> None:
-    command = engine("http://127.0.0.1:9").command(task(scratch=SCRATCH, door=DOOR))
+    command = engine("http://127.0.0.1:9").command(task(scratch=SCRATCH, tools=DOOR))
 
     assert json.loads(command.files["mcp.json"]) == {
         "mcpServers": {

@@ -102,11 +102,11 @@ def _fits_argument(text: str) -> bool:
 
 def _servers(task: Task) -> bytes:
     servers = {}
-    if task.door is not None:
-        headers = {"Authorization": f"Bearer {task.door.token}"}
+    if task.tools is not None:
+        headers = {"Authorization": f"Bearer {task.tools.token}"}
         servers[SERVER] = {
             "type": "http",
-            "url": task.door.url,
+            "url": task.tools.url,
             "headers": headers,
             "timeout": TOOL_MS,
         }

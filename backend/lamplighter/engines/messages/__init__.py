@@ -77,7 +77,7 @@ class MessagesEngine:
             "max_turns": task.max_turns,
             "budget_usd": task.budget_usd,
             "resumed": task.resumed,
-            "printed": task.said,
+            "printed": task.printed,
         }
         env = {name: self._environ[name] for name in PASSED_ON if self._environ.get(name)}
         argv = (sys.executable, "-m", "lamplighter.engines.messages")

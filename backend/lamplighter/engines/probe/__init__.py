@@ -35,10 +35,11 @@ class ProbeEngine:
             "gate": task.gate,
             "now": serialize.format_moment(task.session.started_at),
             "services": [wire.pack(service) for service in task.services],
-            "declared": [wire.pack(service) for service in task.known],
-            "memories": [_memory(memory) for memory in task.told],
+            "declared": [wire.pack(service) for service in task.declared],
+            "memories": [_memory(memory) for memory in task.memories],
             "history": {
-                key: [_check_result(look) for look in looks] for key, looks in task.looks.items()
+                key: [_check_result(look) for look in looks]
+                for key, looks in task.check_results.items()
             },
             "uses": task.uses,
             "findings": task.findings,

@@ -36,8 +36,10 @@ async def check(
         injected="",
         message="",
         services=(service,),
-        known=(service,),
-        looks={f"{service.name}/{name}": tuple(past) for name, past in (before or {}).items()},
+        declared=(service,),
+        check_results={
+            f"{service.name}/{name}": tuple(past) for name, past in (before or {}).items()
+        },
     )
     command = ProbeEngine().command(task)
     seconds = min(MAX_CHECK_SECONDS, max(map(_max_seconds, service.checks)) + START_SECONDS)

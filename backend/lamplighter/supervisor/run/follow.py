@@ -37,7 +37,7 @@ async def follow(
     here: SessionContext, task: Task, started: EngineRun, watch: LimitWatch, gate: Gate
 ) -> None:
     """Take in lines until the engine has ended and its file is read to the end."""
-    ingest = session_ingest(here, task.session, Services(task.known))
+    ingest = session_ingest(here, task.session, Services(task.declared))
     path, offset = here.files.path(task.session), task.session.log_offset
     tail = Tail(path, offset, max_line=here.files.max_line)
     undecided = PendingLines()

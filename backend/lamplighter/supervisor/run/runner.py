@@ -164,7 +164,7 @@ async def resume_run(
 async def resumed_task(here: SessionContext, task: Task) -> Task:
     """Say in a task how often its session went on, and how much it had printed."""
     said = await asyncio.to_thread(here.files.repair, task.session)
-    return replace(task, resumed=task.session.resumed, said=said)
+    return replace(task, resumed=task.session.resumed, printed=said)
 
 
 TOKEN_MARGIN_SECONDS: Final = 300.0
@@ -356,7 +356,7 @@ async def _open_tools(
     endpoint = None
     if Trait.DOOR in engine.traits and here.open_tools is not None:
         endpoint = await opened.enter_async_context(here.open_tools(toolbox))
-    return replace(task, gate=str(gate), door=endpoint, model=task.session.model or "")
+    return replace(task, gate=str(gate), tools=endpoint, model=task.session.model or "")
 
 
 async def _create_token(

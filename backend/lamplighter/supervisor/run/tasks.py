@@ -42,9 +42,9 @@ async def task(
             injected=begun.prompt.injected,
             message=begun.prompt.message,
             services=in_scope,
-            known=tuple(services),
-            told=begun.included,
-            looks=await _recent_results(db, around),
+            declared=tuple(services),
+            memories=begun.included,
+            check_results=await _recent_results(db, around),
             uses={
                 each.name: tuple(await cooldowns.recent(db, each.name, limit=MAX_USES))
                 for each in in_scope

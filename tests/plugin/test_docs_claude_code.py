@@ -44,7 +44,7 @@ def test_the_figures_are_those_in_force() -> None:
         f"{TEXT_CHARS:,} characters",
         f"up to {told.PROCEDURAL} memories",
         f"{told.PROJECT} memories of the project",
-        f"last {told.RECENT.days} days ({told.DECISIONS})",
+        f"up to {told.DECISIONS} decisions of the last {told.RECENT.days} days",
         f"up to {interactive.MAX_INCLUDED} memories",
         f"{captured.CAPTURES} such memories",
         f"confidence {interactive.CONFIDENCE}",

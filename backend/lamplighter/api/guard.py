@@ -1,7 +1,7 @@
 """The guard in front of every route: who may ask what, from where, and how answers are protected.
 
 A page of another site that makes a browser ask us is stopped by its Origin; one
-that makes its own name point here (DNS rebinding) by the Host. Then whoever asks
+that makes its own name point here (DNS rebinding) by the Host. Then the caller
 must be somebody, and hold the scope that the route table wants: what it does not
 name cannot be asked at all.
 """

@@ -45,7 +45,7 @@ class Hub:
         self.followers: set[Follower] = set()
 
     async def follow(self) -> None:
-        """Read what is new each time the database may hold something, for ever."""
+        """Read what is new each time the database may hold something, until cancelled."""
         self.seq = await changes.last_seq(self._db)
         while True:
             try:
@@ -89,7 +89,7 @@ class Hub:
             await asyncio.wait_for(asyncio.shield(self._next), seconds)
 
     def wake(self) -> None:
-        """Wake whoever waits for frames."""
+        """Wake those that wait for frames."""
         waiting, self._next = self._next, asyncio.get_running_loop().create_future()
         with suppress(asyncio.InvalidStateError):
             waiting.set_result(None)

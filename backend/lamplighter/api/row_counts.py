@@ -23,7 +23,7 @@ class CountCache:
     one: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     async def at(self, db: Database, now: datetime) -> StoreFigures | None:
-        """Return the figures, counted anew when they are too old."""
+        """Return the figures, counted again when they are too old."""
         async with self.one:
             if self.counted_at is None or time.monotonic() - self.counted_at > CACHE_SECONDS:
                 self.figures = await _count_rows(db, now)

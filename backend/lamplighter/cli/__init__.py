@@ -96,9 +96,7 @@ def up() -> None:
     bare = settings.log_format == "json"
     keep = process_runner.ProcessRunner(
         ("web", "supervisor"),
-        lambda line: click.echo(
-            escape_terminal(line), err=bare
-        ),  # whoever collects it gets nothing else
+        lambda line: click.echo(escape_terminal(line), err=bare),  # its reader gets nothing else
         ready=lambda: web.accepts_connections(settings),
         bare=bare,
     )

@@ -32,7 +32,7 @@ class Embedding(Protocol):
         """Whether it answers at once, without being loaded first."""
 
     async def embed(self, texts: Sequence[str], *, aside: bool = False) -> list[Vector]:
-        """Return a vector for each text; `aside` gives way to whoever waits for an answer.
+        """Return a vector for each text; `aside` gives way to requests that wait for an answer.
 
         Raises Unavailable when the model cannot be used.
         """

@@ -202,7 +202,7 @@ def _is_orphan(mark: str) -> bool:
 
 def _started_at(pid: int) -> str:
     try:
-        if warden.LINUX:  # since boot: the time of day may be set anew meanwhile
+        if warden.LINUX:  # since boot: the time of day may be set meanwhile
             return warden.stat_fields(pid)[19]
         return f"{psutil.Process(pid).create_time():.2f}"
     except (psutil.Error, OSError, IndexError):

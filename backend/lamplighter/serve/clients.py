@@ -52,7 +52,7 @@ def serve(
 ) -> None:
     """Answer MCP over standard input and output until that ends; raises what hinders it.
 
-    `token` says who speaks. Without one it is whoever can read this home: a person, or
+    `token` says who speaks. Without one it is the reader of this home: a person, or
     the agent that is named. With `words` answers hold no values beside them.
     """
     named = validate_agent_name(agent) if agent else None

@@ -89,7 +89,7 @@ class SemanticService:
         return rules.judge_index(found, problem=self.embedder.problem if self.embedder else "")
 
     async def run(self) -> None:
-        """Keep what memories mean, as soon as no other process does; then for ever."""
+        """Keep what memories mean, as soon as no other process does; then until cancelled."""
         if self.embedder is None:
             return
         await asyncio.sleep(self.start)

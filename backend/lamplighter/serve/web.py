@@ -102,7 +102,7 @@ def bind(host: str, port: int, *, setting: str = "LAMPLIGHTER_PORT") -> socket.s
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     listening = socket.socket(family, socket.SOCK_STREAM)
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    if hasattr(socket, "TCP_USER_TIMEOUT"):  # or one who reads no more would be kept for ever
+    if hasattr(socket, "TCP_USER_TIMEOUT"):  # or one who reads no more would be kept without end
         milliseconds = round(STALLED_SECONDS * 1_000)
         listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, milliseconds)
     try:

@@ -207,7 +207,7 @@ class Supervisor:
         while not self.draining.is_set():
             try:
                 if not self.lock.owned:
-                    await self.lock.take()  # whoever was faster has fenced us off
+                    await self.lock.take()  # the faster one has fenced us off
                 if not announced:
                     await self._tell_next_round()
                     announced = True

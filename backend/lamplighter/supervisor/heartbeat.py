@@ -79,7 +79,7 @@ class HeartbeatWatch:
         of the next hang.
         """
         while True:
-            with suppress(OperationalError):  # whoever waits for the lock logs it
+            with suppress(OperationalError):  # the process that waits for the lock logs it
                 if not lock.owned:
                     await self._free(db, lock)
             await asyncio.sleep(READ_SECONDS)

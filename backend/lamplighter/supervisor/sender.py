@@ -48,7 +48,7 @@ class Sender:
     _reached: dict[int, set[int]] = field(default_factory=dict)
 
     async def run(self) -> None:
-        """Send for ever; what was under way when another sender died is sent again."""
+        """Send until cancelled; what was under way when another sender died is sent again."""
         begun = False
         while True:
             try:
@@ -95,7 +95,7 @@ class Sender:
         return problem
 
     async def _settle(self, found: Sequence[Notice], problem: str) -> None:
-        """Keep what became of each; this is tried until it is kept, or it would be sent anew."""
+        """Keep what became of each; this is tried until it is kept, or it would be sent again."""
         every = set(range(self.post.addresses))
         sent = [each for each in found if every and self._reached.get(each.id, set()) >= every]
         left = [each for each in found if each not in sent]

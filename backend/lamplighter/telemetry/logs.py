@@ -30,7 +30,7 @@ class OneLine(logging.Formatter):
 
 
 class JsonLines(logging.Formatter):
-    """Writes a record as one object on one line, for whoever collects logs."""
+    """Writes a record as one object on one line, for a log collector."""
 
     def format(self, record: logging.LogRecord) -> str:
         """Return the record's line; what is not known is not in it."""
@@ -54,7 +54,7 @@ class JsonLines(logging.Formatter):
 def configure(level: str, form: str = "text") -> None:
     """Log to standard error from `level` on, as text or as JSON; libraries from warning on.
 
-    As JSON nothing else is written there: whoever collects it reads one object a line.
+    As JSON nothing else is written there: a collector reads one object a line.
     """
     output = logging.StreamHandler(sys.stderr)
     usual = OneLine("%(asctime)s %(levelname)s %(message)s")

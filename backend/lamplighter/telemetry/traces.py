@@ -1,4 +1,4 @@
-"""Traces: what took how long, told to whoever collects them by OpenTelemetry.
+"""Traces: what took how long, sent to a collector by OpenTelemetry.
 
 Without the extra `lamplighter[otel]`, or without an address in the standard variables
 (`OTEL_EXPORTER_OTLP_ENDPOINT`, …), a span is nothing and costs nothing.

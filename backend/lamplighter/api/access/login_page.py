@@ -32,7 +32,7 @@ _WRONG: Final = 'aria-invalid="true" aria-describedby="error hint"'
 
 
 def accepts_html(headers: Headers) -> bool:
-    """Whether whoever asks can show a page."""
+    """Whether the client can show a page."""
     return "text/html" in headers.get("accept", "")
 
 

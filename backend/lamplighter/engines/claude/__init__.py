@@ -82,7 +82,7 @@ class ClaudeEngine:
 
 
 def session_uuid(session: Session) -> str:
-    """Return the id that the CLI shows to whoever answers it: the same for a session, always."""
+    """Return the id that the CLI sends with each request: the same for a session, always."""
     return str(uuid.uuid5(SESSIONS, f"{session.id} {session.started_at.isoformat()}"))
 
 

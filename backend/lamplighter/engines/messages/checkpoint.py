@@ -69,7 +69,7 @@ def lock_session(directory: Path) -> bool:
 
 
 def save(state: Checkpoint, directory: Path) -> None:
-    """Write a checkpoint; whoever reads it finds the old one or this one, never a part."""
+    """Write a checkpoint; a reader finds the old one or this one, never a part."""
     path = directory / CHECKPOINT
     fresh = path.with_suffix(".new")
     with os.fdopen(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:

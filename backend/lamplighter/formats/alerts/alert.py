@@ -1,4 +1,4 @@
-"""The alert: one value, whoever sent it."""
+"""The alert: one value for every sender."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

@@ -1,7 +1,7 @@
 """How one process learns at once that another has committed a change: PostgreSQL tells it.
 
 A notification cannot be lost on a connection that lives. One that has died is
-made anew, and whoever waits is woken then, to read what came meanwhile.
+made again, and those that wait are woken then, to read what came meanwhile.
 """
 
 import asyncio
@@ -43,7 +43,7 @@ class PostgresListener:
         self._drop()
 
     def wake(self) -> None:
-        """Wake whoever waits, from within this process."""
+        """Wake those that wait, from within this process."""
         self._woken.set()
 
     async def wait(self, seconds: float) -> bool:

@@ -23,7 +23,7 @@ class ChangeSignal(Protocol):
     """What wakes when the database may hold something new."""
 
     def wake(self) -> None:
-        """Wake whoever waits, from within this process."""
+        """Wake those that wait, from within this process."""
 
     async def wait(self, seconds: float) -> bool:
         """Wait until there may be something new; False when `seconds` passed without."""
@@ -58,7 +58,7 @@ class ChangeNotifier:
         self._socket.setblocking(False)
 
     def __call__(self) -> None:
-        """Send the hint; whoever cannot take it now finds out by polling."""
+        """Send the hint; a listener that misses it finds out by polling."""
         with suppress(OSError):  # the commit that it tells of has been made
             for entry in os.scandir(self._directory):
                 if entry.name.startswith("feed-"):
@@ -105,7 +105,7 @@ class Listener:
         self._connection.close()
 
     def wake(self) -> None:
-        """Wake whoever waits, from within this process."""
+        """Wake those that wait, from within this process."""
         self._woken.set()
 
     async def wait(self, seconds: float) -> bool:

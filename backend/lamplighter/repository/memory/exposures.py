@@ -67,7 +67,7 @@ async def insert(
 async def add_exposures(
     db: Database, session_id: int, placements: Sequence[Placement], *, retelling: int
 ) -> None:
-    """Keep which further memories a session was told while it ran."""
+    """Keep which further memories a running session received."""
     before = await included_memories(db, session_id, [each.memory.id for each in placements])
     fresh = [each for each in placements if each.included and each.memory.id not in before]
     await _expose(db, session_id, fresh, retelling=retelling)
@@ -129,7 +129,7 @@ async def included_memories(
 
 
 async def included_of_service(db: Database, session_id: int, service: str) -> list[int]:
-    """Return the memories of a service that a session was told, in the order it was told them."""
+    """Return the memories of a service in a session's prompt, in the order of its prompt."""
     query = (
         sa.select(exposures.c.memory_id, memories.c.service)
         .join(memories, memories.c.id == exposures.c.memory_id)
@@ -224,7 +224,7 @@ BATCH_SIZE: Final = 500
 async def record_access(db: Database, ids: Iterable[int], now: datetime) -> None:
     """Count that each of these memories was read once, now.
 
-    No version, no history, no change of the feed: a screen hears of it when it reads anew.
+    No version, no history, no change of the feed: a screen hears of it when it reads again.
     """
     known = sorted(set(ids))
     if not known:
@@ -284,7 +284,7 @@ async def insert_update(
 
 
 async def last_update(db: Database, session_id: int) -> PromptUpdate | None:
-    """Return what a session was told last; None when it was told nothing anew."""
+    """Return the last update of a session; None when it got nothing new."""
     query = (
         sa.select(retellings)
         .where(retellings.c.session_id == session_id)
@@ -296,7 +296,7 @@ async def last_update(db: Database, session_id: int) -> PromptUpdate | None:
 
 
 async def updates_of(db: Database, session_id: int) -> list[PromptUpdate]:
-    """Return all that a session was told anew, oldest first."""
+    """Return all updates of a session, oldest first."""
     query = (
         sa.select(retellings).where(retellings.c.session_id == session_id).order_by(retellings.c.id)
     )

@@ -145,7 +145,7 @@ def _fading(wanted: MemoryFilter, columns: Any) -> sa.ColumnElement[bool]:
 
 
 def _unused(wanted: MemoryFilter, columns: Any) -> sa.ColumnElement[bool]:
-    """Ask for those that no session was told."""
+    """Ask for those that no session received."""
     included = sa.select(1).where(
         exposures.c.memory_id == columns.id, exposures.c.position.is_not(None)
     )

@@ -157,7 +157,7 @@ async def find_related(
 
     Those that share most of the `wanted` terms come first, then those that nobody has read
     yet; without terms it is those that say the same words. It writes nothing and keeps
-    nothing in memory, so that it may be asked at any time, beside whoever writes.
+    nothing in memory, so that it may be asked at any time, beside a writer.
     """
     given = sorted(wanted, key=lambda term: (-len(term), term))[:LIKELY_TERMS]
     spaced = " " + sa.func.coalesce(analyses.c.terms, "") + " "

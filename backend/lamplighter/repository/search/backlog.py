@@ -101,7 +101,7 @@ async def catch_up_within(db: Database, layers: Sequence[SearchLayer], *, second
 def _finish_task(db: Database, task: asyncio.Task[int]) -> None:
     db.taking_in = None
     if not task.cancelled():
-        task.exception()  # whoever waited for it hears of it
+        task.exception()  # the task that waited for it gets it
 
 
 async def _index_rows(db: Database, layer: SearchLayer, ids: list[int]) -> None:

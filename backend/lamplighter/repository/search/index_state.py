@@ -42,7 +42,7 @@ async def check_server(connection: Any) -> str:
 
 
 def repair(url: str) -> str:
-    """Make a damaged index anew; returns what was wrong, empty when nothing was.
+    """Rebuild a damaged index; returns what was wrong, empty when nothing was.
 
     What is held is noted, and taken in again by the search and the web process.
     """

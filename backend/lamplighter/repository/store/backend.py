@@ -4,7 +4,7 @@ The stock backend opens a connection and a thread for each query, begins its
 transactions in a way that cannot wait for another process, and loses a
 connection whose transaction is cancelled. This one holds one writer and a few
 readers open. Statements outside a transaction go to a reader, which cannot
-write: whoever writes does so within `writing(db)`.
+write: writers do so within `writing(db)`.
 """
 
 import asyncio
@@ -134,7 +134,7 @@ WAIT_MS: Final = 50
 class WriteLog:
     """The log of one database file.
 
-    SQLite begins its log anew when a write finds no reader in it. On a busy machine readers
+    SQLite restarts its log when a write finds no reader in it. On a busy machine readers
     overlap, there is no such moment, and the log grows. A checkpoint that truncates copies all
     of it first: readers that begin meanwhile need no log, and only those that run are waited for.
     """

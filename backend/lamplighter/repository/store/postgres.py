@@ -49,7 +49,7 @@ statements ends it.
 """
 BEGIN_READ: Final = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 SETTINGS: Final = {
-    "default_transaction_read_only": "on",  # whoever writes does so within `writing(db)`
+    "default_transaction_read_only": "on",  # writers do so within `writing(db)`
     "lock_timeout": "5s",
     "statement_timeout": "30s",
     "idle_in_transaction_session_timeout": "10s",  # a writer that was stopped lets others go on
@@ -80,7 +80,7 @@ class PostgresPool:
             self._free.put_nowait(None)
 
     async def take(self) -> asyncpg.Connection:
-        """Wait for a free connection; one that was lost meanwhile is made anew."""
+        """Wait for a free connection; one that was lost meanwhile is replaced."""
         async with asyncio.timeout(ACQUIRE_SECONDS):
             held = await self._free.get()
         if held is not None and not held.is_closed():

@@ -44,7 +44,7 @@ async def list_approvals(here: QueryContext, *, whole: bool) -> dict[str, Any]:
 async def get_approval(here: QueryContext, *, number: int) -> dict[str, Any]:
     """Return an approval with what helps to decide it; raises NotFound.
 
-    That is: what its session was told about the service, and what is left of the cooldown.
+    That is: what its session knew of the service, and what is left of the cooldown.
     """
     now = clock.now()
     async with reading(here.db):

@@ -1,7 +1,7 @@
 """Answers the commands of this home from within the web process.
 
-The socket lies in the home's run directory, which only the owner of the home can enter: whoever
-can connect can read the database too.
+The socket lies in the home's run directory, which only the owner of the home can enter: a process
+that can connect can read the database too.
 """
 
 import asyncio

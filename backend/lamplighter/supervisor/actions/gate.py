@@ -1,7 +1,7 @@
 """The gate: what may run, and the one place that runs it.
 
 Memory advises, it never permits: what is allowed comes from the tier, services.yaml
-and the cooldowns, never from what a session was told or says. Whatever is not
+and the cooldowns, never from a session's prompt or output. Whatever is not
 certain is a no.
 """
 
@@ -360,7 +360,7 @@ class Gate:
                 outcome, words = await repairing.confirm(self, use, action, words)
             else:
                 await act.settle(self.here.db, use, outcome, text=words, now=self.here.now())
-        except Error as error:  # it has run: whoever hears that it was not done would insist
+        except Error as error:  # it has run: a model that hears it was not done would insist
             logger.warning("The outcome of use %s could not be recorded: %s", use.id, error)
             words = f"{words}; {NOT_RECORDED}"
         return GateVerdict(
@@ -380,7 +380,7 @@ class Gate:
             await asyncio.wait({work})
         finally:
             self._work.discard(work)
-            if not work.done():  # whoever waited was cancelled
+            if not work.done():  # the waiting task was cancelled
                 work.cancel()
                 await asyncio.shield(asyncio.wait({work}))
         return ProgramResult(error=_ENDED_BY_HALT) if work.cancelled() else work.result()

@@ -20,7 +20,7 @@ def is_visible(project: str, row: object) -> bool:
 
 
 async def get_visible(db: Database, project: str, memory_id: int) -> Memory:
-    """Return a memory that a project finds; raises NotFound, whoever else may have it."""
+    """Return a memory that a project finds; raises NotFound, even if another project has it."""
     memory = await memories.get(db, MemoryId(memory_id))
     if memory is None or not is_visible(project, memory):
         raise NotFound(f"Memory {memory_id} not found in the project {project}.")

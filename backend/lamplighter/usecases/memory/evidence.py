@@ -1,4 +1,4 @@
-"""Ground: what one memory rests on: who said it, who was told it, and what speaks against it."""
+"""The evidence for a memory: its reports, the prompts that held it, and its contradictions."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass

@@ -95,7 +95,7 @@ async def capture(
     """Keep what a report lists under `## Key Learnings`; what we hold already is counted.
 
     Such a learning is an unverified episode of the category `learning`. In short writes:
-    whoever saves meanwhile does not wait for all of a long report.
+    others that save meanwhile do not wait for all of a long report.
     """
     kept: list[SavedKnowledge] = []
     found = extract_learnings(text)

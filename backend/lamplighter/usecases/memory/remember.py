@@ -1,4 +1,4 @@
-"""Remember: the one way in for what is learned, whoever proposes it."""
+"""Remember: the one way in for what is learned, from any source."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -163,7 +163,7 @@ async def _reconcile_context(
 
 
 async def _included_memories(db: Database, session: int, ids: Sequence[MemoryId]) -> set[MemoryId]:
-    """Return which of these a session was told, at its start or because it searched."""
+    """Return which of these a session received, at its start or because it searched."""
     included = await exposures.included_memories(db, session, ids)
     return included | await searches.found_memories(db, session, ids)
 

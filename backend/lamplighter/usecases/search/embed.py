@@ -64,7 +64,7 @@ class Embedder:
         return bool(found)
 
     async def run(self) -> None:
-        """Embed for ever; what cannot be done now is tried again."""
+        """Embed until cancelled; what cannot be done now is tried again."""
         begun = False
         while True:
             rest = POLL_SECONDS

@@ -172,7 +172,7 @@ class SemanticSearch:
         return sorted(found, key=lambda each: (-each[1], each[0]))
 
     async def _follow(self, deadline: Deadline) -> LoadedCodes:
-        """Return what is known, as things are now; what changed too much is read anew."""
+        """Return what is known, as things are now; what changed too much is read again."""
         while True:
             known = await self._whole(deadline)
             # a connection first: who holds the lock must never wait for one

@@ -119,7 +119,7 @@ class HaltControl:
 
 
 def _at_once(path: str, flags: int) -> int:
-    """Open a file of our own home: no link, and nothing that lets whoever opens it wait."""
+    """Open a file of our own home: no link, and nothing that makes its opener wait."""
     return os.open(path, flags | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
 
 

@@ -70,7 +70,7 @@ async def update_prompt(here: Context, about: PromptRecipient, query: str) -> Up
 
 
 async def _last_prompt(db: Database, session: Session) -> tuple[str, datetime]:
-    """Return what a session was told last, and when."""
+    """Return the last update of a session, and when."""
     last = await exposures.last_update(db, session.id)
     if last is not None:
         return last.injected, last.at

@@ -48,7 +48,7 @@ def run(*, port: int | None, seconds: float | None, keep: bool, say: Report) -> 
         settings = read_settings(env)
         with _defer_signals():
             access.prepare(settings)
-        return asyncio.run(_play(settings, env, seconds, say))
+        return asyncio.run(_play_until_ended(settings, env, seconds, say))
 
 
 @contextmanager
@@ -60,6 +60,27 @@ def _defer_signals() -> Iterator[None]:
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_UNBLOCK, ending)
+
+
+async def _play_until_ended(
+    settings: Settings, env: Mapping[str, str], seconds: float | None, say: Report
+) -> int:
+    """Play; a signal before the processes run ends it, and nothing is printed of that."""
+    playing = asyncio.ensure_future(_play(settings, env, seconds, say))
+    received: list[int] = []
+
+    def end(number: int) -> None:
+        received.append(number)
+        playing.cancel()
+
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        asyncio.get_running_loop().add_signal_handler(number, end, number)
+    try:
+        return await playing
+    except asyncio.CancelledError:
+        if not received:
+            raise
+        return 128 + received[0]
 
 
 async def _play(

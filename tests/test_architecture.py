@@ -83,6 +83,11 @@ BROKEN = [
     ("rooms-domain", "domain/newcomer.py", "import lamplighter.domain.text"),
     ("rooms-domain", "domain/clients/agent.py", "import lamplighter.domain.configuration"),
     ("rooms-repository", "repository/store/tables.py", "import lamplighter.repository.feed"),
+    (
+        "rooms-repository",
+        "repository/feed/changes.py",
+        "import lamplighter.repository.access.tokens",
+    ),
     ("rooms-repository", "repository/memory/links.py", "import lamplighter.repository.search"),
     ("rooms-usecases", "usecases/memory/recall.py", "import lamplighter.usecases.search.find"),
     ("rooms-usecases", "usecases/clients/imports.py", "import lamplighter.usecases.system.vitals"),

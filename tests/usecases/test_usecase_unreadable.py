@@ -12,8 +12,8 @@ from lamplighter.domain.memory.memory import Edit
 from lamplighter.domain.relate import builtin_lexicon
 from lamplighter.domain.relate.reconcile import ReconcileOutcome
 from lamplighter.repository import Database
-from lamplighter.repository.memory import memories
-from lamplighter.repository.memory.memories import MemoryFilter, Sort
+from lamplighter.repository.memory import json_rows, memories
+from lamplighter.repository.memory.memories import MemoryFilter, Order, Sort
 from lamplighter.repository.store.database import is_postgres
 from lamplighter.repository.store.unreadable import Unreadable
 from lamplighter.usecases.memory import bulk, curate
@@ -87,6 +87,9 @@ async def test_it_is_left_out_of_every_list(db: Database, bad: tuple[int, str]) 
                 if position is None:
                     break
             assert sorted(seen) == [1, 2], (sort, at)
+    for sort in Sort:
+        whole = await json_rows.page(db, MemoryFilter(), Order(sort), limit=10)
+        assert sorted(each["id"] for each in whole.items) == [1, 2], sort
     found = await page_on_topic(db, "takes", limit=10)
     assert [each.memory.id for each in found.beliefs] == [1, 2]
 

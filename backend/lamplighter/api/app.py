@@ -140,7 +140,7 @@ def create_app(
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
         async with opening() as here:
             app.state.context = here
-            app.state.callers = callers = Callers(here.db, here.now)
+            app.state.callers = callers = Callers(here.db, here.now, here.hub)
             app.state.attempts = LoginAttempts()
             app.state.jobs = jobs = Jobs()
             tasks = [asyncio.create_task(work) for work in (here.hub.follow(), callers.note())]

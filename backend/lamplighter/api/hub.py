@@ -3,7 +3,7 @@
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Final
@@ -41,8 +41,11 @@ class Hub:
         self._db, self._listener = db, listener
         self._ring: deque[Frame] = deque(maxlen=BUFFERED_CHANGES)
         self._next: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._caught_up = False
         self.seq = 0
         self.followers: set[Follower] = set()
+        self.watchers: list[Callable[[Change], None]] = []
+        """Who is told of each change in this process."""
 
     async def follow(self) -> None:
         """Read what is new each time the database may hold something, until cancelled."""
@@ -58,7 +61,9 @@ class Hub:
                 logger.exception("Could not read the change feed; retrying.")
                 await asyncio.sleep(RETRY_SECONDS)
                 continue
+            self._caught_up = True
             await self._listener.wait(WAIT_SECONDS)
+            self._caught_up = False
 
     @contextmanager
     def following(self, seq: int) -> Iterator[Follower]:
@@ -69,6 +74,11 @@ class Hub:
             yield follower
         finally:
             self.followers.discard(follower)
+
+    @property
+    def current(self) -> bool:
+        """Whether every change that this process has heard of was read."""
+        return self._caught_up and not self._listener.pending
 
     @property
     def behind(self) -> int:
@@ -97,6 +107,9 @@ class Hub:
     async def _read(self) -> None:
         while found := await changes.list_after(self._db, self.seq):
             self._ring.extend((change.seq, frame(change)) for change in found)
+            for change in found:
+                for watch in self.watchers:
+                    watch(change)
             self.seq = found[-1].seq
             self.wake()
 

@@ -30,7 +30,9 @@ _MEMORY_MOMENTS: Final = tuple(
 
 def format_moment(moment: datetime | None) -> str | None:
     """Write a moment as `YYYY-MM-DDTHH:MM:SS.ffffffZ`."""
-    return None if moment is None else f"{moment.astimezone(UTC):%Y-%m-%dT%H:%M:%S.%f}Z"
+    if moment is None:
+        return None
+    return f"{moment.astimezone(UTC).replace(tzinfo=None).isoformat(timespec='microseconds')}Z"
 
 
 def memory(each: Memory) -> dict[str, Any]:

@@ -1,9 +1,9 @@
-"""Callers: looked up on each request, so a revocation takes effect at once."""
+"""Callers: known for some seconds, until the change feed tells of a revocation."""
 
 import asyncio
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from datetime import datetime
 from typing import Final
 
@@ -11,9 +11,12 @@ from starlette.datastructures import Headers
 from starlette.requests import Request, cookie_parser
 from starlette.types import Scope
 
-from lamplighter.domain.access.access import Caller
+from lamplighter.api.hub import Hub
+from lamplighter.domain.access.access import Caller, Login, Token, hash_secret
 from lamplighter.domain.access.browser import describe_browser
+from lamplighter.domain.change import Change
 from lamplighter.repository import Database
+from lamplighter.repository.access import logins, tokens
 from lamplighter.repository.store.driver import Error
 from lamplighter.usecases.access import access
 
@@ -21,6 +24,10 @@ logger = logging.getLogger(__name__)
 
 NOTE_SECONDS: Final = 60.0
 CHECK_SECONDS: Final = 15.0
+KNOWN_SECONDS: Final = 5.0
+"""For how long a caller is known; one whose row somebody removed by hand is let in so long."""
+
+MAX_KNOWN: Final = 1_000
 MAX_FAILURES: Final = 10
 FAILURES_SECONDS: Final = 60.0
 MAX_ADDRESSES: Final = 1_000
@@ -30,12 +37,15 @@ MAX_ADDRESSES: Final = 1_000
 class Callers:
     """Identifies callers and records when each was last active."""
 
-    def __init__(self, db: Database, now: Callable[[], datetime]) -> None:
-        self._db, self._now = db, now
+    def __init__(self, db: Database, now: Callable[[], datetime], hub: Hub | None = None) -> None:
+        self._db, self._now, self._hub = db, now, hub
+        self._known: dict[str, tuple[Token | Login, float]] = {}
+        if hub is not None:
+            hub.watchers.append(self._heed)
         self._here: dict[tuple[str, int], None] = {}
         self._came = asyncio.Event()
         self.sent_away = 0
-        """How often a caller lost its way in by this process: who follows the feed looks again."""
+        """How often a caller lost its way in: who follows the feed looks again."""
 
     async def find(self, scope: Scope, headers: Headers) -> Caller | None:
         """Return who asks; a token that is shown and wrong is nobody, whatever the cookie says.
@@ -49,7 +59,7 @@ class Callers:
 
     async def bearer(self, words: str) -> Caller | None:
         """Return the token that is shown."""
-        return self._came_by(await access.authenticate_token(self._db, words, now=self._now()))
+        return self._came_by(await self._identify("token", words, access.find_token))
 
     def _came_by(self, caller: Caller | None) -> Caller | None:
         if caller is not None:
@@ -60,7 +70,38 @@ class Callers:
     async def visitor(self, scope: Scope, headers: Headers) -> Caller | None:
         """Return the login that a browser's cookie shows."""
         words = cookie_parser(headers.get("cookie", "")).get(cookie_name(scope))
-        return await access.authenticate_login(self._db, words, now=self._now()) if words else None
+        return await self._identify("login", words, access.find_login) if words else None
+
+    def send_away(self) -> None:
+        """Note that somebody lost their way in."""
+        self.sent_away += 1
+        self._known.clear()
+
+    async def _identify(
+        self,
+        kind: str,
+        words: str,
+        find: Callable[[Database, str], Awaitable[Token | Login | None]],
+    ) -> Caller | None:
+        """Return who shows these words, by what is known of them or by the database.
+
+        What is known counts only while every change that was heard of is read: a revocation
+        is either not committed yet, or it has been forgotten here.
+        """
+        key, began = f"{kind} {hash_secret(words)}", time.monotonic()
+        found, at = self._known.get(key, (None, 0.0))
+        if found is None or began - at > KNOWN_SECONDS or not (self._hub and self._hub.current):
+            sent_away = self.sent_away
+            found = await find(self._db, words)
+            if found is not None and self._hub and sent_away == self.sent_away:
+                if len(self._known) >= MAX_KNOWN:
+                    self._known.clear()
+                self._known[key] = found, began
+        return found.caller() if found is not None and found.living(now=self._now()) else None
+
+    def _heed(self, change: Change) -> None:
+        if change.entity in (tokens.ENTITY, logins.ENTITY):
+            self.send_away()
 
     async def still(self, caller: Caller) -> bool:
         """Whether a caller would be let in now."""

@@ -63,7 +63,7 @@ async def log_out(request: Request) -> Response:
 
 def recheck_streams(request: Request) -> None:
     """Let every stream of this process look whether its caller may still follow."""
-    callers_of(request).sent_away += 1
+    callers_of(request).send_away()
     api_context(request).hub.wake()
 
 

@@ -1,7 +1,7 @@
 """Memories: listed, read, added, corrected and deleted."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any, Final
@@ -30,11 +30,12 @@ from lamplighter.domain.project import normalize_project
 from lamplighter.domain.search import period
 from lamplighter.domain.services.service import normalize_service_name
 from lamplighter.formats import serialize
-from lamplighter.repository import reading
+from lamplighter.repository import Database, reading
 from lamplighter.repository.feed import changes
 from lamplighter.repository.memory import facets as counts
-from lamplighter.repository.memory import history, memories
+from lamplighter.repository.memory import history, json_rows, memories
 from lamplighter.repository.memory.memories import MemoryFilter, Order, Sort, View
+from lamplighter.repository.store.paging import Page
 from lamplighter.usecases.memory import curate, undo
 from lamplighter.usecases.memory.evidence import evidence_of
 from lamplighter.usecases.memory.service_names import spelled
@@ -50,13 +51,10 @@ async def index(request: Request) -> Response:
     at = _moment(wanted, here.now())
     async with reading(here.db):
         chosen = replace(await _caller_filter(request, wanted), ids=tuple(wanted.ids))
-        found = await memories.page(
-            here.db, chosen, sort=_order(wanted), limit=wanted.limit, position=position, at=at
-        )
+        found = await _page(here.db, chosen, wanted, position=position, at=at)
         total = await memories.count(here.db, chosen, at=at)
         seq = await changes.last_seq(here.db)
-    items = [serialize.memory(memory) for memory in found.items]
-    return page(request, items, found.position, seq, total=total, **_as_of(at))
+    return page(request, found.items, found.position, seq, total=total, **_as_of(at))
 
 
 async def facets(request: Request) -> Response:
@@ -168,6 +166,21 @@ async def undo_change(request: Request) -> Response:
     return versioned(serialize.memory(memory))
 
 
+async def _page(
+    db: Database,
+    chosen: MemoryFilter,
+    wanted: shapes.MemoryQuery,
+    *,
+    position: Sequence[Any] | None,
+    at: datetime | None,
+) -> Page[Mapping[str, Any]]:
+    order, limit = _order(wanted), wanted.limit
+    if at is None:
+        return await json_rows.page(db, chosen, order, limit=limit, position=position)
+    found = await memories.page(db, chosen, sort=order, limit=limit, position=position, at=at)
+    return Page([serialize.memory(each) for each in found.items], found.position)
+
+
 def _as_of(at: datetime | None) -> dict[str, str | None]:
     return {} if at is None else {"as_of": serialize.format_moment(at)}
 
@@ -200,7 +213,7 @@ async def filter_of(
         active={"active": True, "inactive": False}.get(wanted.state),
         in_review=wanted.state == "review",
         view=None if wanted.view is None else View(wanted.view),
-        by=here.now() + FADING_WITHIN,
+        by=here.now() + FADING_WITHIN if wanted.view == "fading" else None,
     )
 
 

@@ -7,10 +7,13 @@ from typing import Any, Final
 import sqlalchemy as sa
 
 from lamplighter.domain.access.access import Login
+from lamplighter.domain.change import ChangeOp
+from lamplighter.repository.feed import changes
 from lamplighter.repository.store.database import Database
 from lamplighter.repository.store.statements import Statement
 from lamplighter.repository.store.tables import codes, logins
 
+ENTITY: Final = "login"
 _BY_ID: Final = Statement(sa.select(logins).where(logins.c.id == sa.bindparam("login")))
 
 
@@ -57,7 +60,8 @@ async def end(db: Database, login_id: int, *, now: datetime) -> None:
         .where(logins.c.ended_at.is_(None))
         .values(ended_at=now)
     )
-    await db.execute(statement)
+    if await db.execute(statement):
+        await changes.append(db, ENTITY, login_id, ChangeOp.DELETED, now=now)
 
 
 async def record_use(db: Database, login_ids: Sequence[int], *, now: datetime) -> None:

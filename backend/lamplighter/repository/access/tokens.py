@@ -1,4 +1,7 @@
-"""Queries on tokens. The change feed omits them, because callers with fewer scopes read it."""
+"""Queries on tokens.
+
+The change feed tells only the number of one that was revoked: callers with fewer scopes read it.
+"""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -7,12 +10,15 @@ from typing import Any, Final
 import sqlalchemy as sa
 
 from lamplighter.domain.access.access import Token
+from lamplighter.domain.change import ChangeOp
+from lamplighter.repository.feed import changes
 from lamplighter.repository.store.database import Database
 from lamplighter.repository.store.paging import Page, newest_first
 from lamplighter.repository.store.statements import Statement
 from lamplighter.repository.store.tables import tokens
 
 _COLUMNS: Final = [column for column in tokens.c if column.name != "secret_hash"]
+ENTITY: Final = "token"
 _BY_ID: Final = Statement(sa.select(tokens).where(tokens.c.id == sa.bindparam("token")))
 
 
@@ -70,29 +76,33 @@ async def revoke(db: Database, token_id: int, *, now: datetime) -> Token | None:
         .returning(*_COLUMNS)
     )
     row = await db.fetch_one(statement)
-    return None if row is None else _token(row)
+    if row is None:
+        return None
+    await changes.append(db, ENTITY, token_id, ChangeOp.DELETED, now=now, version=row["version"])
+    return _token(row)
 
 
 async def revoke_named(db: Database, name: str, *, now: datetime) -> None:
     """Let the tokens of a name in no more."""
-    statement = (
-        sa.update(tokens)
-        .where(tokens.c.name == name)
-        .where(tokens.c.revoked_at.is_(None))
-        .values(revoked_at=now, version=tokens.c.version + 1)
-    )
-    await db.execute(statement)
+    await _revoke_each(db, tokens.c.name == name, now=now)
 
 
 async def revoke_for_session(db: Database, session_id: int, *, now: datetime) -> None:
     """Let the token of a session in no more."""
+    await _revoke_each(db, tokens.c.session_id == session_id, now=now)
+
+
+async def _revoke_each(db: Database, which: sa.ColumnElement[bool], *, now: datetime) -> None:
     statement = (
         sa.update(tokens)
-        .where(tokens.c.session_id == session_id)
-        .where(tokens.c.revoked_at.is_(None))
+        .where(which, tokens.c.revoked_at.is_(None))
         .values(revoked_at=now, version=tokens.c.version + 1)
+        .returning(tokens.c.id, tokens.c.version)
     )
-    await db.execute(statement)
+    for row in await db.fetch_all(statement):
+        await changes.append(
+            db, ENTITY, row["id"], ChangeOp.DELETED, now=now, version=row["version"]
+        )
 
 
 async def record_use(db: Database, token_ids: Sequence[int], *, now: datetime) -> None:

@@ -23,7 +23,7 @@ async def procedural(db: Database, project: str, *, limit: int) -> list[Memory]:
         .where(memories.c.kind == MemoryKind.PROCEDURAL)
         .order_by(memories.c.access_count.desc(), memories.c.updated_at.desc(), memories.c.id)
     )
-    return [from_row(row) for row in await fetch_readable(db, query, limit)]
+    return [from_row(row) for row in await fetch_readable(db, query.limit, limit)]
 
 
 async def of_project(db: Database, project: str, *, limit: int) -> list[Memory]:
@@ -33,7 +33,7 @@ async def of_project(db: Database, project: str, *, limit: int) -> list[Memory]:
         .where(memories.c.kind == MemoryKind.PROJECT)
         .order_by(memories.c.updated_at.desc(), memories.c.id)
     )
-    return [from_row(row) for row in await fetch_readable(db, query, limit)]
+    return [from_row(row) for row in await fetch_readable(db, query.limit, limit)]
 
 
 async def decisions(db: Database, project: str, *, since: datetime, limit: int) -> list[Memory]:
@@ -44,7 +44,7 @@ async def decisions(db: Database, project: str, *, since: datetime, limit: int) 
         .where(memories.c.updated_at >= since)
         .order_by(memories.c.updated_at.desc(), memories.c.id)
     )
-    return [from_row(row) for row in await fetch_readable(db, query, limit)]
+    return [from_row(row) for row in await fetch_readable(db, query.limit, limit)]
 
 
 async def count_by_kind(db: Database, project: str) -> dict[str, int]:

@@ -8,10 +8,11 @@ import sqlalchemy as sa
 
 from lamplighter.domain.change import Change, ChangeOp
 from lamplighter.repository.store.database import Database
-from lamplighter.repository.store.statements import prepare_insert
+from lamplighter.repository.store.statements import Statement, prepare_insert
 from lamplighter.repository.store.tables import changes
 
 PAGE: Final = 500
+_LAST: Final = Statement(sa.select(sa.func.max(changes.c.seq)))
 _INSERT: Final = prepare_insert(changes, "entity", "entity_id", "op", "version", "row", "at")
 
 
@@ -47,7 +48,7 @@ async def list_after(db: Database, seq: int, *, limit: int = PAGE) -> list[Chang
 
 async def last_seq(db: Database) -> int:
     """Return the number of the newest change, 0 before the first."""
-    return int(await db.fetch_val(sa.select(sa.func.max(changes.c.seq))) or 0)
+    return int(await db.fetch_val(_LAST()) or 0)
 
 
 async def first_seq(db: Database) -> int:

@@ -42,6 +42,11 @@ class PostgresListener:
             await self._keeping
         self._drop()
 
+    @property
+    def pending(self) -> bool:
+        """Whether it woke, and nobody has looked since."""
+        return self._woken.is_set()
+
     def wake(self) -> None:
         """Wake those that wait, from within this process."""
         self._woken.set()

@@ -22,6 +22,10 @@ POLL_SECONDS: Final = 0.25
 class ChangeSignal(Protocol):
     """What wakes when the database may hold something new."""
 
+    @property
+    def pending(self) -> bool:
+        """Whether it woke, and nobody has looked since."""
+
     def wake(self) -> None:
         """Wake those that wait, from within this process."""
 
@@ -103,6 +107,11 @@ class Listener:
         with suppress(OSError):
             self._address.unlink()
         self._connection.close()
+
+    @property
+    def pending(self) -> bool:
+        """Whether it woke, and nobody has looked since."""
+        return self._woken.is_set()
 
     def wake(self) -> None:
         """Wake those that wait, from within this process."""

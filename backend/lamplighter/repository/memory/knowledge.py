@@ -97,7 +97,7 @@ async def _fetch_newest(
         .where(*wanted)
         .order_by(memories.c.updated_at.desc(), memories.c.id.desc())
     )
-    return [from_row(row) for row in await fetch_readable(db, query, limit)]
+    return [from_row(row) for row in await fetch_readable(db, query.limit, limit)]
 
 
 ACTIVE_UNINDEXED: Final = f"+active = 1 AND {KNOWLEDGE}"
@@ -131,7 +131,7 @@ async def newest(
     found = [
         from_row(row)
         for places in _places(project)
-        for row in await fetch_readable(db, query.where(*places), limit)
+        for row in await fetch_readable(db, query.where(*places).limit, limit)
     ]
     return sorted(found, key=lambda each: each.id, reverse=True)[:limit]
 
@@ -156,7 +156,7 @@ async def of_project(db: Database, project: str, *, limit: int) -> list[Memory]:
         .where(memories.c.project == project)
         .order_by(memories.c.id)
     )
-    return [from_row(row) for row in await fetch_readable(db, query, limit)]
+    return [from_row(row) for row in await fetch_readable(db, query.limit, limit)]
 
 
 async def around(db: Database, focus: Memory, *, before: int, after: int) -> MemoryTimeline:
@@ -184,7 +184,7 @@ async def _near(
         .where(memories.c.project == focus.project if focus.session_id is None else of_session)
         .order_by(order)
     )
-    return [from_row(row) for row in await fetch_readable(db, query, limit)]
+    return [from_row(row) for row in await fetch_readable(db, query.limit, limit)]
 
 
 _TOPIC_KEY_HOLDER: Final = Statement(

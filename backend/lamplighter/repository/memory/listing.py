@@ -101,13 +101,24 @@ async def _rows(
     position: Sequence[Any] | None,
     whole: bool,
 ) -> list[Any]:
-    keys = order.keys(rows.c)
     columns = [rows] if whole else [rows.c[name] for name in _SORT_COLUMNS]
-    query = sa.select(*columns, _stamp(rows.c).label(UPDATED)).where(*wanted(rows.c))
+    query = ordered(columns, rows, wanted(rows.c), order, position)
+    return list(await fetch_readable(db, query.limit, limit))
+
+
+def ordered(
+    columns: Sequence[Any],
+    rows: sa.FromClause,
+    asked: Sequence[sa.ColumnElement[bool]],
+    order: Order,
+    position: Sequence[Any] | None,
+) -> sa.Select[Any]:
+    """Return the query of some columns in an order, of the rows behind a position."""
+    keys = order.keys(rows.c)
+    query = sa.select(*columns, _stamp(rows.c).label(UPDATED)).where(*asked)
     if position is not None:
         query = query.where(after(keys, position))
-    query = query.order_by(*(key.ordered() for key in keys))
-    return list(await fetch_readable(db, query, limit))
+    return query.order_by(*(key.ordered() for key in keys))
 
 
 async def _rebuilt(db: Database, placed: Sequence[Any], at: datetime) -> list[Any]:

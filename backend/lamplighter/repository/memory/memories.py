@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any, Final
 
 import sqlalchemy as sa
@@ -305,7 +305,14 @@ async def page(
 
 async def count(db: Database, wanted: MemoryFilter, *, at: datetime | None = None) -> int:
     """Return how many memories there are."""
+    if at is None:
+        return int(await db.fetch_val(_count_now(wanted)()))
     return await _counted(db, partial(conditions, wanted), at)
+
+
+@lru_cache(256)
+def _count_now(wanted: MemoryFilter) -> Statement:
+    return Statement(_number_of(memories, conditions(wanted, memories.c)), long=True)
 
 
 async def list_eligible(
@@ -338,10 +345,12 @@ async def count_eligible(db: Database, wanted: PromptFilter) -> int:
 
 
 async def _counted(db: Database, asked: listing.Conditions, at: datetime | None) -> int:
-    queries = [
-        sa.select(sa.func.count()).select_from(rows).where(*asked(rows.c)) for rows in parts(at)
-    ]
+    queries = [_number_of(rows, asked(rows.c)) for rows in parts(at)]
     return sum([int(await db.fetch_val(query)) for query in queries])
+
+
+def _number_of(rows: sa.FromClause, asked: Sequence[sa.ColumnElement[bool]]) -> Any:
+    return sa.select(sa.func.count()).select_from(rows).where(*asked)
 
 
 def eligible(wanted: PromptFilter, columns: Any) -> list[sa.ColumnElement[bool]]:

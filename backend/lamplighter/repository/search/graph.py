@@ -89,4 +89,4 @@ async def _newest(db: Database, project: str, wanted: Any, limit: int) -> list[M
         .where(Reach(project).condition(memories.c))
         .order_by(memories.c.updated_at.desc(), memories.c.id.desc())
     )
-    return [from_row(row) for row in await fetch_readable(db, query, limit)]
+    return [from_row(row) for row in await fetch_readable(db, query.limit, limit)]

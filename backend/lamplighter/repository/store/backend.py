@@ -262,7 +262,8 @@ class PooledConnection(RowConnection):
             if writes:
                 self._backend.log.shorten(raw)
 
-        await self._call(run)
+        # of a reader these are words about its view, which wait for nothing and read nothing
+        await self._call(run, inline=self._pool is self._backend.readers)
 
     async def fetch_all(self, query: ClauseElement) -> list[Row]:  # type: ignore[override]
         """Return all rows."""
@@ -275,7 +276,7 @@ class PooledConnection(RowConnection):
             cursor.close()
             return described, rows
 
-        described, rows = await self._call(fetch, inline=_is_brief(query))
+        described, rows = await self._call(fetch, inline=self._writes_briefly(query))
         return rows_of(rows, columns or _column_names(described))
 
     async def execute(self, query: ClauseElement) -> int:
@@ -288,7 +289,7 @@ class PooledConnection(RowConnection):
             cursor.close()
             return count
 
-        return await self._call(execute, inline=_is_brief(query))
+        return await self._call(execute, inline=self._writes_briefly(query))
 
     async def execute_many(self, queries: list[ClauseElement]) -> None:
         """Run statements of one shape in one go."""
@@ -318,19 +319,24 @@ class PooledConnection(RowConnection):
         """Return the connection of the SQLite library."""
         return self._held
 
-    async def _call(self, work: Callable[[driver.Connection], T], *, inline: bool = False) -> T:
-        """Run on the connection's thread; a prepared statement of ours that writes, right here.
+    def _writes_briefly(self, query: ClauseElement) -> bool:
+        """Whether it is a short prepared statement within a write transaction.
 
-        Within a write transaction no other process can make it wait, and going
-        to a thread and back costs more than the statement.
+        There no other process can make it wait, and going to a thread and back costs more
+        than the statement.
         """
+        brief = isinstance(query, BoundStatement) and not query.statement.long
+        return brief and self._held is not None and self._pool is self._backend.writers
+
+    async def _call(self, work: Callable[[driver.Connection], T], *, inline: bool = False) -> T:
+        """Run on the connection's thread, or `inline`, which holds up everything else."""
         if self._held is None:
             self._pool = self._backend.readers
             self._held = await self._pool.take()
         held = self._held
         self._abandoned = False
         try:
-            if inline and self._pool is self._backend.writers:
+            if inline:
                 return work(held._conn)
             result: T = await held._execute(  # type: ignore[no-untyped-call]
                 lambda: work(held._conn)
@@ -345,10 +351,6 @@ class PooledConnection(RowConnection):
             self._backend.watch.doubt()
             raise driver.UnsoundDatabase(str(error)) from error
         return result
-
-
-def _is_brief(query: ClauseElement) -> bool:
-    return isinstance(query, BoundStatement) and not query.statement.long
 
 
 def _column_names(described: Sequence[Sequence[Any]] | None) -> Columns:

@@ -1,7 +1,7 @@
 """Rows of memories that were written by hand in a way that nothing can be read from."""
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from functools import lru_cache
 from typing import Any, Final
@@ -13,6 +13,7 @@ from lamplighter.domain.fields import DeclaredField
 from lamplighter.domain.memory.memory import MEMORY_FIELDS
 from lamplighter.domain.text import one_line, shorten
 from lamplighter.repository.store.database import Database
+from lamplighter.repository.store.statements import Row
 from lamplighter.repository.store.tables import memories
 
 EXCERPT_CHARS: Final = 60
@@ -31,7 +32,7 @@ def _accepted(field: DeclaredField) -> tuple[type, ...]:
     return (kind, type(None)) if field.nullable else (kind,)
 
 
-_TYPES: Final[Mapping[str, tuple[type, ...]]] = {
+ACCEPTED_TYPES: Final[Mapping[str, tuple[type, ...]]] = {
     name: _accepted(each)
     for name, each in MEMORY_FIELDS.items()
     if each.choices is None and each.value_type is not bool and name not in _NUMBERED
@@ -57,7 +58,7 @@ class Unreadable(Conflict):
 
 def unreadable_column(row: Mapping[str, Any]) -> str | None:
     """Return the first column of a row that cannot be read; of those that it has."""
-    for name, kinds in _TYPES.items():
+    for name, kinds in ACCEPTED_TYPES.items():
         if name in row and type(row[name]) not in kinds:
             return name
     for name, known in _ALLOWED_VALUES.items():
@@ -72,16 +73,21 @@ def is_readable(row: Mapping[str, Any]) -> bool:
     """Whether a row can be read; one that cannot is named in the log, once."""
     column = unreadable_column(row)
     if column is not None:
-        _log_once(row["id"], column)
+        log_unreadable(row["id"], column)
     return column is None
 
 
-async def fetch_readable(db: Database, query: Any, limit: int) -> list[dict[str, Any]]:
-    """Return the first rows of a query that can be read."""
+async def fetch_readable(
+    db: Database,
+    first: Callable[[int], Any],
+    limit: int,
+    readable: Callable[[Row], bool] = is_readable,
+) -> list[Row]:
+    """Return the first rows of a query that can be read; `first` is it for so many rows."""
     most = limit
     while True:
-        rows = [dict(row) for row in await db.fetch_all(query.limit(most))]
-        found = [row for row in rows if is_readable(row)]
+        rows: list[Row] = await db.fetch_all(first(most))  # type: ignore[assignment]
+        found = [row for row in rows if readable(row)]
         if len(found) >= limit or len(rows) < most:
             return found[:limit]
         most *= GROWTH_FACTOR
@@ -104,11 +110,12 @@ async def list_unreadable(url: str, most: int) -> list[Unreadable]:
 
 def count_unreadable() -> int:
     """Return how many rows this process has come across that it could not read."""
-    return _log_once.cache_info().currsize
+    return log_unreadable.cache_info().currsize
 
 
 @lru_cache(MAX_LOGGED)
-def _log_once(number: int, column: str) -> None:
+def log_unreadable(number: int, column: str) -> None:
+    """Name in the log, once, a row that is left out because a column cannot be read."""
     logger.warning("Skipped memory %s: its %s cannot be read.", number, column)
 
 
@@ -116,4 +123,6 @@ def _valid(column: str) -> str:
     choices = MEMORY_FIELDS[column].choices
     if choices is not None:
         return f"one of {', '.join(choices)}"
-    return "a number from 0 to 1" if column == "confidence" else _TYPE_NAMES[_TYPES[column][0]]
+    return (
+        "a number from 0 to 1" if column == "confidence" else _TYPE_NAMES[ACCEPTED_TYPES[column][0]]
+    )

@@ -14,6 +14,7 @@ from lamplighter.domain.access.access import (
     SESSION_SCOPES,
     Caller,
     Credential,
+    Login,
     Token,
     hash_secret,
     normalize_code,
@@ -109,22 +110,34 @@ def _named(token: Token) -> str:
 
 async def authenticate_token(db: Database, words: str, *, now: datetime) -> Caller | None:
     """Return who shows a token; None when it lets nobody in."""
+    found = await find_token(db, words)
+    return found.caller() if found is not None and found.living(now=now) else None
+
+
+async def find_token(db: Database, words: str) -> Token | None:
+    """Return the token whose words these are, though it may let nobody in any more."""
     shown = parse_credential(words)
     found = await tokens.get_with_hash(db, shown.id) if shown else None
     if shown is None or found is None:
         return None
     token, secret_hash = found
-    return token.caller() if shown.fits(secret_hash) and token.living(now=now) else None
+    return token if shown.fits(secret_hash) else None
 
 
 async def authenticate_login(db: Database, words: str, *, now: datetime) -> Caller | None:
     """Return who shows a login; None when it lets nobody in."""
+    found = await find_login(db, words)
+    return found.caller() if found is not None and found.living(now=now) else None
+
+
+async def find_login(db: Database, words: str) -> Login | None:
+    """Return the login whose words these are, though it may let nobody in any more."""
     shown = parse_credential(words)
     found = await logins.get_with_hash(db, shown.id) if shown else None
     if shown is None or found is None:
         return None
     login, secret_hash = found
-    return login.caller() if shown.fits(secret_hash) and login.living(now=now) else None
+    return login if shown.fits(secret_hash) else None
 
 
 async def is_still_valid(db: Database, caller: Caller, *, now: datetime) -> bool:

@@ -12,8 +12,8 @@ from lamplighter.domain.text import one_line
 from lamplighter.formats import serialize
 from lamplighter.formats.audit import Audit, attach_evidence
 from lamplighter.repository import Database, reading
-from lamplighter.repository.memory import evidence, memories, sources
-from lamplighter.repository.memory.sources import MemoryInclusion, MemoryReport, SourceCounts
+from lamplighter.repository.memory import evidence, memories
+from lamplighter.repository.memory.evidence import MemoryInclusion, MemoryReport, SourceCounts
 from lamplighter.usecases.memory import curate
 from lamplighter.usecases.memory.service_names import spelled
 
@@ -56,13 +56,13 @@ async def evidence_of(db: Database, number: int, *, limit: int) -> MemoryEvidenc
     """Return what a memory rests on, at most `limit` of each; raises NotFound."""
     async with reading(db):
         memory_id = (await curate.get(db, number)).id
-        others = await sources.contradicting(db, memory_id, limit=limit)
+        others = await evidence.contradicting(db, memory_id, limit=limit)
         held = await memories.by_ids(db, others)
-        cases = await sources.last_reviews(db, memory_id, others)
+        cases = await evidence.last_reviews(db, memory_id, others)
         return MemoryEvidence(
-            counts=await sources.counts(db, memory_id),
-            reports=await sources.reports(db, memory_id, limit=limit),
-            inclusions=await sources.inclusions(db, memory_id, limit=limit),
+            counts=await evidence.counts(db, memory_id),
+            reports=await evidence.reports(db, memory_id, limit=limit),
+            inclusions=await evidence.inclusions(db, memory_id, limit=limit),
             partners=[_contradicting_memory(each, held, cases) for each in others],
         )
 

@@ -1,0 +1,73 @@
+"""Callers are known for some seconds without the database; a revocation is heard of at once."""
+
+import time
+
+import httpx2
+import pytest
+
+from lamplighter.api.access.callers import KNOWN_SECONDS
+from living import Server
+
+ROUNDS = 8
+
+
+def token(client: httpx2.Client) -> tuple[int, dict[str, str]]:
+    made = client.post("/api/v1/tokens", json={"scopes": ["memories:read"]}).json()
+    return made["id"], {"Authorization": f"Bearer {made['token']}"}
+
+
+def status(server: Server, headers: dict[str, str]) -> int:
+    return httpx2.get(f"{server.url}/api/v1/memories", headers=headers).status_code
+
+
+@pytest.mark.parametrize("how", ["api", "command line"])
+def test_a_token_that_was_just_used_lets_nobody_in_once_it_is_revoked(
+    own_server: Server, own_client: httpx2.Client, how: str
+) -> None:
+    for _ in range(ROUNDS):
+        number, headers = token(own_client)
+        assert [status(own_server, headers) for _ in range(3)] == [200, 200, 200]
+
+        if how == "api":
+            own_client.delete(f"/api/v1/tokens/{number}")
+        else:
+            own_server.home.ask("token", "revoke", str(number))
+
+        assert status(own_server, headers) == 401
+
+
+def test_a_token_is_known_without_the_database_but_not_for_long(
+    own_server: Server, own_client: httpx2.Client
+) -> None:
+    number, headers = token(own_client)
+    status(own_server, headers)  # the change feed has been read when this one was answered
+    assert status(own_server, headers) == 200
+    own_server.home.write("DELETE FROM tokens WHERE id = ?", number)
+
+    time.sleep(KNOWN_SECONDS)
+
+    assert status(own_server, headers) == 401
+
+
+def test_another_secret_of_a_known_token_lets_nobody_in(
+    own_server: Server, own_client: httpx2.Client
+) -> None:
+    number, headers = token(own_client)
+    assert status(own_server, headers) == 200
+
+    wrong = {"Authorization": f"Bearer lamp_{number}_{'x' * 43}"}
+
+    assert status(own_server, wrong) == 401
+    assert status(own_server, headers) == 200
+
+
+def test_a_token_and_a_login_of_one_number_are_not_taken_for_each_other(
+    own_server: Server, own_client: httpx2.Client
+) -> None:
+    _, headers = token(own_client)
+    words = headers["Authorization"].removeprefix("Bearer ")
+    assert status(own_server, headers) == 200
+
+    cookie = {"Cookie": f"lamplighter-{own_server.port}={words}"}
+
+    assert status(own_server, cookie) == 401

@@ -19,7 +19,7 @@ from lamplighter.domain.sessions import markers
 from lamplighter.domain.sessions.markers import MarkerReading
 from lamplighter.domain.sessions.session import TIERS
 from lamplighter.engines import stream
-from lamplighter.formats.session_tools import SESSION_TOOLS
+from lamplighter.formats.tools import SESSION_TOOLS
 from lamplighter.usecases.sessions.sessions import system_prompt
 
 ROOT = Path(__file__).parents[1]

@@ -26,7 +26,8 @@ from lamplighter.domain.clients.agent import Agent
 from lamplighter.domain.memory.memory import Category, InactiveReason, MemoryId
 from lamplighter.domain.services.event import Level
 from lamplighter.domain.sessions.markers import escape_markers
-from lamplighter.formats.client_tools import CLIENT_TOOLS, WRITES
+from lamplighter.formats.tools import CLIENT_TOOLS
+from lamplighter.formats.tools.table import WRITE
 from lamplighter.repository import Database
 from lamplighter.repository.clients import client_sessions
 from lamplighter.repository.memory import memories
@@ -263,7 +264,9 @@ async def test_who_may_only_read_has_no_tool_that_writes(db: Database) -> None:
     reads = person("knowledge:read")
 
     offered = {each.name for each in CLIENT_TOOLS} - {"handoff"}
-    assert await names(desk(db), reads) == offered - WRITES
+    assert await names(desk(db), reads) == offered - {
+        each.name for each in CLIENT_TOOLS if each.scope == WRITE
+    }
     tools = await box(desk(db), reads)
     words = await refused(tools, "mem_review", id=1, note="x")
     assert words.startswith("Not done. id: is unknown; valid names: project; note: is unknown")

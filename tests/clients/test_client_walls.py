@@ -9,7 +9,7 @@ from desks import agent, box, desk, kept, learned, opened, person, refused, sess
 from lamplighter.domain.access.access import Caller
 from lamplighter.domain.clients.agent import Agent
 from lamplighter.domain.memory.memory import MemoryId
-from lamplighter.formats.client_tools import CLIENT_TOOLS
+from lamplighter.formats.tools import CLIENT_TOOLS
 from lamplighter.mcp.client_context import ClientContext
 from lamplighter.repository import Database
 from lamplighter.repository.memory import history, memories

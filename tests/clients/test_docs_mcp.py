@@ -8,7 +8,7 @@ from pathlib import Path
 import httpx2
 from desks import WAL
 
-from lamplighter.formats.client_tools import CLIENT_TOOLS
+from lamplighter.formats.tools import CLIENT_TOOLS
 from living import Server
 
 PAGE = (Path(__file__).parents[2] / "docs" / "reference" / "mcp.md").read_text()

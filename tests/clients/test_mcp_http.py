@@ -16,13 +16,13 @@ from hypothesis import strategies as st
 from mcp.client.client import Client
 from mcp.client.streamable_http import streamable_http_client
 
-from lamplighter.formats.client_tools import CLIENT_TOOLS, HANDOFF
+from lamplighter.formats.tools import CLIENT_TOOLS
 from living import Server
 
 LIST = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}
 HEADERS = {"Accept": "application/json, text/event-stream", "Content-Type": "application/json"}
 HTTP = httpx2.Client(trust_env=False, follow_redirects=False, timeout=30)
-NAMES = [each.name for each in CLIENT_TOOLS if each is not HANDOFF]
+NAMES = [each.name for each in CLIENT_TOOLS if each.name != "handoff"]
 
 
 @pytest.fixture(scope="module", autouse=True)

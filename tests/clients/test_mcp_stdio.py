@@ -12,11 +12,11 @@ from desks import WAL
 from mcp.client.client import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 
-from lamplighter.formats.client_tools import CLIENT_TOOLS, HANDOFF
+from lamplighter.formats.tools import CLIENT_TOOLS
 from living import Home
 
 ARGV = ["-m", "lamplighter", "mcp"]
-NAMES = [each.name for each in CLIENT_TOOLS if each is not HANDOFF]
+NAMES = [each.name for each in CLIENT_TOOLS if each.name != "handoff"]
 BEGIN = {
     "jsonrpc": "2.0",
     "id": 0,
@@ -122,7 +122,7 @@ def test_nothing_but_answers_is_written_and_it_ends_with_its_input(home: Home) -
         assert answer["jsonrpc"] == "2.0"
         answers[answer.get("id")] = answer
     offered = [each["name"] for each in answers[9]["result"]["tools"]]
-    assert offered == [*NAMES, HANDOFF.name], "who may read the home may do everything"
+    assert offered == [*NAMES, "handoff"], "who may read the home may do everything"
     for number in (20, 21):
         assert "error" in answers[number] or answers[number]["result"]["isError"]
     assert answers[22]["result"]["content"][0]["text"].startswith("Not done. query: is longer ")

@@ -14,7 +14,7 @@ from mcp.client.client import Client
 from mcp.client.streamable_http import streamable_http_client
 from toolboxes import box
 
-from lamplighter.formats.session_tools import SESSION_TOOLS
+from lamplighter.formats.tools import SESSION_TOOLS
 from lamplighter.mcp.session_server import SessionServer
 from lamplighter.repository import Database
 from lamplighter.repository.memory import memories

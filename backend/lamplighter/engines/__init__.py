@@ -17,7 +17,7 @@ from lamplighter.domain.services.service import Service
 from lamplighter.domain.sessions.handoff import Finding, Handoff
 from lamplighter.domain.sessions.marker_results import CheckResult
 from lamplighter.domain.sessions.session import Session
-from lamplighter.formats.session_tools import tools_for_tier
+from lamplighter.formats.tools import tools_for_tier
 
 CHECKPOINT: Final = "checkpoint.json"
 """The file with the progress of an engine that resumes, in its session's scratch directory."""

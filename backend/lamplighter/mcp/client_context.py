@@ -1,6 +1,6 @@
 """The context of clients: what those of a process share, and the context of one of them."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from lamplighter.domain.access.access import Caller
@@ -10,6 +10,7 @@ from lamplighter.domain.configuration import Configuration
 from lamplighter.domain.errors import Unavailable
 from lamplighter.domain.search.search import SemanticIndex
 from lamplighter.domain.services.service import Services
+from lamplighter.formats.tools.table import ClientInput
 from lamplighter.mcp.knowledge import KnowledgeStore
 from lamplighter.usecases.clients.speakers import check_project, speaker_of
 from lamplighter.usecases.context import Context
@@ -54,10 +55,9 @@ class SpeakerContext:
     speaker: ClientIdentity
     knowledge: KnowledgeStore
 
-    def project(self, given: Mapping[str, object]) -> str:
+    def project(self, given: ClientInput) -> str:
         """Return the project of one use; raises Invalid."""
-        wanted = given.get("project")
-        return check_project(str(wanted)) if wanted else self.speaker.project
+        return check_project(given.project) if given.project else self.speaker.project
 
     @property
     def session_number(self) -> int | None:

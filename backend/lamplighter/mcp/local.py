@@ -11,7 +11,7 @@ from lamplighter.domain.memory.memory import Candidate, Memory
 from lamplighter.domain.search.search import SearchRequest, SearchResults
 from lamplighter.domain.sessions.session import Session
 from lamplighter.domain.text import one_line
-from lamplighter.formats.client_tools import MEM_SEARCH, READ_MEMORY
+from lamplighter.formats.tools.table import ReadKnowledge, SearchKnowledge
 from lamplighter.mcp.client_context import ClientContext
 from lamplighter.repository import writing
 from lamplighter.repository.clients import client_sessions, interactive_sessions
@@ -49,7 +49,7 @@ class LocalKnowledge:
     async def search(self, wanted: SearchRequest) -> SearchResults:
         """Find what is kept in the project that is wanted, and the global of all."""
         if self.speaker.session is not None:
-            asker = self._asker(self.speaker.session, MEM_SEARCH.name)
+            asker = self._asker(self.speaker.session, SearchKnowledge.tool.name)
             return await session_search.search_and_record(
                 self.here, wanted, asker, near=self.here.near
             )
@@ -83,7 +83,7 @@ class LocalKnowledge:
         """Return one memory whole; raises NotFound."""
         here, session = self.here, self.speaker.session
         if session is not None:
-            asker = self._asker(session, READ_MEMORY.name)
+            asker = self._asker(session, ReadKnowledge.tool.name)
             memory = await session_search.read(here, memory_id, asker)
         else:
             memory = await project_wall.get_visible(here.db, project, memory_id)

@@ -11,12 +11,12 @@ from mcp.shared.message import SessionMessage
 from mcp.types import JSONRPCError, JSONRPCRequest, JSONRPCResponse
 
 from lamplighter.domain.access.access import Caller
+from lamplighter.formats.tools.definition import TOOL_SECONDS
 from lamplighter.mcp.client_context import ClientContext
 from lamplighter.mcp.instructions import INSTRUCTIONS
 from lamplighter.mcp.tools import tools_of
 from lamplighter.mcp.types import ToolSet
 from lamplighter.mcp.wire import Context, server
-from lamplighter.usecases.sessions.toolbox import TOOL_SECONDS
 
 if TYPE_CHECKING:
     from mcp.shared._stream_protocols import ReadStream, WriteStream

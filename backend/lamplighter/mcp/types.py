@@ -3,6 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
+from lamplighter.formats.tools.definition import ToolHints
+
 
 class OfferedTool(Protocol):
     """A tool as it is offered."""
@@ -14,6 +16,14 @@ class OfferedTool(Protocol):
     @property
     def about(self) -> str:
         """What it is for."""
+
+    @property
+    def title(self) -> str:
+        """What people call it; empty for nothing."""
+
+    @property
+    def hints(self) -> ToolHints:
+        """What is known of it before it is called."""
 
     @property
     def schema(self) -> Mapping[str, Any]:

@@ -4,6 +4,7 @@ Importing this loads the SDK, which takes a second and some memory: only who ans
 """
 
 from collections.abc import Awaitable, Callable
+from dataclasses import asdict
 from typing import Any, Final
 
 from mcp import types
@@ -13,21 +14,10 @@ from mcp.shared.exceptions import MCPError
 
 from lamplighter import __version__
 from lamplighter.domain.errors import LamplighterError
-from lamplighter.formats.client_tools import CLIENT_TOOLS, HANDOFF, MEM_DELETE, WRITES
 from lamplighter.mcp.types import OfferedTool, ToolAnswer, ToolSet
 
 NAME: Final = "lamplighter"
 VALUES_KEY: Final = "lamplighter/found"
-
-_HINTS: Final = {
-    each.name: types.ToolAnnotations(
-        read_only_hint=each.name not in WRITES,
-        destructive_hint=each is MEM_DELETE,
-        open_world_hint=False,
-    )
-    for each in CLIENT_TOOLS
-    if each is not HANDOFF
-}
 
 Context = ServerRequestContext[Any, Any]
 Find = Callable[[Context], Awaitable[ToolSet]]
@@ -77,11 +67,13 @@ def server(
 
 
 def _offer(offered: OfferedTool) -> types.Tool:
+    hints = asdict(offered.hints)
     return types.Tool(
         name=offered.name,
+        title=offered.title or None,
         description=offered.about,
         input_schema=dict(offered.schema),
-        annotations=_HINTS.get(offered.name),
+        annotations=types.ToolAnnotations(**{f"{name}_hint": on for name, on in hints.items()}),
     )
 
 

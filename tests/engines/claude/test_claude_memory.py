@@ -15,7 +15,7 @@ from real_cli import engine, task
 from lamplighter.domain.access.access import SESSION_SCOPES, hash_secret
 from lamplighter.engines import Command, process
 from lamplighter.engines.claude import SERVERS
-from lamplighter.formats.client_tools import CLIENT_TOOLS
+from lamplighter.formats.tools import CLIENT_TOOLS
 from living import Home, Server
 from messages_api import Asked, MessagesApi, Script, flat, says, uses
 

@@ -1,6 +1,5 @@
 """The tools that show how memories hang together: in time, and by what was recorded of them."""
 
-from collections.abc import Mapping
 from typing import Any
 
 from lamplighter.domain.search.graph import MEMORY, SESSION, Graph, Node, memory_node, session_node
@@ -8,7 +7,7 @@ from lamplighter.domain.services.service import Services
 from lamplighter.domain.sessions.markers import escape_markers
 from lamplighter.domain.sessions.session import Session
 from lamplighter.domain.text import one_line, shorten
-from lamplighter.formats.client_tools import DEFAULT_NEIGHBORS
+from lamplighter.formats.tools.table import ShowGraph, ShowTimeline
 from lamplighter.mcp.client_context import SpeakerContext
 from lamplighter.mcp.tools.rendering import (
     NOTES,
@@ -22,7 +21,7 @@ from lamplighter.repository import reading
 from lamplighter.repository.memory import knowledge
 from lamplighter.usecases.access import project_wall
 from lamplighter.usecases.memory.graph import graph_of
-from lamplighter.usecases.sessions.toolbox import ToolFunction, ToolOutput
+from lamplighter.usecases.sessions.toolbox import ToolOutput, implements
 
 RECORDED_ONLY = (
     "The graph contains only recorded relations: links between memories, topic keys, "
@@ -31,52 +30,46 @@ RECORDED_ONLY = (
 )
 
 
-def mem_timeline(place: SpeakerContext) -> ToolFunction:
-    """Return what tells which memories stand before and after one."""
+@implements(ShowTimeline)
+async def mem_timeline(place: SpeakerContext, given: ShowTimeline) -> ToolOutput:
+    """Tell which memories stand before and after one."""
     here = place.context
-
-    async def use(given: Mapping[str, Any]) -> ToolOutput:
-        project = place.project(given)
-        async with reading(here.db):
-            focus = await project_wall.get_visible(here.db, project, given["id"])
-            around = await knowledge.around(
-                here.db,
-                focus,
-                before=given.get("before", DEFAULT_NEIGHBORS),
-                after=given.get("after", DEFAULT_NEIGHBORS),
-            )
-        before, after = (
-            [each for each in side if project_wall.is_visible(project, each)]
-            for side in (around.before, around.after)
-        )
-        lines = [NOTES, *map(line, before), f"> {line(focus)}", *map(line, after)]
-        found = {
-            "note": NOTES,
-            "before": [values(each) for each in before],
-            "focus": values(focus),
-            "after": [values(each) for each in after],
-        }
-        return ToolOutput(text="\n".join(lines), structured=found)
-
-    return use
-
-
-def mem_graph(place: SpeakerContext) -> ToolFunction:
-    """Return what tells how things hang together."""
-    here = place.context
-
-    async def use(given: Mapping[str, Any]) -> ToolOutput:
-        seen = place.speaker.caller.may("services:read")
-        graph = await graph_of(
+    project = place.project(given)
+    async with reading(here.db):
+        focus = await project_wall.get_visible(here.db, project, given.id)
+        around = await knowledge.around(
             here.db,
-            place.project(given),
-            given.get("about", ""),
-            depth=given.get("depth", 1),
-            services=here.services() if seen else Services(),
+            focus,
+            before=given.before,
+            after=given.after,
         )
-        return ToolOutput(text="\n".join(_lines(graph)), structured=_values(graph))
+    before, after = (
+        [each for each in side if project_wall.is_visible(project, each)]
+        for side in (around.before, around.after)
+    )
+    lines = [NOTES, *map(line, before), f"> {line(focus)}", *map(line, after)]
+    found = {
+        "note": NOTES,
+        "before": [values(each) for each in before],
+        "focus": values(focus),
+        "after": [values(each) for each in after],
+    }
+    return ToolOutput(text="\n".join(lines), structured=found)
 
-    return use
+
+@implements(ShowGraph)
+async def mem_graph(place: SpeakerContext, given: ShowGraph) -> ToolOutput:
+    """Tell how things hang together."""
+    here = place.context
+    seen = place.speaker.caller.may("services:read")
+    graph = await graph_of(
+        here.db,
+        place.project(given),
+        given.about,
+        depth=given.depth,
+        services=here.services() if seen else Services(),
+    )
+    return ToolOutput(text="\n".join(_lines(graph)), structured=_values(graph))
 
 
 def _lines(graph: Graph) -> list[str]:

@@ -1,18 +1,17 @@
 """The tool that keeps knowledge; of a session of ours also what a marker would say."""
 
-from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final
 
 from lamplighter.domain.errors import Conflict
 from lamplighter.domain.memory.knowledge import SavedKnowledge, SaveOutcome
-from lamplighter.domain.memory.memory import OPERATIONAL, PROJECT, Candidate, Category, Source
+from lamplighter.domain.memory.memory import OPERATIONAL, Candidate, Category, Source
 from lamplighter.domain.sessions.session import Session
-from lamplighter.formats.client_tools import MEM_SAVE
+from lamplighter.formats.tools.table import SaveKnowledge
 from lamplighter.mcp.client_context import ClientContext, SpeakerContext
 from lamplighter.repository.sessions import sessions
 from lamplighter.usecases.ingest import tool_reports
 from lamplighter.usecases.ingest.context import IngestContext, ingest_context
-from lamplighter.usecases.sessions.toolbox import ToolFunction, ToolOutput
+from lamplighter.usecases.sessions.toolbox import ToolOutput, implements
 
 _MESSAGES: Final = {
     SaveOutcome.CREATED: "Saved: memory {id}.",
@@ -23,31 +22,28 @@ _MESSAGES: Final = {
 }
 
 
-def mem_save(place: SpeakerContext) -> ToolFunction:
-    """Return what keeps one piece of knowledge."""
-
-    async def use(given: Mapping[str, Any]) -> ToolOutput:
-        category, session = Category(given["type"]), place.speaker.session
-        if session is not None and category in OPERATIONAL:
-            return await _save_by_marker(place.context, session, given)
-        candidate = Candidate(
-            category=category,
-            service=given.get("service"),
-            observation=given["content"],
-            tier=session.tier if session else 0,
-            session_id=session.id if session else None,
-            source=Source.CLIENT,
-            source_ref=f"{place.speaker.known_as}, {MEM_SAVE.name}",
-            title=given.get("title", ""),
-            tags=tuple(given.get("tags", ())),
-            project=place.project(given),
-            scope=given.get("scope", PROJECT),
-            topic_key=given.get("topic_key"),
-        )
-        kept = await place.knowledge.save(candidate, session_id=given.get("session_id"))
-        return _save_answer(kept)
-
-    return use
+@implements(SaveKnowledge)
+async def mem_save(place: SpeakerContext, given: SaveKnowledge) -> ToolOutput:
+    """Keep one piece of knowledge."""
+    category, session = Category(given.type), place.speaker.session
+    if session is not None and category in OPERATIONAL:
+        return await _save_by_marker(place.context, session, given)
+    candidate = Candidate(
+        category=category,
+        service=given.service,
+        observation=given.content,
+        tier=session.tier if session else 0,
+        session_id=session.id if session else None,
+        source=Source.CLIENT,
+        source_ref=f"{place.speaker.known_as}, {SaveKnowledge.tool.name}",
+        title=given.title,
+        tags=given.tags,
+        project=place.project(given),
+        scope=given.scope,
+        topic_key=given.topic_key,
+    )
+    kept = await place.knowledge.save(candidate, session_id=given.session_id)
+    return _save_answer(kept)
 
 
 def _save_answer(kept: SavedKnowledge) -> ToolOutput:
@@ -69,11 +65,11 @@ def _save_answer(kept: SavedKnowledge) -> ToolOutput:
 
 
 async def _save_by_marker(
-    here: ClientContext, session: Session, given: Mapping[str, Any]
+    here: ClientContext, session: Session, given: SaveKnowledge
 ) -> ToolOutput:
     """Remember what a session of ours says as if it had printed a marker."""
     ingest = await _ingest_context(here, session)
-    return await tool_reports.save(ingest, given["type"], given.get("service"), given["content"])
+    return await tool_reports.save(ingest, given.type, given.service, given.content)
 
 
 async def _ingest_context(here: ClientContext, session: Session) -> IngestContext:
@@ -82,4 +78,4 @@ async def _ingest_context(here: ClientContext, session: Session) -> IngestContex
     assert held is not None
     if held.learned + held.reinforced + held.events >= here.active.max_markers:
         raise Conflict(f"This session reached its limit of {here.active.max_markers:,} reports.")
-    return ingest_context(here, here.active, held, here.services(), tool=MEM_SAVE.name)
+    return ingest_context(here, here.active, held, here.services(), tool=SaveKnowledge.tool.name)

@@ -1,6 +1,5 @@
 """The tools that find what is known: by words, by what one is about to do, by number."""
 
-from collections.abc import Mapping
 from typing import Any, Final
 
 from lamplighter.domain.clients.agent import CONTEXT_LIMIT, MOST_CONTEXT
@@ -9,7 +8,7 @@ from lamplighter.domain.search.search import SearchRequest, SearchResult, Search
 from lamplighter.domain.sessions.markers import escape_markers
 from lamplighter.domain.sessions.session import Session
 from lamplighter.domain.text import clean_lines, one_line, shorten
-from lamplighter.formats.client_tools import DEFAULT_RESULTS
+from lamplighter.formats.tools.table import GetContext, ReadKnowledge, SearchKnowledge
 from lamplighter.mcp.client_context import SpeakerContext
 from lamplighter.mcp.tools.rendering import (
     NOTES,
@@ -20,40 +19,37 @@ from lamplighter.mcp.tools.rendering import (
     values,
 )
 from lamplighter.usecases.clients.agent_context import ContextBlock
-from lamplighter.usecases.sessions.toolbox import ToolFunction, ToolOutput
+from lamplighter.usecases.sessions.toolbox import ToolOutput, implements
 
 NO_KEYWORD_MATCH: Final = "No keyword matches. These results are only semantically similar."
 
 
-def mem_search(place: SpeakerContext) -> ToolFunction:
-    """Return what searches the knowledge of a project."""
-
-    async def use(given: Mapping[str, Any]) -> ToolOutput:
-        kinds = (Category(given["type"]),) if given.get("type") else ()
-        wanted = SearchRequest(
-            query=given["query"],
-            project=place.project(given),
-            categories=kinds,
-            limit=given.get("limit", DEFAULT_RESULTS),
+@implements(SearchKnowledge)
+async def mem_search(place: SpeakerContext, given: SearchKnowledge) -> ToolOutput:
+    """Search the knowledge of a project."""
+    kinds = (Category(given.type),) if given.type else ()
+    wanted = SearchRequest(
+        query=given.query,
+        project=place.project(given),
+        categories=kinds,
+        limit=given.limit,
+    )
+    results = await place.knowledge.search(wanted)
+    if not results.results:
+        none = f"No results in the project {wanted.project}."
+        return ToolOutput(
+            text=" ".join(filter(None, (none, results.left_out))),
+            structured={"results": [], **_completeness(results)},
         )
-        results = await place.knowledge.search(wanted)
-        if not results.results:
-            none = f"No results in the project {wanted.project}."
-            return ToolOutput(
-                text=" ".join(filter(None, (none, results.left_out))),
-                structured={"results": [], **_completeness(results)},
-            )
-        lines = [NOTES, *([NO_KEYWORD_MATCH] if results.holds_no_word else [])]
-        lines += [_line(each) for each in results.results]
-        lines += [results.left_out] if results.partial else []
-        found = {
-            "note": NOTES,
-            "results": [_values(each) for each in results.results],
-            **_completeness(results),
-        }
-        return ToolOutput(text="\n".join(lines), structured=found)
-
-    return use
+    lines = [NOTES, *([NO_KEYWORD_MATCH] if results.holds_no_word else [])]
+    lines += [_line(each) for each in results.results]
+    lines += [results.left_out] if results.partial else []
+    found = {
+        "note": NOTES,
+        "results": [_values(each) for each in results.results],
+        **_completeness(results),
+    }
+    return ToolOutput(text="\n".join(lines), structured=found)
 
 
 def _completeness(results: SearchResults | ContextBlock) -> dict[str, Any]:
@@ -81,41 +77,33 @@ def _values(found: SearchResult) -> dict[str, Any]:
     return {"type": "event", "content": escape_markers(one_line(found.text)), **ranked}
 
 
-def mem_context(place: SpeakerContext) -> ToolFunction:
-    """Return what tells the context of what one is about to do."""
-
-    async def use(given: Mapping[str, Any]) -> ToolOutput:
-        agent = place.speaker.agent
-        usual = agent.context_limit if agent else CONTEXT_LIMIT
-        limit = min(given.get("limit", usual), MOST_CONTEXT) if usual else 0
-        project = place.project(given)
-        block = await place.knowledge.context(
-            project, given.get("query", ""), limit=limit, budget=given.get("budget")
-        )
-        found = {
-            "context": block.text,
-            "sessions": [session_values(each) for each in block.sessions],
-            "memories": [
-                {"id": each.memory.id, "method": each.method.value} for each in block.included
-            ],
-            **_completeness(block),
-        }
-        if not block.text:
-            return ToolOutput(text=f"The project {project} has no memories yet.", structured=found)
-        return ToolOutput(text=f"{NOTES}\n{block.text}", structured={"note": NOTES, **found})
-
-    return use
+@implements(GetContext)
+async def mem_context(place: SpeakerContext, given: GetContext) -> ToolOutput:
+    """Tell the context of what one is about to do."""
+    agent = place.speaker.agent
+    usual = agent.context_limit if agent else CONTEXT_LIMIT
+    limit = min(usual if given.limit is None else given.limit, MOST_CONTEXT) if usual else 0
+    project = place.project(given)
+    block = await place.knowledge.context(project, given.query, limit=limit, budget=given.budget)
+    found = {
+        "context": block.text,
+        "sessions": [session_values(each) for each in block.sessions],
+        "memories": [
+            {"id": each.memory.id, "method": each.method.value} for each in block.included
+        ],
+        **_completeness(block),
+    }
+    if not block.text:
+        return ToolOutput(text=f"The project {project} has no memories yet.", structured=found)
+    return ToolOutput(text=f"{NOTES}\n{block.text}", structured={"note": NOTES, **found})
 
 
-def read_memory(place: SpeakerContext) -> ToolFunction:
-    """Return what reads one memory whole."""
-
-    async def use(given: Mapping[str, Any]) -> ToolOutput:
-        memory = await place.knowledge.read(place.project(given), given["id"])
-        title = f" {escape_markers(one_line(memory.title))}" if memory.title else ""
-        head = f"{memory.id}. [{memory.category}]{title} ({memory_notes(memory)})"
-        text = escape_markers(clean_lines(memory.observation))
-        found = {"note": NOTES, **values(memory, whole=True)}
-        return ToolOutput(text="\n".join((NOTES, head, text)), structured=found)
-
-    return use
+@implements(ReadKnowledge)
+async def read_memory(place: SpeakerContext, given: ReadKnowledge) -> ToolOutput:
+    """Read one memory whole."""
+    memory = await place.knowledge.read(place.project(given), given.id)
+    title = f" {escape_markers(one_line(memory.title))}" if memory.title else ""
+    head = f"{memory.id}. [{memory.category}]{title} ({memory_notes(memory)})"
+    text = escape_markers(clean_lines(memory.observation))
+    found = {"note": NOTES, **values(memory, whole=True)}
+    return ToolOutput(text="\n".join((NOTES, head, text)), structured=found)

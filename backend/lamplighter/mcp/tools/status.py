@@ -1,6 +1,5 @@
 """The tools that tell how things stand, and ask others to see to them."""
 
-from collections.abc import Mapping
 from typing import Any, Final
 
 from lamplighter.domain.actions.policy import quote_name
@@ -11,6 +10,7 @@ from lamplighter.domain.services.event import Level
 from lamplighter.domain.sessions.markers import escape_markers
 from lamplighter.domain.sessions.session import Session, SessionPlan, Trigger
 from lamplighter.domain.text import one_line
+from lamplighter.formats.tools.table import CountKnowledge, ListReviews, RequestInvestigation
 from lamplighter.mcp.client_context import ClientContext, SpeakerContext
 from lamplighter.mcp.tools.rendering import line, values
 from lamplighter.repository import reading, writing
@@ -21,35 +21,30 @@ from lamplighter.usecases.access import project_wall
 from lamplighter.usecases.ingest import tool_reports
 from lamplighter.usecases.ingest.context import ingest_context
 from lamplighter.usecases.sessions import sessions as requests
-from lamplighter.usecases.sessions.toolbox import ToolFunction, ToolOutput
+from lamplighter.usecases.sessions.toolbox import ToolOutput, implements
 
 MAX_OPEN: Final = 20
 MAX_SCANNED: Final = 200
 
 
-def mem_review(place: SpeakerContext) -> ToolFunction:
-    """Return what lists the reviews that wait, and takes a note for who decides them."""
+@implements(ListReviews)
+async def mem_review(place: SpeakerContext, given: ListReviews) -> ToolOutput:
+    """List the reviews that wait, and take a note for who decides them."""
     here = place.context
-
-    async def use(given: Mapping[str, Any]) -> ToolOutput:
-        project = place.project(given)
-        if "note" in given or "id" in given:
-            return await _add_note(place, project, given)
-        found = await _open_reviews(here, project)
-        if not found:
-            return ToolOutput(
-                text=f"No open reviews in the project {project}.", structured={"reviews": []}
-            )
-        lines = [f"Open reviews: {len(found)}"]
-        for review, old, new in found:
-            lines += [
-                f"Review {review.id} ({review.kind}): {escape_markers(one_line(review.reason))}"
-            ]
-            lines += [f"  old {line(old)}", f"  new {line(new)}"]
-        shown = [_values(*each) for each in found]
-        return ToolOutput(text="\n".join(lines), structured={"reviews": shown})
-
-    return use
+    project = place.project(given)
+    if given.note is not None or given.id is not None:
+        return await _add_note(place, project, given)
+    found = await _open_reviews(here, project)
+    if not found:
+        return ToolOutput(
+            text=f"No open reviews in the project {project}.", structured={"reviews": []}
+        )
+    lines = [f"Open reviews: {len(found)}"]
+    for review, old, new in found:
+        lines += [f"Review {review.id} ({review.kind}): {escape_markers(one_line(review.reason))}"]
+        lines += [f"  old {line(old)}", f"  new {line(new)}"]
+    shown = [_values(*each) for each in found]
+    return ToolOutput(text="\n".join(lines), structured={"reviews": shown})
 
 
 async def _open_reviews(here: ClientContext, project: str) -> list[tuple[Review, Memory, Memory]]:
@@ -70,15 +65,15 @@ async def _open_reviews(here: ClientContext, project: str) -> list[tuple[Review,
     ][:MAX_OPEN]
 
 
-async def _add_note(place: SpeakerContext, project: str, given: Mapping[str, Any]) -> ToolOutput:
-    here, note = place.context, one_line(given.get("note", ""))
-    if "id" not in given or not note:
-        missing = "note" if "id" in given else "id"
+async def _add_note(place: SpeakerContext, project: str, given: ListReviews) -> ToolOutput:
+    here, note = place.context, one_line(given.note or "")
+    if given.id is None or not note:
+        missing = "id" if given.id is None else "note"
         raise Invalid(InvalidField(missing, "is missing; a note needs the id of its review"))
     known = {review.id: review for review, _, _ in await _open_reviews(here, project)}
-    review = known.get(given["id"])
+    review = known.get(given.id)
     if review is None:
-        raise NotFound(f"Open review {given['id']} not found in the project {project}.")
+        raise NotFound(f"Open review {given.id} not found in the project {project}.")
     session = place.speaker.session
     async with writing(here.db):
         event = await events.insert(
@@ -105,64 +100,60 @@ def _values(review: Review, old: Memory, new: Memory) -> dict[str, Any]:
     }
 
 
-def mem_stats(place: SpeakerContext) -> ToolFunction:
-    """Return what counts the knowledge of a project."""
+@implements(CountKnowledge)
+async def mem_stats(place: SpeakerContext, given: CountKnowledge) -> ToolOutput:
+    """Count the knowledge of a project."""
     here = place.context
-
-    async def use(given: Mapping[str, Any]) -> ToolOutput:
-        project = place.project(given)
-        async with reading(here.db):
-            kinds = await projects.count_by_category(here.db, project)
-            sessions = await projects.count_client_sessions(here.db, project)
-            waiting = len(await _open_reviews(here, project))
-        named = ", ".join(f"{count} {name}" for name, count in kinds.items())
-        words = f"Project {project}: {sum(kinds.values())} memories"
-        words += f" ({named})" if named else ""
-        words += f", {sessions} sessions of clients, {waiting} open reviews."
-        found = {
-            "project": project,
-            "memories": sum(kinds.values()),
-            "by_type": kinds,
-            "sessions": sessions,
-            "open_reviews": waiting,
-        }
-        return ToolOutput(text=words, structured=found)
-
-    return use
+    project = place.project(given)
+    async with reading(here.db):
+        kinds = await projects.count_by_category(here.db, project)
+        sessions = await projects.count_client_sessions(here.db, project)
+        waiting = len(await _open_reviews(here, project))
+    named = ", ".join(f"{count} {name}" for name, count in kinds.items())
+    words = f"Project {project}: {sum(kinds.values())} memories"
+    words += f" ({named})" if named else ""
+    words += f", {sessions} sessions of clients, {waiting} open reviews."
+    found = {
+        "project": project,
+        "memories": sum(kinds.values()),
+        "by_type": kinds,
+        "sessions": sessions,
+        "open_reviews": waiting,
+    }
+    return ToolOutput(text=words, structured=found)
 
 
-def handoff(place: SpeakerContext) -> ToolFunction:
-    """Return what asks for a service to be looked into, by a session of ours or by a client."""
+@implements(RequestInvestigation)
+async def handoff(place: SpeakerContext, given: RequestInvestigation) -> ToolOutput:
+    """Ask for a service to be looked into, by a session of ours or by a client."""
     here, speaker = place.context, place.speaker
-
-    async def use(given: Mapping[str, Any]) -> ToolOutput:
-        if speaker.session is not None:
-            return await _escalate(here, speaker.session, given)
-        service = _declared_service(here, given["service"])
-        reason = here.redact(one_line(given["reason"]))
-        plan = SessionPlan(
-            tier=min(2, here.active.max_tier),
-            trigger=Trigger.API,
-            services=(service,),
-            prompt=(
-                f"{speaker.known_as.capitalize()} requests an investigation of {service}: "
-                f"{escape_markers(reason)}"
-            ),
-        )
-        request = await requests.file_request(
-            here, plan, services=here.services(), max_tier=here.active.max_tier
-        )
-        words = f"Created request {request.id}: a session of tier {plan.tier} for {service}."
-        return ToolOutput(text=words, structured={"request": request.id, "tier": plan.tier})
-
-    return use
+    if speaker.session is not None:
+        return await _escalate(here, speaker.session, given)
+    service = _declared_service(here, given.service)
+    reason = here.redact(one_line(given.reason))
+    plan = SessionPlan(
+        tier=min(2, here.active.max_tier),
+        trigger=Trigger.API,
+        services=(service,),
+        prompt=(
+            f"{speaker.known_as.capitalize()} requests an investigation of {service}: "
+            f"{escape_markers(reason)}"
+        ),
+    )
+    request = await requests.file_request(
+        here, plan, services=here.services(), max_tier=here.active.max_tier
+    )
+    words = f"Created request {request.id}: a session of tier {plan.tier} for {service}."
+    return ToolOutput(text=words, structured={"request": request.id, "tier": plan.tier})
 
 
-async def _escalate(here: ClientContext, session: Session, given: Mapping[str, Any]) -> ToolOutput:
+async def _escalate(
+    here: ClientContext, session: Session, given: RequestInvestigation
+) -> ToolOutput:
     """Hand a service on as a marker of the session would."""
-    service = _declared_service(here, given["service"])
+    service = _declared_service(here, given.service)
     ingest = ingest_context(here, here.active, session, here.services())
-    return await tool_reports.escalate(ingest, service, given["reason"])
+    return await tool_reports.escalate(ingest, service, given.reason)
 
 
 def _declared_service(here: ClientContext, name: str) -> str:

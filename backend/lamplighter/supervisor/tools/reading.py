@@ -2,15 +2,14 @@
 
 import asyncio
 from codecs import getincrementaldecoder
-from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final
 
 from lamplighter.domain.errors import Conflict
 from lamplighter.domain.secrets.redact import Redactor
-from lamplighter.formats.session_tools import READ_BYTES, READ_FILE
+from lamplighter.formats.tools.table import ReadFile
 from lamplighter.supervisor.tools.context import ToolContext
 from lamplighter.supervisor.tools.readable import DirectoryListing, FilePart
-from lamplighter.usecases.sessions.toolbox import Tool, ToolOutput, make_tool
+from lamplighter.usecases.sessions.toolbox import ToolOutput, implements
 
 MAX_READS: Final = 500
 _UNKNOWN: Final = "\ufffd"
@@ -18,23 +17,20 @@ _UNKNOWN_SHARE: Final = 0.1
 _CONTINUES: Final = bytes(range(0x80, 0xC0))
 
 
-def read_file(context: ToolContext) -> Tool:
-    """Return the tool that reads part of a file."""
-
-    async def use(given: Mapping[str, Any]) -> ToolOutput:
-        context.count(READ_FILE.name, MAX_READS)
-        path = given["path"]
-        found = await asyncio.to_thread(
-            context.readable.read,
-            path,
-            offset=given.get("offset", 0),
-            limit=given.get("limit", READ_BYTES),
-        )
-        if isinstance(found, DirectoryListing):
-            return _directory_answer(path, found)
-        return await asyncio.to_thread(_file_answer, path, found, context.gate.here.redact)
-
-    return make_tool(READ_FILE, use)
+@implements(ReadFile)
+async def read_file(context: ToolContext, given: ReadFile) -> ToolOutput:
+    """Read part of a file."""
+    context.count(ReadFile.tool.name, MAX_READS)
+    path = given.path
+    found = await asyncio.to_thread(
+        context.readable.read,
+        path,
+        offset=given.offset,
+        limit=given.limit,
+    )
+    if isinstance(found, DirectoryListing):
+        return _directory_answer(path, found)
+    return await asyncio.to_thread(_file_answer, path, found, context.gate.here.redact)
 
 
 def _directory_answer(path: str, found: DirectoryListing) -> ToolOutput:

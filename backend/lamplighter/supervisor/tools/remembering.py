@@ -1,6 +1,5 @@
 """The tools by which a session searches what is remembered, and adds to it."""
 
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Final
 
@@ -9,12 +8,12 @@ from lamplighter.domain.memory.memory import GENERAL, Memory
 from lamplighter.domain.sessions.markers import escape_markers
 from lamplighter.domain.text import one_line, shorten
 from lamplighter.formats import serialize
-from lamplighter.formats.session_tools import DEFAULT_RESULTS, MEM_SAVE, MEM_SEARCH, READ_MEMORY
+from lamplighter.formats.tools.table import ReadMemory, SaveObservation, SearchMemories
 from lamplighter.repository.sessions import marker_results
 from lamplighter.supervisor.tools.context import ToolContext
 from lamplighter.usecases.ingest import tool_reports
 from lamplighter.usecases.search import session_search
-from lamplighter.usecases.sessions.toolbox import Tool, ToolOutput, make_tool
+from lamplighter.usecases.sessions.toolbox import ToolOutput, implements
 
 SHOWN_CHARS: Final = 300
 NOTES: Final = (
@@ -22,54 +21,41 @@ NOTES: Final = (
 )
 
 
-def mem_search(context: ToolContext) -> Tool:
-    """Return the tool that searches the memories."""
-
-    async def use(given: Mapping[str, Any]) -> ToolOutput:
-        results = await session_search.search(
-            context.gate.here,
-            given["query"],
-            context.asker(MEM_SEARCH.name),
-            service=given.get("service"),
-            limit=given.get("limit", DEFAULT_RESULTS),
-        )
-        found = results.memories
-        whole = {"partial": results.partial, "missing": list(results.missing)}
-        lines = [NOTES, *(_line(each, SHOWN_CHARS) for each in found)]
-        lines = lines if found else ["No memories match."]
-        lines += [results.left_out] if results.partial else []
-        hits = [_values(each) for each in found]
-        return ToolOutput(text="\n".join(lines), structured={"hits": hits, **whole})
-
-    return make_tool(MEM_SEARCH, use)
+@implements(SearchMemories)
+async def mem_search(context: ToolContext, given: SearchMemories) -> ToolOutput:
+    """Search the memories."""
+    results = await session_search.search(
+        context.gate.here,
+        given.query,
+        context.asker(SearchMemories.tool.name),
+        service=given.service,
+        limit=given.limit,
+    )
+    found = results.memories
+    whole = {"partial": results.partial, "missing": list(results.missing)}
+    lines = [NOTES, *(_line(each, SHOWN_CHARS) for each in found)]
+    lines = lines if found else ["No memories match."]
+    lines += [results.left_out] if results.partial else []
+    hits = [_values(each) for each in found]
+    return ToolOutput(text="\n".join(lines), structured={"hits": hits, **whole})
 
 
-def read_memory(context: ToolContext) -> Tool:
-    """Return the tool that reads one memory whole."""
-
-    async def use(given: Mapping[str, Any]) -> ToolOutput:
-        asker = context.asker(READ_MEMORY.name)
-        memory = await session_search.read(context.gate.here, given["id"], asker)
-        since = (
-            f"Learned {memory.created_at:%b %d, %Y}, last confirmed {memory.updated_at:%b %d, %Y}."
-        )
-        words = "\n".join((NOTES, _line(memory), since))
-        return ToolOutput(text=words, structured=_values(memory))
-
-    return make_tool(READ_MEMORY, use)
+@implements(ReadMemory)
+async def read_memory(context: ToolContext, given: ReadMemory) -> ToolOutput:
+    """Read one memory whole."""
+    asker = context.asker(ReadMemory.tool.name)
+    memory = await session_search.read(context.gate.here, given.id, asker)
+    since = f"Learned {memory.created_at:%b %d, %Y}, last confirmed {memory.updated_at:%b %d, %Y}."
+    words = "\n".join((NOTES, _line(memory), since))
+    return ToolOutput(text=words, structured=_values(memory))
 
 
-def mem_save(context: ToolContext) -> Tool:
-    """Return the tool that remembers as a marker does."""
-
-    async def use(given: Mapping[str, Any]) -> ToolOutput:
-        await _check_marker_limit(context)
-        ingest = replace(context.ingest(), tool=MEM_SAVE.name)
-        return await tool_reports.save(
-            ingest, given["category"], given.get("service"), given["observation"]
-        )
-
-    return make_tool(MEM_SAVE, use)
+@implements(SaveObservation)
+async def mem_save(context: ToolContext, given: SaveObservation) -> ToolOutput:
+    """Remember as a marker does."""
+    await _check_marker_limit(context)
+    ingest = replace(context.ingest(), tool=SaveObservation.tool.name)
+    return await tool_reports.save(ingest, given.category, given.service, given.observation)
 
 
 async def _check_marker_limit(context: ToolContext) -> None:
@@ -77,9 +63,9 @@ async def _check_marker_limit(context: ToolContext) -> None:
     ingest = context.ingest()
     most = ingest.active.max_markers
     printed = await marker_results.count(ingest.db, ingest.session.id)
-    if printed + context.used[MEM_SAVE.name] >= most:
+    if printed + context.used[SaveObservation.tool.name] >= most:
         raise Conflict(f"This session has reached its limit of memories and markers: {most:,}.")
-    context.used[MEM_SAVE.name] += 1
+    context.used[SaveObservation.tool.name] += 1
 
 
 def _line(memory: Memory, most: int | None = None) -> str:

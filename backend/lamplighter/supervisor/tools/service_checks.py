@@ -1,6 +1,6 @@
 """The tool by which a session looks at a service: the checks of the probe, in its own process."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Final
 
@@ -10,35 +10,32 @@ from lamplighter.domain.services.service import Service, normalize_service_name
 from lamplighter.domain.sessions.marker_results import CheckResult
 from lamplighter.domain.text import format_time
 from lamplighter.formats import serialize
-from lamplighter.formats.session_tools import LOOK
+from lamplighter.formats.tools.table import CheckService
 from lamplighter.repository import reading, writing
 from lamplighter.repository.services import checks
 from lamplighter.supervisor.actions import repairing
 from lamplighter.supervisor.actions.checking import PreviousResults, check
 from lamplighter.supervisor.tools.context import ToolContext
-from lamplighter.usecases.sessions.toolbox import Tool, ToolOutput, make_tool
+from lamplighter.usecases.sessions.toolbox import ToolOutput, implements
 
 MAX_CHECKS: Final = 100
 PREVIOUS_SHOWN: Final = 5
 
 
-def check_service(context: ToolContext) -> Tool:
-    """Return the tool that makes the checks of a service."""
-
-    async def use(given: Mapping[str, Any]) -> ToolOutput:
-        service = context.near(given["service"])
-        chosen = _select_checks(service, given.get("check"))
-        context.count(LOOK.name, MAX_CHECKS)
-        before = await _previous_results(context, chosen)
-        seen = await check(context.gate.session, chosen, before)
-        now = context.gate.here.now()
-        async with writing(context.gate.here.db):
-            for each in seen:
-                await checks.insert(context.gate.here.db, context.gate.session.id, each, now=now)
-            await repairing.credit(context.gate, service.name, seen)
-        return _checks_answer(context, chosen, seen, before)
-
-    return make_tool(LOOK, use, seconds=None)
+@implements(CheckService)
+async def check_service(context: ToolContext, given: CheckService) -> ToolOutput:
+    """Make the checks of a service."""
+    service = context.near(given.service)
+    chosen = _select_checks(service, given.check)
+    context.count(CheckService.tool.name, MAX_CHECKS)
+    before = await _previous_results(context, chosen)
+    seen = await check(context.gate.session, chosen, before)
+    now = context.gate.here.now()
+    async with writing(context.gate.here.db):
+        for each in seen:
+            await checks.insert(context.gate.here.db, context.gate.session.id, each, now=now)
+        await repairing.credit(context.gate, service.name, seen)
+    return _checks_answer(context, chosen, seen, before)
 
 
 def _select_checks(service: Service, name: str | None) -> Service:

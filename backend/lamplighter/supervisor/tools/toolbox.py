@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from lamplighter import telemetry
 from lamplighter.domain.errors import LeadershipLost
+from lamplighter.formats.tools.definition import RECORDS
 from lamplighter.repository.store.driver import Error
 from lamplighter.supervisor.actions.gate import Gate
 from lamplighter.usecases.sessions.toolbox import (
@@ -40,6 +41,10 @@ class Toolbox:
     update_prompt: UpdatePrompt | None = None
     _trace: Mapping[str, str] = field(default_factory=telemetry.traceparent)
     _turns: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(AT_ONCE))
+
+    def __post_init__(self) -> None:
+        if self.recall is not None:  # it records what it finds, whatever the tool does
+            self.tools = tuple(replace(each, hints=RECORDS) for each in self.tools)
 
     async def use(self, name: str, given: Mapping[str, Any]) -> ToolOutput:
         """Use a tool by its name; what goes wrong is an answer, never an exception."""

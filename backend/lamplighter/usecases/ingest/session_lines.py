@@ -20,7 +20,7 @@ from lamplighter.domain.sessions.transcript import (
     UsageReport,
 )
 from lamplighter.domain.text import one_line, shorten
-from lamplighter.formats.session_tools import BLIND
+from lamplighter.formats.tools import BLIND
 from lamplighter.repository import writing
 from lamplighter.repository.sessions import marker_results, sessions
 from lamplighter.usecases.clients import tool_hooks

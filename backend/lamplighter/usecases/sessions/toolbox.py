@@ -9,21 +9,29 @@ import json
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from types import ModuleType
+from typing import Any, Final, Generic, TypeVar
+
+import msgspec
 
 from lamplighter.domain.actions.policy import quote_name
 from lamplighter.domain.errors import Invalid, LamplighterError, LeadershipLost
 from lamplighter.domain.secrets.redact import Redactor
 from lamplighter.domain.text import shorten
-from lamplighter.formats.session_tools import ToolDefinition
 from lamplighter.formats.tool_arguments import parse_arguments
+from lamplighter.formats.tools.definition import (
+    RECORDS,
+    TOOL_SECONDS,
+    Input,
+    ToolDefinition,
+    ToolHints,
+)
 from lamplighter.repository.store.driver import Error
 from lamplighter.usecases.access import instrumentation
 
 logger = logging.getLogger(__name__)
 
 ANSWER_CHARS: Final = 16 * 1024
-TOOL_SECONDS: Final = 30.0
 _DEPTH: Final = 6
 _ITEMS: Final = 200
 
@@ -52,13 +60,49 @@ class Tool:
     schema: Mapping[str, Any]
     use: ToolFunction
     seconds: float | None = TOOL_SECONDS
+    title: str = ""
+    hints: ToolHints = RECORDS
 
 
-def make_tool(
-    offer: ToolDefinition, use: ToolFunction, *, seconds: float | None = TOOL_SECONDS
-) -> Tool:
-    """Return the tool that does what is offered."""
-    return Tool(name=offer.name, about=offer.about, schema=offer.schema, use=use, seconds=seconds)
+Place = TypeVar("Place")
+"""What the tools of an audience work with: a session of ours, or a client."""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolImplementation(Generic[Place]):
+    """The function that carries out a tool of the table."""
+
+    name: str
+    function: Callable[[Place, Any], Awaitable[ToolOutput]]
+
+    def tool(self, offer: ToolDefinition, place: Place) -> Tool:
+        """Return the tool as it is offered at a place."""
+
+        async def use(given: Mapping[str, Any]) -> ToolOutput:
+            return await self.function(place, msgspec.convert(given, offer.input_type))
+
+        return Tool(
+            name=offer.name,
+            about=offer.about,
+            schema=offer.schema,
+            use=use,
+            seconds=offer.seconds,
+            title=offer.title,
+            hints=offer.hints,
+        )
+
+
+def implements(
+    takes: type[Input],
+) -> Callable[[Callable[[Place, Input], Awaitable[ToolOutput]]], ToolImplementation[Place]]:
+    """Make a function the one that carries out the tool with this input."""
+    return lambda function: ToolImplementation(takes.tool.name, function)
+
+
+def implementations_in(*modules: ModuleType) -> dict[str, ToolImplementation[Any]]:
+    """Return the functions that carry out tools, by the names of the tools."""
+    found = [each for module in modules for each in vars(module).values()]
+    return {each.name: each for each in found if isinstance(each, ToolImplementation)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,0 +1,75 @@
+"""Who has which of the tools in the table."""
+
+from dataclasses import replace
+from typing import Final
+
+from lamplighter.domain.clients.speaker import ClientIdentity
+from lamplighter.formats.tools import table
+from lamplighter.formats.tools.definition import (
+    READS,
+    RECORDS,
+    Audience,
+    ToolDefinition,
+    ToolInput,
+    input_properties,
+)
+
+TOOLS: Final[tuple[ToolDefinition, ...]] = tuple(
+    each.tool
+    for each in vars(table).values()
+    if isinstance(each, type) and issubclass(each, ToolInput) and "tool" in vars(each)
+)
+"""Every tool, those of sessions first, in the order of the table."""
+
+SESSION_TOOLS: Final = tuple(each for each in TOOLS if each.input_type.audience is Audience.SESSION)
+CLIENT_TOOLS: Final = tuple(each for each in TOOLS if each.input_type.audience is Audience.CLIENT)
+
+BLIND: Final = frozenset(each.name for each in SESSION_TOOLS if each.names_service)
+"""Tools that name a service without checking it."""
+
+
+def tools_for_tier(tier: int, *, reads: bool, commands: bool = False) -> tuple[ToolDefinition, ...]:
+    """Return the tools of a session.
+
+    `reads`: there are files that the session may read. `commands`: its tier may run
+    commands.
+    """
+    return tuple(
+        each
+        for each in SESSION_TOOLS
+        if tier in each.tiers and (reads or not each.reads) and (commands or not each.commands)
+    )
+
+
+def client_tools(speaker: ClientIdentity) -> tuple[ToolDefinition, ...]:
+    """Return the tools of a speaker, each with its permitted arguments."""
+    return tuple(_restrict(speaker, each) for each in CLIENT_TOOLS if _permits(speaker, each))
+
+
+def _permits(speaker: ClientIdentity, offer: ToolDefinition) -> bool:
+    if speaker.session is not None and offer.opens_session:
+        return False  # Lamplighter starts and ends this session
+    if speaker.agent is not None and offer.switch and not offer.switch(speaker.agent):
+        return False
+    permitted = {table.WRITE: speaker.writes, table.HAND_OFF: speaker.hands_on}
+    return permitted.get(offer.scope, True) and (offer.remote or not speaker.elsewhere)
+
+
+def _restrict(speaker: ClientIdentity, offer: ToolDefinition) -> ToolDefinition:
+    """Return an offer with the arguments of this speaker: no project if the token sets it."""
+    schema, given = dict(offer.schema), dict(offer.schema["properties"])
+    if not speaker.chooses:
+        del given["project"]
+    if speaker.session is not None and offer.input_type is table.SaveKnowledge:
+        del given["session_id"]
+        given["type"] = input_properties(table.SaveFromSession)["type"]
+        schema["required"] = ["type", "content"]
+        offer = replace(offer, input_type=table.SaveFromSession)
+    if speaker.session is not None and offer.input_type is table.SearchKnowledge:
+        offer = replace(offer, hints=RECORDS)  # what a session is shown is recorded
+    if not speaker.writes and offer.input_type is table.ListReviews:
+        given = {name: each for name, each in given.items() if name == "project"}
+        about = "List memories that may contradict each other and need a person's review."
+        schema["examples"] = [{}]
+        offer = replace(offer, about=about, hints=READS)
+    return replace(offer, schema={**schema, "properties": given})

@@ -19,7 +19,8 @@ from lamplighter.domain.sessions import markers
 from lamplighter.domain.sessions.markers import MarkerReading
 from lamplighter.domain.sessions.session import TIERS
 from lamplighter.engines import stream
-from lamplighter.formats.tools import SESSION_TOOLS
+from lamplighter.formats.tools import CLIENT_TOOLS, SESSION_TOOLS
+from lamplighter.formats.tools.definition import ToolHints
 from lamplighter.usecases.sessions.sessions import system_prompt
 
 ROOT = Path(__file__).parents[1]
@@ -31,6 +32,25 @@ TABLE_WORD = re.compile(r"^\| ([a-z ]+) \|", re.MULTILINE)
 
 def fenced(path: Path, language: str) -> list[str]:
     return re.findall(rf"```{language}\n(.*?)```", path.read_text(), re.DOTALL)
+
+
+def describe_hints(hints: ToolHints) -> str:
+    words = {
+        "reads only": hints.read_only,
+        "destructive": hints.destructive,
+        "idempotent": hints.idempotent,
+        "open world": hints.open_world,
+    }
+    return ", ".join(word for word, holds in words.items() if holds) or "adds"
+
+
+def test_every_tool_of_a_client_is_in_the_docs() -> None:
+    text = (DOCS / "reference" / "mcp.md").read_text()
+    rows = [
+        (f"`{offer.name}`", offer.title, describe_hints(offer.hints), offer.about)
+        for offer in CLIENT_TOOLS
+    ]
+    assert re.findall(r"^\| (`\w+`) \| (.+) \| (.+) \| (.+) \|$", text, re.MULTILINE) == rows
 
 
 def test_every_setting_is_in_the_docs_with_its_words() -> None:
@@ -58,7 +78,8 @@ def test_every_tool_is_in_the_docs_and_in_the_prompt() -> None:
     text = (DOCS / "reference" / "tools.md").read_text()
     for offer in SESSION_TOOLS:
         tiers = ", ".join(map(str, offer.tiers))
-        assert f"| `{offer.name}` | {tiers} | {offer.about} |" in text
+        row = (f"`{offer.name}`", offer.title, tiers, describe_hints(offer.hints), offer.about)
+        assert f"| {' | '.join(row)} |" in text
     names = [offer.name for offer in SESSION_TOOLS]
     assert re.findall(r"^\| `(\w+)` \|", text, re.MULTILINE) == names
     partial = (ROOT / "prompts" / "partials" / "tools.md").read_text()

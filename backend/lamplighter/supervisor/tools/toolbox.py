@@ -44,7 +44,10 @@ class Toolbox:
 
     def __post_init__(self) -> None:
         if self.recall is not None:  # it records what it finds, whatever the tool does
-            self.tools = tuple(replace(each, hints=RECORDS) for each in self.tools)
+            self.tools = tuple(
+                replace(each, hints=RECORDS) if each.hints.read_only else each
+                for each in self.tools
+            )
 
     async def use(self, name: str, given: Mapping[str, Any]) -> ToolOutput:
         """Use a tool by its name; what goes wrong is an answer, never an exception."""

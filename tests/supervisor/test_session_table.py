@@ -38,7 +38,7 @@ async def whole(db: Database, root: Path) -> Toolbox:
     return box(db, session, roots=(root,), active=EVERY_TIER, services=SERVICES)
 
 
-async def every_row(db: Database) -> dict[str, list[tuple[Any, ...]]]:
+async def every_row(db: Database) -> dict[str, list[str]]:
     return {
         table.name: sorted(map(repr, map(tuple, await db.fetch_all(sa.select(table)))))
         for table in metadata.sorted_tables

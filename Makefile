@@ -10,7 +10,7 @@ export PATH := $(CURDIR)/.venv/node/bin:$(PATH)
 unexport PYTHONDONTWRITEBYTECODE
 WEB_SOURCES := $(shell find frontend -path frontend/node_modules -prune -o -path frontend/dist -prune -o -type f -print 2>/dev/null)
 
-.PHONY: up test quick soak check unit web-test e2e bench pictures lock fix dev clean
+.PHONY: up test quick soak check unit web-test e2e bench pictures lock types fix dev clean
 
 up: .venv/.stamp $(WEB)
 	@$(BIN)/lamplighter up
@@ -65,6 +65,9 @@ lock: .venv/.stamp
 	$(UV) pip compile -q --universal --generate-hashes --python-version 3.11 --no-header --no-annotate requirements/run.in -o requirements/run.lock
 	$(UV) pip compile -q --universal --generate-hashes --python-version 3.11 --no-header --no-annotate requirements/dev.in -o requirements/dev.lock
 	$(UV) pip compile -q --universal --generate-hashes --python-version 3.11 --no-header --no-annotate requirements/node.in -o requirements/node.lock
+
+types: .venv/.stamp frontend/node_modules/.stamp
+	$(BIN)/python frontend/build/api.py
 
 fix: .venv/.stamp
 	$(BIN)/ruff check --fix . && $(BIN)/ruff format .

@@ -1,6 +1,6 @@
 """The kinds of values that several shapes share, and shapes made of declared fields."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
@@ -43,6 +43,15 @@ class NoParameters(Struct):
     """No parameters."""
 
 
+class FileProblemOut(Struct):
+    """A mistake in a file, and its place."""
+
+    path: str
+    line: int
+    column: int
+    message: str
+
+
 class SlotOut(Struct):
     """The usage of one cooldown of a service; `frees_at` if no slot is free."""
 
@@ -70,7 +79,7 @@ class UseOut(Struct):
     created_at: str
     settled_at: str | None
     cleared_at: str | None
-    cleared_by: str | None
+    cleared_by: Literal["healthy", "operator"] | None
     version: int
 
 
@@ -81,6 +90,18 @@ def public_shape(
     always = [(each.name, _json_type(each)) for each in fields.values() if each.declared.public]
     extra = [(key, kind | UnsetType, UNSET) for key, kind in sometimes.items()]
     return defstruct(name, [*always, *extra], namespace={"__doc__": about})
+
+
+def history_shape(
+    name: str, about: str, fields: Mapping[str, DeclaredField], always: Collection[str]
+) -> type[Struct]:
+    """Return the shape of what a history keeps of an entity; only `always` is in each entry."""
+    kept = [each for each in fields.values() if each.declared.history]
+    required = [(each.name, _json_type(each)) for each in kept if each.name in always]
+    later = [
+        (each.name, _json_type(each) | UnsetType, UNSET) for each in kept if each.name not in always
+    ]
+    return defstruct(name, [*required, *later], namespace={"__doc__": about})
 
 
 def _json_type(field: DeclaredField) -> Any:

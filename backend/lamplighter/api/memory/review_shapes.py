@@ -1,6 +1,6 @@
 """Reviews: two claims, and what a person decides on them."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
 
@@ -38,10 +38,18 @@ class ReviewChangeOut(HistoryEntry):
     memory_id: int
 
 
+class SourceOut(Struct):
+    """One report of a claim: by a session, or (null) by a person."""
+
+    session_id: int | None
+    at: str
+    cause: Literal["created", "learned", "reinforced"]
+
+
 class ReviewCaseOut(ReviewOut):
     """One review with the sources and prompts of each claim, and the changes of its resolution."""
 
-    sources: dict[Literal["old", "new"], list[dict[str, Any]]]
+    sources: dict[Literal["old", "new"], list[SourceOut]]
     exposed: dict[Literal["old", "new"], list[int]]
     exposed_counts: dict[Literal["old", "new"], int]
     changes: list[ReviewChangeOut]

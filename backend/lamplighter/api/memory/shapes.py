@@ -1,10 +1,10 @@
 """Memories: as they go out, and what may come in."""
 
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
-from lamplighter.api.common_shapes import Limit, Name, ShortText, public_shape
+from lamplighter.api.common_shapes import Limit, Name, ShortText, history_shape, public_shape
 from lamplighter.domain.memory.memory import MEMORY_FIELDS, OPERATIONS, Category, MemoryKind
 from lamplighter.domain.sessions.inclusion import MOST_BUDGET
 
@@ -17,8 +17,17 @@ if TYPE_CHECKING:
     class MemoryOut(Struct):
         """One memory."""
 
+    class MemoryStateOut(Struct):
+        """A memory before or after a change; old entries have three fields only."""
+
 else:
     MemoryOut = public_shape("MemoryOut", "One memory.", MEMORY_FIELDS, as_of=str)
+    MemoryStateOut = history_shape(
+        "MemoryStateOut",
+        "A memory before or after a change; old entries have three fields only.",
+        MEMORY_FIELDS,
+        always=("observation", "confidence", "active"),
+    )
 
 
 class AsOfQuery(Struct):
@@ -71,13 +80,42 @@ class MemoryQuery(FacetQuery):
     limit: Limit = 50
 
 
+class ServiceCount(Struct):
+    """The number of memories of a service."""
+
+    service: str | None
+    count: int
+
+
+class CategoryCount(Struct):
+    """The number of memories of a category."""
+
+    category: Category
+    count: int
+
+
+class ProjectCount(Struct):
+    """The number of memories of a project."""
+
+    project: str
+    count: int
+
+
+class StateCounts(Struct):
+    """The number of memories by state; `review` is not known of an earlier moment."""
+
+    active: int
+    inactive: int
+    review: int | UnsetType = UNSET
+
+
 class Facets(Struct):
     """The number of memories by service, category, project and state."""
 
-    services: list[dict[str, Any]]
-    categories: list[dict[str, Any]]
-    projects: list[dict[str, Any]]
-    states: dict[str, int]
+    services: list[ServiceCount]
+    categories: list[CategoryCount]
+    projects: list[ProjectCount]
+    states: StateCounts
     seq: int
     as_of: str | UnsetType = UNSET
 
@@ -183,8 +221,8 @@ class HistoryEntry(Struct):
     session_id: int | None
     cause: str
     reason: str
-    before: dict[str, Any] | None
-    after: dict[str, Any] | None
+    before: MemoryStateOut | None
+    after: MemoryStateOut | None
     review_id: int | None
     act: int | None
     undoable: bool

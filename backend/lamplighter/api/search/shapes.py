@@ -48,7 +48,7 @@ class SearchHitOut(Struct):
     method: Literal["topic_key", "words", "meaning", "recent"]
     reasons: list[SearchReason]
     text: str
-    spans: list[list[int]]
+    spans: list[tuple[int, int]]
     memory: MemoryOut | UnsetType = UNSET
     session: SessionOut | UnsetType = UNSET
     event: EventOut | UnsetType = UNSET

@@ -1,16 +1,19 @@
 """Services, their cooldowns, and everything at one glance."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
 
-from lamplighter.api.common_shapes import Limit, Name, ShortText, SlotOut, UseOut
+from lamplighter.api.common_shapes import FileProblemOut, Limit, Name, ShortText, SlotOut, UseOut
 from lamplighter.api.memory.shapes import MemoryOut
 from lamplighter.api.sessions.approval_shapes import ActiveHaltOut
-from lamplighter.api.sessions.shapes import SpendingOut
+from lamplighter.api.sessions.shapes import SessionOut, SpendingOut
 from lamplighter.domain.services.service import ActionKind, ApprovalPolicy
+from lamplighter.domain.sessions.session import Status
 
 State = Literal["ok", "warning", "failing", "unknown"]
+ConfidenceCause = Literal["learned", "reinforced", "contradicted", "faded"]
+TierName = Literal["1", "2", "3"]
 
 
 class ActionOut(Struct, rename={"repairs": "for"}):
@@ -71,7 +74,7 @@ class ServicePage(Struct):
     items: list[ServiceOut]
     next: str | None
     path: str
-    problems: list[dict[str, Any]]
+    problems: list[FileProblemOut]
     seq: int
 
 
@@ -99,6 +102,100 @@ class CheckResultPage(Struct):
     seq: int
 
 
+class LearnedOut(Struct):
+    """A memory change by a session or decay, and the memory in its present state."""
+
+    cause: ConfidenceCause
+    at: str
+    reason: str
+    before: float | None
+    after: float | None
+    memory: MemoryOut
+
+
+class LeaderOut(Struct):
+    """The status of the supervisor; `waiting` counts sessions that wait for approval."""
+
+    state: Literal["running", "idle", "away"]
+    pid: int | None
+    heartbeat_at: str | None
+    next_round_at: str | None
+    session_id: int | None
+    interval_seconds: float | None
+    engine: str | None
+    dry_run: bool
+    revision: int
+    waiting: int
+
+
+class AttentionOut(Struct):
+    """A service that waits for a person."""
+
+    id: int
+    service: str
+    reason: str
+    asked_at: str
+    session_id: int | None
+
+
+class MemoryActivityOut(Struct):
+    """The number of memory changes by cause, and the newest of them."""
+
+    since: str
+    learned: int
+    reinforced: int
+    weakened: int
+    faded: int
+    items: list[LearnedOut]
+
+
+class EventCountsOut(Struct):
+    """The number of critical events and warnings."""
+
+    since: str
+    critical: int
+    warning: int
+
+
+class SessionCountsOut(Struct):
+    """The number of sessions, and their cost."""
+
+    since: str
+    total: int
+    by_tier: dict[TierName, int]
+    cost_usd: float | None
+
+
+class OpenCountOut(Struct):
+    """The number of open items, and the age of the oldest."""
+
+    open: int
+    oldest_at: str | None
+
+
+class RunDayOut(Struct):
+    """The number of sessions of one day (UTC)."""
+
+    day: str
+    by_tier: dict[TierName, int]
+
+
+class RunTotalOut(Struct):
+    """The turns and the cost of several sessions."""
+
+    turns: int | None
+    cost_usd: float | None
+
+
+class RunsOut(Struct):
+    """The sessions by day, by tier and status, of today and of this month."""
+
+    days: list[RunDayOut]
+    ended: dict[TierName, dict[Status, int]]
+    today: RunTotalOut
+    month: RunTotalOut
+
+
 class OverviewOut(Struct):
     """The overall status; `people` lists the services that wait for a person.
 
@@ -106,22 +203,22 @@ class OverviewOut(Struct):
     """
 
     state: State
-    counts: dict[str, int]
+    counts: dict[State, int]
     checked_at: str | None
     path: str
-    problems: list[dict[str, Any]]
-    supervisor: dict[str, Any]
-    running: dict[str, Any] | None
-    outcomes: list[dict[str, Any]]
+    problems: list[FileProblemOut]
+    supervisor: LeaderOut
+    running: SessionOut | None
+    outcomes: list[SessionOut]
     queued: int
-    people: list[dict[str, Any]]
+    people: list[AttentionOut]
     services: list[ServiceOut]
-    learned: dict[str, Any]
-    events: dict[str, Any]
-    sessions: dict[str, Any]
-    reviews: dict[str, Any]
-    approvals: dict[str, Any]
-    run: dict[str, Any]
+    learned: MemoryActivityOut
+    events: EventCountsOut
+    sessions: SessionCountsOut
+    reviews: OpenCountOut
+    approvals: OpenCountOut
+    run: RunsOut
     spending: SpendingOut
     halt: ActiveHaltOut | None
     seq: int
@@ -130,21 +227,10 @@ class OverviewOut(Struct):
 class LearnedQuery(Struct):
     """Filters for memory changes and their start time; default: all of the last 24 hours."""
 
-    cause: Literal["learned", "reinforced", "contradicted", "faded"] | None = None
+    cause: ConfidenceCause | None = None
     since: ShortText | None = None
     cursor: str | None = None
     limit: Limit = 50
-
-
-class LearnedOut(Struct):
-    """A memory change by a session or decay, and the memory in its present state."""
-
-    cause: str
-    at: str
-    reason: str
-    before: float | None
-    after: float | None
-    memory: MemoryOut
 
 
 class LearnedPage(Struct):

@@ -1,10 +1,10 @@
 """Sessions, the requests for them, and what they print and are told."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from msgspec import UNSET, Meta, Struct, UnsetType, field
 
-from lamplighter.api.common_shapes import Limit, Name, Seq, ShortText, Tier
+from lamplighter.api.common_shapes import Limit, Name, Seq, ShortText, Tier, UseOut
 from lamplighter.domain.sessions.handoff import EscalationState
 from lamplighter.domain.sessions.session import OutcomeState, RequestState, Status, Trigger
 
@@ -311,13 +311,25 @@ class EscalationOut(Struct):
     version: int
 
 
+class FindingOut(Struct):
+    """A cause that an investigation found."""
+
+    service: str
+    check: str
+    stage: str
+    cause: str | None
+    detail: str
+    session_id: int | None
+    at: str | None
+
+
 class ChainOut(Struct):
     """The sessions of a chain, the first one first, and its outcome."""
 
     items: list[SessionOut]
     handoffs: list[EscalationOut]
-    findings: list[dict[str, Any]]
-    uses: list[dict[str, Any]]
+    findings: list[FindingOut]
+    uses: list[UseOut]
     status: Status
     reason: str
     cost_usd: float | None

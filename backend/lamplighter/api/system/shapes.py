@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
 
-from lamplighter.api.common_shapes import Seq
+from lamplighter.api.common_shapes import FileProblemOut, Seq
 from lamplighter.domain.services.vitals import VitalStatus
 
 
@@ -48,7 +48,7 @@ class FileOut(Struct):
     path: str
     exists: bool
     says: str
-    problems: list[dict[str, Any]]
+    problems: list[FileProblemOut]
 
 
 class AboutOut(Struct):

@@ -4,8 +4,6 @@ import { t } from "../../shared/texts/index.js"
 import { eventMatches } from "./store.js"
 
 const STRETCHES = 90
-/** @typedef {{at: Time, info: number, warning: number, critical: number}} Stretch */
-
 /**
  * How many events there were when, under the filters of the list.
  * @param {{api: Api, feed: Pick<Feed, "read">, later?: (run: () => void, ms: number) => any}} with_
@@ -25,7 +23,7 @@ export function density({ api, feed, later = setTimeout }) {
     filters: /** @type {any} */ ({}),
     seconds: 0,
     total: 0,
-    stretches: /** @type {Stretch[]} */ ([]),
+    stretches: /** @type {EventInterval[]} */ ([]),
 
     /** @param {import("./store.js").EventFilters} filters */
     visit(filters) {
@@ -50,7 +48,7 @@ export function density({ api, feed, later = setTimeout }) {
       }
     },
 
-    /** @param {{seconds: number, total: number, stretches: Stretch[], seq: number}} found */
+    /** @param {Density} found */
     take({ seconds, total, stretches, seq: at }) {
       busy = false
       seq = at
@@ -129,9 +127,9 @@ export function density({ api, feed, later = setTimeout }) {
 
     /** When most happened. */
     get busiest() {
-      const of = (/** @type {Stretch} */ { info, warning, critical }) => info + warning + critical
+      const of = (/** @type {EventInterval} */ { info, warning, critical }) => info + warning + critical
       const most = this.stretches.reduce(
-        (/** @type {Stretch | null} */ found, each) => (of(each) > (found ? of(found) : 0) ? each : found),
+        (/** @type {EventInterval | null} */ found, each) => (of(each) > (found ? of(found) : 0) ? each : found),
         null,
       )
       if (!most || this.stretches.filter(of).length < 2) return null

@@ -17,12 +17,6 @@ export function healthPage(store) {
     /** @param {Alert} row */
     deliveryWords: ({ deliveries: n }) => t("health.deliveries", { n }),
 
-    /** Where it is looked into. @param {Alert} row */
-    investigation: ({ session_id: id }) => (id ? `/sessions/${id}` : "/sessions?trigger=alert"),
-
-    /** @param {Alert} row */
-    investigationName: ({ session_id: id }) => (id ? t("health.investigation", { id: String(id) }) : ""),
-
     /** @param {Notice} row */
     noticeMood: ({ state, problem }) =>
       state === "failed" ? "failing" : state === "sent" ? "ok" : problem ? "warning" : "unknown",

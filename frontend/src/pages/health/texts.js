@@ -10,7 +10,6 @@ export const health = {
   firing: "firing",
   resolved: "resolved",
   deliveries: { one: "received once", other: "received {n} times" },
-  investigation: "session {id}",
   healthy: "Lamplighter is healthy.",
   unknown: "No problems found.",
   failing: { one: "{n} check failing: {name}.", other: "{n} checks failing: {name}." },

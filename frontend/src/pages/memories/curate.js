@@ -7,8 +7,6 @@ const FEW = 1_000
 
 /** @typedef {{id: number, text: string, before: string, after: string, state: string}} Example */
 /** @typedef {{act: Act, value: number, body: Record<string, any>, then: () => void, changed: number, title: string, about: string, lines: string[], examples: Example[]}} Plan */
-/** @typedef {{matched: number, turn_inactive: number, turn_active: number, examples: {before: Memory, after: Memory | null}[]}} Preview */
-
 /** What an act asks of the API. @param {Act} act @param {number} value */
 export function askOf(act, value) {
   if (act === "deactivate" || act === "activate") return { action: act }
@@ -30,7 +28,7 @@ export function doneWords(act, value, changed, left = 0) {
   return left ? `${done} ${t("memories.remaining", { n: left })}` : done
 }
 
-/** What an act would do, line by line. @param {{changed: number, left: number, preview: Preview}} answer */
+/** What an act would do, line by line. @param {{changed: number, left: number, preview: BulkPreview}} answer */
 export function foreseenWords({ changed, left, preview: { matched, turn_inactive: falls, turn_active: rises } }) {
   const lines = [
     changed ? t("memories.wouldChange", { n: changed }) : t("memories.wouldNothing"),

@@ -45,6 +45,7 @@ export function searchParams({ since, ...query }, now) {
 
 const NOTHING = /** @type {Found} */ ({
   items: [],
+  next: null,
   seq: 0,
   terms: [],
   partial: false,

@@ -165,7 +165,7 @@ function contextUpdates({ session }) {
   }
 }
 
-/** @param {{injected: string, retold?: import("./prompt-changes.js").Retold[]}} told */
+/** @param {{injected: string, retold?: Retold[]}} told */
 function updatesOf({ injected, retold = [] }) {
   const turns = turnsOf(injected, retold).map((each) => {
     const lines = changedLines(each.before, each.injected)

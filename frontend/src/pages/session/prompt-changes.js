@@ -1,7 +1,5 @@
 import { wordDiff } from "../../shared/format/diff.js"
 
-/** @typedef {{at: Time, query: string, injected: string, tokens: number, memories: {memory_id: number, version: number, position: number | null, why: string}[]}} Retold */
-
 /**
  * What a session was told anew, turn by turn, each beside what it replaced: line by line, so that a long text that
  * stayed is passed over. @param {string} first what it was told at its beginning @param {Retold[]} retold oldest first

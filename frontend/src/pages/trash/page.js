@@ -1,8 +1,6 @@
 import { confidence, exact, timeAgo, serviceName } from "../../shared/format/format.js"
 import { t } from "../../shared/texts/index.js"
 
-/** @typedef {import("./store.js").Discarded} Discarded */
-
 /** @param {(name: string) => any} store */
 export function trashPage(store) {
   const trash = store("trash")

@@ -1,8 +1,6 @@
 import { throttle } from "../../shared/browser/throttle.js"
 import { t } from "../../shared/texts/index.js"
 
-/** @typedef {{id: number, memory: Memory | null, deleted_at: Time, deleted_by: string, purge_at: Time | null, changes: number, links: number}} Discarded */
-
 /**
  * Deleted memories, until they are restored or deleted permanently.
  * @param {{api: Api, confirm: any, toasts: any, journal: any, later?: any, now?: () => number}} with_

@@ -3,8 +3,6 @@ import { payload } from "./draft.js"
 
 const PAUSE_MS = 300
 
-/** @typedef {{memory: Memory, label: "reinforce" | "contradict" | "new", sure: boolean, p: number, reason: string}} Like */
-
 /**
  * What we hold already of what somebody is typing. It is a hint: when it cannot be had, nothing is said.
  * @param {{api: Api, later?: (run: () => void, ms: number) => any}} with_

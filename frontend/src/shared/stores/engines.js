@@ -1,8 +1,6 @@
 import { dollars } from "../format/spending.js"
 import { t } from "../texts/index.js"
 
-/** @typedef {{name: string, usual: boolean, tiers?: number[], problem: string | null}} Engine */
-
 /**
  * Who can run a session, and what a session may take.
  * @param {{api: Api}} with_

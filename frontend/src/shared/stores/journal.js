@@ -1,7 +1,5 @@
 import { t } from "../texts/index.js"
 
-/** @typedef {{act: number, undoes: {action: string, memory_id: number | null, review_id: number | null, service: string | null}, changed: number, left: number}} Undone */
-
 /**
  * What was done in this tab, act by act: each is undone exactly as it was done, the last one first.
  * @param {{api: Api, toasts: any}} with_

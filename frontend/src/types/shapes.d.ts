@@ -1,0 +1,64 @@
+/** Short names of the shapes in `generated/api.d.ts`. */
+type Shapes = import("../../generated/api").components["schemas"]
+
+/** A time as the API writes it: YYYY-MM-DDTHH:MM:SS.ffffffZ. */
+type Time = string
+
+interface Row {
+  id: number
+  version: number
+}
+
+type Memory = Shapes["MemoryOut"]
+type MemoryState = Shapes["MemoryStateOut"]
+type HistoryEntry = Shapes["HistoryEntry"]
+type Evidence = Shapes["EvidenceOut"]
+type Saying = Shapes["ReportOut"]
+type Partner = Shapes["PartnerOut"]
+type Discarded = Shapes["DiscardedOut"]
+type Like = Shapes["SimilarMemoryOut"]
+type BulkPreview = Shapes["BulkPreviewOut"]
+type Undone = Shapes["UndoneOut"]
+
+/** A review of a list, or the whole case. */
+type Review = Shapes["ReviewOut"] & Partial<Shapes["ReviewCaseOut"]>
+type Said = Shapes["SourceOut"]
+
+type Hit = Shapes["SearchHitOut"]
+type Found = Shapes["SearchResultPage"]
+
+type Session = Shapes["SessionOut"]
+type RunRequest = Shapes["SessionRequestOut"]
+type Marker = Shapes["MarkerOut"]
+type Search = Shapes["SessionSearchOut"]
+type Handoff = Shapes["EscalationOut"]
+type LogItem = Shapes["LogEntry"]
+type Retold = Shapes["PromptUpdateOut"]
+type Approval = Shapes["ApprovalOut"]
+type HaltState = Shapes["HaltOut"]
+type Engine = Shapes["EngineOut"]
+type Spending = Shapes["SpendingOut"]
+
+type OpsEvent = Shapes["EventOut"]
+type EventInterval = Shapes["EventIntervalOut"]
+type Density = Shapes["EventDensityOut"]
+type Service = Shapes["ServiceOut"]
+type Check = Shapes["CheckOut"]
+type Cooldown = Shapes["CooldownOut"]
+type StripDay = Shapes["DayOut"]
+type Use = Shapes["UseOut"]
+type Alert = Shapes["AlertOut"]
+type Notice = Shapes["NoticeOut"]
+
+type OverviewState = Shapes["OverviewOut"]
+type SupervisorState = Shapes["LeaderOut"] & Partial<Shapes["SupervisorOut"]>
+type Waiting = Shapes["AttentionOut"]
+type Learned = Shapes["LearnedOut"]
+type VitalSign = Shapes["HealthCheckOut"]
+type Setting = Shapes["SettingOut"]
+type SettingsState = Shapes["SettingsOut"]
+type AccessToken = Shapes["TokenOut"]
+type AgentState = Shapes["AgentOut"]
+
+type Told = Shapes["ContextOut"]
+type Placed = Shapes["PlacedMemoryOut"]

@@ -1,9 +1,9 @@
+import { LOG_LIMIT } from "../../generated/values.js"
 import { addLines, isShown } from "./lines.js"
 import { t } from "../shared/texts/index.js"
 
 const END = Number.MAX_SAFE_INTEGER
 const FIRST = 120
-const BACK = 2_000
 const ON = 500
 const BLANK = {
   stamp: 0,
@@ -85,7 +85,7 @@ export function log({ api }) {
     async back(id, mine) {
       let before = items.length ? items[0].offset : END
       for (let more = true; more;) {
-        const limit = before === END ? FIRST : BACK
+        const limit = before === END ? FIRST : LOG_LIMIT
         const page = await api.get(`/sessions/${id}/log`, { before, limit, form })
         if (mine !== turn) return
         this.elsewhere = page.elsewhere ?? ""

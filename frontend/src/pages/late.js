@@ -24,7 +24,7 @@ import { tokens } from "./settings/tokens.js"
 import { trash } from "./trash/store.js"
 import { uses } from "./cooldowns/uses.js"
 import { argv } from "../shared/directives/argv.js"
-import { LAYERS } from "./search/hits.js"
+import { LAYERS } from "../../generated/values.js"
 import { lateWords } from "./late-vocabulary.js"
 
 export const commands = /** @type {Record<string, any>} */ (

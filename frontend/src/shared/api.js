@@ -1,7 +1,7 @@
+import { PAGE_LIMIT } from "../../generated/values.js"
 import { t } from "./texts/index.js"
 
 const BASE = "/api/v1"
-const ALL_AT_ONCE = 200
 const PATIENCE_MS = 15_000
 
 /** A refusal or a failure of the API, in words a person can act on. */
@@ -56,10 +56,10 @@ export function createApi({
 
   /** A list to its end, as of where its first page was read. @param {string} path @param {Record<string, any>} [params] */
   async function all(path, params) {
-    const first = await send("GET", path + query({ ...params, limit: ALL_AT_ONCE }))
+    const first = await send("GET", path + query({ ...params, limit: PAGE_LIMIT }))
     let cursor = first.next
     while (cursor) {
-      const page = await send("GET", path + query({ ...params, limit: ALL_AT_ONCE, cursor }))
+      const page = await send("GET", path + query({ ...params, limit: PAGE_LIMIT, cursor }))
       first.items.push(...page.items)
       cursor = page.next
     }

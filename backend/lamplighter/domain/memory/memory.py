@@ -91,6 +91,9 @@ class InactiveReason(StrEnum):
     OPERATOR = "operator"
 
 
+REVERSIBLE: Final = (InactiveReason.LOW, InactiveReason.OPERATOR)
+"""More confidence alone makes these memories active again."""
+
 KINDS: Final = {
     Category.REMEDIATION: MemoryKind.PROCEDURAL,
     Category.MAINTENANCE: MemoryKind.PROCEDURAL,
@@ -246,7 +249,7 @@ def with_confidence(memory: Memory, confidence: float) -> Memory:
     if confidence < ACTIVE_THRESHOLD:
         reason = memory.inactive_reason or InactiveReason.LOW
         return replace(memory, confidence=confidence, active=False, inactive_reason=reason)
-    if memory.inactive_reason in (None, InactiveReason.LOW, InactiveReason.OPERATOR):
+    if memory.inactive_reason in (None, *REVERSIBLE):
         return replace(memory, confidence=confidence, active=True, inactive_reason=None)
     return replace(memory, confidence=confidence)
 

@@ -10,7 +10,13 @@ from typing import Any, Final
 import sqlalchemy as sa
 
 from lamplighter.domain.change import ChangeOp
-from lamplighter.domain.memory.memory import ACTIVE_THRESHOLD, MEMORY_FIELDS, InactiveReason, clamp
+from lamplighter.domain.memory.memory import (
+    ACTIVE_THRESHOLD,
+    MEMORY_FIELDS,
+    REVERSIBLE,
+    InactiveReason,
+    clamp,
+)
 from lamplighter.repository.access.journal import is_in_effect
 from lamplighter.repository.feed import changes, indexing
 from lamplighter.repository.memory.history import HISTORY_FIELDS, ChangeOrigin
@@ -86,7 +92,7 @@ def with_confidence(confidence: Any) -> dict[str, Any]:
     """Return what a confidence makes of a row, as the domain's `with_confidence` does."""
     held = memories.c.inactive_reason
     low = confidence < ACTIVE_THRESHOLD
-    ours = held.is_(None) | held.in_([InactiveReason.LOW, InactiveReason.OPERATOR])
+    ours = held.is_(None) | held.in_(REVERSIBLE)
     return {
         "confidence": confidence,
         "active": sa.case((low, 0), (ours, 1), else_=memories.c.active),

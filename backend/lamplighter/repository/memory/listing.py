@@ -18,6 +18,7 @@ from lamplighter.repository.store.unreadable import fetch_readable
 
 NAMELESS: Final = "\U0010ffff"
 UPDATED: Final = "updated_text"
+STAMPED: Final = {UPDATED: "updated_at"}
 _SORT_COLUMNS: Final = (
     *("id", "confidence", "service", "updated_at", "category", "active", "session_id"),
 )
@@ -152,6 +153,13 @@ def prompt_order(columns: Any) -> list[Key]:
         Key(_stamp(columns), descending=True),
         Key(columns.id),
     ]
+
+
+def sort_columns(sort: Sort) -> list[tuple[str, bool]]:
+    """Return the columns that an order compares, and whether each runs downward."""
+    names = [STAMPED.get(name, name) for name in _POSITIONS[sort]]
+    keys = Order(sort).keys(memories.c)
+    return [(name, key.descending) for name, key in zip(names, keys, strict=True)]
 
 
 def _order(sort: Sort, columns: Any) -> list[Key]:

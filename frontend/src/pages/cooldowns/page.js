@@ -1,4 +1,4 @@
-import { ACTIONS } from "./uses.js"
+import { ACTIONS } from "../../../generated/values.js"
 
 /** @param {(name: string) => any} store @param {() => void} reveal */
 export function cooldownsPage(store, reveal) {

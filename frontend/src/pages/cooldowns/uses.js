@@ -1,8 +1,7 @@
+import { ACTIONS } from "../../../generated/values.js"
 import { t } from "../../shared/texts/index.js"
 import { newestFirst } from "../events/store.js"
 import { extend, liveList } from "../../shared/stores/list.js"
-
-export const ACTIONS = ["restart", "redeployment"]
 
 const OUTCOMES = new Map([
   ["reserved", t("cooldowns.use_reserved")],

@@ -1,8 +1,7 @@
+import { LEVELS } from "../../../generated/values.js"
 import { RANGES, rangeOf } from "./range.js"
 import { t } from "../../shared/texts/index.js"
 import { extend, liveList } from "../../shared/stores/list.js"
-
-export const LEVELS = ["info", "warning", "critical"]
 
 /** What the address says about the list. @param {URLSearchParams} params */
 export function eventFilters(params) {

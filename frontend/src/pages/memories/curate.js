@@ -1,7 +1,6 @@
+import { BULK_LIMIT } from "../../../generated/values.js"
 import { confidence } from "../../shared/format/format.js"
 import { t } from "../../shared/texts/index.js"
-
-const FEW = 1_000
 
 /** @typedef {"confidence" | "raise" | "lower" | "deactivate" | "activate"} Act */
 
@@ -64,7 +63,7 @@ export function curate({ api, memories, confirm, toasts, journal }) {
     /** Those that are ticked, or all that match. @param {Memory[]} ticked @returns {Promise<boolean>} */
     async removeMany(ticked) {
       const n = memories.everything ? memories.chosenCount : ticked.length
-      const many = n > FEW
+      const many = n > BULK_LIMIT
       if (many && !memories.everything) return tell(async () => void those(ticked))
       const yes = await confirm.ask({
         title: t("memories.confirmDelete", { n }),
@@ -121,7 +120,7 @@ export function curate({ api, memories, confirm, toasts, journal }) {
   /** All that match, or those that are ticked: of these the API takes no more than a thousand. @param {Memory[]} ticked */
   function those(ticked) {
     if (memories.everything) return allThatMatch()
-    if (ticked.length > FEW) throw new Error(t("memories.tooMany"))
+    if (ticked.length > BULK_LIMIT) throw new Error(t("memories.tooMany"))
     return { ids: idsOf(ticked) }
   }
 

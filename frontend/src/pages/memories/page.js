@@ -1,6 +1,6 @@
 import { focusField, rowOf } from "./commands.js"
 import { ago, confidence, exact, serviceName, stateWords } from "../../shared/format/format.js"
-import { VIEWS } from "./store.js"
+import { VIEWS } from "../../../generated/values.js"
 import { UNCLAMPED, clampConfidence } from "../../shared/memory-form/draft.js"
 import { t } from "../../shared/texts/index.js"
 import { focusList, onControl, revealIn } from "../../shared/directives/rows.js"

@@ -1,4 +1,5 @@
-import { THRESHOLD, confidence, momentOf } from "../../shared/format/format.js"
+import { REVERSIBLE, THRESHOLD } from "../../../generated/values.js"
+import { confidence, momentOf } from "../../shared/format/format.js"
 import { t } from "../../shared/texts/index.js"
 import {
   BLANK,
@@ -14,7 +15,6 @@ import {
 /** Steps of the confidence within this time are saved as one edit. */
 const PAUSE_MS = 900
 const SHOWN = ["observation", "service"]
-const REVERSIBLE = [null, "low", "operator"]
 
 /**
  * One memory edited where it stands in the list. What is saved shows at once, on top of what others changed meanwhile;
@@ -134,7 +134,7 @@ export function rowEdit({ memories, memory, router, toasts, drafts, journal, tim
       const sure = Number(this.draft.confidence)
       if (sure < THRESHOLD) return active ? t("memories.deactivates") : ""
       if (active || sure === confidence) return ""
-      return REVERSIBLE.includes(reason)
+      return !reason || REVERSIBLE.includes(reason)
         ? t("memories.reactivates")
         : t("memories.staysInactive", { why: reason ?? "" })
     },
@@ -226,7 +226,8 @@ function moved(value, by) {
 function foreseen(row, changes) {
   const next = { ...row, ...changes }
   if (changes.confidence === undefined) return next
-  const on = next.confidence >= THRESHOLD && (row.active || REVERSIBLE.includes(row.inactive_reason))
+  const on =
+    next.confidence >= THRESHOLD && (row.active || !row.inactive_reason || REVERSIBLE.includes(row.inactive_reason))
   return { ...next, active: on, inactive_reason: on ? null : (row.inactive_reason ?? "low") }
 }
 

@@ -1,17 +1,13 @@
+import { FALLING, MEMORY_ORDERS, NAMELESS, VIEWS } from "../../../generated/values.js"
 import { isOperational, serviceName } from "../../shared/format/format.js"
 import { t } from "../../shared/texts/index.js"
 import { extend, liveList } from "../../shared/stores/list.js"
 import { selection } from "../../shared/stores/selection.js"
 
-const FALLING = ["confidence", "updated", "created", "source"]
-const RISING = ["service", "category", "state"]
-const SORTS = [...FALLING, ...RISING]
 export const SECTIONS = ["knowledge", "all"]
 const STATES = ["active", "inactive", "review"]
-export const VIEWS = /** @type {const} */ (["fading", "unused", "single", "edited"])
 const OPENS = 25 // what fills a screen comes first, the rest right after
 const COUNT_AGAIN_MS = 400
-const NAMELESS = "\u{10ffff}" // general, which has no name, comes last
 
 /** What the address says about the list. @param {URLSearchParams} params */
 export function memoryFilters(params) {
@@ -30,7 +26,7 @@ export function memoryFilters(params) {
     session: /^[1-9]\d{0,14}$/.test(params.get("session") ?? "") ? (params.get("session") ?? "") : "",
     state: as_of && state === "review" ? "" : state,
     view: as_of ? "" : one("view", VIEWS),
-    sort: one("sort", SORTS),
+    sort: one("sort", Object.keys(MEMORY_ORDERS)),
     order: one("order", ["asc", "desc"]),
     group: one("group", ["service"]),
     as_of,
@@ -72,28 +68,14 @@ export function memoryMatches(memory, filters) {
 }
 
 /** @typedef {(a: Memory, b: Memory) => number} Order */
-/** @type {Order} */ const byService = (a, b) => text(a.service ?? NAMELESS, b.service ?? NAMELESS)
-/** @type {Order} */ const surest = (a, b) => b.confidence - a.confidence
-/** @type {Order} */ const newest = (a, b) => text(b.updated_at, a.updated_at)
-/** @type {Order} */ const older = (a, b) => a.id - b.id
-/** @type {Order} */ const younger = (a, b) => b.id - a.id
-/** @type {Record<string, Order[]>} */
-const ORDERS = {
-  confidence: [surest, newest, older],
-  updated: [newest, younger],
-  created: [younger],
-  source: [(a, b) => (b.session_id ?? 0) - (a.session_id ?? 0), younger],
-  service: [byService, surest, older],
-  category: [(a, b) => text(a.category, b.category), surest, older],
-  state: [(a, b) => Number(b.active) - Number(a.active), surest, older],
-}
+const byService = byColumn("service", false)
 
 /** The order of the server. @param {{sort?: string, order?: string, group?: string}} asked @returns {Order} */
 export function memoryOrder({ sort: asked = "", order = "", group = "" }) {
-  const sort = asked || "confidence"
+  const sort = /** @type {keyof typeof MEMORY_ORDERS} */ (asked || "confidence")
   const turned = order !== "" && order !== natural(sort)
   const whole = FALLING.includes(sort)
-  const keys = ORDERS[sort].map((key, at) => (turned && (whole || at === 0) ? turn(key) : key))
+  const keys = MEMORY_ORDERS[sort].map(([name, falls], at) => byColumn(name, falls !== (turned && (whole || at === 0))))
   if (group && sort !== "service") keys.unshift(byService)
   return (a, b) => keys.reduce((found, key) => found || key(a, b), 0)
 }
@@ -103,14 +85,11 @@ function natural(sort) {
   return FALLING.includes(sort) ? "desc" : "asc"
 }
 
-/** @param {Order} order @returns {Order} */
-function turn(order) {
-  return (a, b) => order(b, a)
-}
-
-/** @param {string} a @param {string} b */
-function text(a, b) {
-  return a < b ? -1 : a > b ? 1 : 0
+/** By one column: general has no name, and a memory of a person no session. @param {keyof Memory} name @param {boolean} falls @returns {Order} */
+function byColumn(name, falls) {
+  const value = (/** @type {Memory} */ row) => row[name] ?? (name === "service" ? NAMELESS : 0)
+  const compared = (/** @type {any} */ a, /** @type {any} */ b) => (a < b ? -1 : a > b ? 1 : 0)
+  return (a, b) => (falls ? compared(value(b), value(a)) : compared(value(a), value(b)))
 }
 
 /**

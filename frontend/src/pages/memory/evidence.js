@@ -1,4 +1,5 @@
-const ALL = 200
+import { PAGE_LIMIT } from "../../../generated/values.js"
+
 const NOTHING = { said: { total: 0, sessions: 0, items: [] }, told: { total: 0, items: [] }, partners: [] }
 
 /**
@@ -28,7 +29,7 @@ export function evidence({ api }) {
 
     /** The earlier ones too. @param {number} id @param {() => boolean} still */
     more(id, still) {
-      return this.load(id, still, ALL)
+      return this.load(id, still, PAGE_LIMIT)
     },
   }
 }

@@ -1,5 +1,6 @@
 import { t } from "../../shared/texts/index.js"
-import { THRESHOLD, confidence, isOperational, timeAgo, tierWords } from "../../shared/format/format.js"
+import { NEW_MEMORY, THRESHOLD } from "../../../generated/values.js"
+import { confidence, isOperational, timeAgo, tierWords } from "../../shared/format/format.js"
 import { newSide, oldSide, wordDiff } from "../../shared/format/diff.js"
 import { clampNote } from "../../shared/memory-form/draft.js"
 import { decidedWords, reportWords } from "../../shared/format/outcomes.js"
@@ -69,7 +70,7 @@ export function memoryPanel(store) {
     project() {
       const { project, scope, category } = memory.row
       if (scope === "global") return t("memory.everywhere", { project })
-      return isOperational(category) && project === "ops" ? "" : project
+      return isOperational(category) && project === NEW_MEMORY.project ? "" : project
     },
 
     /** How often it was said, as clients say it: once more in the same words, or in newer ones of its topic key. */

@@ -1,4 +1,5 @@
-import { THRESHOLD, causeWords, confidence, fadesOut, onDay } from "../../shared/format/format.js"
+import { THRESHOLD, WEEKLY_DECAY } from "../../../generated/values.js"
+import { causeWords, confidence, fadesOut, onDay, weeksLeft } from "../../shared/format/format.js"
 import { t } from "../../shared/texts/index.js"
 
 const WEEK_MS = 7 * 86_400_000
@@ -76,10 +77,10 @@ function pointsOf(memory, history, now) {
 /** @param {Memory} memory @param {number} now */
 function fading(memory, now) {
   const end = fadesOut(memory, now)?.getTime() ?? now
-  const weeks = end > now ? Math.floor((memory.confidence - THRESHOLD) / 0.1 + 1e-9) + 1 : 0
+  const weeks = end > now ? weeksLeft(memory) : 0
   const found = Array.from({ length: weeks }, (_, n) => ({
     at: end - (weeks - n - 1) * WEEK_MS,
-    value: Math.max(0, memory.confidence - 0.1 * (n + 1)),
+    value: Math.max(0, memory.confidence - WEEKLY_DECAY * (n + 1)),
   })).filter(({ at }) => at > now)
   const last = found.at(-1)
   return last ? [...found, { at: last.at + WEEK_MS, value: last.value }] : []

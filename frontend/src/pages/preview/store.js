@@ -1,10 +1,10 @@
+import { BUDGET_LIMIT } from "../../../generated/values.js"
 import { ago, serviceNames } from "../../shared/format/format.js"
 import { previewRows, scaleOf, segments } from "./rows.js"
 import { t } from "../../shared/texts/index.js"
 import { previewSearch } from "./search.js"
 
 const PAUSE_MS = 120
-const LARGEST = 1_000_000
 const SHOWN = 100
 const IN_LINES = 600
 
@@ -30,7 +30,7 @@ export function previewQuery(params) {
   return {
     tier: tier === 2 || tier === 3 ? tier : 1,
     services: split(params.get("services")),
-    budget: /^\d{1,9}$/.test(budget) ? Math.min(LARGEST, Number(budget)) : null,
+    budget: /^\d{1,9}$/.test(budget) ? Math.min(BUDGET_LIMIT, Number(budget)) : null,
     against: /^[1-9]\d{0,14}$/.test(against) ? against : "",
     as_of: Number.isNaN(moment) ? "" : new Date(moment).toISOString(),
     without: split(params.get("without")).map(Number).filter(Number.isSafeInteger),
@@ -158,7 +158,7 @@ export function preview({ api, router, services, clock, later = setTimeout }) {
     move(value) {
       const budget = value === "" ? NaN : Math.round(Number(value))
       if (!(budget >= 0)) return
-      this.budget = Math.min(LARGEST, budget)
+      this.budget = Math.min(BUDGET_LIMIT, budget)
       this.moving = true
       const mine = ++moved
       later(() => mine === moved && this.settle(), PAUSE_MS)

@@ -1,7 +1,6 @@
+import { LAYERS } from "../../../generated/values.js"
 import { briefly } from "../../shared/format/diff.js"
 
-/** Where something is found, in the order the page shows it. */
-export const LAYERS = /** @type {const} */ (["memory", "session", "event"])
 const LONGEST = 420
 
 /** The row that was found. @param {Hit} hit @returns {any} */

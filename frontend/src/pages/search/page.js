@@ -1,5 +1,6 @@
 import { serviceName } from "../../shared/format/format.js"
-import { LAYERS, keyOf, marked, rowOf } from "./hits.js"
+import { LAYERS } from "../../../generated/values.js"
+import { keyOf, marked, rowOf } from "./hits.js"
 import { SINCE } from "./store.js"
 import { t } from "../../shared/texts/index.js"
 import { onControl } from "../../shared/directives/rows.js"

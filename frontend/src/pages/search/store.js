@@ -1,4 +1,5 @@
-import { LAYERS, byLayer, keyOf, rowOf } from "./hits.js"
+import { DEFAULT_LAYERS, LAYERS, MEMORY_KINDS, SEARCH_LIMIT } from "../../../generated/values.js"
+import { byLayer, keyOf, rowOf } from "./hits.js"
 import { throttle } from "../../shared/browser/throttle.js"
 import { t } from "../../shared/texts/index.js"
 
@@ -7,10 +8,7 @@ const KEY = "lamplighter.searches"
 const RETRIES_MS = [1_000, 2_000, 4_000, 8_000]
 const RECENT = 8
 const FIRST = 20
-const MOST = 100
-const KINDS = ["episodic", "semantic", "project", "procedural"]
 const STATES = ["active", "inactive", "all"]
-const USUAL = ["memory", "session"]
 const HOUR_MS = 3_600_000
 /** @type {Record<string, number>} how many hours back */
 export const SINCE = { "1d": 24, "7d": 168, "30d": 720, "365d": 8_760 }
@@ -28,11 +26,11 @@ export function searchQuery(params) {
     service: params.get("service") ?? "",
     category: params.get("category") ?? "",
     project: params.get("project") ?? "",
-    kind: one("kind", KINDS),
+    kind: one("kind", MEMORY_KINDS),
     tag: params.get("tag") ?? "",
     since: one("since", Object.keys(SINCE)),
     state: one("state", STATES),
-    layers: chosen.length ? chosen.join(",") : USUAL.join(","),
+    layers: chosen.length ? chosen.join(",") : DEFAULT_LAYERS.join(","),
   }
 }
 
@@ -209,7 +207,7 @@ export function search({ api, feed, router, storage, now = Date.now, later = set
       if (!next) return
       const places = this.typed.filter(isPlace)
       const words = places.length ? { q: without(this.query.q, places) } : {}
-      this.filter({ layers: next === USUAL.join(",") ? "" : next, ...words })
+      this.filter({ layers: next === DEFAULT_LAYERS.join(",") ? "" : next, ...words })
     },
 
     /** Where is looked: as the words say, else as the buttons do. */
@@ -239,7 +237,7 @@ export function search({ api, feed, router, storage, now = Date.now, later = set
     },
 
     more() {
-      this.limit = Math.min(MOST, this.limit + 40)
+      this.limit = Math.min(SEARCH_LIMIT, this.limit + 40)
       return this.load()
     },
 
@@ -267,7 +265,7 @@ export function search({ api, feed, router, storage, now = Date.now, later = set
 
     get filtered() {
       const { q: _, layers, ...rest } = this.query
-      return layers !== USUAL.join(",") || this.typed.length > 0 || Object.values(rest).some(Boolean)
+      return layers !== DEFAULT_LAYERS.join(",") || this.typed.length > 0 || Object.values(rest).some(Boolean)
     },
 
     get empty() {
@@ -281,7 +279,7 @@ export function search({ api, feed, router, storage, now = Date.now, later = set
     },
 
     get mayMore() {
-      return this.found.items.length >= this.limit && this.limit < MOST
+      return this.found.items.length >= this.limit && this.limit < SEARCH_LIMIT
     },
 
     get summary() {

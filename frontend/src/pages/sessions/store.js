@@ -1,10 +1,8 @@
+import { STATUSES, TRIGGERS } from "../../../generated/values.js"
 import { chains, summed } from "./chains.js"
 import { t } from "../../shared/texts/index.js"
 import { moment } from "../events/store.js"
 import { extend, liveList } from "../../shared/stores/list.js"
-
-const STATUSES = ["running", "completed", "failed", "timed_out", "escalated", "stopped", "interrupted"]
-const TRIGGERS = ["scheduled", "manual", "api", "alert", "escalation", "client"]
 
 /** What the address says about the list. @param {URLSearchParams} params */
 export function sessionFilters(params) {

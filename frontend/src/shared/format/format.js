@@ -1,14 +1,10 @@
+import { GRACE_DAYS, OPERATIONAL, THRESHOLD, WEEKLY_DECAY } from "../../../generated/values.js"
 import { t } from "../texts/index.js"
 
 const MINUTE = 60
 const HOUR = 3_600
 const DAY = 86_400
 const DAY_MS = DAY * 1_000
-
-export const THRESHOLD = 0.3
-const OPERATIONAL = ["timing", "dependency", "behavior", "remediation", "maintenance"]
-const GRACE_DAYS = 30
-const WEEKLY_DECAY = 0.1
 
 const exactly = new Intl.DateTimeFormat("en-US", {
   day: "numeric",
@@ -132,8 +128,12 @@ export function fadesOut(memory, now) {
   if (memory.pinned || !memory.active || !isOperational(memory.category)) return null
   const start = Date.parse(memory.updated_at) + GRACE_DAYS * DAY_MS
   const taken = Math.max(0, Math.floor((now - start) / (7 * DAY_MS)))
-  const left = Math.floor((memory.confidence - THRESHOLD) / WEEKLY_DECAY + 1e-9) + 1
-  return new Date(start + (taken + left) * 7 * DAY_MS)
+  return new Date(start + (taken + weeksLeft(memory)) * 7 * DAY_MS)
+}
+
+/** How many weeks of fading take a memory below the threshold. @param {Memory} memory */
+export function weeksLeft({ confidence }) {
+  return Math.floor((confidence - THRESHOLD) / WEEKLY_DECAY + 1e-9) + 1
 }
 
 /** What will become of a memory, in one sentence. @param {Memory} memory @param {number} now */

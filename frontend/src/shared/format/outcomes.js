@@ -1,4 +1,5 @@
-import { THRESHOLD, confidence } from "./format.js"
+import { THRESHOLD } from "../../../generated/values.js"
+import { confidence } from "./format.js"
 import { inForce } from "./history.js"
 import { t } from "../texts/index.js"
 

@@ -1,3 +1,4 @@
+import { NEW_MEMORY } from "../../../generated/values.js"
 import { confidence, isOperational } from "../format/format.js"
 import { t } from "../texts/index.js"
 
@@ -6,12 +7,10 @@ export const BLANK = {
   category: "behavior",
   service: "",
   observation: "",
-  confidence: 0.7,
   title: "",
   tags: "",
-  project: "ops",
-  scope: "project",
   topic_key: "",
+  ...NEW_MEMORY,
 }
 
 /** @typedef {typeof BLANK} MemoryDraft */

@@ -1,4 +1,5 @@
-import { THRESHOLD, isOperational, momentOf } from "../format/format.js"
+import { REVERSIBLE, THRESHOLD } from "../../../generated/values.js"
+import { isOperational, momentOf } from "../format/format.js"
 import { clampNote } from "./draft.js"
 import { t } from "../texts/index.js"
 
@@ -78,7 +79,7 @@ export function memoryFields(form, name) {
 function changedWords({ active, inactive_reason: reason, confidence: before }, confidence) {
   if (confidence < THRESHOLD) return active ? t("memory.turns_inactive") : ""
   if (active || confidence === before) return ""
-  return ["low", "operator"].includes(reason ?? "low")
+  return !reason || REVERSIBLE.includes(reason)
     ? t("memory.reactivates")
     : t("memory.stays_inactive", { why: reason ?? "" })
 }

@@ -12,6 +12,7 @@ from typing import Any, get_args
 
 from lamplighter.api.openapi import openapi
 from lamplighter.api.search.shapes import LayerName
+from lamplighter.api.system.shapes import Entity
 from lamplighter.domain.memory import decay, memory
 from lamplighter.domain.services.event import Level
 from lamplighter.domain.services.service import ActionKind
@@ -64,6 +65,7 @@ def values(schemas: dict[str, Any]) -> str:
         "NAMELESS": listing.NAMELESS,
         "MEMORY_KINDS": list(memory.MemoryKind),
         "VIEWS": list(View),
+        "ENTITIES": get_args(Entity),
         "LAYERS": get_args(LayerName),
         "DEFAULT_LAYERS": schemas["SearchQuery"]["properties"]["layers"]["default"].split(","),
         "STATUSES": list(Status),

@@ -2564,7 +2564,8 @@ export interface components {
          */
         ChangeOut: {
             seq: number;
-            entity: string;
+            /** @enum {unknown} */
+            entity: "alert" | "approval" | "cooldown" | "escalation" | "event" | "halt" | "marker" | "memory" | "notice" | "request" | "review" | "session" | "supervisor" | "trash";
             id: number;
             /** @enum {unknown} */
             op: "batch" | "created" | "deleted" | "updated";

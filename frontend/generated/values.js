@@ -10,6 +10,7 @@ export const FALLING = ["confidence", "updated", "created", "source"]
 export const NAMELESS = "\udbff\udfff"
 export const MEMORY_KINDS = ["episodic", "semantic", "project", "procedural"]
 export const VIEWS = /** @type {const} */ (["fading", "unused", "single", "edited"])
+export const ENTITIES = ["memory", "event", "session", "marker", "request", "supervisor", "cooldown", "escalation", "review", "approval", "halt", "alert", "notice", "trash"]
 export const LAYERS = /** @type {const} */ (["memory", "session", "event"])
 export const DEFAULT_LAYERS = ["memory", "session"]
 export const STATUSES = ["running", "completed", "failed", "timed_out", "escalated", "stopped", "interrupted"]

@@ -2,7 +2,14 @@
 
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
+from pkgutil import walk_packages
+from typing import get_args
+
+from lamplighter import repository
+from lamplighter.api.system.shapes import Entity
+from lamplighter.repository.memory.trash import TRASH
 
 ROOT = Path(__file__).parents[2]
 
@@ -17,3 +24,10 @@ def test_the_generated_files_of_the_app_are_up_to_date() -> None:
     )
 
     assert ended.returncode == 0, ended.stderr
+
+
+def test_the_app_listens_to_every_kind_of_change() -> None:
+    names = [each.name for each in walk_packages(repository.__path__, "lamplighter.repository.")]
+    published = {getattr(import_module(name), "ENTITY", TRASH) for name in names}
+
+    assert set(get_args(Entity)) == published

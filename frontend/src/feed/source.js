@@ -1,18 +1,5 @@
-const ENTITIES = [
-  "memory",
-  "event",
-  "session",
-  "marker",
-  "request",
-  "supervisor",
-  "cooldown",
-  "escalation",
-  "review",
-  "approval",
-  "halt",
-  "alert",
-  "notice",
-]
+import { ENTITIES } from "../../generated/values.js"
+
 const POLL_MS = 2_000
 const HELLO_MS = 5_000
 const PING_SECONDS = 2

@@ -3,14 +3,8 @@ declare module "@alpinejs/csp" {
   export default Alpine
 }
 
-interface Change {
-  seq: number
-  entity: string
-  id: number
-  op: "created" | "updated" | "deleted" | "batch"
-  version: number
-  row: any
-}
+/** A change of the feed; the stream sends it without its time. */
+type Change = Omit<Shapes["ChangeOut"], "row" | "at"> & { row: any }
 
 interface Page<T> {
   items: T[]

@@ -38,6 +38,15 @@ test("a change carries its number and what it is about", () => {
   })
 })
 
+test("a permanent deletion reaches the page of the trash", () => {
+  const { told, last } = open()
+  last().say("hello", { seq: 10, version: "0.1.0" })
+
+  last().say("trash", { op: "batch", id: 0, version: 0, row: { ids: [7], op: "deleted" } }, 11)
+
+  assert.equal(told.at(-1).items[0].entity, "trash")
+})
+
 test("a lost stream is taken up after the last change seen", async () => {
   const { last, timers } = open()
   last().say("hello", { seq: 10 })

@@ -92,11 +92,29 @@ class ChangesQuery(Struct):
     limit: Annotated[int, Meta(ge=1, le=1000)] = 500
 
 
+Entity = Literal[
+    "memory",
+    "event",
+    "session",
+    "marker",
+    "request",
+    "supervisor",
+    "cooldown",
+    "escalation",
+    "review",
+    "approval",
+    "halt",
+    "alert",
+    "notice",
+    "trash",
+]
+
+
 class ChangeOut(Struct):
     """One change of the feed."""
 
     seq: int
-    entity: str
+    entity: Entity
     id: int
     op: Literal["created", "updated", "deleted", "batch"]
     version: int

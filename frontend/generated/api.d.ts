@@ -2565,7 +2565,7 @@ export interface components {
         ChangeOut: {
             seq: number;
             /** @enum {unknown} */
-            entity: "alert" | "approval" | "cooldown" | "escalation" | "event" | "halt" | "marker" | "memory" | "notice" | "request" | "review" | "session" | "supervisor" | "trash";
+            entity: "alert" | "approval" | "cooldown" | "escalation" | "event" | "halt" | "login" | "marker" | "memory" | "notice" | "request" | "review" | "session" | "supervisor" | "token" | "trash";
             id: number;
             /** @enum {unknown} */
             op: "batch" | "created" | "deleted" | "updated";

@@ -24,6 +24,14 @@ _CHANGES_OF_ACT: Final = Statement(
     .order_by(history.c.id),
     long=True,
 )
+_FINISH: Final = Statement(
+    sa.update(acts)
+    .where(acts.c.id == sa.bindparam("act", type_=NUMBER))
+    .values(
+        changed=sa.bindparam("count", type_=NUMBER),
+        memory_id=sa.func.coalesce(sa.bindparam("memory", type_=NUMBER), acts.c.memory_id),
+    )
+)
 _LATER: Final = history.alias("later")
 _STEP: Final = history.alias("step")
 
@@ -95,8 +103,7 @@ async def insert(db: Database, action: str, *, now: datetime, **about: Any) -> i
 
 async def finish(db: Database, act_id: int, changed: int, *, memory_id: int | None = None) -> None:
     """Record how many rows an act changed, and of which memory it is: it is complete."""
-    values = {"changed": changed, **({} if memory_id is None else {"memory_id": memory_id})}
-    await db.execute(sa.update(acts).where(acts.c.id == act_id).values(**values))
+    await db.execute(_FINISH(act=act_id, count=changed, memory=memory_id))
 
 
 async def withdraw(db: Database, act_id: int) -> None:

@@ -8,10 +8,18 @@ import sqlalchemy as sa
 
 from lamplighter.domain.change import Change, ChangeOp
 from lamplighter.repository.store.database import Database
+from lamplighter.repository.store.dialect import NUMBER
 from lamplighter.repository.store.statements import Statement, prepare_insert
 from lamplighter.repository.store.tables import changes
 
 PAGE: Final = 500
+_AFTER: Final = Statement(
+    sa.select(changes)
+    .where(changes.c.seq > sa.bindparam("after", type_=NUMBER))
+    .order_by(changes.c.seq)
+    .limit(sa.bindparam("most", type_=NUMBER)),
+    long=True,
+)
 _LAST: Final = Statement(sa.select(sa.func.max(changes.c.seq)))
 _INSERT: Final = prepare_insert(changes, "entity", "entity_id", "op", "version", "row", "at")
 
@@ -42,8 +50,7 @@ async def append(
 
 async def list_after(db: Database, seq: int, *, limit: int = PAGE) -> list[Change]:
     """Return the changes after `seq`, oldest first."""
-    query = sa.select(changes).where(changes.c.seq > seq).order_by(changes.c.seq).limit(limit)
-    return [_change(row) for row in await db.fetch_all(query)]
+    return [_change(row) for row in await db.fetch_all(_AFTER(after=seq, most=limit))]
 
 
 async def last_seq(db: Database) -> int:

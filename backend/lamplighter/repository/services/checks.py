@@ -184,13 +184,18 @@ async def page(
     return Page([_check_result(row) for row in found.items], found.position)
 
 
+_DAYS: Final = Statement(
+    sa.select(days)
+    .where(days.c.day >= sa.bindparam("first", type_=sa.Text()))
+    .order_by(days.c.service, days.c.day),
+    long=True,
+)
+
+
 async def days_by_service(db: Database, *, first: date) -> dict[str, list[CheckDay]]:
     """Return each service's days from `first` on, oldest first."""
-    query = (
-        sa.select(days).where(days.c.day >= first.isoformat()).order_by(days.c.service, days.c.day)
-    )
     found: dict[str, list[CheckDay]] = {}
-    for row in await db.fetch_all(query):
+    for row in await db.fetch_all(_DAYS(first=first.isoformat())):
         day = CheckDay(
             day=date.fromisoformat(row["day"]),
             checks=row["looks"],

@@ -14,7 +14,9 @@ from lamplighter.domain.sessions.session import Session
 from lamplighter.formats import serialize
 from lamplighter.repository.feed import changes
 from lamplighter.repository.store.database import Database
+from lamplighter.repository.store.dialect import UTCDateTime
 from lamplighter.repository.store.paging import Page, newest_first
+from lamplighter.repository.store.statements import Statement, one_of
 from lamplighter.repository.store.tables import cooldowns
 
 ENTITY: Final = "cooldown"
@@ -176,16 +178,19 @@ async def uses_since(db: Database, moment: datetime) -> list[CooldownUse]:
     return [_use(row) for row in await db.fetch_all(query)]
 
 
+_SPENT: Final = Statement(
+    sa.select(cooldowns)
+    .where(cooldowns.c.created_at >= sa.bindparam("moment", type_=UTCDateTime()))
+    .where(one_of(cooldowns.c.outcome, SPENDING_OUTCOMES))
+    .where(cooldowns.c.cleared_at.is_(None))
+    .order_by(cooldowns.c.id),
+    long=True,
+)
+
+
 async def spent_since(db: Database, moment: datetime) -> list[CooldownUse]:
     """Return the uses from a moment on that took a slot and still hold it, oldest first."""
-    query = (
-        sa.select(cooldowns)
-        .where(cooldowns.c.created_at >= moment)
-        .where(cooldowns.c.outcome.in_(SPENDING_OUTCOMES))
-        .where(cooldowns.c.cleared_at.is_(None))
-        .order_by(cooldowns.c.id)
-    )
-    return [_use(row) for row in await db.fetch_all(query)]
+    return [_use(row) for row in await db.fetch_all(_SPENT(moment=moment))]
 
 
 async def of_sessions(db: Database, session_ids: Sequence[int]) -> list[CooldownUse]:

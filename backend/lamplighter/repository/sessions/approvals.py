@@ -20,7 +20,9 @@ from lamplighter.domain.sessions.session import Session
 from lamplighter.formats import serialize
 from lamplighter.repository.feed import changes
 from lamplighter.repository.store.database import Database
+from lamplighter.repository.store.dialect import UTCDateTime
 from lamplighter.repository.store.paging import Key, Page, after
+from lamplighter.repository.store.statements import Statement
 from lamplighter.repository.store.tables import approvals
 
 ENTITY: Final = "approval"
@@ -90,15 +92,23 @@ async def open_for_service(db: Database, service: str) -> list[Approval]:
     return await _fetch(db, query.order_by(approvals.c.id))
 
 
+_WAITING: Final = Statement(
+    sa.select(approvals.c.session_id, sa.func.min(approvals.c.created_at).label("since"))
+    .where(approvals.c.state == ApprovalState.OPEN)
+    .group_by(approvals.c.session_id)
+    .order_by(approvals.c.session_id)
+)
+_COUNT_OPEN: Final = Statement(
+    sa.select(sa.func.count().label("count"), sa.func.min(approvals.c.created_at).label("at"))
+    .select_from(approvals)
+    .where(approvals.c.state == ApprovalState.OPEN)
+    .where(approvals.c.expires_at > sa.bindparam("now", type_=UTCDateTime()))
+)
+
+
 async def waiting_sessions(db: Database) -> dict[int, datetime]:
     """Return the sessions that wait for a person, by number, and since when."""
-    query = (
-        sa.select(approvals.c.session_id, sa.func.min(approvals.c.created_at).label("since"))
-        .where(approvals.c.state == ApprovalState.OPEN)
-        .group_by(approvals.c.session_id)
-        .order_by(approvals.c.session_id)
-    )
-    return {int(row["session_id"]): row["since"] for row in await db.fetch_all(query)}
+    return {int(row["session_id"]): row["since"] for row in await db.fetch_all(_WAITING())}
 
 
 async def was_denied(db: Database, session_id: int, service: str) -> bool:
@@ -207,13 +217,7 @@ async def page(
 
 async def count_open(db: Database, *, now: datetime) -> tuple[int, datetime | None]:
     """Return how many approvals wait for a person, and since when the oldest does."""
-    query = (
-        sa.select(sa.func.count().label("count"), sa.func.min(approvals.c.created_at).label("at"))
-        .select_from(approvals)
-        .where(approvals.c.state == ApprovalState.OPEN)
-        .where(approvals.c.expires_at > now)
-    )
-    row = await db.fetch_one(query)
+    row = await db.fetch_one(_COUNT_OPEN(now=now))
     assert row is not None
     return int(row["count"]), row["at"]
 

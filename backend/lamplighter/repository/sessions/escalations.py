@@ -12,6 +12,7 @@ from lamplighter.domain.sessions.handoff import Escalation, EscalationState
 from lamplighter.formats import serialize
 from lamplighter.repository.feed import changes
 from lamplighter.repository.store.database import Database
+from lamplighter.repository.store.statements import Statement
 from lamplighter.repository.store.tables import escalations
 
 ENTITY: Final = "escalation"
@@ -94,14 +95,17 @@ async def unfinished(db: Database) -> list[Escalation]:
     return await _fetch(db, query)
 
 
+_FOR_PEOPLE: Final = Statement(
+    sa.select(escalations)
+    .where(escalations.c.state == EscalationState.PERSON)
+    .order_by(escalations.c.id)
+)
+
+
 async def open_for_people(db: Database) -> list[Escalation]:
     """Return what waits for a person, the newest of each service, oldest first."""
-    query = (
-        sa.select(escalations)
-        .where(escalations.c.state == EscalationState.PERSON)
-        .order_by(escalations.c.id)
-    )
-    newest = {normalize_service_name(each.service): each for each in await _fetch(db, query)}
+    found = await _fetch(db, _FOR_PEOPLE())
+    newest = {normalize_service_name(each.service): each for each in found}
     return sorted(newest.values(), key=lambda each: each.id)
 
 

@@ -5,6 +5,7 @@ import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cache
 from typing import Any, Final
 
 import sqlalchemy as sa
@@ -24,13 +25,17 @@ from lamplighter.formats import serialize
 from lamplighter.repository.feed import changes, indexing
 from lamplighter.repository.store import database
 from lamplighter.repository.store.database import Database
+from lamplighter.repository.store.dialect import UTCDateTime
 from lamplighter.repository.store.paging import Page, newest_first
-from lamplighter.repository.store.statements import Statement
+from lamplighter.repository.store.statements import Statement, one_of
 from lamplighter.repository.store.tables import sessions
 
 ENTITY: Final = "session"
 UID_BYTES: Final = 6
 _RUNS: Final = sessions.c.status == Status.RUNNING
+_RUNNING: Final = Statement(
+    sa.select(sessions).where(_RUNS, sessions.c.trigger != Trigger.CLIENT).order_by(sessions.c.id)
+)
 COUNTS: Final = ("learned", "reinforced", "events", "ignored")
 _PROGRESS: Final = Statement(
     sa.update(sessions)
@@ -221,13 +226,7 @@ async def newest(db: Database) -> datetime | None:
 
 async def running(db: Database) -> list[Session]:
     """Return the sessions of ours that have not ended, oldest first; clients end their own."""
-    query = (
-        sa.select(sessions)
-        .where(sessions.c.status == Status.RUNNING)
-        .where(sessions.c.trigger != Trigger.CLIENT)
-        .order_by(sessions.c.id)
-    )
-    return [from_row(row) for row in await db.fetch_all(query)]
+    return [from_row(row) for row in await db.fetch_all(_RUNNING())]
 
 
 async def pending_output(db: Database, home: str) -> list[Session]:
@@ -254,14 +253,20 @@ async def outcomes(
     db: Database, states: Sequence[OutcomeState], *, since: datetime, limit: int
 ) -> list[Session]:
     """Return the sessions that ended since a moment with one of some outcomes, newest first."""
-    query = (
+    statement = _outcomes_of(tuple(states), limit)
+    return [from_row(row) for row in await db.fetch_all(statement(since=since))]
+
+
+@cache
+def _outcomes_of(states: Sequence[OutcomeState], limit: int) -> Statement:
+    return Statement(
         sa.select(sessions)
-        .where(sessions.c.ended_at >= since)
-        .where(sessions.c.outcome_state.in_(states))
+        .where(sessions.c.ended_at >= sa.bindparam("since", type_=UTCDateTime()))
+        .where(one_of(sessions.c.outcome_state, states))
         .order_by(sessions.c.id.desc())
-        .limit(limit)
+        .limit(limit),
+        long=True,
     )
-    return [from_row(row) for row in await db.fetch_all(query)]
 
 
 async def set_outcome(

@@ -5,7 +5,7 @@ Building and compiling a Core statement costs more than running it. A
 calling it with values gives what `databases` takes for a query.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -89,6 +89,14 @@ def prepare_insert(table: sa.Table, *names: str, returning: bool = False) -> Sta
     """Prepare an insert of these columns; `returning` gives the whole row back."""
     statement: Any = sa.insert(table)
     return Statement(statement.returning(table) if returning else statement, names)
+
+
+def one_of(column: sa.ColumnElement[Any], values: Iterable[Any]) -> sa.ColumnElement[bool]:
+    """Return whether a column has one of a few values, as a prepared statement can hold it.
+
+    SQLAlchemy writes an IN out anew for each run. Both databases read this as one.
+    """
+    return sa.or_(*(column == value for value in values))
 
 
 def columns_of(compiled: Any, dialect: Any) -> Columns | None:

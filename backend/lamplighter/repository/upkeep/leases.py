@@ -1,7 +1,7 @@
 """Which supervisor leads: what others read, and the epoch that fences a former one off."""
 
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 
 import sqlalchemy as sa
 
@@ -43,9 +43,12 @@ async def acquire(
     return await _update(db, {"epoch": leases.c.epoch + 1, **values}, now=now)
 
 
+_LEADER: Final = Statement(sa.select(leases).where(leases.c.name == SUPERVISOR))
+
+
 async def get(db: Database) -> Leader | None:
     """Return the supervisor that leads or led last."""
-    row = await db.fetch_one(sa.select(leases).where(leases.c.name == SUPERVISOR))
+    row = await db.fetch_one(_LEADER())
     return None if row is None else _leader(row)
 
 

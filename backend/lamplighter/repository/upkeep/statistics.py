@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
+from functools import lru_cache
 from typing import Any, Final
 
 import sqlalchemy as sa
@@ -18,8 +19,10 @@ from lamplighter.repository.feed import changes
 from lamplighter.repository.memory import memories as memory_rows
 from lamplighter.repository.sessions import approvals, halts
 from lamplighter.repository.store.database import Database
+from lamplighter.repository.store.dialect import UTCDateTime
 from lamplighter.repository.store.paging import Page, newest_first
 from lamplighter.repository.store.session_tables import notices
+from lamplighter.repository.store.statements import Statement, one_of
 from lamplighter.repository.store.tables import (
     cooldowns,
     embeddings,
@@ -76,31 +79,61 @@ class ConfidenceChange:
     memory: Memory
 
 
+_KEPT: Final = 64
+_SINCE: Final = sa.bindparam("since", type_=UTCDateTime())
+_STARTED: Final = sa.and_(sessions.c.started_at >= _SINCE, sessions.c.tier != CLIENTS)
+_DAY: Final = sa.func.substr(sessions.c.started_at, 1, 10, type_=sa.Text())
+_LEVELS: Final = Statement(
+    sa.select(events.c.level, sa.func.count().label("count"))
+    .where(events.c.created_at >= _SINCE)
+    .group_by(events.c.level),
+    long=True,
+)
+_RUNS: Final = Statement(
+    sa.select(
+        sessions.c.tier,
+        sa.func.count().label("count"),
+        sa.func.count(sessions.c.cost_usd).label("known"),
+        sa.func.sum(sessions.c.cost_usd).label("cost"),
+    )
+    .where(_STARTED)
+    .group_by(sessions.c.tier),
+    long=True,
+)
+_RUNS_BY_DAY: Final = Statement(
+    sa.select(
+        _DAY.label("day"),
+        sessions.c.tier,
+        sessions.c.status,
+        sa.func.count().label("count"),
+        sa.func.sum(sessions.c.turns).label("turns"),
+        sa.func.sum(sessions.c.cost_usd).label("cost"),
+    )
+    .where(_STARTED)
+    .group_by(_DAY, sessions.c.tier, sessions.c.status)
+    .order_by(_DAY, sessions.c.tier, sessions.c.status),
+    long=True,
+)
+_QUEUED: Final = Statement(
+    sa.select(sa.func.count()).select_from(requests).where(requests.c.state == RequestState.QUEUED)
+)
+_OPEN_REVIEWS: Final = Statement(
+    sa.select(
+        sa.func.count().label("count"), sa.func.min(reviews.c.created_at).label("oldest")
+    ).where(reviews.c.state == ReviewState.OPEN),
+    long=True,
+)
+
+
 async def count_by_level(db: Database, *, since: datetime) -> dict[Level, int]:
     """Return how many events of each level there were."""
-    query = (
-        sa.select(events.c.level, sa.func.count().label("count"))
-        .where(events.c.created_at >= since)
-        .group_by(events.c.level)
-    )
-    found = {row["level"]: row["count"] for row in await db.fetch_all(query)}
+    found = {row["level"]: row["count"] for row in await db.fetch_all(_LEVELS(since=since))}
     return {level: found.get(level, 0) for level in Level}
 
 
 async def count_runs(db: Database, *, since: datetime) -> RunTotals:
     """Return what ran since a moment."""
-    query = (
-        sa.select(
-            sessions.c.tier,
-            sa.func.count().label("count"),
-            sa.func.count(sessions.c.cost_usd).label("known"),
-            sa.func.sum(sessions.c.cost_usd).label("cost"),
-        )
-        .where(sessions.c.started_at >= since)
-        .where(sessions.c.tier != CLIENTS)
-        .group_by(sessions.c.tier)
-    )
-    rows = await db.fetch_all(query)
+    rows = await db.fetch_all(_RUNS(since=since))
     known = sum(row["known"] for row in rows)
     cost = round(sum(row["cost"] or 0.0 for row in rows), 6) if known else None
     return RunTotals({row["tier"]: row["count"] for row in rows}, cost)
@@ -108,12 +141,7 @@ async def count_runs(db: Database, *, since: datetime) -> RunTotals:
 
 async def count_queued(db: Database) -> int:
     """Return how many requests wait."""
-    query = (
-        sa.select(sa.func.count())
-        .select_from(requests)
-        .where(requests.c.state == RequestState.QUEUED)
-    )
-    return int(await db.fetch_val(query))
+    return int(await db.fetch_val(_QUEUED()))
 
 
 async def count_by_cause(
@@ -123,28 +151,22 @@ async def count_by_cause(
 
     With a `project`, only its memories and the global ones count.
     """
-    query = (
-        sa.select(history.c.cause, sa.func.count().label("count"))
-        .where(history.c.at >= since)
-        .where(history.c.cause.in_(CAUSES))
-        .where(_readable(project))
-        .group_by(history.c.cause)
-    )
-    found = {row["cause"]: row["count"] for row in await db.fetch_all(query)}
+    rows = await db.fetch_all(_causes_of(project)(since=since))
+    found = {row["cause"]: row["count"] for row in rows}
     return {cause: found.get(cause, 0) for cause in CAUSES}
 
 
 async def recent_changes(
-    db: Database, cause: str, *, since: datetime, limit: int, project: str | None = None
+    db: Database, *, since: datetime, limit: int, project: str | None = None
 ) -> list[ConfidenceChange]:
-    """Return the last changes by one cause of memories that a project may read, newest first."""
-    query = (
-        _changes([cause], since)
-        .where(_readable(project))
-        .order_by(history.c.at.desc(), history.c.id.desc())
-        .limit(limit)
-    )
-    return await _with_memories(db, await db.fetch_all(query))
+    """Return the last changes by each cause of memories that a project may read, newest first.
+
+    So many of each cause, so that many of one do not hide the others.
+    """
+    recent = _recent_of(project, limit)
+    rows = [row for cause in CAUSES for row in await db.fetch_all(recent(cause=cause, since=since))]
+    found = await _with_memories(db, rows)
+    return sorted(found, key=lambda change: change.at, reverse=True)
 
 
 async def page(
@@ -163,21 +185,7 @@ async def page(
 
 async def runs_by_day(db: Database, *, first: date) -> list[DayRuns]:
     """Return what ran on each day (UTC) from `first` on, by tier and how it ended."""
-    day = sa.func.substr(sessions.c.started_at, 1, 10, type_=sa.Text())
-    query = (
-        sa.select(
-            day.label("day"),
-            sessions.c.tier,
-            sessions.c.status,
-            sa.func.count().label("count"),
-            sa.func.sum(sessions.c.turns).label("turns"),
-            sa.func.sum(sessions.c.cost_usd).label("cost"),
-        )
-        .where(sessions.c.started_at >= datetime(first.year, first.month, first.day, tzinfo=UTC))
-        .where(sessions.c.tier != CLIENTS)
-        .group_by(day, sessions.c.tier, sessions.c.status)
-        .order_by(day, sessions.c.tier, sessions.c.status)
-    )
+    since = datetime(first.year, first.month, first.day, tzinfo=UTC)
     return [
         DayRuns(
             day=date.fromisoformat(row["day"]),
@@ -187,18 +195,40 @@ async def runs_by_day(db: Database, *, first: date) -> list[DayRuns]:
             turns=None if row["turns"] is None else int(row["turns"]),
             cost_usd=row["cost"],
         )
-        for row in await db.fetch_all(query)
+        for row in await db.fetch_all(_RUNS_BY_DAY(since=since))
     ]
 
 
 async def open_reviews(db: Database) -> tuple[int, datetime | None]:
     """Return how many reviews wait, and since when the oldest does."""
-    query = sa.select(
-        sa.func.count().label("count"), sa.func.min(reviews.c.created_at).label("oldest")
-    ).where(reviews.c.state == ReviewState.OPEN)
-    row = await db.fetch_one(query)
+    row = await db.fetch_one(_OPEN_REVIEWS())
     assert row is not None
     return int(row["count"]), row["oldest"]
+
+
+@lru_cache(_KEPT)
+def _causes_of(project: str | None) -> Statement:
+    return Statement(
+        sa.select(history.c.cause, sa.func.count().label("count"))
+        .where(history.c.at >= _SINCE)
+        .where(one_of(history.c.cause, CAUSES))
+        .where(_readable(project))
+        .group_by(history.c.cause),
+        long=True,
+    )
+
+
+@lru_cache(_KEPT)
+def _recent_of(project: str | None, limit: int) -> Statement:
+    return Statement(
+        sa.select(history)
+        .where(history.c.cause == sa.bindparam("cause", type_=sa.Text()))
+        .where(history.c.at >= _SINCE)
+        .where(_readable(project))
+        .order_by(history.c.at.desc(), history.c.id.desc())
+        .limit(limit),
+        long=True,
+    )
 
 
 def _changes(causes: Sequence[str], since: datetime) -> sa.Select[Any]:

@@ -128,27 +128,15 @@ async def overview(
         queued=await statistics.count_queued(db),
         people=tuple(await escalations.open_for_people(db)),
         causes=await statistics.count_by_cause(db, since=since, project=project),
-        turns=await _recent_changes(db, since, project),
+        turns=tuple(
+            await statistics.recent_changes(db, since=since, limit=MAX_CHANGES, project=project)
+        ),
         levels=await statistics.count_by_level(db, since=now - RECENT),
         ran=await statistics.count_runs(db, since=now - RECENT),
         run=summarize_runs(await statistics.runs_by_day(db, first=first_day(now)), now=now),
         reviews=await statistics.open_reviews(db),
         approvals=await approvals.count_open(db, now=now),
     )
-
-
-async def _recent_changes(
-    db: Database, since: datetime, project: str | None
-) -> tuple[ConfidenceChange, ...]:
-    """Return the last changes by each cause, so that many of one do not hide the others."""
-    found = [
-        turn
-        for cause in statistics.CAUSES
-        for turn in await statistics.recent_changes(
-            db, cause, since=since, limit=MAX_CHANGES, project=project
-        )
-    ]
-    return tuple(sorted(found, key=lambda turn: turn.at, reverse=True))
 
 
 async def service_conditions(

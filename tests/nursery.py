@@ -36,6 +36,8 @@ LOADED = (
         "lamplighter.serve.backup.restore",
         "lamplighter.repository.store.backend",
     ),
+    *("lamplighter.config.services", "lamplighter.serve.process_runner"),
+    *("lamplighter.engines.exec", "lamplighter.engines.messages"),
     *("sqlalchemy.dialects.sqlite.aiosqlite", "aiosqlite", "alembic.command", "asyncinotify"),
     *("sqlalchemy.dialects.postgresql.asyncpg", "lamplighter.repository.store.postgres", "httpx2"),
     *("uvicorn.lifespan.on", "uvicorn.loops.uvloop", "uvicorn.protocols.http.httptools_impl"),

@@ -25,7 +25,7 @@ check: .venv/.stamp
 	$(BIN)/python -m benchmarks.house
 
 unit: .venv/.stamp $(WEB)
-	$(BIN)/python tests/programs.py curl && $(BIN)/pytest -n 3 --dist worksteal tests
+	$(BIN)/python tests/programs.py curl && $(BIN)/pytest -n 4 --dist worksteal tests
 
 quick: check
 	$(BIN)/pytest -n 3 --dist worksteal tests/domain tests/spec tests/config tests/test_architecture.py tests/test_docs.py
@@ -44,7 +44,7 @@ bench: .venv/.stamp $(WEB)
 	$(BIN)/python e2e/chromium.py && $(BIN)/python -m benchmarks
 
 pictures: .venv/.stamp $(WEB)
-	$(BIN)/python e2e/chromium.py && PYTHONPATH=tests $(BIN)/python e2e/pictures.py
+	$(BIN)/python e2e/chromium.py && PYTHONPATH=tests $(BIN)/python e2e/pictures.py && PYTHONPATH=tests $(BIN)/python e2e/demo_pictures.py
 
 .venv/.stamp: requirements/dev.lock pyproject.toml
 	@echo "Checking what the set-up needs" && sh requirements/preflight.sh "$(PYTHON)"

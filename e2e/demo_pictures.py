@@ -22,7 +22,7 @@ from living import free_port
 OUT: Final = Path(__file__).parents[1] / "docs" / "demo"
 SECONDS: Final = 180
 SETTLED_MS: Final = 700
-REMEMBERED: Final = "remembered"
+REMEMBERED: Final = "waits for the remembered start time"
 
 
 def say(line: str) -> None:

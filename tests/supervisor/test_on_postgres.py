@@ -1,7 +1,9 @@
 """The real processes on PostgreSQL: one leads, and a former one can do no more harm."""
 
+import json
 import signal
 
+import httpx2
 from homes import Home, rows, there
 
 from living import free_port
@@ -46,6 +48,28 @@ def test_the_web_process_serves_from_there_and_hears_of_what_others_commit(
 
     kept.until(lambda: there(kept, "SELECT 1 FROM events WHERE text = 'Slow today'"))
     assert "Listening on" in kept.until(lambda: (kept.path / "log").read_text())  # type: ignore[operator]
+
+
+def test_a_token_that_another_process_revokes_lets_nobody_in(kept: Home) -> None:
+    port = free_port()
+    kept.env["LAMPLIGHTER_PORT"] = str(port)
+    kept.start("web")
+    kept.until(lambda: "Listening on" in (kept.path / "log").read_text())
+
+    def status(words: str) -> int:
+        headers = {"Authorization": f"Bearer {words}"}
+        address = f"http://127.0.0.1:{port}/api/v1/memories"
+        return httpx2.get(address, headers=headers, timeout=30).status_code
+
+    for number in range(5):
+        named = ("--name", f"t{number}", "--scope", "memories:read", "--json")
+        made = kept.run("token", "create", *named)
+        token = json.loads(made.stdout)
+        assert [status(token["token"]) for _ in range(3)] == [200, 200, 200]
+
+        kept.run("token", "revoke", str(token["id"]))
+
+        assert status(token["token"]) == 401
 
 
 def test_up_waits_for_a_server_that_starts_with_it(home: Home) -> None:

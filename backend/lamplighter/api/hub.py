@@ -80,6 +80,10 @@ class Hub:
         """Whether every change that this process has heard of was read."""
         return self._caught_up and not self._listener.pending
 
+    def version(self) -> int:
+        """Return a number that changes with every commit to the database, where one is known."""
+        return self._listener.version()
+
     @property
     def behind(self) -> int:
         """How many changes the slowest client has still to be sent."""

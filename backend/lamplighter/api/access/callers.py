@@ -25,7 +25,10 @@ logger = logging.getLogger(__name__)
 NOTE_SECONDS: Final = 60.0
 CHECK_SECONDS: Final = 15.0
 KNOWN_SECONDS: Final = 5.0
-"""For how long a caller is known; one whose row somebody removed by hand is let in so long."""
+"""For how long a caller is known at most.
+
+On PostgreSQL one whose row somebody removed by hand is let in for so long.
+"""
 
 MAX_KNOWN: Final = 1_000
 MAX_FAILURES: Final = 10
@@ -39,7 +42,7 @@ class Callers:
 
     def __init__(self, db: Database, now: Callable[[], datetime], hub: Hub | None = None) -> None:
         self._db, self._now, self._hub = db, now, hub
-        self._known: dict[str, tuple[Token | Login, float]] = {}
+        self._known: dict[str, tuple[Token | Login, float, int]] = {}
         if hub is not None:
             hub.watchers.append(self._heed)
         self._here: dict[tuple[str, int], None] = {}
@@ -85,18 +88,21 @@ class Callers:
     ) -> Caller | None:
         """Return who shows these words, by what is known of them or by the database.
 
-        What is known counts only while every change that was heard of is read: a revocation
-        is either not committed yet, or it has been forgotten here.
+        What is known counts only until somebody commits to the SQLite file. On PostgreSQL it
+        counts while every announced change is read: a revocation is either not committed yet,
+        or was heard of.
         """
-        key, began = f"{kind} {hash_secret(words)}", time.monotonic()
-        found, at = self._known.get(key, (None, 0.0))
-        if found is None or began - at > KNOWN_SECONDS or not (self._hub and self._hub.current):
+        key, moment = f"{kind} {hash_secret(words)}", time.monotonic()
+        version = self._hub.version() if self._hub and self._hub.current else -1
+        found, known_at, known_version = self._known.get(key, (None, 0.0, -1))
+        late = moment - known_at > KNOWN_SECONDS
+        if found is None or late or version < 0 or version != known_version:
             sent_away = self.sent_away
             found = await find(self._db, words)
-            if found is not None and self._hub and sent_away == self.sent_away:
+            if found is not None and version >= 0 and sent_away == self.sent_away:
                 if len(self._known) >= MAX_KNOWN:
                     self._known.clear()
-                self._known[key] = found, began
+                self._known[key] = found, moment, version
         return found.caller() if found is not None and found.living(now=self._now()) else None
 
     def _heed(self, change: Change) -> None:

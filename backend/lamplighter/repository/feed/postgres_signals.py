@@ -47,6 +47,10 @@ class PostgresListener:
         """Whether it woke, and nobody has looked since."""
         return self._woken.is_set()
 
+    def version(self) -> int:
+        """Return 0: a server tells only of the commits that are announced."""
+        return 0
+
     def wake(self) -> None:
         """Wake those that wait, from within this process."""
         self._woken.set()

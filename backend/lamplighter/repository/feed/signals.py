@@ -26,6 +26,9 @@ class ChangeSignal(Protocol):
     def pending(self) -> bool:
         """Whether it woke, and nobody has looked since."""
 
+    def version(self) -> int:
+        """Return a number that changes with every commit of others, where one can be known."""
+
     def wake(self) -> None:
         """Wake those that wait, from within this process."""
 
@@ -92,7 +95,7 @@ class Listener:
 
     async def __aenter__(self) -> "Listener":
         self._connection = driver.connect(self._path, readonly=True)
-        self._seen = self._version()
+        self._seen = self.version()
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
         self._socket.setblocking(False)
         with suppress(FileNotFoundError):
@@ -139,11 +142,12 @@ class Listener:
                 self._woken.set()
 
     def _moved(self) -> bool:
-        version = self._version()
+        version = self.version()
         moved, self._seen = version != self._seen, version
         return moved
 
-    def _version(self) -> int:
+    def version(self) -> int:
+        """Return a number that changes with every commit to the file; -1 when it cannot be read."""
         with (
             suppress(driver.OperationalError),
             closing(self._connection.execute("PRAGMA data_version")) as cursor,

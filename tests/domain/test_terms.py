@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lamplighter.domain.search.terms import fold, stem, term_spans, terms
+from lamplighter.domain.search.terms import fold, stem_term, term_spans, terms
 from lamplighter.repository.store.driver import sqlite3
 
 ROOTS = (
@@ -45,7 +45,7 @@ def test_a_stem_is_the_one_that_sqlite_makes() -> None:
     held.close()
 
     assert len(every) > 4_000
-    assert {each: stem(each) for each in every} == {
+    assert {each: stem_term(each) for each in every} == {
         each: theirs[number] for number, each in enumerate(every, 1)
     }
 

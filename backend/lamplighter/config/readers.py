@@ -12,19 +12,25 @@ from urllib.parse import urlsplit
 from lamplighter.domain.sessions.session import MAX_TIER
 
 FARTHEST: Final = 2
+DAY_SECONDS: Final = 86_400.0
 _HOST: Final = re.compile(r"[a-z0-9_]([a-z0-9_.-]{0,251}[a-z0-9_])?")
 _DURATION: Final = re.compile(r"\s*(\d+(?:\.\d+)?)\s*(ms|s|m|h|d)?\s*")
 _DATABASE: Final = re.compile(r"sqlite:///.|(postgresql(\+asyncpg)?|postgres)://[^/]*/.")
-_UNITS: Final = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3_600.0, "d": 86_400.0, None: 1.0}
+_UNITS: Final = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3_600.0, "d": DAY_SECONDS, None: 1.0}
+
+
+def parse_duration(text: str) -> float | None:
+    """Return how many seconds a duration such as `90s` has; None for another text."""
+    found = _DURATION.fullmatch(text)
+    return float(found[1]) * _UNITS[found[2]] if found else None
 
 
 def duration(text: str) -> float:
     """Read how long something is, in seconds."""
-    found = _DURATION.fullmatch(text)
-    if not found:
+    seconds = parse_duration(text)
+    if seconds is None:
         raise ValueError("is not a duration such as 30, 90s, 5m or 1h")
-    seconds = float(found[1]) * _UNITS[found[2]]
-    if not 0.1 <= seconds <= 366 * 86_400:
+    if not 0.1 <= seconds <= 366 * DAY_SECONDS:
         raise ValueError("is not between 100ms and 366d")
     return seconds
 

@@ -8,7 +8,7 @@ from typing import Final
 
 import yaml
 
-from lamplighter.config.readers import nearest_word
+from lamplighter.config.readers import DAY_SECONDS, nearest_word, parse_duration
 from lamplighter.domain.errors import LamplighterError
 from lamplighter.domain.text import one_line, shorten
 
@@ -29,7 +29,6 @@ _NODE_NAMES: Final = {
     "map": "a mapping",
     "timestamp": "a date",
 }
-_SECONDS: Final = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0, None: 1.0}
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -187,11 +186,11 @@ class YamlSheet:
     ) -> float:
         """Return a duration in seconds, within its bounds."""
         said = str(node.value) if isinstance(node, yaml.ScalarNode) else ""
-        read = re.fullmatch(r"([0-9]{1,9}(?:\.[0-9]{1,9})?) ?(ms|s|m|h|d)?", said)
-        if not read:
+        read = parse_duration(said)
+        if read is None:
             self.wrong(node, f"found {describe_node(node)}, wanted a duration such as {such_as}")
             return bounds[0]
-        seconds = round(float(read[1]) * _SECONDS[read[2]], 6)
+        seconds = round(read, 6)
         if not bounds[0] <= seconds <= bounds[1]:
             self.wrong(
                 node, f"{said} is not between {_duration(bounds[0])} and {_duration(bounds[1])}"
@@ -205,5 +204,5 @@ def describe_node(node: yaml.Node) -> str:
 
 
 def _duration(seconds: float) -> str:
-    days, rest = divmod(seconds, _SECONDS["d"])
+    days, rest = divmod(seconds, DAY_SECONDS)
     return f"{days:g} d" if days and not rest else f"{seconds:g} s"

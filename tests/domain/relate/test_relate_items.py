@@ -2,7 +2,8 @@
 
 import pytest
 
-from lamplighter.domain.relate.text import split_items, stem
+from lamplighter.domain.relate.text import split_items
+from lamplighter.domain.stemming import stem
 
 MINUTE, HOUR, DAY, WEEK = 60.0, 3_600.0, 86_400.0, 604_800.0
 

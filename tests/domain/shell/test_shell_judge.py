@@ -17,7 +17,7 @@ from lamplighter.domain.shell import (
 from lamplighter.domain.shell.families import FAMILIES, full_words_reason
 from lamplighter.domain.shell.forms import RuleMismatch, command_rule, match_words
 from lamplighter.domain.shell.kinds import KINDS
-from lamplighter.domain.shell.read_only import COMMON_OPTIONS, LEADING_OPTIONS, READ_ONLY_COMMANDS
+from lamplighter.domain.shell.read_only import read_only_commands, read_rules
 
 
 @pytest.mark.parametrize(
@@ -159,7 +159,7 @@ def test_what_runs_other_programs_is_declared_in_full_or_not_at_all() -> None:
     ],
 )
 def test_words_are_held_to_a_form_as_the_program_reads_them(words: list[str], problem: str) -> None:
-    shape = command_rule("-v -n=number --name=number --verbose --colour?=name", "name")
+    shape = command_rule("-v -n=number --name=number --verbose --colour?=name name")
 
     try:
         match_words(shape, words, CommandPolicy())
@@ -170,11 +170,9 @@ def test_words_are_held_to_a_form_as_the_program_reads_them(words: list[str], pr
 
 
 def test_every_form_names_kinds_that_there_are() -> None:
-    for shape in (
-        *READ_ONLY_COMMANDS.values(),
-        *LEADING_OPTIONS.values(),
-        *COMMON_OPTIONS.values(),
-    ):
+    listed = read_only_commands()
+
+    for shape in (*listed.rules.values(), *listed.leading.values(), *listed.common.values()):
         operands = {each.rstrip("?+*") for each in shape.operands}
         assert (set(shape.options.values()) - {""}) | operands <= set(KINDS)
         assert all(set(each.split("|")) <= set(shape.options) for each in shape.needs)
@@ -183,6 +181,11 @@ def test_every_form_names_kinds_that_there_are() -> None:
 def test_nothing_that_is_known_to_do_more_only_looks() -> None:
     known = {name for names in FAMILIES.values() for name in names.split()}
 
-    assert not {key.split()[0] for key in READ_ONLY_COMMANDS} & known
+    assert not {key.split()[0] for key in read_only_commands().rules} & known
     assert full_words_reason("python3.11")
     assert not full_words_reason("pct")
+
+
+def test_a_command_that_is_listed_twice_is_no_rule() -> None:
+    with pytest.raises(ValueError, match="docker top is listed twice"):
+        read_rules({"docker|podman top": "name"}, {"docker ps|top": ""})

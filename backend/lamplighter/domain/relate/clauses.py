@@ -8,7 +8,8 @@ from lamplighter.domain.relate.analysis import Analysis
 from lamplighter.domain.relate.lexicon import Lexicon
 from lamplighter.domain.relate.reading import OTHERWISE, read_clause
 from lamplighter.domain.relate.slots import find_slots
-from lamplighter.domain.relate.text import TextItem, fold_text, split_items, stem, stems
+from lamplighter.domain.relate.text import TextItem, fold_text, split_items
+from lamplighter.domain.stemming import stem, stems
 
 # what comes after is not read: each claim of one text is held against each of the other
 ITEMS: Final = 160

@@ -8,7 +8,8 @@ from functools import cache
 from importlib.resources import files
 from typing import Any, Final
 
-from lamplighter.domain.relate.text import stem, to_digits
+from lamplighter.domain.relate.text import to_digits
+from lamplighter.domain.stemming import stem
 
 TABLES: Final = ("phrases", "forms", "synonyms", "opposites", "scales")
 PHRASE_WORDS: Final = 10

@@ -8,7 +8,7 @@ from typing import Final
 
 from lamplighter.domain.relate.analysis import Clause, ClauseWord, Sense
 from lamplighter.domain.relate.measures import MeasureMatch, match_measures
-from lamplighter.domain.relate.text import stem
+from lamplighter.domain.stemming import stem
 
 HEAVY: Final = 0.9  # the least weight of a word that makes a fact another one
 _LEAST_TYPED: Final = 5

@@ -6,7 +6,8 @@ from typing import Final
 
 from lamplighter.domain.relate.analysis import LIGHT, POLAR, Clause, ClauseWord, Measure, Sense
 from lamplighter.domain.relate.lexicon import Lexicon
-from lamplighter.domain.relate.text import TextItem, stem, stems
+from lamplighter.domain.relate.text import TextItem
+from lamplighter.domain.stemming import stem, stems
 
 DENIALS: Final = stems("not no never without none neither nor nothing nobody")
 OTHERWISE: Final = stems("otherwise else")

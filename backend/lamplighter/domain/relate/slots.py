@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from lamplighter.domain.relate.text import stem
+from lamplighter.domain.stemming import stem
 
 _S: Final = r"(?P<subject>[\w'-]+(?: [\w'-]+){0,2})"
 _V: Final = r"(?P<value>[\w./'-]+(?: [\w./'-]+){0,3})"

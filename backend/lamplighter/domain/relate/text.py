@@ -1,33 +1,11 @@
 """A sentence as a row of items: words, numbers with their units, names, and where it breaks."""
 
 import re
-import sys
 import unicodedata
 from dataclasses import dataclass
-from functools import lru_cache
-from importlib import import_module
-from importlib.util import find_spec, module_from_spec
-from typing import Any, Final
+from typing import Final
 
 READ_CHARS: Final = 2_000
-
-
-def _stemmer() -> Any:
-    """Load one stemmer: the package itself loads those of 36 languages, which take 2.5 MB."""
-    name = "snowballstemmer"
-    if name in sys.modules:
-        return import_module(f"{name}.porter_stemmer").PorterStemmer()
-    spec = find_spec(name)
-    if spec is None:
-        raise ModuleNotFoundError(f"No module named {name!r}", name=name)
-    sys.modules[name] = module_from_spec(spec)  # it is not executed
-    try:
-        return import_module(f"{name}.porter_stemmer").PorterStemmer()
-    finally:
-        del sys.modules[name]
-
-
-_STEMMER: Final = _stemmer()
 _FOLD: Final = str.maketrans(
     dict.fromkeys("‘’\u02bc`\u00b4", "'")
     | dict.fromkeys("“”„«»", '"')
@@ -215,17 +193,6 @@ def _fold(text: str) -> str:
 def to_digits(word: str) -> str:
     """Return a number word in digits, and any other word as it is."""
     return _WORDED.get(word, word)
-
-
-@lru_cache(maxsize=50_000)
-def stem(word: str) -> str:
-    """Return the Porter stem of a lower-case word."""
-    return str(_STEMMER.stemWord(word))
-
-
-def stems(words: str) -> frozenset[str]:
-    """Return the stems of some words."""
-    return frozenset(map(stem, words.split()))
 
 
 def _build_item(found: re.Match[str]) -> TextItem:

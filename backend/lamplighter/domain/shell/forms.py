@@ -31,35 +31,31 @@ class CommandRule:
 
 
 def command_rule(
-    options: str = "",
-    operands: str = "",
-    *,
-    whole: bool = False,
-    needs: Sequence[str] = (),
-    added: Sequence[str] = (),
+    words: str, *, whole: bool = False, needs: Sequence[str] = (), added: Sequence[str] = ()
 ) -> CommandRule:
-    """Write a form in short: `form("-lah --all --sort=name", "path+")`.
+    """Read a rule in short: `command_rule("-lah --all --sort=name path+")`.
 
     `-n=kind` has a value, `-n?=kind` may have one, `-n??=kind` in the next word.
     Operands are one word each; `?` makes one optional, `+` and `*` repeat the last.
     """
-    read: dict[str, str] = {}
+    options: dict[str, str] = {}
     unsure: dict[str, str] = {}
-    for each in options.split():
+    operands = tuple(word for word in words.split() if not word.startswith("-"))
+    for each in (word for word in words.split() if word.startswith("-")):
         name, valued, kind = each.partition("=")
         name, sign = name.rstrip("?"), name[len(name.rstrip("?")) :]
         unsure |= {name: sign} if sign else {}
         if valued and not whole and len(name) != 2 and not name.startswith("--"):
             raise ValueError(f"{each} names several options")
         if valued or whole or name.startswith(("--", "-aux")):
-            read[name] = kind
+            options[name] = kind
         else:
-            read |= {f"-{letter}": "" for letter in name[1:]}
+            options |= {f"-{letter}": "" for letter in name[1:]}
     return CommandRule(
-        options=read,
+        options=options,
         optional=frozenset(unsure),
         nearby=frozenset(name for name, sign in unsure.items() if sign == "??"),
-        operands=tuple(operands.split()),
+        operands=operands,
         whole=whole,
         needs=tuple(needs),
         added=tuple(added),

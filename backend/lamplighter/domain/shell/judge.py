@@ -9,7 +9,7 @@ from lamplighter.domain.shell import forms, patterns, spelling
 from lamplighter.domain.shell.families import refusal_reason
 from lamplighter.domain.shell.forms import CommandRule, RuleMismatch, match_words, merge_options
 from lamplighter.domain.shell.parsing import UnclearCommand, parse
-from lamplighter.domain.shell.read_only import COMMON_OPTIONS, LEADING_OPTIONS, READ_ONLY_COMMANDS
+from lamplighter.domain.shell.read_only import read_only_commands
 from lamplighter.domain.shell.rules import CommandPolicy
 
 LONGEST_KEY: Final = 3
@@ -91,17 +91,16 @@ def _declared_action(words: Sequence[str], rules: CommandPolicy) -> tuple[Servic
 
 def _read_command(words: tuple[str, ...], rules: CommandPolicy) -> PermittedCommand:
     program = words[0]
+    listed = read_only_commands()
     before, at = _match_leading(words, rules)
-    length = next(
-        (n for n in range(LONGEST_KEY, 0, -1) if _key(words, at, n) in READ_ONLY_COMMANDS), 0
-    )
+    length = next((n for n in range(LONGEST_KEY, 0, -1) if _key(words, at, n) in listed.rules), 0)
     key = _key(words, at, length)
     rest = words[at + length - 1 :]
     if not length or (length == 1 and _is_verb(program, rest)):
         raise RuleMismatch(_unknown_reason(program, rest))
-    shape = READ_ONLY_COMMANDS[key]
-    if program in COMMON_OPTIONS:
-        shape = merge_options(shape, COMMON_OPTIONS[program])
+    shape = listed.rules[key]
+    if program in listed.common:
+        shape = merge_options(shape, listed.common[program])
         # what stood before the verb is of the same form
         rest = (*words[1:at], *rest)
         before = forms.MatchedWords(())
@@ -117,11 +116,12 @@ def _read_command(words: tuple[str, ...], rules: CommandPolicy) -> PermittedComm
 
 def _match_leading(words: Sequence[str], rules: CommandPolicy) -> tuple[forms.MatchedWords, int]:
     """Hold the options before the verb to their form, and return where the verb is."""
-    shape = LEADING_OPTIONS.get(words[0]) or COMMON_OPTIONS.get(words[0])
+    listed = read_only_commands()
+    shape = listed.leading.get(words[0]) or listed.common.get(words[0])
     if shape is None:
         return forms.MatchedWords(()), 1
     at = _verb_at(shape, words)
-    if words[0] in COMMON_OPTIONS:
+    if words[0] in listed.common:
         return forms.MatchedWords(()), at
     return match_words(shape, words[1:at], rules), at
 
@@ -140,14 +140,17 @@ def _key(words: Sequence[str], at: int, length: int) -> str:
 
 
 def _is_verb(program: str, rest: Sequence[str]) -> bool:
-    several = any(key.startswith(f"{program} ") for key in READ_ONLY_COMMANDS)
-    return several and bool(rest) and not rest[0].startswith("-")
+    return _has_subcommands(program) and bool(rest) and not rest[0].startswith("-")
+
+
+def _has_subcommands(program: str) -> bool:
+    return any(key.startswith(f"{program} ") for key in read_only_commands().rules)
 
 
 def _unknown_reason(program: str, rest: Sequence[str]) -> str:
     if why := refusal_reason(program):
         return f"{program} {why}"
-    if rest and any(key.startswith(f"{program} ") for key in READ_ONLY_COMMANDS):
+    if rest and _has_subcommands(program):
         return f"{program} {rest[0]} {_MORE}"
     return f"{program} {_MORE}"
 

@@ -52,58 +52,10 @@ _SHAPES: Final = {
     "unit": rf"{_NAME_START}[A-Za-z0-9_.@:\\-]*",
     "user": r"[a-z_][a-z0-9_-]{0,31}",
 }
-_PS_FIELDS: Final = frozenset(
-    [
-        "pid",
-        "ppid",
-        "pgid",
-        "sid",
-        "user",
-        "uid",
-        "group",
-        "gid",
-        "comm",
-        "args",
-        "cmd",
-        "command",
-        "etime",
-        "etimes",
-        "time",
-        "cputime",
-        "stat",
-        "state",
-        "s",
-        "start",
-        "lstart",
-        "start_time",
-        "pcpu",
-        "pmem",
-        "%cpu",
-        "%mem",
-        "rss",
-        "vsz",
-        "sz",
-        "size",
-        "nlwp",
-        "thcount",
-        "ni",
-        "pri",
-        "nice",
-        "tty",
-        "tt",
-        "wchan",
-        "psr",
-        "class",
-        "cls",
-        "rtprio",
-        "lwp",
-        "tid",
-        "unit",
-        "cgroup",
-        "label",
-        "ucmd",
-        "fname",
-    ]
+_PS_FIELDS: Final = (
+    "pid ppid pgid sid user uid group gid comm args cmd command etime etimes time cputime stat"
+    " state s start lstart start_time pcpu pmem %cpu %mem rss vsz sz size nlwp thcount ni pri nice"
+    " tty tt wchan psr class cls rtprio lwp tid unit cgroup label ucmd fname"
 )
 _DIG: Final = re.compile(
     r"\+(?:no)?(?:short|all|answer|authority|additional|comments|question|stats|cmd|tcp|trace"
@@ -194,7 +146,7 @@ def fields(word: str, rules: CommandPolicy) -> str:
     """Fields of ps; the environment of a process is none of them."""
     del rules
     named = [each.partition("=")[0] for each in re.split("[, ]", word)]
-    wrong = next((each for each in named if each not in _PS_FIELDS), None)
+    wrong = next((each for each in named if each not in _PS_FIELDS.split()), None)
     return "" if wrong is None else f"{wrong!r} is not an allowed field of ps"
 
 

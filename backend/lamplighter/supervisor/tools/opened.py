@@ -18,7 +18,7 @@ from lamplighter.domain.actions.policy import quote_name
 from lamplighter.domain.errors import Conflict, NotFound
 from lamplighter.domain.shell import CommandPolicy, PermittedCommand
 from lamplighter.domain.shell.git import settings_problem
-from lamplighter.domain.shell.read_only import FILES
+from lamplighter.domain.shell.read_only import read_only_commands
 from lamplighter.domain.shell.rules import SAFE_FILES, is_within
 from lamplighter.domain.shell.spelling import TRUSTED
 from lamplighter.supervisor.tools.readable import Readable
@@ -134,7 +134,7 @@ def _confine_match(
     if any(is_within(real, each) for each in _real_paths(private)):
         raise Conflict(f"{quote_name(path)} belongs to Lamplighter")
     command.argv[index] = f"{prefix}{real}"
-    if os.path.basename(command.argv[0]) in FILES and os.path.exists(real):
+    if os.path.basename(command.argv[0]) in read_only_commands().files and os.path.exists(real):
         _pass_descriptor(command, index, prefix, path, _open(real, (base,), private, opened))
 
 

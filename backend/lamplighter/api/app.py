@@ -47,9 +47,9 @@ APP_MISSING: Final = (
 class Assets(StaticFiles):
     """Files whose names change with their content."""
 
-    def file_response(self, *given: object, **more: object) -> Response:
+    def file_response(self, *value: object, **more: object) -> Response:
         """Answer with a file that never changes."""
-        response = super().file_response(*given, **more)  # type: ignore[arg-type]
+        response = super().file_response(*value, **more)  # type: ignore[arg-type]
         response.headers["Cache-Control"] = IMMUTABLE
         return response
 

@@ -30,19 +30,21 @@ _QUIET: Final = re2.Options()
 _QUIET.log_errors = False
 
 
-def read_hooks(path: Path, text: str, given: Mapping[str, Any], wrong: list[InvalidField]) -> Hooks:
+def read_hooks(
+    path: Path, text: str, values: Mapping[str, Any], wrong: list[InvalidField]
+) -> Hooks:
     """Return the rules of a file; what is wrong with them is added to `wrong`, with its line."""
-    return read_hook_table(TomlSheet(path, text.splitlines(), wrong), given)
+    return read_hook_table(TomlSheet(path, text.splitlines(), wrong), values)
 
 
 def read_hook_table(
-    sheet: "TomlSheet", given: Mapping[str, Any], *, below: tuple[str, ...] = (), project: str = ""
+    sheet: "TomlSheet", values: Mapping[str, Any], *, below: tuple[str, ...] = (), project: str = ""
 ) -> Hooks:
     """Return the rules of one table of a file; what they save is of `project` unless they say."""
     usual = project or OPERATIONS
     return Hooks(
-        save=tuple(_save_rule(rule, usual) for rule in _read_tables(sheet, (*below, SAVE), given)),
-        inject=tuple(_inject_rule(rule) for rule in _read_tables(sheet, (*below, INJECT), given)),
+        save=tuple(_save_rule(rule, usual) for rule in _read_tables(sheet, (*below, SAVE), values)),
+        inject=tuple(_inject_rule(rule) for rule in _read_tables(sheet, (*below, INJECT), values)),
     )
 
 
@@ -161,9 +163,9 @@ class TomlTable:
 
 
 def _read_tables(
-    sheet: TomlSheet, table: tuple[str, ...], given: Mapping[str, Any]
+    sheet: TomlSheet, table: tuple[str, ...], values: Mapping[str, Any]
 ) -> list[TomlTable]:
-    found, name = given.get(table[-1], []), ".".join(table)
+    found, name = values.get(table[-1], []), ".".join(table)
     if not isinstance(found, list) or not all(isinstance(each, dict) for each in found):
         sheet.wrong.append(InvalidField(f"{sheet.path}: {name}", f"must be written as [[{name}]]"))
         return []

@@ -14,9 +14,9 @@ from lamplighter.domain.services.service import NAME, Action, normalize_service_
 Named = TypeVar("Named", Check, Action)
 
 
-def read_name(sheet: YamlSheet, node: yaml.Node, wanted: str) -> str | None:
+def read_name(sheet: YamlSheet, node: yaml.Node, expected: str) -> str | None:
     """Return a name; None when it is none."""
-    said = sheet.string(node, wanted)
+    said = sheet.string(node, expected)
     if said is not None and not NAME.fullmatch(said):
         sheet.wrong(node, "a name has 1 to 64 characters: letters, digits, _ or -")
         return None

@@ -19,11 +19,11 @@ class JsonFields:
     wrong: list[InvalidField] = field(default_factory=list)
 
     @classmethod
-    def of(cls, given: Any) -> "JsonFields":
+    def of(cls, value: Any) -> "JsonFields":
         """Return the fields of a row; raises Invalid where it is none."""
-        if not isinstance(given, dict):
+        if not isinstance(value, dict):
             raise Invalid(InvalidField("row", "is not a JSON object"))
-        return cls(given)
+        return cls(value)
 
     def text(self, name: str, otherwise: str = "", *, needed: bool = False) -> str:
         """Return a text; null and what is missing is `otherwise`."""

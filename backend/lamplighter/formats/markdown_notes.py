@@ -114,8 +114,8 @@ def _build_candidate(
     )
 
 
-def _build_record(said: Candidate, name: str, line: int, ref: str) -> MemoryRecord:
-    return MemoryRecord(ref=ref, candidate=replace(said, source_ref=f"{name}#{line}"))
+def _build_record(candidate: Candidate, name: str, line: int, ref: str) -> MemoryRecord:
+    return MemoryRecord(ref=ref, candidate=replace(candidate, source_ref=f"{name}#{line}"))
 
 
 def _read_front_matter(lines: Sequence[str]) -> FrontMatter:

@@ -285,7 +285,7 @@ class Supervisor:
         await self._escalate(await self._run(plan, request, waiting), asked, waiting)
 
     async def _escalate(
-        self, session: Session | None, asked: str | None, waiting: ApprovalWait
+        self, session: Session | None, question: str | None, waiting: ApprovalWait
     ) -> None:
         """Run the next tier's session while sessions escalate."""
         while session is not None and session.status is Status.ESCALATED:
@@ -295,7 +295,7 @@ class Supervisor:
                 await chain.drop(self.db, session, why, now=self.context.now())
                 return
             plan = await chain.next_plan(self.db, session)
-            engine = asked or self.context.active.engine_of(plan.tier)
+            engine = question or self.context.active.engine_of(plan.tier)
             session = await self._run(replace(plan, engine=engine), None, waiting)
 
     async def _run(

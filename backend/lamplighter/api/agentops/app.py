@@ -80,9 +80,9 @@ def create_app(
     )
 
 
-def _document(told: dict[str, object]) -> Callable[[Request], Awaitable[Response]]:
+def _document(block: dict[str, object]) -> Callable[[Request], Awaitable[Response]]:
     async def document(request: Request) -> Response:
-        return answer(told)
+        return answer(block)
 
     return document
 

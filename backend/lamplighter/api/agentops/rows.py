@@ -27,19 +27,19 @@ CATEGORY_ALIASES: Final = {
 """What types are most like; all the rest (manual, lesson, ...) is something learned."""
 
 
-def normalize_word(said: str) -> str:
+def normalize_word(word: str) -> str:
     """Return a type or a scope as it is compared."""
-    return one_line(said).lower()
+    return one_line(word).lower()
 
 
-def category_of(said: str) -> Category:
+def category_of(word: str) -> Category:
     """Return the category of a type, whatever it is."""
-    return CATEGORY_ALIASES.get(normalize_word(said), Category.LEARNING)
+    return CATEGORY_ALIASES.get(normalize_word(word), Category.LEARNING)
 
 
-def scope_of(said: str) -> str:
+def scope_of(word: str) -> str:
     """Return the scope of theirs: everything but `global` is the project's own."""
-    return GLOBAL if normalize_word(said) == GLOBAL else PROJECT
+    return GLOBAL if normalize_word(word) == GLOBAL else PROJECT
 
 
 def add_type_tags(tags: Sequence[str], *, kind: str, scope: str) -> tuple[str, ...]:

@@ -181,14 +181,14 @@ def expand_scopes(scopes: Iterable[str]) -> frozenset[str]:
     return frozenset(found)
 
 
-def covers(held: Iterable[str], wanted: Iterable[str]) -> bool:
+def covers(held: Iterable[str], requested: Iterable[str]) -> bool:
     """Whether who holds some scopes may give others away."""
-    return expand_scopes(wanted) <= expand_scopes(held)
+    return expand_scopes(requested) <= expand_scopes(held)
 
 
-def validate_scopes(given: Sequence[str]) -> tuple[str, ...]:
+def validate_scopes(scopes: Sequence[str]) -> tuple[str, ...]:
     """Return scopes, each once; raises Invalid naming those that are none."""
-    words = tuple(dict.fromkeys(word.strip().lower() for word in given if word.strip()))
+    words = tuple(dict.fromkeys(word.strip().lower() for word in scopes if word.strip()))
     unknown = [word for word in words if word not in SCOPES]
     if unknown:
         named = ", ".join(map(repr, unknown))

@@ -85,11 +85,11 @@ def normalize_tool_name(tool: str) -> str:
     return tool.strip().casefold().removeprefix(OWN_TOOL_PREFIX)
 
 
-def arguments_text(given: Any) -> str:
+def arguments_text(arguments: Any) -> str:
     """Return the arguments of a tool as rules see them: JSON, or the words themselves."""
-    if not isinstance(given, str):
-        given = json.dumps(given, ensure_ascii=False, separators=(", ", ": "), default=str)
-    return str(given)[:ARGUMENT_CHARS]
+    if not isinstance(arguments, str):
+        arguments = json.dumps(arguments, ensure_ascii=False, separators=(", ", ": "), default=str)
+    return str(arguments)[:ARGUMENT_CHARS]
 
 
 def match_rules(rules: Sequence[SaveRule], used: ToolCall, output: str) -> list[RuleMatch]:
@@ -127,19 +127,19 @@ def build_candidate(
     )
 
 
-def build_query(given: Mapping[str, Any]) -> str:
+def build_query(arguments: Mapping[str, Any]) -> str:
     """Return what a tool was asked for, as one looks for it: the words among its arguments."""
-    return one_line(" ".join(_argument_words(given)))[:QUERY_CHARS]
+    return one_line(" ".join(_argument_words(arguments)))[:QUERY_CHARS]
 
 
-def _argument_words(given: Any) -> Iterator[str]:
-    if isinstance(given, Mapping):
-        given = list(given.values())
-    if isinstance(given, list):
-        for each in given:
+def _argument_words(arguments: Any) -> Iterator[str]:
+    if isinstance(arguments, Mapping):
+        arguments = list(arguments.values())
+    if isinstance(arguments, list):
+        for each in arguments:
             yield from _argument_words(each)
-    elif isinstance(given, str):
-        yield given
+    elif isinstance(arguments, str):
+        yield arguments
 
 
 def _limit_output(output: str) -> str:

@@ -98,21 +98,23 @@ def with_source_trust(candidate: Candidate) -> Candidate:
     return candidate
 
 
-def revise(memory: Memory, said: Candidate, *, now: datetime) -> Memory:
+def revise(memory: Memory, candidate: Candidate, *, now: datetime) -> Memory:
     """Return a memory in the newer words of its topic key (agentops-memory, tier 1).
 
     What nobody thought over leaves the kind and whether it is distilled as they are.
     """
-    raw = said.source in _RAW
+    raw = candidate.source in _RAW
     return replace(
         memory,
-        observation=said.observation,
-        content_hash=content_hash(said.observation),
-        title=said.title or memory.title,
-        tags=said.tags or memory.tags,
-        category=said.category,
-        kind=memory.kind if raw and memory.kind is MemoryKind.EPISODIC else kind_of(said.category),
-        trust=lesser_trust(memory.trust, said.trust),
+        observation=candidate.observation,
+        content_hash=content_hash(candidate.observation),
+        title=candidate.title or memory.title,
+        tags=candidate.tags or memory.tags,
+        category=candidate.category,
+        kind=memory.kind
+        if raw and memory.kind is MemoryKind.EPISODIC
+        else kind_of(candidate.category),
+        trust=lesser_trust(memory.trust, candidate.trust),
         distilled=memory.distilled or not raw,
         revision_count=memory.revision_count + 1,
         last_seen_at=now,
@@ -122,24 +124,24 @@ def revise(memory: Memory, said: Candidate, *, now: datetime) -> Memory:
     )
 
 
-def widen_scope(memory: Memory, said: Candidate) -> Memory:
+def widen_scope(memory: Memory, candidate: Candidate) -> Memory:
     """Return a memory found as widely as whoever says its words again asks for.
 
     What is global stays so, for others find it by that.
     """
-    if said.scope != GLOBAL or memory.scope == GLOBAL:
+    if candidate.scope != GLOBAL or memory.scope == GLOBAL:
         return memory
     return replace(memory, scope=GLOBAL, version=memory.version + 1)
 
 
-def set_topic_key(memory: Memory, said: Candidate) -> Memory:
+def set_topic_key(memory: Memory, candidate: Candidate) -> Memory:
     """Return a memory under the topic key that its words are said again with; its own stays."""
-    if said.topic_key is None or memory.topic_key is not None:
+    if candidate.topic_key is None or memory.topic_key is not None:
         return memory
     return replace(
         memory,
-        topic_key=said.topic_key,
-        distilled=memory.distilled or said.distilled,
+        topic_key=candidate.topic_key,
+        distilled=memory.distilled or candidate.distilled,
         version=memory.version + 1,
     )
 
@@ -171,9 +173,9 @@ def supersede(memory: Memory) -> Memory:
     return replace(memory, active=False, inactive_reason=InactiveReason.SUPERSEDED)
 
 
-def lesser_trust(held: Trust, said: Trust) -> Trust:
+def lesser_trust(held: Trust, new: Trust) -> Trust:
     """Return the lesser of two trusts: newer words are as trusted as who said them, at most."""
-    return min(held, said, key=_TRUST_ORDER.index)
+    return min(held, new, key=_TRUST_ORDER.index)
 
 
 TITLE_WORDS: Final = 8

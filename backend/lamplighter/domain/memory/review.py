@@ -169,21 +169,21 @@ def _scope_memory(memory: Memory, scope: str, why: str, *, now: datetime) -> Rev
 
 
 def _reword_memory(
-    memory: Memory, text: str, said: str, *, now: datetime
+    memory: Memory, text: str, reason: str, *, now: datetime
 ) -> tuple[ReviewChange, ...]:
     if text in ("", memory.observation):
         return ()
     after = apply_edit(memory, Edit(observation=text), now=now)
-    return (ReviewChange(memory, after, f"{said}: its wording was corrected"),)
+    return (ReviewChange(memory, after, f"{reason}: its wording was corrected"),)
 
 
 def _keep_memory(
-    kept: Memory, other: Memory, said: str, *, now: datetime
+    kept: Memory, other: Memory, text: str, *, now: datetime
 ) -> tuple[ReviewChange, ...]:
-    aside = _supersede(other, f"{said}: superseded by memory {kept.id}")
+    aside = _supersede(other, f"{text}: superseded by memory {kept.id}")
     if kept.active or kept.inactive_reason not in REVIVABLE:
         return aside
-    why, edit = f"{said}: it supersedes memory {other.id}", Edit(active=True)
+    why, edit = f"{text}: it supersedes memory {other.id}", Edit(active=True)
     if kept.confidence < ACTIVE_THRESHOLD:
         why = f"{why}; its confidence is raised to {ACTIVE_THRESHOLD:.2f}"
         edit = replace(edit, confidence=ACTIVE_THRESHOLD)

@@ -87,8 +87,8 @@ def _lead_start(text: str, start: int) -> int:
     return ahead if gap < 0 else gap + 1
 
 
-def _is_match(word: TermSpan, wanted: frozenset[str], starts: tuple[str, ...]) -> bool:
-    if word.term in wanted:
+def _is_match(word: TermSpan, terms: frozenset[str], starts: tuple[str, ...]) -> bool:
+    if word.term in terms:
         return True
     return bool(starts) and not is_name(word.term) and word.term.startswith(starts)
 

@@ -46,14 +46,14 @@ Prices = Mapping[str, Price]
 
 
 def _list_price(
-    given: float, *, read: float = 0.1, long: int = 0, beyond: Price | None = None
+    price: float, *, read: float = 0.1, long: int = 0, beyond: Price | None = None
 ) -> Price:
     """Return a price as the list has it: five times as much for what a model gives."""
     return Price(
-        input=given,
-        output=given * 5,
-        cache_read=given * read,
-        cache_write=given * 1.25,
+        input=price,
+        output=price * 5,
+        cache_read=price * read,
+        cache_write=price * 1.25,
         long=long,
         beyond=beyond,
     )

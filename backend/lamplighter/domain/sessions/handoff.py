@@ -151,5 +151,5 @@ def join_names(services: Iterable[str]) -> str:
     return f"{', '.join(names[:-1])} and {names[-1]}"
 
 
-def _person_reason(asked: Sequence[Escalation]) -> str:
-    return f"Needs a person: {join_names(each.service for each in asked)}."
+def _person_reason(escalations: Sequence[Escalation]) -> str:
+    return f"Needs a person: {join_names(each.service for each in escalations)}."

@@ -197,9 +197,9 @@ def _trim_emphasis(segment: str, *, before: str) -> str:
     return tag + bracket + said
 
 
-def _close_emphasis(said: str, emphasis: str) -> str:
-    bare = said.removesuffix(emphasis)
-    return said if bare.endswith(emphasis[0]) else bare.rstrip()
+def _close_emphasis(text: str, emphasis: str) -> str:
+    bare = text.removesuffix(emphasis)
+    return text if bare.endswith(emphasis[0]) else bare.rstrip()
 
 
 def _ignored_marker(number: int, text: str, reason: str) -> Marker:

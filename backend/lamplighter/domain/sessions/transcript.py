@@ -217,14 +217,14 @@ def full_transcript_entry(item: TranscriptItem) -> TranscriptEntry | None:
     return transcript_entry(item)
 
 
-def _tool_call_text(name: str, given: Any) -> str:
-    if not isinstance(given, dict):
-        return f"{name}: {_compact_json(given)}"
-    main = next((given[key] for key in TOOL_SUBJECTS if isinstance(given.get(key), str)), "")
-    head, *more = main.strip().splitlines() or [_compact_json(given)]
-    if main and not more and len(given) == 1:
+def _tool_call_text(name: str, value: Any) -> str:
+    if not isinstance(value, dict):
+        return f"{name}: {_compact_json(value)}"
+    main = next((value[key] for key in TOOL_SUBJECTS if isinstance(value.get(key), str)), "")
+    head, *more = main.strip().splitlines() or [_compact_json(value)]
+    if main and not more and len(value) == 1:
         return f"{name}: {head}"
-    return f"{name}: {head}\n{json.dumps(given, ensure_ascii=False, indent=2, default=str)}"
+    return f"{name}: {head}\n{json.dumps(value, ensure_ascii=False, indent=2, default=str)}"
 
 
 def _minor_entry(item: TranscriptItem) -> TranscriptEntry | None:
@@ -253,10 +253,10 @@ def _finished_text(item: Finished) -> str:
     return f"--- session complete (turns={item.turns or 0}, cost={cost}, {took}) ---"
 
 
-def _compact_json(given: Any) -> str:
-    if isinstance(given, str):
-        return given
-    return json.dumps(given, ensure_ascii=False, separators=(",", ":"), default=str)
+def _compact_json(value: Any) -> str:
+    if isinstance(value, str):
+        return value
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=str)
 
 
 def _shorten(text: str, limit: int) -> str:

@@ -222,12 +222,12 @@ def revision(word: str, rules: CommandPolicy) -> str:
     return "" if match and not _COMMIT_PLACES.search(word) else f"{word!r} is not a revision"
 
 
-def _match_shape(shape: str, wanted: str) -> WordKind:
+def _match_shape(shape: str, expected: str) -> WordKind:
     compiled = re.compile(shape)
 
     def problem(word: str, rules: CommandPolicy) -> str:
         del rules
-        return "" if compiled.fullmatch(word) else f"{word!r} is not a valid {wanted}"
+        return "" if compiled.fullmatch(word) else f"{word!r} is not a valid {expected}"
 
     return problem
 

@@ -30,10 +30,10 @@ def program_name(word: str) -> str:
     return name if directory in TRUSTED else word
 
 
-def contains_words(words: Sequence[str], wanted: Sequence[str]) -> bool:
+def contains_words(words: Sequence[str], expected: Sequence[str]) -> bool:
     """Whether a command holds another one's words in their order, in whatever wrapping."""
     parts = (program_name(part) for word in words for part in word.split())
-    return all(any(part == each for part in parts) for each in wanted)
+    return all(any(part == each for part in parts) for each in expected)
 
 
 def _without_sudo(words: list[str]) -> list[str]:

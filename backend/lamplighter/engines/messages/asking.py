@@ -37,9 +37,9 @@ class GateClient:
         """Return what the session is told now; nothing when nobody answers."""
         return await self._answer({"context": {"query": query}})
 
-    async def use(self, name: str, given: Mapping[str, Any]) -> dict[str, Any]:
+    async def use(self, name: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """Use a tool; an answer that does not come is an error in words."""
-        return await self._answer({"tool": name, "input": dict(given)})
+        return await self._answer({"tool": name, "input": dict(arguments)})
 
     async def _answer(self, question: Mapping[str, Any]) -> dict[str, Any]:
         asked = json.dumps(question).encode() + b"\n"

@@ -35,9 +35,9 @@ def dropped_marker(blocks: Sequence[dict[str, Any]]) -> str:
     return line if _MARKER.search(line) else ""
 
 
-def new_part(blocks: Sequence[dict[str, Any]], said: Iterable[str]) -> list[dict[str, Any]]:
+def new_part(blocks: Sequence[dict[str, Any]], texts: Iterable[str]) -> list[dict[str, Any]]:
     """Return an answer that goes on without the markers which were said before it."""
-    before = frozenset(said)
+    before = frozenset(texts)
     return [
         {**block, "text": _new_text(block["text"], before)} if block["type"] == "text" else block
         for block in blocks

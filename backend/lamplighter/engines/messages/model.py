@@ -110,12 +110,12 @@ class Model:
             words = shorten(one_line(f"{type(cause).__name__}: {cause}"), ERROR_CHARS)
             raise RequestFailed(None, words, answer=found) from error
 
-    async def _read(self, asked: dict[str, Any], found: Assembly, heard: OnText) -> None:
+    async def _read(self, body: dict[str, Any], found: Assembly, heard: OnText) -> None:
         """Take the events of one answer in, and let their text be heard."""
         import anthropic
 
         streaming = self._connected().messages.with_streaming_response
-        async with streaming.create(model=self.name, stream=True, **asked) as response:
+        async with streaming.create(model=self.name, stream=True, **body) as response:
             kind = response.headers.get("content-type", "").partition(";")[0].strip()
             if kind != EVENTS:
                 raise RequestFailed(

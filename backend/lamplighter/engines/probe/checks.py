@@ -60,12 +60,12 @@ async def probe_disk(check: DiskCheck) -> ProbeAnswer:
     return ProbeAnswer(ok=True, warning=harmless(f"{lack} free at {check.path}") if lack else "")
 
 
-def _describe_lack(wanted: DiskSpace, found: os.statvfs_result) -> str:
+def _describe_lack(required: DiskSpace, found: os.statvfs_result) -> str:
     """Say what there is too little of: bytes, or entries for files where they are counted."""
     left = found.f_bavail * found.f_frsize
-    if wanted.size is not None:
-        return f"{size(left)} of {size(wanted.size)}" if left < wanted.size else ""
-    least = wanted.percent or 0.0
+    if required.size is not None:
+        return f"{size(left)} of {size(required.size)}" if left < required.size else ""
+    least = required.percent or 0.0
     # as df counts: what is kept for root is no room
     share = 100 * found.f_bavail / max(1, found.f_blocks - found.f_bfree + found.f_bavail)
     if share < least:

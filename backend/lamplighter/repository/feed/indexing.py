@@ -130,9 +130,9 @@ async def index_memories(db: Database, several: Sequence[Memory]) -> None:
     await put_all(db, made)
 
 
-async def _placeholder_sessions(db: Database, wanted: Iterable[int]) -> set[int]:
+async def _placeholder_sessions(db: Database, numbers: Iterable[int]) -> set[int]:
     """Return those sessions that hold what was said outside of any: nothing there is beside."""
-    ids = list(wanted)
+    ids = list(numbers)
     rows = await db.fetch_all(_PLACEHOLDER_SESSIONS(ids=str(ids))) if ids else []
     return {row["id"] for row in rows}
 

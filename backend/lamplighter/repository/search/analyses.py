@@ -151,15 +151,15 @@ async def fetch_related(
 
 
 async def find_related(
-    db: Database, candidate: Candidate, wanted: Iterable[str], lexicon: Lexicon, *, limit: int
+    db: Database, candidate: Candidate, terms: Iterable[str], lexicon: Lexicon, *, limit: int
 ) -> list[tuple[Memory, Analysis | None]]:
     """Return active memories of a candidate's group that may be related, with what they say.
 
-    Those that share most of the `wanted` terms come first, then those that nobody has read
+    Those that share most of the `terms` terms come first, then those that nobody has read
     yet; without terms it is those that say the same words. It writes nothing and keeps
     nothing in memory, so that it may be asked at any time, beside a writer.
     """
-    given = sorted(wanted, key=lambda term: (-len(term), term))[:LIKELY_TERMS]
+    given = sorted(terms, key=lambda term: (-len(term), term))[:LIKELY_TERMS]
     spaced = " " + sa.func.coalesce(analyses.c.terms, "") + " "
     has = [spaced.contains(f" {term} ", autoescape=True) for term in given]
     shared = [sa.case((each, 1), else_=0) for each in has]

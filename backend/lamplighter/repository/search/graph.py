@@ -81,10 +81,10 @@ async def count_by_topic(db: Database, project: str, *, limit: int) -> list[tupl
     return [(row["topic_key"], row["count"]) for row in await db.fetch_all(query)]
 
 
-async def _newest(db: Database, project: str, wanted: Any, limit: int) -> list[Memory]:
+async def _newest(db: Database, project: str, conditions: Any, limit: int) -> list[Memory]:
     query = (
         sa.select(memories)
-        .where(wanted)
+        .where(conditions)
         .where(memories.c.active == 1)
         .where(Reach(project).condition(memories.c))
         .order_by(memories.c.updated_at.desc(), memories.c.id.desc())

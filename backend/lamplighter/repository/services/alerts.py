@@ -110,16 +110,16 @@ async def resolve(
 
 
 async def page(
-    db: Database, wanted: AlertFilter, *, limit: int, position: Sequence[Any] | None = None
+    db: Database, selection: AlertFilter, *, limit: int, position: Sequence[Any] | None = None
 ) -> Page[AlertIncident]:
     """Return one page of alerts, newest first."""
     query = sa.select(alerts)
-    if wanted.state is not None:
-        query = query.where(alerts.c.state == wanted.state)
-    if wanted.source is not None:
-        query = query.where(alerts.c.source == wanted.source)
-    if wanted.service is not None:
-        query = query.where(alerts.c.service == wanted.service)
+    if selection.state is not None:
+        query = query.where(alerts.c.state == selection.state)
+    if selection.source is not None:
+        query = query.where(alerts.c.source == selection.source)
+    if selection.service is not None:
+        query = query.where(alerts.c.service == selection.service)
     found = await newest_first(db, query, alerts.c.id, limit=limit, position=position)
     return Page([_from_row(row) for row in found.items], found.position)
 

@@ -279,10 +279,10 @@ async def set_outcome(
 
 
 async def page(
-    db: Database, wanted: SessionFilter, *, limit: int, position: Sequence[Any] | None = None
+    db: Database, selection: SessionFilter, *, limit: int, position: Sequence[Any] | None = None
 ) -> Page[Session]:
     """Return one page of sessions, newest first."""
-    query = sa.select(sessions).where(*_conditions(wanted))
+    query = sa.select(sessions).where(*_conditions(selection))
     found = await newest_first(db, query, sessions.c.id, limit=limit, position=position)
     return Page([from_row(row) for row in found.items], found.position)
 
@@ -331,16 +331,16 @@ async def _update(
     return session
 
 
-def _conditions(wanted: SessionFilter) -> list[sa.ColumnElement[bool]]:
+def _conditions(selection: SessionFilter) -> list[sa.ColumnElement[bool]]:
     asked = ("status", "tier", "trigger", "project")
-    given = {name: getattr(wanted, name) for name in asked}
+    given = {name: getattr(selection, name) for name in asked}
     found = [sessions.c[name] == value for name, value in given.items() if value is not None]
-    if wanted.service is not None:
-        name = json.dumps(wanted.service, ensure_ascii=False)
+    if selection.service is not None:
+        name = json.dumps(selection.service, ensure_ascii=False)
         listed = sa.type_coerce(sessions.c.services, sa.Text)
         found.append(listed.contains(name, autoescape=True))
-    if wanted.since is not None:
-        found.append(sessions.c.started_at >= wanted.since)
+    if selection.since is not None:
+        found.append(sessions.c.started_at >= selection.since)
     return found
 
 

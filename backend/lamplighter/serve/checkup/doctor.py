@@ -150,9 +150,9 @@ def _halt(settings: Settings) -> Iterator[VitalSign]:
         yield vitals.judge_halt(found.description, brake.release(found))
 
 
-async def _active_halt(url: str, brake: HaltControl) -> Halt | None:
+async def _active_halt(url: str, halt_control: HaltControl) -> Halt | None:
     async with Database(url) as db:
-        return await brake.pulled(db)
+        return await halt_control.pulled(db)
 
 
 def _memories(settings: Settings) -> Iterator[VitalSign]:

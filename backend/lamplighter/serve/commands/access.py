@@ -100,10 +100,10 @@ async def _welcome(db: Database, settings: Settings) -> str:
 
 @asynccontextmanager
 async def announce_login_later(
-    settings: Settings, db: Database, say: Callable[[str], None]
+    settings: Settings, db: Database, report: Callable[[str], None]
 ) -> AsyncIterator[None]:
     """Make the token and say how to log in as soon as the database takes a write."""
-    task = asyncio.create_task(_announce_later(settings, db, say))
+    task = asyncio.create_task(_announce_later(settings, db, report))
     try:
         yield
     finally:
@@ -112,10 +112,10 @@ async def announce_login_later(
             await task
 
 
-async def _announce_later(settings: Settings, db: Database, say: Callable[[str], None]) -> None:
+async def _announce_later(settings: Settings, db: Database, report: Callable[[str], None]) -> None:
     while True:
         try:
-            say(await _welcome(db, settings))
+            report(await _welcome(db, settings))
             return
         except (driver.OperationalError, TimeoutError) as error:
             logger.log(driver.severity(error), "Cannot create a login link yet: %s", error)

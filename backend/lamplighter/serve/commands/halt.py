@@ -50,8 +50,8 @@ def resume_all(settings: Settings) -> str:
     return "Resumed."
 
 
-async def _halt_all(db: Database, brake: HaltControl, reason: str) -> Halt | None:
-    return await halt.halt_all(db, brake, reason, by=_who(), now=clock.now())
+async def _halt_all(db: Database, halt_control: HaltControl, reason: str) -> Halt | None:
+    return await halt.halt_all(db, halt_control, reason, by=_who(), now=clock.now())
 
 
 def _who() -> str:

@@ -193,6 +193,6 @@ async def _service_name(here: QueryContext, service: str) -> str:
     return await spelled(here.db, name, known) or GENERAL
 
 
-def _run_in_database(settings: Settings, ask: Callable[[Database], Awaitable[T]]) -> T:
+def _run_in_database(settings: Settings, operation: Callable[[Database], Awaitable[T]]) -> T:
     home.prepare(settings)
-    return asyncio.run(run_in_database(settings, ask))
+    return asyncio.run(run_in_database(settings, operation))

@@ -149,10 +149,10 @@ class DemoServices:
 
 
 @asynccontextmanager
-async def run_services(path: Path, say: Callable[[str], None]) -> AsyncIterator[DemoServices]:
+async def run_services(path: Path, report: Callable[[str], None]) -> AsyncIterator[DemoServices]:
     """Start the three services and wait until they are healthy; end them with the context."""
     names = (ARCHIVE, COURIER, STORE)
-    here = DemoServices(path, say, dict(zip(names, free_ports(len(names)), strict=True)))
+    here = DemoServices(path, report, dict(zip(names, free_ports(len(names)), strict=True)))
     here.options[ARCHIVE] = [f"slow={SLOW_SECONDS:g}"]
     here.options[STORE] = [f"needs=http://127.0.0.1:{here.ports[ARCHIVE]}/"]
     async with AsyncExitStack() as ending:

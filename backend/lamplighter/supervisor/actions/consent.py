@@ -86,13 +86,15 @@ async def _cancel_request(
             await act.settle(db, found, UseOutcome.FAILURE, text=ENDED, now=now())
 
 
-async def await_decision(db: Database, asked: Approval, *, now: Callable[[], datetime]) -> Approval:
+async def await_decision(
+    db: Database, approval: Approval, *, now: Callable[[], datetime]
+) -> Approval:
     """Wait until a person has decided, or the time is over; return what stands then.
 
     When a person puts another command in its place, that one is waited for. Nothing
     comes of it any more when nobody waits: the session was stopped, or went away.
     """
-    held = asked
+    held = approval
     try:
         while held.state is ApprovalState.OPEN:
             await asyncio.sleep(POLL_SECONDS)

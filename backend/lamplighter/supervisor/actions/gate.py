@@ -238,28 +238,28 @@ class Gate:
         finally:
             self._checks.discard(token)
 
-    async def _once(self, wish: ActionRequest, action: Action, again: int | None) -> GateVerdict:
+    async def _once(self, request: ActionRequest, action: Action, again: int | None) -> GateVerdict:
         """Give an identical request that waits for approval the answer of the first one."""
-        key = wish.bound, again
+        key = request.bound, again
         if key in self._pending:
             return await asyncio.shield(self._pending[key])
         answer = self._pending[key] = asyncio.get_running_loop().create_future()
         verdict = GateVerdict(outcome=UseOutcome.REFUSED, text=_REQUESTER_GONE)
         try:
-            verdict = await self._run(wish, action, again)
+            verdict = await self._run(request, action, again)
             return verdict
         finally:
             del self._pending[key]
             answer.set_result(verdict)
 
-    async def _run(self, wish: ActionRequest, action: Action, again: int | None) -> GateVerdict:
-        if why := await repairing.objection(self, wish.service, action):
+    async def _run(self, request: ActionRequest, action: Action, again: int | None) -> GateVerdict:
+        if why := await repairing.objection(self, request.service, action):
             use = act.decline(
-                self.here.db, self.session, wish.service, action, why, now=self.here.now()
+                self.here.db, self.session, request.service, action, why, now=self.here.now()
             )
             return await self._refused(await use)
         asking = approvals.reserve_or_ask(
-            self.here, self.active, self.session, wish, action, again=again
+            self.here, self.active, self.session, request, action, again=again
         )
         found = await consent.open_request(self.here.db, asking, now=self.here.now)
         if isinstance(found, Approval):
@@ -268,10 +268,12 @@ class Gate:
             return await self._refused(found)
         return await self._use(found, action)
 
-    async def _by_a_person(self, asked: Approval, wished: Action, again: int | None) -> GateVerdict:
+    async def _by_a_person(
+        self, approval: Approval, wished: Action, again: int | None
+    ) -> GateVerdict:
         """Wait for a person, and use the yes once: what it rests on is looked at again."""
         with self.waiting.counted():
-            decided = await consent.await_decision(self.here.db, asked, now=self.here.now)
+            decided = await consent.await_decision(self.here.db, approval, now=self.here.now)
         why = await self._not_now()
         action: Action | None = None
         if not why and decided.state is ApprovalState.APPROVED:
@@ -286,10 +288,10 @@ class Gate:
         return replace(verdict, text=words, approval_id=decided.id, approval_state=decided.state)
 
     async def _redeemed(
-        self, decided: Approval, wished: Action, again: int | None
+        self, decided: Approval, action: Action, again: int | None
     ) -> tuple[CooldownUse, Action | None]:
         """Use an approval, unless its service came to be healthy before it was given."""
-        if why := await repairing.objection(self, decided.service, wished):
+        if why := await repairing.objection(self, decided.service, action):
             refused = approvals.refuse(
                 self.here.db, self.session, decided, why, now=self.here.now()
             )

@@ -66,9 +66,9 @@ def recall_for(here: SessionContext, session: Session) -> Recall | None:
     if not here.active.hooks.inject:
         return None
 
-    async def recall(tool: str, given: Mapping[str, Any]) -> str:
+    async def recall(tool: str, arguments: Mapping[str, Any]) -> str:
         return await tool_hooks.tool_context(
-            here, here.active.hooks, session, tool, given, clean=here.redact
+            here, here.active.hooks, session, tool, arguments, clean=here.redact
         )
 
     return recall

@@ -23,10 +23,10 @@ PREVIOUS_SHOWN: Final = 5
 
 
 @implements(CheckService)
-async def check_service(context: ToolContext, given: CheckService) -> ToolOutput:
+async def check_service(context: ToolContext, arguments: CheckService) -> ToolOutput:
     """Make the checks of a service."""
-    service = context.near(given.service)
-    chosen = _select_checks(service, given.check)
+    service = context.near(arguments.service)
+    chosen = _select_checks(service, arguments.check)
     context.count(CheckService.tool.name, MAX_CHECKS)
     before = await _previous_results(context, chosen)
     seen = await check(context.gate.session, chosen, before)

@@ -183,8 +183,8 @@ def _command_answer(gate: Gate, ended: ProgramResult, seconds: float) -> ToolOut
     )
 
 
-def _cut_output(gate: Gate, said: bytes, limit: int) -> str:
-    text = gate.here.redact.lines(said.decode("utf-8", "replace"))
+def _cut_output(gate: Gate, output: bytes, limit: int) -> str:
+    text = gate.here.redact.lines(output.decode("utf-8", "replace"))
     return text if len(text) <= limit else f"{text[:limit]}…\n(truncated; request less output)"
 
 

@@ -185,9 +185,9 @@ async def _prompt(db: Database, prompt_id: int, project: str | None) -> ClientPr
     return held
 
 
-def check_id(given: str) -> str:
+def check_id(client_id: str) -> str:
     """Return what a client calls its session, as it is kept; raises Invalid."""
-    name = one_line(given)
+    name = one_line(client_id)
     if not name or len(name) > ID_CHARS:
         raise Invalid(InvalidField("id", f"must have 1 to {ID_CHARS} characters"))
     return name

@@ -175,13 +175,13 @@ async def capture_tool_output(
 
 
 async def tool_context(
-    here: InteractiveContext, session: Session, tool: str, given: Mapping[str, Any]
+    here: InteractiveContext, session: Session, tool: str, arguments: Mapping[str, Any]
 ) -> str:
     """Return what is known of a tool's arguments where the agent's rules ask for it; it is kept."""
     if here.agent.context_limit < 1 or not here.agent.auto_search:
         return ""
     return await tool_hooks.tool_context(
-        here, here.agent.hooks, session, tool, given, clean=here.clean
+        here, here.agent.hooks, session, tool, arguments, clean=here.clean
     )
 
 
@@ -281,12 +281,12 @@ def _context_block(found: list[Memory], looked_for: Sequence[str]) -> MemoryBloc
     return MemoryBlock(text, estimate_tokens(text), tuple(placed), len(found))
 
 
-def output_text(given: Any) -> str:
+def output_text(value: Any) -> str:
     """Return the answer of a tool as text: whatever words it holds."""
-    if isinstance(given, str):
-        return given
-    if isinstance(given, dict):
-        given = list(given.values())
-    if isinstance(given, list):
-        return "\n".join(filter(None, map(output_text, given)))
+    if isinstance(value, str):
+        return value
+    if isinstance(value, dict):
+        value = list(value.values())
+    if isinstance(value, list):
+        return "\n".join(filter(None, map(output_text, value)))
     return ""

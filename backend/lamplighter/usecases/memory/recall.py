@@ -79,18 +79,18 @@ def system_prompt_suffix(environment: str, memory: MemoryBlock) -> str:
 
 
 async def _offer(
-    db: Database, packing: BlockPacker, wanted: PromptFilter, prospect: InclusionProbe | None
+    db: Database, packing: BlockPacker, selection: PromptFilter, prospect: InclusionProbe | None
 ) -> None:
     """Offer page after page; behind the first, only what is short enough for what is left."""
-    shortest = await memories.shortest_length(db, at=wanted.at)
+    shortest = await memories.shortest_length(db, at=selection.at)
     position = None
-    while wanted.longest is None or wanted.longest >= max(1, shortest):
-        page = await memories.list_eligible(db, wanted, limit=PAGE, position=position)
+    while selection.longest is None or selection.longest >= max(1, shortest):
+        page = await memories.list_eligible(db, selection, limit=PAGE, position=position)
         for memory in page.items:
             if prospect is not None:
                 prospect.before(packing, memory)
             packing.offer(memory)
-        position, wanted = page.position, replace(wanted, longest=packing.room)
+        position, selection = page.position, replace(selection, longest=packing.room)
         if position is None:
             break
     if prospect is not None:

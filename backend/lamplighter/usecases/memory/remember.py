@@ -227,7 +227,7 @@ async def _take_effect(
         effect.kind,
         old,
         memory.id,
-        said=candidate.observation,
+        text=candidate.observation,
         reason=effect.reason,
         session_id=candidate.session_id,
         now=now,

@@ -47,18 +47,18 @@ async def open_review(
     old: Memory,
     new_id: MemoryId,
     *,
-    said: str,
+    text: str,
     reason: str,
     session_id: int | None,
     now: datetime,
 ) -> Review:
     """Ask a person which of two memories is true; the case that is open for the pair stays.
 
-    `new_id` is the memory that holds the new claim now, `said` the words it was said in.
+    `new_id` is the memory that holds the new claim now, `text` the words it was said in.
     """
     async with writing(db):
         return await reviews.insert(
-            db, kind, old, new_id, said=said, reason=reason, session_id=session_id, now=now
+            db, kind, old, new_id, text=text, reason=reason, session_id=session_id, now=now
         )
 
 
@@ -90,7 +90,7 @@ async def open_possible(
         ReviewKind.POSSIBLE,
         old,
         new_id,
-        said=candidate.observation,
+        text=candidate.observation,
         reason=reason,
         session_id=candidate.session_id,
         now=now,

@@ -66,7 +66,7 @@ def start_semantic_search(
     if near is None or question.phrases or question.without:
         yield None
         return
-    asking = near(question.request.query, None, wanted=question.request)
+    asking = near(question.request.query, None, request=question.request)
     if not ahead:
         with closing(asking):
             yield asking

@@ -27,26 +27,26 @@ ENOUGH: Final = 5 * RANKED
 EVERYTHING: Final = 2**62
 
 
-def layers_of(wanted: SearchRequest) -> list[SearchLayer]:
+def layers_of(request: SearchRequest) -> list[SearchLayer]:
     """Return the layers that can hold what is wanted: only memories have a category."""
-    of_memories = wanted.categories or wanted.kind or wanted.tags or wanted.active is False
-    return [each for each in wanted.layers if each is SearchLayer.MEMORY or not of_memories]
+    of_memories = request.categories or request.kind or request.tags or request.active is False
+    return [each for each in request.layers if each is SearchLayer.MEMORY or not of_memories]
 
 
-def _scope(wanted: SearchRequest, layer: SearchLayer) -> tuple[tuple[str, ...], ...]:
+def _scope(request: SearchRequest, layer: SearchLayer) -> tuple[tuple[str, ...], ...]:
     """Return the groups of terms of which one each must hold of what is wanted."""
     groups: list[tuple[str, ...]] = []
-    if wanted.project is not None:
+    if request.project is not None:
         everywhere = (scope_terms.EVERYWHERE,) if layer is SearchLayer.MEMORY else ()
-        groups.append((scope_terms.project_term(wanted.project), *everywhere))
-    if wanted.service is not None:
-        general = (scope_terms.NO_SERVICE,) if wanted.general else ()
-        groups.append((*dict.fromkeys((_service(wanted.service), *general)),))
-    if wanted.categories:
-        groups.append(tuple(map(scope_terms.category_term, dict.fromkeys(wanted.categories))))
-    if wanted.kind is not None:
-        groups.append((scope_terms.kind_term(wanted.kind),))
-    groups += [(scope_terms.tag_term(tag),) for tag in wanted.tags]
+        groups.append((scope_terms.project_term(request.project), *everywhere))
+    if request.service is not None:
+        general = (scope_terms.NO_SERVICE,) if request.general else ()
+        groups.append((*dict.fromkeys((_service(request.service), *general)),))
+    if request.categories:
+        groups.append(tuple(map(scope_terms.category_term, dict.fromkeys(request.categories))))
+    if request.kind is not None:
+        groups.append((scope_terms.kind_term(request.kind),))
+    groups += [(scope_terms.tag_term(tag),) for tag in request.tags]
     return tuple(groups)
 
 

@@ -39,7 +39,7 @@ class NoSemanticSearch:
     why: str
 
     async def __call__(
-        self, query: str, ids: Sequence[int] | None = None, *, wanted: SearchRequest | None = None
+        self, query: str, ids: Sequence[int] | None = None, *, request: SearchRequest | None = None
     ) -> Sequence[tuple[int, float]]:
         """Say why there is no answer."""
         raise Unavailable(self.why)
@@ -75,12 +75,12 @@ class SemanticSearch:
     _pending: dict[str, asyncio.Task[Vector]] = field(default_factory=dict)
 
     async def __call__(
-        self, query: str, ids: Sequence[int] | None = None, *, wanted: SearchRequest | None = None
+        self, query: str, ids: Sequence[int] | None = None, *, request: SearchRequest | None = None
     ) -> Sequence[tuple[int, float]]:
         """Return the memories nearest to a text with how near each is, nearest first.
 
         With ids only those are compared, and each of them that is known is returned; else
-        those among the `wanted` that are likely nearest.
+        those among the `request` that are likely nearest.
         """
         if ids is not None and not ids:
             return []
@@ -94,7 +94,7 @@ class SemanticSearch:
                 known = await self._follow(deadline)
                 if self.progress.share < self.enough:
                     raise Unavailable("Too few memories have embeddings yet.")
-                ids = known.codes.nearest(vector, RESCORED, _code_filter(wanted))
+                ids = known.codes.nearest(vector, RESCORED, _code_filter(request))
             async with time_limit(self.db, deadline):
                 return await self._compared(vector, ids)
         except DeadlineExceeded as late:
@@ -230,15 +230,15 @@ def _consume_exception(task: asyncio.Task[Any]) -> None:
         task.exception()
 
 
-def _code_filter(wanted: SearchRequest | None) -> "VectorFilter":
+def _code_filter(request: SearchRequest | None) -> "VectorFilter":
     from lamplighter.embedding.codes import VectorFilter
 
-    if wanted is None:
+    if request is None:
         return VectorFilter(active=None)
     return VectorFilter(
-        active=wanted.active,
-        project=wanted.project,
-        service=wanted.service,
-        general=wanted.general,
-        categories=wanted.categories,
+        active=request.active,
+        project=request.project,
+        service=request.service,
+        general=request.general,
+        categories=request.categories,
     )

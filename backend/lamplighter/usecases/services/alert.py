@@ -53,11 +53,11 @@ class AlertResult:
 
 
 async def ingest_delivery(
-    here: AlertContext, source: str, given: Sequence[Alert]
+    here: AlertContext, source: str, alerts: Sequence[Alert]
 ) -> list[AlertResult]:
     """Take in what a delivery says: each incident once, in whatever order they come."""
     counted: dict[tuple[object, ...], tuple[Alert, int]] = {}
-    for alert in given:
+    for alert in alerts:
         key = (alert.fingerprint, alert.incident, alert.state, alert.at)
         counted[key] = alert, counted.get(key, (alert, 0))[1] + 1
     now = here.now()

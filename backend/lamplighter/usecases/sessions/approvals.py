@@ -45,7 +45,7 @@ async def reserve_or_ask(
     here: Context,
     active: Configuration,
     session: Session,
-    wish: ActionRequest,
+    request: ActionRequest,
     action: Action,
     *,
     again: int | None = None,
@@ -57,42 +57,44 @@ async def reserve_or_ask(
     """
     db, now = here.db, here.now()
     async with writing(db):
-        agreed = action.approve is ApprovalPolicy.FIRST and await approvals.was_approved(db, wish)
+        agreed = action.approve is ApprovalPolicy.FIRST and await approvals.was_approved(
+            db, request
+        )
         ruling = await act.rule_on_request(
-            db, session, wish.service, action, again=again, agreed=agreed, now=now
+            db, session, request.service, action, again=again, agreed=agreed, now=now
         )
         if not isinstance(ruling, NeedsApproval):
             return await act.reserve(
-                db, session, wish.service, action, again=again, agreed=agreed, now=now
+                db, session, request.service, action, again=again, agreed=agreed, now=now
             )
-        before = await _newest(db, session.id, wish)
+        before = await _newest(db, session.id, request)
         if before is not None and before.state is ApprovalState.DENIED:
             return await refuse(db, session, before, describe_result(before), now=now)
         if too_many := await parking.capacity_reason(db, active.max_parked, but=session.id):
-            return await _record_refusal(db, session, wish, too_many, now=now)
+            return await _record_refusal(db, session, request, too_many, now=now)
         expires_at = now + timedelta(seconds=active.approval_seconds)
-        return await _ask(here, session, wish, now=now, expires_at=expires_at)
+        return await _ask(here, session, request, now=now, expires_at=expires_at)
 
 
 async def _ask(
-    here: Context, session: Session, wish: ActionRequest, *, now: datetime, expires_at: datetime
+    here: Context, session: Session, request: ActionRequest, *, now: datetime, expires_at: datetime
 ) -> Approval:
-    db, reason = here.db, shorten(one_line(here.redact(wish.reason)), MAX_REASON_CHARS)
+    db, reason = here.db, shorten(one_line(here.redact(request.reason)), MAX_REASON_CHARS)
     asked = await approvals.insert(
         db,
         session,
-        replace(wish, reason=reason),
-        shown=[here.redact(word) for word in wish.argv],
-        memories=await exposures.included_of_service(db, session.id, wish.service),
+        replace(request, reason=reason),
+        shown=[here.redact(word) for word in request.argv],
+        memories=await exposures.included_of_service(db, session.id, request.service),
         expires_at=expires_at,
         now=now,
     )
-    text, body = f"Waiting for approval: {wish}.", describe_request(asked, now=now)
+    text, body = f"Waiting for approval: {request}.", describe_request(asked, now=now)
     await leases.clear_session(db, session.id, now=now)  # rounds continue while it waits
     await notify.enqueue(
-        db, NoticeKind.APPROVAL, Level.WARNING, text, body, service=wish.service, now=now
+        db, NoticeKind.APPROVAL, Level.WARNING, text, body, service=request.service, now=now
     )  # before its event is told
-    await _record_event(db, Level.WARNING, text, wish, session, now=now)
+    await _record_event(db, Level.WARNING, text, request, session, now=now)
     return asked
 
 
@@ -225,14 +227,14 @@ async def refuse(
 async def _record_refusal(
     db: Database,
     session: Session,
-    wish: ActionRequest,
+    request: ActionRequest,
     why: str,
     *,
     outcome: UseOutcome = UseOutcome.REFUSED,
     now: datetime,
 ) -> CooldownUse:
     return await cooldowns.insert_settled(
-        db, session, wish.service, wish.action, outcome, name=wish.name, text=why, now=now
+        db, session, request.service, request.action, outcome, name=request.name, text=why, now=now
     )
 
 
@@ -274,9 +276,9 @@ async def _waiting_session(db: Database, held: Approval, *, now: datetime) -> Se
     return session
 
 
-async def _newest(db: Database, session_id: int, wish: ActionRequest) -> Approval | None:
+async def _newest(db: Database, session_id: int, request: ActionRequest) -> Approval | None:
     """Return what a session last asked for exactly this, or what a person put in its place."""
-    held = await approvals.newest(db, session_id, wish)
+    held = await approvals.newest(db, session_id, request)
     if held is not None and held.state is ApprovalState.REPLACED:
         return await successor(db, held) or held
     return held
@@ -292,7 +294,7 @@ async def _record_event(
     db: Database,
     level: Level,
     text: str,
-    wish: ActionRequest,
+    request: ActionRequest,
     session: Session,
     *,
     source: str = "supervisor",
@@ -302,7 +304,7 @@ async def _record_event(
         db,
         level,
         text,
-        service=wish.service,
+        service=request.service,
         session_id=session.id,
         tier=session.tier,
         source=source,

@@ -323,8 +323,8 @@ def texts_of(session: Session, ending: SessionEnd, redact: Redact) -> dict[str, 
     return {"response": redact(response), "summary": _summary(session, said, ending, redact)}
 
 
-def _summary(session: Session, said: Sequence[str], ending: SessionEnd, redact: Redact) -> str:
-    return summarize_session(session, said, ending.uses, ending.status, redact(ending.reason))
+def _summary(session: Session, texts: Sequence[str], ending: SessionEnd, redact: Redact) -> str:
+    return summarize_session(session, texts, ending.uses, ending.status, redact(ending.reason))
 
 
 def usage_of(session: Session, ending: SessionEnd) -> dict[str, float | None]:

@@ -78,8 +78,8 @@ class ToolImplementation(Generic[Place]):
     def tool(self, offer: ToolDefinition, place: Place) -> Tool:
         """Return the tool as it is offered at a place."""
 
-        async def use(given: Mapping[str, Any]) -> ToolOutput:
-            return await self.function(place, msgspec.convert(given, offer.input_type))
+        async def use(arguments: Mapping[str, Any]) -> ToolOutput:
+            return await self.function(place, msgspec.convert(arguments, offer.input_type))
 
         return Tool(
             name=offer.name,
@@ -112,12 +112,12 @@ class OfferedTools:
     tools: tuple[Tool, ...]
     redact: Redactor
 
-    async def use(self, name: str, given: Mapping[str, Any]) -> ToolOutput:
+    async def use(self, name: str, arguments: Mapping[str, Any]) -> ToolOutput:
         """Use a tool by its name; what goes wrong is an answer, never an exception."""
         found = find_tool(self.tools, name)
         if found is None:
             return redact_answer(unknown_tool(self.tools, name), self.redact)
-        return redact_answer(await run_tool(found, given), self.redact)
+        return redact_answer(await run_tool(found, arguments), self.redact)
 
 
 def find_tool(tools: Sequence[Tool], name: str) -> Tool | None:
@@ -141,23 +141,23 @@ def redact_answer(answer: ToolOutput, redact: Redactor) -> ToolOutput:
 
 
 async def run_tool(
-    used: Tool, given: Mapping[str, Any], parent: Mapping[str, str] | None = None
+    used: Tool, arguments: Mapping[str, Any], parent: Mapping[str, str] | None = None
 ) -> ToolOutput:
     """Use a tool; what goes wrong is an answer, never an exception.
 
     `parent` is the span of its session where that is at work elsewhere.
     """
     with instrumentation.tool_span(used.name, parent) as span:
-        answer = await _run(used, given)
+        answer = await _run(used, arguments)
         if answer.is_error:
             span.failed("tool_error")
         return answer
 
 
-async def _run(used: Tool, given: Mapping[str, Any]) -> ToolOutput:
+async def _run(used: Tool, arguments: Mapping[str, Any]) -> ToolOutput:
     try:
         async with asyncio.timeout(used.seconds):
-            return await used.use(parse_arguments(used.schema, given))
+            return await used.use(parse_arguments(used.schema, arguments))
     except Invalid as error:
         return _error_answer(f"Not done. {error}.{_example(used)}")
     except LeadershipLost as error:

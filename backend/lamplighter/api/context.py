@@ -61,7 +61,7 @@ class ApiContext(MemoryServiceContext):
     engines: tuple[Engine, ...] = ()
     tools: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
     figures: CountCache = field(default_factory=CountCache)
-    brake: HaltControl = field(default_factory=HaltControl)
+    halt_control: HaltControl = field(default_factory=HaltControl)
 
     def service_names(self) -> list[str]:
         """Return the names of the services as they are spelled."""

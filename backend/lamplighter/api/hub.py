@@ -45,7 +45,7 @@ class Hub:
         self.seq = 0
         self.followers: set[Follower] = set()
         self.watchers: list[Callable[[Change], None]] = []
-        """Who is told of each change in this process."""
+        """Callbacks that receive each change in this process."""
 
     async def follow(self) -> None:
         """Read what is new each time the database may hold something, until cancelled."""

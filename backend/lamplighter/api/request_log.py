@@ -57,9 +57,9 @@ class RequestLog:
 class RequestRecord:
     """How one request is answered; a stream counts as answered when it begins."""
 
-    def __init__(self, scope: Scope, method: str, span: telemetry.Span, known: str) -> None:
+    def __init__(self, scope: Scope, method: str, span: telemetry.Span, known_paths: str) -> None:
         self.status = 0
-        self._scope, self._method, self._span, self._known = scope, method, span, known
+        self._scope, self._method, self._span, self._known = scope, method, span, known_paths
         self._began, self._told = perf_counter(), False
 
     def sending(self, send: Send) -> Send:

@@ -88,11 +88,11 @@ JSON: Final = click.option("--json", "as_json", is_flag=True, help="Print JSON."
 @click.option("--limit", type=click.IntRange(1, 10_000), default=50, show_default=True)
 @JSON
 @report_errors
-def list_(*, as_json: bool, **asked: Any) -> None:
+def list_(*, as_json: bool, **request: Any) -> None:
     """List memories, highest confidence first."""
     from lamplighter.serve.local import client
 
-    found = client.read(load_settings(), "memories.list_memories", **asked)
+    found = client.read(load_settings(), "memories.list_memories", **request)
     if as_json:
         click.echo(json.dumps(found, ensure_ascii=False))
         return
@@ -277,13 +277,13 @@ def _text_argument(text: str) -> str:
     return sys.stdin.read() if text == "-" else text
 
 
-def _print_memory(held: Memory, done: str, *, as_json: bool) -> None:
+def _print_memory(memory: Memory, done: str, *, as_json: bool) -> None:
     from lamplighter.formats import serialize
 
     if as_json:
-        click.echo(json.dumps(serialize.memory(held), ensure_ascii=False))
+        click.echo(json.dumps(serialize.memory(memory), ensure_ascii=False))
     else:
-        click.echo(f"{done} memory {held.id}.")
+        click.echo(f"{done} memory {memory.id}.")
 
 
 def _print_rest(found: dict[str, Any], *, otherwise: str) -> None:

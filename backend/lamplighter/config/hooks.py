@@ -61,7 +61,7 @@ class TomlSheet:
 
         `number` counts the tables of one name from 1, 0 is one that comes once.
         """
-        at, seen, name = None, 0, _header(table, many=bool(number))
+        at, seen, name = None, 0, _header(table, several=bool(number))
         for index, line in enumerate(self.lines, 1):
             if re.match(r"\s*\[", line):
                 seen += bool(name.match(line))
@@ -74,9 +74,9 @@ class TomlSheet:
         return at
 
 
-def _header(table: tuple[str, ...], *, many: bool) -> re.Pattern[str]:
+def _header(table: tuple[str, ...], *, several: bool) -> re.Pattern[str]:
     name = r"\s*\.\s*".join(rf"[\"']?{re.escape(each)}[\"']?" for each in table)
-    return re.compile(rf"\s*\[\[\s*{name}\s*\]\]" if many else rf"\s*\[\s*{name}\s*\]")
+    return re.compile(rf"\s*\[\[\s*{name}\s*\]\]" if several else rf"\s*\[\s*{name}\s*\]")
 
 
 @dataclass(slots=True)

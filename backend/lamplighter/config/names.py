@@ -35,8 +35,8 @@ def assign_names(
     return tuple(each if each.name else _name_by_kind(each, taken) for each, _ in read)
 
 
-def _name_by_kind(each: Named, taken: set[str]) -> Named:
+def _name_by_kind(each: Named, used: set[str]) -> Named:
     names = (f"{each.kind}-{number}" if number > 1 else each.kind for number in itertools.count(1))
-    free = next(name for name in names if normalize_service_name(name) not in taken)
-    taken.add(free)
+    free = next(name for name in names if normalize_service_name(name) not in used)
+    used.add(free)
     return replace(each, name=free)

@@ -251,8 +251,8 @@ def _unknown_variables(environ: Mapping[str, str]) -> tuple[list[InvalidField], 
     return wrong, warnings
 
 
-def _hint(name: str, known: list[str]) -> str:
-    near = nearest_word(name, known)
+def _hint(name: str, names: list[str]) -> str:
+    near = nearest_word(name, names)
     return f"; did you mean {near}?" if near else ""
 
 

@@ -160,7 +160,7 @@ def _pipe(reader: ExitStack, writer: ExitStack) -> tuple[int, int]:
     return read, write
 
 
-async def _pipe_into(sink: _Sink, theirs: ExitStack, ours: ExitStack) -> int:
+async def _pipe_into(sink: _Sink, theirs: ExitStack, cleanup: ExitStack) -> int:
     read, write = os.pipe()
     theirs.callback(os.close, write)
     file = os.fdopen(read, "rb", buffering=0)
@@ -169,7 +169,7 @@ async def _pipe_into(sink: _Sink, theirs: ExitStack, ours: ExitStack) -> int:
     except BaseException:
         file.close()
         raise
-    ours.callback(transport.close)  # which closes the file as well
+    cleanup.callback(transport.close)  # which closes the file as well
     return write
 
 

@@ -168,8 +168,8 @@ def _total_usage(message: dict[str, Any]) -> Usage | None:
     if not used:
         return None
     return Usage(
-        given=_sum_usage(used, "inputTokens"),
-        gave=_sum_usage(used, "outputTokens"),
+        uncached=_sum_usage(used, "inputTokens"),
+        output=_sum_usage(used, "outputTokens"),
         cache_read=_sum_usage(used, "cacheReadInputTokens"),
         cache_write=_sum_usage(used, "cacheCreationInputTokens"),
     )
@@ -194,8 +194,8 @@ def _usage(found: Any) -> Usage | None:
     if not isinstance(found, dict):
         return None
     return Usage(
-        given=_integer(found.get("input_tokens")) or 0,
-        gave=_integer(found.get("output_tokens")) or 0,
+        uncached=_integer(found.get("input_tokens")) or 0,
+        output=_integer(found.get("output_tokens")) or 0,
         cache_read=_integer(found.get("cache_read_input_tokens")) or 0,
         cache_write=_integer(found.get("cache_creation_input_tokens")) or 0,
     )

@@ -87,13 +87,13 @@ class JsonFields:
             return otherwise
         return value
 
-    def word(self, name: str, known: type[E], otherwise: E) -> E:
+    def word(self, name: str, enumeration: type[E], otherwise: E) -> E:
         """Return one of some words."""
         value = self.values.get(name, otherwise)
-        if value not in list(known):
-            self.wrong.append(InvalidField(name, f"is not one of {', '.join(known)}"))
+        if value not in list(enumeration):
+            self.wrong.append(InvalidField(name, f"is not one of {', '.join(enumeration)}"))
             return otherwise
-        return known(value)
+        return enumeration(value)
 
     def check(self) -> None:
         """Raise Invalid where anything was wrong."""

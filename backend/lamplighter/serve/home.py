@@ -186,7 +186,7 @@ def notification_rules(settings: Settings) -> "NoticePolicy | None":
     )
 
 
-def brake(settings: Settings) -> "HaltControl":
+def halt_control(settings: Settings) -> "HaltControl":
     """Return what can halt everything in this home."""
     from lamplighter.domain.actions import halt
     from lamplighter.usecases.sessions.halt import HaltControl

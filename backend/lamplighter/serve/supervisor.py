@@ -109,10 +109,10 @@ async def _run_alone(
     services: Services,
     report: Report,
 ) -> ChainRun:
-    pulled = await supervisor.context.brake.pulled(supervisor.db)
+    pulled = await supervisor.context.halt_control.pulled(supervisor.db)
     if pulled is not None:
         await supervisor.step_down()
-        raise Halted(f"{pulled.description} {supervisor.context.brake.release(pulled)}")
+        raise Halted(f"{pulled.description} {supervisor.context.halt_control.release(pulled)}")
     _on_signals(supervisor.drain)
     filed = await lifecycle.file_request(
         supervisor.context,
@@ -159,9 +159,9 @@ async def _run_by_leader(
         engine=engine,
     )
     report(f"A supervisor is running. Request {filed.id} is number {filed.position} in its queue.")
-    pulled = await supervisor.context.brake.pulled(supervisor.db)
+    pulled = await supervisor.context.halt_control.pulled(supervisor.db)
     if pulled is not None:
-        release = supervisor.context.brake.release(pulled)
+        release = supervisor.context.halt_control.release(pulled)
         report(f"{pulled.description} The request is queued. {release}")
     return await _follow_request(supervisor, filed.id, report)
 
@@ -285,7 +285,7 @@ def build_session_context(
         sockets=run_directory(settings.home),
         url=web_url(settings),
         open_tools=server.open,
-        brake=home.brake(settings),
+        halt_control=home.halt_control(settings),
         current=services.load,
         readable=readable(settings),
     )

@@ -174,7 +174,7 @@ async def _open_context(
             session_files=settings.home / home.SESSIONS,
             engines=home.engines(settings),
             tools=home.tools(settings),
-            brake=home.brake(settings),
+            halt_control=home.halt_control(settings),
             near=means.answers,
         )
 

@@ -80,11 +80,13 @@ class OtelTracer:
                 here.failed(type(error).__name__)
                 raise
 
-    def record(self, name: str, attributes: Mapping[str, Value], *, began: int, ended: int) -> None:
+    def record(
+        self, name: str, attributes: Mapping[str, Value], *, started: int, ended: int
+    ) -> None:
         """Tell of a span that is over."""
         masked = _masked_attributes(attributes, self._redact)
         self._tracer.start_span(
-            name, kind=SpanKind.CLIENT, attributes=masked, start_time=began
+            name, kind=SpanKind.CLIENT, attributes=masked, start_time=started
         ).end(ended)
 
     def carried(self) -> dict[str, str]:
@@ -110,8 +112,8 @@ class OtelTracer:
 class OtelSpan(Span):
     """A span that is collected."""
 
-    def __init__(self, begun: trace.Span, redact: Redact) -> None:
-        self._begun, self._redact = begun, redact
+    def __init__(self, span: trace.Span, redact: Redact) -> None:
+        self._begun, self._redact = span, redact
 
     def note(self, attributes: Mapping[str, Value]) -> None:
         """Note what is known of it."""

@@ -62,7 +62,9 @@ class Tracer(Protocol):
     ) -> AbstractContextManager[Span]:
         """Begin a span in the one that is at work, or in the one of another process."""
 
-    def record(self, name: str, attributes: Mapping[str, Value], *, began: int, ended: int) -> None:
+    def record(
+        self, name: str, attributes: Mapping[str, Value], *, started: int, ended: int
+    ) -> None:
         """Tell of a span that is over; times in nanoseconds of the clock of the wall."""
 
     def carried(self) -> dict[str, str]:
@@ -92,10 +94,10 @@ def span(
     return _tracer.span(name, attributes or {}, kind=kind, parent=parent)
 
 
-def record_span(name: str, attributes: Mapping[str, Value], *, began: int, ended: int) -> None:
+def record_span(name: str, attributes: Mapping[str, Value], *, started: int, ended: int) -> None:
     """Tell of a span that is over; times in nanoseconds of the clock of the wall."""
     if _tracer is not None:
-        _tracer.record(name, attributes, began=began, ended=ended)
+        _tracer.record(name, attributes, started=started, ended=ended)
 
 
 def traceparent() -> dict[str, str]:

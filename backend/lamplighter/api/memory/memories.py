@@ -97,7 +97,7 @@ async def create(request: Request) -> Response:
     candidate = Candidate(
         **told, tier=0, session_id=None, source=Source.OPERATOR, trust=Trust.TRUSTED
     )
-    memory = await curate.create(here, candidate, known=here.service_names())
+    memory = await curate.create(here, candidate, services=here.service_names())
     location = f"/api/v1/memories/{memory.id}"
     return versioned(serialize.memory(memory), 201, Location=location)
 
@@ -120,7 +120,7 @@ async def update(request: Request) -> Response:
         memory_id,
         _edit(given),
         version=params.version(request, memory_id),
-        known=here.service_names(),
+        services=here.service_names(),
     )
     return versioned(serialize.memory(memory))
 

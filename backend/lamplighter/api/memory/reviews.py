@@ -106,10 +106,10 @@ async def _changes(db: Database, each: Review) -> list[dict[str, Any]]:
     return [{**entry(step, undoable=shown[step.id]), "memory_id": step.memory_id} for step in made]
 
 
-async def _filter(db: Database, query: review_shapes.ReviewQuery, known: list[str]) -> ReviewFilter:
+async def _filter(db: Database, query: review_shapes.ReviewQuery, names: list[str]) -> ReviewFilter:
     service = query.service
     if service is not None:
-        service = await spelled(db, service, known) or GENERAL
+        service = await spelled(db, service, names) or GENERAL
     return ReviewFilter(
         state=None if query.state == "all" else ReviewState(query.state),
         service=service,

@@ -73,7 +73,7 @@ async def create(request: Request) -> Response:
         given.level,
         given.text,
         service=given.service,
-        known=here.service_names(),
+        services=here.service_names(),
         session_id=caller_of(request).session_id,
     )
     return answer(serialize.event(event), 201)

@@ -69,7 +69,7 @@ async def overview(request: Request) -> Response:
         found = await views.overview(
             here.db, here.services(), since=since, now=now, project=project
         )
-        pulled = await here.brake.pulled(here.db)
+        pulled = await here.halt_control.pulled(here.db)
         spent = await spending.spending_status(here)
         seq = await changes.last_seq(here.db)
     stands = halt.as_json(here, pulled) if pulled else None

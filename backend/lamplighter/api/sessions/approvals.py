@@ -85,6 +85,6 @@ async def approval_case_out(here: ApiContext, each: Approval) -> dict[str, Any]:
     }
 
 
-def _slot(standing: dict[str, Any]) -> dict[str, Any]:
+def _slot(cooldown: dict[str, Any]) -> dict[str, Any]:
     names = ("action", "used", "limit", "window_seconds", "frees_at")
-    return {name: standing[name] for name in names}
+    return {name: cooldown[name] for name in names}

@@ -35,13 +35,13 @@ async def pull(request: Request) -> Response:
     here, by, now = api_context(request), _person(request), api_context(request).now()
     given = await params.body(request, approval_shapes.HaltIn)
     try:
-        here.brake.write(given.reason, by=by, now=now)
+        here.halt_control.write(given.reason, by=by, now=now)
     except OSError as error:
-        logger.warning("Could not write %s: %s", here.brake.file, error)
-    if here.brake.by_request() is None:  # without a file only the database can halt
-        await halt.halt_all(here.db, here.brake, given.reason, by=by, now=now)
+        logger.warning("Could not write %s: %s", here.halt_control.file, error)
+    if here.halt_control.by_request() is None:  # without a file only the database can halt
+        await halt.halt_all(here.db, here.halt_control, given.reason, by=by, now=now)
     else:
-        work = halt.sync_file_patiently(here.db, here.brake, now=now)
+        work = halt.sync_file_patiently(here.db, here.halt_control, now=now)
         await request.app.state.jobs.start("the halt", work, wait=CACHE_SECONDS)
     return await _halt_state(here)
 
@@ -49,7 +49,7 @@ async def pull(request: Request) -> Response:
 async def release(request: Request) -> Response:
     """DELETE /api/v1/halt."""
     here, by = api_context(request), _person(request)
-    await halt.resume_all(here.db, here.brake, by=by, now=here.now())
+    await halt.resume_all(here.db, here.halt_control, by=by, now=here.now())
     return await _halt_state(here)
 
 
@@ -61,13 +61,13 @@ def as_json(here: ApiContext, each: Halt) -> dict[str, Any]:
         "by": each.pulled_by,
         "at": serialize.format_moment(each.pulled_at),
         "words": each.description,
-        "release": here.brake.release(each),
+        "release": here.halt_control.release(each),
     }
 
 
 async def _halt_state(here: ApiContext) -> Response:
     async with reading(here.db):
-        found = await here.brake.all(here.db)
+        found = await here.halt_control.all(here.db)
         seq = await changes.last_seq(here.db)
     pulled = [as_json(here, each) for each in found]
     return answer({"halted": bool(pulled), "pulled": pulled, "seq": seq})

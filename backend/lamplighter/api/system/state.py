@@ -102,7 +102,7 @@ async def readyz(request: Request) -> Response:
         return problem(503, here.db.problem, headers={"Retry-After": "30"})
     try:
         await changes.last_seq(here.db)
-        halted = await here.brake.pulled(here.db)
+        halted = await here.halt_control.pulled(here.db)
     except (Error, TimeoutError):
         return problem(503, "The database is not available.", headers={"Retry-After": "5"})
     if halted:

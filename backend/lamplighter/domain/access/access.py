@@ -181,9 +181,9 @@ def expand_scopes(scopes: Iterable[str]) -> frozenset[str]:
     return frozenset(found)
 
 
-def covers(held: Iterable[str], requested: Iterable[str]) -> bool:
+def covers(owned: Iterable[str], requested: Iterable[str]) -> bool:
     """Whether who holds some scopes may give others away."""
-    return expand_scopes(requested) <= expand_scopes(held)
+    return expand_scopes(requested) <= expand_scopes(owned)
 
 
 def validate_scopes(scopes: Sequence[str]) -> tuple[str, ...]:

@@ -226,13 +226,13 @@ def validate_answer(answer: ApprovalAnswer) -> list[InvalidField]:
     return wrong
 
 
-def restore_masked(words: Sequence[str], held: Approval) -> tuple[str, ...]:
+def restore_masked(words: Sequence[str], approval: Approval) -> tuple[str, ...]:
     """Return words that a person wrote with what was masked in them as it is.
 
     Raises Invalid where two that look the same are masked, and which is meant
     cannot be told by their places.
     """
-    pairs = [*zip(held.masked_argv, held.argv, strict=True)]
+    pairs = [*zip(approval.masked_argv, approval.argv, strict=True)]
     found: list[str] = []
     for place, word in enumerate(words):
         meant = {own for shown, own in pairs if shown == word != own}

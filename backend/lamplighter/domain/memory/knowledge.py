@@ -173,9 +173,9 @@ def supersede(memory: Memory) -> Memory:
     return replace(memory, active=False, inactive_reason=InactiveReason.SUPERSEDED)
 
 
-def lesser_trust(held: Trust, new: Trust) -> Trust:
+def lesser_trust(existing: Trust, new: Trust) -> Trust:
     """Return the lesser of two trusts: newer words are as trusted as who said them, at most."""
-    return min(held, new, key=_TRUST_ORDER.index)
+    return min(existing, new, key=_TRUST_ORDER.index)
 
 
 TITLE_WORDS: Final = 8

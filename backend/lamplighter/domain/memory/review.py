@@ -178,16 +178,16 @@ def _reword_memory(
 
 
 def _keep_memory(
-    kept: Memory, other: Memory, text: str, *, now: datetime
+    memory: Memory, other: Memory, text: str, *, now: datetime
 ) -> tuple[ReviewChange, ...]:
-    aside = _supersede(other, f"{text}: superseded by memory {kept.id}")
-    if kept.active or kept.inactive_reason not in REVIVABLE:
+    aside = _supersede(other, f"{text}: superseded by memory {memory.id}")
+    if memory.active or memory.inactive_reason not in REVIVABLE:
         return aside
     why, edit = f"{text}: it supersedes memory {other.id}", Edit(active=True)
-    if kept.confidence < ACTIVE_THRESHOLD:
+    if memory.confidence < ACTIVE_THRESHOLD:
         why = f"{why}; its confidence is raised to {ACTIVE_THRESHOLD:.2f}"
         edit = replace(edit, confidence=ACTIVE_THRESHOLD)
-    return (ReviewChange(kept, apply_edit(kept, edit, now=now), why), *aside)
+    return (ReviewChange(memory, apply_edit(memory, edit, now=now), why), *aside)
 
 
 def _supersede(memory: Memory, why: str) -> tuple[ReviewChange, ...]:

@@ -154,12 +154,12 @@ def _is_scale(value: object) -> bool:
     return type(value) is int and 0 <= value <= 4
 
 
-def _more_words(held: str, more: str) -> str:
-    return f"{held} {more}"
+def _more_words(existing: str, more: str) -> str:
+    return f"{existing} {more}"
 
 
-def _more_poles(held: Sequence[str], more: Sequence[str]) -> list[str]:
-    return [_more_words(*ends) for ends in zip(held, more, strict=True)]
+def _more_poles(existing: Sequence[str], more: Sequence[str]) -> list[str]:
+    return [_more_words(*ends) for ends in zip(existing, more, strict=True)]
 
 
 _MERGERS: Final[Mapping[str, Callable[[Any, Any], Any]]] = {

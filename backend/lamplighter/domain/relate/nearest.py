@@ -77,9 +77,9 @@ class TermIndex:
                 held.remove(number)
 
     @staticmethod
-    def _rank(held: "array[int]", weight: float, scores: dict[int, float]) -> None:
+    def _rank(counts: "array[int]", weight: float, scores: dict[int, float]) -> None:
         """Add a common term's weight to those that are found already, when they are few."""
-        if len(held) > VISITS:
+        if len(counts) > VISITS:
             return
-        for number in scores.keys() & set(held):
+        for number in scores.keys() & set(counts):
             scores[number] += weight

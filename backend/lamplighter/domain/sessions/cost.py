@@ -30,12 +30,12 @@ class Price:
 
     def of(self, usage: Usage) -> float:
         """Return what one request cost."""
-        asked = usage.given + usage.cache_read + usage.cache_write
+        asked = usage.uncached + usage.cache_read + usage.cache_write
         if self.beyond is not None and asked > self.long:
             return self.beyond.of(usage)
         dollars = (
-            usage.given * self.input
-            + usage.gave * self.output
+            usage.uncached * self.input
+            + usage.output * self.output
             + usage.cache_read * self.cache_read
             + usage.cache_write * self.cache_write
         )

@@ -132,12 +132,12 @@ def next_step(
     )
 
 
-def is_new_failure(past: Iterable[CheckedResult], since: datetime) -> bool:
+def is_new_failure(earlier: Iterable[CheckedResult], since: datetime) -> bool:
     """Whether a check that fails now had passed when a person was asked, and ever since.
 
-    `past` are the results of the check before this one, newest first.
+    `earlier` are the results of the check before this one, newest first.
     """
-    results = [(each.ok, each.at) for each in past if each.at is not None]
+    results = [(each.ok, each.at) for each in earlier if each.at is not None]
     later = [ok for ok, at in results if at > since]
     before = [ok for ok, at in results if at <= since][:1]
     return len(later) + len(before) > 1 and all([*later, *before])

@@ -33,10 +33,10 @@ class Line:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Usage:
-    """How many tokens a model was given and gave; `given` are those that no cache held."""
+    """Token counts of a model; `uncached` counts input tokens outside the cache."""
 
-    given: int = 0
-    gave: int = 0
+    uncached: int = 0
+    output: int = 0
     cache_read: int = 0
     cache_write: int = 0
 

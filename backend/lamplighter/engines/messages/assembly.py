@@ -107,8 +107,8 @@ class Assembly:
     def usage(self) -> Usage:
         """The tokens used, as far as the server reported them."""
         return Usage(
-            given=self._count("input_tokens"),
-            gave=self._count("output_tokens"),
+            uncached=self._count("input_tokens"),
+            output=self._count("output_tokens"),
             cache_read=self._count("cache_read_input_tokens"),
             cache_write=self._count("cache_creation_input_tokens"),
         )

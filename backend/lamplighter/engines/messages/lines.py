@@ -129,8 +129,8 @@ def _usage_fields(used: SessionUsage) -> Line:
         "num_turns": used.turns,
         "total_cost_usd": None if used.cost is None else round(used.cost, 6),
         "usage": {
-            "input_tokens": used.usage.given,
-            "output_tokens": used.usage.gave,
+            "input_tokens": used.usage.uncached,
+            "output_tokens": used.usage.output,
             "cache_read_input_tokens": used.usage.cache_read,
             "cache_creation_input_tokens": used.usage.cache_write,
         },

@@ -295,17 +295,17 @@ class TurnLoop:
 
 
 def _prompt_tokens(usage: Usage) -> int:
-    return usage.given + usage.cache_read + usage.cache_write
+    return usage.uncached + usage.cache_read + usage.cache_write
 
 
 def _total_tokens(usage: Usage) -> int:
-    return _prompt_tokens(usage) + usage.gave
+    return _prompt_tokens(usage) + usage.output
 
 
 def _add_usage(one: Usage, other: Usage) -> Usage:
     return Usage(
-        given=one.given + other.given,
-        gave=one.gave + other.gave,
+        uncached=one.uncached + other.uncached,
+        output=one.output + other.output,
         cache_read=one.cache_read + other.cache_read,
         cache_write=one.cache_write + other.cache_write,
     )

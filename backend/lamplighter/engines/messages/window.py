@@ -37,9 +37,9 @@ def estimate(what: Any) -> int:
     return ceil(len(json.dumps(what, ensure_ascii=False)) / CHARS_PER_TOKEN)
 
 
-def scale(asked: int, estimated: int) -> float:
+def scale(requested: int, estimated: int) -> float:
     """Return what an estimate has to be multiplied by, as the model's own count says."""
-    return min(MAX_SCALE, max(MIN_SCALE, asked / max(1, estimated)))
+    return min(MAX_SCALE, max(MIN_SCALE, requested / max(1, estimated)))
 
 
 def trim_messages(messages: Sequence[Message], room: float) -> list[Message]:

@@ -63,13 +63,13 @@ def _memory(memory: Memory) -> dict[str, Any]:
     }
 
 
-def _check_result(look: CheckResult) -> dict[str, Any]:
+def _check_result(result: CheckResult) -> dict[str, Any]:
     return {
-        "ok": look.ok,
-        "status": look.status,
-        "latency_ms": look.latency_ms,
-        "flapped": look.flapped,
-        "at": serialize.format_moment(look.at),
-        "session": look.session_id,
-        "detail": look.detail,
+        "ok": result.ok,
+        "status": result.status,
+        "latency_ms": result.latency_ms,
+        "flapped": result.flapped,
+        "at": serialize.format_moment(result.at),
+        "session": result.session_id,
+        "detail": result.detail,
     }

@@ -308,13 +308,13 @@ def _merge_retry(before: CheckOutcome, again: CheckOutcome) -> CheckOutcome:
     )
 
 
-def _merge_repeat(first: CheckOutcome, look: CheckOutcome) -> CheckOutcome:
+def _merge_repeat(first: CheckOutcome, outcome: CheckOutcome) -> CheckOutcome:
     """Return the first attempt with what another look saw: no attempt, while none failed."""
     return replace(
         first,
-        failed=first.failed + look.failed,
-        detail=first.detail or look.detail,
-        statuses=first.statuses + look.statuses,
+        failed=first.failed + outcome.failed,
+        detail=first.detail or outcome.detail,
+        statuses=first.statuses + outcome.statuses,
     )
 
 

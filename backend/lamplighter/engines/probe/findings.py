@@ -269,11 +269,11 @@ class FailureCause:
 
 
 def find_cause(
-    service: Service, outcome: CheckOutcome, request: ProbeRequest, seen: OutcomesByService
+    service: Service, outcome: CheckOutcome, request: ProbeRequest, outcomes: OutcomesByService
 ) -> FailureCause:
     """Return the root cause, and since when this service fails."""
     facts = request.facts
-    cause = root_failure(service, request, seen)
+    cause = root_failure(service, request, outcomes)
     history = _history(facts.history_of(service, outcome.check), facts.now)
     if cause is None:
         needed = [each.name for each in request.needs(service)]
@@ -290,13 +290,13 @@ def find_cause(
 
 
 def root_failure(
-    service: Service, request: ProbeRequest, seen: OutcomesByService
+    service: Service, request: ProbeRequest, outcomes: OutcomesByService
 ) -> Service | None:
     """Return the deepest failing dependency; None when all are healthy."""
     ill = [
         each
         for each in request.needs(service)
-        if any(not outcome.ok for outcome in seen.get(each.name, ()))
+        if any(not outcome.ok for outcome in outcomes.get(each.name, ()))
     ]
     for each in ill:
         below = {needed.name for needed in request.needs(each)}
@@ -348,13 +348,13 @@ def _order(own: PastResult | None, other: PastResult | None, now: datetime) -> s
     return f"failed first, at {format_time(other.at, now, seconds=True)}" if other else "fails too"
 
 
-def _history(past: Sequence[PastResult], now: datetime) -> str:
-    if not past:
+def _history(earlier: Sequence[PastResult], now: datetime) -> str:
+    if not earlier:
         return "not checked before"
-    failed = len(list(takewhile(lambda each: not each.ok, past)))
-    usual = [each.latency_ms for each in past if each.ok and each.latency_ms is not None]
+    failed = len(list(takewhile(lambda each: not each.ok, earlier)))
+    usual = [each.latency_ms for each in earlier if each.ok and each.latency_ms is not None]
     used_to = f", usually in {median(usual):.0f} ms" if usual else ""
-    if failed == len(past):
-        return f"failing since {format_time(past[-1].at, now, seconds=True)} or longer"
+    if failed == len(earlier):
+        return f"failing since {format_time(earlier[-1].at, now, seconds=True)} or longer"
     looks = f", {failed} failed checks since" if failed > 1 else ""
-    return f"last healthy at {format_time(past[failed].at, now, seconds=True)}{used_to}{looks}"
+    return f"last healthy at {format_time(earlier[failed].at, now, seconds=True)}{used_to}{looks}"

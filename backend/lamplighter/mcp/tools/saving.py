@@ -46,13 +46,13 @@ async def mem_save(place: SpeakerContext, arguments: SaveKnowledge) -> ToolOutpu
     return _save_answer(kept)
 
 
-def _save_answer(kept: SavedKnowledge) -> ToolOutput:
-    memory = kept.memory
-    words = _MESSAGES[kept.outcome].format(
+def _save_answer(saved: SavedKnowledge) -> ToolOutput:
+    memory = saved.memory
+    words = _MESSAGES[saved.outcome].format(
         id=memory.id, revision=memory.revision_count, times=memory.duplicate_count
     )
     found = {
-        "outcome": kept.outcome.value,
+        "outcome": saved.outcome.value,
         "id": memory.id,
         "title": memory.title,
         "project": memory.project,

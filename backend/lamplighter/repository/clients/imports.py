@@ -52,20 +52,20 @@ async def refs_of(db: Database, ids: Sequence[int]) -> dict[int, str]:
 
 async def record(
     db: Database,
-    came: Mapping[str, tuple[MemoryId, str]],
+    imported: Mapping[str, tuple[MemoryId, str]],
     *,
-    known: Collection[str],
+    existing: Collection[str],
     now: datetime,
 ) -> None:
     """Keep which memory came of each of some rows, and what the row says now.
 
-    `known` are the rows of which something is kept already.
+    `existing` are the rows of which something is kept already.
     """
-    if known:
-        await db.execute(sa.delete(imports).where(imports.c.ref.in_(list(known))))
+    if existing:
+        await db.execute(sa.delete(imports).where(imports.c.ref.in_(list(existing))))
     values = [
         {"ref": ref, "memory_id": memory_id, "said": said, "at": now}
-        for ref, (memory_id, said) in came.items()
+        for ref, (memory_id, said) in imported.items()
     ]
     await db.run_many(_INSERT_IMPORT, values)
 

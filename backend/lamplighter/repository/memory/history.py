@@ -274,10 +274,10 @@ def _entry(row: Any) -> HistoryRecord:
     return HistoryRecord(**fields)
 
 
-def _read_state(kept: dict[str, Any] | None) -> dict[str, Any] | None:
-    if kept is None or "tags" not in kept:
-        return kept
-    return {**kept, "tags": _tags(kept["tags"])}
+def _read_state(state: dict[str, Any] | None) -> dict[str, Any] | None:
+    if state is None or "tags" not in state:
+        return state
+    return {**state, "tags": _tags(state["tags"])}
 
 
 def _tags(text: str) -> list[str]:

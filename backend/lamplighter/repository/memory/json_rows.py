@@ -30,7 +30,7 @@ from lamplighter.repository.store.unreadable import (
 )
 
 _STORED: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z", re.ASCII)
-_KEPT: Final = 256
+_CACHED_LISTS: Final = 256
 """How many lists are kept compiled: to build and compile one takes longer than to run it."""
 _FIELDS: Final = tuple(MEMORY_FIELDS.values())
 _PRIVATE: Final = tuple(each.name for each in _FIELDS if not each.declared.public)
@@ -64,7 +64,7 @@ async def page(
     return Page(list(rows[:limit]), behind)
 
 
-@lru_cache(_KEPT)
+@lru_cache(_CACHED_LISTS)
 def _first_page(selection: MemoryFilter, order: Order, most: int) -> Statement:
     return Statement(_query(selection, order, None).limit(most), long=True)
 
@@ -76,7 +76,7 @@ def _query(selection: MemoryFilter, order: Order, position: Sequence[Any] | None
 
 def _to_json(row: dict[str, Any]) -> bool:
     """Turn a row into its JSON; False, and a line in the log, when it cannot be read."""
-    for name, kinds in _PLAIN:
+    for name, kinds in _JSON_COLUMNS:
         if type(row[name]) not in kinds:
             return _refuse(row, name)
     for name, values in _CHOSEN:
@@ -138,7 +138,7 @@ _CHOSEN: Final[list[tuple[str, frozenset[Any]]]] = _named(
     [each for each in _FIELDS if each.choices],
     lambda each: frozenset([*map(str, each.choices or ()), *([None] if each.nullable else [])]),
 )
-_PLAIN: Final[list[tuple[str, tuple[type, ...]]]] = [
+_JSON_COLUMNS: Final[list[tuple[str, tuple[type, ...]]]] = [
     (each.name, ACCEPTED_TYPES[each.name])
     for each in _FIELDS
     if each.name in ACCEPTED_TYPES and each.value_type not in _READERS

@@ -85,7 +85,7 @@ async def list_candidates(db: Database, source: str, alert: Alert) -> list[Alert
 
 
 async def record_delivery(
-    db: Database, held: AlertIncident, *, deliveries: int, request_id: int | None, now: datetime
+    db: Database, incident: AlertIncident, *, deliveries: int, request_id: int | None, now: datetime
 ) -> AlertIncident:
     """Count that an incident was told of again; `request_id` is who looks into it."""
     counted = {
@@ -93,11 +93,11 @@ async def record_delivery(
         "last_at": now,
         "request_id": request_id,
     }
-    return await _update(db, held, counted, now=now)
+    return await _update(db, incident, counted, now=now)
 
 
 async def resolve(
-    db: Database, held: AlertIncident, *, at: datetime, deliveries: int, now: datetime
+    db: Database, incident: AlertIncident, *, at: datetime, deliveries: int, now: datetime
 ) -> AlertIncident:
     """Keep that an incident is over."""
     over = {
@@ -106,7 +106,7 @@ async def resolve(
         "deliveries": alerts.c.deliveries + deliveries,
         "last_at": now,
     }
-    return await _update(db, held, over, now=now)
+    return await _update(db, incident, over, now=now)
 
 
 async def page(
@@ -125,11 +125,11 @@ async def page(
 
 
 async def _update(
-    db: Database, held: AlertIncident, values: Mapping[str, Any], *, now: datetime
+    db: Database, incident: AlertIncident, values: Mapping[str, Any], *, now: datetime
 ) -> AlertIncident:
     statement = (
         sa.update(alerts)
-        .where(alerts.c.id == held.id)
+        .where(alerts.c.id == incident.id)
         .values(**values, version=alerts.c.version + 1)
         .returning(alerts)
     )
@@ -138,9 +138,9 @@ async def _update(
     return changed
 
 
-async def _publish(db: Database, held: AlertIncident, op: ChangeOp, *, now: datetime) -> None:
-    row = plain.alert(held)
-    await changes.append(db, ENTITY, held.id, op, now=now, version=held.version, row=row)
+async def _publish(db: Database, incident: AlertIncident, op: ChangeOp, *, now: datetime) -> None:
+    row = plain.alert(incident)
+    await changes.append(db, ENTITY, incident.id, op, now=now, version=incident.version, row=row)
 
 
 def _from_row(row: Any) -> AlertIncident:

@@ -143,8 +143,8 @@ async def set_spent(db: Database, session_id: int, spent: UsageReport) -> None:
 def usage_columns(usage: Usage) -> dict[str, int]:
     """Return the columns that keep how many tokens were used."""
     return {
-        "input_tokens": usage.given,
-        "output_tokens": usage.gave,
+        "input_tokens": usage.uncached,
+        "output_tokens": usage.output,
         "cache_read_tokens": usage.cache_read,
         "cache_write_tokens": usage.cache_write,
     }

@@ -100,18 +100,18 @@ class PostgresPool:
         self._all.add(made)
         return made
 
-    def give_back(self, held: asyncpg.Connection, *, doubtful: bool) -> None:
+    def give_back(self, connection: asyncpg.Connection, *, doubtful: bool) -> None:
         """Take a connection back without waiting.
 
         One that nobody waits for any more, that failed, or that is within a transaction is cut
         off: the server undoes what was not committed.
         """
-        if doubtful or held.is_closed() or held.is_in_transaction():
-            held.terminate()
-            self._all.discard(held)
+        if doubtful or connection.is_closed() or connection.is_in_transaction():
+            connection.terminate()
+            self._all.discard(connection)
             self._free.put_nowait(None)
         else:
-            self._free.put_nowait(held)
+            self._free.put_nowait(connection)
 
     def close(self) -> None:
         """Cut every connection off, those in use too."""

@@ -79,13 +79,13 @@ class ConfidenceChange:
     memory: Memory
 
 
-_KEPT: Final = 64
-_SINCE: Final = sa.bindparam("since", type_=UTCDateTime())
-_STARTED: Final = sa.and_(sessions.c.started_at >= _SINCE, sessions.c.tier != CLIENTS)
+_CACHED_QUERIES: Final = 64
+_RANGE_START: Final = sa.bindparam("since", type_=UTCDateTime())
+_STARTED: Final = sa.and_(sessions.c.started_at >= _RANGE_START, sessions.c.tier != CLIENTS)
 _DAY: Final = sa.func.substr(sessions.c.started_at, 1, 10, type_=sa.Text())
 _LEVELS: Final = Statement(
     sa.select(events.c.level, sa.func.count().label("count"))
-    .where(events.c.created_at >= _SINCE)
+    .where(events.c.created_at >= _RANGE_START)
     .group_by(events.c.level),
     long=True,
 )
@@ -206,11 +206,11 @@ async def open_reviews(db: Database) -> tuple[int, datetime | None]:
     return int(row["count"]), row["oldest"]
 
 
-@lru_cache(_KEPT)
+@lru_cache(_CACHED_QUERIES)
 def _causes_of(project: str | None) -> Statement:
     return Statement(
         sa.select(history.c.cause, sa.func.count().label("count"))
-        .where(history.c.at >= _SINCE)
+        .where(history.c.at >= _RANGE_START)
         .where(one_of(history.c.cause, CAUSES))
         .where(_readable(project))
         .group_by(history.c.cause),
@@ -218,12 +218,12 @@ def _causes_of(project: str | None) -> Statement:
     )
 
 
-@lru_cache(_KEPT)
+@lru_cache(_CACHED_QUERIES)
 def _recent_of(project: str | None, limit: int) -> Statement:
     return Statement(
         sa.select(history)
         .where(history.c.cause == sa.bindparam("cause", type_=sa.Text()))
-        .where(history.c.at >= _SINCE)
+        .where(history.c.at >= _RANGE_START)
         .where(_readable(project))
         .order_by(history.c.at.desc(), history.c.id.desc())
         .limit(limit),

@@ -46,7 +46,7 @@ async def audit(here: QueryContext, *, topic: str, limit: int | None) -> dict[st
     while not pages or (limit is None and pages[-1].position is not None):
         position = pages[-1].position if pages else None
         page = await audits.page_on_topic(
-            here.db, topic, known=known, limit=limit or PAGE, position=position
+            here.db, topic, services=known, limit=limit or PAGE, position=position
         )
         pages.append(page)
     first = pages[0]

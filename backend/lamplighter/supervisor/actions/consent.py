@@ -107,11 +107,13 @@ async def await_decision(
     return held
 
 
-async def _poll_decision(db: Database, held: Approval, *, now: Callable[[], datetime]) -> Approval:
+async def _poll_decision(
+    db: Database, approval: Approval, *, now: Callable[[], datetime]
+) -> Approval:
     try:
-        found = await rows.get(db, held.id)
+        found = await rows.get(db, approval.id)
         if found is None:
-            return held
+            return approval
         if found.state is ApprovalState.REPLACED:
             return await approvals.successor(db, found) or found
         if found.state is ApprovalState.OPEN and found.expired(now=now()):
@@ -119,4 +121,4 @@ async def _poll_decision(db: Database, held: Approval, *, now: Callable[[], date
         return found
     except OperationalError as error:
         logger.warning("The database is not available (%s); retrying.", error)
-        return held
+        return approval

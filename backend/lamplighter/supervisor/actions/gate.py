@@ -141,7 +141,7 @@ class Gate:
     waiting: ApprovalWait = field(default_factory=ApprovalWait)
     current: Callable[[], Services] | None = None
     env: Mapping[str, str] = field(default_factory=action_environment)
-    brake: HaltControl = field(default_factory=HaltControl)
+    halt_control: HaltControl = field(default_factory=HaltControl)
     _running: set[int] = field(default_factory=set)
     _pending: dict[object, asyncio.Future[GateVerdict]] = field(default_factory=dict)
     _checks: set[object] = field(default_factory=set)
@@ -269,7 +269,7 @@ class Gate:
         return await self._use(found, action)
 
     async def _by_a_person(
-        self, approval: Approval, wished: Action, again: int | None
+        self, approval: Approval, requested: Action, again: int | None
     ) -> GateVerdict:
         """Wait for a person, and use the yes once: what it rests on is looked at again."""
         with self.waiting.counted():
@@ -277,7 +277,7 @@ class Gate:
         why = await self._not_now()
         action: Action | None = None
         if not why and decided.state is ApprovalState.APPROVED:
-            use, action = await self._redeemed(decided, wished, again)
+            use, action = await self._redeemed(decided, requested, again)
         else:
             why = why or describe_result(decided)
             use = await approvals.refuse(
@@ -329,7 +329,7 @@ class Gate:
         """Return why nothing may start: the session is ending, or a halt; else empty."""
         if self.ending:
             return policy.SESSION_OVER
-        halt = await self.brake.pulled(self.here.db)
+        halt = await self.halt_control.pulled(self.here.db)
         return f"{policy.HALTED}: {halt.description}" if halt else ""
 
     def _reach(self) -> SessionPermissions:

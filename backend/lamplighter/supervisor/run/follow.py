@@ -90,10 +90,10 @@ async def _stop_on_halt(
 
     async def obey() -> None:
         while True:
-            halt = here.brake.by_file()  # which needs no database
+            halt = here.halt_control.by_file()  # which needs no database
             with suppress(Error, TimeoutError):
                 async with asyncio.timeout(HALT_POLL_SECONDS):
-                    halt = halt or await here.brake.pulled(here.db)
+                    halt = halt or await here.halt_control.pulled(here.db)
             if halt:
                 watch.halt(halt.description, started)
                 gate.end_actions()
@@ -141,7 +141,7 @@ async def _ingest(
     ingest: IngestContext,
     lines: Sequence[Line],
     watch: LimitWatch,
-    look: Callable[[], Awaitable[None]],
+    poll: Callable[[], Awaitable[None]],
 ) -> None:
     """Ingest lines; between two transactions look whether the session has to stop."""
     feed = StepQueue(ingest, lines)
@@ -149,7 +149,7 @@ async def _ingest(
         feed.ingest = replace(ingest, fading=here.timepiece.steady(here.now()))
         some = partial(session_lines.ingest_some, feed, now=here.now())
         watch.take(await retry_when_locked(some, watch.draining))
-        await look()
+        await poll()
 
 
 async def _watch(

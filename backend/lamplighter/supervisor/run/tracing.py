@@ -113,7 +113,7 @@ class TurnSpans:
                 "gen_ai.request.model": session.model or None,
                 **_usage(used),
             },
-            began=self._start_ns,
+            started=self._start_ns,
             ended=now,
         )
         self._before, self._turns, self._start_ns = spent.usage, spent.turns, now
@@ -134,8 +134,8 @@ def _span_attributes(tier: int, engine: str) -> dict[str, Value]:
 def _usage(used: Usage) -> Mapping[str, Value]:
     """Return what was used; what a cache held is part of what a model was given."""
     return {
-        "gen_ai.usage.input_tokens": used.given + used.cache_read + used.cache_write,
-        "gen_ai.usage.output_tokens": used.gave,
+        "gen_ai.usage.input_tokens": used.uncached + used.cache_read + used.cache_write,
+        "gen_ai.usage.output_tokens": used.output,
         "gen_ai.usage.cache_read.input_tokens": used.cache_read,
         "gen_ai.usage.cache_creation.input_tokens": used.cache_write,
     }
@@ -143,8 +143,8 @@ def _usage(used: Usage) -> Mapping[str, Value]:
 
 def _session_usage(session: Session) -> Usage:
     return Usage(
-        given=session.input_tokens or 0,
-        gave=session.output_tokens or 0,
+        uncached=session.input_tokens or 0,
+        output=session.output_tokens or 0,
         cache_read=session.cache_read_tokens or 0,
         cache_write=session.cache_write_tokens or 0,
     )
@@ -152,8 +152,8 @@ def _session_usage(session: Session) -> Usage:
 
 def _subtract_usage(one: Usage, other: Usage) -> Usage:
     return Usage(
-        given=max(0, one.given - other.given),
-        gave=max(0, one.gave - other.gave),
+        uncached=max(0, one.uncached - other.uncached),
+        output=max(0, one.output - other.output),
         cache_read=max(0, one.cache_read - other.cache_read),
         cache_write=max(0, one.cache_write - other.cache_write),
     )

@@ -242,9 +242,9 @@ async def _capture_prompt(
     await _count(db, session, kept, now=now)
 
 
-async def _count(db: Database, session: Session, kept: int, *, now: datetime) -> None:
-    if kept:
-        await sessions.add_counts(db, session.id, learned=kept, reinforced=0, events=0, now=now)
+async def _count(db: Database, session: Session, stored: int, *, now: datetime) -> None:
+    if stored:
+        await sessions.add_counts(db, session.id, learned=stored, reinforced=0, events=0, now=now)
 
 
 async def _search(

@@ -67,21 +67,21 @@ class SessionHooks:
 
 
 async def find_captures(
-    hooked: SessionHooks,
+    hooks: SessionHooks,
     read: Iterable[tuple[Line, list[TranscriptItem]]],
     session: Session,
     redact: Redact,
 ) -> list[Candidate]:
     """Return what some lines bring that a rule wants kept; patterns are tried in a thread."""
     answers: list[tuple[Line, ToolCall, str]] = []
-    for line, items in read if hooked.rules.save else ():
+    for line, items in read if hooks.rules.save else ():
         for item in items:
-            hooked.note(item)
-            if isinstance(item, ToolResult) and item.use in hooked.uses:
-                answers.append((line, hooked.uses[item.use], item.text))
+            hooks.note(item)
+            if isinstance(item, ToolResult) and item.use in hooks.uses:
+                answers.append((line, hooks.uses[item.use], item.text))
     if not answers:
         return []
-    return await asyncio.to_thread(_matching, hooked.rules, answers, session, redact)
+    return await asyncio.to_thread(_matching, hooks.rules, answers, session, redact)
 
 
 def _matching(
@@ -97,7 +97,7 @@ def _matching(
 
 
 async def save_capture(
-    here: Context, hooked: SessionHooks, candidate: Candidate, *, window: timedelta, now: datetime
+    here: Context, hooks: SessionHooks, candidate: Candidate, *, window: timedelta, now: datetime
 ) -> bool:
     """Keep what a rule caught as knowledge; the same within the window is counted, not repeated.
 
@@ -109,10 +109,10 @@ async def save_capture(
         return False
     if await merge_duplicate(here.db, candidate, window, now=now):
         return False
-    hooked.captured += 1
-    if hooked.captured > hooked.most:
-        if hooked.captured == hooked.most + 1:
-            await _too_many(here.db, candidate, hooked.most, now=now)
+    hooks.captured += 1
+    if hooks.captured > hooks.most:
+        if hooks.captured == hooks.most + 1:
+            await _too_many(here.db, candidate, hooks.most, now=now)
         return False
     reason = f"captured by a rule in lamplighter.toml: {candidate.title}"
     await learn(here.db, candidate, now=now, reason=reason)

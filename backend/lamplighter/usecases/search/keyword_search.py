@@ -110,21 +110,21 @@ def _bases(layer: SearchLayer, *, active: bool | None) -> list[int]:
 
 
 def _rarest_terms(
-    terms: Sequence[str], scope: Sequence[Sequence[str]], held: CorpusStats
+    terms: Sequence[str], scope: Sequence[Sequence[str]], corpus: CorpusStats
 ) -> tuple[tuple[str, ...], int]:
     """Return the words by which to look, and about how many documents hold one of them.
 
     The rarest: what others would find besides would stand behind. They all count for the
     order of what is found.
     """
-    groups = (sum(held.holding.get(term, 0) for term in group) for group in scope)
-    inside = min(groups, default=held.documents)
-    share = inside / max(1, held.documents)
-    rarest = sorted(terms, key=lambda each: (held.holding.get(each, 0), each))
+    groups = (sum(corpus.holding.get(term, 0) for term in group) for group in scope)
+    inside = min(groups, default=corpus.documents)
+    share = inside / max(1, corpus.documents)
+    rarest = sorted(terms, key=lambda each: (corpus.holding.get(each, 0), each))
     looked_for: list[str] = []
     expected, read = 0.0, 0
     for term in rarest:
-        holding = held.holding.get(term, 0)
+        holding = corpus.holding.get(term, 0)
         much = expected + holding * share > COUNTED and inside > COUNTED
         enough = len(looked_for) >= MANY_WORDS and expected >= ENOUGH
         if looked_for and (much or enough or read + holding > READ_TERMS):

@@ -203,24 +203,26 @@ class SemanticSearch:
         await self._add_newer(known)
         return known
 
-    async def _catch_up(self, known: LoadedCodes, heard: embeddings.FollowedChanges) -> None:
-        if heard.ids:
-            known.codes.drop(heard.ids)
-            again = await embeddings.stored_by_ids(self.db, self.embedding.name, sorted(heard.ids))
-            known.codes.put(again)
-        known.seq = heard.seq
-        await self._add_newer(known)
-        if time.monotonic() - known.counted > COUNT_SECONDS:
-            known.total = await embeddings.count_memories(self.db)
-            known.counted = time.monotonic()
+    async def _catch_up(self, codes: LoadedCodes, changes: embeddings.FollowedChanges) -> None:
+        if changes.ids:
+            codes.codes.drop(changes.ids)
+            again = await embeddings.stored_by_ids(
+                self.db, self.embedding.name, sorted(changes.ids)
+            )
+            codes.codes.put(again)
+        codes.seq = changes.seq
+        await self._add_newer(codes)
+        if time.monotonic() - codes.counted > COUNT_SECONDS:
+            codes.total = await embeddings.count_memories(self.db)
+            codes.counted = time.monotonic()
 
-    async def _add_newer(self, known: LoadedCodes) -> None:
+    async def _add_newer(self, codes: LoadedCodes) -> None:
         name = self.embedding.name
         while rows := await embeddings.newer(
-            self.db, name, after=known.newest, limit=READ_BATCH_SIZE
+            self.db, name, after=codes.newest, limit=READ_BATCH_SIZE
         ):
-            known.codes.put(rows)
-            known.newest = rows[-1].id
+            codes.codes.put(rows)
+            codes.newest = rows[-1].id
             await asyncio.sleep(0)
 
 

@@ -25,7 +25,7 @@ async def report(
     text: str,
     *,
     service: str | None,
-    known: Sequence[str] = (),
+    services: Sequence[str] = (),
     session_id: int | None = None,
 ) -> Event:
     """Record an event of an operator's, or of a session's; Invalid names each wrong field."""
@@ -37,7 +37,7 @@ async def report(
     if wrong:
         raise Invalid(*wrong)
     async with writing(here.db):
-        service = await spelled(here.db, service, known)
+        service = await spelled(here.db, service, services)
         session = None if session_id is None else await sessions.get(here.db, session_id)
         return await events.insert(
             here.db,

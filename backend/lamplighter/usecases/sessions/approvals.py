@@ -84,7 +84,7 @@ async def _ask(
         db,
         session,
         replace(request, reason=reason),
-        shown=[here.redact(word) for word in request.argv],
+        displayed=[here.redact(word) for word in request.argv],
         memories=await exposures.included_of_service(db, session.id, request.service),
         expires_at=expires_at,
         now=now,
@@ -215,13 +215,13 @@ async def successor(db: Database, replaced: Approval) -> Approval | None:
 
 
 async def refuse(
-    db: Database, session: Session, held: Approval, why: str, *, now: datetime
+    db: Database, session: Session, approval: Approval, why: str, *, now: datetime
 ) -> CooldownUse:
     """Record that what was asked for did not run, and why; nothing comes of it any more."""
     async with writing(db):
-        await approvals.withdraw(db, why, number=held.id, now=now)
+        await approvals.withdraw(db, why, number=approval.id, now=now)
         outcome = UseOutcome.UNNEEDED if why == HEALTHY_AGAIN else UseOutcome.REFUSED
-        return await _record_refusal(db, session, held.wish, why, outcome=outcome, now=now)
+        return await _record_refusal(db, session, approval.wish, why, outcome=outcome, now=now)
 
 
 async def _record_refusal(
@@ -239,20 +239,20 @@ async def _record_refusal(
 
 
 async def _insert_replacement(
-    here: Context, session: Session, held: Approval, answer: ApprovalAnswer, *, now: datetime
+    here: Context, session: Session, approval: Approval, answer: ApprovalAnswer, *, now: datetime
 ) -> Approval:
     """Put what a person wrote in the place of what a session asked for; it waits for a yes."""
-    argv = held.argv if answer.argv is None else restore_masked(answer.argv, held)
+    argv = approval.argv if answer.argv is None else restore_masked(answer.argv, approval)
     return await approvals.insert(
         here.db,
         session,
-        replace(held.wish, argv=argv),
-        shown=[here.redact(word) for word in argv],
-        memories=list(held.memories),
-        edited=held.edited or argv != held.argv,
-        replaces=held.id,
-        note=answer.note or held.note,
-        expires_at=now + (held.expires_at - held.created_at),
+        replace(approval.wish, argv=argv),
+        displayed=[here.redact(word) for word in argv],
+        memories=list(approval.memories),
+        edited=approval.edited or argv != approval.argv,
+        replaces=approval.id,
+        note=answer.note or approval.note,
+        expires_at=now + (approval.expires_at - approval.created_at),
         now=now,
     )
 
@@ -264,15 +264,17 @@ async def _expected(db: Database, number: int, version: int | None) -> Approval:
     return held
 
 
-async def _waiting_session(db: Database, held: Approval, *, now: datetime) -> Session:
+async def _waiting_session(db: Database, approval: Approval, *, now: datetime) -> Session:
     """Return the session that waits for an approval; Conflict when none does."""
-    session = await sessions.get(db, held.session_id)
-    if held.state is not ApprovalState.OPEN:
-        raise Conflict(f"Approval {held.id} is already closed: {held.became}.")
-    if held.expired(now=now):
-        raise Conflict(f"Approval {held.id} expired.")
+    session = await sessions.get(db, approval.session_id)
+    if approval.state is not ApprovalState.OPEN:
+        raise Conflict(f"Approval {approval.id} is already closed: {approval.became}.")
+    if approval.expired(now=now):
+        raise Conflict(f"Approval {approval.id} expired.")
     if session is None or not session.running or session.stop_requested_at:
-        raise Conflict(f"Approval {held.id} is closed: session {held.session_id} has ended.")
+        raise Conflict(
+            f"Approval {approval.id} is closed: session {approval.session_id} has ended."
+        )
     return session
 
 
@@ -284,10 +286,10 @@ async def _newest(db: Database, session_id: int, request: ActionRequest) -> Appr
     return held
 
 
-def _declared(services: Services, held: Approval) -> Action | None:
-    found = services.find(held.service)
-    actions = found.actions if found and found.name == held.service else ()
-    return next((each for each in actions if each.name == held.name), None)
+def _declared(services: Services, approval: Approval) -> Action | None:
+    found = services.find(approval.service)
+    actions = found.actions if found and found.name == approval.service else ()
+    return next((each for each in actions if each.name == approval.name), None)
 
 
 async def _record_event(

@@ -354,6 +354,6 @@ async def _event(
     )
 
 
-def _newest(looks: Iterable[CheckResult]) -> list[CheckResult]:
+def _newest(results: Iterable[CheckResult]) -> list[CheckResult]:
     """Return the last look of each check."""
-    return list({(look.service, look.name): look for look in looks}.values())
+    return list({(look.service, look.name): look for look in results}.values())

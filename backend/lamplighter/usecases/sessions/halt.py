@@ -230,11 +230,11 @@ async def _announce(db: Database, halt: Halt, *, now: datetime) -> None:
     await _event(db, Level.CRITICAL, text, now=now)
 
 
-async def _release_halt(db: Database, held: Halt, *, by: str, now: datetime) -> None:
-    await halts.release(db, held.id, by=by, now=now)
+async def _release_halt(db: Database, halt: Halt, *, by: str, now: datetime) -> None:
+    await halts.release(db, halt.id, by=by, now=now)
     other = await halts.get_active(db, HaltSource.ROW)
-    await record_act(db, "resume", held.reason, actor=by, now=now)
-    text = f"Resumed by {by}; the halt by {held.pulled_by} is over."
+    await record_act(db, "resume", halt.reason, actor=by, now=now)
+    text = f"Resumed by {by}; the halt by {halt.pulled_by} is over."
     more = f" Another halt remains: {other.description}" if other else ""
     await _event(db, Level.WARNING, f"{text}{more}", now=now)
 

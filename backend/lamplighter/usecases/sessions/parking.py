@@ -40,10 +40,10 @@ async def capacity_reason(db: Database, most: int, *, but: int | None = None) ->
 
 
 async def withdraw_recovered(
-    db: Database, service: str, looks: list[CheckResult], *, now: datetime
+    db: Database, service: str, results: list[CheckResult], *, now: datetime
 ) -> None:
     """Withdraw what was asked for a service that a round found healthy since."""
-    since = min((look.at for look in looks if look.at and look.service == service), default=None)
+    since = min((look.at for look in results if look.at and look.service == service), default=None)
     for each in await approvals.open_for_service(db, service):
         if since is not None and each.created_at <= since:
             note = f"{service} is healthy again"

@@ -157,12 +157,14 @@ def parse_comparison(text: str | None) -> str | None:
     raise Invalid(InvalidField("against", "must be now or the number of a session"))
 
 
-def parse_focus(text: str | None, known: Services) -> tuple[str, ...] | None:
+def parse_focus(text: str | None, services: Services) -> tuple[str, ...] | None:
     """Return the services that were named; memories may speak of ones we no longer operate."""
     if text is None:
         return None
     names = [name.strip() for name in text.split(",") if name.strip()]
-    found = [(known.find(name), name) for name in names if normalize_service_name(name) != GENERAL]
+    found = [
+        (services.find(name), name) for name in names if normalize_service_name(name) != GENERAL
+    ]
     return tuple(service.name if service else name for service, name in found) or None
 
 

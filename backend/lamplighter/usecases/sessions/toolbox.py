@@ -93,10 +93,10 @@ class ToolImplementation(Generic[Place]):
 
 
 def implements(
-    takes: type[Input],
+    input_type: type[Input],
 ) -> Callable[[Callable[[Place, Input], Awaitable[ToolOutput]]], ToolImplementation[Place]]:
     """Make a function the one that carries out the tool with this input."""
-    return lambda function: ToolImplementation(takes.tool.name, function)
+    return lambda function: ToolImplementation(input_type.tool.name, function)
 
 
 def implementations_in(*modules: ModuleType) -> dict[str, ToolImplementation[Any]]:

@@ -166,24 +166,26 @@ async def service_conditions(
 
 
 async def _state_since(
-    db: Database, service: str, looks: Mapping[str, CheckResult]
+    db: Database, service: str, results: Mapping[str, CheckResult]
 ) -> datetime | None:
     """Return since when a service fails, or since when all of it is well."""
-    ill = [name for name, look in looks.items() if not look.ok]
+    ill = [name for name, look in results.items() if not look.ok]
     began = [
-        await checks.state_began_at(db, service, name, ok=looks[name].ok)
-        for name in ill or list(looks)
+        await checks.state_began_at(db, service, name, ok=results[name].ok)
+        for name in ill or list(results)
     ]
     known = [at for at in began if at]
     return min(known, default=None) if ill else max(known, default=None)
 
 
-def _state(looks: Mapping[str, CheckResult]) -> ServiceState:
-    if not looks:
+def _state(results: Mapping[str, CheckResult]) -> ServiceState:
+    if not results:
         return ServiceState.UNKNOWN
-    if not all(look.ok for look in looks.values()):
+    if not all(look.ok for look in results.values()):
         return ServiceState.FAILING
-    return ServiceState.WARNING if any(look.warned for look in looks.values()) else ServiceState.OK
+    return (
+        ServiceState.WARNING if any(look.warned for look in results.values()) else ServiceState.OK
+    )
 
 
 def _strip(days: Sequence[CheckDay], first: date) -> tuple[CheckDay, ...]:

@@ -342,10 +342,10 @@ class Supervisor:
         if problem and problem != self._problem:
             logger.error("%s", problem)
             async with writing(self.db):
-                stands = (
+                active = (
                     "and the last valid version stays active" if self._services.path else NO_ROUND
                 )
-                text = f"services.yaml is not valid, {stands}: {problem}"
+                text = f"services.yaml is not valid, {active}: {problem}"
                 await events.insert(
                     self.db, Level.CRITICAL, text, source="supervisor", now=self.context.now()
                 )

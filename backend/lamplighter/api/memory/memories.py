@@ -92,10 +92,10 @@ async def views(request: Request) -> Response:
 async def create(request: Request) -> Response:
     """POST /api/v1/memories."""
     here, given = api_context(request), await params.body(request, shapes.MemoryIn, rules)
-    told = {**msgspec.structs.asdict(given), "tags": tuple(given.tags)}
-    told["confidence"] = require_finite(given.confidence)
+    values = {**msgspec.structs.asdict(given), "tags": tuple(given.tags)}
+    values["confidence"] = require_finite(given.confidence)
     candidate = Candidate(
-        **told, tier=0, session_id=None, source=Source.OPERATOR, trust=Trust.TRUSTED
+        **values, tier=0, session_id=None, source=Source.OPERATOR, trust=Trust.TRUSTED
     )
     memory = await curate.create(here, candidate, services=here.service_names())
     location = f"/api/v1/memories/{memory.id}"

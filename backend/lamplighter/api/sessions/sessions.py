@@ -51,7 +51,7 @@ async def index(request: Request) -> Response:
         linked = await sessions.chain_members(here.db, found.items)
         every = [each.id for each in (*found.items, *linked)]
         waiting = await approvals.waiting_sessions(here.db)
-        told_otherwise = await history.count_contradictions(here.db, every)
+        contradictions = await history.count_contradictions(here.db, every)
         seq = await changes.last_seq(here.db)
     return page(
         request,
@@ -59,7 +59,7 @@ async def index(request: Request) -> Response:
         found.position,
         seq,
         linked=[_row(each, waiting) for each in linked],
-        contradicted={str(number): count for number, count in told_otherwise.items()},
+        contradicted={str(number): count for number, count in contradictions.items()},
     )
 
 

@@ -225,9 +225,9 @@ def new_memory(candidate: Candidate, *, now: datetime) -> Memory:
     """Return the memory that a candidate becomes; its row gets a number when it is stored."""
     confidence = clamp(candidate.confidence)
     active = confidence >= ACTIVE_THRESHOLD
-    told = {each.name: getattr(candidate, each.name) for each in fields(Candidate)}
+    values = {each.name: getattr(candidate, each.name) for each in fields(Candidate)}
     return Memory(
-        **{**told, "confidence": confidence},
+        **{**values, "confidence": confidence},
         id=MemoryId(0),
         active=active,
         inactive_reason=None if active else InactiveReason.LOW,

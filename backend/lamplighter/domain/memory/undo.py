@@ -219,17 +219,17 @@ def _undo_kind(memory: Memory, before: Values, after: Values) -> Values:
 def _undo_strength(memory: Memory, before: Values, after: Values) -> tuple[Values, tuple[str, ...]]:
     """Return the confidence and activity without a step, and what stays as it is."""
     by = after["confidence"] - before["confidence"]
-    stood, stands = ((each["active"], each["inactive_reason"]) for each in (before, after))
-    if not by and stood == stands:
+    previous, current = ((each["active"], each["inactive_reason"]) for each in (before, after))
+    if not by and previous == current:
         return {}, ()
     confidence = clamp(memory.confidence - by)
     if memory.confidence == after["confidence"]:
         confidence = before["confidence"]
     held = (memory.active, memory.inactive_reason)
-    put_back = stood != stands and held == stands
-    active, reason = _apply_threshold(confidence, *(stood if put_back else held))
+    put_back = previous != current and held == current
+    active, reason = _apply_threshold(confidence, *(previous if put_back else held))
     found = {"confidence": confidence, "active": active, "inactive_reason": reason}
-    return found, () if by or put_back or held == stood else ("active",)
+    return found, () if by or put_back or held == previous else ("active",)
 
 
 def _apply_threshold(

@@ -210,8 +210,8 @@ def _stream_error(error: Mapping[str, Any]) -> RequestFailed:
 
 def _request_error(error: "APIStatusError") -> RequestFailed:
     body = error.body if isinstance(error.body, dict) else {}
-    told = body.get("error", body)
-    said = told.get("message") if isinstance(told, dict) else None
+    detail = body.get("error", body)
+    said = detail.get("message") if isinstance(detail, dict) else None
     words = said if isinstance(said, str) else error.message
     asked = error.response.headers.get("retry-after", "")
     after = float(asked) if asked.isascii() and asked.replace(".", "", 1).isdigit() else None

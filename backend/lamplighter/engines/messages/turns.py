@@ -79,8 +79,10 @@ class TurnLoop:
             self.began = monotonic() - state.duration_ms / 1000
             missing = state.unprinted[max(0, self.request.printed - state.printed) :]
             state.printed = self.request.printed
-            goes_on = [] if state.ended else [lines.resume_line(self.request.resumed, state.turns)]
-            self._emit([*goes_on, *missing])
+            resumed_lines = (
+                [] if state.ended else [lines.resume_line(self.request.resumed, state.turns)]
+            )
+            self._emit([*resumed_lines, *missing])
             return
         found = await self.gate.tools()
         state.tools = found or []

@@ -38,8 +38,8 @@ class ProbeEngine:
             "declared": [wire.pack(service) for service in task.declared],
             "memories": [_memory(memory) for memory in task.memories],
             "history": {
-                key: [_check_result(look) for look in looks]
-                for key, looks in task.check_results.items()
+                key: [_check_result(result) for result in results]
+                for key, results in task.check_results.items()
             },
             "uses": task.uses,
             "findings": task.findings,

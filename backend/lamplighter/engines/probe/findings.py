@@ -320,8 +320,8 @@ def cause_lesson(service: Service, case: FailureCause, facts: RoundFacts) -> str
         return None
     name = case.cause.name
     before = [each.at for each in facts.findings.get(service.name, ()) if each.cause == name]
-    looks = (past for check in service.checks for past in facts.history_of(service, check))
-    well = [past.at for past in looks if past.ok]
+    history = (past for check in service.checks for past in facts.history_of(service, check))
+    well = [past.at for past in history if past.ok]
     if any(at and any(each > at for each in well) for at in before):
         return FAILS_WITH.text(cause=name)
     return None
@@ -329,11 +329,11 @@ def cause_lesson(service: Service, case: FailureCause, facts: RoundFacts) -> str
 
 def _healthy_between(service: Service, failed: PastResult, facts: RoundFacts) -> bool:
     """Whether a service was still healthy when another already failed."""
-    looks = (past for check in service.checks for past in facts.history_of(service, check))
+    history = (past for check in service.checks for past in facts.history_of(service, check))
     return any(
         past.ok
         and (past.at >= failed.at or (past.session is not None and past.session == failed.session))
-        for past in looks
+        for past in history
     )
 
 
@@ -356,5 +356,5 @@ def _history(earlier: Sequence[PastResult], now: datetime) -> str:
     used_to = f", usually in {median(usual):.0f} ms" if usual else ""
     if failed == len(earlier):
         return f"failing since {format_time(earlier[-1].at, now, seconds=True)} or longer"
-    looks = f", {failed} failed checks since" if failed > 1 else ""
-    return f"last healthy at {format_time(earlier[failed].at, now, seconds=True)}{used_to}{looks}"
+    history = f", {failed} failed checks since" if failed > 1 else ""
+    return f"last healthy at {format_time(earlier[failed].at, now, seconds=True)}{used_to}{history}"

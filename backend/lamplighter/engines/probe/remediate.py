@@ -247,8 +247,8 @@ async def _healthy_after(watch: ProbeSession, service: Service, allowed: float) 
 
 async def _is_healthy(service: Service) -> bool:
     once = (replace(check, retries=0) for check in service.checks)
-    looks = await asyncio.gather(*(checks.run(check, look_again=False) for check in once))
-    return all(each.ok for each in looks)
+    results = await asyncio.gather(*(checks.run(check, look_again=False) for check in once))
+    return all(each.ok for each in results)
 
 
 def _needs_second_attempt(watch: ProbeSession, service: Service, kind: ActionKind) -> bool:

@@ -146,12 +146,12 @@ class PostgresBackend(DatabaseBackend):
 
     async def ended_stuck_writer(self) -> bool:
         """End the writer of another process that sends no more; say whether there was one."""
-        looking = PostgresConnection(self)
+        connection = PostgresConnection(self)
         try:
-            async with looking._using() as raw:
+            async with connection._using() as raw:
                 return bool(await raw.fetch(END_STUCK_WRITER, LOCK_NAMESPACE, WRITER))
         finally:
-            await looking.release()
+            await connection.release()
 
     def connection(self) -> "PostgresConnection":
         """Return a task's connection; it takes a real one when it first needs it."""

@@ -132,7 +132,7 @@ async def _check_integrity(url: str) -> str:
 
 
 def _setup(settings: Settings) -> list[VitalSign]:
-    return [sign for look in checks.ALL for sign in checks.run_check(look, settings)]
+    return [sign for check in checks.ALL for sign in checks.run_check(check, settings)]
 
 
 def _is_outdated(signs: list[DatedSign], seconds: float, now: datetime) -> bool:

@@ -100,25 +100,25 @@ async def _play(
                 link=link, home=settings.home, port=settings.port, services=settings.services
             )
         )
-        keeper = ProcessRunner(
+        runner = ProcessRunner(
             ("web", "supervisor"),
             _quiet_log(tell),
             ready=lambda: web.accepts_connections(settings),
             env=env,
         )
         url, token = web_url(settings), access.read_home_token(settings)
-        narrating = asyncio.gather(
+        output = asyncio.gather(
             narrator.narrate(url, token, tell), here.play(narrator.services_of(url, token))
         )
-        ending = seconds and asyncio.get_running_loop().call_later(seconds, keeper.stopping.set)
+        ending = seconds and asyncio.get_running_loop().call_later(seconds, runner.stopping.set)
         try:
-            return await keeper.run()
+            return await runner.run()
         finally:
             if ending:
                 ending.cancel()
-            narrating.cancel()
+            output.cancel()
             with suppress(asyncio.CancelledError):
-                await narrating
+                await output
 
 
 def _quiet_log(report: Report) -> Report:

@@ -193,7 +193,7 @@ class Gate:
                 self.here.db, self.session, found.name, chosen, one_line(words), now=self.here.now()
             )
             return GateVerdict(outcome=UseOutcome.WOULD, text=use.text, use_id=use.id)
-        wish = ActionRequest(
+        action_request = ActionRequest(
             service=found.name,
             action=chosen.kind,
             name=chosen.name,
@@ -202,8 +202,8 @@ class Gate:
             reason=reason,
         )
         if chosen.approve is ApprovalPolicy.NEVER:
-            return await self._run(wish, chosen, again)
-        return await self._once(wish, chosen, again)
+            return await self._run(action_request, chosen, again)
+        return await self._once(action_request, chosen, again)
 
     async def stopped(self) -> str:
         """Say why this session may not even look now; empty when it may."""

@@ -270,12 +270,12 @@ async def _run_opened(
         current=here.current,
     )
     task = replace(task, budget_usd=budget_usd, max_turns=here.active.max_turns)
-    tell = prompt_updater(here, opened.session, services, task.handoff)
+    update_prompt = prompt_updater(here, opened.session, services, task.handoff)
     toolbox = Toolbox(
         gate=gate,
         tools=tools.build_tools(_tool_context(here, gate)),
         recall=recall_for(here, opened.session),
-        update_prompt=tell,
+        update_prompt=update_prompt,
     )
     if opened.session.resumed:
         task = await resumed_task(here, task)

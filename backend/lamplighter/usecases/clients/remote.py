@@ -245,8 +245,8 @@ class RemoteStore:
             limit=request.limit,
         )
         rows = visible_rows(rows_of(answer), project)
-        wished = [each for each in rows if not kinds or category_of_row(each) in kinds]
-        found = [found_from_row(row, rank, project=project) for rank, row in enumerate(wished, 1)]
+        selected = [each for each in rows if not kinds or category_of_row(each) in kinds]
+        found = [found_from_row(row, rank, project=project) for rank, row in enumerate(selected, 1)]
         missing = wire.missing
         return SearchResults(
             results=tuple(found[: request.limit]), partial=bool(missing), missing=missing

@@ -151,15 +151,15 @@ async def _reconcile_context(
     if not related:
         return CandidateHistory(refused=refused)
     up, down = await history.changed_by_session(db, session)
-    word_for_word = [each.id for each in related if verdicts[each.id].word_for_word]
-    included = await _included_memories(db, session, word_for_word) if word_for_word else set()
-    looked = not included or await _was_checked(here, session, candidate.service)
+    verbatim = [each.id for each in related if verdicts[each.id].word_for_word]
+    included = await _included_memories(db, session, verbatim) if verbatim else set()
+    checked = not included or await _was_checked(here, session, candidate.service)
     settled = await reviews.compatible_among(db, [each.id for each in related])
     return CandidateHistory(
         up=up,
         down=down,
         included=included,
-        looked=looked,
+        looked=checked,
         echo=here.active.echo,
         settled=settled,
         refused=refused,

@@ -94,7 +94,7 @@ async def handoff_from(
         return None
     named = [each.service for each in accepted]
     around = [*named, *neighbors(services, named)]
-    seen = [look for each in ids for look in await checks.of_session(db, each, around)]
+    seen = [result for each in ids for result in await checks.of_session(db, each, around)]
     tried = await cooldowns.spent_since(db, now - act.LONGEST_WINDOW)
     return Handoff(
         session_id=parent_id,
@@ -192,10 +192,10 @@ async def confirm(db: Database, session: Session, *, reset_after: timedelta, now
     After two healthy scheduled rounds in a row, and `reset_after`, the service's
     cooldowns are free again. What was asked for from outside does not count.
     """
-    looks = await checks.of_session(db, session.id)
-    failing = {look.service for look in looks if not look.ok}
-    for service in sorted({look.service for look in looks} - failing):
-        await parking.withdraw_recovered(db, service, looks, now=now)
+    check_results = await checks.of_session(db, session.id)
+    failing = {result.service for result in check_results if not result.ok}
+    for service in sorted({result.service for result in check_results} - failing):
+        await parking.withdraw_recovered(db, service, check_results, now=now)
         await _close(db, service, now=now)
         if session.trigger is Trigger.SCHEDULED:
             await _clear(db, session, service, reset_after=reset_after, now=now)
@@ -204,9 +204,9 @@ async def confirm(db: Database, session: Session, *, reset_after: timedelta, now
 async def notify_recovered(db: Database, session: Session, *, now: datetime) -> None:
     """Notify the people alarmed for a service that a session found it healthy."""
     results = await checks.of_session(db, session.id)
-    for service in {look.service: None for look in results}:
-        newest = _newest(look for look in results if look.service == service)
-        if all(look.ok and not look.warned for look in newest):
+    for service in {result.service: None for result in results}:
+        newest = _newest(result for result in results if result.service == service)
+        if all(result.ok and not result.warned for result in newest):
             uses = await cooldowns.uses_since(db, now - timedelta(hours=24))
             own = [
                 use
@@ -356,4 +356,4 @@ async def _event(
 
 def _newest(results: Iterable[CheckResult]) -> list[CheckResult]:
     """Return the last look of each check."""
-    return list({(look.service, look.name): look for look in results}.values())
+    return list({(result.service, result.name): result for result in results}.values())

@@ -68,14 +68,14 @@ class ServiceCondition:
     @property
     def checked_at(self) -> datetime | None:
         """When it was last looked at."""
-        return max((look.at for look in self.latest.values() if look.at), default=None)
+        return max((result.at for result in self.latest.values() if result.at), default=None)
 
     @property
     def detail(self) -> str:
         """What is wrong with it, else what its last looks said."""
-        looks = self.latest.values()
-        failing = [f"{look.name}: {look.detail}" for look in looks if not look.ok]
-        return "; ".join(failing or [look.detail for look in looks if look.detail])
+        results = self.latest.values()
+        failing = [f"{result.name}: {result.detail}" for result in results if not result.ok]
+        return "; ".join(failing or [result.detail for result in results if result.detail])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -150,13 +150,13 @@ async def service_conditions(
     found: list[ServiceCondition] = []
     for service in services:
         recent = [await checks.latest(db, service.name, check.name) for check in service.checks]
-        looks = {look.name: look for look in recent if look}
+        results = {result.name: result for result in recent if result}
         found.append(
             ServiceCondition(
                 service=service,
-                state=_state(looks),
-                latest=looks,
-                changed_at=await _state_since(db, service.name, looks),
+                state=_state(results),
+                latest=results,
+                changed_at=await _state_since(db, service.name, results),
                 used=used[service.name],
                 strip=_strip(strips.get(service.name, ()), first),
                 memories=counts.get(service.name, 0),
@@ -169,7 +169,7 @@ async def _state_since(
     db: Database, service: str, results: Mapping[str, CheckResult]
 ) -> datetime | None:
     """Return since when a service fails, or since when all of it is well."""
-    ill = [name for name, look in results.items() if not look.ok]
+    ill = [name for name, result in results.items() if not result.ok]
     began = [
         await checks.state_began_at(db, service, name, ok=results[name].ok)
         for name in ill or list(results)
@@ -181,10 +181,12 @@ async def _state_since(
 def _state(results: Mapping[str, CheckResult]) -> ServiceState:
     if not results:
         return ServiceState.UNKNOWN
-    if not all(look.ok for look in results.values()):
+    if not all(result.ok for result in results.values()):
         return ServiceState.FAILING
     return (
-        ServiceState.WARNING if any(look.warned for look in results.values()) else ServiceState.OK
+        ServiceState.WARNING
+        if any(result.warned for result in results.values())
+        else ServiceState.OK
     )
 
 

@@ -180,7 +180,7 @@ def _answers() -> dict[Any, ExceptionHandler]:
 
 
 def api_routes() -> list[BaseRoute]:
-    """Return one route a path for every method, so that a wrong one is told all the right ones."""
+    """Return one route per path for all methods, to name the allowed ones in a 405."""
     found: list[BaseRoute] = [
         Route(path, _by_method(ops), methods=METHODS) for path, ops in by_path().items()
     ]

@@ -35,7 +35,7 @@ Depends = tuple[tuple[str, yaml.Node], ...]
 
 
 def load(path: Path) -> Services:
-    """Return the services that the file tells of; ServicesError says all that is wrong with it."""
+    """Return the services of the file; ServicesError lists every problem in it."""
     sheet = YamlSheet(str(path))
     text = sheet.text(path)
     root = sheet.root(text)

@@ -44,7 +44,7 @@ class SettingValue:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """Everything in force, as values."""
+    """The active configuration, as values."""
 
     home: Path
     host: str

@@ -1,4 +1,4 @@
-"""What somebody may have meant by a word we do not know."""
+"""Suggestions for an unknown word."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -15,7 +15,7 @@ from lamplighter.domain.text import one_line, shorten
 FILE_BYTES: Final = 1024 * 1024
 DEPTH: Final = 20
 SUGGESTED: Final = 100
-"""How many problems may look for a better word: it takes time, and nobody reads more."""
+"""How many problems get a suggestion: finding one takes time, and a long list goes unread."""
 
 _LOADER: Final = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _TAG: Final = "tag:yaml.org,2002:"

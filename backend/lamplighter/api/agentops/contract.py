@@ -1,4 +1,4 @@
-"""What every entry of the contract needs: who asks, on which mount, of which project."""
+"""What every endpoint of the contract needs: the caller, the mount and the project."""
 
 import ipaddress
 from contextlib import suppress
@@ -60,7 +60,7 @@ def agent_of(request: Request) -> Agent | None:
 
 
 def caller_name(request: Request) -> str:
-    """Return who asks, in words, and from where where that is not this machine."""
+    """Describe the caller, with its address unless that is this machine."""
     who, host = caller_of(request).label, request.client.host if request.client else ""
     with suppress(ValueError):
         if not ipaddress.ip_address(host).is_loopback:

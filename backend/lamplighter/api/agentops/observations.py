@@ -1,4 +1,4 @@
-"""Observations: kept, read, corrected and taken back."""
+"""Observations: saved, read, corrected and withdrawn."""
 
 from typing import Any, Final
 

@@ -281,7 +281,7 @@ def _json(content: bytes) -> Any:
 
 
 def _replace_surrogates(content: bytes) -> str:
-    """Return JSON in which what is no character is one: texts are cut amid an emoji.
+    """Return JSON with invalid characters replaced: clients cut texts inside an emoji.
 
     Bytes that are no UTF-8, and halves of a pair of surrogates.
     """

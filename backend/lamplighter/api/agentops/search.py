@@ -141,7 +141,7 @@ async def _hits(
 async def _context_session(
     request: Request, query: AgentOpsContextQuery, project: str
 ) -> int | None:
-    """Return the session that a context is told to, so that it is kept with it.
+    """Return the session that a context belongs to, to record its prompt.
 
     None where none is named, or none of the project: a question begins no session.
     """
@@ -156,7 +156,7 @@ async def _context_session(
 
 
 def _rank(found: SearchResult) -> float:
-    """Return a score as the BM25 of FTS5 is told: the lower, the better."""
+    """Return a score as FTS5 reports BM25: lower is better."""
     return -found.score
 
 

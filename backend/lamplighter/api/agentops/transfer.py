@@ -58,7 +58,7 @@ async def export_rows(request: Request) -> Response:
 
 
 async def import_rows(request: Request) -> Response:
-    """POST /import: what comes twice is held once."""
+    """POST /import: duplicates are stored once."""
     here = service_context(request)
     if agent_of(request) is not None:
         raise HTTPException(

@@ -77,7 +77,7 @@ async def _find_session(here: ApiContext, opening: NewSession) -> Session | None
 
 
 async def context(request: Request, query: context_shapes.ContextQuery) -> Response:
-    """GET /api/v1/context?profile=project: what a session is told at its start."""
+    """GET /api/v1/context?profile=project: the context of a session at its start."""
     here, caller = api_context(request), caller_of(request)
     agent = find_agent(here.active.agents, caller.agent or AGENT)
     project = (
@@ -104,7 +104,7 @@ async def context(request: Request, query: context_shapes.ContextQuery) -> Respo
 async def _handle_event(
     here: InteractiveContext, event: str, session: Session, payload: Mapping[str, Any]
 ) -> str:
-    """Do what an event asks for and return what the session is told."""
+    """Handle an event and return the text for the session."""
     if event == START:
         return await interactive.start_context(here, session)
     if event == PROMPT:

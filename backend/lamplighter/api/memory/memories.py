@@ -232,7 +232,7 @@ def _order(query: shapes.MemoryQuery) -> Order:
 
 
 def rules(values: Mapping[str, Any]) -> list[InvalidField]:
-    """Return what is wrong with the fields of a memory that somebody writes."""
+    """Return the invalid fields of a memory edit."""
     asked = {name: values.get(name) for name in ("observation", "service", "title", "topic_key")}
     edit = Edit(**{name: value for name, value in asked.items() if value is not msgspec.UNSET})
     return collect_errors(lambda: admit_edit(edit, values.get("category", Category.TIMING), str))

@@ -1,4 +1,4 @@
-"""Reviews: listed, read, decided on, and taken back."""
+"""Reviews: listed, read, resolved and reverted."""
 
 from typing import Any, Final
 

@@ -116,5 +116,5 @@ def _delivery_out(results: list[AlertResult]) -> dict[str, Any]:
 
 
 def is_closed(here: ApiContext, caller: Caller | None) -> bool:
-    """Whether no alerts are taken at all; who may hand none in is told that instead."""
+    """Return whether alerts are disabled; a caller without permission is denied instead."""
     return not here.active.webhook_token and (caller is None or caller.may(WEBHOOKS))

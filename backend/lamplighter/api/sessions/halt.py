@@ -54,7 +54,7 @@ async def release(request: Request) -> Response:
 
 
 def as_json(here: ApiContext, each: Halt) -> dict[str, Any]:
-    """Return a halt that stands as JSON, with what releases it."""
+    """Return an active halt as JSON, with its release instructions."""
     return {
         "way": each.way,
         "reason": each.reason,
@@ -74,7 +74,7 @@ async def _halt_state(here: ApiContext) -> Response:
 
 
 def _person(request: Request) -> str:
-    """Return who asks; a session never does, whatever its token may be allowed."""
+    """Return the caller; a session is always denied, whatever its token allows."""
     caller = caller_of(request)
     if caller.kind == "session":
         raise HTTPException(403, "Sessions cannot halt or resume Lamplighter.")

@@ -18,7 +18,7 @@ MAX_NOTE_CHARS: Final = 1_000
 
 
 class ApprovalState(StrEnum):
-    """Where an approval stands: `open` waits for a person, `approved` for its one use."""
+    """State of an approval: `open` waits for a person, `approved` for its one use."""
 
     OPEN = "open"
     APPROVED = "approved"
@@ -85,7 +85,7 @@ class ActionRequest:
 
     @property
     def bound(self) -> tuple[str, str, tuple[str, ...], str | None]:
-        """Return what a yes to it is bound to; another reason is not another wish."""
+        """Return what an approval is bound to; another reason is not another request."""
         return self.service, self.name, self.argv, self.directory
 
     def __str__(self) -> str:

@@ -25,7 +25,7 @@ from lamplighter.domain.memory.memory import (
 from lamplighter.domain.text import REDACTED, content_hash, one_line, shorten, without_private
 
 RAW_CONFIDENCE: Final = 0.6
-"""How sure we are of what nobody thought over: what rules caught, and what was imported."""
+"""Confidence of unreviewed memories: captured by rules, or imported."""
 
 _RAW: Final = (Source.CAPTURED, Source.IMPORTED, Source.EXTRACTED)
 _TRUST_ORDER: Final = (Trust.UNVERIFIED, Trust.OBSERVED, Trust.TRUSTED)
@@ -90,7 +90,7 @@ class KnowledgeStats:
 
 
 def with_source_trust(candidate: Candidate) -> Candidate:
-    """Return a candidate as sure and as trusted as the door it came in by lets it be."""
+    """Return a candidate with confidence and trust limited by its source."""
     if candidate.source in _RAW:
         return replace(candidate, confidence=RAW_CONFIDENCE, trust=Trust.UNVERIFIED)
     if candidate.source is Source.CLIENT:
@@ -125,7 +125,7 @@ def revise(memory: Memory, candidate: Candidate, *, now: datetime) -> Memory:
 
 
 def widen_scope(memory: Memory, candidate: Candidate) -> Memory:
-    """Return a memory found as widely as whoever says its words again asks for.
+    """Return a memory with its scope widened to that of a repeated observation.
 
     What is global stays so, for others find it by that.
     """
@@ -159,7 +159,7 @@ def apply_correction(memory: Memory, change: Edit, *, now: datetime) -> Memory:
 
 
 def withdraw(memory: Memory) -> Memory:
-    """Return a memory as its client takes it back: told to nobody, but an operator sees it."""
+    """Return a withdrawn memory: never included in prompts, but visible to an operator."""
     return replace(
         memory,
         active=False,
@@ -179,7 +179,7 @@ def lesser_trust(existing: Trust, new: Trust) -> Trust:
 
 
 TITLE_WORDS: Final = 8
-"""How many words of a text stand for a title that says nothing."""
+"""How many words of a text replace a title without content."""
 
 SEGMENT_CHARS: Final = 100
 FAMILY_CHARS: Final = 19
@@ -215,7 +215,7 @@ _BETWEEN: Final = re.compile(r"[\W_]+")
 
 
 def suggest_topic_key(kind: str, title: str, content: str) -> str:
-    """Suggest a topic key: the same for what is about the same, whoever asks.
+    """Suggest a topic key: the same for the same subject.
 
     The family comes from the type, else from what the words are about; the rest is the
     title, or the first eight words of the content where the title says nothing.
@@ -262,5 +262,5 @@ def memory_title(memory: Memory) -> str:
 
 
 def custom_title(memory: Memory) -> str:
-    """Return the title that somebody gave; empty for one that was made of the text."""
+    """Return the title that a client gave; empty for one derived from the text."""
     return "" if memory.title == learning_title(memory.observation) else memory.title

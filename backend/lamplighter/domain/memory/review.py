@@ -41,7 +41,7 @@ class ReviewState(StrEnum):
 
 
 class Resolution(StrEnum):
-    """What became of a review; `gone` is nobody's decision: one of the memories was deleted."""
+    """Outcome of a review; `gone` means that one of the memories was deleted."""
 
     KEEP_OLD = "keep_old"
     KEEP_NEW = "keep_new"
@@ -98,7 +98,7 @@ class ReviewChange:
 
 @dataclass(frozen=True, slots=True)
 class ReviewOutcome:
-    """What follows from a decision: how memories change, and how they stand to each other then."""
+    """Results of a decision: how memories change, and how they relate afterwards."""
 
     moves: tuple[ReviewChange, ...] = ()
     link: tuple[MemoryId, MemoryId, str] | None = None

@@ -118,7 +118,7 @@ def undo_reason(step: HistoryStep) -> str:
 
 
 def recorded_reason(step: HistoryStep, before: Memory, after: Memory) -> str:
-    """Return the reason that the undo of a step is kept with: what it is, and what comes of it."""
+    """Return the recorded reason of an undo: the step, and its effect."""
     weeks = before.decayed_weeks - after.decayed_weeks
     due = step.cause == FADED and weeks > 0 and not after.pinned
     return f"{undo_reason(step)}; {FADES_AGAIN}" if due else undo_reason(step)
@@ -161,7 +161,7 @@ def step_to_undo(step: S, later: Sequence[S]) -> S | None:
 
 
 def undo_obstacle(left: Sequence[str], later: Sequence[HistoryStep]) -> str:
-    """Say what stands in the way of an undo."""
+    """Explain what blocks an undo."""
     if not left:
         return "Later changes already reverted this step."
     what = " and ".join(_FIELD_NAMES[name] for name in left)

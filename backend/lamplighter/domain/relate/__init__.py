@@ -1,4 +1,4 @@
-"""How two observations of one service and category stand to each other."""
+"""How two observations of one service and category relate."""
 
 from lamplighter.domain.relate.analysis import Analysis
 from lamplighter.domain.relate.clauses import analyze
@@ -32,7 +32,7 @@ def judge_text(new: str, existing: str) -> RelationVerdict | None:
 def relate(
     new: str, existing: str, *, service: str | None = None, lexicon: Lexicon | None = None
 ) -> RelationVerdict:
-    """Say how a new observation stands to a held one of the same service and category."""
+    """Return how a new observation relates to an existing one of the same service and category."""
     found = judge_text(new, existing)
     if found is not None:
         return found

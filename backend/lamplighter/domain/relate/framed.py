@@ -1,4 +1,4 @@
-"""How two sentences of one declared frame stand to each other: by their fillers alone."""
+"""How two sentences of one declared frame relate: by their fillers alone."""
 
 from collections.abc import Mapping
 from typing import Final

@@ -65,7 +65,7 @@ _LABELS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class RelationVerdict:
-    """How two observations stand to each other, how likely that is, and why in words.
+    """How two observations relate, the probability, and the reason as text.
 
     `p` is the share of labelled pairs with such a verdict that were judged rightly.
     """
@@ -129,7 +129,7 @@ def load_weights() -> Weights:
 
 
 def judge(new: Analysis, existing: Analysis, by: Weights | None = None) -> RelationVerdict:
-    """Say how a new observation stands to a held one of the same service and category.
+    """Return how a new observation relates to an existing one of the same service and category.
 
     Deterministic. Rules say what two texts have in common and where they part; a fixed
     linear model weighs it; what it is not sure of is said to be unsure.

@@ -64,7 +64,7 @@ class Lexicon:
         return stem(word) if found is None else found
 
     def meanings(self, root: str) -> tuple[str, ...]:
-        """Return the words that stand for all of the same meaning; a word may have several."""
+        """Return the representative words of a meaning; a word may have several."""
         return self.heads.get(root, (root,))
 
 

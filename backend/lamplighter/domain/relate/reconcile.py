@@ -27,7 +27,7 @@ class ReconcileOutcome(StrEnum):
 
 
 class EchoPolicy(StrEnum):
-    """What a word-for-word repeat of a line that was told to the same session is worth."""
+    """Effect of a line that repeats a memory from the session's prompt verbatim."""
 
     COUNT = "count"
     IGNORE = "ignore"

@@ -117,7 +117,7 @@ def _spelling(text: str, spelled: dict[str, str]) -> Iterator[TermSpan]:
 
 
 def _informative_words(found: Iterable[TermSpan]) -> list[TermSpan]:
-    """Leave out what stands in every sentence, unless nothing else is said."""
+    """Leave out words of every sentence, unless no others remain."""
     every = list(found)
     return [each for each in every if each.unstemmed not in STOP] or every
 

@@ -1,4 +1,4 @@
-"""What a session is told of its surroundings: scope, rights, and what was handed to it."""
+"""The environment block of a prompt: scope, permissions and escalations."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime

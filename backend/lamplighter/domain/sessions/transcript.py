@@ -18,7 +18,7 @@ TOOL_SUBJECTS: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One line of a session's file: the bytes at which it begins and ends, and what it holds.
+    """One line of a session's file: its first and last byte, and its content.
 
     `problem` says why a line could not be kept; it holds nothing then. `cut` says that the
     words in it were cut off at the token limit.
@@ -51,7 +51,7 @@ class EngineStarted:
 
 @dataclass(frozen=True, slots=True)
 class UsageReport:
-    """What a session has used up to now: told after each turn by engines that know it.
+    """Usage of a session up to now: reported after each turn by engines that know it.
 
     A cost of None is not known.
     """
@@ -208,7 +208,7 @@ def transcript_entry(item: TranscriptItem) -> TranscriptEntry | None:
 
 
 def full_transcript_entry(item: TranscriptItem) -> TranscriptEntry | None:
-    """Say how an item is shown with nothing cut: what a tool was asked stands in its first line."""
+    """Return an item in full; the first line holds the input of a tool."""
     match item:
         case ToolUse(name, given):
             return TranscriptEntry("tool", _tool_call_text(name, given))

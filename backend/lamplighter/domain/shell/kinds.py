@@ -127,13 +127,13 @@ _LOCAL_NETWORKS: Final = tuple(
 """This machine and the networks that no stranger can be reached in."""
 
 _RESOLVERS: Final = frozenset({"1.1.1.1", "1.0.0.1", "8.8.8.8", "8.8.4.4", "9.9.9.9"})
-"""Public resolvers that nobody can set up to read what is asked."""
+"""Public resolvers whose query logs are closed to others."""
 
 DASHED: Final = frozenset({"moment", "offset", "size"})
-"""Kinds whose words may begin with a dash where they stand apart from their option."""
+"""Kinds whose words may begin with a dash when separate from their option."""
 
 APART: Final = frozenset({"path", "user"})
-"""Kinds whose words have to stand apart: glued on, the program may read them otherwise."""
+"""Kinds whose words have to be separate: joined, the program may parse them otherwise."""
 
 _SECRET_RESOURCES: Final = frozenset({"secret", "secrets"})
 

@@ -191,7 +191,7 @@ COMMON_OPTIONS: Final[Mapping[str, CommandRule]] = {
     ),
     "systemctl": command_rule(_UNITS),
 }
-"""The options that stand before that word or after it."""
+"""The options allowed before or after that word."""
 
 
 def _containers(program: str) -> dict[str, CommandRule]:

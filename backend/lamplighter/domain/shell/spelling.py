@@ -44,7 +44,7 @@ def _without_sudo(words: list[str]) -> list[str]:
 
 
 def _normalize_unit(words: list[str]) -> tuple[str, ...]:
-    """Return a wish for a unit as systemctl has it: `service x restart` is one too."""
+    """Return a request for a unit in systemctl's form: `service x restart` counts too."""
     if words[0] == "service" and len(words) == 3:
         words = ["systemctl", words[2], words[1]]
     if words[0] == "systemctl" and len(words) > 2 and words[1] in _VERBS:

@@ -1,4 +1,4 @@
-"""The fields of a row of JSON, each read as what it is to be; what is wrong is named."""
+"""The fields of a JSON row, each read as its type; errors name the field."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field

@@ -111,7 +111,7 @@ def _observation(row: JsonFields, project: str) -> MemoryRecord:
 
 
 def _hash(candidate: Candidate) -> str:
-    """Return what stands for a row that has no number: its words, and the project of them."""
+    """Return an identifier for a row without a number: its text and project."""
     return content_hash(f"{normalize_project(candidate.project)}\n{candidate.observation}")
 
 
@@ -155,7 +155,7 @@ def session_row(each: Session) -> dict[str, Any]:
 
 
 def placeholder_session(project: str, *, now: datetime) -> dict[str, Any]:
-    """Return the session that stands for what no client's session kept: theirs all have one."""
+    """Return the session for memories without a client's session: the format requires one."""
     return {
         "id": MANUAL,
         "project": project,

@@ -1,4 +1,4 @@
-"""What the tools of clients need of whoever keeps their knowledge: here, or a service elsewhere."""
+"""The interface of a knowledge store for client tools: local, or a remote service."""
 
 from typing import Protocol
 

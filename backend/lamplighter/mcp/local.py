@@ -67,7 +67,7 @@ class LocalKnowledge:
     async def context(
         self, project: str, query: str, *, limit: int, budget: int | None = None
     ) -> ContextBlock:
-        """Return what the speaker is told: the best for its query, then the newest."""
+        """Return the context of a client: the best matches for its query, then the newest."""
         here, session = self.here, await self._session(project, None)
         return await agent_context(
             here,

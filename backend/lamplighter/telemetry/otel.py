@@ -1,4 +1,4 @@
-"""Spans by OpenTelemetry's own library: loaded only where somebody collects them.
+"""Spans by OpenTelemetry's own library: loaded only with a collector.
 
 A collector that is away slows nobody: spans wait in a bounded queue, a thread sends
 them, and what does not fit is dropped.
@@ -35,7 +35,7 @@ Redact = Callable[[str], str]
 def tracer(
     part: str, version: str, *, redact: Redact, environ: Mapping[str, str], exporter: Any = None
 ) -> "OtelTracer":
-    """Return what makes spans, and let the libraries that we use tell of theirs by it too."""
+    """Return a tracer, and instrument the libraries that we use."""
     if exporter is None:
         from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
 
@@ -83,7 +83,7 @@ class OtelTracer:
     def record(
         self, name: str, attributes: Mapping[str, Value], *, started: int, ended: int
     ) -> None:
-        """Tell of a span that is over."""
+        """Record a finished span."""
         masked = _masked_attributes(attributes, self._redact)
         self._tracer.start_span(
             name, kind=SpanKind.CLIENT, attributes=masked, start_time=started

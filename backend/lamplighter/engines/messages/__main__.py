@@ -69,7 +69,7 @@ async def _session(request: Any) -> int:
 
 
 def _state(request: Any, directory: Path) -> Any:
-    """Return where the session stands: at its beginning, or where its checkpoint says."""
+    """Return the state of the session: its beginning, or that of its checkpoint."""
     from lamplighter.engines.messages import checkpoint
 
     if not request.resumed:

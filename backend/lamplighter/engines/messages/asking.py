@@ -1,4 +1,4 @@
-"""Asking the supervisor by the socket of the gate: the tools, and what is told now."""
+"""Requests to the supervisor by the socket of the gate: tools, and the current prompt."""
 
 import asyncio
 import json
@@ -19,7 +19,7 @@ class GateClient:
     path: str
 
     async def tools(self) -> list[dict[str, Any]] | None:
-        """Return the tools there are, as the API wants them; None when nobody answers."""
+        """Return the available tools, in the form of the API; None without an answer."""
         answer = await self._answer({"tools": True})
         found = answer.get("tools")
         if not isinstance(found, list):
@@ -34,7 +34,7 @@ class GateClient:
         ]
 
     async def context(self, query: str) -> dict[str, Any]:
-        """Return what the session is told now; nothing when nobody answers."""
+        """Return the current prompt update; empty without an answer."""
         return await self._answer({"context": {"query": query}})
 
     async def use(self, name: str, arguments: Mapping[str, Any]) -> dict[str, Any]:

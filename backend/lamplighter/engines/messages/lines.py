@@ -32,7 +32,7 @@ def init_line(model: str, tools: Sequence[str], *, reached: bool) -> Line:
 
 
 def resume_line(times: int, turns: int) -> Line:
-    """Return the line that says that a session goes on after a crash."""
+    """Return the line that reports that a session resumes after a crash."""
     return {"type": "system", "subtype": "resumed", "times": times, "num_turns": turns}
 
 

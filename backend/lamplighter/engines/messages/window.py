@@ -69,7 +69,7 @@ def trim_messages(messages: Sequence[Message], room: float) -> list[Message]:
 
 
 def _tool_digest(exchanges: Sequence[Sequence[Message]]) -> list[str]:
-    """Return a line for each tool that was used: what it was given, and how its answer begins.
+    """Return a line for each used tool: its input, and how its answer begins.
 
     What an earlier digest told stays.
     """

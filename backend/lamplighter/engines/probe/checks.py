@@ -208,7 +208,7 @@ async def probe_dns(check: DnsCheck) -> ProbeAnswer:
 
 
 async def _query_dns(check: DnsCheck, server: str, record: DnsRecord) -> list[str]:
-    """Return what a server answers; whatever else it sends is told in words."""
+    """Return the answer of a server; other data is described as text."""
     # late: a tenth of a second that only this check needs
     from dns.exception import DNSException
     from dns.message import ChainTooLong, make_query

@@ -203,7 +203,7 @@ async def probe_tls(check: TlsCheck) -> ProbeAnswer:
 
 
 def _context(ca: str | None, *, verify: bool) -> ssl.SSLContext:
-    """Return whom we trust: as for HTTPS, unless the check names an authority of its own."""
+    """Return the trusted authorities: those of HTTPS, unless the check names its own."""
     if not verify or ca is None:
         return httpx2.create_ssl_context(verify=verify)
     try:

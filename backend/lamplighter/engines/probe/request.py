@@ -40,7 +40,7 @@ def pack(service: Service) -> dict[str, object]:
 
 
 def unpack(value: object) -> Service:
-    """Return the service that these plain values tell of; ValueError says what is wrong."""
+    """Return the service of these JSON values; ValueError describes the problem."""
     try:
         service = msgspec.convert(value, _Service)
         return Service(
@@ -86,7 +86,7 @@ def _validate_http(check: HttpCheck) -> None:
 
 
 def _read(value: Mapping[str, object], expected: type[T]) -> T:
-    """Return a value of the domain; msgspec tells of a mistyped key, but not of an unknown one."""
+    """Return a domain value; msgspec reports a mistyped key, but not an unknown one."""
     known = {each.name for each in fields(expected)}  # type: ignore[arg-type]  # all are dataclasses
     for key in value:
         if key not in known:

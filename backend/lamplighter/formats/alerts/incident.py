@@ -9,7 +9,7 @@ from lamplighter.formats.alerts.alert import Alert, AlertIncident, AlertState
 def find_incident(
     alert: Alert, incidents: Sequence[AlertIncident], *, now: datetime
 ) -> AlertIncident | None:
-    """Return the incident that is held and that an alert tells of; None for a new one.
+    """Return the stored incident of an alert; None for a new one.
 
     `incidents` are the incidents of its fingerprint. Where the sender names an incident,
     that decides; else the times do: an outage ends at the first end after it, so

@@ -54,7 +54,7 @@ def parse(payload: Mapping[str, Any]) -> list[Alert]:
 
 
 def _message_alert(text: str) -> Alert:
-    """Return the alert of what comes without a heartbeat: that a certificate ends soon, say."""
+    """Return an alert without a heartbeat, such as an expiring certificate."""
     return Alert(
         fingerprint=words.join_key(_NUMBERS.sub("#", text)), state=AlertState.FIRING, title=text
     )

@@ -1,4 +1,4 @@
-"""What imports brought: which row of elsewhere each memory came of, and what it said then."""
+"""Imports: which external row each memory came from, and its text then."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
@@ -123,7 +123,7 @@ async def advance_sequence(db: Database) -> None:
 
 
 async def insert_session(db: Database, record: SessionRecord, *, now: datetime) -> Session:
-    """Keep a client's session; one that does not tell its end goes on, or is closed as silent."""
+    """Store a client's session; one without an end stays open, or is closed as silent."""
     began = record.started_at or now
     values = {
         "external_id": record.external_id,

@@ -62,7 +62,7 @@ class IndexEntry:
 
     @property
     def is_page(self) -> bool:
-        """Whether it is so long that it says itself what it is about: it needs no neighbours."""
+        """Return whether a text is long enough to be indexed without its neighbors."""
         return self.text.count(" ") >= AROUND_TERMS
 
     @property
@@ -138,7 +138,7 @@ async def _placeholder_sessions(db: Database, numbers: Iterable[int]) -> set[int
 
 
 async def put_all(db: Database, entries: Sequence[IndexEntry]) -> None:
-    """Put entries into the index; of many PostgreSQL is told at once."""
+    """Index entries; PostgreSQL gets many in one statement."""
     if not db.notifies or len(entries) == 1:
         for entry in entries:
             await put(db, entry)

@@ -24,7 +24,7 @@ class ChangeSignal(Protocol):
 
     @property
     def pending(self) -> bool:
-        """Whether it woke, and nobody has looked since."""
+        """Return whether a wakeup is pending."""
 
     def wake(self) -> None:
         """Wake those that wait, from within this process."""
@@ -110,7 +110,7 @@ class Listener:
 
     @property
     def pending(self) -> bool:
-        """Whether it woke, and nobody has looked since."""
+        """Return whether a wakeup is pending."""
         return self._woken.is_set()
 
     def wake(self) -> None:

@@ -61,7 +61,7 @@ class Order:
         return [Key(_named(columns)), *keys] if groups else keys
 
     def position(self, row: Any) -> list[Any]:
-        """Return where a row stands in it."""
+        """Return the position of a row in it."""
         names = _POSITIONS[self.sort]
         groups = self.grouped and self.sort is not Sort.SERVICE
         return [
@@ -142,12 +142,12 @@ def _merged(rows: list[Any], order: Order) -> list[Any]:
 
 
 def _stamp(columns: Any) -> sa.ColumnElement[str]:
-    """Return the moment as it is stored, to page by: by hand it may have no fraction."""
+    """Return the stored moment, for paging: rows written outside the app may lack the fraction."""
     return sa.type_coerce(columns.updated_at, Stamp)
 
 
 def prompt_order(columns: Any) -> list[Key]:
-    """Return the order in which sessions are told."""
+    """Return the order of memories in prompts."""
     return [
         Key(columns.confidence, descending=True),
         Key(_stamp(columns), descending=True),

@@ -128,7 +128,7 @@ def _visible_to(project: str | None, columns: Any) -> list[sa.ColumnElement[bool
 
 
 def _in_review(columns: Any) -> sa.ColumnElement[bool]:
-    """Ask for those that stand in an open review, on either side."""
+    """Return a condition for memories in an open review, on either side."""
     sides = (sa.select(side).where(reviews.c.state == "open") for side in _SIDES)
     return columns.id.in_(sa.union_all(*sides))  # type: ignore[no-any-return]
 
@@ -157,7 +157,7 @@ def _unused(selection: MemoryFilter, columns: Any) -> sa.ColumnElement[bool]:
 
 
 def _reported_once(selection: MemoryFilter, columns: Any) -> sa.ColumnElement[bool]:
-    """Ask for those that nobody but the one who said them first has said."""
+    """Return a condition for memories that only their first source has observed."""
     again = sa.select(1).where(
         history.c.memory_id == columns.id,
         history.c.cause == "reinforced",
@@ -210,7 +210,7 @@ _COUNT_KNOWLEDGE: Final = Statement(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PromptFilter:
-    """Which memories sessions may be told, as they stand or (`at`) stood.
+    """Return a condition for memories eligible for prompts, now or as of `at`.
 
     `services` None means all; else those of these services (`inside`) or all the others.
     `longest` leaves out observations of more characters than that, `without` these memories.
@@ -228,7 +228,7 @@ class PromptFilter:
 
 
 async def get(db: Database, memory_id: int, *, at: datetime | None = None) -> Memory | None:
-    """Return one memory; with `at` as it stood then, as in all that follows."""
+    """Return one memory, now or as of `at`; the functions below do the same."""
     for rows in parts(at, only=[memory_id]):
         row = await db.fetch_one(sa.select(rows).where(rows.c.id == memory_id))
         if row is not None:
@@ -322,7 +322,7 @@ def _count_now(selection: MemoryFilter) -> Statement:
 async def list_eligible(
     db: Database, selection: PromptFilter, *, limit: int, position: Sequence[Any] | None = None
 ) -> Page[Memory]:
-    """Return active operational memories in the order sessions are told them."""
+    """Return active operational memories in the order of prompts."""
     asked, order = partial(eligible, selection), Order(Sort.CONFIDENCE)
     found = await listing.page(db, selection.at, asked, order, limit=limit, position=position)
     return _read_rows(found, selection.at)
@@ -338,7 +338,7 @@ async def shortest_length(db: Database, *, at: datetime | None = None) -> int:
 
 
 async def count_eligible(db: Database, selection: PromptFilter) -> int:
-    """Return how many memories sessions could be told.
+    """Return how many memories are eligible for prompts.
 
     Of all as they are now: all but knowledge, for to ask the category of each row would
     take five times as long.
@@ -358,7 +358,7 @@ def _number_of(rows: sa.FromClause, conditions: Sequence[sa.ColumnElement[bool]]
 
 
 def eligible(selection: PromptFilter, columns: Any) -> list[sa.ColumnElement[bool]]:
-    """Return what is true of the memories that sessions may be told."""
+    """Return the conditions of memories that are eligible for prompts."""
     found: list[sa.ColumnElement[bool]] = [
         columns.active == 1,
         columns.confidence >= ACTIVE_THRESHOLD,

@@ -108,7 +108,7 @@ async def between(db: Database, one: MemoryId, others: Sequence[MemoryId]) -> li
 
 
 async def compatible_among(db: Database, ids: Sequence[MemoryId]) -> set[frozenset[MemoryId]]:
-    """Return the pairs of these memories of which a person said that both stand.
+    """Return the pairs of these memories that a person judged compatible.
 
     Of a memory that says something else since then nothing was said.
     """
@@ -129,7 +129,7 @@ async def compatible_among(db: Database, ids: Sequence[MemoryId]) -> set[frozens
 
 
 async def rejected_among(db: Database, ids: Sequence[MemoryId]) -> set[MemoryId]:
-    """Return which of these memories a person put aside for another one, while that is believed."""
+    """Return which of these memories a person superseded by another active one."""
     aside, kept = memories_table.alias("aside"), memories_table.alias("kept")
     decided = [
         (reviews.c.resolution == resolution) & (aside.c.id == other) & (kept.c.id == one)

@@ -74,7 +74,7 @@ async def insert(
 
 
 async def list_candidates(db: Database, source: str, alert: Alert) -> list[AlertIncident]:
-    """Return the incidents that an alert may tell of, the newest first."""
+    """Return the incidents that an alert may belong to, newest first."""
     key = {"source": source, "fingerprint": alert.fingerprint}
     query = (
         _BY_FINGERPRINT(**key)
@@ -87,7 +87,7 @@ async def list_candidates(db: Database, source: str, alert: Alert) -> list[Alert
 async def record_delivery(
     db: Database, incident: AlertIncident, *, deliveries: int, request_id: int | None, now: datetime
 ) -> AlertIncident:
-    """Count that an incident was told of again; `request_id` is who looks into it."""
+    """Count a repeated alert of an incident; `request_id` is its investigation."""
     counted = {
         "deliveries": alerts.c.deliveries + deliveries,
         "last_at": now,

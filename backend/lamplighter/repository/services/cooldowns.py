@@ -88,7 +88,7 @@ async def insert_settled(
 
 
 async def change(db: Database, use_id: int, *, now: datetime, **values: Any) -> CooldownUse:
-    """Change a use: its outcome, text, attempts, healthy_after, or that a marker told of it."""
+    """Change a use: its outcome, text, attempts, healthy_after, or that a marker reported it."""
     (use,) = await _update(db, [cooldowns.c.id == use_id], values, now=now)
     return use
 

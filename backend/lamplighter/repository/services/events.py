@@ -53,7 +53,7 @@ async def insert(
     source: str,
     now: datetime,
 ) -> Event:
-    """Record that something happened, and let people be told where it matters."""
+    """Record an event, and send a notice where the settings say so."""
     statement = (
         sa.insert(events)
         .values(
@@ -163,7 +163,7 @@ _COMPLETE: Final = "0001-01-01T00:00:00"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EventGroup:
-    """Events that say the same of the same service: how many, from when to when, by whom.
+    """Groups of equal events of a service: count, first, last and source.
 
     `session_id` is the last session that said it.
     """

@@ -137,7 +137,7 @@ async def newest(db: Database, session_id: int, request: ActionRequest) -> Appro
 
 
 async def was_approved(db: Database, request: ActionRequest) -> bool:
-    """Whether a person ever said yes to exactly this command in this directory, by whoever."""
+    """Return whether a person ever approved exactly this command in this directory."""
     service, _, argv, directory = request.bound
     query = (
         sa.select(approvals.c.id)

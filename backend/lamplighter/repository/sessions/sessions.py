@@ -99,7 +99,7 @@ async def get(db: Database, session_id: int) -> Session | None:
 
 
 async def child(db: Database, session_id: int) -> Session | None:
-    """Return the session that one handed on to."""
+    """Return the session that one escalated to."""
     query = sa.select(sessions).where(sessions.c.parent_id == session_id).order_by(sessions.c.id)
     row = await db.fetch_one(query.limit(1))
     return None if row is None else from_row(row)
@@ -126,12 +126,12 @@ async def progress(
 
 
 async def set_model(db: Database, session_id: int, model: str) -> None:
-    """Keep which model answers a session; the `progress` that follows tells of it."""
+    """Record the model of a session; the `progress` that follows reports it."""
     await db.execute(sa.update(sessions).where(sessions.c.id == session_id).values(model=model))
 
 
 async def set_spent(db: Database, session_id: int, spent: UsageReport) -> None:
-    """Keep what a session has spent so far; the `progress` that follows tells of it."""
+    """Record the spending of a session so far; the `progress` that follows reports it."""
     statement = (
         sa.update(sessions)
         .where(sessions.c.id == session_id)
@@ -153,7 +153,7 @@ def usage_columns(usage: Usage) -> dict[str, int]:
 async def add_leftover(
     db: Database, session_id: int, count: int, *, offset: int, step: int
 ) -> None:
-    """Count markers that stay in the file; the `progress` that follows tells of it.
+    """Count markers that stay in the file; the `progress` that follows reports it.
 
     The first of them is step `step` of the line at `offset`, unless others were left before.
     """
@@ -288,7 +288,7 @@ async def page(
 
 
 async def chain_members(db: Database, items: Sequence[Session]) -> list[Session]:
-    """Return the other sessions of the chains that these stand in, oldest first."""
+    """Return the other sessions in the chains of these, oldest first."""
     known = {each.id: each for each in items}
     last: Sequence[Session] = items
     for _ in range(MAX_TIER):

@@ -295,7 +295,7 @@ def _without_nul(arguments: Sequence[Any]) -> list[Any]:
 
 
 def count(status: str) -> int:
-    """Return the number of rows that a command's answer tells of: `UPDATE 3`, `INSERT 0 1`."""
+    """Return the number of rows in a command's answer: `UPDATE 3`, `INSERT 0 1`."""
     last = status.rpartition(" ")[2]
     return int(last) if last.isdecimal() else 0
 

@@ -242,7 +242,7 @@ def app(settings: Settings) -> Iterator[VitalSign]:
 
 
 def notifications(settings: Settings) -> Iterator[VitalSign]:
-    """Look whether the addresses that people are told at are understood; asks none of them."""
+    """Check that the notification addresses are valid; sends nothing."""
     if not settings.notify:
         yield build_sign(
             "notifications", True, "Notifications: off (LAMPLIGHTER_NOTIFY is not set)"

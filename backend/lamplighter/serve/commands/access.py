@@ -1,4 +1,4 @@
-"""The home's own token, one-time links, and tokens made by hand: with or without a server."""
+"""The home's own token, one-time links and API tokens: with or without a server."""
 
 import asyncio
 import logging
@@ -50,7 +50,7 @@ def read_home_token(settings: Settings) -> str:
 
 
 async def ensure_token(db: Database, path: Path) -> None:
-    """See to it that the file holds a token that works, and that nobody else may read it."""
+    """Ensure that the file holds a valid token, readable by its owner only."""
     from lamplighter.usecases.access import access
 
     if await _works(db, path):
@@ -84,7 +84,7 @@ async def _link(db: Database, settings: Settings) -> str:
 
 
 def welcome(settings: Settings) -> str:
-    """Say how to log in: by a link while nobody is logged in, else how to get one.
+    """Announce how to log in: a link while there is no login, else how to get one.
 
     A database that is busy is not waited for: raises Busy.
     """

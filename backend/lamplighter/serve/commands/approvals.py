@@ -80,7 +80,7 @@ def _state(each: Approval, *, now: datetime) -> str:
 def decide(
     settings: Settings, number: int, answer: ApprovalAnswer, *, at_once: bool = False
 ) -> Approval:
-    """Decide on an approval and return the one that stands; `at_once` approves an edit too.
+    """Decide on an approval and return the resulting one; `at_once` approves an edit too.
 
     Raises NotFound, Invalid and Conflict, and Unavailable within a session: what
     an engine runs never says yes to itself.

@@ -86,7 +86,7 @@ def write_export(
 
 
 def import_file(settings: Settings, options: ImportOptions, *, step: Step) -> Importing:
-    """Import what is wished for; raises Invalid for what cannot be read at all."""
+    """Import the selected file; raises Invalid when it cannot be read at all."""
     home.prepare(settings)
     redact = home.secrets(settings)
     with tempfile.TemporaryDirectory() as directory:
@@ -243,7 +243,7 @@ def _files(path: Path) -> Iterator[Path]:
 
 
 def _rereadable(path: str, directory: Path) -> Path:
-    """Return a file that can be read twice: what comes in by a pipe is kept meanwhile."""
+    """Return a file that can be read twice: input from a pipe is stored meanwhile."""
     found = Path(path)
     if path != STANDARD and not found.exists():
         raise Invalid(InvalidField(path, "does not exist"))

@@ -136,7 +136,7 @@ class DemoServices:
         return healthy and not any(each["used"] for each in slots)
 
     async def answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """Start the service that somebody names."""
+        """Start a service by its name."""
         name = (await reader.readline()).decode("utf-8", "replace").strip()
         if name in self.ports:
             await self.start(name)

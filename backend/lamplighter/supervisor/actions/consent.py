@@ -66,7 +66,7 @@ async def open_request(
     *,
     now: Callable[[], datetime],
 ) -> CooldownUse | Approval:
-    """Return what a wish was answered with; of one that is cancelled meanwhile nothing stays."""
+    """Return the decision on a request; a canceled one leaves nothing behind."""
     answering = asyncio.ensure_future(asking)
     try:
         return await asyncio.shield(answering)
@@ -89,7 +89,7 @@ async def _cancel_request(
 async def await_decision(
     db: Database, approval: Approval, *, now: Callable[[], datetime]
 ) -> Approval:
-    """Wait until a person has decided, or the time is over; return what stands then.
+    """Wait for a decision or the deadline; return the resulting approval.
 
     When a person puts another command in its place, that one is waited for. Nothing
     comes of it any more when nobody waits: the session was stopped, or went away.

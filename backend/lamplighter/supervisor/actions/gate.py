@@ -53,7 +53,7 @@ SHOWN_CHARS: Final = 300
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GateVerdict:
-    """What became of a wish to act: `outcome` as the use has it, in `text` for a person.
+    """Outcome of a request to act: `outcome` of the use, `text` for a person.
 
     Where a person was asked, `approval_state` is what that came to.
     """
@@ -78,7 +78,7 @@ class GateVerdict:
 
 
 def has_succeeded(ended: ProgramResult) -> bool:
-    """Whether a program did what it was run for."""
+    """Return whether a program succeeded."""
     return ended.exit_code == 0
 
 

@@ -119,7 +119,7 @@ def session_ingest(here: SessionContext, session: Session, services: Services) -
 
 
 def _restore_tool_uses(here: SessionContext, ingest: IngestContext) -> None:
-    """Note the tools that were used before somebody else takes in their answers."""
+    """Record the used tools before another process ingests their answers."""
     session = ingest.session
     for lines in here.files.lines(session):
         for line in lines:

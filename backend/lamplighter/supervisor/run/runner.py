@@ -77,7 +77,7 @@ def recall_for(here: SessionContext, session: Session) -> Recall | None:
 def prompt_updater(
     here: SessionContext, session: Session, services: Services, handoff: Handoff | None
 ) -> UpdatePrompt:
-    """Return what tells a session anew what is remembered, and what waits because of it."""
+    """Return a function that builds the prompt updates of a session."""
     about = PromptRecipient(
         session=session,
         services=services,
@@ -162,7 +162,7 @@ async def resume_run(
 
 
 async def resumed_task(here: SessionContext, task: Task) -> Task:
-    """Say in a task how often its session went on, and how much it had printed."""
+    """Record in a task how often its session was resumed, and how much it had printed."""
     said = await asyncio.to_thread(here.files.repair, task.session)
     return replace(task, resumed=task.session.resumed, printed=said)
 

@@ -68,7 +68,7 @@ def log_session(
 
 
 def trace_environment() -> dict[str, str]:
-    """Return what an engine is told of the span that is at work, as W3C has it."""
+    """Return the trace context for an engine, in W3C form."""
     return {name.upper(): value for name, value in telemetry.traceparent().items()}
 
 
@@ -91,7 +91,7 @@ def record_result(here: Span, session: Session) -> None:
 
 @dataclass(slots=True)
 class TurnSpans:
-    """Tells of each turn of a model when what it used is told; engines without one have none."""
+    """Records each turn of a model when its usage is reported; other engines have no turns."""
 
     session: Session | None = None
     _before: Usage = field(default_factory=Usage)
@@ -99,7 +99,7 @@ class TurnSpans:
     _start_ns: int = field(default_factory=time.time_ns)
 
     def take(self, spent: UsageReport) -> None:
-        """Tell of the turn that is over; `spent` is all that was used up to now."""
+        """Record the finished turn; `spent` is the total usage up to now."""
         now, session = time.time_ns(), self.session
         if session is None or spent.turns <= self._turns:
             return

@@ -60,7 +60,7 @@ def _file_answer(path: str, part: FilePart, redact: Redactor) -> ToolOutput:
 
 
 def _text(path: str, part: FilePart, redact: Redactor) -> tuple[str, int]:
-    """Return what a part says and where that ends, its secrets masked as they stand around it."""
+    """Return the text of a part and its end, with secrets masked by their context."""
     if b"\0" in part.around:
         raise Conflict(f"{path} is not a text file.")
     masked = redact.masked(part.around)

@@ -1,4 +1,4 @@
-"""The toolbox: the tools of one session beside its gate, the same for every engine and door."""
+"""The toolbox: the tools of one session beside its gate, the same for every engine."""
 
 import asyncio
 import logging
@@ -50,7 +50,7 @@ class Toolbox:
             )
 
     async def use(self, name: str, arguments: Mapping[str, Any]) -> ToolOutput:
-        """Use a tool by its name; what goes wrong is an answer, never an exception."""
+        """Use a tool by its name; failures are answers, never exceptions."""
         found = find_tool(self.tools, name)
         if found is None:
             return redact_answer(unknown_tool(self.tools, name), self.gate.here.redact)

@@ -30,7 +30,7 @@ async def get_visible(db: Database, project: str, memory_id: int) -> Memory:
 async def get_changeable(
     db: Database, identity: ClientIdentity, project: str, memory_id: int
 ) -> Memory:
-    """Return a memory that somebody may change; raises NotFound, and Conflict saying why not.
+    """Return a memory that the caller may change; raises NotFound, and Conflict with the reason.
 
     A session of ours changes only what it saved itself: what others know is not its own.
     """

@@ -59,7 +59,7 @@ CHANGES: Final = (
 
 @dataclass(frozen=True, slots=True)
 class LocatedRecord:
-    """A record, and where it stands in what is imported."""
+    """A record, and its position in the import."""
 
     place: str
     record: ImportRecord
@@ -67,7 +67,7 @@ class LocatedRecord:
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """What is wrong with a record, and where that stands."""
+    """A problem of a record, and its position."""
 
     place: str
     message: str
@@ -233,7 +233,7 @@ class Importing:
     async def _revise(
         self, existing: Memory, record: MemoryRecord, place: str, *, again: bool
     ) -> ImportOutcome:
-        """Revise what is held, unless it was taken back here, or has moved on since."""
+        """Update an existing memory, unless it was withdrawn here, or has changed since."""
         changed = record.revised(existing, now=self.now)
         stays = not existing.active and record.whole is None
         if (
@@ -323,7 +323,7 @@ class Importing:
         return ImportOutcome.PROMPT
 
     async def _session_of(self, record: MemoryRecord) -> int | None:
-        """Return the number of a record's session; one that nothing tells of is made."""
+        """Return the number of a record's session; creates one that the import lacks."""
         name = one_line(record.session or "")
         if not name:
             return None

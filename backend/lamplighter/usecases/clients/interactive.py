@@ -82,7 +82,7 @@ async def join(db: Database, opening: NewSession, *, bound: bool = False, now: d
 
 
 async def start_context(here: InteractiveContext, session: Session) -> str:
-    """Return what a session is told of its project as it starts, or restarts; it is kept."""
+    """Return and record the project context of a session as it starts, or restarts."""
     if here.agent.context_limit == 0:
         return ""
     db, now = here.db, here.now()

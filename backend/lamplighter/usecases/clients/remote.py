@@ -255,7 +255,7 @@ class RemoteStore:
     async def context(
         self, project: str, query: str, *, limit: int, budget: int | None = None
     ) -> ContextBlock:
-        """Return what the speaker is told; its text is made here, whatever the service wrote."""
+        """Return the context of a client; its text is made here, whatever the service wrote."""
         limit, query = min(max(limit, 0), MOST_CONTEXT), one_line(query)[: agent_block.QUERY_CHARS]
         query = self.redact(query)
         with telemetry.span("memory.inject", {"lamplighter.project": project}) as span:

@@ -152,7 +152,7 @@ def _names(project: str) -> tuple[str, ...]:
 
 
 def path_segment(name: str) -> str:
-    """Return a name as it stands in a path."""
+    """Return a name as it appears in a path."""
     return quote(name, safe="")
 
 

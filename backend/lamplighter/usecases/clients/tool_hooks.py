@@ -1,4 +1,4 @@
-"""Tool hooks at work: answers of tools become knowledge, and knowledge is told beside answers."""
+"""Tool hooks at work: tool answers become memories, and memories are added beside answers."""
 
 import asyncio
 import logging

@@ -97,7 +97,7 @@ class BulkPreview:
 async def preview(
     db: Database, chosen: Sequence[int] | MemoryFilter, act: BulkAction, *, now: datetime
 ) -> BulkPreview:
-    """Say what an act would do to memories as they stand, by the statements that do it."""
+    """Preview an act on current memories, by the statements that do it."""
     plain, odd = await bulk.matching(db, *bulk.selection(chosen))
     ids = sorted([*plain, *odd])
     examples = await _examples(db, ids, act, now=now)

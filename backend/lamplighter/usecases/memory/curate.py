@@ -41,7 +41,7 @@ async def create(here: Context, candidate: Candidate, *, services: Sequence[str]
 
 
 async def get(db: Database, memory_id: int, *, at: datetime | None = None) -> Memory:
-    """Return a memory, with `at` as it stood then; raises NotFound."""
+    """Return a memory, now or as of `at`; raises NotFound."""
     memory = await memories.get(db, memory_id, at=at)
     if memory is None:
         if at is None and await trash.get(db, memory_id) is not None:

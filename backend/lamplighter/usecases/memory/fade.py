@@ -1,4 +1,4 @@
-"""Fade: at the start of every tier session, what nobody confirmed loses confidence."""
+"""Fade: at the start of every tier session, unconfirmed memories lose confidence."""
 
 import logging
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""Knowledge: the way in for what clients, hooks and imports know (agentops-memory)."""
+"""Knowledge: saves from clients, hooks and imports (agentops-memory)."""
 
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -156,7 +156,7 @@ async def correct(
 async def withdraw_memory(
     db: Database, memory_id: int, *, now: datetime, session_id: int | None = None, by: str = ""
 ) -> Memory:
-    """Take a memory back for a client: it is told to nobody any more. Raises NotFound.
+    """Withdraw a memory for a client: prompts no longer include it. Raises NotFound.
 
     Only knowledge: what sessions learned of services is not a client's to take back. An
     operator still sees the memory, and brings it back by making it active.

@@ -1,4 +1,4 @@
-"""Recall: the one way out. What a session is told, and why each memory is in or out of it."""
+"""Recall: builds every prompt's memories. Why each memory is included or not."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -18,7 +18,7 @@ MAX_EXCLUDED: Final = 200
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hypothesis:
-    """What would be told if some memories were not there, or at an earlier moment."""
+    """A hypothetical prompt without some memories, or as of an earlier moment."""
 
     without: tuple[int, ...] = ()
     at: datetime | None = None

@@ -1,4 +1,4 @@
-"""Remember: the one way in for what is learned, from any source."""
+"""Remember: saves every observation, from any source."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -128,7 +128,7 @@ def verdict_on(
     said: Analysis | None,
     words: Lexicon,
 ) -> RelationVerdict:
-    """Say how a candidate stands to a held memory; `said` is what that one says, where known."""
+    """Return how a candidate relates to an existing memory; `said` is its analysis, if known."""
     found = judge_text(candidate.observation, existing.observation)
     if found is not None:
         return found

@@ -146,7 +146,7 @@ async def reopen(db: Database, number: int, *, version: int | None, now: datetim
 
 
 async def changes_of_resolution(db: Database, review: Review) -> list[history.HistoryRecord]:
-    """Return the changes that the resolution in force made, oldest first."""
+    """Return the changes of the active resolution, oldest first."""
     found: list[history.HistoryRecord] = []
     for step in await history.of_review(db, review.id):
         if step_to_undo(step, await history.undos_after(db, step.memory_id, step.id)) is not None:

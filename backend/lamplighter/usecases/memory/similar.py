@@ -1,4 +1,4 @@
-"""Similar: what we hold that says the same as somebody is typing, or otherwise; nothing changes."""
+"""Similar: existing memories that repeat or contradict a draft; nothing changes."""
 
 import asyncio
 from collections.abc import Sequence
@@ -22,7 +22,7 @@ _ORDER: Final = (Relation.SAME, Relation.CONFLICTING, Relation.UNSURE)
 
 @dataclass(frozen=True, slots=True)
 class SimilarMemory:
-    """A memory that we hold, and how what is typed stands to it."""
+    """An existing memory, and how a draft relates to it."""
 
     memory: Memory
     verdict: RelationVerdict

@@ -193,7 +193,7 @@ async def _add_semantic(
 async def _best_results(
     db: Database, question: ParsedQuery, scored: Sequence[Scored], words: QueryWeights
 ) -> list[SearchResult]:
-    """Return the best of what matches, as it stands in its rows."""
+    """Return the best matches, from their stored rows."""
     limit = question.request.limit
     found: list[SearchResult] = []
     while scored and len(found) < limit:

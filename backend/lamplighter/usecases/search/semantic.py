@@ -29,12 +29,12 @@ MAX_WAITING: Final = 8
 
 LOADING: Final = "The embedding model is loading."
 MIN_COVERAGE: Final = 0.9
-"""Of fewer, those whose meaning is kept would stand before better ones for that alone."""
+"""Below this share, embedded memories would rank first just for having a vector."""
 
 
 @dataclass(frozen=True, slots=True)
 class NoSemanticSearch:
-    """Stands for `Nearby` where no model is installed; words alone are searched."""
+    """Replaces `Nearby` without an installed model: search uses keywords alone."""
 
     why: str
 
@@ -58,7 +58,7 @@ class LoadedCodes:
 
 @dataclass(slots=True)
 class SemanticSearch:
-    """Finds memories by meaning; what it knows of them is read once and then follows the feed.
+    """Finds memories by embeddings; they are loaded once and then follow the feed.
 
     It answers within `within` seconds or raises TimeoutError, and raises Unavailable when it
     cannot answer, or while the meaning of many memories is not kept yet: then words alone are
@@ -144,7 +144,7 @@ class SemanticSearch:
             self._loading.add_done_callback(_consume_exception)
 
     async def _vector(self, query: str, deadline: Deadline) -> Vector:
-        """Return the vector of a query; who asks again after a late answer finds it made."""
+        """Return the vector of a query; after a timeout the next call finds it cached."""
         task = self._pending.get(query)
         if task is None or (task.done() and (task.cancelled() or task.exception())):
             if sum(not each.done() for each in self._pending.values()) >= MAX_WAITING:
@@ -184,7 +184,7 @@ class SemanticSearch:
             self._reading = None
 
     async def _whole(self, deadline: Deadline) -> LoadedCodes:
-        """Return what was read. Reading goes on when who asked gives up: the next finds it."""
+        """Return the loaded vectors. Loading continues after a timeout, for the next call."""
         return await asyncio.wait_for(asyncio.shield(self._begun()), deadline.left)
 
     def _begun(self) -> asyncio.Task[LoadedCodes]:
@@ -227,7 +227,7 @@ class SemanticSearch:
 
 
 def _consume_exception(task: asyncio.Task[Any]) -> None:
-    """Who asks next hears of a failure."""
+    """The next caller gets the failure."""
     if not task.cancelled():
         task.exception()
 

@@ -1,4 +1,4 @@
-"""Search: what a session asks of the memories, and what it is shown; each is kept."""
+"""Search: the queries of a session on memories, and their recorded results."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -61,7 +61,7 @@ async def search_and_record(
     *,
     near: SemanticIndex | None = None,
 ) -> SearchResults:
-    """Find what is wanted for a session, and keep what it is shown of the memories.
+    """Search for a session, and record the memories in the results.
 
     The walls between projects do not hang on how well a search keeps to them.
     """

@@ -1,4 +1,4 @@
-"""Alert: what a monitor outside tells of is one row, and one request for an investigation."""
+"""Alert: an alert of an external monitor is one row, and one investigation request."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

@@ -38,7 +38,7 @@ from lamplighter.usecases.services import act, notify
 from lamplighter.usecases.sessions import parking
 
 MAX_EDITS: Final = 100
-"""So many replacements of one wish are followed; nobody writes that many."""
+"""How many replacements of one request are followed; people write fewer."""
 
 
 async def reserve_or_ask(
@@ -50,7 +50,7 @@ async def reserve_or_ask(
     *,
     again: int | None = None,
 ) -> CooldownUse | Approval:
-    """Reserve a slot for a wish, or refuse it, or ask a person: what comes back says which.
+    """Reserve a slot for a request, refuse it, or ask a person; the result says which.
 
     `action` is the declared one, and says itself whether a person is asked. Nobody is
     asked for what may not run anyway, nor again for what was denied to this session.
@@ -101,7 +101,7 @@ async def _ask(
 async def decide(
     here: Context, number: int, answer: ApprovalAnswer, *, by: str, version: int | None = None
 ) -> Approval:
-    """Do what a person decided and return the approval that stands: of an edit the new one.
+    """Apply a person's decision and return the resulting approval: for an edit the new one.
 
     Raises NotFound, Invalid, Stale, and Conflict when it waits for nobody any more.
     """
@@ -184,7 +184,7 @@ async def redeem(
 
 
 async def expire(db: Database, number: int, *, now: datetime) -> Approval:
-    """Let an approval that nobody answered wait no more; what was decided just now stands."""
+    """Expire an approval without a decision; a decision made just now is kept."""
     async with writing(db):
         states = ApprovalState.OPEN, ApprovalState.EXPIRED
         return await approvals.change_state(db, number, *states, now=now) or await get(db, number)

@@ -53,7 +53,7 @@ class HaltControl:
     redact: Redactor = field(default_factory=Redactor)
 
     def by_file(self) -> Halt | None:
-        """Return the halt that the file stands for; what cannot be looked at halts too."""
+        """Return the halt of the file; an unreadable file halts too."""
         if self.file is None:
             return None
         try:
@@ -99,7 +99,7 @@ class HaltControl:
         return self.by_file() or await halts.get_active(db)
 
     async def all(self, db: Database) -> list[Halt]:
-        """Return each halt that stands: all of them have to be released."""
+        """Return each active halt: all of them have to be released."""
         row, file = await halts.get_active(db), self.by_file()
         if row is not None and file is not None and file.way is HaltSource.ROW:
             return [row]

@@ -1,4 +1,4 @@
-"""Preview: what the next session would be told, and what it would be if things were otherwise."""
+"""Preview: the prompt of the next session, also under other assumptions."""
 
 import asyncio
 from dataclasses import dataclass
@@ -61,7 +61,7 @@ class Circles:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PromptPreview:
-    """What would be told: the memory block, the surroundings, and the difference it makes."""
+    """A prompt preview: the memory block, the environment, and the difference."""
 
     block: MemoryBlock
     prompt: SessionPrompt
@@ -116,7 +116,7 @@ class PromptPreview:
 async def preview_prompt(
     db: Database, question: PreviewRequest, services: Services, *, usual_budget: int, now: datetime
 ) -> PromptPreview:
-    """Say what would be told, from the functions that tell it.
+    """Return the prompt preview, by the functions that build prompts.
 
     Raises Invalid for memories that are not there, NotFound for a session that is not.
     """
@@ -158,7 +158,7 @@ def parse_comparison(text: str | None) -> str | None:
 
 
 def parse_focus(text: str | None, services: Services) -> tuple[str, ...] | None:
-    """Return the services that were named; memories may speak of ones we no longer operate."""
+    """Return the named services; memories may be about removed ones."""
     if text is None:
         return None
     names = [name.strip() for name in text.split(",") if name.strip()]

@@ -1,4 +1,4 @@
-"""Tools: what a model may use, whoever offers it and whatever door they are reached by.
+"""Tools: what a model may use, in every engine and interface.
 
 What a model gives is held against the schema before a tool sees it. What a tool answers
 is masked, cut to size and freed of what cannot be seen before a model does.
@@ -50,7 +50,7 @@ ToolFunction = Callable[[Mapping[str, Any]], Awaitable[ToolOutput]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tool:
-    """One tool: its name, what it is for, the JSON Schema of what it takes, and what it does.
+    """One tool: its name, purpose, input schema and function.
 
     It is ended after `seconds`; None is one that bounds itself.
     """
@@ -113,7 +113,7 @@ class OfferedTools:
     redact: Redactor
 
     async def use(self, name: str, arguments: Mapping[str, Any]) -> ToolOutput:
-        """Use a tool by its name; what goes wrong is an answer, never an exception."""
+        """Use a tool by its name; failures are answers, never exceptions."""
         found = find_tool(self.tools, name)
         if found is None:
             return redact_answer(unknown_tool(self.tools, name), self.redact)
@@ -143,7 +143,7 @@ def redact_answer(answer: ToolOutput, redact: Redactor) -> ToolOutput:
 async def run_tool(
     used: Tool, arguments: Mapping[str, Any], parent: Mapping[str, str] | None = None
 ) -> ToolOutput:
-    """Use a tool; what goes wrong is an answer, never an exception.
+    """Use a tool; failures are answers, never exceptions.
 
     `parent` is the span of its session where that is at work elsewhere.
     """

@@ -1,4 +1,4 @@
-"""Overview: how everything stands, at one glance."""
+"""Overview: the status of everything."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -55,7 +55,7 @@ WORST_FIRST: Final = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServiceCondition:
-    """How one service stands; `latest` are the last of each of its checks, by name."""
+    """Status of one service; `latest` are the last results of each check, by name."""
 
     service: Service
     state: ServiceState
@@ -80,7 +80,7 @@ class ServiceCondition:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SystemOverview:
-    """How everything stands."""
+    """Status of everything."""
 
     conditions: tuple[ServiceCondition, ...]
     leader: Leader | None
@@ -142,7 +142,7 @@ async def overview(
 async def service_conditions(
     db: Database, services: Sequence[Service], *, now: datetime
 ) -> list[ServiceCondition]:
-    """Return how some services stand, in their order."""
+    """Return the status of some services, in order."""
     counts = await facets.count_active(db, [each.name for each in services])
     used = await act.usage_by_service(db, [each.name for each in services], now=now)
     first = now.date() - timedelta(days=DAYS - 1)

@@ -15,7 +15,7 @@ from living import Home, Server
 HALT = "/api/v1/halt"
 
 
-def test_the_button_halts_everything_and_lets_it_go_on(own_client: httpx2.Client) -> None:
+def test_the_button_halts_and_resumes(own_client: httpx2.Client) -> None:
     assert own_client.get(HALT).json()["pulled"] == []
 
     pulled = own_client.put(HALT, json={"reason": "the rack is moved"}).json()

@@ -98,7 +98,7 @@ def test_the_command_writes_the_file_where_the_database_cannot_be_used(home: Hom
     assert "HALT instead: Lamplighter is halted" in done.stdout
 
 
-def test_a_run_by_hand_is_refused_with_what_to_do(home: Home) -> None:
+def test_a_manual_run_is_refused_with_instructions(home: Home) -> None:
     by_file(home)
 
     done = home.run("run")

@@ -17,7 +17,7 @@ from lamplighter.domain.text import one_line
 
 
 class CorrectionTone(StrEnum):
-    """How people state facts."""
+    """How a person states a fact."""
 
     CORRECTION = "correction"
     PREFERENCE = "preference"
@@ -149,7 +149,7 @@ class Correction:
 
     @property
     def category(self) -> Category:
-        """The subject, as a memory."""
+        """The category of the memory."""
         return CATEGORIES[self.tone]
 
 

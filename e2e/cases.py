@@ -73,7 +73,7 @@ async def _open_case(db: Database, old_id: int, new_id: int) -> int:
             ReviewKind.CONFLICT,
             weak,
             new.id,
-            said=new.observation,
+            text=new.observation,
             reason="says otherwise",
             session_id=None,
             now=now,

@@ -66,7 +66,7 @@ async def ask(app: App, running: int) -> None:
         expires = now + timedelta(minutes=5)
         more = {"memories": [11]}
         await approvals.insert(
-            db, session, WISH, shown=WISH.argv, expires_at=expires, now=now, **more
+            db, session, WISH, displayed=WISH.argv, expires_at=expires, now=now, **more
         )
 
 

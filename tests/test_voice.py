@@ -105,6 +105,29 @@ def test_names_in_the_code_are_words_of_the_trade() -> None:
     assert _banned_names() == _left("names_left.txt")
 
 
+def _local_names(tree: ast.Module) -> Iterator[str]:
+    """Yield the parameters and variables of a module's functions."""
+    for function in ast.walk(tree):
+        if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+            for node in ast.walk(function):
+                if isinstance(node, ast.arg):
+                    yield node.arg
+                elif _is_stored(node):
+                    yield node.id
+
+
+def test_parameters_and_variables_are_words_of_the_trade() -> None:
+    banned = frozenset((PHRASES / "locals.txt").read_text(encoding="utf-8").split())
+    found = [
+        f"{path.relative_to(BACKEND)} {name}"
+        for path in sorted(BACKEND.rglob("*.py"))
+        for name in sorted(set(_local_names(ast.parse(path.read_text(encoding="utf-8")))))
+        if _is_banned(name, banned)
+    ]
+
+    assert found == []
+
+
 def test_a_class_name_exists_once() -> None:
     places: dict[str, list[str]] = {}
     for path in sorted(BACKEND.rglob("*.py")):

@@ -4,7 +4,7 @@ import sys
 
 
 def main() -> None:
-    """Run the command; a hook is part of somebody's session, and loads none of the others."""
+    """Run the command; a hook imports no other command, because a session waits for it."""
     if sys.argv[1:2] == ["hook"]:
         import os
 

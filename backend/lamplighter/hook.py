@@ -32,7 +32,7 @@ ANSWER_BYTES: Final = 100_000
 USAGE: Final = f"Usage: lamplighter hook EVENT <event.json\n\nEvents: {', '.join(EVENTS)}\n"
 
 
-def run(words: Sequence[str], environ: Mapping[str, str], given: BinaryIO) -> int:
+def run(words: Sequence[str], environ: Mapping[str, str], stream: BinaryIO) -> int:
     """Hand an event over and print what the server tells the session; returns the exit status."""
     event = EVENTS.get(words[0], words[0]) if len(words) == 1 else ""
     if event not in EVENTS.values():
@@ -41,7 +41,7 @@ def run(words: Sequence[str], environ: Mapping[str, str], given: BinaryIO) -> in
         return 0 if asked else 2
     _bound(SECONDS)
     with suppress(Exception):  # a session never suffers by it
-        _print(_handed(event, environ, given.read(READ_BYTES)))
+        _print(_handed(event, environ, stream.read(READ_BYTES)))
     return 0
 
 
@@ -52,7 +52,7 @@ def _bound(seconds: int) -> None:
         signal.alarm(seconds)
 
 
-def _handed(event: str, environ: Mapping[str, str], given: bytes) -> str:
+def _handed(event: str, environ: Mapping[str, str], payload: bytes) -> str:
     token = environ.get("CLAUDE_PLUGIN_OPTION_TOKEN") or environ.get("LAMPLIGHTER_TOKEN", "")
     here = Path(environ.get("CLAUDE_PROJECT_DIR") or Path.cwd())
     if not token or environ.get("LAMPLIGHTER_PLUGIN_OFF", "0") not in ("", "0") or _off(here):
@@ -67,7 +67,9 @@ def _handed(event: str, environ: Mapping[str, str], given: bytes) -> str:
         "X-Lamplighter-Root": os.fsencode(root(here)).decode("latin-1"),
     }
     try:
-        connection.request("POST", f"{place.path.rstrip('/')}/api/v1/hooks/{event}", given, headers)
+        connection.request(
+            "POST", f"{place.path.rstrip('/')}/api/v1/hooks/{event}", payload, headers
+        )
         answer = connection.getresponse()
         return _answer(json.loads(answer.read(ANSWER_BYTES)), event) if answer.status == 200 else ""
     except (OSError, HTTPException):

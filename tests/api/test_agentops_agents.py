@@ -159,7 +159,7 @@ def test_an_agent_sees_and_changes_nothing_of_another_project(
     assert coder.post("/import", json={}).status_code == 403
 
 
-def test_nobody_removes_for_good_without_the_scope(
+def test_permanent_deletion_requires_the_scope(
     coder: httpx2.Client, anybody: httpx2.Client, service: MemoryService
 ) -> None:
     number = saved(coder, "To be removed")
@@ -202,7 +202,7 @@ def test_a_limit_of_the_context_is_one_an_agent_cannot_raise(
     assert told(anybody, limit=3) == 3
 
 
-def test_what_is_done_is_told_by_whom(
+def test_acts_record_their_actor(
     home: Home, anybody: httpx2.Client, speak: Speak, service: MemoryService
 ) -> None:
     given = {"title": "By whom", "content": "Words to know by whom", "project": "whose"}
@@ -237,7 +237,7 @@ def test_what_is_done_is_told_by_whom(
 
 
 @pytest.mark.parametrize("way", ["field", "header"])
-def test_what_a_session_is_told_is_kept_with_it_byte_for_byte(
+def test_a_session_context_is_recorded_byte_for_byte(
     home: Home, anybody: httpx2.Client, way: str
 ) -> None:
     named, project = f"told-{way}", f"telling-{way}"

@@ -181,7 +181,7 @@ def test_a_browser_on_another_site_reads_nothing_here(
 
 
 @pytest.mark.parametrize("entry", GUARDED, ids=name)
-def test_who_shows_nothing_is_nobody_in_the_web_process(
+def test_requests_without_a_token_are_unauthenticated_in_the_web_process(
     web: Server, entry: AgentOpsOperation
 ) -> None:
     path = entry.path.replace("{id:path}", "s").replace("{id}", "1")
@@ -193,7 +193,9 @@ def test_who_shows_nothing_is_nobody_in_the_web_process(
 
 
 @pytest.mark.parametrize("entry", GUARDED, ids=name)
-def test_a_wrong_token_is_nobody_anywhere(asking: httpx2.Client, entry: AgentOpsOperation) -> None:
+def test_an_invalid_token_is_denied_everywhere(
+    asking: httpx2.Client, entry: AgentOpsOperation
+) -> None:
     path = entry.path.replace("{id:path}", "s").replace("{id}", "1")
     headers = {"Authorization": "Bearer lamp_1_aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"}
 
@@ -334,7 +336,7 @@ def test_what_is_missing_is_named_at_once(strict: httpx2.Client, entry: AgentOps
 
 
 @pytest.mark.parametrize("path", sorted({each.path for each in OPERATIONS}))
-def test_a_wrong_method_is_told_the_right_ones(asking: httpx2.Client, path: str) -> None:
+def test_a_wrong_method_gets_the_allowed_ones(asking: httpx2.Client, path: str) -> None:
     known = {each.method for each in OPERATIONS if each.path == path}
     right = known | ({"HEAD"} if "GET" in known else set())
     for method in sorted({*METHODS} - known):
@@ -345,7 +347,7 @@ def test_a_wrong_method_is_told_the_right_ones(asking: httpx2.Client, path: str)
 
 
 @pytest.mark.parametrize("path", ["/nothing", "/observations/1/2", "/sessionsx"])
-def test_what_is_not_there_is_told_in_their_form(asking: httpx2.Client, path: str) -> None:
+def test_not_found_has_the_form_of_the_contract(asking: httpx2.Client, path: str) -> None:
     failure(asking.get(path), 404)
 
 
@@ -363,7 +365,7 @@ def test_a_number_that_nothing_has_is_not_found(
     failure(asking.request(entry.method, entry.path.replace("{id}", number), **more), status)
 
 
-def test_the_description_is_told_and_says_what_is_needed(asking: httpx2.Client) -> None:
+def test_the_openapi_document_states_required_scopes(asking: httpx2.Client) -> None:
     is_strict = PREFIX in str(asking.base_url)
     prefix = PREFIX if is_strict else ""
 

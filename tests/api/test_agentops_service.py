@@ -100,7 +100,7 @@ def test_as_json_every_line_of_its_log_is_an_object(home: Home) -> None:
     assert [e for e in lines if e.get("request_id") == "look-here"]
 
 
-def test_what_it_was_told_is_there_after_a_kill(service: MemoryService) -> None:
+def test_acknowledged_writes_survive_a_kill(service: MemoryService) -> None:
     for each in range(5):
         given = {**GIVEN, "content": f"content {each}"}
         httpx2.post(f"{service.url}/observations", json=given, timeout=20)
@@ -125,7 +125,7 @@ def test_it_knows_what_the_web_process_knows(home: Home, service: MemoryService)
     assert (row["observation"], row["project"], row["source"]) == ("C", "p", "client")
 
 
-def test_with_tokens_asked_for_nobody_comes_in_without(home: Home) -> None:
+def test_required_tokens_are_enforced(home: Home) -> None:
     service = MemoryService(Home(home.path, {"LAMPLIGHTER_MEMORY_TOKENS": "yes"}))
     try:
         nobody = httpx2.get(f"{service.url}/stats", timeout=20)
@@ -162,7 +162,7 @@ def test_strict_it_asks_for_every_field_at_the_root_too(home: Home) -> None:
     assert "session_id is required" in answers[0].json()["error"]
 
 
-def test_a_port_that_is_taken_is_told_with_its_setting(service: MemoryService) -> None:
+def test_a_port_in_use_is_reported_with_its_setting(service: MemoryService) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "lamplighter", "memory-service", "--port", str(service.port)],
         env=service.home.env,
@@ -198,7 +198,7 @@ def test_beyond_this_machine_everybody_shows_a_token(
     assert wants_tokens(replace(at, memory_tokens=True))
 
 
-def test_the_doctor_tells_of_it(home: Home) -> None:
+def test_the_doctor_reports_it(home: Home) -> None:
     home.more["LAMPLIGHTER_MEMORY_PORT"] = str(free_port())
     assert "not running" in told(home)
 

@@ -175,7 +175,7 @@ def test_a_session_ends_without_a_word(
     assert status(heard) == 200, heard
 
 
-def test_who_expects_to_be_told_to_go_on_is_told(service: MemoryService) -> None:
+def test_expect_continue_is_answered(service: MemoryService) -> None:
     heard = sent(service, asking(b"POST", b"/observations", SAVES, KIND, b"Expect: 100-continue"))
 
     assert heard.startswith(b"HTTP/1.1 100 ")
@@ -191,7 +191,7 @@ def test_a_connection_serves_many_requests(service: MemoryService) -> None:
 
 
 @pytest.mark.parametrize("path", [b"/health", b"/stats", b"/context?project=p", b"/export"])
-def test_head_tells_what_get_would_without_its_words(service: MemoryService, path: bytes) -> None:
+def test_head_answers_like_get_without_a_body(service: MemoryService, path: bytes) -> None:
     heard = sent(service, asking(b"HEAD", path))
 
     assert status(heard) == 200
@@ -199,7 +199,9 @@ def test_head_tells_what_get_would_without_its_words(service: MemoryService, pat
     assert heard.count(b"\r\n\r\n") == 1
 
 
-def test_what_it_may_be_asked_is_told_to_options_in_their_form(service: MemoryService) -> None:
+def test_options_lists_the_allowed_methods_in_the_form_of_the_contract(
+    service: MemoryService,
+) -> None:
     heard = sent(service, asking(b"OPTIONS", b"/observations"))
 
     assert status(heard) == 405

@@ -115,7 +115,7 @@ def test_the_app_and_the_docs_need_a_caller_too(anybody: httpx2.Client, path: st
     ],
 )
 @pytest.mark.parametrize("op", CLOSED, ids=name)
-def test_a_wrong_token_is_nobody_even_beside_a_good_login(
+def test_an_invalid_token_is_denied_even_with_a_valid_login(
     asking: Asking, anybody: httpx2.Client, server: Server, op: Operation, shown: str
 ) -> None:
     cookie = asking.cookie()
@@ -130,7 +130,7 @@ def test_a_wrong_token_is_nobody_even_beside_a_good_login(
 
 @pytest.mark.parametrize("how", ["revoked_at", "expires_at"])
 @pytest.mark.parametrize("op", CLOSED, ids=name)
-def test_a_token_that_has_ended_is_nobody(
+def test_an_expired_token_is_denied(
     asking: Asking, anybody: httpx2.Client, op: Operation, how: str
 ) -> None:
     made = asking.made("/api/v1/tokens", {"scopes": ["admin"]})
@@ -179,7 +179,7 @@ def test_the_one_scope_it_needs_is_enough(
         ("admin", ["admin"], 201),
     ],
 )
-def test_nobody_gives_away_what_they_do_not_hold(
+def test_no_caller_grants_scopes_it_does_not_hold(
     anybody: httpx2.Client, mint: Mint, held: str, wanted: list[str], status: int
 ) -> None:
     answer = anybody.post("/api/v1/tokens", json={"scopes": wanted}, headers=mint(held))
@@ -197,7 +197,7 @@ def test_read_reads_all_and_changes_nothing(
     assert reads is (op.method == "GET" or op.path in ONLY_ASKS)
 
 
-def test_no_route_lets_a_session_do_more_than_tell_events_and_what_it_learned() -> None:
+def test_a_session_can_only_write_events_and_observations() -> None:
     given = [op for op in SCOPED if op.scope in expand_scopes(SESSION_SCOPES)]
     changing = [op for op in given if op.method != "GET" and op.path not in ONLY_ASKS]
 
@@ -251,7 +251,7 @@ def test_a_login_is_not_taken_by_another_name(
 
 @pytest.mark.parametrize("op", CHANGING, ids=name)
 @pytest.mark.parametrize("site", ["cross-site", "same-site"])
-def test_a_page_of_another_site_is_told_so_whatever_else_it_shows(
+def test_a_cross_site_request_is_rejected_despite_valid_credentials(
     asking: Asking, anybody: httpx2.Client, server: Server, op: Operation, site: str
 ) -> None:
     address = numbered(op.path, "1")
@@ -309,7 +309,7 @@ async def newcomer(request: Request) -> Response:
     return PlainTextResponse("here I am")
 
 
-async def test_a_route_that_nobody_declared_is_refused_to_all(tmp_path: Path) -> None:
+async def test_an_undeclared_route_is_denied_to_all(tmp_path: Path) -> None:
     """Whoever adds a route beside the list has added none."""
     home = Home(tmp_path / "home")
     assert home.ask("token", "list").returncode == 0

@@ -114,7 +114,7 @@ def test_an_agent_that_came_by_itself_is_listed_too(there: Server, asked: httpx2
     assert (rest["items"][0]["declared"], rest["items"][0]["context_limit"]) == (False, 5)
 
 
-def test_what_an_agent_would_be_told(asked: httpx2.Client) -> None:
+def test_an_agent_context_preview(asked: httpx2.Client) -> None:
     by_name, by_project = told(asked, agent="coder"), told(asked, project="MEDIA shelf")
 
     assert by_name["text"] == (
@@ -127,12 +127,12 @@ def test_what_an_agent_would_be_told(asked: httpx2.Client) -> None:
     assert [each["external_id"] for each in by_project["sessions"]] == ["its-own-name"]
 
 
-def test_context_limit_0_tells_no_observation(asked: httpx2.Client) -> None:
+def test_context_limit_0_includes_no_observation(asked: httpx2.Client) -> None:
     assert told(asked, agent="silent")["text"] == ""
     assert told(asked, agent="silent", limit=3)["included"] != []
 
 
-def test_what_an_agent_is_told_elsewhere_is_not_made_up_here(asked: httpx2.Client) -> None:
+def test_the_context_of_a_remote_agent_is_not_built_here(asked: httpx2.Client) -> None:
     answer = asked.get("/api/v1/context", params={"profile": "agent", "agent": "away"})
 
     assert answer.status_code == 409
@@ -161,9 +161,7 @@ def test_what_is_out_of_bounds_is_refused(asked: httpx2.Client, wrong: dict[str,
     assert [each["field"] for each in answer.json()["errors"]] == [*wrong]
 
 
-def test_what_a_client_was_told_is_shown_on_its_session(
-    there: Server, asked: httpx2.Client
-) -> None:
+def test_a_client_context_is_shown_on_its_session(there: Server, asked: httpx2.Client) -> None:
     before = asked.get("/api/v1/sessions/7/prompt").json()
     assert (before["retold"], before["memories"]) == ([], [])  # a client may ask for nothing
     there.home.write(

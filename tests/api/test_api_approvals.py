@@ -40,7 +40,7 @@ def test_a_memory_that_is_gone_is_left_out(asking: Asking) -> None:
     assert (case["memories"], case["told"]) == ([999999], [])
 
 
-def test_what_waits_the_longest_comes_first_and_pages_go_on(asking: Asking) -> None:
+def test_the_oldest_pending_comes_first_and_pages_continue(asking: Asking) -> None:
     session = asking.running()
     numbers = [asking.approval(session_id=session) for _ in range(3)]
 
@@ -84,7 +84,7 @@ def test_the_session_and_the_supervisor_say_that_one_waits(asking: Asking) -> No
 
 
 @pytest.mark.parametrize(("decision", "state"), [("approve", "approved"), ("deny", "denied")])
-def test_a_decision_says_who_made_it_and_stands(asking: Asking, decision: str, state: str) -> None:
+def test_a_decision_names_its_actor_and_is_final(asking: Asking, decision: str, state: str) -> None:
     number = asking.approval()
 
     made = put(asking, number, decision=decision, note="Only\nthis once").json()
@@ -145,7 +145,7 @@ def test_a_wrong_answer_changes_nothing(
         ({"session_id": "ended"}, "has ended"),
     ],
 )
-def test_what_nobody_waits_for_cannot_be_approved(
+def test_an_approval_without_a_waiting_session_cannot_be_approved(
     asking: Asking, more: dict[str, object], detail: str
 ) -> None:
     if "session_id" in more:

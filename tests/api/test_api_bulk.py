@@ -81,7 +81,7 @@ def test_many_that_were_deleted_come_back_as_one(client: httpx2.Client) -> None:
     assert [client.get(f"{MEMORIES}/{each}").json() for each in ids] == before
 
 
-def test_one_change_tells_of_all(client: httpx2.Client) -> None:
+def test_a_bulk_act_is_one_change(client: httpx2.Client) -> None:
     ids = [new(client, "told", 0.5) for _ in range(3)]
     before = client.get(MEMORIES).json()["seq"]
 

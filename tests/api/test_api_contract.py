@@ -187,7 +187,7 @@ def test_a_body_that_is_no_object_is_refused(
 
 
 @pytest.mark.parametrize("op", WITH_BODY, ids=name)
-def test_a_body_of_unknown_length_is_not_read_for_ever(asking: Asking, op: Operation) -> None:
+def test_a_body_of_unknown_length_is_bounded(asking: Asking, op: Operation) -> None:
     def parts() -> Iterator[bytes]:
         for _ in range(12):
             yield MUCH[:100_000]
@@ -239,7 +239,7 @@ def test_a_body_is_json_by_its_content_type(
 
 
 @pytest.mark.parametrize("path", PATHS)
-def test_a_wrong_method_is_told_all_the_right_ones(asking: Asking, path: str) -> None:
+def test_a_wrong_method_gets_all_allowed_ones(asking: Asking, path: str) -> None:
     right = {op.method for op in OPS if op.path == path}
     wanted = right | ({"HEAD"} if "GET" in right else set())
 
@@ -290,7 +290,7 @@ def test_a_change_that_is_not_stale_is_made(asking: Asking, op: Operation) -> No
     assert asking.ask(op, address=address, headers={"If-Match": tag}).status_code == op.status
 
 
-def test_the_description_tells_of_every_route_and_refers_to_nothing_missing(
+def test_the_openapi_document_covers_every_route_and_every_reference_resolves(
     asking: Asking,
 ) -> None:
     told = asking.client.get("/api/openapi.json").json()

@@ -15,7 +15,7 @@ from living import Home, Server
 HALT = "/api/v1/halt"
 
 
-def test_the_button_halts_everything_and_lets_it_go_on(own_client: httpx2.Client) -> None:
+def test_the_button_halts_and_resumes(own_client: httpx2.Client) -> None:
     assert own_client.get(HALT).json()["pulled"] == []
 
     pulled = own_client.put(HALT, json={"reason": "the rack is moved"}).json()
@@ -80,8 +80,8 @@ def test_the_button_halts_everything_while_another_program_holds_the_database(
 def test_a_button_that_was_not_recorded_yet_is_released_by_the_button(
     own_server: Server, own_client: httpx2.Client
 ) -> None:
-    brake = HaltControl(own_server.home.path / "HALT")
-    brake.write("a flood", by="anna", now=datetime(2026, 1, 1, tzinfo=UTC))
+    halt_control = HaltControl(own_server.home.path / "HALT")
+    halt_control.write("a flood", by="anna", now=datetime(2026, 1, 1, tzinfo=UTC))
     assert own_client.get(HALT).json()["halted"]
 
     released = own_client.delete(HALT)

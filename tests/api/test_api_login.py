@@ -32,7 +32,9 @@ def logged_in(browser: httpx2.Client) -> bool:
     return browser.get("/api/v1/login").status_code == 200
 
 
-def test_a_link_logs_in_and_goes_on_to_the_app(own_server: Server, browser: httpx2.Client) -> None:
+def test_a_link_logs_in_and_redirects_to_the_app(
+    own_server: Server, browser: httpx2.Client
+) -> None:
     came = browser.get("/login", params={"code": own_server.home.code()})
 
     assert came.status_code == 200
@@ -95,7 +97,7 @@ def onward(page: httpx2.Response) -> str:
         "/;url=//evil.example",
     ],
 )
-def test_it_goes_on_to_no_other_place(
+def test_a_login_redirects_to_no_other_site(
     own_server: Server, browser: httpx2.Client, address: str
 ) -> None:
     came = browser.post("/login", data={"code": own_server.home.code(), "next": address})
@@ -112,7 +114,7 @@ def test_the_page_says_nothing_it_was_not_made_of(browser: httpx2.Client) -> Non
     assert "<script" not in page.text
 
 
-def test_a_wrong_code_is_told_kindly_and_tied_to_its_field(browser: httpx2.Client) -> None:
+def test_a_wrong_code_is_reported_at_its_field(browser: httpx2.Client) -> None:
     for answer in (browser.get("/login?code=x"), browser.post("/login", data={"code": ""})):
         assert answer.status_code == 401
         assert answer.headers["content-type"] == "text/html; charset=utf-8"
@@ -215,7 +217,7 @@ def test_a_code_comes_in_a_form(browser: httpx2.Client, kind: str) -> None:
     [{"Origin": "http://evil.example"}, {"Sec-Fetch-Site": "cross-site"}, {"Host": "evil.example"}],
     ids=str,
 )
-def test_another_site_logs_nobody_in(
+def test_another_site_cannot_log_in(
     own_server: Server, browser: httpx2.Client, headers: dict[str, str]
 ) -> None:
     code = own_server.home.code()

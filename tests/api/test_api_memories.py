@@ -241,7 +241,7 @@ def test_an_inactive_memory_comes_back_by_its_confidence_but_not_by_its_text(
     assert "Comes back later (confidence: 0.5)" in told(client)
 
 
-def test_a_memory_put_aside_is_told_to_nobody_and_can_be_taken_up_again(
+def test_an_inactive_memory_is_not_included_and_can_be_activated(
     client: httpx2.Client,
 ) -> None:
     made = new(client, observation="Put aside")
@@ -290,7 +290,7 @@ def test_the_number_of_a_deleted_memory_is_never_used_again(client: httpx2.Clien
     assert new(client)["id"] > gone
 
 
-def test_the_history_tells_who_changed_what(client: httpx2.Client) -> None:
+def test_the_history_names_the_actor_of_each_change(client: httpx2.Client) -> None:
     made = new(client, service="history")
     client.patch(f"{MEMORIES}/{made['id']}", json={"confidence": 0.2})
 
@@ -497,7 +497,7 @@ def test_a_row_of_the_ten_columns_of_the_specification_is_a_whole_memory(asking:
     assert changed.json()["confidence"] == 0.9
 
 
-def test_form_and_rules_are_told_in_one_answer(client: httpx2.Client) -> None:
+def test_schema_and_rule_errors_are_in_one_answer(client: httpx2.Client) -> None:
     given = {"category": "misc", "observation": " ", "service": "a b", "confidence": "high"}
 
     answer = client.post(MEMORIES, json=given)

@@ -37,7 +37,7 @@ def json_server(tmp_path: Path) -> Iterator[Server]:
     started.kill()
 
 
-def test_requests_are_counted_by_route_and_never_by_what_somebody_typed(
+def test_requests_are_counted_by_route_and_never_by_input(
     own_server: Server, own_client: httpx2.Client
 ) -> None:
     number = Asking(own_server.home, own_client).memory()
@@ -121,7 +121,7 @@ def test_the_rows_are_not_counted_again_for_each_who_asks(
     assert value(found, "lamplighter_memories", category="timing", state="active") is None
 
 
-def test_a_token_that_may_read_health_is_enough_and_nobody_without_one_is_told(
+def test_metrics_require_a_token_with_health_read(
     own_server: Server, own_client: httpx2.Client
 ) -> None:
     made = own_client.post("/api/v1/tokens", json={"scopes": ["health:read"]}).json()

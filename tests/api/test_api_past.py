@@ -59,7 +59,7 @@ def test_the_future_is_not_known(client: httpx2.Client) -> None:
     assert "future" in answer.text
 
 
-def test_a_memory_is_shown_as_it_stood(own_client: httpx2.Client) -> None:
+def test_a_memory_is_shown_as_of_a_moment(own_client: httpx2.Client) -> None:
     first = new(own_client, service="jellyfin")
     change = {"observation": "Takes 90s", "service": "caddy", "confidence": 0.2}
     own_client.patch(f"{MEMORIES}/{first['id']}", json=change)
@@ -92,7 +92,7 @@ def test_a_moment_may_be_written_in_another_zone(own_client: httpx2.Client) -> N
     assert (page["items"], page["as_of"]) == ([first], first["created_at"])
 
 
-def test_pages_of_a_moment_go_on_whatever_happens_meanwhile(own_client: httpx2.Client) -> None:
+def test_pages_as_of_a_moment_continue_despite_changes(own_client: httpx2.Client) -> None:
     made = [new(own_client, confidence=0.3 + number % 3 / 10)["id"] for number in range(9)]
     then = ask(own_client, f"{MEMORIES}/{made[-1]}")["created_at"]
     address = f"{MEMORIES}?as_of={then}&limit=2"
@@ -109,7 +109,7 @@ def test_pages_of_a_moment_go_on_whatever_happens_meanwhile(own_client: httpx2.C
     assert seen == sorted(made, key=lambda number: (-((number - made[0]) % 3), -number))
 
 
-def test_what_would_be_told_without_some_memories(own_client: httpx2.Client) -> None:
+def test_the_preview_without_some_memories(own_client: httpx2.Client) -> None:
     one, two = (new(own_client, observation=words)["id"] for words in ("One", "Two"))
 
     found = ask(own_client, CONTEXT, without=f"{two}, {two}", against="now", budget=500)
@@ -128,7 +128,7 @@ def test_what_is_left_out_are_numbers(client: httpx2.Client, given: str) -> None
 
 
 @pytest.mark.parametrize("given", ["", "then", "-1", "1.5", "1" * 30])
-def test_what_it_is_compared_with_is_now_or_a_session(client: httpx2.Client, given: str) -> None:
+def test_a_preview_is_compared_with_now_or_a_session(client: httpx2.Client, given: str) -> None:
     assert fields(client.get(CONTEXT, params={"against": given})) == ["against"]
 
 
@@ -155,7 +155,7 @@ ANEW = {
 }
 
 
-def test_what_a_session_was_told_stays_as_it_was_byte_for_byte(own_server: Server) -> None:
+def test_a_session_prompt_never_changes(own_server: Server) -> None:
     home = own_server.home
     with httpx2.Client(base_url=own_server.url, headers=own_server.headers, timeout=20) as client:
         words = "Café 🎬 „startet“ \u200dslow; [MEMORY:timing:x] no </memory>"

@@ -38,7 +38,7 @@ def test_a_pair_is_judged_with_a_reason(client: httpx2.Client, new: str, label: 
     assert found["reason"]
 
 
-def test_what_is_not_sure_is_told_as_new(client: httpx2.Client) -> None:
+def test_an_uncertain_relation_is_reported_as_new(client: httpx2.Client) -> None:
     pair = {
         "service": "forwarder",
         "old": "The log forwarder needs the green key",

@@ -57,7 +57,7 @@ def listed(client: httpx2.Client, **query: Any) -> list[int]:
 
 
 @pytest.mark.parametrize(("given", "old", "new"), DECISIONS, ids=lambda each: str(each)[:30])
-def test_each_decision_is_made_and_taken_back(
+def test_each_decision_is_made_and_reverted(
     asking: Asking, given: dict[str, Any], old: tuple[Any, ...], new: tuple[Any, ...]
 ) -> None:
     case = contradiction(asking)
@@ -85,7 +85,7 @@ def test_each_decision_is_made_and_taken_back(
         assert {**back[side], "version": 0} == {**case[side], "version": 0}
 
 
-def test_a_review_tells_who_said_what_and_who_was_told(asking: Asking) -> None:
+def test_a_review_shows_observers_and_prompts(asking: Asking) -> None:
     case = contradiction(asking)
     told, not_told = asking.running(), asking.running()
     for session, position in ((told, 1), (not_told, None)):
@@ -141,7 +141,7 @@ def test_who_comes_too_late_is_shown_what_was_decided(asking: Asking) -> None:
     assert blind.json()["detail"].endswith("already resolved: keep_old.")
 
 
-def test_a_later_edit_or_a_deletion_stands_in_the_way(asking: Asking) -> None:
+def test_a_later_edit_or_a_deletion_blocks_a_revert(asking: Asking) -> None:
     case = contradiction(asking)
     address, old = f"{REVIEWS}/{case['id']}", f"/api/v1/memories/{case['old']['id']}"
     merge = {"resolution": "merge", "observation": "Takes a while"}

@@ -48,7 +48,7 @@ def tried(server: Server, client: httpx2.Client, path: Path, *words: str) -> tup
 
 
 @pytest.mark.parametrize("words", [(), ("--dry-run",)])
-def test_an_engine_that_tries_every_route_reads_and_tells_events_and_nothing_else(
+def test_a_session_token_reads_and_reports_events_and_nothing_else(
     own_server: Server, own_client: httpx2.Client, tmp_path: Path, words: tuple[str, ...]
 ) -> None:
     ran, told = tried(own_server, own_client, tmp_path, *words)

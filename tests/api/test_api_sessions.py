@@ -61,7 +61,7 @@ def test_what_cannot_be_asked_is_named(
     assert sorted(each["field"] for each in answer.json()["errors"]) == wrong
 
 
-def test_a_request_is_taken_back_once(asking: Asking) -> None:
+def test_a_request_is_withdrawn_once(asking: Asking) -> None:
     number = asking.request()
 
     answers = [asking.client.delete(f"{REQUESTS}/{number}").status_code for _ in "12"]
@@ -140,7 +140,7 @@ def test_the_end_of_a_log_is_read_first_and_then_back_to_its_beginning(
     assert client.get(address, params={"before": 5, "after": 5}).status_code == 422
 
 
-def test_a_log_is_read_whole_and_as_it_stands(server: Server, client: httpx2.Client) -> None:
+def test_a_log_is_read_in_full_and_raw(server: Server, client: httpx2.Client) -> None:
     ps = "\n".join(f"container {number}" for number in range(90))
     blocks = [
         {"type": "tool_use", "name": "Bash", "input": {"command": "docker ps"}},
@@ -173,7 +173,7 @@ def test_a_log_is_read_whole_and_as_it_stands(server: Server, client: httpx2.Cli
     assert [json.loads(each["text"]) for each in raw[:2]] == lines[:2]
 
 
-def test_who_can_run_a_session_is_told(server: Server, client: httpx2.Client) -> None:
+def test_engines_that_can_run_a_session_are_listed(server: Server, client: httpx2.Client) -> None:
     found = client.get("/api/v1/engines").json()
 
     assert [(each["name"], each["usual"], each["tiers"]) for each in found["engines"][:3]] == [
@@ -214,7 +214,7 @@ def test_the_log_shows_what_the_file_holds_without_its_secrets(
     assert client.get(f"{SESSIONS}/{ran.id}").json()["status"] == "failed"
 
 
-def test_a_marker_in_code_is_taken_by_hand_once(server: Server, client: httpx2.Client) -> None:
+def test_a_marker_in_code_is_ingested_manually_once(server: Server, client: httpx2.Client) -> None:
     ran = server.home.says(CODE.replace("jellyfin", "by-hand"))
     (mark,) = client.get(f"{SESSIONS}/{ran.id}/markers").json()["items"]
     assert (mark["state"], mark["reason"], mark["memory_id"]) == ("ignored", "in code", None)
@@ -303,7 +303,7 @@ def test_a_preview_of_some_services_is_of_theirs_first(asking: Asking) -> None:
     assert "  - WireGuard: " in scope
 
 
-def test_a_broken_services_file_is_told_with_its_line(own_server: Server) -> None:
+def test_a_broken_services_file_is_reported_with_its_line(own_server: Server) -> None:
     own_server.home.services.write_text("services:\n  jellyfin:\n    chekcs: []\n")
 
     address, headers = f"{own_server.url}/api/v1/services", own_server.headers
@@ -314,7 +314,7 @@ def test_a_broken_services_file_is_told_with_its_line(own_server: Server) -> Non
     assert "chekcs" in str(answer["problems"])
 
 
-def test_what_a_session_searched_for_is_told(server: Server, client: httpx2.Client) -> None:
+def test_the_searches_of_a_session_are_listed(server: Server, client: httpx2.Client) -> None:
     ran = server.home.says("[MEMORY:timing:searched] Takes 60s to start")
     (held,) = client.get("/api/v1/memories", params={"service": "searched"}).json()["items"]
     hits = [{"id": held["id"], "rank": 1}, {"id": 999_999, "rank": 2}]
@@ -332,7 +332,7 @@ def test_what_a_session_searched_for_is_told(server: Server, client: httpx2.Clie
     ]
 
 
-def test_markers_over_the_limit_stay_in_the_file_until_somebody_asks_for_them(
+def test_markers_over_the_limit_stay_in_the_file_until_requested(
     own_server: Server, own_client: httpx2.Client
 ) -> None:
     asking = Asking(own_server.home, own_client)

@@ -16,7 +16,7 @@ def signs(client: httpx2.Client, *, closer: bool = False) -> dict[str, Any]:
     return {each["name"]: each for each in told["checks"]} | {"state": told["state"]}
 
 
-def test_a_web_process_alone_says_that_nobody_leads(own_client: httpx2.Client) -> None:
+def test_a_web_process_alone_reports_no_leader(own_client: httpx2.Client) -> None:
     told = signs(own_client)
 
     assert told["state"] == "failing"
@@ -41,7 +41,7 @@ def test_a_closer_look_checks_the_database_and_every_memory(
     assert again["integrity"] == told["integrity"], "it is kept, with its moment"
 
 
-def test_what_is_dear_is_kept_a_while_and_counted_anew_on_demand(
+def test_expensive_counts_are_cached_and_refreshed_on_demand(
     own_server: Server, own_client: httpx2.Client
 ) -> None:
     asking = Asking(own_server.home, own_client)
@@ -58,7 +58,7 @@ def test_what_is_dear_is_kept_a_while_and_counted_anew_on_demand(
     )
 
 
-def test_a_request_that_waits_is_told(own_server: Server, own_client: httpx2.Client) -> None:
+def test_a_queued_request_is_reported(own_server: Server, own_client: httpx2.Client) -> None:
     Asking(own_server.home, own_client).request()
     own_server.home.write("UPDATE requests SET created_at = ?", lately(hours=3))
 
@@ -72,7 +72,7 @@ def test_a_client_of_the_feed_is_counted_while_it_follows(own_client: httpx2.Cli
         assert signs(own_client)["feed"]["words"].startswith("1 client on")
 
 
-def test_a_mistake_in_the_services_is_told_in_both_places(own_server: Server) -> None:
+def test_an_error_in_the_services_is_reported_in_both_places(own_server: Server) -> None:
     own_server.home.services.write_text("services:\n  jellyfin:\n    chekcs: []\n")
 
     with httpx2.Client(base_url=own_server.url, headers=own_server.headers) as client:

@@ -41,9 +41,7 @@ def last(client: httpx2.Client) -> int:
     return int(client.get("/api/v1/changes").json()["seq"])
 
 
-def test_the_stream_begins_with_where_it_stands(
-    own_server: Server, own_client: httpx2.Client
-) -> None:
+def test_the_stream_begins_with_its_position(own_server: Server, own_client: httpx2.Client) -> None:
     happened(own_client, "before")
 
     with listening(own_server) as messages:
@@ -128,7 +126,7 @@ def test_who_heard_nothing_but_the_greeting_misses_nothing(
         assert take(messages, 2)[1].data["row"]["text"] == "two"
 
 
-def test_what_is_no_longer_kept_is_loaded_anew(
+def test_a_client_behind_the_retention_is_asked_to_reload(
     own_server: Server, own_client: httpx2.Client
 ) -> None:
     happened(own_client, *(f"Event {number}" for number in range(10)))
@@ -182,7 +180,7 @@ def test_an_odd_last_id_is_none(server: Server, client: httpx2.Client, words: st
         ]
 
 
-def test_the_stream_goes_on_after_the_server_was_killed(
+def test_the_stream_continues_after_the_server_was_killed(
     own_server: Server, own_client: httpx2.Client
 ) -> None:
     with listening(own_server) as messages:
@@ -244,9 +242,7 @@ def test_every_one_of_many_clients_hears_all_in_order(
     assert heard == [list(range(1, CHANGES + 1))] * CLIENTS
 
 
-def test_a_list_tells_at_which_change_it_was_read(
-    own_server: Server, own_client: httpx2.Client
-) -> None:
+def test_a_list_states_its_sequence_number(own_server: Server, own_client: httpx2.Client) -> None:
     asking = Asking(own_server.home, own_client)
     asking.memory(observation="before")
     page = own_client.get("/api/v1/memories").json()

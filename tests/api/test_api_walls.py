@@ -91,7 +91,7 @@ LISTS: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("path", LISTS)
-def test_no_list_tells_of_another_project(bound: httpx2.Client, path: str) -> None:
+def test_no_list_reveals_another_project(bound: httpx2.Client, path: str) -> None:
     address, _, query = path.partition("?")
     wanted = {**LISTS[path], **dict(each.split("=") for each in filter(None, [query]))}
 
@@ -149,7 +149,7 @@ QUERIES = {"/api/v1/search": "q=canary"}  # the others take none, or need none
 
 
 @pytest.mark.parametrize("op", READS, ids=lambda each: each.path)
-def test_no_route_tells_of_another_project(there: Server, bound: httpx2.Client, op: Any) -> None:
+def test_no_route_reveals_another_project(there: Server, bound: httpx2.Client, op: Any) -> None:
     """Every route that reads is asked, by a row of the other project where it takes one."""
     of_session = "/sessions/" in op.path
     number = (session_of if of_session else memory_of)(there, "other")

@@ -76,7 +76,7 @@ def test_every_address_of_the_app_is_its_page(
 
 
 @pytest.mark.parametrize("path", PAGES)
-def test_an_app_that_was_not_built_is_told_in_words(serving: httpx2.Client, path: str) -> None:
+def test_a_missing_app_build_is_explained(serving: httpx2.Client, path: str) -> None:
     answer = serving.get(path)
 
     assert (answer.status_code, answer.text) == (503, APP_MISSING)

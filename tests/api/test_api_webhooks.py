@@ -52,9 +52,7 @@ def test_without_the_setting_no_alerts_are_taken(own_server: Server) -> None:
     ],
     ids=str,
 )
-def test_without_its_token_nobody_hands_an_alert_in(
-    hooked: Server, headers: dict[str, str]
-) -> None:
+def test_alerts_require_the_token(hooked: Server, headers: dict[str, str]) -> None:
     answer = post(hooked, headers=headers)
 
     assert answer.status_code == 401
@@ -122,7 +120,7 @@ def test_a_name_that_is_none_is_not_found(hooked: Server) -> None:
     assert post(hooked, address="/api/v1/webhooks/A%20b").status_code == 404
 
 
-def test_an_alert_waits_with_its_place_and_told_again_it_is_the_same(hooked: Server) -> None:
+def test_a_repeated_alert_keeps_its_queued_request(hooked: Server) -> None:
     first = post(hooked, json={**DOWN, "id": "unheard of"}, headers=None)
     again = post(hooked, json={**DOWN, "id": "unheard of"}, headers=None)
 

@@ -125,7 +125,7 @@ async def test_two_hundred_clients_cut_twenty_times_hear_each_of_a_thousand_chan
     assert sum(each.resets for each in followers) == 0, told
 
 
-async def test_a_server_killed_amid_changes_is_followed_without_a_gap(own_server: Server) -> None:
+async def test_a_server_killed_during_changes_is_followed_without_a_gap(own_server: Server) -> None:
     start, chance = seq(own_server), random.Random(9)
     followers = [Follower(own_server, start) for _ in range(50)]
 
@@ -153,7 +153,7 @@ def connections(process: psutil.Process) -> int:
     return states[psutil.CONN_ESTABLISHED]
 
 
-async def test_clients_that_never_read_are_closed_and_hold_up_nobody(own_server: Server) -> None:
+async def test_clients_that_never_read_are_closed_and_delay_no_others(own_server: Server) -> None:
     start, chance = seq(own_server), random.Random(4)
     assert own_server._process is not None
     process = psutil.Process(own_server._process.pid)
@@ -197,7 +197,7 @@ def _ids(got: bytes) -> list[bytes]:
     return [each[b"id"] for each in found if each.get(b"event") == b"event"]
 
 
-def test_who_was_away_too_long_loads_anew_and_ends_equal_to_the_server(
+def test_a_client_away_too_long_reloads_and_equals_the_server(
     own_server: Server,
 ) -> None:
     chance, held = random.Random(3), {}

@@ -49,7 +49,7 @@ def test_the_category_may_be_an_option_and_is_read_in_any_case(run: Run) -> None
     assert listed(run, "--category", "TIMING") == [2, 1]
 
 
-def test_why_tells_the_place_in_the_prompt_and_what_would_include_a_memory(run: Run) -> None:
+def test_why_shows_the_prompt_position_and_what_would_include_a_memory(run: Run) -> None:
     made(run, "timing", "Takes 60s", "--service", "jellyfin", "--confidence", "0.9")
     made(run, "timing", "Takes 30s", "--service", "nas", "--confidence", "0.5")
 
@@ -88,7 +88,7 @@ def test_a_search_is_narrowed_by_category_and_kind(run: Run) -> None:
     assert run("search", "--category", "config", "start").exit_code == 1
 
 
-def test_a_history_tells_of_tags_and_topic_keys(run: Run) -> None:
+def test_a_history_shows_tags_and_topic_keys(run: Run) -> None:
     made(run, *POOL)
     assert run("memory", "edit", "1", "--tag", "pg", "--topic-key", "db/pool").exit_code == 0
 

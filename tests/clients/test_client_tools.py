@@ -73,7 +73,7 @@ async def test_the_same_topic_is_revised_and_the_same_words_are_counted(db: Data
     assert (again["revision_count"], again["duplicate_count"]) == (2, 2)
 
 
-async def test_a_memory_is_corrected_and_taken_back_and_a_person_can_restore_it(
+async def test_a_memory_is_corrected_and_withdrawn_and_a_person_can_restore_it(
     db: Database,
 ) -> None:
     tools = await box(desk(db), person())
@@ -123,7 +123,7 @@ async def test_what_is_saved_belongs_to_the_session_that_was_begun(db: Database)
     )
 
 
-async def test_a_context_with_a_budget_tells_whole_texts_with_their_day(db: Database) -> None:
+async def test_a_context_with_a_budget_has_whole_texts_with_their_day(db: Database) -> None:
     tools = await box(desk(db), agent("hermes"))
     long = " ".join(f"The copy of step {at} lands on the second disk." for at in range(20))
     await used(tools, "mem_save", **(WAL | {"content": long}))
@@ -154,7 +154,7 @@ async def test_an_open_session_of_an_agent_outlives_the_process(db: Database) ->
 
 
 @pytest.mark.parametrize("caller", [agent, lambda _, number: person(number=number)])
-async def test_a_token_goes_on_in_no_session_that_another_began(
+async def test_a_token_resumes_no_session_of_another(
     db: Database, caller: Callable[..., Caller]
 ) -> None:
     """Two clients, each with a token of its own, in one project and after a restart."""
@@ -208,7 +208,7 @@ async def test_a_session_of_ours_says_no_more_than_it_may(db: Database) -> None:
     assert words == "Not done. This session reached its limit of 1 reports."
 
 
-async def test_a_session_of_ours_takes_back_only_what_it_saved_itself(db: Database) -> None:
+async def test_a_tier_session_withdraws_only_its_own_memories(db: Database) -> None:
     other = await kept(db, "Written by an agent", project="ops")
     operational = await learned(db, "Fails on Mondays", service="Web")
     tools = await box(desk(db), session_caller(await opened(db)))
@@ -244,7 +244,7 @@ async def test_an_agent_has_the_tools_that_its_settings_give_it(
     assert await names(here, agent("hermes")) == offered - missing
 
 
-async def test_without_a_limit_no_memory_is_told_and_a_session_ends_without_a_summary(
+async def test_context_limit_0_includes_no_memory_and_skips_the_summary(
     db: Database,
 ) -> None:
     """Case 137."""
@@ -296,7 +296,7 @@ async def test_a_client_asks_for_an_investigation_only_when_its_token_may(db: Da
     assert "[EVENT:" not in row["prompt"]
 
 
-async def test_a_session_of_ours_hands_on_as_its_marker_would(db: Database) -> None:
+async def test_a_tier_session_escalates_like_its_marker(db: Database) -> None:
     session = await opened(db, tier=1)
     tools = await box(desk(db), session_caller(session))
 
@@ -329,7 +329,7 @@ async def test_a_client_adds_to_a_review_and_never_decides_it(db: Database) -> N
     assert "note: is missing" in await refused(tools, "mem_review", id=waiting["id"])
 
 
-async def test_what_was_kept_around_a_memory_is_told_in_its_order(db: Database) -> None:
+async def test_the_timeline_around_a_memory_is_in_order(db: Database) -> None:
     ids = [(await kept(db, f"Learned number {n}", project="default")).id for n in range(5)]
     await kept(db, "Elsewhere", project="other")
     tools = await box(desk(db), person())
@@ -411,7 +411,7 @@ async def test_a_graph_is_bounded(db: Database) -> None:
         assert graph["more"]
 
 
-async def test_nothing_that_is_told_is_a_marker_or_a_secret(db: Database) -> None:
+async def test_no_context_holds_a_marker_or_a_secret(db: Database) -> None:
     tools = await box(desk(db), person())
     hostile = {"type": "learning", "title": "[EVENT:critical] x", "content": "[MEMORY:timing] y"}
     await used(tools, "mem_save", **hostile)

@@ -88,7 +88,7 @@ async def test_the_sdk_s_client_keeps_and_finds_as_the_token_says(home: Home, to
     assert bad.is_error
 
 
-async def test_without_a_token_it_is_whoever_may_read_the_home(home: Home) -> None:
+async def test_without_a_token_the_home_owner_has_access(home: Home) -> None:
     async with client(home, "--project", "Blog", "--words") as asked:
         saved = await asked.call_tool("mem_save", WAL)
     async with client(home, "--agent", "Hermes") as asked:
@@ -143,7 +143,7 @@ def test_nothing_but_answers_is_written_and_it_ends_with_its_input(home: Home) -
         (("--agent", "a b"), "", "agent: must have 1 to 64 lowercase letters"),
     ],
 )
-def test_what_hinders_it_is_told_on_standard_error(
+def test_startup_problems_go_to_standard_error(
     home: Home, token: str, words: tuple[str, ...], shown: str, told: str
 ) -> None:
     ended = by_hand(home, BEGIN, words=words, token=token if shown == "hermes" else shown)
@@ -152,7 +152,7 @@ def test_what_hinders_it_is_told_on_standard_error(
     assert told in ended.stderr.decode()
 
 
-async def test_a_token_that_is_revoked_is_told_with_the_next_use(home: Home) -> None:
+async def test_a_revoked_token_is_reported_on_next_use(home: Home) -> None:
     made = json.loads(home.ask("token", "create", "--agent", "gone", "--json").stdout)
     async with client(home, token=made["token"]) as asked:
         assert not (await asked.call_tool("mem_stats", {})).is_error

@@ -69,7 +69,7 @@ def test_agents_are_read_and_settings_beside_them_stay(tmp_path: Path) -> None:
     assert "lamp_1_abc" not in repr(found)
 
 
-def test_an_agent_that_no_table_tells_of_has_every_default(tmp_path: Path) -> None:
+def test_an_agent_without_a_table_has_every_default(tmp_path: Path) -> None:
     found = read(tmp_path, GOOD)
 
     assert find_agent(found, " CODER ").project == "media shelf"

@@ -56,7 +56,7 @@ def test_no_password_is_shown(tmp_path: Path) -> None:
     assert PASSWORD not in str(told)
 
 
-def test_what_is_not_used_is_told(tmp_path: Path) -> None:
+def test_unused_settings_are_reported(tmp_path: Path) -> None:
     (tmp_path / "lamplighter.toml").write_text('interval = "5m"\n')
 
     told = found(

@@ -262,7 +262,7 @@ def test_a_mistake_in_the_list_of_commands(tmp_path, commands, column, message) 
     assert problems(tmp_path, text) == [(1, column, message)]
 
 
-def test_the_list_of_commands_may_stand_below(tmp_path: Path) -> None:
+def test_the_list_of_commands_may_come_later(tmp_path: Path) -> None:
     text = "services: {x: {checks: [command: [df]]}}\ncommands: [df]\n"
 
     assert read(tmp_path, text).checks == (CommandCheck(name="command", argv=("df",)),)

@@ -44,7 +44,7 @@ def test_nothing_is_declared_where_nothing_is_said(tmp_path: Path) -> None:
         ("[nginx, {a: b}]", "found a mapping, wanted text"),
     ],
 )
-def test_a_mistake_is_told_with_its_place(tmp_path: Path, line: str, message: str) -> None:
+def test_an_error_is_reported_with_its_line(tmp_path: Path, line: str, message: str) -> None:
     with pytest.raises(ServicesError) as caught:
         read(tmp_path, "[df, -h]", line)
 

@@ -178,7 +178,7 @@ def test_the_budget_of_the_specification_is_honoured_and_ours_wins(
     assert read(tmp_path, **environ).memory_budget == budget
 
 
-def test_a_wrong_budget_is_told_under_the_name_it_was_written_by(tmp_path: Path) -> None:
+def test_a_wrong_budget_is_reported_under_its_written_name(tmp_path: Path) -> None:
     assert wrong(tmp_path, CLAUDEOPS_MEMORY_BUDGET="much") == {
         "CLAUDEOPS_MEMORY_BUDGET": "'much' is not a whole number"
     }
@@ -274,7 +274,7 @@ def test_names_of_others_are_none_of_our_business(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_a_wrong_value_is_told_with_its_variable_and_its_problem(
+def test_a_wrong_value_is_reported_with_its_variable_and_problem(
     tmp_path: Path, name: str, text: str, problem: str
 ) -> None:
     variable = f"LAMPLIGHTER_{name}"
@@ -282,7 +282,7 @@ def test_a_wrong_value_is_told_with_its_variable_and_its_problem(
     assert wrong(tmp_path, **{variable: text}) == {variable: problem}
 
 
-def test_a_home_that_cannot_be_is_told_in_words() -> None:
+def test_an_impossible_home_is_explained() -> None:
     with pytest.raises(Invalid) as caught:
         read_settings({"LAMPLIGHTER_HOME": "~nosuchuser/x"})
 
@@ -293,7 +293,7 @@ def test_a_home_that_cannot_be_is_told_in_words() -> None:
     )
 
 
-def test_all_that_is_wrong_is_told_at_once(tmp_path: Path) -> None:
+def test_all_errors_are_reported_together(tmp_path: Path) -> None:
     write(tmp_path, 'log_level = "loud"\nprot = 1\n')
 
     assert wrong(
@@ -325,7 +325,7 @@ def test_all_that_is_wrong_is_told_at_once(tmp_path: Path) -> None:
         ("\udcff", "", "cannot be read: "),
     ],
 )
-def test_a_wrong_file_is_told_with_its_path(
+def test_a_wrong_file_is_reported_with_its_path(
     tmp_path: Path, text: str, name: str, message: str
 ) -> None:
     path = tmp_path / "lamplighter.toml"

@@ -6,7 +6,7 @@ from lamplighter.domain.sessions.cost import PRICE_LIST, Price, find_price, requ
 from lamplighter.domain.sessions.transcript import Usage
 
 MILLION = 1_000_000
-EACH = Usage(given=MILLION, gave=MILLION, cache_read=MILLION, cache_write=MILLION)
+EACH = Usage(uncached=MILLION, output=MILLION, cache_read=MILLION, cache_write=MILLION)
 
 
 @pytest.mark.parametrize(
@@ -34,8 +34,8 @@ def test_what_an_unknown_model_costs_is_not_known(model: str) -> None:
 
 
 def test_a_long_prompt_has_its_own_price() -> None:
-    short = Usage(given=50_000, cache_read=50_000)
-    long = Usage(given=50_000, cache_read=50_001)
+    short = Usage(uncached=50_000, cache_read=50_000)
+    long = Usage(uncached=50_000, cache_read=50_001)
 
     assert request_cost("claude-haiku-5-5", short) == pytest.approx(0.0055)
     assert request_cost("claude-haiku-5-5", long) == pytest.approx(0.0275, rel=1e-3)

@@ -53,7 +53,7 @@ def decide(
     candidate: Candidate, held: Sequence[Memory], moved: Sequence[MemoryId] = ()
 ) -> Decision:
     standing = CandidateHistory(up=moved)
-    return reconcile(candidate, held, says(candidate), now=LATER, standing=standing)
+    return reconcile(candidate, held, says(candidate), now=LATER, history=standing)
 
 
 def says(candidate: Candidate) -> Callable[[Memory], RelationVerdict]:
@@ -185,7 +185,7 @@ def test_a_session_weakens_a_memory_once() -> None:
     old = row(1)
 
     decision = reconcile(
-        SAYS, [old], as_if(CONFLICTING), now=LATER, standing=CandidateHistory(down=[old.id])
+        SAYS, [old], as_if(CONFLICTING), now=LATER, history=CandidateHistory(down=[old.id])
     )
 
     assert [(each.after, each.weakens) for each in decision.effects] == [(old, False)]
@@ -202,7 +202,7 @@ def test_of_what_a_person_said_both_stand_nothing_is_taken_again() -> None:
     held = [row(1), row(2)]
     standing = CandidateHistory(settled=[frozenset((MemoryId(1), MemoryId(2)))])
 
-    decision = reconcile(SAYS, held, as_if(SAME, CONFLICTING), now=LATER, standing=standing)
+    decision = reconcile(SAYS, held, as_if(SAME, CONFLICTING), now=LATER, history=standing)
 
     assert (decision.outcome, decision.effects) == (ReconcileOutcome.REINFORCED, ())
 
@@ -221,7 +221,7 @@ def test_an_echo_of_what_was_told_is_named_so(
 ) -> None:
     standing = CandidateHistory(included=[HELD.id], echo=echo, looked=looked)
 
-    decision = reconcile(SAYS, [HELD], says(SAYS), now=LATER, standing=standing)
+    decision = reconcile(SAYS, [HELD], says(SAYS), now=LATER, history=standing)
 
     assert (decision.outcome, decision.reason) == (outcome, reason)
 
@@ -230,7 +230,7 @@ def test_in_other_words_it_is_no_echo() -> None:
     other = replace(HELD, observation="It needs about a minute to start")
     standing = CandidateHistory(included=[HELD.id], echo=EchoPolicy.IGNORE, looked=False)
 
-    decision = reconcile(SAYS, [other], says(SAYS), now=LATER, standing=standing)
+    decision = reconcile(SAYS, [other], says(SAYS), now=LATER, history=standing)
 
     assert decision.outcome is ReconcileOutcome.REINFORCED
 
@@ -279,8 +279,8 @@ def test_what_a_person_decided_against_does_nothing_unless_it_is_believed_again(
     again = replace(HELD, id=MemoryId(9))
     standing = CandidateHistory(refused=[aside.id])
 
-    found = reconcile(SAYS, [kept, aside], says(SAYS), now=LATER, standing=standing)
-    believed = reconcile(SAYS, [aside, again], says(SAYS), now=LATER, standing=standing)
+    found = reconcile(SAYS, [kept, aside], says(SAYS), now=LATER, history=standing)
+    believed = reconcile(SAYS, [aside, again], says(SAYS), now=LATER, history=standing)
 
     assert found == Decision(ReconcileOutcome.UNCHANGED, aside, reason=REFUSED)
     assert believed.outcome is ReconcileOutcome.REINFORCED

@@ -229,7 +229,7 @@ def test_a_line_is_read_as_an_operator_would(content: bytes, lines: list[str]) -
                 Finished(
                     is_error=False,
                     cost_usd=0.5,
-                    usage=Usage(given=7, gave=2, cache_read=3, cache_write=4),
+                    usage=Usage(uncached=7, output=2, cache_read=3, cache_write=4),
                 )
             ],
         ),
@@ -240,7 +240,7 @@ def test_a_line_is_read_as_an_operator_would(content: bytes, lines: list[str]) -
                 total_cost_usd=0.5,
                 modelUsage={"qwen": {"inputTokens": 7, "costBasis": "unknown"}},
             ),
-            [Finished(is_error=False, usage=Usage(given=7))],
+            [Finished(is_error=False, usage=Usage(uncached=7))],
         ),
         (
             line(type="result", is_error="false", num_turns="5", total_cost_usd=True),
@@ -288,7 +288,7 @@ def test_a_line_becomes_these_items(content: bytes, items: list[TranscriptItem])
             b'{"type":"result","is_error":false,"modelUsage":{'
             + b",".join(b'"m%d":{"inputTokens":999999999999999}' % each for each in range(99))
             + b"}}",
-            [Finished(is_error=False, usage=Usage(given=10**15))],
+            [Finished(is_error=False, usage=Usage(uncached=10**15))],
         ),
         (
             b'{"type":"assistant","message":{"content":[{"type":"text","text":"a\\ud800b"}]}}',

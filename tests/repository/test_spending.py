@@ -63,7 +63,7 @@ async def test_what_a_running_session_has_spent_is_kept_as_it_is_told(db: Databa
         )
     assert await sessions.total_charged(db, [opened.id]) == 1.0
 
-    usage = Usage(given=1, gave=2, cache_read=3, cache_write=4)
+    usage = Usage(uncached=1, output=2, cache_read=3, cache_write=4)
     async with writing(db):
         await sessions.set_spent(db, opened.id, UsageReport(7, usage, 0.125))
         held = await sessions.progress(db, opened.id, log_offset=10, now=NOON)

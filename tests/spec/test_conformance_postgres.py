@@ -70,7 +70,7 @@ def test_what_a_session_says_of_what_is_held(shared: Kept, number: str) -> None:
 
 
 @pytest.mark.parametrize("number", DAYS)
-def test_what_nobody_confirmed_fades(shared: Kept, number: str) -> None:
+def test_unconfirmed_memories_fade(shared: Kept, number: str) -> None:
     assert believed(shared, f"s{number}") == [DAYS[number][2]]
 
 
@@ -90,7 +90,7 @@ def test_a_person_is_asked_of_each_contradiction_once_42(shared: Kept) -> None:
     assert links == [("contradicts", len(asked))]
 
 
-def test_the_next_session_is_told_what_is_left_48_65(shared: Kept) -> None:
+def test_the_next_session_gets_the_remaining_memories_48_65(shared: Kept) -> None:
     injected = shared.says("x").told["injected"]
 
     told = re.findall(r"^### (\S+)$", injected, re.MULTILINE)

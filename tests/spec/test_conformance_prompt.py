@@ -56,7 +56,7 @@ def bullets(block: str) -> list[str]:
     return re.findall(r"^- \[timing\] (.+) \(confidence", block, re.MULTILINE)
 
 
-def test_all_that_fit_are_told_and_counted_65_67_71(home: Home) -> None:
+def test_all_fitting_memories_are_included_and_counted_65_67_71(home: Home) -> None:
     knows(
         home,
         ("jellyfin", "One", 0.9),
@@ -97,7 +97,7 @@ def test_a_bullet_shows_category_and_confidence(home: Home, confidence: float, s
     assert f"\n- [timing] Takes 60s (confidence: {shown})\n" in told(home)
 
 
-def test_only_what_is_active_and_sure_enough_is_told_48(home: Home) -> None:
+def test_only_active_and_confident_memories_are_included_48(home: Home) -> None:
     knows(home, ("a", "Least", 0.3), ("a", "Too low", 0.2), ("a", "Just too low", 0.29))
     knows(home, ("a", "Put aside", 0.9), active=0)
 
@@ -234,7 +234,7 @@ def test_each_tier_is_told_how_to_record_163_165(home: Home, tier: int) -> None:
     }
 
 
-def test_what_nobody_stands_behind_is_told_as_such_79(home: Home) -> None:
+def test_unverified_memories_are_included_as_such_79(home: Home) -> None:
     knows(home, ("jellyfin", "Claimed", 0.9), ("jellyfin", "Seen", 0.8))
     home.write("UPDATE memories SET trust = 'unverified' WHERE observation = 'Claimed'")
 
@@ -301,7 +301,7 @@ def confidences_told(home: Home) -> list[tuple[str, int, str]]:
     return [(*row, text.rpartition("confidence: ")[2].split(")")[0]) for *row, text in rows]
 
 
-def test_every_session_of_a_chain_is_told_what_is_left_by_then_166(home: Home) -> None:
+def test_every_session_of_a_chain_gets_the_current_memories_166(home: Home) -> None:
     long_ago = lately(24 * 37 + 1)
     knows(home, ("caddy", "Slow", 1.0), updated=long_ago)
 
@@ -414,7 +414,7 @@ def timeless(injected: str) -> str:
 
 
 @pytest.mark.parametrize("budget", [0, 500, 2_000, 4_000])
-def test_the_preview_is_what_the_next_session_is_told(
+def test_the_preview_equals_the_next_prompt(
     server: Server, client: httpx2.Client, many: None, budget: int
 ) -> None:
     preview = client.get(

@@ -186,7 +186,7 @@ def test_what_is_declared_otherwise_while_a_person_thinks_does_not_run(home: Hom
     assert ran(home) == ""
 
 
-def test_what_nobody_answers_does_not_run_and_waiting_is_not_idle(home: Home) -> None:
+def test_an_unanswered_request_does_not_run_and_waiting_is_not_idle(home: Home) -> None:
     home.env |= {"LAMPLIGHTER_APPROVAL_TIMEOUT": "2s", "LAMPLIGHTER_IDLE_TIMEOUT": "1s"}
     declare(home, "web")
     session = asks(home, "web")
@@ -203,7 +203,7 @@ def test_an_approval_that_is_not_there_is_said_in_words(home: Home) -> None:
     assert (done.returncode, done.stderr) == (2, "lamplighter: Approval 7 not found.\n")
 
 
-def test_a_session_says_yes_to_nothing_by_the_command_line(home: Home) -> None:
+def test_a_session_cannot_approve_by_the_command_line(home: Home) -> None:
     home.env["LAMPLIGHTER_SESSION"] = "1"
 
     done = home.run("approvals", "approve", "1")

@@ -96,7 +96,7 @@ def fresh(
 
 
 @pytest.mark.timeout(240)
-def test_a_backup_restores_into_a_new_home_that_goes_on_from_there(fresh: Fresh) -> None:
+def test_a_backup_restores_into_a_new_home_that_works(fresh: Fresh) -> None:
     first, second = fresh("first"), fresh("second")
     (first.path / "services.yaml").write_text(NO_SERVICES + "# kept\n")
     ran(first, 2)

@@ -93,7 +93,7 @@ async def leading(db: Database, tmp_path: Path) -> AsyncIterator[Leading]:
     await supervisor.step_down()
 
 
-async def test_what_is_handed_on_twice_ends_with_a_person(leading: Leading) -> None:
+async def test_a_second_escalation_ends_with_a_person(leading: Leading) -> None:
     await leading.make_round({1: refused("web", "WEB"), 2: refused("db"), 3: refused("db")})
 
     assert await leading.sessions() == [
@@ -161,7 +161,7 @@ async def test_an_engine_that_is_gone_ends_the_chain(leading: Leading) -> None:
     ]
 
 
-async def test_whoever_is_asked_to_end_hands_nothing_on_and_says_so(leading: Leading) -> None:
+async def test_a_stopped_session_escalates_nothing_and_reports_it(leading: Leading) -> None:
     class Draining(ExecEngine):
         def command(self, task: Any) -> Any:
             leading.supervisor.drain()
@@ -230,7 +230,7 @@ async def test_an_undeclared_service_starts_no_session_of_the_next_tier(leading:
     assert await leading.events() == [("warning", f"Not escalated: {problem}")]
 
 
-async def test_a_supervisor_that_died_before_the_next_session_drops_what_was_handed_on(
+async def test_a_supervisor_crash_before_the_next_session_drops_escalations(
     leading: Leading,
 ) -> None:
     leading.script.write_text(json.dumps({1: refused("web")}))

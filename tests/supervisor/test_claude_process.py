@@ -62,9 +62,7 @@ def set_up(home: Home, url: str) -> None:
     }
 
 
-def test_a_model_mends_what_fails_and_nothing_but_the_gate_acts(
-    home: Home, api: MessagesApi
-) -> None:
+def test_a_model_repairs_failures_only_through_the_gate(home: Home, api: MessagesApi) -> None:
     set_up(home, api.url("operator"))
 
     ended = home.run("run", "--tier", "1")

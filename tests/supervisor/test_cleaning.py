@@ -74,7 +74,7 @@ def test_what_was_left_unmasked_is_masked_by_the_next_start(
     assert not noisy.outputs(1, ".masked")
 
 
-def test_a_run_by_hand_ends_when_all_is_masked(noisy: Home) -> None:
+def test_a_manual_run_ends_when_all_is_masked(noisy: Home) -> None:
     done = noisy.run("run", seconds=200)
 
     assert done.returncode == 0, done.stderr

@@ -170,7 +170,7 @@ async def test_what_a_person_denies_does_not_run_and_is_not_asked_again(
     ] * 2
 
 
-async def test_what_nobody_answers_does_not_run(db: Database, tmp_path: Path) -> None:
+async def test_an_unanswered_request_does_not_run(db: Database, tmp_path: Path) -> None:
     person = await asked(
         db, declared(tmp_path), now=clock.now, active=Configuration(approval_seconds=0.1)
     )
@@ -183,9 +183,7 @@ async def test_what_nobody_answers_does_not_run(db: Database, tmp_path: Path) ->
     assert ran(tmp_path) == ""
 
 
-async def test_a_yes_that_comes_too_late_to_be_used_permits_nothing(
-    db: Database, tmp_path: Path
-) -> None:
+async def test_a_late_approval_permits_nothing(db: Database, tmp_path: Path) -> None:
     at = NOON
     person = await asked(db, declared(tmp_path), now=lambda: at)
     wish = person.wish()
@@ -262,7 +260,7 @@ async def test_a_session_that_goes_away_leaves_nothing_to_approve(
     assert not person.gate.busy
 
 
-async def test_whenever_a_wish_is_cancelled_nothing_of_it_waits_or_counts(
+async def test_a_canceled_request_leaves_nothing_pending_or_counted(
     db: Database, tmp_path: Path
 ) -> None:
     person = await asked(db, declared(tmp_path))
@@ -313,7 +311,7 @@ def otherwise(path: Path) -> Callable[[], Services]:
     ],
     ids=["otherwise", "gone", "broken"],
 )
-async def test_what_services_yaml_declares_otherwise_after_the_yes_does_not_run(
+async def test_an_action_redeclared_after_its_approval_does_not_run(
     db: Database, tmp_path: Path, current: Callable[[Path], Callable[[], Services]], words: str
 ) -> None:
     services = declared(tmp_path)
@@ -346,7 +344,7 @@ async def test_what_services_yaml_declares_no_more_is_neither_run_nor_asked_for(
     assert (await person.cases(), await uses(db), ran(tmp_path)) == ([], [], "")
 
 
-async def test_two_wishes_wait_at_once_and_each_has_its_own_answer(
+async def test_two_requests_wait_together_with_separate_answers(
     db: Database, tmp_path: Path
 ) -> None:
     person = await asked(db, declared(tmp_path, ApprovalPolicy.ALWAYS, "one", "two"))
@@ -364,7 +362,9 @@ async def test_two_wishes_wait_at_once_and_each_has_its_own_answer(
     assert (ran(tmp_path, "one"), ran(tmp_path, "two")) == ("", "ran\n")
 
 
-async def test_the_same_wish_twice_is_one_case_and_runs_once(db: Database, tmp_path: Path) -> None:
+async def test_a_repeated_request_is_one_approval_and_runs_once(
+    db: Database, tmp_path: Path
+) -> None:
     person = await asked(db, declared(tmp_path))
     wishes = [person.wish(reason=f"Reason {number}") for number in range(5)]
     [case] = await person.waits()
@@ -380,7 +380,7 @@ async def test_the_same_wish_twice_is_one_case_and_runs_once(db: Database, tmp_p
     assert len(await uses(db)) == 1
 
 
-async def test_who_joined_a_wish_is_told_when_the_first_one_goes(
+async def test_a_joined_request_is_notified_when_the_first_is_canceled(
     db: Database, tmp_path: Path
 ) -> None:
     person = await asked(db, declared(tmp_path))
@@ -396,7 +396,7 @@ async def test_who_joined_a_wish_is_told_when_the_first_one_goes(
     assert await person.states() == ["withdrawn"]
 
 
-async def test_a_yes_that_was_used_permits_nothing_again(db: Database, tmp_path: Path) -> None:
+async def test_a_used_approval_permits_nothing_again(db: Database, tmp_path: Path) -> None:
     person = await asked(db, declared(tmp_path))
     wish = person.wish()
     [case] = await person.waits()
@@ -462,7 +462,7 @@ async def test_first_asks_until_a_person_agreed_to_exactly_this(
     assert (await asyncio.wait_for(asks, SECONDS)).approval_state == "denied"
 
 
-async def test_a_command_that_a_person_wrote_is_no_yes_to_the_declared_one(
+async def test_an_edited_command_does_not_approve_the_declared_one(
     db: Database, tmp_path: Path
 ) -> None:
     person = await asked(db, declared(tmp_path, ApprovalPolicy.FIRST))
@@ -490,7 +490,7 @@ async def test_always_asks_each_time(db: Database, tmp_path: Path) -> None:
     assert await person.states() == ["used", "used"]
 
 
-async def test_a_dry_run_asks_nobody(db: Database, tmp_path: Path) -> None:
+async def test_a_dry_run_requests_no_approval(db: Database, tmp_path: Path) -> None:
     person = await asked(db, declared(tmp_path), plan={"dry_run": True})
 
     verdict = await asyncio.wait_for(person.wish(), SECONDS)
@@ -500,7 +500,7 @@ async def test_a_dry_run_asks_nobody(db: Database, tmp_path: Path) -> None:
     assert await person.cases() == []
 
 
-async def test_a_person_sees_which_memories_a_session_was_told_of_the_service(
+async def test_an_approval_shows_the_included_memories_of_its_service(
     db: Database, tmp_path: Path
 ) -> None:
     for service, words in (("web", "Needs a restart when it answers 503"), ("other", "Is slow")):
@@ -530,9 +530,7 @@ async def test_a_person_sees_which_memories_a_session_was_told_of_the_service(
     await asyncio.wait_for(wish, SECONDS)
 
 
-async def test_what_is_secret_in_a_command_is_shown_to_nobody_and_still_run(
-    db: Database, tmp_path: Path
-) -> None:
+async def test_secrets_in_a_command_are_masked_and_still_run(db: Database, tmp_path: Path) -> None:
     masks = build_redactor([("WEB_TOKEN", "correct-horse-battery")])
     services = declared(tmp_path, say="correct-horse-battery")
     person = await asked(db, services, redact=masks)

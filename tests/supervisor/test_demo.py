@@ -130,7 +130,7 @@ def test_ended_before_it_has_begun_it_leaves_nothing(
     assert b"Traceback" not in said
 
 
-def test_a_port_that_somebody_has_is_told_with_the_option_that_chooses_another(
+def test_a_port_in_use_is_reported_with_the_option_to_change_it(
     tmp_path: Path,
 ) -> None:
     env = {name: os.environ[name] for name in KEPT if name in os.environ}

@@ -168,5 +168,5 @@ def test_every_reason_in_the_docs_is_one_that_is_given() -> None:
         (None, "exit status unknown"),
     ],
 )
-def test_an_exit_is_told_in_words(status: int | None, words: str) -> None:
+def test_an_exit_code_is_explained(status: int | None, words: str) -> None:
     assert describe_exit(status) == words

@@ -89,7 +89,7 @@ async def test_what_is_not_declared_or_not_of_this_session_is_refused_in_words(
     assert not [use for use in await uses(db) if use.spent]
 
 
-async def test_what_is_asked_for_against_the_rules_is_told_only_so_often(db: Database) -> None:
+async def test_denied_requests_are_reported_a_limited_number_of_times(db: Database) -> None:
     asked = gate(db, await opened(db))
 
     for _ in range(REFUSALS + 5):
@@ -204,7 +204,7 @@ async def test_twenty_sessions_that_ask_at_once_act_twice(db: Database, tmp_path
     assert Counter(each.outcome for each in verdicts) == {"unconfirmed": 2, "refused": 18}
 
 
-async def test_twenty_wishes_of_one_session_at_once_are_one_action_after_the_other(
+async def test_twenty_concurrent_requests_of_a_session_run_in_sequence(
     db: Database, tmp_path: Path
 ) -> None:
     acted = tmp_path / "acted"

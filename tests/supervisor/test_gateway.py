@@ -43,7 +43,7 @@ OVERDUE = "timed out after 1 s: up"
         (("/bin/sh", "-c", "kill -9 $$"), {}, "exit 137", 137),
     ],
 )
-async def test_how_an_action_failed_is_told_in_words_and_is_a_use(
+async def test_a_failed_action_is_explained_and_counts_as_a_use(
     db: Database, argv: tuple[str, ...], more: dict[str, Any], words: str, exit_code: int | None
 ) -> None:
     asked = gate(db, await opened(db), services=with_action(*argv, **more))
@@ -107,7 +107,7 @@ async def test_a_gigabyte_of_output_is_read_and_dropped(db: Database) -> None:
     assert psutil.Process().memory_info().rss - before < 50_000_000
 
 
-async def test_secrets_are_not_told_and_our_settings_not_passed_on(
+async def test_secrets_are_masked_and_our_settings_not_inherited(
     db: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("LAMPLIGHTER_TOKEN", "x")
@@ -125,7 +125,7 @@ async def test_secrets_are_not_told_and_our_settings_not_passed_on(
     assert " DB_PASSWORD" not in verdict.text
 
 
-async def test_whoever_is_cancelled_leaves_nothing_running_and_a_failure(
+async def test_a_canceled_action_leaves_no_process_and_a_failure(
     db: Database, tmp_path: Path
 ) -> None:
     argv = (sys.executable, "-c", DAEMON, str(tmp_path / "up"), "stays")

@@ -98,7 +98,7 @@ def test_the_command_writes_the_file_where_the_database_cannot_be_used(home: Hom
     assert "HALT instead: Lamplighter is halted" in done.stdout
 
 
-def test_a_run_by_hand_is_refused_with_what_to_do(home: Home) -> None:
+def test_a_manual_run_is_refused_with_instructions(home: Home) -> None:
     by_file(home)
 
     done = home.run("run")
@@ -139,8 +139,8 @@ async def test_an_action_that_runs_is_ended_and_the_next_one_is_refused(
     db: Database, tmp_path: Path
 ) -> None:
     session = await opened(db)
-    brake = HaltControl(tmp_path / "HALT")
-    asked = gate(db, session, brake=brake)
+    halt_control = HaltControl(tmp_path / "HALT")
+    asked = gate(db, session, halt_control=halt_control)
     acting = asyncio.create_task(asked.run_action("web", PAUSE.name))
     await until(lambda: asked.busy and asked._work)
     (tmp_path / "HALT").write_text("stop")
@@ -161,7 +161,7 @@ async def test_a_halt_counts_in_the_transaction_that_reserves(db: Database) -> N
     asked = gate(db, session)
     async with writing(db):
         await halts.insert(db, HaltSource.ROW, reason="", by="me", now=session.started_at)
-    object.__setattr__(asked, "brake", type("Never", (), {"pulled": staticmethod(_never)})())
+    object.__setattr__(asked, "halt_control", type("Never", (), {"pulled": staticmethod(_never)})())
 
     refused = await asked.run_action("web", "restart")
 

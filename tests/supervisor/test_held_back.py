@@ -143,7 +143,7 @@ async def test_the_tier_that_asks_people_asks_once_too(leading: Leading) -> None
     assert alarms == ["Needs a person: refused"]
 
 
-async def test_other_services_go_on_to_the_next_tier(leading: Leading) -> None:
+async def test_other_services_escalate_to_the_next_tier(leading: Leading) -> None:
     await leading.make_round({tier: escalates("disk") for tier in (1, 2, 3)})
 
     assert await leading.make_round({1: escalates("disk", "blog")}) == [1, 2]

@@ -83,7 +83,7 @@ async def ask(path: Path, tool: str, **given: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(("rules", "told"), [(LOOKS, True), (Hooks(), False), (ERRORS, False)])
-async def test_what_we_know_is_told_beside_the_answer_of_our_tool(
+async def test_memories_are_added_beside_the_answer_of_our_tool(
     db: Database, tmp_path: Path, rules: Hooks, told: bool
 ) -> None:
     session = await opened(db)

@@ -187,7 +187,7 @@ async def test_a_replaced_leader_is_recorded_by_who_was_fast_to_take_the_lock(
     assert "sent no heartbeat for 15 s and was replaced" in texts[0]
 
 
-def test_a_session_by_hand_sends_its_heartbeat(kept: Home) -> None:
+def test_a_manual_session_sends_its_heartbeat(kept: Home) -> None:
     kept.engine("hangs")
     kept.start("run")
     kept.until(lambda: there(kept, "SELECT 1 FROM sessions WHERE status = 'running'"))

@@ -89,7 +89,7 @@ def test_the_parser_reads_what_the_fake_engine_prints() -> None:
     assert [item.__class__.__name__ for item in stream.parse(line)] == ["Text"]
 
 
-def test_the_token_of_a_session_that_died_with_its_supervisor_lets_nobody_in(home: Home) -> None:
+def test_the_token_of_a_session_that_died_with_its_supervisor_is_denied(home: Home) -> None:
     home.engine("hangs")
     supervisor = home.start("supervisor")
     living = "SELECT count(*) FROM tokens WHERE session_id = 1 AND revoked_at IS NULL"

@@ -50,7 +50,7 @@ def test_the_block_is_printed_and_the_difference(home: Home) -> None:
     assert {each.returncode for each in (block, without, same, none)} == {0}
 
 
-def test_what_was_told_is_compared_as_json(home: Home) -> None:
+def test_reports_are_compared_as_json(home: Home) -> None:
     knows(home, "One")
     ran = home.run({"type": "result", "is_error": False})
     home.write("UPDATE memories SET observation = 'Changed'")
@@ -121,7 +121,7 @@ def test_it_says_how_much_more_there_is(home: Home) -> None:
     assert (len(told["items"]), told["more"], told["states"]["active"]) == (20, 210, 230)
 
 
-def test_of_what_nobody_spoke_nothing_is_believed(home: Home) -> None:
+def test_nothing_is_concluded_without_reports(home: Home) -> None:
     done, empty = home.ask("audit", "plex"), home.ask("audit", " ")
 
     assert (done.returncode, done.stdout) == (0, "No memories about plex.\n")

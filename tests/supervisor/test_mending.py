@@ -69,7 +69,7 @@ def ended(home: Home, count: int) -> bool:
     return int(str(found or 0)) >= count
 
 
-def test_what_failed_first_is_mended_and_is_well_for_two_rounds(home: Home, site: Site) -> None:
+def test_the_root_failure_is_repaired_and_healthy_for_two_rounds(home: Home, site: Site) -> None:
     home.env |= {"LAMPLIGHTER_INTERVAL": "1s", "LAMPLIGHTER_COOLDOWN_RESET": "0"}
     home.start("supervisor")
 
@@ -143,7 +143,7 @@ def test_a_run_that_ends_with_a_person_says_so_and_fails(home: Home, dry: bool) 
     assert ("critical" in levels) is not dry
 
 
-def test_a_run_tells_how_its_chain_ended(home: Home, site: Site) -> None:
+def test_a_run_reports_how_its_chain_ended(home: Home, site: Site) -> None:
     done = home.run("run", "--tier", "1")
 
     assert done.returncode == 0, done.stderr

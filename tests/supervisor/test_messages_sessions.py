@@ -27,7 +27,7 @@ def api() -> Iterator[MessagesApi]:
         yield api
 
 
-def test_it_acts_through_the_gate_and_is_told_at_once_what_it_learned(
+def test_it_acts_through_the_gate_and_its_prompt_updates_at_once(
     home: Home, api: MessagesApi
 ) -> None:
     (home.path / "services.yaml").write_text(SERVICES)

@@ -68,7 +68,7 @@ async def test_a_message_arrives_as_it_was_written(inbox: Inbox) -> None:
 
 
 @pytest.mark.parametrize("how", ["refused", "closed", "nonsense", "unknown"])
-async def test_no_word_of_an_address_is_told_or_logged(
+async def test_no_part_of_an_address_is_shown_or_logged(
     inbox: Inbox, how: str, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
 ) -> None:
     inbox.status = 500
@@ -105,7 +105,7 @@ def test_what_of_an_address_is_masked_everywhere(home: Home) -> None:
     assert "127.0.0.1" not in secrets_in("json://127.0.0.1:8080/x")
 
 
-def test_a_test_by_hand_says_what_became_of_it(home: Home, inbox: Inbox) -> None:
+def test_a_manual_test_reports_its_outcome(home: Home, inbox: Inbox) -> None:
     assert home.run("notify", "test").returncode == 1
     home.env["LAMPLIGHTER_NOTIFY"] = inbox.url
 
@@ -126,7 +126,7 @@ def test_a_test_by_hand_says_what_became_of_it(home: Home, inbox: Inbox) -> None
     assert PASSWORD.encode() not in kept
 
 
-def test_the_supervisor_tells_of_what_matters(home: Home, inbox: Inbox) -> None:
+def test_the_supervisor_sends_important_events(home: Home, inbox: Inbox) -> None:
     home.env["LAMPLIGHTER_NOTIFY"] = inbox.url
     home.engine("lines", "[EVENT:critical] The disk is full", f"[EVENT:critical] x {PASSWORD}")
     home.start("supervisor")

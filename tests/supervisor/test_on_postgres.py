@@ -10,7 +10,7 @@ from living import free_port
 from postgres_server import PostgresServer
 
 
-def test_a_session_by_hand_is_kept_there_and_nothing_beside_it(kept: Home) -> None:
+def test_a_manual_session_is_stored_there_only(kept: Home) -> None:
     kept.engine("lines", "[MEMORY:timing:jellyfin] Takes 60s to start", "[EVENT:info] Looked")
 
     done = kept.run("run", "--tier", "2")
@@ -88,7 +88,7 @@ def test_up_waits_for_a_server_that_starts_with_it(home: Home) -> None:
         server.remove()
 
 
-def test_a_server_that_refuses_us_is_told_in_words_at_once(home: Home, postgres_url: str) -> None:
+def test_a_refused_connection_is_explained_at_once(home: Home, postgres_url: str) -> None:
     home.env["LAMPLIGHTER_DATABASE_URL"] = postgres_url.replace("postgres@", "lamp:s3cret@")
 
     done = home.run("migrate")

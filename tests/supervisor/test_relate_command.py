@@ -50,7 +50,7 @@ def test_pairs_are_answered_a_line_each(home: Home) -> None:
     ]
 
 
-def test_a_bad_line_is_told_and_the_others_go_on(home: Home) -> None:
+def test_a_bad_line_is_reported_and_the_others_continue(home: Home) -> None:
     status, found = answers(
         home,
         "{",
@@ -97,7 +97,7 @@ def test_each_line_is_answered_before_the_next_is_asked(home: Home) -> None:
         asked.stdout.close()
 
 
-def test_two_texts_are_told_of_in_words_or_json(home: Home) -> None:
+def test_two_texts_are_compared_as_text_or_json(home: Home) -> None:
     words = ("memory", "relate", PAIR["old"], PAIR["new"])
     told = home.run(*map(str, words), "--service", "jellyfin")
     assert told.stdout == "contradict: 10 minutes instead of 60s\n"
@@ -155,7 +155,7 @@ def test_nothing_starts_with_a_lexicon_that_cannot_be_read(
     assert "Traceback" not in done.stderr
 
 
-def test_the_doctor_tells_of_it(home: Home) -> None:
+def test_the_doctor_reports_it(home: Home) -> None:
     path = home.path / "lexicon.toml"
     assert str(path) not in home.run("doctor").stdout
     path.write_text('[synonyms]\nlibrary = "mediathek"\n')

@@ -92,7 +92,7 @@ def each_once(home: Home) -> None:
     home.until(lambda: not any(path.is_dir() for path in home.outputs(1, "")))  # soon after its end
 
 
-def test_an_engine_that_was_killed_goes_on_in_the_same_session(
+def test_a_killed_engine_resumes_its_session(
     thinking: Home, api: MessagesApi, stage: Stage
 ) -> None:
     stage.waits = False
@@ -123,7 +123,7 @@ def test_an_engine_that_dies_again_and_again_is_given_up(thinking: Home, api: Me
     assert str(reason).startswith("The engine ended without a result (exit 137: killed, ")
 
 
-def test_the_next_supervisor_goes_on_with_the_session_of_one_that_was_killed(
+def test_the_next_supervisor_resumes_the_session_of_a_killed_one(
     thinking: Home, api: MessagesApi, stage: Stage
 ) -> None:
     (token,) = thinking.rows("SELECT id FROM tokens WHERE session_id = 1")
@@ -158,9 +158,7 @@ def answering(thinking: Home) -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("answering")
-def test_it_goes_on_too_when_the_gate_closes_after_the_supervisor_is_gone(
-    thinking: Home, stage: Stage
-) -> None:
+def test_it_resumes_when_the_gate_closes_after_the_supervisor(thinking: Home, stage: Stage) -> None:
     """A dying process closes its files one by one: on a loaded machine the gate is open longer."""
     thinking.started[0].kill()
     thinking.started[0].wait()
@@ -173,7 +171,7 @@ def test_it_goes_on_too_when_the_gate_closes_after_the_supervisor_is_gone(
     each_once(thinking)
 
 
-def test_it_goes_on_when_its_engine_needs_a_moment_to_end(thinking: Home, stage: Stage) -> None:
+def test_it_resumes_when_its_engine_ends_late(thinking: Home, stage: Stage) -> None:
     (scratch,) = [path for path in thinking.outputs(1, "") if path.is_dir()]
     with (scratch / CHECKPOINT_LOCK).open("rb") as held:
         thinking.started[0].kill()
@@ -196,7 +194,7 @@ def _locked(file: BinaryIO) -> bool:
     return False
 
 
-def test_a_session_that_was_asked_to_stop_does_not_go_on(thinking: Home) -> None:
+def test_a_stopped_session_does_not_resume(thinking: Home) -> None:
     supervisor = thinking.started[0]
 
     def asked() -> bool:
@@ -231,7 +229,7 @@ def test_its_time_counts_from_its_beginning(thinking: Home, stage: Stage) -> Non
     assert session(thinking)[:3] == ("timed_out", "The session ran longer than 1 s.", 1)
 
 
-def test_none_goes_on_while_everything_is_halted(thinking: Home) -> None:
+def test_no_session_resumes_while_halted(thinking: Home) -> None:
     thinking.started[0].kill()
     thinking.started[0].wait()
     (thinking.path / "HALT").write_text("The rack is being moved.")

@@ -71,7 +71,7 @@ async def all_of(db: Database) -> list[Notice]:
     return list(reversed((await notices.page(db, None, limit=2_000)).items))
 
 
-async def test_an_event_that_matters_is_told_once_an_hour(db: Database, clock: Watch) -> None:
+async def test_an_important_event_is_sent_once_an_hour(db: Database, clock: Watch) -> None:
     await happened(db, "Web is down")
     await happened(db, "Web is down")
     await happened(db, "Not so bad", level="warning")
@@ -82,7 +82,7 @@ async def test_an_event_that_matters_is_told_once_an_hour(db: Database, clock: W
     assert feed.count("notice") == 2
 
 
-async def test_nobody_is_told_where_nobody_is_named(db: Database) -> None:
+async def test_nothing_is_sent_without_an_address(db: Database) -> None:
     await happened(db, "Web is down")
 
     assert (
@@ -92,7 +92,7 @@ async def test_nobody_is_told_where_nobody_is_named(db: Database) -> None:
     assert (await notify.enqueue_test(db, now=NOON)).state is NoticeState.FAILED
 
 
-async def test_what_is_taken_back_is_not_told(db: Database, clock: Watch) -> None:
+async def test_withdrawn_requests_are_not_sent(db: Database, clock: Watch) -> None:
     async def happened_and_failed() -> None:
         async with writing(db):
             await happened(db, "Web is down")
@@ -124,7 +124,7 @@ async def test_a_thousand_events_are_one_message(db: Database, clock: Watch) -> 
     assert {each.state for each in await all_of(db)} == {NoticeState.SENT}
 
 
-async def test_events_are_told_no_more_than_once_a_minute(db: Database, clock: Watch) -> None:
+async def test_events_are_sent_at_most_once_a_minute(db: Database, clock: Watch) -> None:
     people = People()
     sender = Sender(db, people, clock.now)
     for number in range(30):
@@ -152,7 +152,7 @@ async def test_what_waits_for_a_person_waits_for_no_other(db: Database, clock: W
     assert people.got[1][1] == "Lamplighter: May it restart? (and 1 more)"
 
 
-async def test_a_halt_is_told_at_once_and_once(db: Database, clock: Watch) -> None:
+async def test_a_halt_is_sent_immediately_and_once(db: Database, clock: Watch) -> None:
     people = People()
     await halt.halt_all(db, HaltControl(), "a flood", by="me", now=NOON)
 
@@ -185,7 +185,7 @@ async def test_what_is_not_taken_is_tried_again_and_given_up_after_a_day(
     assert 24 <= held.attempts <= 60
 
 
-async def test_who_has_taken_it_is_not_told_again(db: Database, clock: Watch) -> None:
+async def test_a_recipient_that_accepted_gets_no_repeat(db: Database, clock: Watch) -> None:
     people = People(addresses=3, away={1})
     sender = Sender(db, people, clock.now)
     await notify.enqueue_test(db, now=NOON)
@@ -219,9 +219,7 @@ async def test_only_what_was_under_way_is_sent_again_after_a_kill(
     assert (first.state, first.attempts) == (NoticeState.SENT, 1)
 
 
-async def test_what_waits_when_nobody_is_named_any_more_is_given_up(
-    db: Database, clock: Watch
-) -> None:
+async def test_pending_notices_are_dropped_without_an_address(db: Database, clock: Watch) -> None:
     await notify.enqueue_test(db, now=NOON)
 
     await Sender(db, People(addresses=0), clock.now).step()

@@ -54,7 +54,7 @@ def test_run_beside_a_supervisor_waits_its_turn_there(home: Home) -> None:
     assert home.rows("SELECT state, session_id FROM requests") == [("done", 2)]
 
 
-def test_what_a_session_learned_is_told_to_the_next_one(home: Home) -> None:
+def test_observations_of_a_session_are_in_the_next_prompt(home: Home) -> None:
     home.engine("lines", "[MEMORY:timing:jellyfin] Takes 60s to start")
     home.run("run")
     home.engine("reads")
@@ -305,7 +305,7 @@ def test_an_engine_that_cannot_be_started_fails_its_session_in_words(home: Home)
     assert "Traceback" not in done.stderr
 
 
-def test_a_file_that_breaks_later_leaves_the_last_good_version_in_force(home: Home) -> None:
+def test_a_file_that_breaks_later_leaves_the_last_good_version_active(home: Home) -> None:
     home.engine("lines", "[EVENT:info] here")
     home.env["LAMPLIGHTER_INTERVAL"] = "500ms"
     home.start("supervisor")

@@ -49,7 +49,7 @@ async def giving(
     return Giving(gate(db, by, services=services, redact=redact, active=EVERY_TIER), root, **shell)
 
 
-async def test_a_command_that_looks_is_run_as_its_words_and_told_of(
+async def test_a_read_only_command_runs_unchanged_and_is_reported(
     db: Database, tmp_path: Path
 ) -> None:
     (tmp_path / "a log").write_text(f"one; $(two)\x1b[31m `three` {SECRET}\n")
@@ -86,7 +86,7 @@ async def test_what_fails_says_so(db: Database, tmp_path: Path) -> None:
         (f"cat /{SECRET}", "'/[REDACTED:PASSWORD]' is outside of"),
     ],
 )
-async def test_a_refusal_is_told_and_nothing_is_run(
+async def test_a_refusal_is_reported_and_nothing_runs(
     db: Database, tmp_path: Path, command: str, why: str
 ) -> None:
     by = await giving(db, tmp_path)

@@ -84,7 +84,7 @@ async def called(client: Client, name: str, given: dict[str, Any]) -> tuple[str,
     return said.text, answer.is_error, found
 
 
-async def test_both_doors_offer_the_same_tools(db: Database, tmp_path: Path) -> None:
+async def test_both_interfaces_offer_the_same_tools(db: Database, tmp_path: Path) -> None:
     tools = box(db, await opened(db), roots=(tmp_path,))
     async with by_socket(tools, tmp_path) as socket:
         told = (await socket.ask({"tools": True}))["tools"]
@@ -98,7 +98,9 @@ async def test_both_doors_offer_the_same_tools(db: Database, tmp_path: Path) -> 
     ]
 
 
-async def test_both_doors_answer_alike_and_for_their_session(db: Database, tmp_path: Path) -> None:
+async def test_both_interfaces_answer_alike_and_for_their_session(
+    db: Database, tmp_path: Path
+) -> None:
     first, second = await opened(db, tier=3), await opened(db, tier=3)
     again = {**SOUND, "handoff": {"service": "other", "reason": "Still down"}}  # web is awaited
     answers = []

@@ -54,7 +54,7 @@ async def tools(db: Database, place: Path) -> Toolbox:
     return box(db, session, roots=(root,), private=(root / "home", place / "lamplighter.db"))
 
 
-async def test_a_file_is_read_from_a_byte_on_and_says_where_it_goes_on(
+async def test_a_file_is_read_from_an_offset_and_returns_the_next(
     tools: Toolbox, place: Path
 ) -> None:
     path = str(place / "logs" / "main.log")

@@ -77,7 +77,7 @@ async def test_a_later_look_confirms_what_the_session_did(db: Database) -> None:
     ]
 
 
-async def test_every_check_is_made_told_and_kept(db: Database) -> None:
+async def test_every_check_runs_and_is_reported_and_stored(db: Database) -> None:
     async with serving(http("200 OK")) as port, serving(http("503 Busy")) as ill:
         well = HttpCheck(name="page", url=f"http://127.0.0.1:{port}/", **QUICK)
         bad = HttpCheck(name="api", url=f"http://u:hunter2-hunter2@127.0.0.1:{ill}/", **QUICK)

@@ -79,7 +79,7 @@ async def test_a_session_uses_its_tools_while_it_runs_and_not_after(
     ]
 
 
-async def test_an_engine_without_tools_is_told_of_none(db: Database, tmp_path: Path) -> None:
+async def test_an_engine_without_tools_has_none_in_its_prompt(db: Database, tmp_path: Path) -> None:
     async with leading(db, tmp_path, "lines", "All is well") as bench:
         session = await bench.make(tier=1)
 
@@ -88,7 +88,7 @@ async def test_an_engine_without_tools_is_told_of_none(db: Database, tmp_path: P
     assert prompt.system == system_prompt(1)
 
 
-def test_a_preview_tells_of_the_tools_that_the_usual_engine_of_a_tier_has(tmp_path: Path) -> None:
+def test_a_preview_lists_the_tools_of_the_usual_engine_of_a_tier(tmp_path: Path) -> None:
     environ = {
         "LAMPLIGHTER_HOME": str(tmp_path),
         "LAMPLIGHTER_ENGINE_TIER2": "claude",

@@ -94,9 +94,7 @@ def test_the_output_of_a_killed_leader_is_ingested_when_its_home_is_back(
 
 
 @pytest.mark.timeout(240)
-def test_a_leader_that_was_stopped_ingests_its_output_when_it_goes_on(
-    home: Home, other: Home
-) -> None:
+def test_a_stopped_leader_ingests_its_output_when_it_resumes(home: Home, other: Home) -> None:
     leader = leading(other)
     leader.send_signal(signal.SIGSTOP)
     rows(

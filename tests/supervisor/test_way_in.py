@@ -65,7 +65,7 @@ def test_the_first_start_prints_a_link_that_logs_a_browser_in_once(
     assert httpx2.get(link, timeout=20).status_code == 401
 
 
-def test_while_somebody_is_logged_in_it_says_how_to_get_another_link(home: Home, url: str) -> None:
+def test_with_a_login_it_explains_how_to_get_another_link(home: Home, url: str) -> None:
     link = link_in(served(home, url, "web"))
     httpx2.get(link, timeout=20)
     [first] = home.started
@@ -149,7 +149,7 @@ def test_what_cannot_be_is_said_in_words(home: Home, words: list[str], said: str
     )
 
 
-def test_the_home_keeps_a_token_for_its_owner_alone_and_makes_it_anew(home: Home, url: str) -> None:
+def test_the_home_token_is_private_and_is_recreated(home: Home, url: str) -> None:
     home.run("token", "list")
     path = home.path / "token"
     first = path.read_text()
@@ -170,7 +170,7 @@ def test_the_home_keeps_a_token_for_its_owner_alone_and_makes_it_anew(home: Home
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
 
 
-def test_a_token_that_others_could_read_is_closed_to_them_and_told_of(home: Home) -> None:
+def test_a_readable_token_file_is_made_private_and_reported(home: Home) -> None:
     home.run("token", "list")
     path = home.path / "token"
     path.chmod(0o644)

@@ -220,9 +220,9 @@ async def test_each_turn_of_a_model_tells_what_it_used(collected: Collected) -> 
 
     async def work() -> Session:
         turns = TurnSpans(session())
-        turns.take(UsageReport(1, Usage(given=10, gave=4)))
-        turns.take(UsageReport(1, Usage(given=10, gave=4)))
-        turns.take(UsageReport(2, Usage(given=30, gave=9, cache_read=400)))
+        turns.take(UsageReport(1, Usage(uncached=10, output=4)))
+        turns.take(UsageReport(1, Usage(uncached=10, output=4)))
+        turns.take(UsageReport(2, Usage(uncached=30, output=9, cache_read=400)))
         return ended
 
     with collected:

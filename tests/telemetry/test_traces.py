@@ -59,7 +59,7 @@ def test_what_fails_is_told_by_its_kind_and_not_by_its_words(collected: Collecte
 
 def test_spans_that_are_over_have_their_own_times(collected: Collected) -> None:
     with collected, telemetry.span("session"):
-        telemetry.record_span("chat", {"gen_ai.operation.name": "chat"}, began=1_000, ended=5_000)
+        telemetry.record_span("chat", {"gen_ai.operation.name": "chat"}, started=1_000, ended=5_000)
 
     chat = collected.named("chat")
     assert (chat.start_time, chat.end_time) == (1_000, 5_000)
@@ -82,7 +82,7 @@ def test_without_a_collector_a_span_is_nothing() -> None:
             span.event("c", {})
             span.named("d")
             span.failed("e")
-        telemetry.record_span("f", {}, began=1, ended=2)
+        telemetry.record_span("f", {}, started=1, ended=2)
 
         assert (told, span, telemetry.traceparent()) == (False, traces.NO_SPAN, {})
         assert traces.trace_ids() == (None, None)

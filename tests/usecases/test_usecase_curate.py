@@ -138,7 +138,7 @@ async def test_a_wrong_edit_changes_nothing(db: Database) -> None:
 
 async def test_what_a_person_reports_is_an_event(db: Database) -> None:
     event = await events.report(
-        context(db), Level.WARNING, "Disk\nfull", service="CADDY", known=("caddy",)
+        context(db), Level.WARNING, "Disk\nfull", service="CADDY", services=("caddy",)
     )
 
     assert (event.text, event.service, event.source, event.tier) == (

@@ -62,15 +62,15 @@ async def test_what_was_released_can_be_halted_again(db: Database) -> None:
 
 
 async def test_the_file_counts_whatever_the_rows_say(db: Database, tmp_path: Path) -> None:
-    brake = HaltControl(tmp_path / "HALT", SECRETS)
+    halt_control = HaltControl(tmp_path / "HALT", SECRETS)
     await pulled(db)
     (tmp_path / "HALT").write_text("a flood,\n quite-a-secret \x1b[31m")
 
     with pytest.raises(Conflict, match=r"still halted. Halted by the file HALT: a flood, .*Delete"):
-        await halt.resume_all(db, brake, by="you", now=NOON)
+        await halt.resume_all(db, halt_control, by="you", now=NOON)
 
     assert await halts.get_active(db) is None
-    [found] = await brake.all(db)
+    [found] = await halt_control.all(db)
     assert (found.way, found.reason) == (HaltSource.FILE, "a flood, [REDACTED:A_TOKEN] [31m")
 
 
@@ -119,20 +119,20 @@ async def test_a_place_that_cannot_be_looked_at_halts(tmp_path: Path) -> None:
 async def test_the_coming_and_going_of_the_file_is_told_of_once(
     db: Database, tmp_path: Path
 ) -> None:
-    brake = HaltControl(tmp_path / "HALT")
-    await halt.record_file(db, brake, now=NOON)
+    halt_control = HaltControl(tmp_path / "HALT")
+    await halt.record_file(db, halt_control, now=NOON)
     (tmp_path / "HALT").write_text("a flood")
     for _ in range(3):
-        await halt.record_file(db, brake, now=NOON)
+        await halt.record_file(db, halt_control, now=NOON)
     (tmp_path / "HALT").unlink()
     for _ in range(3):
-        await halt.record_file(db, brake, now=NOON)
+        await halt.record_file(db, halt_control, now=NOON)
 
     assert await told(db) == [
         ("critical", "Lamplighter is halted. Halted by the file HALT: a flood."),
         ("warning", "Resumed by the deletion of the file; the halt by the file HALT is over."),
     ]
-    assert await brake.pulled(db) is None
+    assert await halt_control.pulled(db) is None
 
 
 async def test_no_session_is_opened_in_the_moment_of_a_halt(db: Database) -> None:

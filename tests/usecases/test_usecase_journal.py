@@ -78,7 +78,7 @@ async def test_a_deleted_memory_comes_back_as_the_same_row(db: Database) -> None
     memory = await lived(db)
     kept = (await knowledge.save(context(db), KNOWN, window=WINDOW)).memory
     async with writing(db):
-        await imports.record(db, {"elsewhere:9": (kept.id, "abc")}, known=(), now=NOON)
+        await imports.record(db, {"elsewhere:9": (kept.id, "abc")}, existing=(), now=NOON)
     before = {table: await rows(db, table) for table in TABLES}
     past = await rows(db, "history")
 

@@ -87,15 +87,15 @@ async def test_one_who_comes_second_ingests_nothing_twice(db: Database, tmp_path
 
 
 async def test_a_halt_ends_it_and_it_goes_on_later(db: Database, tmp_path: Path) -> None:
-    file, brake = tmp_path / "1.jsonl", HaltControl(tmp_path / "HALT")
+    file, halt_control = tmp_path / "1.jsonl", HaltControl(tmp_path / "HALT")
     one = await limited(db, file)
     (tmp_path / "HALT").write_text("")
 
-    await ingest_leftover(ingesting(db, one, now=LATER), file, brake)
+    await ingest_leftover(ingesting(db, one, now=LATER), file, halt_control)
     assert len(await facts(db)) == 4
 
     (tmp_path / "HALT").unlink()
-    await ingest_leftover(ingesting(db, one, now=LATER), file, brake)
+    await ingest_leftover(ingesting(db, one, now=LATER), file, halt_control)
     assert len(await facts(db)) == 9
 
 

@@ -90,7 +90,7 @@ async def test_only_what_is_wanted_is_found(
     await caught_up(embedder)
 
     async def numbers(**wanted: object) -> set[int]:
-        return {each for each, _ in await near(ASKED, wanted=SearchRequest(query=ASKED, **wanted))}  # type: ignore[arg-type]
+        return {each for each, _ in await near(ASKED, request=SearchRequest(query=ASKED, **wanted))}  # type: ignore[arg-type]
 
     assert await numbers(project="shop") == {pool.id}
     assert await numbers(service="ovens") == {cake.id}
@@ -137,13 +137,13 @@ async def test_what_is_told_no_more_is_left_out_at_once(
     (slow,) = await kept(db, SLOW)
     await caught_up(embedder)
     active = SearchRequest(query=ASKED)
-    assert [number for number, _ in await near(ASKED, wanted=active)] == [slow.id]
+    assert [number for number, _ in await near(ASKED, request=active)] == [slow.id]
 
     async with writing(db):
         await memories.update(db, replace(slow, active=False, version=2), now=NOON)
 
-    assert await near(ASKED, wanted=active) == []
-    assert len(await near(ASKED, wanted=replace(active, active=None))) == 1
+    assert await near(ASKED, request=active) == []
+    assert len(await near(ASKED, request=replace(active, active=None))) == 1
 
 
 async def test_what_was_written_by_hand_is_embedded_too(

@@ -45,7 +45,7 @@ async def opened(
 ) -> Review:
     said, why = new.observation, f"{WHY}: {old.observation}"
     return await open_review(
-        db, kind, old, new.id, said=said, reason=why, session_id=by.id, now=NOON
+        db, kind, old, new.id, text=said, reason=why, session_id=by.id, now=NOON
     )
 
 

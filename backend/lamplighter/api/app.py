@@ -47,9 +47,9 @@ APP_MISSING: Final = (
 class Assets(StaticFiles):
     """Files whose names change with their content."""
 
-    def file_response(self, *given: object, **more: object) -> Response:
+    def file_response(self, *value: object, **more: object) -> Response:
         """Answer with a file that never changes."""
-        response = super().file_response(*given, **more)  # type: ignore[arg-type]
+        response = super().file_response(*value, **more)  # type: ignore[arg-type]
         response.headers["Cache-Control"] = IMMUTABLE
         return response
 
@@ -180,7 +180,7 @@ def _answers() -> dict[Any, ExceptionHandler]:
 
 
 def api_routes() -> list[BaseRoute]:
-    """Return one route a path for every method, so that a wrong one is told all the right ones."""
+    """Return one route per path for all methods, to name the allowed ones in a 405."""
     found: list[BaseRoute] = [
         Route(path, _by_method(ops), methods=METHODS) for path, ops in by_path().items()
     ]

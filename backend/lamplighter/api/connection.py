@@ -29,7 +29,7 @@ class TimedConnection(HttpToolsProtocol):
         super().on_headers_complete()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Wait no more: nobody is there."""
+        """Stop waiting: the client has disconnected."""
         self._end()
         super().connection_lost(exc)
 

@@ -30,10 +30,10 @@ class HealthSource(Protocol):
 
 
 class ActiveSettingsSource(Protocol):
-    """What can tell which settings are in force, and how one is written."""
+    """Reads the active configuration and writes settings."""
 
     async def as_json(self) -> Mapping[str, Any]:
-        """Return the settings in force as JSON, without their secrets."""
+        """Return the active configuration as JSON, without secrets."""
 
     def line_of(self, name: str, text: str) -> str:
         """Return the line of `lamplighter.toml` that sets a setting; raises Invalid."""
@@ -61,7 +61,7 @@ class ApiContext(MemoryServiceContext):
     engines: tuple[Engine, ...] = ()
     tools: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
     figures: CountCache = field(default_factory=CountCache)
-    brake: HaltControl = field(default_factory=HaltControl)
+    halt_control: HaltControl = field(default_factory=HaltControl)
 
     def service_names(self) -> list[str]:
         """Return the names of the services as they are spelled."""

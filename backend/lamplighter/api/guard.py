@@ -343,7 +343,7 @@ def _is_app_route(scope: Scope) -> bool:
 
 
 def _challenge(scope: Scope, headers: Headers) -> Response:
-    """Answer who is nobody here: a browser gets the page to log in by, at the same address."""
+    """Answer an unauthenticated caller: a browser gets the login page at the same address."""
     path = scope["path"]
     page = path == DOCS or (not _is_api_path(path) and ops_at(path) is None)
     if page and scope["method"] in PAGE_METHODS and login_page.accepts_html(headers):

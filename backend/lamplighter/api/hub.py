@@ -1,4 +1,4 @@
-"""The hub: each change is read and encoded once, then handed to every client."""
+"""The hub: each change is read and encoded once, then sent to every client."""
 
 import asyncio
 import logging

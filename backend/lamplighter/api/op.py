@@ -58,12 +58,12 @@ def op(
     method: str,
     path: str,
     scope: str,
-    ask: Handler,
+    handler: Handler,
     about: str,
     gives: type[msgspec.Struct] | None,
     **more: Any,
 ) -> Operation:
     """Return an entry below /api/v1."""
     return Operation(
-        method=method, path=V1 + path, scope=scope, ask=ask, about=about, gives=gives, **more
+        method=method, path=V1 + path, scope=scope, ask=handler, about=about, gives=gives, **more
     )

@@ -112,7 +112,7 @@ def version(request: Request, row_id: int) -> int | None:
 
 
 def _read(
-    given: Mapping[str, Any],
+    parameters: Mapping[str, Any],
     form: type[S],
     *,
     strict: bool,
@@ -121,15 +121,17 @@ def _read(
 ) -> S:
     problems = list(wrong)
     fields = {field.encode_name: field for field in msgspec.structs.fields(form)}
-    problems += [InvalidField(name, "is not a known field") for name in given if name not in fields]
+    problems += [
+        InvalidField(name, "is not a known field") for name in parameters if name not in fields
+    ]
     values: dict[str, Any] = {}
     for name, field in fields.items():
-        if name not in given:
+        if name not in parameters:
             if field.required:
                 problems.append(InvalidField(name, "is missing"))
             continue
         try:
-            values[field.name] = msgspec.convert(given[name], field.type, strict=strict)
+            values[field.name] = msgspec.convert(parameters[name], field.type, strict=strict)
         except msgspec.ValidationError as error:
             problems.append(InvalidField(name, explain_error(str(error), field.type)))
     if problems:

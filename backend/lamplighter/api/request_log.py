@@ -31,7 +31,7 @@ class RequestLog:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer, and tell of it."""
+        """Answer, and log the request."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
@@ -57,9 +57,9 @@ class RequestLog:
 class RequestRecord:
     """How one request is answered; a stream counts as answered when it begins."""
 
-    def __init__(self, scope: Scope, method: str, span: telemetry.Span, known: str) -> None:
+    def __init__(self, scope: Scope, method: str, span: telemetry.Span, known_paths: str) -> None:
         self.status = 0
-        self._scope, self._method, self._span, self._known = scope, method, span, known
+        self._scope, self._method, self._span, self._known = scope, method, span, known_paths
         self._began, self._told = perf_counter(), False
 
     def sending(self, send: Send) -> Send:
@@ -77,7 +77,7 @@ class RequestRecord:
         return looked_at
 
     def over(self) -> None:
-        """Tell of it, once; who went before an answer began is counted as 499."""
+        """Log the request once; a client that left before the answer counts as 499."""
         if self._told:
             return
         self._told = True
@@ -98,7 +98,7 @@ class RequestRecord:
 
 
 def route_of(scope: Scope) -> str:
-    """Return the template of the address that was asked for; never what somebody typed."""
+    """Return the route template of a request, never user input."""
     route = scope.get("route")
     if route is None:  # the guard answered
         ops = ops_at(scope["path"])

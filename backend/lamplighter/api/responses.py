@@ -61,7 +61,7 @@ def page(
     seq: int,
     **more: Any,
 ) -> Response:
-    """Answer with one page of a list: its rows, where it goes on, and the feed's number."""
+    """Answer with one page of a list: its rows, the next cursor and the feed's number."""
     cursor = None if position is None else write_cursor(position)
     headers = None
     if cursor is not None:

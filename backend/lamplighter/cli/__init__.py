@@ -165,7 +165,7 @@ def run(
         prompt=prompt or "",
         dry_run=dry_run,
     )
-    ran = rounds.run_once(load_settings(), plan, engine=engine, say=_reporter(quiet=as_json))
+    ran = rounds.run_once(load_settings(), plan, engine=engine, report=_reporter(quiet=as_json))
     if as_json:
         click.echo(json.dumps(serialize.session(ran.first), ensure_ascii=False))
     else:
@@ -202,7 +202,7 @@ def demo(port: int | None, seconds: float | None, *, keep: bool) -> None:
             port=port,
             seconds=seconds,
             keep=keep,
-            say=lambda text: click.echo("\n".join(map(escape_terminal, text.splitlines()))),
+            report=lambda text: click.echo("\n".join(map(escape_terminal, text.splitlines()))),
         )
     )
 

@@ -26,9 +26,9 @@ def _exit_when_closed(command: Callable[..., Any]) -> Callable[..., Any]:
 
     @report_errors
     @wraps(command)
-    def run(*given: Any, **more: Any) -> Any:
+    def run(*value: Any, **more: Any) -> Any:
         try:
-            return command(*given, **more)
+            return command(*value, **more)
         except Conflict as error:
             click.echo(f"lamplighter: {escape_terminal(str(error))}", err=True)
             sys.exit(EXIT_FAILED)

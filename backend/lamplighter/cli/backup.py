@@ -38,7 +38,7 @@ def backup(directory: Path | None, keep: int, *, as_json: bool) -> None:
 
     settings = load_settings()
     try:
-        made = backups.make(settings, directory, keep=keep, say=_progress(quiet=as_json))
+        made = backups.make(settings, directory, keep=keep, report=_progress(quiet=as_json))
     except DamagedCopy as error:
         click.echo(
             f"lamplighter: The restore test failed: {escape_terminal(str(error))}.", err=True
@@ -75,7 +75,7 @@ def restore(path: Path, *, replace: bool, as_json: bool) -> None:
     from lamplighter.serve.backup import restore as restoring
 
     settings = load_settings()
-    restored = restoring.restore(settings, path, replace=replace, say=_progress(quiet=as_json))
+    restored = restoring.restore(settings, path, replace=replace, report=_progress(quiet=as_json))
     aside = str(restored.replaced) if restored.replaced else None
     if as_json:
         found = {

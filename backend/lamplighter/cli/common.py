@@ -18,9 +18,9 @@ def report_errors(command: Callable[..., Any]) -> Callable[..., Any]:
     """Print a command's errors as text with an exit status, never a traceback."""
 
     @wraps(command)
-    def run(*given: Any, **more: Any) -> Any:
+    def run(*value: Any, **more: Any) -> Any:
         try:
-            return command(*given, **more)
+            return command(*value, **more)
         except Invalid as error:
             exit_with_error(*(f"{wrong.field}: {wrong.message}" for wrong in error.wrong))
         except Busy as error:

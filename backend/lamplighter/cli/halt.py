@@ -11,15 +11,15 @@ from lamplighter.domain.text import escape_terminal
 @report_errors
 def halt(reason: str) -> None:
     """Halt: stop all sessions and actions now, and start no new ones."""
-    from lamplighter.serve.commands import halt as brake
+    from lamplighter.serve.commands import halt as halt_commands
 
-    click.echo(escape_terminal(brake.halt_all(load_settings(), reason)))
+    click.echo(escape_terminal(halt_commands.halt_all(load_settings(), reason)))
 
 
 @click.command()
 @report_errors
 def resume() -> None:
     """Resume, however the halt was started."""
-    from lamplighter.serve.commands import halt as brake
+    from lamplighter.serve.commands import halt as halt_commands
 
-    click.echo(escape_terminal(brake.resume_all(load_settings())))
+    click.echo(escape_terminal(halt_commands.resume_all(load_settings())))

@@ -88,11 +88,11 @@ JSON: Final = click.option("--json", "as_json", is_flag=True, help="Print JSON."
 @click.option("--limit", type=click.IntRange(1, 10_000), default=50, show_default=True)
 @JSON
 @report_errors
-def list_(*, as_json: bool, **asked: Any) -> None:
+def list_(*, as_json: bool, **request: Any) -> None:
     """List memories, highest confidence first."""
     from lamplighter.serve.local import client
 
-    found = client.read(load_settings(), "memories.list_memories", **asked)
+    found = client.read(load_settings(), "memories.list_memories", **request)
     if as_json:
         click.echo(json.dumps(found, ensure_ascii=False))
         return
@@ -113,7 +113,7 @@ def list_(*, as_json: bool, **asked: Any) -> None:
 @click.option("--topic-key", help="Replaces the memory with this key: config/db/pool.")
 @JSON
 @report_errors
-def add(words: tuple[str, ...], category: str | None, *, as_json: bool, **given: Any) -> None:
+def add(words: tuple[str, ...], category: str | None, *, as_json: bool, **value: Any) -> None:
     """Add a memory with the text TEXT (- reads standard input)."""
     from lamplighter.serve.commands import memories
 
@@ -125,7 +125,7 @@ def add(words: tuple[str, ...], category: str | None, *, as_json: bool, **given:
         session_id=None,
         source=Source.OPERATOR,
         trust=Trust.TRUSTED,
-        **given,
+        **value,
     )
     made = memories.add(load_settings(), candidate)
     _print_memory(made, "Added", as_json=as_json)
@@ -146,7 +146,7 @@ def add(words: tuple[str, ...], category: str | None, *, as_json: bool, **given:
 @JSON
 @report_errors
 def edit(
-    number: int, *, text: str | None, tags: tuple[str, ...], as_json: bool, **given: Any
+    number: int, *, text: str | None, tags: tuple[str, ...], as_json: bool, **value: Any
 ) -> None:
     """Change a memory. Omitted options keep their values."""
     from lamplighter.serve.commands import memories
@@ -154,7 +154,7 @@ def edit(
     change = Edit(
         observation=None if text is None else _text_argument(text),
         tags=tuple(filter(None, tags)) if tags else None,
-        **{**given, "category": Category(given["category"]) if given["category"] else None},
+        **{**value, "category": Category(value["category"]) if value["category"] else None},
     )
     if change == Edit():
         exit_with_error("Nothing to change. Pass an option, such as --confidence 0.9.")
@@ -277,13 +277,13 @@ def _text_argument(text: str) -> str:
     return sys.stdin.read() if text == "-" else text
 
 
-def _print_memory(held: Memory, done: str, *, as_json: bool) -> None:
+def _print_memory(memory: Memory, done: str, *, as_json: bool) -> None:
     from lamplighter.formats import serialize
 
     if as_json:
-        click.echo(json.dumps(serialize.memory(held), ensure_ascii=False))
+        click.echo(json.dumps(serialize.memory(memory), ensure_ascii=False))
     else:
-        click.echo(f"{done} memory {held.id}.")
+        click.echo(f"{done} memory {memory.id}.")
 
 
 def _print_rest(found: dict[str, Any], *, otherwise: str) -> None:
@@ -434,10 +434,10 @@ def _decode(line: bytes) -> str:
         raise ValueError("not UTF-8") from error
 
 
-def _text(given: Any, name: str) -> str | None:
-    if not isinstance(given, dict):
+def _text(payload: Any, name: str) -> str | None:
+    if not isinstance(payload, dict):
         raise ValueError("is not a JSON object")
-    value = given.get(name)
+    value = payload.get(name)
     if isinstance(value, str) and value.strip():
         return value
     if name == "service" and value in (None, ""):

@@ -65,8 +65,8 @@ def search(
     sys.exit(0 if results["items"] else 1)
 
 
-def _layers(given: str) -> list[str]:
-    names = [each.strip() for each in given.split(",") if each.strip()]
+def _layers(text: str) -> list[str]:
+    names = [each.strip() for each in text.split(",") if each.strip()]
     if not names or not set(names) <= set(LAYERS):
         exit_with_error(f"--layers must be one or more of {', '.join(LAYERS)}, comma-separated")
     return list(dict.fromkeys(names))

@@ -82,7 +82,7 @@ def import_(
     """
     from lamplighter.serve.commands import transfer
 
-    wish = transfer.ImportOptions(
+    options = transfer.ImportOptions(
         path=path,
         kind=transfer.ImportFormat(kind),
         project=project,
@@ -92,7 +92,7 @@ def import_(
     )
     settings = load_settings()
     with _bar("Importing") as step:
-        done = transfer.import_file(settings, wish, step=step)
+        done = transfer.import_file(settings, options, step=step)
     refused = strict and bool(done.faults)
     if as_json:
         click.echo(json.dumps(_as_json(done, refused=refused), ensure_ascii=False))

@@ -62,7 +62,7 @@ def _toml_value(setting: Setting, text: str) -> str:
 
 
 def _effective_value(found: SettingValue, settings: Settings) -> str:
-    """Return what an empty value stands for."""
+    """Return the default that an empty value means."""
     return settings.database_url if found.setting.name == "database_url" else ""
 
 
@@ -100,7 +100,7 @@ def _at_next_start(
 
 
 def _pending_tables(settings: Settings, read: Settings) -> Iterator[str]:
-    """Name the tables of the file that only a restart puts in force."""
+    """Name the tables of the file that take effect only after a restart."""
     before = {each.name: each for each in settings.agents}
     after = {each.name: each for each in read.agents}
     changed = sorted(n for n in before.keys() | after.keys() if before.get(n) != after.get(n))

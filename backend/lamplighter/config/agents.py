@@ -22,10 +22,10 @@ TOKEN_CHARS: Final = 1_000
 
 
 def read_agents(
-    path: Path, text: str, given: Mapping[str, Any], wrong: list[InvalidField]
+    path: Path, text: str, values: Mapping[str, Any], wrong: list[InvalidField]
 ) -> tuple[Agent, ...]:
     """Return the agents of a file; what is wrong with them is added to `wrong`, with its line."""
-    sheet, found = TomlSheet(path, text.splitlines(), wrong), given.get(TABLE, {})
+    sheet, found = TomlSheet(path, text.splitlines(), wrong), values.get(TABLE, {})
     if not isinstance(found, dict) or not all(isinstance(each, dict) for each in found.values()):
         wrong.append(InvalidField(f"{path}: {TABLE}", f"must be written as [{TABLE}.NAME]"))
         return ()

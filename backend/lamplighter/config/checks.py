@@ -58,11 +58,11 @@ def _not_one_kind(kinds: list[str]) -> str:
     return f"the check has no kind: add {', '.join(most)} or {last}"
 
 
-def _fields(sheet: YamlSheet, keys: Keys, given: Mapping[str, yaml.Node]) -> dict[str, object]:
+def _fields(sheet: YamlSheet, keys: Keys, nodes: Mapping[str, yaml.Node]) -> dict[str, object]:
     fields: dict[str, object] = {"name": ""}
     for key, (filled, read) in keys.items():
-        if key in given:
-            value = read(sheet, given[key])
+        if key in nodes:
+            value = read(sheet, nodes[key])
             if isinstance(filled, str):
                 fields[filled] = value
             elif isinstance(value, tuple):
@@ -71,18 +71,18 @@ def _fields(sheet: YamlSheet, keys: Keys, given: Mapping[str, yaml.Node]) -> dic
 
 
 def _check_consistency(
-    sheet: YamlSheet, check: Check, given: Mapping[str, yaml.Node], programs: Collection[str]
+    sheet: YamlSheet, check: Check, nodes: Mapping[str, yaml.Node], programs: Collection[str]
 ) -> None:
     """Note what is right by itself, but not beside the rest."""
     match check:
         case HttpCheck(method="HEAD", body=str()):
-            sheet.wrong(given["body"], "the answer to HEAD has no body to match")
-        case DiskCheck() if _is_less(check.warn, check.free) and "warn" in given:
-            sheet.wrong(given["warn"], "warn must be larger than free")
+            sheet.wrong(nodes["body"], "the answer to HEAD has no body to match")
+        case DiskCheck() if _is_less(check.warn, check.free) and "warn" in nodes:
+            sheet.wrong(nodes["warn"], "warn must be larger than free")
         case CommandCheck() if (asked := check.argv[0]) not in programs and asked not in ("", "?"):
             right = ", ".join([*sorted(programs), asked])
             words = f"{asked} is not one of the commands; write at the top: commands: [{right}]"
-            sheet.wrong(given["command"], words)
+            sheet.wrong(nodes["command"], words)
 
 
 def _is_less(warn: DiskSpace, free: DiskSpace) -> bool:

@@ -30,19 +30,21 @@ _QUIET: Final = re2.Options()
 _QUIET.log_errors = False
 
 
-def read_hooks(path: Path, text: str, given: Mapping[str, Any], wrong: list[InvalidField]) -> Hooks:
+def read_hooks(
+    path: Path, text: str, values: Mapping[str, Any], wrong: list[InvalidField]
+) -> Hooks:
     """Return the rules of a file; what is wrong with them is added to `wrong`, with its line."""
-    return read_hook_table(TomlSheet(path, text.splitlines(), wrong), given)
+    return read_hook_table(TomlSheet(path, text.splitlines(), wrong), values)
 
 
 def read_hook_table(
-    sheet: "TomlSheet", given: Mapping[str, Any], *, below: tuple[str, ...] = (), project: str = ""
+    sheet: "TomlSheet", values: Mapping[str, Any], *, below: tuple[str, ...] = (), project: str = ""
 ) -> Hooks:
     """Return the rules of one table of a file; what they save is of `project` unless they say."""
     usual = project or OPERATIONS
     return Hooks(
-        save=tuple(_save_rule(rule, usual) for rule in _read_tables(sheet, (*below, SAVE), given)),
-        inject=tuple(_inject_rule(rule) for rule in _read_tables(sheet, (*below, INJECT), given)),
+        save=tuple(_save_rule(rule, usual) for rule in _read_tables(sheet, (*below, SAVE), values)),
+        inject=tuple(_inject_rule(rule) for rule in _read_tables(sheet, (*below, INJECT), values)),
     )
 
 
@@ -59,7 +61,7 @@ class TomlSheet:
 
         `number` counts the tables of one name from 1, 0 is one that comes once.
         """
-        at, seen, name = None, 0, _header(table, many=bool(number))
+        at, seen, name = None, 0, _header(table, several=bool(number))
         for index, line in enumerate(self.lines, 1):
             if re.match(r"\s*\[", line):
                 seen += bool(name.match(line))
@@ -72,9 +74,9 @@ class TomlSheet:
         return at
 
 
-def _header(table: tuple[str, ...], *, many: bool) -> re.Pattern[str]:
+def _header(table: tuple[str, ...], *, several: bool) -> re.Pattern[str]:
     name = r"\s*\.\s*".join(rf"[\"']?{re.escape(each)}[\"']?" for each in table)
-    return re.compile(rf"\s*\[\[\s*{name}\s*\]\]" if many else rf"\s*\[\s*{name}\s*\]")
+    return re.compile(rf"\s*\[\[\s*{name}\s*\]\]" if several else rf"\s*\[\s*{name}\s*\]")
 
 
 @dataclass(slots=True)
@@ -161,9 +163,9 @@ class TomlTable:
 
 
 def _read_tables(
-    sheet: TomlSheet, table: tuple[str, ...], given: Mapping[str, Any]
+    sheet: TomlSheet, table: tuple[str, ...], values: Mapping[str, Any]
 ) -> list[TomlTable]:
-    found, name = given.get(table[-1], []), ".".join(table)
+    found, name = values.get(table[-1], []), ".".join(table)
     if not isinstance(found, list) or not all(isinstance(each, dict) for each in found):
         sheet.wrong.append(InvalidField(f"{sheet.path}: {name}", f"must be written as [[{name}]]"))
         return []

@@ -14,9 +14,9 @@ from lamplighter.domain.services.service import NAME, Action, normalize_service_
 Named = TypeVar("Named", Check, Action)
 
 
-def read_name(sheet: YamlSheet, node: yaml.Node, wanted: str) -> str | None:
+def read_name(sheet: YamlSheet, node: yaml.Node, expected: str) -> str | None:
     """Return a name; None when it is none."""
-    said = sheet.string(node, wanted)
+    said = sheet.string(node, expected)
     if said is not None and not NAME.fullmatch(said):
         sheet.wrong(node, "a name has 1 to 64 characters: letters, digits, _ or -")
         return None
@@ -35,8 +35,8 @@ def assign_names(
     return tuple(each if each.name else _name_by_kind(each, taken) for each, _ in read)
 
 
-def _name_by_kind(each: Named, taken: set[str]) -> Named:
+def _name_by_kind(each: Named, used: set[str]) -> Named:
     names = (f"{each.kind}-{number}" if number > 1 else each.kind for number in itertools.count(1))
-    free = next(name for name in names if normalize_service_name(name) not in taken)
-    taken.add(free)
+    free = next(name for name in names if normalize_service_name(name) not in used)
+    used.add(free)
     return replace(each, name=free)

@@ -50,13 +50,13 @@ def load_prices(path: Path) -> Prices:
         raise PricesError(f"{path}: {error}") from error
 
 
-def _price(model: str, given: Any) -> Price:
-    if not isinstance(given, Mapping):
+def _price(model: str, value: Any) -> Price:
+    if not isinstance(value, Mapping):
         raise ValueError(f'{model}: write a table, ["{model}"], with {" and ".join(NEEDED)}')
-    unknown = sorted(set(given) - set(FIGURES))
+    unknown = sorted(set(value) - set(FIGURES))
     if unknown:
         raise ValueError(f"{model}: {unknown[0]} is not one of {', '.join(FIGURES)}")
-    figures = {name: _dollars(model, name, given[name]) for name in FIGURES if name in given}
+    figures = {name: _dollars(model, name, value[name]) for name in FIGURES if name in value}
     missing = [name for name in NEEDED if name not in figures]
     if missing:
         raise ValueError(f"{model}: {missing[0]} is missing")

@@ -35,7 +35,7 @@ Depends = tuple[tuple[str, yaml.Node], ...]
 
 
 def load(path: Path) -> Services:
-    """Return the services that the file tells of; ServicesError says all that is wrong with it."""
+    """Return the services of the file; ServicesError lists every problem in it."""
     sheet = YamlSheet(str(path))
     text = sheet.text(path)
     root = sheet.root(text)
@@ -94,12 +94,12 @@ def _service(
     about = sheet.string(given["description"], "text") if "description" in given else None
     others = sheet.list(given["depends_on"], "a list of names") if "depends_on" in given else []
     named = [(names.read_name(sheet, other, "a service's name"), other) for other in others]
-    looked = read_checks(sheet, given["checks"], programs) if "checks" in given else ()
+    checks = read_checks(sheet, given["checks"], programs) if "checks" in given else ()
     service = Service(
         name=name,
         description=one_line(about or ""),
-        checks=looked,
-        actions=read_actions(sheet, given["actions"], looked) if "actions" in given else (),
+        checks=checks,
+        actions=read_actions(sheet, given["actions"], checks) if "actions" in given else (),
         approve=values.approve(sheet, given["approve"])
         if "approve" in given
         else ApprovalPolicy.NEVER,

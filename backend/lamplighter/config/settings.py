@@ -44,7 +44,7 @@ class SettingValue:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """Everything in force, as values."""
+    """The active configuration, as values."""
 
     home: Path
     host: str
@@ -161,7 +161,7 @@ def _find_home(environ: Mapping[str, str]) -> Path:
 
 
 def _find_value(
-    setting: Setting, environ: Mapping[str, str], given: Mapping[str, str], home: Path
+    setting: Setting, environ: Mapping[str, str], values: Mapping[str, str], home: Path
 ) -> SettingValue:
     if environ.get(setting.variable, "").strip() and not is_orchestrator_value(
         environ[setting.variable]
@@ -169,8 +169,8 @@ def _find_value(
         return SettingValue(setting, environ[setting.variable], "environment")
     if setting.name == "memory_budget" and SPEC_BUDGET in environ:
         return SettingValue(setting, environ[SPEC_BUDGET], SPEC_BUDGET)
-    if setting.name in given:
-        return SettingValue(setting, given[setting.name], FILE)
+    if setting.name in values:
+        return SettingValue(setting, values[setting.name], FILE)
     defaults = {
         "home": str(home),
         "services": str(home / "services.yaml"),
@@ -251,8 +251,8 @@ def _unknown_variables(environ: Mapping[str, str]) -> tuple[list[InvalidField], 
     return wrong, warnings
 
 
-def _hint(name: str, known: list[str]) -> str:
-    near = nearest_word(name, known)
+def _hint(name: str, names: list[str]) -> str:
+    near = nearest_word(name, names)
     return f"; did you mean {near}?" if near else ""
 
 

@@ -1,4 +1,4 @@
-"""What somebody may have meant by a word we do not know."""
+"""Suggestions for an unknown word."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -15,7 +15,7 @@ from lamplighter.domain.text import one_line, shorten
 FILE_BYTES: Final = 1024 * 1024
 DEPTH: Final = 20
 SUGGESTED: Final = 100
-"""How many problems may look for a better word: it takes time, and nobody reads more."""
+"""How many problems get a suggestion: finding one takes time, and a long list goes unread."""
 
 _LOADER: Final = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _TAG: Final = "tag:yaml.org,2002:"
@@ -123,11 +123,11 @@ class YamlSheet:
         self.stop_if_wrong()
 
     def mapping(
-        self, node: yaml.Node, wanted: str, keys: Sequence[str] | None = None
+        self, node: yaml.Node, expected: str, keys: Sequence[str] | None = None
     ) -> dict[str, yaml.Node]:
         """Return the values by key; a key that comes twice or is not one of `keys` is named."""
         values: dict[str, yaml.Node] = {}
-        for key, value in self.pairs(node, wanted):
+        for key, value in self.pairs(node, expected):
             if (name := self.string(key, "a key")) is None:
                 continue
             if name in values:
@@ -137,11 +137,11 @@ class YamlSheet:
             values.setdefault(name, value)
         return values
 
-    def pairs(self, node: yaml.Node, wanted: str) -> list[tuple[yaml.Node, yaml.Node]]:
+    def pairs(self, node: yaml.Node, expected: str) -> list[tuple[yaml.Node, yaml.Node]]:
         """Return the keys and values of a mapping, the same key as often as it comes."""
         if isinstance(node, yaml.MappingNode):
             return list(node.value)
-        self.wrong(node, f"found {describe_node(node)}, wanted {wanted}")
+        self.wrong(node, f"found {describe_node(node)}, wanted {expected}")
         return []
 
     def hint(self, word: str, words: Iterable[str]) -> str:
@@ -149,19 +149,19 @@ class YamlSheet:
         near = nearest_word(word, words) if len(self.problems) < SUGGESTED else None
         return f"; did you mean {near!r}?" if near else ""
 
-    def list(self, node: yaml.Node, wanted: str) -> list[yaml.Node]:
+    def list(self, node: yaml.Node, expected: str) -> list[yaml.Node]:
         """Return the nodes of a list."""
         if isinstance(node, yaml.SequenceNode):
             return list(node.value)
-        self.wrong(node, f"found {describe_node(node)}, wanted {wanted}")
+        self.wrong(node, f"found {describe_node(node)}, wanted {expected}")
         return []
 
-    def string(self, node: yaml.Node, wanted: str) -> str | None:
+    def string(self, node: yaml.Node, expected: str) -> str | None:
         """Return a text; None when it is something else."""
         if isinstance(node, yaml.ScalarNode) and node.tag == f"{_TAG}str":
             return str(node.value)
         quotes = "; put it in quotes" if isinstance(node, yaml.ScalarNode) and node.value else ""
-        self.wrong(node, f"found {describe_node(node)}, wanted {wanted}{quotes}")
+        self.wrong(node, f"found {describe_node(node)}, wanted {expected}{quotes}")
         return None
 
     def boolean(self, node: yaml.Node) -> bool:

@@ -251,12 +251,12 @@ def _argument(sheet: YamlSheet, node: yaml.Node) -> str:
     return said
 
 
-def _span(sheet: YamlSheet, node: yaml.Node, bounds: tuple[int, int], wanted: str) -> range:
+def _span(sheet: YamlSheet, node: yaml.Node, bounds: tuple[int, int], expected: str) -> range:
     digits = r"[0-9]{3}" if bounds[0] == 100 else r"[0-9]{1,5}"
     said = _scalar_text(node)
     read = re.fullmatch(rf"({digits}) ?(?:- ?({digits}))?", said)
     if not read:
-        sheet.wrong(node, f"found {describe_node(node)}, wanted {wanted}")
+        sheet.wrong(node, f"found {describe_node(node)}, wanted {expected}")
         return range(bounds[0], bounds[0] + 1)
     low, high = int(read[1]), int(read[2] or read[1])
     if not bounds[0] <= low <= high <= bounds[1]:
@@ -269,8 +269,8 @@ def _scalar_text(node: yaml.Node) -> str:
     return str(node.value) if isinstance(node, yaml.ScalarNode) else ""
 
 
-def _bytes(said: str) -> int | None:
-    read = _SIZE.fullmatch(said)
+def _bytes(text: str) -> int | None:
+    read = _SIZE.fullmatch(text)
     if not read:
         return None
     unit = (read[2] or "").upper()
@@ -278,9 +278,9 @@ def _bytes(said: str) -> int | None:
     return round(float(read[1]) * times)
 
 
-def _is_address(said: str) -> bool:
+def _is_address(text: str) -> bool:
     with suppress(ValueError):
-        return bool(ipaddress.ip_address(said))
+        return bool(ipaddress.ip_address(text))
     return False
 
 

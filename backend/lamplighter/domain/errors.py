@@ -43,7 +43,7 @@ class NotFound(LamplighterError):
 
 
 class Conflict(LamplighterError):
-    """It cannot be done as things stand now."""
+    """The current state does not allow it."""
 
 
 class Stale(LamplighterError):

@@ -5,6 +5,6 @@ from typing import Final
 PROJECT_CHARS: Final = 200
 
 
-def normalize_project(given: str) -> str:
+def normalize_project(name: str) -> str:
     """Return the name of a project as it is kept and compared: in small letters."""
-    return " ".join(given.split()).lower()
+    return " ".join(name.split()).lower()

@@ -59,10 +59,10 @@ def pack_vector(vector: Vector) -> bytes:
     return vector.astype("<f2").tobytes()
 
 
-def unpack_vectors(kept: Sequence[bytes], dimensions: int) -> Vector:
+def unpack_vectors(stored: Sequence[bytes], dimensions: int) -> Vector:
     """Return kept vectors, one a row."""
-    flat = np.frombuffer(b"".join(kept), dtype="<f2")
-    return flat.reshape(len(kept), dimensions).astype(np.float32)
+    flat = np.frombuffer(b"".join(stored), dtype="<f2")
+    return flat.reshape(len(stored), dimensions).astype(np.float32)
 
 
 class VectorCodes:

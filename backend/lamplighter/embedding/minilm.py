@@ -94,7 +94,7 @@ class MiniLM:
             each.shutdown(wait=False, cancel_futures=True)
 
     def _let_rest(self, loop: asyncio.AbstractEventLoop, due: float) -> None:
-        """Let the model go when it is due, and no sooner than somebody else wants it."""
+        """Release the model when due, unless another caller needs it."""
         if self._resting is not None:
             due = max(due, self._resting.when())
             self._resting.cancel()

@@ -138,7 +138,7 @@ class ExternalEngine(Protocol):
 def tool_names(
     engine: Engine, tier: int, *, reads: bool, commands: bool = False
 ) -> tuple[str, ...]:
-    """Return the tools that a session by this engine is told of."""
+    """Return the tools that a session by this engine has in its prompt."""
     if Trait.TOOLS not in engine.traits:
         return ()
     return tuple(each.name for each in tools_for_tier(tier, reads=reads, commands=commands))

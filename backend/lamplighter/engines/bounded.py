@@ -81,7 +81,7 @@ async def run_bounded(
 
 
 class _Sink(asyncio.Protocol):
-    """The end of a pipe: keeps how what comes begins and ends, and drops what lies between."""
+    """The end of a pipe: keeps the first and last bytes, and drops the middle."""
 
     def __init__(self, limit: int) -> None:
         self.kept = bytearray()
@@ -144,7 +144,7 @@ async def _run(
 
 
 def _stdin_file(content: bytes, theirs: ExitStack) -> int:
-    """Return what a program reads: a file without a name, so that nobody waits for it to read."""
+    """Return a program's input: an unnamed file, so that no writer waits for its reads."""
     if not content:
         return asyncio.subprocess.DEVNULL
     file = theirs.enter_context(tempfile.TemporaryFile())  # noqa: SIM115  # closed with `theirs`
@@ -160,7 +160,7 @@ def _pipe(reader: ExitStack, writer: ExitStack) -> tuple[int, int]:
     return read, write
 
 
-async def _pipe_into(sink: _Sink, theirs: ExitStack, ours: ExitStack) -> int:
+async def _pipe_into(sink: _Sink, theirs: ExitStack, cleanup: ExitStack) -> int:
     read, write = os.pipe()
     theirs.callback(os.close, write)
     file = os.fdopen(read, "rb", buffering=0)
@@ -169,7 +169,7 @@ async def _pipe_into(sink: _Sink, theirs: ExitStack, ours: ExitStack) -> int:
     except BaseException:
         file.close()
         raise
-    ours.callback(transport.close)  # which closes the file as well
+    cleanup.callback(transport.close)  # which closes the file as well
     return write
 
 
@@ -191,7 +191,7 @@ def _order(orders: int, order: bytes) -> None:
 
 
 async def _drain(sinks: Sequence[_Sink]) -> None:
-    """Wait for what is still in the pipes, unless somebody who got away holds them open."""
+    """Wait for the rest in the pipes, unless an escaped child holds them open."""
     with suppress(TimeoutError):
         async with asyncio.timeout(DRAIN_SECONDS):
             for sink in sinks:

@@ -23,7 +23,7 @@ SCRIPT: Final = os.fsencode(warden.__file__)
 
 @cache
 def become_subreaper() -> None:
-    """Become the parent of what falls to nobody below us (Linux)."""
+    """Become the parent of orphaned processes below this one (Linux)."""
     if warden.LINUX:
         ctypes.CDLL(None).prctl(warden.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 

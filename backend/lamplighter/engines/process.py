@@ -172,7 +172,7 @@ def _signal(processes: Iterable[psutil.Process], number: signal.Signals) -> None
 
 
 def _children(process: psutil.Process) -> list[psutil.Process]:
-    """Return what a process has started and nobody else would end."""
+    """Return the child processes that no other process would end."""
     with suppress(psutil.Error):
         return list(process.children(recursive=True))
     return []

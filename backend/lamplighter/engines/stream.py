@@ -163,13 +163,13 @@ def _cost(message: dict[str, Any]) -> float | None:
 
 
 def _total_usage(message: dict[str, Any]) -> Usage | None:
-    """Return what all models used: beside it the Claude CLI tells of an interrupted turn as 0."""
+    """Return the usage of all models: the Claude CLI reports an interrupted turn as 0 elsewhere."""
     used = [_dict(each) for each in _dict(message.get("modelUsage")).values()]
     if not used:
         return None
     return Usage(
-        given=_sum_usage(used, "inputTokens"),
-        gave=_sum_usage(used, "outputTokens"),
+        uncached=_sum_usage(used, "inputTokens"),
+        output=_sum_usage(used, "outputTokens"),
         cache_read=_sum_usage(used, "cacheReadInputTokens"),
         cache_write=_sum_usage(used, "cacheCreationInputTokens"),
     )
@@ -180,7 +180,7 @@ def _sum_usage(used: list[dict[str, Any]], name: str) -> int:
 
 
 def _missing(message: dict[str, Any]) -> tuple[str, ...]:
-    """Return the servers of tools that an engine could not reach; it goes on without them."""
+    """Return the tool servers that an engine could not reach; it continues without them."""
     servers = message.get("mcp_servers")
     found = servers if isinstance(servers, list) else []
     return tuple(
@@ -194,8 +194,8 @@ def _usage(found: Any) -> Usage | None:
     if not isinstance(found, dict):
         return None
     return Usage(
-        given=_integer(found.get("input_tokens")) or 0,
-        gave=_integer(found.get("output_tokens")) or 0,
+        uncached=_integer(found.get("input_tokens")) or 0,
+        output=_integer(found.get("output_tokens")) or 0,
         cache_read=_integer(found.get("cache_read_input_tokens")) or 0,
         cache_write=_integer(found.get("cache_creation_input_tokens")) or 0,
     )
@@ -257,7 +257,7 @@ def _clean_json(value: Any) -> Any:
 
 
 def _is_flat(value: Any, levels: int = MAX_LEVELS) -> bool:
-    """Whether a value is nested so little that whoever writes it as JSON can."""
+    """Return whether a value is nested little enough to be encoded as JSON."""
     if not isinstance(value, dict | list):
         return True
     inner = value.values() if isinstance(value, dict) else value

@@ -81,7 +81,7 @@ class Tail:
         return self._size
 
     def last(self) -> Line | None:
-        """Return what stands behind the last line end of a file that grows no more."""
+        """Return the bytes after the last line end of a file that is complete."""
         if not self._size:
             return None
         line = self._ended(line_end=0)

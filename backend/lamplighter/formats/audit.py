@@ -15,7 +15,7 @@ NAMED: Final = 20
 
 @dataclass(frozen=True, slots=True)
 class AuditOccurrence:
-    """A session that did something to a belief, or was told it; None is a person."""
+    """A session that changed a memory, or had it in its prompt; None is a person."""
 
     session_id: int | None
     at: datetime | None

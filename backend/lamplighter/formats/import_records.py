@@ -35,7 +35,7 @@ def memory_ref(memory: Memory) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryRecord:
-    """A memory that an import brings; `ref` is what it was called where it was first kept.
+    """A memory to import; `ref` is its identifier at its origin.
 
     `number` is the one it has there, `session` the client's name of its session. `whole` is
     the memory as it stood there, where all of it is told; else it is knowledge that nobody
@@ -155,7 +155,7 @@ class MemoryRecord:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionRecord:
-    """A client's session that an import brings; `owned` says that whose it is is told, too."""
+    """A client's session to import; `owned` means that its owner is included."""
 
     external_id: str
     owned: bool = False
@@ -183,7 +183,7 @@ ImportRecord = MemoryRecord | SessionRecord | PromptRecord
 
 
 def normalize_status(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what is told of a memory, its activity as the rule of 0.30 has it."""
+    """Return the exported fields of a memory; its activity follows the threshold of 0.30."""
     confidence = round(fields["confidence"], 2)
     low = confidence < ACTIVE_THRESHOLD
     active = fields["active"] and not low

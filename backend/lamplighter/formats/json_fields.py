@@ -1,4 +1,4 @@
-"""The fields of a row of JSON, each read as what it is to be; what is wrong is named."""
+"""The fields of a JSON row, each read as its type; errors name the field."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -19,11 +19,11 @@ class JsonFields:
     wrong: list[InvalidField] = field(default_factory=list)
 
     @classmethod
-    def of(cls, given: Any) -> "JsonFields":
+    def of(cls, value: Any) -> "JsonFields":
         """Return the fields of a row; raises Invalid where it is none."""
-        if not isinstance(given, dict):
+        if not isinstance(value, dict):
             raise Invalid(InvalidField("row", "is not a JSON object"))
-        return cls(given)
+        return cls(value)
 
     def text(self, name: str, otherwise: str = "", *, needed: bool = False) -> str:
         """Return a text; null and what is missing is `otherwise`."""
@@ -87,13 +87,13 @@ class JsonFields:
             return otherwise
         return value
 
-    def word(self, name: str, known: type[E], otherwise: E) -> E:
+    def word(self, name: str, enumeration: type[E], otherwise: E) -> E:
         """Return one of some words."""
         value = self.values.get(name, otherwise)
-        if value not in list(known):
-            self.wrong.append(InvalidField(name, f"is not one of {', '.join(known)}"))
+        if value not in list(enumeration):
+            self.wrong.append(InvalidField(name, f"is not one of {', '.join(enumeration)}"))
             return otherwise
-        return known(value)
+        return enumeration(value)
 
     def check(self) -> None:
         """Raise Invalid where anything was wrong."""

@@ -14,7 +14,7 @@ _OF_NUMBERS: Final = "0123456789.eE+-"
 
 
 class JsonItemError(ValueError):
-    """The document is not what it should be; what stands behind the place cannot be read."""
+    """The document is invalid; the rest after this position cannot be read."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ _BETWEEN: Final = re.compile(r"[\W_]+")
 
 @dataclass(frozen=True, slots=True)
 class FrontMatter:
-    """What stands between two lines of --- at the beginning of a note."""
+    """The front matter between two lines of --- at the beginning of a note."""
 
     values: dict[str, list[str]] = field(default_factory=dict)
     lines: int = 0
@@ -35,7 +35,7 @@ class FrontMatter:
 
 @dataclass(frozen=True, slots=True)
 class NoteSection:
-    """What stands under one heading; `line` is that of the heading, `path` the ones above it."""
+    """The text under one heading; `line` is that of the heading, `path` the ones above it."""
 
     heading: str
     path: tuple[str, ...]
@@ -114,8 +114,8 @@ def _build_candidate(
     )
 
 
-def _build_record(said: Candidate, name: str, line: int, ref: str) -> MemoryRecord:
-    return MemoryRecord(ref=ref, candidate=replace(said, source_ref=f"{name}#{line}"))
+def _build_record(candidate: Candidate, name: str, line: int, ref: str) -> MemoryRecord:
+    return MemoryRecord(ref=ref, candidate=replace(candidate, source_ref=f"{name}#{line}"))
 
 
 def _read_front_matter(lines: Sequence[str]) -> FrontMatter:

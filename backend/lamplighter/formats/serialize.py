@@ -66,7 +66,7 @@ def review(each: Review, old: Memory | None, new: Memory | None) -> dict[str, An
 
 
 def verdict(each: "RelationVerdict") -> dict[str, Any]:
-    """Return how two observations stand to each other as JSON."""
+    """Return how two observations relate, as JSON."""
     return {"label": each.label, "sure": each.sure, "p": each.p, "reason": each.reason}
 
 
@@ -267,7 +267,7 @@ def check_result(each: CheckResult) -> dict[str, Any]:
 
 
 def escalation(each: Escalation) -> dict[str, Any]:
-    """Return what a session handed on as JSON."""
+    """Return an escalation as JSON."""
     return {
         "id": each.id,
         "session_id": each.session_id,

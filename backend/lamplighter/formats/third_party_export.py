@@ -52,18 +52,18 @@ LISTS: Final = frozenset(("sessions", "observations", "prompts"))
 """What such an export has; one that has none of them is something else."""
 
 
-def parse_row(name: str, given: Any, project: str) -> ImportRecord | None:
+def parse_row(name: str, value: Any, project: str) -> ImportRecord | None:
     """Return what a row of a list of such an export brings; None for what is not ours to keep.
 
     Raises Invalid naming each wrong field.
     """
     match name:
         case "sessions":
-            return _session(JsonFields.of(given), project)
+            return _session(JsonFields.of(value), project)
         case "observations":
-            return _observation(JsonFields.of(given), project)
+            return _observation(JsonFields.of(value), project)
         case "prompts":
-            return _prompt(JsonFields.of(given))
+            return _prompt(JsonFields.of(value))
     return None
 
 
@@ -110,9 +110,9 @@ def _observation(row: JsonFields, project: str) -> MemoryRecord:
     return found
 
 
-def _hash(said: Candidate) -> str:
-    """Return what stands for a row that has no number: its words, and the project of them."""
-    return content_hash(f"{normalize_project(said.project)}\n{said.observation}")
+def _hash(candidate: Candidate) -> str:
+    """Return an identifier for a row without a number: its text and project."""
+    return content_hash(f"{normalize_project(candidate.project)}\n{candidate.observation}")
 
 
 def _session(row: JsonFields, project: str) -> SessionRecord | None:
@@ -155,7 +155,7 @@ def session_row(each: Session) -> dict[str, Any]:
 
 
 def placeholder_session(project: str, *, now: datetime) -> dict[str, Any]:
-    """Return the session that stands for what no client's session kept: theirs all have one."""
+    """Return the session for memories without a client's session: the format requires one."""
     return {
         "id": MANUAL,
         "project": project,

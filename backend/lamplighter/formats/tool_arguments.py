@@ -18,14 +18,14 @@ _NAMED: Final = 5
 _WHOLE: Final = re.compile(r"-?[0-9]{1,16}")
 
 
-def parse_arguments(schema: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
+def parse_arguments(schema: Mapping[str, Any], arguments: Mapping[str, Any]) -> dict[str, Any]:
     """Return what was given as the tool may use it; raises Invalid naming each wrong field."""
     fields: Mapping[str, Mapping[str, Any]] = schema.get("properties", {})
-    others = {name: value for name, value in given.items() if name not in fields}
+    others = {name: value for name, value in arguments.items() if name not in fields}
     found: dict[str, Any] = dict(others)
     wrong: list[InvalidField] = []
     for name, field in fields.items():
-        value = given.get(name)
+        value = arguments.get(name)
         if value is None:
             if name in schema.get("required", ()):
                 wrong.append(InvalidField(name, "is missing"))

@@ -55,9 +55,9 @@ class SpeakerContext:
     speaker: ClientIdentity
     knowledge: KnowledgeStore
 
-    def project(self, given: ClientInput) -> str:
+    def project(self, arguments: ClientInput) -> str:
         """Return the project of one use; raises Invalid."""
-        return check_project(given.project) if given.project else self.speaker.project
+        return check_project(arguments.project) if arguments.project else self.speaker.project
 
     @property
     def session_number(self) -> int | None:

@@ -40,7 +40,7 @@ class Endpoint:
                 self._streamable = None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one question of a caller whom the guard has let in."""
+        """Answer one request of an authorized caller."""
         streamable = await self._started()
         await streamable.answer(scope, receive, send)
 

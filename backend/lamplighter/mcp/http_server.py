@@ -66,7 +66,7 @@ class SessionHttpServer:
         return self._task is not None and self._task.done()
 
     def start(self) -> None:
-        """Begin to answer; who asks before that waits a moment."""
+        """Begin to answer; requests before that wait a moment."""
         self._task = asyncio.create_task(self._serve())
 
     async def end(self) -> None:

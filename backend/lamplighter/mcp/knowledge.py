@@ -1,4 +1,4 @@
-"""What the tools of clients need of whoever keeps their knowledge: here, or a service elsewhere."""
+"""The interface of a knowledge store for client tools: local, or a remote service."""
 
 from typing import Protocol
 
@@ -18,7 +18,7 @@ class KnowledgeStore(Protocol):
     async def save(self, candidate: Candidate, *, session_id: str | None) -> SavedKnowledge:
         """Keep a piece of knowledge, in the open session unless another is named."""
 
-    async def search(self, wanted: SearchRequest) -> SearchResults:
+    async def search(self, request: SearchRequest) -> SearchResults:
         """Find what is kept in the project that is wanted, and the global of all."""
 
     async def context(

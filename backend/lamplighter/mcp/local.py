@@ -46,28 +46,28 @@ class LocalKnowledge:
             window, by = here.active.duplicate_window, self.speaker.label
             return await knowledge.save(here, candidate, window=window, by=by)
 
-    async def search(self, wanted: SearchRequest) -> SearchResults:
+    async def search(self, request: SearchRequest) -> SearchResults:
         """Find what is kept in the project that is wanted, and the global of all."""
         if self.speaker.session is not None:
             asker = self._asker(self.speaker.session, SearchKnowledge.tool.name)
             return await session_search.search_and_record(
-                self.here, wanted, asker, near=self.here.near
+                self.here, request, asker, near=self.here.near
             )
-        query = self.here.redact(wanted.query)
-        asked, here = replace(wanted, query=query), self.here
+        query = self.here.redact(request.query)
+        asked, here = replace(request, query=query), self.here
         found = await session_search.find(here.db, asked, now=here.now(), near=here.near)
         # the walls between projects do not hang on how well a search keeps to them
         kept = [
             each
             for each in found.results
-            if project_wall.is_visible(wanted.project or "", each.row)
+            if project_wall.is_visible(request.project or "", each.row)
         ]
-        return replace(found, results=tuple(kept[: wanted.limit]))
+        return replace(found, results=tuple(kept[: request.limit]))
 
     async def context(
         self, project: str, query: str, *, limit: int, budget: int | None = None
     ) -> ContextBlock:
-        """Return what the speaker is told: the best for its query, then the newest."""
+        """Return the context of a client: the best matches for its query, then the newest."""
         here, session = self.here, await self._session(project, None)
         return await agent_context(
             here,

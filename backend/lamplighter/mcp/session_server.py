@@ -48,9 +48,9 @@ class SessionClient:
         """What the session has."""
         return self.toolbox.tools
 
-    async def use(self, name: str, given: Mapping[str, Any]) -> ToolAnswer:
+    async def use(self, name: str, arguments: Mapping[str, Any]) -> ToolAnswer:
         """Use a tool, unless the session ends before it answers."""
-        task = asyncio.create_task(_call_tool(self.toolbox, name, given))
+        task = asyncio.create_task(_call_tool(self.toolbox, name, arguments))
         self._using.add(task)
         try:
             await asyncio.wait({task})
@@ -113,5 +113,5 @@ class SessionServer:
         return SessionHttpServer(self.guest)
 
 
-async def _call_tool(toolbox: ToolSet, name: str, given: Mapping[str, Any]) -> ToolAnswer:
-    return await toolbox.use(name, given)
+async def _call_tool(toolbox: ToolSet, name: str, arguments: Mapping[str, Any]) -> ToolAnswer:
+    return await toolbox.use(name, arguments)

@@ -63,15 +63,15 @@ class _OpenQuestions:
 
 async def _forward(
     read: "ReadStream[SessionMessage | Exception]",
-    asked: "WriteStream[SessionMessage | Exception]",
+    requests: "WriteStream[SessionMessage | Exception]",
     waiting: _OpenQuestions,
 ) -> None:
     """Hand the questions on; the end of them only when each is answered: it ends what is asked."""
-    async with asked:
+    async with requests:
         async for message in read:
             if isinstance(message, SessionMessage) and isinstance(message.message, JSONRPCRequest):
                 waiting.add(1)
-            await asked.send(message)
+            await requests.send(message)
         with suppress(TimeoutError):
             async with asyncio.timeout(LAST_SECONDS):
                 await waiting.none.wait()

@@ -47,7 +47,7 @@ class Streamable:
             await asyncio.gather(self._task, return_exceptions=True)
 
     async def answer(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a question; who asks is in the scope already."""
+        """Answer a request; the caller is in the scope already."""
         if scope["method"] != "POST":  # there is nothing to listen to: each answer is one
             words = "Method not allowed. Use POST."
             await PlainTextResponse(words, 405, headers={"Allow": "POST"})(scope, receive, send)

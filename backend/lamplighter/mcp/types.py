@@ -53,5 +53,5 @@ class ToolSet(Protocol):
     def tools(self) -> Sequence[OfferedTool]:
         """What there is."""
 
-    async def use(self, name: str, given: Mapping[str, Any]) -> ToolAnswer:
+    async def use(self, name: str, arguments: Mapping[str, Any]) -> ToolAnswer:
         """Use a tool by its name."""

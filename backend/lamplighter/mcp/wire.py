@@ -77,9 +77,9 @@ def _offer(offered: OfferedTool) -> types.Tool:
     )
 
 
-def _answer(said: ToolAnswer, *, values: bool) -> types.CallToolResult:
-    found = None if said.structured is None else dict(said.structured)
-    return _result(said.text, is_error=said.is_error, found=found, values=values)
+def _answer(answer: ToolAnswer, *, values: bool) -> types.CallToolResult:
+    found = None if answer.structured is None else dict(answer.structured)
+    return _result(answer.text, is_error=answer.is_error, found=found, values=values)
 
 
 def _result(

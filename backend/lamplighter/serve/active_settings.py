@@ -1,4 +1,4 @@
-"""What is in force in a running web process, for the page of the settings."""
+"""The active configuration of a running web process, for the settings page."""
 
 import asyncio
 import platform
@@ -25,7 +25,7 @@ LICENSE = "Apache-2.0"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ActiveSettings:
-    """The settings that this process runs by, the files it reads, and what it is."""
+    """The settings of this process, the files it reads, and its identity."""
 
     settings: Settings
     services: ServicesFile

@@ -37,9 +37,9 @@ class Replacement:
 
 def staging_path(target: Path) -> Path:
     """Return where the new version of a file or directory is made."""
-    stage = target.parent / STAGE
-    stage.mkdir(mode=0o700, parents=True, exist_ok=True)
-    return stage / target.name
+    staging = target.parent / STAGE
+    staging.mkdir(mode=0o700, parents=True, exist_ok=True)
+    return staging / target.name
 
 
 def is_interrupted(home: Path) -> bool:
@@ -89,8 +89,8 @@ def undo(home: Path, replacement: Replacement) -> None:
     """Remove the journal and what is staged."""
     (home / JOURNAL).unlink(missing_ok=True)
     _flush(home)
-    for stage in {home / STAGE, *(Path(each).parent for each in replacement.places)}:
-        shutil.rmtree(stage, ignore_errors=True)
+    for staging in {home / STAGE, *(Path(each).parent for each in replacement.places)}:
+        shutil.rmtree(staging, ignore_errors=True)
 
 
 def _is_committed(settings: Settings, replacement: Replacement) -> bool:

@@ -138,7 +138,7 @@ def default_engines(settings: Settings) -> dict[int, str]:
 
 
 def tools(settings: Settings) -> dict[int, tuple[str, ...]]:
-    """Return the tools that sessions of each tier are told of, by its usual engine."""
+    """Return the tools in the prompt of each tier's sessions, by its usual engine."""
     from lamplighter.engines import tool_names
 
     known = {engine.name: engine for engine in engines(settings)}
@@ -174,7 +174,7 @@ def context(settings: Settings, db: Database) -> "Context":
 
 
 def notification_rules(settings: Settings) -> "NoticePolicy | None":
-    """Return what people are told of; None where nobody is named."""
+    """Return which events send notices; None without an address."""
     from lamplighter.domain.services.event import Level
     from lamplighter.domain.services.notice import NoticePolicy
 
@@ -186,7 +186,7 @@ def notification_rules(settings: Settings) -> "NoticePolicy | None":
     )
 
 
-def brake(settings: Settings) -> "HaltControl":
+def halt_control(settings: Settings) -> "HaltControl":
     """Return what can halt everything in this home."""
     from lamplighter.domain.actions import halt
     from lamplighter.usecases.sessions.halt import HaltControl
@@ -196,7 +196,7 @@ def brake(settings: Settings) -> "HaltControl":
 
 @asynccontextmanager
 async def tracing(settings: Settings, part: str) -> AsyncIterator[None]:
-    """Collect the spans of one of our processes, where the environment says to whom."""
+    """Collect the spans of one of our processes, if the environment names a collector."""
     with telemetry.tracing(part, __version__, redact=secrets(settings)):
         yield
 

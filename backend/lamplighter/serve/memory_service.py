@@ -65,7 +65,7 @@ def run(
 
 
 def wants_tokens(settings: Settings) -> bool:
-    """Whether nobody is let in without a token: always where another machine can reach it."""
+    """Return whether a token is required: always when other machines can connect."""
     return settings.memory_tokens or not _is_loopback(settings.host)
 
 

@@ -91,7 +91,7 @@ def _send(url: str, title: str, body: str) -> str:
 
 
 async def _run_in_thread(work: Callable[[], str]) -> str:
-    """Do something in a thread that nobody has to wait for, not even at the end."""
+    """Run a function in a daemon thread, which does not delay the exit."""
     loop = asyncio.get_running_loop()
     done: asyncio.Future[str] = loop.create_future()
 

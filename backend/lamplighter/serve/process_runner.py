@@ -28,7 +28,7 @@ RUNNER_OPTION: Final = "--keeper"
 
 @dataclass(slots=True)
 class ProcessRunner:
-    """Runs processes by their names until it is told to stop.
+    """Runs processes by their names until stopped.
 
     `ready` says whether the first one is at work; `env` is their environment
     where it is not ours. Shown `bare` their lines stand as they are: one object each.

@@ -82,7 +82,7 @@ class SemanticService:
         return NoSemanticSearch(why_not(self.settings))
 
     async def sign(self) -> VitalSign:
-        """Return how it stands with that."""
+        """Return its status."""
         if self.near is None:
             return rules.judge_index(None, why_not=why_not(self.settings))
         found = await embeddings.progress(self.db, self.near.embedding.name)

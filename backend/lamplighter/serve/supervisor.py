@@ -71,15 +71,17 @@ def run(settings: Settings) -> None:
     asyncio.run(_run(settings))
 
 
-def run_once(settings: Settings, plan: SessionPlan, *, engine: str | None, say: Report) -> ChainRun:
-    """Run one session now, and those it escalates to; `say` gets each output line.
+def run_once(
+    settings: Settings, plan: SessionPlan, *, engine: str | None, report: Report
+) -> ChainRun:
+    """Run one session now, and those it escalates to; `report` gets each output line.
 
     If a supervisor is running, it runs the session.
     """
     home.prepare(settings)
     home.write_starter(settings)
     try:
-        return asyncio.run(_run_once(settings, plan, engine, say))
+        return asyncio.run(_run_once(settings, plan, engine, report))
     except OperationalError as error:
         raise Unavailable(f"The database is not available: {error}. Try again.") from error
 
@@ -91,22 +93,26 @@ async def _run(settings: Settings) -> None:
 
 
 async def _run_once(
-    settings: Settings, plan: SessionPlan, engine: str | None, say: Report
+    settings: Settings, plan: SessionPlan, engine: str | None, report: Report
 ) -> ChainRun:
     async with build_supervisor(settings) as here:
         services = here.supervisor.load()
         if await here.supervisor.lead():
-            return await _run_alone(here.supervisor, plan, engine, services, say)
-        return await _run_by_leader(here.supervisor, plan, engine, services, say)
+            return await _run_alone(here.supervisor, plan, engine, services, report)
+        return await _run_by_leader(here.supervisor, plan, engine, services, report)
 
 
 async def _run_alone(
-    supervisor: Supervisor, plan: SessionPlan, engine: str | None, services: Services, say: Report
+    supervisor: Supervisor,
+    plan: SessionPlan,
+    engine: str | None,
+    services: Services,
+    report: Report,
 ) -> ChainRun:
-    pulled = await supervisor.context.brake.pulled(supervisor.db)
+    pulled = await supervisor.context.halt_control.pulled(supervisor.db)
     if pulled is not None:
         await supervisor.step_down()
-        raise Halted(f"{pulled.description} {supervisor.context.brake.release(pulled)}")
+        raise Halted(f"{pulled.description} {supervisor.context.halt_control.release(pulled)}")
     _on_signals(supervisor.drain)
     filed = await lifecycle.file_request(
         supervisor.context,
@@ -117,7 +123,7 @@ async def _run_alone(
     )
     working = asyncio.create_task(_work_off(supervisor, filed.id))
     try:
-        return await _follow_request(supervisor, filed.id, say)
+        return await _follow_request(supervisor, filed.id, report)
     finally:
         await working
         await supervisor.context.cleaning.ended()
@@ -139,7 +145,11 @@ async def _work_off(supervisor: Supervisor, request_id: int) -> None:
 
 
 async def _run_by_leader(
-    supervisor: Supervisor, plan: SessionPlan, engine: str | None, services: Services, say: Report
+    supervisor: Supervisor,
+    plan: SessionPlan,
+    engine: str | None,
+    services: Services,
+    report: Report,
 ) -> ChainRun:
     filed = await lifecycle.file_request(
         supervisor.context,
@@ -148,15 +158,15 @@ async def _run_by_leader(
         max_tier=supervisor.context.active.max_tier,
         engine=engine,
     )
-    say(f"A supervisor is running. Request {filed.id} is number {filed.position} in its queue.")
-    pulled = await supervisor.context.brake.pulled(supervisor.db)
+    report(f"A supervisor is running. Request {filed.id} is number {filed.position} in its queue.")
+    pulled = await supervisor.context.halt_control.pulled(supervisor.db)
     if pulled is not None:
-        release = supervisor.context.brake.release(pulled)
-        say(f"{pulled.description} The request is queued. {release}")
-    return await _follow_request(supervisor, filed.id, say)
+        release = supervisor.context.halt_control.release(pulled)
+        report(f"{pulled.description} The request is queued. {release}")
+    return await _follow_request(supervisor, filed.id, report)
 
 
-async def _follow_request(supervisor: Supervisor, request_id: int, say: Report) -> ChainRun:
+async def _follow_request(supervisor: Supervisor, request_id: int, report: Report) -> ChainRun:
     """Say each line of the session that answers a request, until it has ended."""
     db = supervisor.db
     while True:
@@ -164,12 +174,14 @@ async def _follow_request(supervisor: Supervisor, request_id: int, say: Report) 
         if request is None or request.state is RequestState.CANCELLED:
             raise Conflict(f"Request {request_id} was withdrawn.")
         if request.session_id is not None:
-            first = await _follow(supervisor, request.session_id, say)
-            return ChainRun(first, *await _follow_on(supervisor, first, say))
+            first = await _follow(supervisor, request.session_id, report)
+            return ChainRun(first, *await _follow_on(supervisor, first, report))
         await asyncio.sleep(FOLLOW_SECONDS)
 
 
-async def _follow_on(supervisor: Supervisor, session: Session, say: Report) -> tuple[Session, bool]:
+async def _follow_on(
+    supervisor: Supervisor, session: Session, report: Report
+) -> tuple[Session, bool]:
     """Print the lines of the sessions that a session escalates to.
 
     Returns the last of them, and whether it asked for a person.
@@ -180,8 +192,8 @@ async def _follow_on(supervisor: Supervisor, session: Session, say: Report) -> t
         waiting = await _has_escalation(db, session, EscalationState.ACCEPTED)
         child = await sessions.child(db, session.id)
         if child is not None:
-            say(f"Session {session.id}: {session.reason} Escalated to session {child.id}.")
-            session = await _follow(supervisor, child.id, say)
+            report(f"Session {session.id}: {session.reason} Escalated to session {child.id}.")
+            session = await _follow(supervisor, child.id, report)
         elif not waiting:
             break
         else:
@@ -194,7 +206,7 @@ async def _has_escalation(db: Database, session: Session, state: EscalationState
     return any(each.state is state for each in await escalations.of_sessions(db, [session.id]))
 
 
-async def _follow(supervisor: Supervisor, session_id: int, say: Report) -> Session:
+async def _follow(supervisor: Supervisor, session_id: int, report: Report) -> Session:
     db, files, redact = supervisor.db, supervisor.context.files, supervisor.context.redact
     tail: Tail | None = None
     asked: set[int] = set()
@@ -203,34 +215,34 @@ async def _follow(supervisor: Supervisor, session_id: int, say: Report) -> Sessi
         assert session is not None
         tail = tail or _open(files.path(session))
         if tail:
-            _report_new(tail, redact, say)
+            _report_new(tail, redact, report)
         for each in await approvals.of_session(db, session_id):
             if each.state is ApprovalState.OPEN and each.id not in asked:
                 asked.add(each.id)
                 decide = f"lamplighter approvals approve {each.id}, or deny"
-                say(f"Session {session_id} is waiting for approval of {each.wish}: {decide}.")
+                report(f"Session {session_id} is waiting for approval of {each.wish}: {decide}.")
         if not session.running:
-            _report_start(db, session, tail, say)
+            _report_start(db, session, tail, report)
             return session
         await asyncio.sleep(FOLLOW_SECONDS)
 
 
-def _report_start(db: Database, session: Session, tail: Tail | None, say: Report) -> None:
+def _report_start(db: Database, session: Session, tail: Tail | None, report: Report) -> None:
     if tail is None and db.home and not session.is_of(db.home.id):
-        say(f"The session's output is on {session.host}.")
+        report(f"The session's output is on {session.host}.")
 
 
 def _open(path: Path) -> Tail | None:
     return Tail(path) if path.exists() else None
 
 
-def _report_new(tail: Tail, redact: Redactor, say: Report) -> None:
+def _report_new(tail: Tail, redact: Redactor, report: Report) -> None:
     while not tail.at_end:
         for line in tail.read():
             for item in stream.parse(redact.marked(line.content)):
                 entry = transcript_entry(item)
                 if entry:
-                    say(redact(entry.text))
+                    report(redact(entry.text))
 
 
 @asynccontextmanager
@@ -273,7 +285,7 @@ def build_session_context(
         sockets=run_directory(settings.home),
         url=web_url(settings),
         open_tools=server.open,
-        brake=home.brake(settings),
+        halt_control=home.halt_control(settings),
         current=services.load,
         readable=readable(settings),
     )

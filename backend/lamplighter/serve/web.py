@@ -76,13 +76,13 @@ def report_nothing(words: str) -> None:
     """Say nothing: the process that started us has said it."""
 
 
-def _greet(settings: Settings, say: Callable[[str], None]) -> bool:
+def _greet(settings: Settings, report: Callable[[str], None]) -> bool:
     """Say how to log in, where anybody wants to hear; say whether the database is too busy."""
     try:
-        if say is report_nothing:
+        if report is report_nothing:
             access.prepare(settings)
         else:
-            say(access.welcome(settings))
+            report(access.welcome(settings))
     except Busy as error:
         logger.warning("%s Read-only until then.", error)
         return True
@@ -124,11 +124,11 @@ def bind(host: str, port: int, *, setting: str = "LAMPLIGHTER_PORT") -> socket.s
 async def _greeting(
     settings: Settings,
     opening: AbstractAsyncContextManager[ApiContext],
-    say: Callable[[str], None] | None,
+    report: Callable[[str], None] | None,
 ) -> AsyncIterator[ApiContext]:
     """Open the context; what could not be said at the start is said as soon as it can be."""
     async with opening as here:
-        later = access.announce_login_later(settings, here.db, say) if say else nullcontext()
+        later = access.announce_login_later(settings, here.db, report) if report else nullcontext()
         async with later:
             yield here
 
@@ -174,7 +174,7 @@ async def _open_context(
             session_files=settings.home / home.SESSIONS,
             engines=home.engines(settings),
             tools=home.tools(settings),
-            brake=home.brake(settings),
+            halt_control=home.halt_control(settings),
             near=means.answers,
         )
 

@@ -1,4 +1,4 @@
-"""Whether the time of day was set lately: told by a clock that nobody sets.
+"""Return whether the time of day was set recently, by a monotonic clock.
 
 A clock that is wrong for a while must cost no belief. What fades cannot be taken
 back, so nothing fades for a day after the time was set by more than some minutes.

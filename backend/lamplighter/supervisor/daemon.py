@@ -53,7 +53,7 @@ async def record_file_changes(context: SessionContext) -> None:
     """Record each time that the file comes or goes, until cancelled."""
     while True:
         try:
-            await halt.record_file(context.db, context.brake, now=context.now())
+            await halt.record_file(context.db, context.halt_control, now=context.now())
         except OperationalError as error:
             logger.log(severity(error), "The halt file could not be recorded: %s", error)
         await asyncio.sleep(POLL_SECONDS)
@@ -122,7 +122,7 @@ class Supervisor:
         """Read services.yaml, and end or resume the former leader's sessions."""
         await self.standby.watch.note(self.db, now=self.context.now())
         await self._read_services()
-        await halt.record_file(self.db, self.context.brake, now=self.context.now())
+        await halt.record_file(self.db, self.context.halt_control, now=self.context.now())
         found = await recovery.recover(self.context, self._services, former)
         for session in found.ended:
             logger.warning("Session %s was interrupted; its output was ingested.", session.id)
@@ -221,7 +221,7 @@ class Supervisor:
 
     async def halted(self) -> bool:
         """Whether Lamplighter is halted: nothing starts, and requests wait."""
-        pulled = await self.context.brake.pulled(self.db)
+        pulled = await self.context.halt_control.pulled(self.db)
         words = pulled.description if pulled else ""
         if words != self._halted:
             logger.warning("%s", words or "Resumed.")
@@ -285,7 +285,7 @@ class Supervisor:
         await self._escalate(await self._run(plan, request, waiting), asked, waiting)
 
     async def _escalate(
-        self, session: Session | None, asked: str | None, waiting: ApprovalWait
+        self, session: Session | None, question: str | None, waiting: ApprovalWait
     ) -> None:
         """Run the next tier's session while sessions escalate."""
         while session is not None and session.status is Status.ESCALATED:
@@ -295,7 +295,7 @@ class Supervisor:
                 await chain.drop(self.db, session, why, now=self.context.now())
                 return
             plan = await chain.next_plan(self.db, session)
-            engine = asked or self.context.active.engine_of(plan.tier)
+            engine = question or self.context.active.engine_of(plan.tier)
             session = await self._run(replace(plan, engine=engine), None, waiting)
 
     async def _run(
@@ -342,10 +342,10 @@ class Supervisor:
         if problem and problem != self._problem:
             logger.error("%s", problem)
             async with writing(self.db):
-                stands = (
+                active = (
                     "and the last valid version stays active" if self._services.path else NO_ROUND
                 )
-                text = f"services.yaml is not valid, {stands}: {problem}"
+                text = f"services.yaml is not valid, {active}: {problem}"
                 await events.insert(
                     self.db, Level.CRITICAL, text, source="supervisor", now=self.context.now()
                 )

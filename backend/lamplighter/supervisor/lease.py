@@ -74,5 +74,5 @@ class Lock:
             await leases.record_heartbeat(db, epoch, now=now)
 
     async def free_from(self, leader: Leader) -> bool:
-        """Say no: the system frees it when the process ends, and nobody else can."""
+        """Do nothing: the system releases it when the process ends."""
         return False

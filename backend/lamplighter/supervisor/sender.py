@@ -27,7 +27,7 @@ AT_ONCE: Final = 5_000
 
 
 class NoticeTransport(Protocol):
-    """What carries a message to one of the addresses that people are told at."""
+    """Sends a message to one notification address."""
 
     @property
     def addresses(self) -> int:

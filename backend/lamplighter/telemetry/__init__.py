@@ -1,4 +1,4 @@
-"""What our processes tell of themselves: logs, figures and traces.
+"""Telemetry of our processes: logs, metrics and traces.
 
 A leaf: it knows nothing above the domain. Nothing heavy is loaded before it is needed,
 and where no traces are wanted none is loaded at all.

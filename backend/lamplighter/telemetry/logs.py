@@ -68,7 +68,7 @@ def configure(level: str, form: str = "text") -> None:
 
 
 def _format_message(record: logging.LogRecord) -> str:
-    """Return what is said; words that their values do not fit are told as they are."""
+    """Return the message; one whose arguments do not match stays unformatted."""
     try:
         return record.getMessage()
     except (TypeError, ValueError, KeyError):

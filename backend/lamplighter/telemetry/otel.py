@@ -1,4 +1,4 @@
-"""Spans by OpenTelemetry's own library: loaded only where somebody collects them.
+"""Spans by OpenTelemetry's own library: loaded only with a collector.
 
 A collector that is away slows nobody: spans wait in a bounded queue, a thread sends
 them, and what does not fit is dropped.
@@ -35,7 +35,7 @@ Redact = Callable[[str], str]
 def tracer(
     part: str, version: str, *, redact: Redact, environ: Mapping[str, str], exporter: Any = None
 ) -> "OtelTracer":
-    """Return what makes spans, and let the libraries that we use tell of theirs by it too."""
+    """Return a tracer, and instrument the libraries that we use."""
     if exporter is None:
         from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
 
@@ -80,11 +80,13 @@ class OtelTracer:
                 here.failed(type(error).__name__)
                 raise
 
-    def record(self, name: str, attributes: Mapping[str, Value], *, began: int, ended: int) -> None:
-        """Tell of a span that is over."""
+    def record(
+        self, name: str, attributes: Mapping[str, Value], *, started: int, ended: int
+    ) -> None:
+        """Record a finished span."""
         masked = _masked_attributes(attributes, self._redact)
         self._tracer.start_span(
-            name, kind=SpanKind.CLIENT, attributes=masked, start_time=began
+            name, kind=SpanKind.CLIENT, attributes=masked, start_time=started
         ).end(ended)
 
     def carried(self) -> dict[str, str]:
@@ -110,8 +112,8 @@ class OtelTracer:
 class OtelSpan(Span):
     """A span that is collected."""
 
-    def __init__(self, begun: trace.Span, redact: Redact) -> None:
-        self._begun, self._redact = begun, redact
+    def __init__(self, span: trace.Span, redact: Redact) -> None:
+        self._begun, self._redact = span, redact
 
     def note(self, attributes: Mapping[str, Value]) -> None:
         """Note what is known of it."""

@@ -23,7 +23,7 @@ EXTRA: Final = ("opentelemetry.sdk", "opentelemetry.exporter.otlp.proto.http")
 
 
 class Span:
-    """Something that takes its time. This one is nothing: nobody collects it."""
+    """An operation with a duration. This one records nothing: there is no collector."""
 
     def note(self, attributes: Mapping[str, Value]) -> None:
         """Note what is known of it; None is left out."""
@@ -32,7 +32,7 @@ class Span:
         """Note that something happened in it."""
 
     def named(self, name: str) -> None:
-        """Call it so: what it is shows only in the end."""
+        """Rename it: its kind is known only at its end."""
 
     def failed(self, kind: str) -> None:
         """Note that it failed, and by which kind of error."""
@@ -46,7 +46,7 @@ class Span:
         error: BaseException | None,
         where: TracebackType | None,
     ) -> None:
-        """End it; what is raised goes on."""
+        """End it; exceptions pass through."""
 
 
 class Tracer(Protocol):
@@ -62,8 +62,10 @@ class Tracer(Protocol):
     ) -> AbstractContextManager[Span]:
         """Begin a span in the one that is at work, or in the one of another process."""
 
-    def record(self, name: str, attributes: Mapping[str, Value], *, began: int, ended: int) -> None:
-        """Tell of a span that is over; times in nanoseconds of the clock of the wall."""
+    def record(
+        self, name: str, attributes: Mapping[str, Value], *, started: int, ended: int
+    ) -> None:
+        """Record a finished span; times in nanoseconds since the epoch."""
 
     def carried(self) -> dict[str, str]:
         """Return what tells another process which span is at work: traceparent, tracestate."""
@@ -86,16 +88,16 @@ def span(
     kind: Kind = "internal",
     parent: Mapping[str, str] | None = None,
 ) -> AbstractContextManager[Span]:
-    """Begin a span; `parent` are the headers (traceparent, tracestate) of who asks."""
+    """Begin a span; `parent` are the headers (traceparent, tracestate) of the caller."""
     if _tracer is None:
         return NO_SPAN
     return _tracer.span(name, attributes or {}, kind=kind, parent=parent)
 
 
-def record_span(name: str, attributes: Mapping[str, Value], *, began: int, ended: int) -> None:
-    """Tell of a span that is over; times in nanoseconds of the clock of the wall."""
+def record_span(name: str, attributes: Mapping[str, Value], *, started: int, ended: int) -> None:
+    """Record a finished span; times in nanoseconds since the epoch."""
     if _tracer is not None:
-        _tracer.record(name, attributes, began=began, ended=ended)
+        _tracer.record(name, attributes, started=started, ended=ended)
 
 
 def traceparent() -> dict[str, str]:
@@ -117,7 +119,7 @@ def tracing(
     environ: Mapping[str, str] = os.environ,
     exporter: Any = None,
 ) -> Iterator[bool]:
-    """Collect spans meanwhile where the environment says to whom; says whether it does.
+    """Collect spans meanwhile, if the environment names a collector; return whether it does.
 
     `part` is which process of ours it is. `exporter` takes them in the place of the one
     that the environment names. At the end what waits is sent, for `FLUSH_SECONDS` at most.

@@ -29,12 +29,12 @@ def test_it_holds_what_a_lexicon_holds() -> None:
     assert set(FOUND) == {"version", *TABLES, *LISTS}
 
 
-def test_no_word_stands_on_both_poles_of_an_axis() -> None:
+def test_no_word_is_on_both_poles_of_an_axis() -> None:
     for axis, (one, two) in FOUND["opposites"].items():
         assert not roots(one) & roots(two), axis
 
 
-def test_every_axis_that_tells_exists() -> None:
+def test_every_outcome_axis_exists() -> None:
     assert set(FOUND["valence"].split()) <= FOUND["opposites"].keys()
 
 

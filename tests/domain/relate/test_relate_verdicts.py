@@ -91,7 +91,7 @@ def test_a_reason_begins_with_its_kind(held: str, said: str, begins: str) -> Non
     assert relate(said, held).reason.startswith(begins)
 
 
-def test_what_is_not_sure_is_told_as_new() -> None:
+def test_an_uncertain_relation_is_reported_as_new() -> None:
     labels = {
         each: (package.RelationVerdict(each, "").label, package.RelationVerdict(each, "").sure)
         for each in Relation

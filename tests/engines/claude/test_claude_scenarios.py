@@ -120,7 +120,7 @@ async def test_turns_and_dollars_bound_a_model_that_never_ends(
         == "The session reached its spending limit: Reached maximum budget ($0.15)."
     )
     assert dollars.finished.cost_usd == pytest.approx(0.2001)  # it ends with the turn that is begun
-    assert dollars.finished.usage == Usage(given=200_000, gave=20)
+    assert dollars.finished.usage == Usage(uncached=200_000, output=20)
     assert (turns.status, dollars.status) == (1, 1)
 
 
@@ -215,7 +215,7 @@ async def test_a_model_of_ones_own_is_asked_with_a_token_and_costs_what_nobody_k
     assert ended.believed == ["[EVENT:info:caddy] up"]
     assert ended.finished.cost_usd is None
     assert ended.finished.usage is not None
-    assert ended.finished.usage.given > 0
+    assert ended.finished.usage.uncached > 0
 
 
 async def test_a_running_cli_has_no_secret_but_the_key_and_leaves_nothing_running(

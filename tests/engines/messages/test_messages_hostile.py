@@ -161,8 +161,8 @@ async def test_a_byte_now_and_then_is_no_answer() -> None:
 @pytest.mark.parametrize(
     ("said", "used"),
     [
-        ({"input_tokens": -5, "output_tokens": 7}, Usage(gave=7)),
-        ({"input_tokens": 10**30, "output_tokens": 1}, Usage(given=MAX_TOKENS, gave=1)),
+        ({"input_tokens": -5, "output_tokens": 7}, Usage(output=7)),
+        ({"input_tokens": 10**30, "output_tokens": 1}, Usage(uncached=MAX_TOKENS, output=1)),
         ({"input_tokens": "many", "output_tokens": None}, Usage()),
     ],
     ids=["below nothing", "beyond everything", "words"],

@@ -361,7 +361,7 @@ async def test_the_checkpoint_holds_all_that_a_session_needs_to_go_on(
     assert [each["name"] for each in held.tools] == ["look"]
     assert [each["role"] for each in held.messages] == [*("user", "assistant", "user", "assistant")]
     assert (held.handoffs, held.approvals) == ([{"service": "caddy"}], [])
-    assert held.usage.given > 0
+    assert held.usage.uncached > 0
     assert held.usage != Usage()
     assert (path / CHECKPOINT).stat().st_mode & 0o777 == 0o600
     assert [each.name for each in path.glob("*.new")] == []

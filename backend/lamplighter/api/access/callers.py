@@ -1,4 +1,4 @@
-"""Callers: known for some seconds, until the change feed tells of a revocation."""
+"""Callers: cached for some seconds, until the change feed reports a revocation."""
 
 import asyncio
 import logging
@@ -48,10 +48,10 @@ class Callers:
         self._here: dict[tuple[str, int], None] = {}
         self._came = asyncio.Event()
         self.sent_away = 0
-        """How often a caller lost its way in: who follows the feed looks again."""
+        """How often a caller was revoked: streams that follow the feed check this count."""
 
     async def find(self, scope: Scope, headers: Headers) -> Caller | None:
-        """Return who asks; a token that is shown and wrong is nobody, whatever the cookie says.
+        """Return the caller; an invalid token denies access, whatever the cookie holds.
 
         A password (Basic) is for a proxy before us and says nothing here.
         """
@@ -76,7 +76,7 @@ class Callers:
         return await self._identify("login", words, access.find_login) if words else None
 
     def send_away(self) -> None:
-        """Note that somebody lost their way in."""
+        """Record that a caller was revoked."""
         self.sent_away += 1
         self._known.clear()
 
@@ -139,7 +139,7 @@ class AdmissionCheck:
         self._sent_away = callers.sent_away
 
     async def __call__(self) -> bool:
-        """Look again when it is time, or when somebody was sent away."""
+        """Check the caller again when due, or after a revocation."""
         now, sent_away = time.monotonic(), self._callers.sent_away
         if sent_away == self._sent_away and now - self._looked < CHECK_SECONDS:
             return True

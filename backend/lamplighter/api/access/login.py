@@ -104,7 +104,7 @@ def _show_again(request: Request, status: int, words: str, onward: str, **header
 
 
 def _is_navigation(request: Request) -> bool:
-    """Whether somebody opened the link: a look ahead, or a picture's address, uses no code up."""
+    """Return whether a person opened the link: a prefetch or an image request uses up no code."""
     headers = request.headers
     seen = headers.get("sec-fetch-dest", "document") == "document"
     return request.method == "GET" and seen and "sec-purpose" not in headers

@@ -52,7 +52,7 @@ def answer(
 
 
 def redirect_page(address: str, title: str = "Logged in", status: int = 200) -> HTMLResponse:
-    """Answer with a page that goes on by itself, to an address of ours.
+    """Answer with a page that redirects itself to an address of this app.
 
     It is no redirect: after one that began on another site a browser would not
     show the cookie it has just been given (SameSite=Strict).

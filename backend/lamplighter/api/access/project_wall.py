@@ -32,29 +32,29 @@ async def project_bound(request: Request) -> str | None:
     return "" if session is None else session.project
 
 
-def restrict_memory(asked: Handler) -> Handler:
+def restrict_memory(handler: Handler) -> Handler:
     """Answer only of a memory that the caller finds; raises NotFound."""
 
-    @wraps(asked)
+    @wraps(handler)
     async def walled(request: Request) -> Response:
         project = await project_bound(request)
         if project is not None:
             await project_wall.get_visible(api_context(request).db, project, params.number(request))
-        return await asked(request)
+        return await handler(request)
 
     return walled
 
 
-def restrict_session(asked: Handler) -> Handler:
+def restrict_session(handler: Handler) -> Handler:
     """Answer only of a session of the caller's project; raises NotFound."""
 
-    @wraps(asked)
+    @wraps(handler)
     async def walled(request: Request) -> Response:
         project, number = await project_bound(request), params.number(request)
         if project is not None:
             held = await sessions.get(api_context(request).db, number)
             if held is None or held.project != project:
                 raise NotFound(f"Session {number} not found.")
-        return await asked(request)
+        return await handler(request)
 
     return walled

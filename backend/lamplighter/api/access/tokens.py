@@ -34,7 +34,7 @@ async def index(request: Request) -> Response:
 
 
 async def create(request: Request) -> Response:
-    """POST /api/v1/tokens: nobody gives away what they do not hold."""
+    """POST /api/v1/tokens: no caller can grant scopes that it does not hold."""
     here, given = api_context(request), await params.body(request, shapes.TokenIn, _rules)
     scopes = validate_scopes(given.scopes)
     caller, agent = caller_of(request), given.agent

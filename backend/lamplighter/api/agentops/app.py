@@ -27,7 +27,7 @@ from lamplighter.usecases.clients import client_sessions
 logger = logging.getLogger(__name__)
 
 ANONYMOUS: Final = Caller(kind="token", id=0, name="this machine", scopes=("knowledge:write",))
-"""Who asks on this machine without a token: what is removed for good takes one."""
+"""The caller on this machine without a token; permanent deletion requires a token."""
 
 CROSS_SITES: Final = ("cross-site", "same-site")
 SWEEP_SECONDS: Final = 3_600.0
@@ -80,9 +80,9 @@ def create_app(
     )
 
 
-def _document(told: dict[str, object]) -> Callable[[Request], Awaitable[Response]]:
+def _document(block: dict[str, object]) -> Callable[[Request], Awaitable[Response]]:
     async def document(request: Request) -> Response:
-        return answer(told)
+        return answer(block)
 
     return document
 
@@ -117,7 +117,7 @@ def _access_check(tokens: bool) -> AccessCheck:
 
 
 async def _caller(scope: Scope, headers: Headers, tokens: bool) -> Caller | Response:
-    """Return who asks; a token that is shown and lets nobody in is nobody anywhere."""
+    """Return the caller; an invalid token denies access everywhere."""
     if not tokens and "authorization" not in headers:
         return ANONYMOUS
     callers: Callers = scope["app"].state.callers

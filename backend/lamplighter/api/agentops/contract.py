@@ -1,4 +1,4 @@
-"""What every entry of the contract needs: who asks, on which mount, of which project."""
+"""What every endpoint of the contract needs: the caller, the mount and the project."""
 
 import ipaddress
 from contextlib import suppress
@@ -60,7 +60,7 @@ def agent_of(request: Request) -> Agent | None:
 
 
 def caller_name(request: Request) -> str:
-    """Return who asks, in words, and from where where that is not this machine."""
+    """Describe the caller, with its address unless that is this machine."""
     who, host = caller_of(request).label, request.client.host if request.client else ""
     with suppress(ValueError):
         if not ipaddress.ip_address(host).is_loopback:
@@ -68,22 +68,22 @@ def caller_name(request: Request) -> str:
     return who
 
 
-def project_in(request: Request, given: str | None) -> str | None:
+def project_in(request: Request, text: str | None) -> str | None:
     """Return the project that is asked for: an agent's own, whatever it says; None for all."""
     agent = agent_of(request)
     if agent is not None:
         return normalize_project(agent.reads)
-    return normalize_project(one_line(given or "")) or None
+    return normalize_project(one_line(text or "")) or None
 
 
-async def session_of(request: Request, given: str | None, project: str | None) -> Session:
+async def session_of(request: Request, text: str | None, project: str | None) -> Session:
     """Return the session that is spoken in: begun now where it is not known.
 
     Without a name it is the one that a project has for what is said outside of any.
     """
     here, agent = service_context(request), agent_of(request)
     asked = project_in(request, project)
-    name = one_line(given or "") or f"{MANUAL_SAVE_PREFIX}{asked or DEFAULT_PROJECT}"
+    name = one_line(text or "") or f"{MANUAL_SAVE_PREFIX}{asked or DEFAULT_PROJECT}"
     opening = NewSession(
         external_id=name,
         project=asked or DEFAULT_PROJECT,

@@ -30,12 +30,12 @@ STATUSES: Final = {413: 400, 422: 400}
 """Both services that this contract is of answer 400 to what is too large or invalid."""
 
 
-def with_contract_errors(ask: Handler) -> Handler:
-    """Return what answers as `ask` does, but to what goes wrong in the form of this contract."""
+def with_contract_errors(handler: Handler) -> Handler:
+    """Wrap a handler to report errors in the form of this contract."""
 
     async def asked(request: Request) -> Response:
         try:
-            return await ask(request)
+            return await handler(request)
         except HTTPException as error:
             return failure(error.status_code, error.detail, headers=error.headers)
         except LamplighterError as error:

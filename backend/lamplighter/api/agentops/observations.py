@@ -1,4 +1,4 @@
-"""Observations: kept, read, corrected and taken back."""
+"""Observations: saved, read, corrected and withdrawn."""
 
 from typing import Any, Final
 
@@ -170,8 +170,8 @@ def _check_saves(request: Request) -> None:
         raise HTTPException(403, f"auto_save is off for the agent {agent.name}.")
 
 
-def _candidate(request: Request, given: ObservationIn, session: Session) -> Candidate:
-    kind, content = given.type or rows.MANUAL, given.content or ""
+def _candidate(request: Request, body: ObservationIn, session: Session) -> Candidate:
+    kind, content = body.type or rows.MANUAL, body.content or ""
     return Candidate(
         category=rows.category_of(kind),
         service=None,
@@ -179,26 +179,26 @@ def _candidate(request: Request, given: ObservationIn, session: Session) -> Cand
         tier=0,
         session_id=session.id,
         source=Source.CLIENT,
-        source_ref=_reference(given.tool_name),
-        title=(given.title or "").strip(),
-        tags=rows.add_type_tags(given.tags or (), kind=kind, scope=given.scope or ""),
-        project=project_in(request, given.project) or session.project,
-        scope=rows.scope_of(given.scope or ""),
-        topic_key=given.topic_key or None,
+        source_ref=_reference(body.tool_name),
+        title=(body.title or "").strip(),
+        tags=rows.add_type_tags(body.tags or (), kind=kind, scope=body.scope or ""),
+        project=project_in(request, body.project) or session.project,
+        scope=rows.scope_of(body.scope or ""),
+        topic_key=body.topic_key or None,
     )
 
 
-def _edit(memory: Memory, given: ObservationEdit) -> Edit:
-    kind = given.type or rows.type_of(memory)
-    scope = given.scope or rows.scope_of_memory(memory)
-    tags = rows.tags_of(memory) if given.tags is None else given.tags
+def _edit(memory: Memory, edit: ObservationEdit) -> Edit:
+    kind = edit.type or rows.type_of(memory)
+    scope = edit.scope or rows.scope_of_memory(memory)
+    tags = rows.tags_of(memory) if edit.tags is None else edit.tags
     return Edit(
-        observation=given.content,
-        category=rows.category_of(kind) if given.type else None,
-        title=given.title,
+        observation=edit.content,
+        category=rows.category_of(kind) if edit.type else None,
+        title=edit.title,
         tags=rows.add_type_tags(tags, kind=kind, scope=scope),
-        scope=rows.scope_of(scope) if given.scope else None,
-        topic_key=given.topic_key,
+        scope=rows.scope_of(scope) if edit.scope else None,
+        topic_key=edit.topic_key,
     )
 
 
@@ -218,8 +218,8 @@ async def _answer_memory(request: Request, memory: Memory) -> Response:
     return answer(shown)
 
 
-def _reference(said: str | None) -> str | None:
-    return shorten(one_line(said or ""), TITLE_CHARS) or None
+def _reference(text: str | None) -> str | None:
+    return shorten(one_line(text or ""), TITLE_CHARS) or None
 
 
 AGENTOPS: Final = 3
@@ -272,8 +272,8 @@ async def stats(request: Request) -> Response:
     )
 
 
-def _distance(given: int | None, usual: int) -> int:
-    return 0 if given == 0 else clamp_limit(given, usual, MAX_DISTANCE)
+def _distance(value: int | None, usual: int) -> int:
+    return 0 if value == 0 else clamp_limit(value, usual, MAX_DISTANCE)
 
 
 def _filter_project(found: MemoryTimeline, project: str | None) -> MemoryTimeline:

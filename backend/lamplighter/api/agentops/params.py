@@ -257,14 +257,14 @@ def number(request: Request) -> int:
     return int(given)
 
 
-def clamp_limit(given: int | None, usual: int, most: int = MAX_LIMIT) -> int:
+def clamp_limit(value: int | None, usual: int, most: int = MAX_LIMIT) -> int:
     """Return how many are wanted: the usual number for none, and never very many."""
-    return usual if given is None or given < 1 else min(given, most)
+    return usual if value is None or value < 1 else min(value, most)
 
 
-def check_required(**given: str | None) -> None:
+def check_required(**text: str | None) -> None:
     """See to what no mount can do without; raises Invalid naming all that is missing."""
-    wrong = [InvalidField(name, "is required") for name, value in given.items() if _blank(value)]
+    wrong = [InvalidField(name, "is required") for name, value in text.items() if _blank(value)]
     if wrong:
         raise Invalid(*wrong)
 
@@ -281,7 +281,7 @@ def _json(content: bytes) -> Any:
 
 
 def _replace_surrogates(content: bytes) -> str:
-    """Return JSON in which what is no character is one: texts are cut amid an emoji.
+    """Return JSON with invalid characters replaced: clients cut texts inside an emoji.
 
     Bytes that are no UTF-8, and halves of a pair of surrogates.
     """
@@ -289,13 +289,15 @@ def _replace_surrogates(content: bytes) -> str:
     return _ESCAPED.sub(lambda found: r"\ufffd" if found["half"] else found[0], text)
 
 
-def _read(form: type[S], given: Mapping[str, Any], wrong: list[InvalidField]) -> S:
+def _read(form: type[S], parameters: Mapping[str, Any], wrong: list[InvalidField]) -> S:
     values: dict[str, Any] = {}
     for field in msgspec.structs.fields(form):
-        if field.encode_name not in given:
+        if field.encode_name not in parameters:
             continue
         try:
-            values[field.name] = msgspec.convert(given[field.encode_name], field.type, strict=True)
+            values[field.name] = msgspec.convert(
+                parameters[field.encode_name], field.type, strict=True
+            )
         except msgspec.ValidationError as error:
             wrong.append(InvalidField(field.encode_name, explain_error(str(error), field.type)))
     if wrong:

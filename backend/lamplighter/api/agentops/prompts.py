@@ -65,11 +65,11 @@ async def delete(request: Request) -> Response:
     return answer({"id": prompt_id, "status": "deleted", "hard_delete": hard})
 
 
-async def _list_prompts(request: Request, asked: str, project: str, limit: int) -> Response:
+async def _list_prompts(request: Request, query: str, project: str, limit: int) -> Response:
     here = service_context(request)
     async with reading(here.db):
         found = await client_sessions.search_prompts(
-            here.db, asked, project_in(request, project), limit=limit
+            here.db, query, project_in(request, project), limit=limit
         )
         return answer(await _prompt_rows(here.db, found))
 

@@ -37,13 +37,13 @@ METHODS: Final = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "T
 
 
 def _read_operation(
-    path: str, ask: Handler, about: str, gives: type, **more: object
+    path: str, handler: Handler, about: str, gives: type, **more: object
 ) -> AgentOpsOperation:
     return AgentOpsOperation(
         method="GET",
         path=path,
         scope=READ,
-        ask=ask,
+        ask=handler,
         about=about,
         gives=gives,
         **more,  # type: ignore[arg-type]
@@ -51,13 +51,13 @@ def _read_operation(
 
 
 def _write_operation(
-    method: str, path: str, ask: Handler, about: str, gives: type | None, **more: object
+    method: str, path: str, handler: Handler, about: str, gives: type | None, **more: object
 ) -> AgentOpsOperation:
     return AgentOpsOperation(
         method=method,
         path=path,
         scope=WRITE,
-        ask=ask,
+        ask=handler,
         about=about,
         gives=gives,
         **more,  # type: ignore[arg-type]

@@ -27,19 +27,19 @@ CATEGORY_ALIASES: Final = {
 """What types are most like; all the rest (manual, lesson, ...) is something learned."""
 
 
-def normalize_word(said: str) -> str:
+def normalize_word(word: str) -> str:
     """Return a type or a scope as it is compared."""
-    return one_line(said).lower()
+    return one_line(word).lower()
 
 
-def category_of(said: str) -> Category:
+def category_of(word: str) -> Category:
     """Return the category of a type, whatever it is."""
-    return CATEGORY_ALIASES.get(normalize_word(said), Category.LEARNING)
+    return CATEGORY_ALIASES.get(normalize_word(word), Category.LEARNING)
 
 
-def scope_of(said: str) -> str:
+def scope_of(word: str) -> str:
     """Return the scope of theirs: everything but `global` is the project's own."""
-    return GLOBAL if normalize_word(said) == GLOBAL else PROJECT
+    return GLOBAL if normalize_word(word) == GLOBAL else PROJECT
 
 
 def add_type_tags(tags: Sequence[str], *, kind: str, scope: str) -> tuple[str, ...]:
@@ -98,16 +98,16 @@ async def session_names(db: Database, ids: Iterable[int | None]) -> dict[int, st
     )
 
 
-def name_of(session_id: int | None, known: Mapping[int, str]) -> str:
+def name_of(session_id: int | None, names: Mapping[int, str]) -> str:
     """Return what a session is called; one of ours by its number, a person's is none."""
-    return "" if session_id is None else known.get(session_id, f"lamplighter-{session_id}")
+    return "" if session_id is None else names.get(session_id, f"lamplighter-{session_id}")
 
 
-def observation(memory: Memory, known: Mapping[int, str]) -> dict[str, Any]:
+def observation(memory: Memory, names: Mapping[int, str]) -> dict[str, Any]:
     """Return a memory as an observation."""
     return {
         "id": memory.id,
-        "session_id": name_of(memory.session_id, known),
+        "session_id": name_of(memory.session_id, names),
         "type": type_of(memory),
         "title": memory_title(memory),
         "content": memory.observation,
@@ -152,11 +152,11 @@ async def sessions(db: Database, found: Sequence[Session]) -> list[dict[str, Any
     return [session(each, kept.get(each.id, 0)) for each in found]
 
 
-def prompt(each: ClientPrompt, known: Mapping[int, str]) -> dict[str, Any]:
+def prompt(each: ClientPrompt, names: Mapping[int, str]) -> dict[str, Any]:
     """Return a prompt."""
     return {
         "id": each.id,
-        "session_id": name_of(each.session_id, known),
+        "session_id": name_of(each.session_id, names),
         "content": each.content,
         "project": each.project,
         "created_at": stamp(each.created_at),

@@ -104,16 +104,16 @@ def _partial_header(found: SearchResults | ContextBlock) -> dict[str, str] | Non
 
 
 async def _hits(
-    request: Request, wanted: AgentOpsSearchQuery
+    request: Request, query: AgentOpsSearchQuery
 ) -> tuple[SearchResults, list[dict[str, Any]]]:
-    here, limit = service_context(request), clamp_limit(wanted.limit, SEARCH_LIMIT, MOST)
-    narrowed = bool(wanted.type.strip() or wanted.scope.strip())
-    kinds = [rows.category_of(wanted.type)] if wanted.type.strip() else rows.CATEGORIES.values()
-    project = project_in(request, wanted.project)
+    here, limit = service_context(request), clamp_limit(query.limit, SEARCH_LIMIT, MOST)
+    narrowed = bool(query.type.strip() or query.scope.strip())
+    kinds = [rows.category_of(query.type)] if query.type.strip() else rows.CATEGORIES.values()
+    project = project_in(request, query.project)
     results = await find(
         here.db,
         SearchRequest(
-            query=wanted.q,
+            query=query.q,
             layers=(SearchLayer.MEMORY,),
             project=project,
             categories=tuple(kinds),
@@ -127,7 +127,7 @@ async def _hits(
         for each in results.results
         if isinstance(each.row, Memory)
         and each.method is not SearchMethod.RECENT  # a query without words finds nothing, as theirs
-        and rows.matches_type(each.row, kind=wanted.type, scope=wanted.scope)
+        and rows.matches_type(each.row, kind=query.type, scope=query.scope)
         # the walls between projects do not hang on how well a search keeps to them
         and (project is None or is_visible(project, each.row))
     ][:limit]
@@ -139,13 +139,13 @@ async def _hits(
 
 
 async def _context_session(
-    request: Request, wanted: AgentOpsContextQuery, project: str
+    request: Request, query: AgentOpsContextQuery, project: str
 ) -> int | None:
-    """Return the session that a context is told to, so that it is kept with it.
+    """Return the session that a context belongs to, to record its prompt.
 
     None where none is named, or none of the project: a question begins no session.
     """
-    name = one_line(wanted.session_id or request.headers.get(SESSION, ""))
+    name = one_line(query.session_id or request.headers.get(SESSION, ""))
     async with reading(service_context(request).db):
         held = (
             await client_sessions.by_external_id(service_context(request).db, name)
@@ -156,7 +156,7 @@ async def _context_session(
 
 
 def _rank(found: SearchResult) -> float:
-    """Return a score as the BM25 of FTS5 is told: the lower, the better."""
+    """Return a score as FTS5 reports BM25: lower is better."""
     return -found.score
 
 

@@ -58,7 +58,7 @@ async def export_rows(request: Request) -> Response:
 
 
 async def import_rows(request: Request) -> Response:
-    """POST /import: what comes twice is held once."""
+    """POST /import: duplicates are stored once."""
     here = service_context(request)
     if agent_of(request) is not None:
         raise HTTPException(
@@ -119,17 +119,17 @@ def _skipped(reason: str) -> dict[str, object]:
     return {"status": "skipped", "reason": reason, **nothing}
 
 
-def _records(given: dict[str, Any], faults: list[Fault]) -> list[LocatedRecord]:
+def _records(body: dict[str, Any], faults: list[Fault]) -> list[LocatedRecord]:
     wrong = [
         InvalidField(name, "is not a list")
         for name in LISTS
-        if not isinstance(given.get(name) or [], list)
+        if not isinstance(body.get(name) or [], list)
     ]
     if wrong:
         raise Invalid(*wrong)
     found: list[LocatedRecord] = []
     for name in LISTS:
-        for number, row in enumerate(given.get(name) or ()):
+        for number, row in enumerate(body.get(name) or ()):
             place = f"{name} {number}"
             try:
                 record = third_party_export.parse_row(name, row, DEFAULT_PROJECT)

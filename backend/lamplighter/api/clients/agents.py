@@ -35,31 +35,31 @@ async def index(request: Request) -> Response:
     return page(request, [_agent_out(each, here.redact) for each in some], behind, seq)
 
 
-async def context(request: Request, wanted: context_shapes.ContextQuery) -> Response:
+async def context(request: Request, query: context_shapes.ContextQuery) -> Response:
     """GET /api/v1/context?profile=agent: what its doors tell an agent, by the same function."""
     here = api_context(request)
-    agent = _requested_agent(request, wanted)
-    project = normalize_project(wanted.project or "") or (agent.reads if agent else PROJECT)
-    limit = agent.context_limit if agent and wanted.limit is None else wanted.limit
+    agent = _requested_agent(request, query)
+    project = normalize_project(query.project or "") or (agent.reads if agent else PROJECT)
+    limit = agent.context_limit if agent and query.limit is None else query.limit
     if caller_of(request).agent and agent:
         project = agent.reads
     seq = await changes.last_seq(here.db)  # a search takes in what waits: in no transaction of ours
     found = await contexts.preview(
         here.db,
         project,
-        wanted.query or "",
+        query.query or "",
         limit=CONTEXT_LIMIT if limit is None else limit,
         now=here.now(),
         near=here.near,
-        budget=wanted.budget,
+        budget=query.budget,
     )
     about = {"profile": "agent", "agent": agent.name if agent else None, "project": project}
     return answer({**about, **_context(found), "seq": seq})
 
 
-def _requested_agent(request: Request, wanted: context_shapes.ContextQuery) -> Agent | None:
+def _requested_agent(request: Request, query: context_shapes.ContextQuery) -> Agent | None:
     caller = caller_of(request)
-    name = caller.agent if caller.bound else wanted.agent
+    name = caller.agent if caller.bound else query.agent
     return require_local(find_agent(api_context(request).active.agents, name)) if name else None
 
 

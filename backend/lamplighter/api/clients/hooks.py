@@ -76,14 +76,14 @@ async def _find_session(here: ApiContext, opening: NewSession) -> Session | None
     return await client_sessions.by_agent(here.db, opening.external_id, opening.agent)
 
 
-async def context(request: Request, wanted: context_shapes.ContextQuery) -> Response:
-    """GET /api/v1/context?profile=project: what a session is told at its start."""
+async def context(request: Request, query: context_shapes.ContextQuery) -> Response:
+    """GET /api/v1/context?profile=project: the context of a session at its start."""
     here, caller = api_context(request), caller_of(request)
     agent = find_agent(here.active.agents, caller.agent or AGENT)
     project = (
-        agent.reads if caller.agent else normalize_project(wanted.project or "") or DEFAULT_PROJECT
+        agent.reads if caller.agent else normalize_project(query.project or "") or DEFAULT_PROJECT
     )
-    budget = BUDGET if wanted.budget is None else min(wanted.budget, BUDGET)
+    budget = BUDGET if query.budget is None else min(query.budget, BUDGET)
     async with reading(here.db):
         block = await project_context(here.db, project, now=here.now(), budget=budget)
         seq = await changes.last_seq(here.db)
@@ -102,17 +102,17 @@ async def context(request: Request, wanted: context_shapes.ContextQuery) -> Resp
 
 
 async def _handle_event(
-    here: InteractiveContext, event: str, session: Session, given: Mapping[str, Any]
+    here: InteractiveContext, event: str, session: Session, payload: Mapping[str, Any]
 ) -> str:
-    """Do what an event asks for and return what the session is told."""
+    """Handle an event and return the text for the session."""
     if event == START:
         return await interactive.start_context(here, session)
     if event == PROMPT:
-        return await interactive.prompt_context(here, session, _text(given, "prompt"))
+        return await interactive.prompt_context(here, session, _text(payload, "prompt"))
     if event in TOOL_EVENTS:
-        return await _handle_tool_use(here, session, given)
+        return await _handle_tool_use(here, session, payload)
     if event == "Stop":
-        words = _text(given, "last_assistant_message")
+        words = _text(payload, "last_assistant_message")
         await interactive.record_response(here, session, words)
     elif event == "PreCompact":
         await interactive.save_summary(here, session)
@@ -122,12 +122,12 @@ async def _handle_event(
 
 
 async def _handle_tool_use(
-    here: InteractiveContext, session: Session, given: Mapping[str, Any]
+    here: InteractiveContext, session: Session, payload: Mapping[str, Any]
 ) -> str:
-    use = ToolCall(_text(given, "tool_name"), arguments_text(given.get("tool_input", {})))
-    output = interactive.output_text(given.get("tool_response")) or _text(given, "error")
-    ref = _text(given, "tool_use_id")
-    asked = given.get("tool_input")
+    use = ToolCall(_text(payload, "tool_name"), arguments_text(payload.get("tool_input", {})))
+    output = interactive.output_text(payload.get("tool_response")) or _text(payload, "error")
+    ref = _text(payload, "tool_use_id")
+    asked = payload.get("tool_input")
     words = asked if isinstance(asked, dict) else {"input": asked}
     text = await interactive.tool_context(here, session, use.tool, words)
     await interactive.capture_tool_output(here, session, use, output, ref=ref)
@@ -146,10 +146,10 @@ def _interactive_context(here: ApiContext, caller: Caller) -> InteractiveContext
 
 
 def _opening(
-    request: Request, given: Mapping[str, Any], caller: Caller, by: InteractiveContext
+    request: Request, payload: Mapping[str, Any], caller: Caller, by: InteractiveContext
 ) -> NewSession:
     """Say whose session it is: an agent's token has its own project, a person's the directory's."""
-    session, directory = _text(given, "session_id"), _text(given, "cwd")
+    session, directory = _text(payload, "session_id"), _text(payload, "cwd")
     root = _path(request.headers.get(ROOT, "")) or directory
     wrong = (
         [InvalidField("session_id", "is missing; it must name the session")] if not session else []
@@ -185,8 +185,8 @@ def _wanted_tools(agent: Agent) -> str:
     return " ".join(sorted({*(rule.tool for rule in saved), *(rule.tool for rule in tools)}))
 
 
-def _text(given: Mapping[str, Any], name: str) -> str:
-    said = given.get(name, "")
+def _text(payload: Mapping[str, Any], name: str) -> str:
+    said = payload.get(name, "")
     return said if isinstance(said, str) else ""
 
 

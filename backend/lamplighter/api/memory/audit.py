@@ -19,7 +19,11 @@ async def index(request: Request) -> Response:
     position = params.position(wanted.cursor)
     async with reading(here.db):
         found = await page_on_topic(
-            here.db, wanted.topic, known=here.service_names(), limit=wanted.limit, position=position
+            here.db,
+            wanted.topic,
+            services=here.service_names(),
+            limit=wanted.limit,
+            position=position,
         )
         seq = await changes.last_seq(here.db)
     counts = {"active": found.active, "inactive": found.inactive}

@@ -35,10 +35,10 @@ async def act(request: Request) -> Response:
     return answer(await _result_out(here, done) | ids)
 
 
-async def _preview(here: ApiContext, given: shapes.BulkIn, wanted: bulk.BulkAction) -> Response:
+async def _preview(here: ApiContext, body: shapes.BulkIn, action: bulk.BulkAction) -> Response:
     async with reading(here.db):
-        chosen = await _selection(here, given)
-        found = await bulk.preview(here.db, chosen, wanted, now=here.now())
+        chosen = await _selection(here, body)
+        found = await bulk.preview(here.db, chosen, action, now=here.now())
         seq = await changes.last_seq(here.db)
     examples = [
         {
@@ -69,20 +69,20 @@ async def _result_out(here: ApiContext, done: bulk.BulkResult) -> dict[str, Any]
     return {"changed": len(done.ids), "left": done.left, "seq": seq, "act": done.act}
 
 
-async def _selection(here: ApiContext, given: shapes.BulkIn) -> list[int] | MemoryFilter:
-    if given.ids is not None and given.filter is None:
-        return given.ids
-    if given.filter is not None and given.ids is None:
-        found = await filter_of(here, given.filter)
-        if found.everything and not given.all:
+async def _selection(here: ApiContext, body: shapes.BulkIn) -> list[int] | MemoryFilter:
+    if body.ids is not None and body.filter is None:
+        return body.ids
+    if body.filter is not None and body.ids is None:
+        found = await filter_of(here, body.filter)
+        if found.everything and not body.all:
             raise Invalid(InvalidField("filter", EMPTY_FILTER))
         return found
     raise Invalid(InvalidField("ids", "is missing; send either ids or filter, not both"))
 
 
-def _act(given: shapes.BulkIn) -> bulk.BulkAction:
-    if given.action not in VALUE_MEANINGS:
-        return bulk.BulkAction(action=given.action)
-    if given.value is None:
-        raise Invalid(InvalidField("value", f"is missing; send {VALUE_MEANINGS[given.action]}"))
-    return bulk.BulkAction(action=given.action, value=require_finite(given.value))
+def _act(body: shapes.BulkIn) -> bulk.BulkAction:
+    if body.action not in VALUE_MEANINGS:
+        return bulk.BulkAction(action=body.action)
+    if body.value is None:
+        raise Invalid(InvalidField("value", f"is missing; send {VALUE_MEANINGS[body.action]}"))
+    return bulk.BulkAction(action=body.action, value=require_finite(body.value))

@@ -92,12 +92,12 @@ async def views(request: Request) -> Response:
 async def create(request: Request) -> Response:
     """POST /api/v1/memories."""
     here, given = api_context(request), await params.body(request, shapes.MemoryIn, rules)
-    told = {**msgspec.structs.asdict(given), "tags": tuple(given.tags)}
-    told["confidence"] = require_finite(given.confidence)
+    values = {**msgspec.structs.asdict(given), "tags": tuple(given.tags)}
+    values["confidence"] = require_finite(given.confidence)
     candidate = Candidate(
-        **told, tier=0, session_id=None, source=Source.OPERATOR, trust=Trust.TRUSTED
+        **values, tier=0, session_id=None, source=Source.OPERATOR, trust=Trust.TRUSTED
     )
-    memory = await curate.create(here, candidate, known=here.service_names())
+    memory = await curate.create(here, candidate, services=here.service_names())
     location = f"/api/v1/memories/{memory.id}"
     return versioned(serialize.memory(memory), 201, Location=location)
 
@@ -120,7 +120,7 @@ async def update(request: Request) -> Response:
         memory_id,
         _edit(given),
         version=params.version(request, memory_id),
-        known=here.service_names(),
+        services=here.service_names(),
     )
     return versioned(serialize.memory(memory))
 
@@ -169,12 +169,12 @@ async def undo_change(request: Request) -> Response:
 async def _page(
     db: Database,
     chosen: MemoryFilter,
-    wanted: shapes.MemoryQuery,
+    query: shapes.MemoryQuery,
     *,
     position: Sequence[Any] | None,
     at: datetime | None,
 ) -> Page[Mapping[str, Any]]:
-    order, limit = _order(wanted), wanted.limit
+    order, limit = _order(query), query.limit
     if at is None:
         return await json_rows.page(db, chosen, order, limit=limit, position=position)
     found = await memories.page(db, chosen, sort=order, limit=limit, position=position, at=at)
@@ -186,64 +186,62 @@ def _as_of(at: datetime | None) -> dict[str, str | None]:
 
 
 async def _caller_filter(
-    request: Request, wanted: shapes.MemoryQuery | shapes.ViewQuery
+    request: Request, query: shapes.MemoryQuery | shapes.ViewQuery
 ) -> MemoryFilter:
     """Return what a query asks for, of what its caller finds."""
-    chosen = await filter_of(api_context(request), wanted)
+    chosen = await filter_of(api_context(request), query)
     return replace(chosen, finds=await project_wall.project_bound(request))
 
 
-async def filter_of(
-    here: ApiContext, wanted: shapes.MemoryQuery | shapes.ViewQuery
-) -> MemoryFilter:
+async def filter_of(here: ApiContext, query: shapes.MemoryQuery | shapes.ViewQuery) -> MemoryFilter:
     """Return what a query asks for, its service as it is spelled here."""
-    service = wanted.service
+    service = query.service
     if service is not None:
         plain_name = GENERAL if normalize_service_name(service) == GENERAL else service
         service = await spelled(here.db, plain_name, here.service_names()) or GENERAL
     return MemoryFilter(
-        q=wanted.q,
+        q=query.q,
         service=service,
-        category=wanted.category,
-        kind=wanted.kind,
-        operational=None if wanted.section is None else wanted.section == "operational",
-        project=None if wanted.project is None else normalize_project(wanted.project),
-        scope=wanted.scope,
-        session_id=wanted.session,
-        active={"active": True, "inactive": False}.get(wanted.state),
-        in_review=wanted.state == "review",
-        view=None if wanted.view is None else View(wanted.view),
-        by=here.now() + FADING_WITHIN if wanted.view == "fading" else None,
+        category=query.category,
+        kind=query.kind,
+        operational=None if query.section is None else query.section == "operational",
+        project=None if query.project is None else normalize_project(query.project),
+        scope=query.scope,
+        session_id=query.session,
+        active={"active": True, "inactive": False}.get(query.state),
+        in_review=query.state == "review",
+        view=None if query.view is None else View(query.view),
+        by=here.now() + FADING_WITHIN if query.view == "fading" else None,
     )
 
 
-def _moment(wanted: shapes.MemoryQuery | shapes.FacetQuery, now: datetime) -> datetime | None:
+def _moment(query: shapes.MemoryQuery | shapes.FacetQuery, now: datetime) -> datetime | None:
     """Return which moment is asked for. Raises Invalid: some things are known of now only."""
-    at = period.parse_elapsed_moment(wanted.as_of, "as_of", now=now)
-    of_now = {"view": wanted.view is not None, "state": wanted.state == "review"}
+    at = period.parse_elapsed_moment(query.as_of, "as_of", now=now)
+    of_now = {"view": query.view is not None, "state": query.state == "review"}
     wrong = [InvalidField(name, "cannot be combined with as_of") for name in of_now if of_now[name]]
     if at is not None and wrong:
         raise Invalid(*wrong)
     return at
 
 
-def _order(wanted: shapes.MemoryQuery) -> Order:
-    sort = Sort(wanted.sort)
-    falling = sort.falling if wanted.order is None else wanted.order == "desc"
-    return Order(sort, backward=falling != sort.falling, grouped=wanted.group is not None)
+def _order(query: shapes.MemoryQuery) -> Order:
+    sort = Sort(query.sort)
+    falling = sort.falling if query.order is None else query.order == "desc"
+    return Order(sort, backward=falling != sort.falling, grouped=query.group is not None)
 
 
 def rules(values: Mapping[str, Any]) -> list[InvalidField]:
-    """Return what is wrong with the fields of a memory that somebody writes."""
+    """Return the invalid fields of a memory edit."""
     asked = {name: values.get(name) for name in ("observation", "service", "title", "topic_key")}
     edit = Edit(**{name: value for name, value in asked.items() if value is not msgspec.UNSET})
     return collect_errors(lambda: admit_edit(edit, values.get("category", Category.TIMING), str))
 
 
-def _edit(given: shapes.MemoryEdit) -> Edit:
+def _edit(body: shapes.MemoryEdit) -> Edit:
     fields = {
         name: value
-        for name, value in msgspec.structs.asdict(given).items()
+        for name, value in msgspec.structs.asdict(body).items()
         if value is not msgspec.UNSET
     }
     if "service" in fields and fields["service"] is None:

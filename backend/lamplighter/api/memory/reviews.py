@@ -1,4 +1,4 @@
-"""Reviews: listed, read, decided on, and taken back."""
+"""Reviews: listed, read, resolved and reverted."""
 
 from typing import Any, Final
 
@@ -106,15 +106,13 @@ async def _changes(db: Database, each: Review) -> list[dict[str, Any]]:
     return [{**entry(step, undoable=shown[step.id]), "memory_id": step.memory_id} for step in made]
 
 
-async def _filter(
-    db: Database, wanted: review_shapes.ReviewQuery, known: list[str]
-) -> ReviewFilter:
-    service = wanted.service
+async def _filter(db: Database, query: review_shapes.ReviewQuery, names: list[str]) -> ReviewFilter:
+    service = query.service
     if service is not None:
-        service = await spelled(db, service, known) or GENERAL
+        service = await spelled(db, service, names) or GENERAL
     return ReviewFilter(
-        state=None if wanted.state == "all" else ReviewState(wanted.state),
+        state=None if query.state == "all" else ReviewState(query.state),
         service=service,
-        kind=None if wanted.kind is None else ReviewKind(wanted.kind),
-        session=wanted.session,
+        kind=None if query.kind is None else ReviewKind(query.kind),
+        session=query.session,
     )

@@ -49,12 +49,14 @@ async def purge(request: Request) -> Response:
     return Response(status_code=204)
 
 
-def _discarded_out(each: TrashedMemory, kept: timedelta | None) -> dict[str, Any]:
+def _discarded_out(each: TrashedMemory, retention: timedelta | None) -> dict[str, Any]:
     return {
         "id": each.id,
         "memory": None if each.memory is None else serialize.memory(each.memory),
         "deleted_at": serialize.format_moment(each.deleted_at),
         "deleted_by": each.deleted_by,
         "act": each.act_id,
-        "purge_at": None if kept is None else serialize.format_moment(each.deleted_at + kept),
+        "purge_at": None
+        if retention is None
+        else serialize.format_moment(each.deleted_at + retention),
     }

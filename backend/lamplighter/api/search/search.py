@@ -37,26 +37,26 @@ async def index(request: Request) -> Response:
     return answer(body)
 
 
-async def _search_options(here: ApiContext, given: shapes.SearchQuery) -> SearchRequest:
-    service = given.service
+async def _search_options(here: ApiContext, query: shapes.SearchQuery) -> SearchRequest:
+    service = query.service
     if service is not None:
         service = await spelled(here.db, service, here.service_names()) or service
     return SearchRequest(
-        query=given.q,
-        layers=_layers(given.layers),
-        project=given.project,
+        query=query.q,
+        layers=_layers(query.layers),
+        project=query.project,
         service=service,
-        categories=tuple(given.category),
-        kind=given.kind,
-        tags=tuple(given.tag),
-        active=ACTIVE[given.state],
-        since=period.parse_moment(given.since, "since"),
-        limit=given.limit,
+        categories=tuple(query.category),
+        kind=query.kind,
+        tags=tuple(query.tag),
+        active=ACTIVE[query.state],
+        since=period.parse_moment(query.since, "since"),
+        limit=query.limit,
     )
 
 
-def _layers(given: str) -> tuple[SearchLayer, ...]:
-    names = [each.strip() for each in given.split(",") if each.strip()]
+def _layers(text: str) -> tuple[SearchLayer, ...]:
+    names = [each.strip() for each in text.split(",") if each.strip()]
     if not names or not set(names) <= set(SearchLayer):
         raise Invalid(
             InvalidField(

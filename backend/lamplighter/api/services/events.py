@@ -73,31 +73,31 @@ async def create(request: Request) -> Response:
         given.level,
         given.text,
         service=given.service,
-        known=here.service_names(),
+        services=here.service_names(),
         session_id=caller_of(request).session_id,
     )
     return answer(serialize.event(event), 201)
 
 
-async def _filter(here: ApiContext, wanted: event_shapes.EventFilter) -> EventSelection:
+async def _filter(here: ApiContext, query: event_shapes.EventFilter) -> EventSelection:
     since, until = (
-        period.parse_moment(wanted.since, "from"),
-        period.parse_moment(wanted.until, "to"),
+        period.parse_moment(query.since, "from"),
+        period.parse_moment(query.until, "to"),
     )
     if since is not None and until is not None and since >= until:
         raise Invalid(InvalidField("to", "must be later than the beginning of the range"))
-    service = wanted.service
+    service = query.service
     if service is not None:
         name = GENERAL if normalize_service_name(service) == GENERAL else service
         service = await spelled(here.db, name, here.service_names()) or GENERAL
     return EventSelection(
-        levels=tuple(wanted.level),
+        levels=tuple(query.level),
         service=service,
-        session=wanted.session,
-        q=wanted.q,
+        session=query.session,
+        q=query.q,
         since=since,
         until=until,
-        same=wanted.same,
+        same=query.same,
     )
 
 

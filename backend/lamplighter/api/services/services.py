@@ -69,12 +69,12 @@ async def overview(request: Request) -> Response:
         found = await views.overview(
             here.db, here.services(), since=since, now=now, project=project
         )
-        pulled = await here.brake.pulled(here.db)
+        pulled = await here.halt_control.pulled(here.db)
         spent = await spending.spending_status(here)
         seq = await changes.last_seq(here.db)
-    stands = halt.as_json(here, pulled) if pulled else None
+    active_halt = halt.as_json(here, pulled) if pulled else None
     shown = _overview(here, found, since=since, now=now)
-    return answer({**shown, "spending": spent, "halt": stands, "seq": seq})
+    return answer({**shown, "spending": spent, "halt": active_halt, "seq": seq})
 
 
 async def list_learned(request: Request) -> Response:
@@ -96,7 +96,7 @@ def _overview(
 ) -> dict[str, Any]:
     states = [each.state for each in found.conditions]
     checked = [each.checked_at for each in found.conditions if each.checked_at]
-    lately = serialize.format_moment(now - RECENT)
+    recent = serialize.format_moment(now - RECENT)
     return {
         "state": found.state,
         "counts": {state: states.count(state) for state in ServiceState},
@@ -120,12 +120,12 @@ def _overview(
         "services": [_service_out(here, each) for each in found.conditions],
         "learned": _learned(found, since),
         "events": {
-            "since": lately,
+            "since": recent,
             "critical": found.levels[Level.CRITICAL],
             "warning": found.levels[Level.WARNING],
         },
         "sessions": {
-            "since": lately,
+            "since": recent,
             "total": sum(found.ran.by_tier.values()),
             "by_tier": {str(tier): found.ran.by_tier.get(tier, 0) for tier in (1, 2, 3)},
             "cost_usd": found.ran.cost_usd,
@@ -220,17 +220,17 @@ def _cooldown_out(used: Any) -> dict[str, Any]:
 
 
 def _check(each: ServiceCondition, name: str, kind: str, target: str) -> dict[str, Any]:
-    look = each.latest.get(name)
+    result = each.latest.get(name)
     return {
         "name": name,
         "kind": kind,
         "target": target,
-        "ok": look.ok if look else None,
-        "warned": look.warned if look else False,
-        "status": look.status if look else None,
-        "latency_ms": look.latency_ms if look else None,
-        "detail": look.detail if look else "",
-        "at": serialize.format_moment(look.at) if look else None,
+        "ok": result.ok if result else None,
+        "warned": result.warned if result else False,
+        "status": result.status if result else None,
+        "latency_ms": result.latency_ms if result else None,
+        "detail": result.detail if result else "",
+        "at": serialize.format_moment(result.at) if result else None,
     }
 
 

@@ -107,14 +107,14 @@ def _deeper(value: Any, depth: int) -> bool:
     return bool(inner) and (depth == 0 or any(_deeper(each, depth - 1) for each in inner))
 
 
-def _delivery_out(taken: list[AlertResult]) -> dict[str, Any]:
-    first = next((each.request for each in taken if each.request), None)
+def _delivery_out(results: list[AlertResult]) -> dict[str, Any]:
+    first = next((each.request for each in results if each.request), None)
     return {
         "request": serialize.request(first) if first else None,
-        "alerts": [{**serialize.alert(each.incident), "new": each.new} for each in taken],
+        "alerts": [{**serialize.alert(each.incident), "new": each.new} for each in results],
     }
 
 
 def is_closed(here: ApiContext, caller: Caller | None) -> bool:
-    """Whether no alerts are taken at all; who may hand none in is told that instead."""
+    """Return whether alerts are disabled; a caller without permission is denied instead."""
     return not here.active.webhook_token and (caller is None or caller.may(WEBHOOKS))

@@ -56,7 +56,7 @@ async def decide(request: Request) -> Response:
         argv=None if given.argv is None else tuple(given.argv),
         note=given.note,
     )
-    stands = await approvals.decide(
+    decided = await approvals.decide(
         here,
         number,
         answer,
@@ -64,7 +64,7 @@ async def decide(request: Request) -> Response:
         version=params.version(request, number),
     )
     async with reading(here.db):
-        return versioned(await approval_case_out(here, stands))
+        return versioned(await approval_case_out(here, decided))
 
 
 async def approval_case_out(here: ApiContext, each: Approval) -> dict[str, Any]:
@@ -73,18 +73,18 @@ async def approval_case_out(here: ApiContext, each: Approval) -> dict[str, Any]:
     held = await memories.by_ids(db, [MemoryId(number) for number in each.memories])
     instead = await rows.replacement_of(db, each.id)
     use = None if each.use_id is None else await cooldowns.get(db, each.use_id)
-    standings = (await act.usage_by_service(db, [each.service], now=now))[each.service]
-    [standing] = [one for one in standings if one.action is each.action]
+    usages = (await act.usage_by_service(db, [each.service], now=now))[each.service]
+    [usage] = [one for one in usages if one.action is each.action]
     return {
         **serialize.approval(each),
         "told": [serialize.memory(one) for one in held.values()],
-        "cooldown": _slot(serialize.cooldown_status(standing)),
+        "cooldown": _slot(serialize.cooldown_status(usage)),
         "seconds_left": each.seconds_left(now=now),
         "replaced_by": None if instead is None else instead.id,
         "use": None if use is None else serialize.cooldown_use(use),
     }
 
 
-def _slot(standing: dict[str, Any]) -> dict[str, Any]:
+def _slot(cooldown: dict[str, Any]) -> dict[str, Any]:
     names = ("action", "used", "limit", "window_seconds", "frees_at")
-    return {name: standing[name] for name in names}
+    return {name: cooldown[name] for name in names}

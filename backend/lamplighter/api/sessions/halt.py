@@ -35,13 +35,13 @@ async def pull(request: Request) -> Response:
     here, by, now = api_context(request), _person(request), api_context(request).now()
     given = await params.body(request, approval_shapes.HaltIn)
     try:
-        here.brake.write(given.reason, by=by, now=now)
+        here.halt_control.write(given.reason, by=by, now=now)
     except OSError as error:
-        logger.warning("Could not write %s: %s", here.brake.file, error)
-    if here.brake.by_request() is None:  # without a file only the database can halt
-        await halt.halt_all(here.db, here.brake, given.reason, by=by, now=now)
+        logger.warning("Could not write %s: %s", here.halt_control.file, error)
+    if here.halt_control.by_request() is None:  # without a file only the database can halt
+        await halt.halt_all(here.db, here.halt_control, given.reason, by=by, now=now)
     else:
-        work = halt.sync_file_patiently(here.db, here.brake, now=now)
+        work = halt.sync_file_patiently(here.db, here.halt_control, now=now)
         await request.app.state.jobs.start("the halt", work, wait=CACHE_SECONDS)
     return await _halt_state(here)
 
@@ -49,32 +49,32 @@ async def pull(request: Request) -> Response:
 async def release(request: Request) -> Response:
     """DELETE /api/v1/halt."""
     here, by = api_context(request), _person(request)
-    await halt.resume_all(here.db, here.brake, by=by, now=here.now())
+    await halt.resume_all(here.db, here.halt_control, by=by, now=here.now())
     return await _halt_state(here)
 
 
 def as_json(here: ApiContext, each: Halt) -> dict[str, Any]:
-    """Return a halt that stands as JSON, with what releases it."""
+    """Return an active halt as JSON, with its release instructions."""
     return {
         "way": each.way,
         "reason": each.reason,
         "by": each.pulled_by,
         "at": serialize.format_moment(each.pulled_at),
         "words": each.description,
-        "release": here.brake.release(each),
+        "release": here.halt_control.release(each),
     }
 
 
 async def _halt_state(here: ApiContext) -> Response:
     async with reading(here.db):
-        found = await here.brake.all(here.db)
+        found = await here.halt_control.all(here.db)
         seq = await changes.last_seq(here.db)
     pulled = [as_json(here, each) for each in found]
     return answer({"halted": bool(pulled), "pulled": pulled, "seq": seq})
 
 
 def _person(request: Request) -> str:
-    """Return who asks; a session never does, whatever its token may be allowed."""
+    """Return the caller; a session is always denied, whatever its token allows."""
     caller = caller_of(request)
     if caller.kind == "session":
         raise HTTPException(403, "Sessions cannot halt or resume Lamplighter.")

@@ -71,7 +71,7 @@ def backward(
 
 
 def entries(line: Line, *, form: Form, redact: Redactor) -> list[dict[str, Any]]:
-    """Return what one line of the file holds, as a person reads it or (`raw`) as it stands."""
+    """Return the content of one line of the file, readable or (`raw`) unchanged."""
     line = replace(line, content=redact.marked(line.content))
     return [
         {

@@ -51,7 +51,7 @@ async def index(request: Request) -> Response:
         linked = await sessions.chain_members(here.db, found.items)
         every = [each.id for each in (*found.items, *linked)]
         waiting = await approvals.waiting_sessions(here.db)
-        told_otherwise = await history.count_contradictions(here.db, every)
+        contradictions = await history.count_contradictions(here.db, every)
         seq = await changes.last_seq(here.db)
     return page(
         request,
@@ -59,7 +59,7 @@ async def index(request: Request) -> Response:
         found.position,
         seq,
         linked=[_row(each, waiting) for each in linked],
-        contradicted={str(number): count for number, count in told_otherwise.items()},
+        contradicted={str(number): count for number, count in contradictions.items()},
     )
 
 
@@ -222,7 +222,7 @@ async def ingest_rest(request: Request) -> Response:
     if not await asyncio.to_thread(file.is_file):
         raise Conflict(f"The output file of session {number} is not on this machine: {file}.")
     ingest = ingest_context(here, here.active, session, here.services())
-    work = leftover.ingest_leftover(ingest, file, here.brake)
+    work = leftover.ingest_leftover(ingest, file, here.halt_control)
     await request.app.state.jobs.start(f"the rest of session {number}", work)
     return versioned(serialize.session(session), 202)
 
@@ -300,8 +300,8 @@ def _engine_problem(here: ApiContext, name: str | None) -> list[InvalidField]:
     return [InvalidField("engine", f"cannot run on this machine: {why_not}")] if why_not else []
 
 
-def _search(each: RecordedSearch, held: Mapping[MemoryId, Memory]) -> dict[str, Any]:
-    shown = [(hit, held.get(MemoryId(hit.memory_id))) for hit in each.hits]
+def _search(each: RecordedSearch, memories: Mapping[MemoryId, Memory]) -> dict[str, Any]:
+    shown = [(hit, memories.get(MemoryId(hit.memory_id))) for hit in each.hits]
     return {
         "id": each.id,
         "tool": each.tool,

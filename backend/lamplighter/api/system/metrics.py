@@ -33,13 +33,13 @@ async def metrics(request: Request) -> Response:
 
 
 class MetricFamilies:
-    """What is told, family by family."""
+    """The metrics, family by family."""
 
     def __init__(self, found: StoreFigures | None, here: ApiContext) -> None:
         self._found, self._here = found, here
 
     def describe(self) -> "Iterable[Metric]":
-        """Say nothing of what will be collected: nobody else registers there."""
+        """Describe no metrics: nothing else registers with this collector."""
         return ()
 
     def collect(self) -> "Iterator[Metric]":

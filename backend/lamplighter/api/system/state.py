@@ -1,4 +1,4 @@
-"""How things stand: the supervisor, the next prompt, and whether this process works."""
+"""Status: the supervisor, the next prompt, and whether this process works."""
 
 import msgspec
 from starlette.requests import Request
@@ -40,7 +40,7 @@ async def supervisor(request: Request) -> Response:
 
 
 async def context(request: Request) -> Response:
-    """GET /api/v1/context: what the next session would be told, from the same functions."""
+    """GET /api/v1/context: the prompt of the next session, by the functions that build it."""
     here, wanted = api_context(request), params.query(request, context_shapes.ContextQuery)
     project = await project_wall.project_bound(request)
     if project is not None:
@@ -102,7 +102,7 @@ async def readyz(request: Request) -> Response:
         return problem(503, here.db.problem, headers={"Retry-After": "30"})
     try:
         await changes.last_seq(here.db)
-        halted = await here.brake.pulled(here.db)
+        halted = await here.halt_control.pulled(here.db)
     except (Error, TimeoutError):
         return problem(503, "The database is not available.", headers={"Retry-After": "5"})
     if halted:

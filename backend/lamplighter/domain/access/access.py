@@ -77,7 +77,7 @@ class Caller:
 
     @property
     def label(self) -> str:
-        """Who it is, so that what was done can be told by whom; nobody in particular by a name."""
+        """Who acts, for the audit log; unnamed callers share one name."""
         if self.agent is not None:
             return f"agent {self.agent}, token {self.id}"
         return f"{self.kind} {self.id} ({self.name})" if self.id else self.name
@@ -89,7 +89,7 @@ class Caller:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Token:
-    """A program's way in; of its secret only the hash is kept."""
+    """An API token; only the hash of its secret is stored."""
 
     id: int
     name: str
@@ -103,11 +103,11 @@ class Token:
     agent: str | None = None
 
     def living(self, *, now: datetime) -> bool:
-        """Whether it lets anybody in."""
+        """Return whether it grants access."""
         return self.revoked_at is None and (self.expires_at is None or now < self.expires_at)
 
     def caller(self) -> Caller:
-        """Return who asks with it."""
+        """Return the caller that it identifies."""
         kind: CallerKind = "token" if self.session_id is None else "session"
         return Caller(
             kind=kind,
@@ -121,7 +121,7 @@ class Token:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Login:
-    """A person's way in, kept by one browser."""
+    """A login of a person, stored by one browser."""
 
     id: int
     agent: str
@@ -131,11 +131,11 @@ class Login:
     ended_at: datetime | None
 
     def living(self, *, now: datetime) -> bool:
-        """Whether it lets anybody in."""
+        """Return whether it grants access."""
         return self.ended_at is None and now < self.expires_at
 
     def caller(self) -> Caller:
-        """Return who asks with it: a person may do everything."""
+        """Return the caller that it identifies: a person may do everything."""
         return Caller(kind="login", id=self.id, name=self.agent, scopes=(ADMIN,))
 
 
@@ -171,7 +171,7 @@ def normalize_code(typed: str) -> str:
 
 
 def expand_scopes(scopes: Iterable[str]) -> frozenset[str]:
-    """Return every `noun:read` and `noun:write` that these scopes stand for."""
+    """Return every `noun:read` and `noun:write` that these scopes include."""
     found: set[str] = set()
     for scope in scopes:
         found |= _WIDE.get(scope, {scope})
@@ -181,14 +181,14 @@ def expand_scopes(scopes: Iterable[str]) -> frozenset[str]:
     return frozenset(found)
 
 
-def covers(held: Iterable[str], wanted: Iterable[str]) -> bool:
+def covers(owned: Iterable[str], requested: Iterable[str]) -> bool:
     """Whether who holds some scopes may give others away."""
-    return expand_scopes(wanted) <= expand_scopes(held)
+    return expand_scopes(requested) <= expand_scopes(owned)
 
 
-def validate_scopes(given: Sequence[str]) -> tuple[str, ...]:
+def validate_scopes(scopes: Sequence[str]) -> tuple[str, ...]:
     """Return scopes, each once; raises Invalid naming those that are none."""
-    words = tuple(dict.fromkeys(word.strip().lower() for word in given if word.strip()))
+    words = tuple(dict.fromkeys(word.strip().lower() for word in scopes if word.strip()))
     unknown = [word for word in words if word not in SCOPES]
     if unknown:
         named = ", ".join(map(repr, unknown))

@@ -1,4 +1,4 @@
-"""The browser that somebody uses, in words: of what it calls itself."""
+"""The browser of a person, described from its User-Agent."""
 
 import re
 from typing import Final

@@ -18,7 +18,7 @@ MAX_NOTE_CHARS: Final = 1_000
 
 
 class ApprovalState(StrEnum):
-    """Where an approval stands: `open` waits for a person, `approved` for its one use."""
+    """State of an approval: `open` waits for a person, `approved` for its one use."""
 
     OPEN = "open"
     APPROVED = "approved"
@@ -85,7 +85,7 @@ class ActionRequest:
 
     @property
     def bound(self) -> tuple[str, str, tuple[str, ...], str | None]:
-        """Return what a yes to it is bound to; another reason is not another wish."""
+        """Return what an approval is bound to; another reason is not another request."""
         return self.service, self.name, self.argv, self.directory
 
     def __str__(self) -> str:
@@ -226,13 +226,13 @@ def validate_answer(answer: ApprovalAnswer) -> list[InvalidField]:
     return wrong
 
 
-def restore_masked(words: Sequence[str], held: Approval) -> tuple[str, ...]:
+def restore_masked(words: Sequence[str], approval: Approval) -> tuple[str, ...]:
     """Return words that a person wrote with what was masked in them as it is.
 
     Raises Invalid where two that look the same are masked, and which is meant
     cannot be told by their places.
     """
-    pairs = [*zip(held.masked_argv, held.argv, strict=True)]
+    pairs = [*zip(approval.masked_argv, approval.argv, strict=True)]
     found: list[str] = []
     for place, word in enumerate(words):
         meant = {own for shown, own in pairs if shown == word != own}

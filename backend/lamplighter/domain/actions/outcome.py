@@ -122,11 +122,11 @@ def _failing_outcome(records: SessionRecords) -> SessionOutcome | None:
 
 def _healthy_outcome(records: SessionRecords) -> SessionOutcome | None:
     newest = _latest_results(records.results)
-    names = list(dict.fromkeys(look.service for look in newest))
+    names = list(dict.fromkeys(result.service for result in newest))
     if not names:
         return None
     words = f"{names[0]} healthy" if len(names) == 1 else "all healthy"
-    warned = len({look.service for look in newest if look.warned})
+    warned = len({result.service for result in newest if result.warned})
     if warned:
         words += f", {warned} {'warning' if warned == 1 else 'warnings'}"
     return SessionOutcome(OutcomeState.HEALTHY, words)
@@ -135,7 +135,7 @@ def _healthy_outcome(records: SessionRecords) -> SessionOutcome | None:
 def _failing_services(records: SessionRecords) -> dict[str, str]:
     """Return what failed at the end: by the checks, else by what was reported or escalated."""
     newest = _latest_results(records.results)
-    checked = {normalize_service_name(look.service) for look in newest}
+    checked = {normalize_service_name(result.service) for result in newest}
     escalated = [
         each.service
         for each in records.escalations
@@ -147,7 +147,7 @@ def _failing_services(records: SessionRecords) -> dict[str, str]:
         for name in (*escalated, *critical)
         if name and normalize_service_name(name) not in checked
     ]
-    failed = [look.service for look in newest if not look.ok]
+    failed = [result.service for result in newest if not result.ok]
     return {normalize_service_name(name): name for name in (*failed, *reported)}
 
 
@@ -177,5 +177,7 @@ def _format_time(seconds: float | None) -> str:
 def _latest_results(results: Iterable[CheckResult]) -> list[CheckResult]:
     """Return the last result of each check."""
     return list(
-        {(normalize_service_name(look.service), look.name): look for look in results}.values()
+        {
+            (normalize_service_name(result.service), result.name): result for result in results
+        }.values()
     )

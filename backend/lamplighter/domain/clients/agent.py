@@ -53,7 +53,7 @@ def validate_agent_name(given: str) -> str:
 
 
 def find_agent(agents: Iterable[Agent], name: str) -> Agent:
-    """Return an agent by its name; one that no setting tells of has every default."""
+    """Return an agent by its name; one without settings has every default."""
     name = name.strip().lower()
     return next((each for each in agents if each.name == name), Agent(name=name))
 

@@ -1,4 +1,4 @@
-"""What an agent is told before a turn, as text: `<memory:sessions>` and `<memory:context>`.
+"""The prompt block of an agent before a turn: `<memory:sessions>` and `<memory:context>`.
 
 The form is AgentOps', byte for byte, so that its agents read ours; what is remembered
 cannot end a block, begin another one or stand as a heading.
@@ -45,7 +45,7 @@ REASONS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class IncludedMemory:
-    """One memory that a client is told, how it was found, and its words cut to size."""
+    """One memory in a client's prompt, how it was found, and its shortened text."""
 
     memory: Memory
     method: SearchMethod
@@ -127,7 +127,7 @@ def quote_remote(text: str) -> str:
 
 
 def render_line(each: IncludedMemory) -> str:
-    """Return a memory as it stands in the block: always one line, never a marker or a tag.
+    """Return a memory as a line of the block: always one line, never a marker or a tag.
 
     A title that its words begin with is not said twice.
     """
@@ -139,7 +139,7 @@ def render_line(each: IncludedMemory) -> str:
 
 
 def shorten_content(text: str, looked_for: Collection[str] = ()) -> str:
-    """Return the words of a memory as far as an agent is told them.
+    """Return the text of a memory as far as it is included for an agent.
 
     Of more than 300 characters the first, unless others hold more of the words of its query.
     """

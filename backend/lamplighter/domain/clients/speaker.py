@@ -26,7 +26,7 @@ class ClientIdentity:
 
     @property
     def label(self) -> str:
-        """Who speaks where no session of ours does: what they do is told with it."""
+        """The client outside our sessions; its name is recorded with its acts."""
         return "" if self.session is not None else self.caller.label
 
     @property

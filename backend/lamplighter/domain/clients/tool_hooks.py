@@ -1,4 +1,4 @@
-"""Tool hooks: what a tool answered is kept where a rule says so, or what we know is told beside it.
+"""Tool hooks: save a tool's answer where a rule applies, or add memories beside it.
 
 Rules are an operator's. Their patterns are RE2, whose time grows with the text alone.
 """
@@ -37,7 +37,7 @@ class SaveRule:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InjectRule:
-    """What we know of a tool's arguments is told beside its answer: `limit` memories at most."""
+    """Adds memories on a tool's arguments beside its answer: at most `limit`."""
 
     tool: str
     match_args: str = ""
@@ -46,7 +46,7 @@ class InjectRule:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hooks:
-    """The rules in force."""
+    """The active rules."""
 
     save: tuple[SaveRule, ...] = ()
     inject: tuple[InjectRule, ...] = ()
@@ -56,7 +56,7 @@ class Hooks:
         return any(rule.tool == normalize_tool_name(tool) for rule in self.save)
 
     def injects(self, tool: str, arguments: str) -> InjectRule | None:
-        """Return the first rule by which something is told beside this use of a tool."""
+        """Return the first rule that adds memories beside this use of a tool."""
         name = normalize_tool_name(tool)
         for rule in self.inject:
             if rule.tool == name and _search(rule.match_args, arguments) is not None:
@@ -81,15 +81,15 @@ class RuleMatch:
 
 
 def normalize_tool_name(tool: str) -> str:
-    """Return a tool's name as rules have it: Bash is bash, and our tools go without their door."""
+    """Return a tool's name as rules spell it: Bash is bash, and our tools have no prefix."""
     return tool.strip().casefold().removeprefix(OWN_TOOL_PREFIX)
 
 
-def arguments_text(given: Any) -> str:
+def arguments_text(arguments: Any) -> str:
     """Return the arguments of a tool as rules see them: JSON, or the words themselves."""
-    if not isinstance(given, str):
-        given = json.dumps(given, ensure_ascii=False, separators=(", ", ": "), default=str)
-    return str(given)[:ARGUMENT_CHARS]
+    if not isinstance(arguments, str):
+        arguments = json.dumps(arguments, ensure_ascii=False, separators=(", ", ": "), default=str)
+    return str(arguments)[:ARGUMENT_CHARS]
 
 
 def match_rules(rules: Sequence[SaveRule], used: ToolCall, output: str) -> list[RuleMatch]:
@@ -109,7 +109,7 @@ def match_rules(rules: Sequence[SaveRule], used: ToolCall, output: str) -> list[
 def build_candidate(
     hit: RuleMatch, used: ToolCall, output: str, session: Session, *, at: int
 ) -> Candidate:
-    """Return what a hit proposes to keep; `at` is where its line stands in the session's file."""
+    """Return the candidate of a hit; `at` is the offset of its line in the session's file."""
     words = f"{used.arguments}\n{_limit_output(output)}"
     return Candidate(
         category=hit.rule.category,
@@ -127,19 +127,19 @@ def build_candidate(
     )
 
 
-def build_query(given: Mapping[str, Any]) -> str:
+def build_query(arguments: Mapping[str, Any]) -> str:
     """Return what a tool was asked for, as one looks for it: the words among its arguments."""
-    return one_line(" ".join(_argument_words(given)))[:QUERY_CHARS]
+    return one_line(" ".join(_argument_words(arguments)))[:QUERY_CHARS]
 
 
-def _argument_words(given: Any) -> Iterator[str]:
-    if isinstance(given, Mapping):
-        given = list(given.values())
-    if isinstance(given, list):
-        for each in given:
+def _argument_words(arguments: Any) -> Iterator[str]:
+    if isinstance(arguments, Mapping):
+        arguments = list(arguments.values())
+    if isinstance(arguments, list):
+        for each in arguments:
             yield from _argument_words(each)
-    elif isinstance(given, str):
-        yield given
+    elif isinstance(arguments, str):
+        yield arguments
 
 
 def _limit_output(output: str) -> str:
@@ -165,7 +165,7 @@ def _compile(pattern: str) -> Any:
 
 
 def _line_at(text: str, at: int) -> str:
-    """Return the line in which a character stands, or the next one that says something."""
+    """Return the line that contains a character, or the next line with text."""
     begin = text.rfind("\n", 0, at) + 1
     for line in text[begin:].splitlines():
         if line.strip():

@@ -157,8 +157,8 @@ def _clean_tags(
     return tags
 
 
-def _clean_project(given: str, wrong: list[InvalidField]) -> str:
-    project = normalize_project(one_line(given))
+def _clean_project(name: str, wrong: list[InvalidField]) -> str:
+    project = normalize_project(one_line(name))
     if not project:
         wrong.append(InvalidField("project", "is missing"))
     elif len(project) > PROJECT_CHARS:

@@ -17,7 +17,7 @@ from lamplighter.domain.text import one_line
 
 
 class CorrectionTone(StrEnum):
-    """How somebody tells what is so."""
+    """How a person states a fact."""
 
     CORRECTION = "correction"
     PREFERENCE = "preference"
@@ -54,7 +54,7 @@ _LEAD: Final = re.compile(
 
 
 def _any_of(words: str) -> str:
-    """Return a pattern of any of these words; `_` stands for a space within one."""
+    """Return a pattern of any of these words; `_` means a space within one."""
     return f"(?:{'|'.join(words.split()).replace('_', ' ')})"
 
 
@@ -149,7 +149,7 @@ class Correction:
 
     @property
     def category(self) -> Category:
-        """What it is about, as a memory."""
+        """The category of the memory."""
         return CATEGORIES[self.tone]
 
 

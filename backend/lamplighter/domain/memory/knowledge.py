@@ -25,7 +25,7 @@ from lamplighter.domain.memory.memory import (
 from lamplighter.domain.text import REDACTED, content_hash, one_line, shorten, without_private
 
 RAW_CONFIDENCE: Final = 0.6
-"""How sure we are of what nobody thought over: what rules caught, and what was imported."""
+"""Confidence of unreviewed memories: captured by rules, or imported."""
 
 _RAW: Final = (Source.CAPTURED, Source.IMPORTED, Source.EXTRACTED)
 _TRUST_ORDER: Final = (Trust.UNVERIFIED, Trust.OBSERVED, Trust.TRUSTED)
@@ -90,7 +90,7 @@ class KnowledgeStats:
 
 
 def with_source_trust(candidate: Candidate) -> Candidate:
-    """Return a candidate as sure and as trusted as the door it came in by lets it be."""
+    """Return a candidate with confidence and trust limited by its source."""
     if candidate.source in _RAW:
         return replace(candidate, confidence=RAW_CONFIDENCE, trust=Trust.UNVERIFIED)
     if candidate.source is Source.CLIENT:
@@ -98,21 +98,23 @@ def with_source_trust(candidate: Candidate) -> Candidate:
     return candidate
 
 
-def revise(memory: Memory, said: Candidate, *, now: datetime) -> Memory:
+def revise(memory: Memory, candidate: Candidate, *, now: datetime) -> Memory:
     """Return a memory in the newer words of its topic key (agentops-memory, tier 1).
 
     What nobody thought over leaves the kind and whether it is distilled as they are.
     """
-    raw = said.source in _RAW
+    raw = candidate.source in _RAW
     return replace(
         memory,
-        observation=said.observation,
-        content_hash=content_hash(said.observation),
-        title=said.title or memory.title,
-        tags=said.tags or memory.tags,
-        category=said.category,
-        kind=memory.kind if raw and memory.kind is MemoryKind.EPISODIC else kind_of(said.category),
-        trust=lesser_trust(memory.trust, said.trust),
+        observation=candidate.observation,
+        content_hash=content_hash(candidate.observation),
+        title=candidate.title or memory.title,
+        tags=candidate.tags or memory.tags,
+        category=candidate.category,
+        kind=memory.kind
+        if raw and memory.kind is MemoryKind.EPISODIC
+        else kind_of(candidate.category),
+        trust=lesser_trust(memory.trust, candidate.trust),
         distilled=memory.distilled or not raw,
         revision_count=memory.revision_count + 1,
         last_seen_at=now,
@@ -122,24 +124,24 @@ def revise(memory: Memory, said: Candidate, *, now: datetime) -> Memory:
     )
 
 
-def widen_scope(memory: Memory, said: Candidate) -> Memory:
-    """Return a memory found as widely as whoever says its words again asks for.
+def widen_scope(memory: Memory, candidate: Candidate) -> Memory:
+    """Return a memory with its scope widened to that of a repeated observation.
 
     What is global stays so, for others find it by that.
     """
-    if said.scope != GLOBAL or memory.scope == GLOBAL:
+    if candidate.scope != GLOBAL or memory.scope == GLOBAL:
         return memory
     return replace(memory, scope=GLOBAL, version=memory.version + 1)
 
 
-def set_topic_key(memory: Memory, said: Candidate) -> Memory:
+def set_topic_key(memory: Memory, candidate: Candidate) -> Memory:
     """Return a memory under the topic key that its words are said again with; its own stays."""
-    if said.topic_key is None or memory.topic_key is not None:
+    if candidate.topic_key is None or memory.topic_key is not None:
         return memory
     return replace(
         memory,
-        topic_key=said.topic_key,
-        distilled=memory.distilled or said.distilled,
+        topic_key=candidate.topic_key,
+        distilled=memory.distilled or candidate.distilled,
         version=memory.version + 1,
     )
 
@@ -157,7 +159,7 @@ def apply_correction(memory: Memory, change: Edit, *, now: datetime) -> Memory:
 
 
 def withdraw(memory: Memory) -> Memory:
-    """Return a memory as its client takes it back: told to nobody, but an operator sees it."""
+    """Return a withdrawn memory: never included in prompts, but visible to an operator."""
     return replace(
         memory,
         active=False,
@@ -171,13 +173,13 @@ def supersede(memory: Memory) -> Memory:
     return replace(memory, active=False, inactive_reason=InactiveReason.SUPERSEDED)
 
 
-def lesser_trust(held: Trust, said: Trust) -> Trust:
+def lesser_trust(existing: Trust, new: Trust) -> Trust:
     """Return the lesser of two trusts: newer words are as trusted as who said them, at most."""
-    return min(held, said, key=_TRUST_ORDER.index)
+    return min(existing, new, key=_TRUST_ORDER.index)
 
 
 TITLE_WORDS: Final = 8
-"""How many words of a text stand for a title that says nothing."""
+"""How many words of a text replace a title without content."""
 
 SEGMENT_CHARS: Final = 100
 FAMILY_CHARS: Final = 19
@@ -213,7 +215,7 @@ _BETWEEN: Final = re.compile(r"[\W_]+")
 
 
 def suggest_topic_key(kind: str, title: str, content: str) -> str:
-    """Suggest a topic key: the same for what is about the same, whoever asks.
+    """Suggest a topic key: the same for the same subject.
 
     The family comes from the type, else from what the words are about; the rest is the
     title, or the first eight words of the content where the title says nothing.
@@ -260,5 +262,5 @@ def memory_title(memory: Memory) -> str:
 
 
 def custom_title(memory: Memory) -> str:
-    """Return the title that somebody gave; empty for one that was made of the text."""
+    """Return the title that a client gave; empty for one derived from the text."""
     return "" if memory.title == learning_title(memory.observation) else memory.title

@@ -61,7 +61,7 @@ class MemoryKind(StrEnum):
 
 
 class Trust(StrEnum):
-    """Who stands behind a memory."""
+    """The source of a memory."""
 
     TRUSTED = "trusted"
     OBSERVED = "observed"
@@ -130,7 +130,7 @@ class Candidate:
 
     @property
     def distilled(self) -> bool:
-        """Whether it is thought over: what a client writes is when it has a topic key."""
+        """Return whether it is distilled: what a client writes is, when it has a topic key."""
         raw = (Source.CAPTURED, Source.IMPORTED, Source.EXTRACTED)
         if self.source is Source.CLIENT:
             return self.topic_key is not None
@@ -138,7 +138,7 @@ class Candidate:
 
     @property
     def kind(self) -> MemoryKind:
-        """How the row is kept: by what it is about; what nobody thought over is an episode."""
+        """Return the kind of a row by its category; undistilled memories are episodes."""
         if self.source is Source.EXTRACTED:
             return MemoryKind.SEMANTIC
         episode = self.source in (Source.CAPTURED, Source.IMPORTED)
@@ -225,9 +225,9 @@ def new_memory(candidate: Candidate, *, now: datetime) -> Memory:
     """Return the memory that a candidate becomes; its row gets a number when it is stored."""
     confidence = clamp(candidate.confidence)
     active = confidence >= ACTIVE_THRESHOLD
-    told = {each.name: getattr(candidate, each.name) for each in fields(Candidate)}
+    values = {each.name: getattr(candidate, each.name) for each in fields(Candidate)}
     return Memory(
-        **{**told, "confidence": confidence},
+        **{**values, "confidence": confidence},
         id=MemoryId(0),
         active=active,
         inactive_reason=None if active else InactiveReason.LOW,

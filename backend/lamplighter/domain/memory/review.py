@@ -41,7 +41,7 @@ class ReviewState(StrEnum):
 
 
 class Resolution(StrEnum):
-    """What became of a review; `gone` is nobody's decision: one of the memories was deleted."""
+    """Outcome of a review; `gone` means that one of the memories was deleted."""
 
     KEEP_OLD = "keep_old"
     KEEP_NEW = "keep_new"
@@ -98,7 +98,7 @@ class ReviewChange:
 
 @dataclass(frozen=True, slots=True)
 class ReviewOutcome:
-    """What follows from a decision: how memories change, and how they stand to each other then."""
+    """Results of a decision: how memories change, and how they relate afterwards."""
 
     moves: tuple[ReviewChange, ...] = ()
     link: tuple[MemoryId, MemoryId, str] | None = None
@@ -169,25 +169,25 @@ def _scope_memory(memory: Memory, scope: str, why: str, *, now: datetime) -> Rev
 
 
 def _reword_memory(
-    memory: Memory, text: str, said: str, *, now: datetime
+    memory: Memory, text: str, reason: str, *, now: datetime
 ) -> tuple[ReviewChange, ...]:
     if text in ("", memory.observation):
         return ()
     after = apply_edit(memory, Edit(observation=text), now=now)
-    return (ReviewChange(memory, after, f"{said}: its wording was corrected"),)
+    return (ReviewChange(memory, after, f"{reason}: its wording was corrected"),)
 
 
 def _keep_memory(
-    kept: Memory, other: Memory, said: str, *, now: datetime
+    memory: Memory, other: Memory, text: str, *, now: datetime
 ) -> tuple[ReviewChange, ...]:
-    aside = _supersede(other, f"{said}: superseded by memory {kept.id}")
-    if kept.active or kept.inactive_reason not in REVIVABLE:
+    aside = _supersede(other, f"{text}: superseded by memory {memory.id}")
+    if memory.active or memory.inactive_reason not in REVIVABLE:
         return aside
-    why, edit = f"{said}: it supersedes memory {other.id}", Edit(active=True)
-    if kept.confidence < ACTIVE_THRESHOLD:
+    why, edit = f"{text}: it supersedes memory {other.id}", Edit(active=True)
+    if memory.confidence < ACTIVE_THRESHOLD:
         why = f"{why}; its confidence is raised to {ACTIVE_THRESHOLD:.2f}"
         edit = replace(edit, confidence=ACTIVE_THRESHOLD)
-    return (ReviewChange(kept, apply_edit(kept, edit, now=now), why), *aside)
+    return (ReviewChange(memory, apply_edit(memory, edit, now=now), why), *aside)
 
 
 def _supersede(memory: Memory, why: str) -> tuple[ReviewChange, ...]:

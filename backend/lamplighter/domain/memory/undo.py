@@ -90,15 +90,15 @@ def undo(memory: Memory, step: HistoryStep, later: Sequence[HistoryStep]) -> Mem
         )
     if step.before is None:
         return MemoryUndo(_next_version(memory, _deactivate(memory)))
-    was, gave = _parse_values(step.before), _parse_values(step.after)
-    put, left = _undo_settings(memory, was, gave)
+    before, after = _parse_values(step.before), _parse_values(step.after)
+    put, left = _undo_settings(memory, before, after)
     if put or not left:
-        put |= _undo_clock(memory, was, gave)
+        put |= _undo_clock(memory, before, after)
     if not left:
-        put |= _undo_kind(memory, was, gave)
+        put |= _undo_kind(memory, before, after)
     if "category" in put:
-        put["kind"] = was.get("kind") or kind_of(put["category"])
-    strength, stays = _undo_strength(memory, was, gave)
+        put["kind"] = before.get("kind") or kind_of(put["category"])
+    strength, stays = _undo_strength(memory, before, after)
     return MemoryUndo(
         _next_version(memory, _with_values(memory, {**put, **strength})), (*left, *stays)
     )
@@ -118,7 +118,7 @@ def undo_reason(step: HistoryStep) -> str:
 
 
 def recorded_reason(step: HistoryStep, before: Memory, after: Memory) -> str:
-    """Return the reason that the undo of a step is kept with: what it is, and what comes of it."""
+    """Return the recorded reason of an undo: the step, and its effect."""
     weeks = before.decayed_weeks - after.decayed_weeks
     due = step.cause == FADED and weeks > 0 and not after.pinned
     return f"{undo_reason(step)}; {FADES_AGAIN}" if due else undo_reason(step)
@@ -161,7 +161,7 @@ def step_to_undo(step: S, later: Sequence[S]) -> S | None:
 
 
 def undo_obstacle(left: Sequence[str], later: Sequence[HistoryStep]) -> str:
-    """Say what stands in the way of an undo."""
+    """Explain what blocks an undo."""
     if not left:
         return "Later changes already reverted this step."
     what = " and ".join(_FIELD_NAMES[name] for name in left)
@@ -182,54 +182,54 @@ def _deactivate(memory: Memory) -> Memory:
     return replace(memory, active=False, inactive_reason=InactiveReason.OPERATOR)
 
 
-def _undo_settings(memory: Memory, was: Values, gave: Values) -> tuple[Values, tuple[str, ...]]:
-    changed = [name for name in SETTINGS if _differs(name, was, gave)]
-    put = {name: was[name] for name in changed if getattr(memory, name) == gave[name]}
-    left = [name for name in changed if getattr(memory, name) not in (was[name], gave[name])]
+def _undo_settings(memory: Memory, before: Values, after: Values) -> tuple[Values, tuple[str, ...]]:
+    changed = [name for name in SETTINGS if _differs(name, before, after)]
+    put = {name: before[name] for name in changed if getattr(memory, name) == after[name]}
+    left = [name for name in changed if getattr(memory, name) not in (before[name], after[name])]
     return put, tuple(left)
 
 
-def _undo_clock(memory: Memory, was: Values, gave: Values) -> Values:
+def _undo_clock(memory: Memory, before: Values, after: Values) -> Values:
     """Return when it was last confirmed, and the weeks of fading taken since, without a step.
 
     Weeks that were taken after the step stay taken.
     """
-    if "updated_at" not in gave or memory.updated_at != gave["updated_at"]:
+    if "updated_at" not in after or memory.updated_at != after["updated_at"]:
         return {}
-    weeks = memory.decayed_weeks + was["decayed_weeks"] - gave["decayed_weeks"]
-    return {"updated_at": was["updated_at"], "decayed_weeks": max(0, weeks)}
+    weeks = memory.decayed_weeks + before["decayed_weeks"] - after["decayed_weeks"]
+    return {"updated_at": before["updated_at"], "decayed_weeks": max(0, weeks)}
 
 
-def _undo_kind(memory: Memory, was: Values, gave: Values) -> Values:
+def _undo_kind(memory: Memory, before: Values, after: Values) -> Values:
     """Return what goes with its words: its kind, whether they are thought over, how often revised.
 
     Later revisions still count.
     """
     put = {
-        name: was[name]
+        name: before[name]
         for name in ("kind", "distilled")
-        if _differs(name, was, gave) and getattr(memory, name) == gave[name]
+        if _differs(name, before, after) and getattr(memory, name) == after[name]
     }
-    if _differs("revision_count", was, gave):
-        count = memory.revision_count + was["revision_count"] - gave["revision_count"]
+    if _differs("revision_count", before, after):
+        count = memory.revision_count + before["revision_count"] - after["revision_count"]
         put["revision_count"] = max(1, count)
     return put
 
 
-def _undo_strength(memory: Memory, was: Values, gave: Values) -> tuple[Values, tuple[str, ...]]:
+def _undo_strength(memory: Memory, before: Values, after: Values) -> tuple[Values, tuple[str, ...]]:
     """Return the confidence and activity without a step, and what stays as it is."""
-    by = gave["confidence"] - was["confidence"]
-    stood, stands = ((each["active"], each["inactive_reason"]) for each in (was, gave))
-    if not by and stood == stands:
+    by = after["confidence"] - before["confidence"]
+    previous, current = ((each["active"], each["inactive_reason"]) for each in (before, after))
+    if not by and previous == current:
         return {}, ()
     confidence = clamp(memory.confidence - by)
-    if memory.confidence == gave["confidence"]:
-        confidence = was["confidence"]
+    if memory.confidence == after["confidence"]:
+        confidence = before["confidence"]
     held = (memory.active, memory.inactive_reason)
-    put_back = stood != stands and held == stands
-    active, reason = _apply_threshold(confidence, *(stood if put_back else held))
+    put_back = previous != current and held == current
+    active, reason = _apply_threshold(confidence, *(previous if put_back else held))
     found = {"confidence": confidence, "active": active, "inactive_reason": reason}
-    return found, () if by or put_back or held == stood else ("active",)
+    return found, () if by or put_back or held == previous else ("active",)
 
 
 def _apply_threshold(
@@ -255,19 +255,19 @@ def _next_version(before: Memory, after: Memory) -> Memory:
     return after if after == before else replace(after, version=before.version + 1)
 
 
-def _differs(name: str, was: Mapping[str, Any], gave: Mapping[str, Any]) -> bool:
-    return name in was and name in gave and was[name] != gave[name]
+def _differs(name: str, before: Mapping[str, Any], after: Mapping[str, Any]) -> bool:
+    return name in before and name in after and before[name] != after[name]
 
 
 def _changed_fields(step: HistoryStep) -> set[str]:
     return {name for name in _FIELD_NAMES if _differs(name, step.before or {}, step.after or {})}
 
 
-def _parse_values(kept: Mapping[str, Any]) -> Values:
+def _parse_values(stored: Mapping[str, Any]) -> Values:
     """Read what an entry keeps; one of an earlier version tells less."""
-    low = kept["confidence"] < ACTIVE_THRESHOLD
+    low = stored["confidence"] < ACTIVE_THRESHOLD
     reason = InactiveReason.LOW if low else InactiveReason.OPERATOR
-    given = {"inactive_reason": None if kept["active"] else reason, **kept}
+    given = {"inactive_reason": None if stored["active"] else reason, **stored}
     return {name: _parse_value(name, value) for name, value in given.items()}
 
 

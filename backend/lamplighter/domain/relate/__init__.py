@@ -1,4 +1,4 @@
-"""How two observations of one service and category stand to each other."""
+"""How two observations of one service and category relate."""
 
 from lamplighter.domain.relate.analysis import Analysis
 from lamplighter.domain.relate.clauses import analyze
@@ -22,19 +22,19 @@ __all__ = [
 SAME_WORDS = RelationVerdict(Relation.SAME, "repeats the text verbatim", word_for_word=True)
 
 
-def judge_text(new: str, held: str) -> RelationVerdict | None:
+def judge_text(new: str, existing: str) -> RelationVerdict | None:
     """Judge what the texts alone decide: the same words, or two sentences of one frame."""
-    if comparison_key(new) == comparison_key(held):
+    if comparison_key(new) == comparison_key(existing):
         return SAME_WORDS
-    return judge_frame(new, held)
+    return judge_frame(new, existing)
 
 
 def relate(
-    new: str, held: str, *, service: str | None = None, lexicon: Lexicon | None = None
+    new: str, existing: str, *, service: str | None = None, lexicon: Lexicon | None = None
 ) -> RelationVerdict:
-    """Say how a new observation stands to a held one of the same service and category."""
-    found = judge_text(new, held)
+    """Return how a new observation relates to an existing one of the same service and category."""
+    found = judge_text(new, existing)
     if found is not None:
         return found
     words = lexicon or builtin_lexicon()
-    return judge(analyze(new, words, service=service), analyze(held, words, service=service))
+    return judge(analyze(new, words, service=service), analyze(existing, words, service=service))

@@ -41,7 +41,7 @@ def _name_parts(name: str) -> list[str]:
 
 
 def _merge_phrases(row: Sequence[TextItem], lexicon: Lexicon) -> list[TextItem]:
-    """Put one word where a phrase stands; the longest phrase wins."""
+    """Replace a phrase by one word; the longest phrase wins."""
     found: list[TextItem] = []
     at = 0
     roots = [lexicon.root(each.text) if each.kind in ("word", "number") else "" for each in row]

@@ -1,4 +1,4 @@
-"""How two analysed observations stand to each other, in figures."""
+"""Features of two analyzed observations, as numbers."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -143,7 +143,7 @@ def count_denials(words: Sequence[ClauseWord]) -> int:
 
 
 def count_denied(claims: Sequence[Clause]) -> int:
-    """Count what is denied; `until` and `unless` take back what was denied already."""
+    """Count negations; `until` and `unless` cancel an earlier one."""
     total = 0
     for clause in claims:
         denials = clause.denials + clause.denied_conditions
@@ -162,12 +162,12 @@ def frequency_gap(old: Analysis, new: Analysis) -> float:
 
 
 def quantifier(one: Analysis) -> str:
-    """Return whether it speaks of all or of some; "" when it does not say."""
+    """Return the quantifier, all or some; "" for none."""
     return next((each.amount for each in one.clauses if each.amount), "")
 
 
 def order_agreement(old: Analysis, new: Analysis) -> tuple[float, float]:
-    """Whether what comes first in one comes then in the other, and whether it does not."""
+    """Return whether two claims state the same order in time, and whether the opposite."""
     one = next((each for each in old.clauses if each.first or each.then), None)
     two = next((each for each in new.clauses if each.first or each.then), None)
     if one is None or two is None:
@@ -202,7 +202,7 @@ def _other_figures(old: Analysis, new: Analysis, whole: Match, best: Match) -> d
 def _split_sides(
     clauses: Sequence[Clause], words: Sequence[ClauseWord]
 ) -> tuple[list[ClauseWord], list[ClauseWord]]:
-    """Part what is left over in a claim into what stands before its verb and behind it."""
+    """Split the rest of a claim into the parts before and after its verb."""
     rest = [word for word in heavy_words(words) if not word.condition]
     verb = clauses[0].predicate if clauses else -1
     if verb < 0:
@@ -234,7 +234,7 @@ def _claim_figures(claims: Sequence[Match]) -> dict[str, float]:
 
 
 def ending_sign(claims: Sequence[Clause]) -> int:
-    """Return +1 for a text that tells of a good end, -1 for one of a bad end, 0 for neither.
+    """Return +1 for a text with a good outcome, -1 for a bad one, 0 for neither.
 
     A remedy ends well whatever it is that it cures: "fixed the crash" is like "no crash".
     """

@@ -1,4 +1,4 @@
-"""How two sentences of one declared frame stand to each other: by their fillers alone."""
+"""How two sentences of one declared frame relate: by their fillers alone."""
 
 from collections.abc import Mapping
 from typing import Final
@@ -12,36 +12,36 @@ from lamplighter.domain.relate.text import split_items
 FRAME_PROBABILITY: Final = 0.99
 
 
-def judge_frame(new: str, held: str) -> RelationVerdict | None:
+def judge_frame(new: str, existing: str) -> RelationVerdict | None:
     """Judge two observations of one frame; None where they do not share one."""
     for frame in FRAMES:
-        said, known = frame.fillers(new), frame.fillers(held)
+        said, known = frame.fillers(new), frame.fillers(existing)
         if said is not None and known is not None:
             return _judge_fillers(frame, said, known)
     return None
 
 
 def _judge_fillers(
-    frame: Frame, said: Mapping[str, str], known: Mapping[str, str]
+    frame: Frame, said: Mapping[str, str], fillers: Mapping[str, str]
 ) -> RelationVerdict:
-    differs = [slot for slot in frame.slots if not fillers_equal(said[slot], known[slot])]
+    differs = [slot for slot in frame.slots if not fillers_equal(said[slot], fillers[slot])]
     subjects = [slot for slot in differs if slot != frame.value]
     if subjects:
         slot = subjects[0]
         return RelationVerdict(
             Relation.UNRELATED,
-            f"different subject: {said[slot]}, not {known[slot]}",
+            f"different subject: {said[slot]}, not {fillers[slot]}",
             FRAME_PROBABILITY,
         )
     if differs:
         return RelationVerdict(
             Relation.CONFLICTING,
-            f"{said[frame.value]} instead of {known[frame.value]}",
+            f"{said[frame.value]} instead of {fillers[frame.value]}",
             FRAME_PROBABILITY,
         )
     slot = frame.value or frame.slots[0]
     return RelationVerdict(
-        Relation.SAME, f"same fact: {said[slot]} for {known[slot]}", FRAME_PROBABILITY
+        Relation.SAME, f"same fact: {said[slot]} for {fillers[slot]}", FRAME_PROBABILITY
     )
 
 

@@ -65,7 +65,7 @@ _LABELS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class RelationVerdict:
-    """How two observations stand to each other, how likely that is, and why in words.
+    """How two observations relate, the probability, and the reason as text.
 
     `p` is the share of labelled pairs with such a verdict that were judged rightly.
     """
@@ -128,21 +128,21 @@ def load_weights() -> Weights:
     return Weights(tuple(found["names"]), tuple(map(tuple, found["weights"])), tuple(found["bias"]))
 
 
-def judge(new: Analysis, held: Analysis, by: Weights | None = None) -> RelationVerdict:
-    """Say how a new observation stands to a held one of the same service and category.
+def judge(new: Analysis, existing: Analysis, by: Weights | None = None) -> RelationVerdict:
+    """Return how a new observation relates to an existing one of the same service and category.
 
     Deterministic. Rules say what two texts have in common and where they part; a fixed
     linear model weighs it; what it is not sure of is said to be unsure.
     """
-    return calibrate(judge_raw(new, held, by))
+    return calibrate(judge_raw(new, existing, by))
 
 
-def judge_raw(new: Analysis, held: Analysis, by: Weights | None = None) -> RelationVerdict:
+def judge_raw(new: Analysis, existing: Analysis, by: Weights | None = None) -> RelationVerdict:
     """Judge two observations; `p` is the score of the verdict, not yet calibrated."""
-    whole = match(held.clauses, new.clauses)
+    whole = match(existing.clauses, new.clauses)
     if whole.least < LEAST_COVER and whole.size < LEAST_SHARED:
         return RelationVerdict(Relation.UNRELATED, "the texts have little in common", LITTLE)
-    found = build_comparison(held, new, whole)
+    found = build_comparison(existing, new, whole)
     labels = [pair for pair in whole.measures.unlike if _are_labels(pair)]
     if labels:
         old, other = labels[0]
@@ -150,20 +150,20 @@ def judge_raw(new: Analysis, held: Analysis, by: Weights | None = None) -> Relat
             Relation.UNRELATED,
             f"different subject: {_format_measure(other)}, not {_format_measure(old)}",
         )
-    return _judge_slots(held, new, found) or _decide(
+    return _judge_slots(existing, new, found) or _decide(
         found, *(by or load_weights()).chances(found.figures)
     )
 
 
-def _judge_slots(held: Analysis, new: Analysis, found: Comparison) -> RelationVerdict | None:
+def _judge_slots(existing: Analysis, new: Analysis, found: Comparison) -> RelationVerdict | None:
     """Judge two texts that give one attribute of a subject a value; None where they do not."""
-    pair = differing_slots(held.slots, new.slots)
+    pair = differing_slots(existing.slots, new.slots)
     if pair is not None:
         old, other = pair
         reason = f"{_shorten(other.label)} instead of {_shorten(old.label)}"
         return RelationVerdict(Relation.CONFLICTING, reason, FRAMED)
-    same = agreeing_slot(held.slots, new.slots)
-    alone = len(held.clauses) == len(new.clauses) == 1
+    same = agreeing_slot(existing.slots, new.slots)
+    alone = len(existing.clauses) == len(new.clauses) == 1
     if same is None or not alone or found.figures["unlike"]:
         return None
     return RelationVerdict(Relation.SAME, "same fact in other words", FRAMED)

@@ -65,7 +65,7 @@ class Lexicon:
         return stem(word) if found is None else found
 
     def meanings(self, root: str) -> tuple[str, ...]:
-        """Return the words that stand for all of the same meaning; a word may have several."""
+        """Return the representative words of a meaning; a word may have several."""
         return self.heads.get(root, (root,))
 
 
@@ -155,12 +155,12 @@ def _is_scale(value: object) -> bool:
     return type(value) is int and 0 <= value <= 4
 
 
-def _more_words(held: str, more: str) -> str:
-    return f"{held} {more}"
+def _more_words(existing: str, more: str) -> str:
+    return f"{existing} {more}"
 
 
-def _more_poles(held: Sequence[str], more: Sequence[str]) -> list[str]:
-    return [_more_words(*ends) for ends in zip(held, more, strict=True)]
+def _more_poles(existing: Sequence[str], more: Sequence[str]) -> list[str]:
+    return [_more_words(*ends) for ends in zip(existing, more, strict=True)]
 
 
 _MERGERS: Final[Mapping[str, Callable[[Any, Any], Any]]] = {

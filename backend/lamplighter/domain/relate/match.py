@@ -18,7 +18,7 @@ _MOST_TYPED: Final = 40
 
 @dataclass(frozen=True, slots=True)
 class WordPair:
-    """Two words of one meaning; `opposed` when they stand at its two ends."""
+    """Two words of one meaning; `opposed` when they are antonyms."""
 
     old: ClauseWord
     new: ClauseWord
@@ -27,7 +27,7 @@ class WordPair:
 
     @property
     def opposed(self) -> bool:
-        """Whether they stand at opposite ends of an axis."""
+        """Return whether they are at opposite ends of an axis."""
         return self.one.sign != self.two.sign
 
     @property

@@ -66,7 +66,7 @@ def _take(
 
 
 def comparable(one: Measure, two: Measure) -> bool:
-    """Whether two measures are of one kind, as far as can be told."""
+    """Return whether two measures are of one kind, as far as known."""
     if one.kind == two.kind:
         return True
     kinds = frozenset((one.kind, two.kind))

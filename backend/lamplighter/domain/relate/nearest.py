@@ -49,13 +49,13 @@ class TermIndex:
         """Leave out an observation from now on."""
         self._gone.add(number)
 
-    def search(self, wanted: Iterable[str], limit: int) -> list[int]:
-        """Return the observations that share most with `wanted`, a rare word counting for more.
+    def search(self, terms: Iterable[str], limit: int) -> list[int]:
+        """Return the observations that share most with `terms`, a rare word counting for more.
 
         About 2,000 entries are visited, the rarest terms' first, so that a word that
         everything has costs nothing; what is found by a rarer one is still ranked by it.
         """
-        lists = sorted((held for term in set(wanted) if (held := self._by_term.get(term))), key=len)
+        lists = sorted((held for term in set(terms) if (held := self._by_term.get(term))), key=len)
         scores: dict[int, float] = {}
         left = VISITS
         for held in lists:
@@ -77,9 +77,9 @@ class TermIndex:
                 held.remove(number)
 
     @staticmethod
-    def _rank(held: "array[int]", weight: float, scores: dict[int, float]) -> None:
+    def _rank(counts: "array[int]", weight: float, scores: dict[int, float]) -> None:
         """Add a common term's weight to those that are found already, when they are few."""
-        if len(held) > VISITS:
+        if len(counts) > VISITS:
             return
-        for number in scores.keys() & set(held):
+        for number in scores.keys() & set(counts):
             scores[number] += weight

@@ -111,7 +111,7 @@ class _ClauseReader:
             self.bounded(_BOUNDS[root])
 
     def bounded(self, bound: str) -> None:
-        """Take a bound: it stands before its number, or right behind it."""
+        """Read a bound: it comes before its number, or right after it."""
         if self.measured == self.place - 1 and self.measures:
             self.measures[-1] = replace(self.measures[-1], bound=bound)
         else:
@@ -139,7 +139,7 @@ class _ClauseReader:
         self.denying = False
 
     def end(self, root: str, meanings: tuple[str, ...]) -> int:
-        """Say whether a word tells of a good end or of a bad one; 0 for neither."""
+        """Return whether a word means a good (+1) or a bad (-1) outcome; 0 for neither."""
         lexicon, words = self.lexicon, {root, meanings[0]}
         return bool(words & lexicon.good) - bool(words & lexicon.ill)
 
@@ -194,7 +194,7 @@ class _ClauseReader:
         return "number"
 
     def order(self) -> tuple[frozenset[str], frozenset[str]]:
-        """Return what comes first in time, and what comes then."""
+        """Return the events that come first and second in time."""
         for text, place in self.turns:
             if text in _PRECEDES:
                 return self.around(place)

@@ -27,7 +27,7 @@ class ReconcileOutcome(StrEnum):
 
 
 class EchoPolicy(StrEnum):
-    """What a word-for-word repeat of a line that was told to the same session is worth."""
+    """Effect of a line that repeats a memory from the session's prompt verbatim."""
 
     COUNT = "count"
     IGNORE = "ignore"
@@ -87,65 +87,65 @@ class Decision:
 
 def reconcile(
     candidate: Candidate,
-    held: Sequence[Memory],
+    existing: Sequence[Memory],
     relate: Relate,
     *,
     now: datetime,
-    standing: CandidateHistory = NO_HISTORY,
+    history: CandidateHistory = NO_HISTORY,
 ) -> Decision:
     """Decide what becomes of a candidate (SPEC-0015, Memory Reinforcement, Contradiction).
 
-    `held` are memories of its service and category: the active ones that may be
+    `existing` are memories of its service and category: the active ones that may be
     related, and inactive twins. The best that says the same is reinforced, or
     the candidate is learned; every one it contradicts loses 0.2 and a person is
     asked; where it is not sure, a person is asked and nothing is lost. What a
     person decided against word for word does nothing, and two claims of one
     session are not weighed against each other.
     """
-    verdicts = [(memory, relate(memory)) for memory in held]
-    refused = _find_refused(verdicts, standing)
+    verdicts = [(memory, relate(memory)) for memory in existing]
+    refused = _find_refused(verdicts, history)
     if refused is not None:
         return Decision(ReconcileOutcome.UNCHANGED, refused, reason=REFUSED)
     active = [(memory, verdict) for memory, verdict in verdicts if memory.active]
     same = [each for each in active if each[1].relation is Relation.SAME]
     best = max(same, key=_rank, default=None)
     effects = tuple(
-        _effect(memory, verdict, standing)
+        _effect(memory, verdict, history)
         for memory, verdict in active
         if verdict.relation in (Relation.CONFLICTING, Relation.UNSURE)
         and not _is_own_memory(candidate, memory)
-        and not (best and frozenset((best[0].id, memory.id)) in standing.settled)
+        and not (best and frozenset((best[0].id, memory.id)) in history.settled)
     )
     if best is None:
         twins = [each.id for each, verdict in verdicts if _is_twin(each, verdict)]
         return _learn(max(twins, default=None), effects)
     memory, verdict = best
-    held_back = _no_reinforcement_reason(candidate, memory, verdict, standing)
+    held_back = _no_reinforcement_reason(candidate, memory, verdict, history)
     if held_back:
         return Decision(ReconcileOutcome.UNCHANGED, memory, effects, reason=held_back)
-    reason = IN_PROMPT if _is_echo(memory, verdict, standing) else verdict.reason
+    reason = IN_PROMPT if _is_echo(memory, verdict, history) else verdict.reason
     return Decision(ReconcileOutcome.REINFORCED, reinforce(memory, now=now), effects, reason=reason)
 
 
-def _effect(memory: Memory, verdict: RelationVerdict, standing: CandidateHistory) -> Effect:
+def _effect(memory: Memory, verdict: RelationVerdict, history: CandidateHistory) -> Effect:
     if verdict.relation is Relation.UNSURE:
         return Effect(memory, memory, ReviewKind.POSSIBLE, verdict.reason)
-    after = memory if memory.id in standing.down else contradict(memory)
+    after = memory if memory.id in history.down else contradict(memory)
     return Effect(memory, after, ReviewKind.CONFLICT, verdict.reason)
 
 
 def _no_reinforcement_reason(
-    candidate: Candidate, best: Memory, verdict: RelationVerdict, standing: CandidateHistory
+    candidate: Candidate, best: Memory, verdict: RelationVerdict, history: CandidateHistory
 ) -> str | None:
     """Return why a repeated memory is not reinforced; None when it is."""
     if _is_own_memory(candidate, best):
         return OWN_MEMORY
-    if best.id in standing.up:
+    if best.id in history.up:
         return ALREADY_REINFORCED
     if (
-        _is_echo(best, verdict, standing)
-        and standing.echo is EchoPolicy.IGNORE
-        and not standing.looked
+        _is_echo(best, verdict, history)
+        and history.echo is EchoPolicy.IGNORE
+        and not history.looked
     ):
         return ECHO
     return None
@@ -157,17 +157,17 @@ def _is_own_memory(candidate: Candidate, memory: Memory) -> bool:
 
 
 def _find_refused(
-    verdicts: Sequence[tuple[Memory, RelationVerdict]], standing: CandidateHistory
+    verdicts: Sequence[tuple[Memory, RelationVerdict]], history: CandidateHistory
 ) -> Memory | None:
     twins = [memory for memory, verdict in verdicts if verdict.word_for_word]
     if any(each.active for each in twins):
         return None
-    against = [each for each in twins if each.id in standing.refused]
+    against = [each for each in twins if each.id in history.refused]
     return max(against, key=lambda each: each.id, default=None)
 
 
-def _is_echo(memory: Memory, verdict: RelationVerdict, standing: CandidateHistory) -> bool:
-    return memory.id in standing.included and verdict.word_for_word
+def _is_echo(memory: Memory, verdict: RelationVerdict, history: CandidateHistory) -> bool:
+    return memory.id in history.included and verdict.word_for_word
 
 
 def _is_twin(memory: Memory, verdict: RelationVerdict) -> bool:

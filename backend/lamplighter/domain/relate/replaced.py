@@ -6,7 +6,7 @@ from lamplighter.domain.relate.analysis import Clause, ClauseWord
 from lamplighter.domain.relate.match import HEAVY, Match
 
 Gap = tuple[list[ClauseWord], list[ClauseWord]]
-"""The words that stand in one place of the sentence, in the old and in the new text."""
+"""The words in one position of the sentence, in the old and in the new text."""
 
 
 def find_replacements(m: Match, least: float = HEAVY) -> list[Gap]:

@@ -160,7 +160,7 @@ _ITEM: Final = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class TextItem:
-    """One piece of a sentence: what it is, its words, and what it measures where it does."""
+    """One piece of a sentence: its kind, its words, and its measure if any."""
 
     kind: str
     text: str

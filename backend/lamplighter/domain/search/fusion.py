@@ -52,16 +52,18 @@ def fuse_scores(
     weight = weight if words else 1.0
     weight = weight if meaning else 0.0
     scale, nearest = full_score(words, full), max(meaning.values(), default=0.0)
-    by_words = {number: score / scale for number, score in words.items()}
+    keyword_scores = {number: score / scale for number, score in words.items()}
     by_meaning = {
         number: _with_unread(
-            _above_floor(near, nearest), by_words.get(number, 0.0), read.get(number, 1.0)
+            _above_floor(near, nearest), keyword_scores.get(number, 0.0), read.get(number, 1.0)
         )
         for number, near in meaning.items()
     }
     found = [
         FusedScore(
-            number, (1 - weight) * by_words.get(number, 0.0), weight * by_meaning.get(number, 0.0)
+            number,
+            (1 - weight) * keyword_scores.get(number, 0.0),
+            weight * by_meaning.get(number, 0.0),
         )
         for number in {**words, **meaning}
     ]

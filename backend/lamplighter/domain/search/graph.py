@@ -21,7 +21,7 @@ BROUGHT: Final = "brought"
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """One thing: what it is, and what it is called; a memory by its number."""
+    """One node: its kind and name; for a memory its number."""
 
     what: str
     name: str
@@ -68,7 +68,7 @@ def session_node(session: Session) -> Node:
 
 
 def memory_edges(memory: Memory) -> list[Edge]:
-    """Return how a memory stands to its service and its topic."""
+    """Return how a memory relates to its service and its topic."""
     here = memory_node(memory)
     found = []
     if memory.service is not None:

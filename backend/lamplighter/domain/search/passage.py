@@ -1,4 +1,4 @@
-"""The passage of a text that answers best, and where the words of a query stand in it."""
+"""The best passage of a text, and the positions of the query's words in it."""
 
 from collections import Counter
 from collections.abc import Collection, Sequence
@@ -15,7 +15,7 @@ Span = tuple[int, int]
 
 
 def best_passage(text: str, looked_for: Collection[str]) -> tuple[str, tuple[Span, ...]]:
-    """Return the part of a text that holds most words of a query, and where these stand."""
+    """Return the part of a text with most words of a query, and their positions."""
     spans = find_spans(text[:READ_CHARS], looked_for)
     if len(text) <= PASSAGE_CHARS:
         return text, tuple(spans)
@@ -60,7 +60,7 @@ def render_excerpt(text: str, looked_for: Collection[str], chars: int) -> str:
 
 
 def find_spans(text: str, looked_for: Collection[str]) -> list[Span]:
-    """Return where the words of a query stand in a text; what touches is one span."""
+    """Return the positions of a query's words in a text; adjacent ones are one span."""
     merged: list[Span] = []
     for start, end in sorted({(start, end) for start, end, _ in _matches(text, looked_for)}):
         if merged and start <= merged[-1][1]:
@@ -81,14 +81,14 @@ def _matches(text: str, looked_for: Collection[str]) -> list[tuple[int, int, str
 
 
 def _lead_start(text: str, start: int) -> int:
-    """Return where to begin so that some words lead to what stands at `start`."""
+    """Return a beginning that leaves some words before `start`."""
     ahead = max(0, start - LEAD_CHARS)
     gap = text.find(" ", ahead, start) if ahead else -1
     return ahead if gap < 0 else gap + 1
 
 
-def _is_match(word: TermSpan, wanted: frozenset[str], starts: tuple[str, ...]) -> bool:
-    if word.term in wanted:
+def _is_match(word: TermSpan, terms: frozenset[str], starts: tuple[str, ...]) -> bool:
+    if word.term in terms:
         return True
     return bool(starts) and not is_name(word.term) and word.term.startswith(starts)
 

@@ -211,21 +211,21 @@ _RFC_3339: Final = re.compile(
 )
 
 
-def parse_moment(given: str | None, name: str) -> datetime | None:
+def parse_moment(text: str | None, name: str) -> datetime | None:
     """Read a moment; Invalid names the field when it is not written as RFC 3339 does."""
-    if given is None:
+    if text is None:
         return None
     try:
-        if _RFC_3339.fullmatch(given) is None:
+        if _RFC_3339.fullmatch(text) is None:
             raise ValueError
-        return datetime.fromisoformat(given.upper()).astimezone(UTC)
+        return datetime.fromisoformat(text.upper()).astimezone(UTC)
     except (ValueError, OverflowError) as error:
         raise Invalid(InvalidField(name, "must be a time such as 2026-01-01T12:00:00Z")) from error
 
 
-def parse_elapsed_moment(given: str | None, name: str, *, now: datetime) -> datetime | None:
+def parse_elapsed_moment(text: str | None, name: str, *, now: datetime) -> datetime | None:
     """Read a moment that is not in the future; else Invalid."""
-    found = parse_moment(given, name)
+    found = parse_moment(text, name)
     if found is not None and found > now:
         raise Invalid(InvalidField(name, "is in the future"))
     return found

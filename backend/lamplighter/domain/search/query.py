@@ -76,12 +76,12 @@ class ParsedQuery:
         return not self.terms and not self.phrases and not any(narrow)
 
 
-def parse_query(wanted: SearchRequest, *, now: datetime) -> ParsedQuery:
+def parse_query(request: SearchRequest, *, now: datetime) -> ParsedQuery:
     """Take a query apart; where `plain` is wanted every word is only a word."""
-    text = wanted.query[:QUERY_CHARS].replace("\0", " ")
+    text = request.query[:QUERY_CHARS].replace("\0", " ")
     parts = _QueryParts(texts=[text])
-    if not wanted.literal:
-        parts, wanted = _split_query(text, wanted, now=now)
+    if not request.literal:
+        parts, request = _split_query(text, request, now=now)
     spelled: dict[str, str] = {}
     kept = _informative_words(word for each in parts.texts for word in _spelling(each, spelled))
     kept += [word for each in parts.exact for word in _spelling(each, spelled)]
@@ -92,7 +92,7 @@ def parse_query(wanted: SearchRequest, *, now: datetime) -> ParsedQuery:
     without = [tuple(each.term for each in term_spans(text)) for text in parts.without]
     found = list(dict.fromkeys(each.term for each in kept))[:TERMS]
     return ParsedQuery(
-        request=wanted,
+        request=request,
         terms=tuple(found),
         spelled=spelled,
         filters=tuple(parts.filters),
@@ -117,15 +117,15 @@ def _spelling(text: str, spelled: dict[str, str]) -> Iterator[TermSpan]:
 
 
 def _informative_words(found: Iterable[TermSpan]) -> list[TermSpan]:
-    """Leave out what stands in every sentence, unless nothing else is said."""
+    """Leave out words of every sentence, unless no others remain."""
     every = list(found)
     return [each for each in every if each.unstemmed not in STOP] or every
 
 
 def _split_query(
-    text: str, wanted: SearchRequest, *, now: datetime
+    text: str, request: SearchRequest, *, now: datetime
 ) -> tuple[_QueryParts, SearchRequest]:
-    parts, given = _QueryParts(), wanted
+    parts, given = _QueryParts(), request
     for match in _PART.finditer(text):
         name, value = match["name"], match["quoted"]
         minus = match["minus"] == "-"
@@ -133,10 +133,10 @@ def _split_query(
             name, value = bare["name"], bare["value"]
         narrow = _FILTERS.get(name.lower()) if name and value and not minus else None
         narrowed = narrow and narrow(
-            _FilterContext(given, wanted, now), value[:VALUE_CHARS].strip()
+            _FilterContext(given, request, now), value[:VALUE_CHARS].strip()
         )
         if narrowed:
-            wanted = narrowed
+            request = narrowed
             parts.filters.append(match[0])
         elif match["quoted"] is None:
             _add_word(parts, match[0])
@@ -146,7 +146,7 @@ def _split_query(
             _add_phrase(parts, value, minus=minus)
     if not (parts.texts or parts.exact or parts.phrases) and parts.without:
         parts.texts, parts.without = parts.without, []
-    return parts, wanted
+    return parts, request
 
 
 def _add_word(parts: _QueryParts, text: str) -> None:

@@ -123,15 +123,15 @@ class QueryWeights:
         return held
 
 
-def name_reasons(row: object, asked: ParsedQuery, score: float) -> list[ScoreReason]:
+def name_reasons(row: object, query: ParsedQuery, score: float) -> list[ScoreReason]:
     """Return the boosts for the service, speaker or time of a row that the query names."""
-    held = set(asked.terms)
+    held = set(query.terms)
     found = [
         ScoreReason(f"query names {name}", share * score)
         for name, words, share in _names(row)
         if held.issuperset(words)
     ]
-    wanted, own = asked.request, getattr(row, "service", None)
+    wanted, own = query.request, getattr(row, "service", None)
     if (
         wanted.general
         and wanted.service
@@ -139,21 +139,21 @@ def name_reasons(row: object, asked: ParsedQuery, score: float) -> list[ScoreRea
         and normalize_service_name(own) == normalize_service_name(wanted.service)
     ):
         found.append(ScoreReason(f"service {own}", OF_SERVICE * score + 1.0))
-    if asked.period is not None and asked.period.holds(utterance_date(row) or row_moment(row)):
-        found.append(ScoreReason(f"from {asked.period.label}", OF_PERIOD * score))
+    if query.period is not None and query.period.holds(utterance_date(row) or row_moment(row)):
+        found.append(ScoreReason(f"from {query.period.label}", OF_PERIOD * score))
     return found
 
 
-def max_score(score: float, fields: Fields | None, asked: ParsedQuery) -> float:
+def max_score(score: float, fields: Fields | None, query: ParsedQuery) -> float:
     """Return the upper bound of a score after `name_reasons`.
 
     A result of the semantic search alone has no `fields`: a name would be a keyword match.
     """
-    share = OF_PERIOD if asked.period is not None else 0.0
-    wanted = set(asked.terms)
+    share = OF_PERIOD if query.period is not None else 0.0
+    wanted = set(query.terms)
     if fields is not None and not wanted.isdisjoint(fields[KEYS_AT].split()):
         share += NAMES * OF_SERVICE + OF_SPEAKER
-    if asked.request.general and asked.request.service:
+    if query.request.general and query.request.service:
         return score * (1.0 + share + OF_SERVICE) + 1.0
     return score * (1.0 + share)
 

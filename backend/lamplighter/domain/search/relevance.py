@@ -1,4 +1,4 @@
-"""Whether a memory is close enough to a prompt to be told beside it: silence is better than noise.
+"""Return whether a memory is relevant enough to a prompt to be included; noise is worse than none.
 
 A search ranks; it does not say when even the best is none. Words that stand in every
 second prompt of a developer say nothing here, an identifier says much.

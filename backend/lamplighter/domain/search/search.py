@@ -137,12 +137,12 @@ class SemanticIndex(Protocol):
     """Finds memories by what they mean; raises TimeoutError, or Unavailable when it cannot."""
 
     async def __call__(
-        self, query: str, ids: Sequence[int] | None = None, *, wanted: SearchRequest | None = None
+        self, query: str, ids: Sequence[int] | None = None, *, request: SearchRequest | None = None
     ) -> Sequence[tuple[int, float]]:
         """Return the memories nearest in meaning to a text with how near each is, nearest first.
 
         With ids only those are compared, and each of them that is known is returned; else
-        those among the `wanted` that are likely nearest.
+        those among the `request` that are likely nearest.
         """
 
 

@@ -52,7 +52,7 @@ class IndexedVector:
 
 
 def embedding_text(*, service: str | None, title: str, observation: str) -> str:
-    """Return the text that stands for a memory: whose it is, its title and its words."""
+    """Return the text that represents a memory: its service, title and observation."""
     parts = (service or "", title, clean_lines(observation))
     return ". ".join(part.rstrip(". ") for part in parts if part) or "."
 

@@ -49,7 +49,7 @@ STOP: Final = frozenset(
 
 
 class TermSpan(NamedTuple):
-    """A term, and where in the text it stands."""
+    """A term, and its position in the text."""
 
     term: str
     start: int
@@ -73,7 +73,7 @@ def stem_term(word: str) -> str:
 
 
 def terms(text: str) -> list[str]:
-    """Return the terms of a text, in their order; a name stands in parts and whole."""
+    """Return the terms of a text, in order; a name yields its parts and the whole."""
     return [word.term for name in text.split() for word in _lookup_terms(name)]
 
 
@@ -90,7 +90,7 @@ def _lookup_terms(name: str) -> tuple[TermSpan, ...]:
 
 
 def _name_terms(name: str) -> tuple[TermSpan, ...]:
-    """Return the terms of what stands between two spaces."""
+    """Return the terms between two spaces."""
     found: list[TermSpan] = []
     for run in _RUN.finditer(name):
         cuts = [run.start() + hump.start() for hump in _HUMP.finditer(run[0])]
@@ -156,7 +156,7 @@ def _pairs(run: str) -> Iterator[tuple[str, int, int]]:
 
 
 def _wholes(name: str) -> Iterator[tuple[int, int]]:
-    """Yield where names of several parts stand: runs with single joints between them."""
+    """Yield the positions of names of several parts: runs with single joints between them."""
     start = last = None
     for run in _RUN.finditer(name):
         if start is not None and last is not None:

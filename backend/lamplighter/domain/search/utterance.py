@@ -20,7 +20,7 @@ _CALLED: Final = re.compile(_NAME)
 
 
 def find_speaker(text: str) -> str | None:
-    """Return who speaks in a text, or what it is about, where it begins with that.
+    """Return the speaker or subject that a text begins with.
 
     `Ada: ...`, `**Ada**: ...`, `Ada (12:30): ...`, `2026-05-09 12:30 - Ada: ...`, `Ada said ...`.
     """
@@ -44,5 +44,5 @@ def utterance_date(row: object) -> datetime | None:
 
 
 def speaker_terms(name: str) -> list[str]:
-    """Return the terms of what somebody is called by: of several names the first will do."""
+    """Return the terms of a name; of several names the first is enough."""
     return terms(name.split()[0] if name.istitle() else name)

@@ -25,7 +25,7 @@ _NOT_LITERAL: Final = ("[", ".", "^", ")", r"\b", r"\s", r"\S")
 
 
 class Prefix(NamedTuple):
-    """A pattern to search for, and what stands before it in a secret: a pattern and its length."""
+    """A pattern to search for, and the prefix of its secret: a pattern and its length."""
 
     pattern: str
     lead: str = ""

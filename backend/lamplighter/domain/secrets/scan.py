@@ -168,13 +168,13 @@ def _is_beside(data: bytes, begin: int, end: int, kind: str) -> bool:
 
 def _inspect(data: bytes, start: int, after: int) -> ScanResult:
     """Look closer at what the scan found: a mark of ours, a name with its value, a shape."""
-    go_on = start + 1
+    resume_at = start + 1
     for form in _FORMS.get(data[start], _OTHERS):
         secret, at = form(data, start, after) or (None, start)
-        go_on = max(go_on, at)
+        resume_at = max(resume_at, at)
         if secret or (form is _scan_mark and at > start):
             return secret, at
-    return None, go_on
+    return None, resume_at
 
 
 _OTHERS: Final = (_scan_name, _scan_shape)

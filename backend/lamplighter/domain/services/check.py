@@ -108,7 +108,7 @@ class DnsCheck:
 
     @property
     def target(self) -> str:
-        """Return the name, and whom it asks when that is not the system."""
+        """Return the name, and the DNS server unless it is the system's."""
         asked = f" at {format_address(self.server, self.server_port)}" if self.server else ""
         return f"{self.host}{asked}"
 

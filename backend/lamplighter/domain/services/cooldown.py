@@ -101,7 +101,7 @@ class CooldownUse:
 
     @property
     def spent(self) -> bool:
-        """Whether it used a slot that nobody has given back; one nobody settled counts too."""
+        """Return whether it uses a slot that was not returned; an unsettled use counts too."""
         return self.outcome in SPENDING_OUTCOMES and self.cleared_at is None
 
 
@@ -122,7 +122,7 @@ class CooldownStatus:
         return self.used < self.limit.uses
 
     def of(self, service: str, action: ActionKind) -> bool:
-        """Whether it tells of this cooldown, and by the limit that holds."""
+        """Return whether it applies to this cooldown and its current limit."""
         same = (
             normalize_service_name(self.service) == normalize_service_name(service)
             and self.action is action
@@ -161,7 +161,7 @@ def cooldown_refusal(found: CooldownStatus, *, now: datetime) -> str:
 
 
 def describe_slots(found: CooldownStatus, *, now: datetime) -> str:
-    """Say how many slots are left, as a session is told."""
+    """Describe how many slots are left, for a session."""
     left = max(0, found.limit.uses - found.used)
     words = f"{left} of {found.limit.uses} uses of {found.action} left"
     return (

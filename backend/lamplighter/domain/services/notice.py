@@ -1,4 +1,4 @@
-"""The notice: what a person is told outside of the app, and when."""
+"""The notice: a message to people outside of the app, and when it is sent."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from typing import Final
 from lamplighter.domain.services.event import Level
 
 DEDUPLICATE_FOR: Final = timedelta(hours=1)
-"""How long the same words of an event are not told again."""
+"""How long a repeated event sends no further notice."""
 
 SETTLE: Final = timedelta(seconds=3)
 """How long an event waits for others, so that many at once are one message."""
@@ -27,7 +27,7 @@ _ORDER: Final = (Level.INFO, Level.WARNING, Level.CRITICAL)
 
 
 class NoticeKind(StrEnum):
-    """What a notice tells of."""
+    """Kind of a notice."""
 
     EVENT = "event"
     APPROVAL = "approval"
@@ -71,13 +71,13 @@ class Notice:
 
 @dataclass(frozen=True, slots=True)
 class NoticePolicy:
-    """What people are told of: events from a level on, at once or gathered for a while."""
+    """Which events people are notified of: from a level on, at once or as a digest."""
 
     level: Level = Level.CRITICAL
     gather: timedelta | None = None
 
     def tells(self, level: Level) -> bool:
-        """Whether an event of this level is told."""
+        """Return whether an event of this level sends a notice."""
         return _ORDER.index(level) >= _ORDER.index(self.level)
 
     def due(self, kind: NoticeKind, *, now: datetime) -> datetime:
@@ -92,7 +92,7 @@ def retry_delay(attempts: int) -> timedelta:
 
 
 def compose_message(found: Sequence[Notice], *, url: str = "") -> tuple[str, str]:
-    """Return one message, its title and its text, that tells of all of these notices."""
+    """Return one message, its title and its text, for all of these notices."""
     worst = max(found, key=lambda each: (each.urgent, _ORDER.index(each.level), -each.id))
     foot = [f"\n{url}"] if url else []
     if len(found) == 1:
@@ -106,7 +106,7 @@ def compose_message(found: Sequence[Notice], *, url: str = "") -> tuple[str, str
 
 
 def _lines(each: Notice) -> list[str]:
-    """Return a notice as lines of a list; what waits for a person is told in full."""
+    """Return a notice as lines of a list; approvals are shown in full."""
     where = f"{each.service}: " if each.service else ""
     full = each.body.split("\n") if each.kind is NoticeKind.APPROVAL and each.body else []
     return [f"- {each.level.upper()} {where}{each.title}", *(f"  {line}" for line in full)]

@@ -30,12 +30,12 @@ class Price:
 
     def of(self, usage: Usage) -> float:
         """Return what one request cost."""
-        asked = usage.given + usage.cache_read + usage.cache_write
+        asked = usage.uncached + usage.cache_read + usage.cache_write
         if self.beyond is not None and asked > self.long:
             return self.beyond.of(usage)
         dollars = (
-            usage.given * self.input
-            + usage.gave * self.output
+            usage.uncached * self.input
+            + usage.output * self.output
             + usage.cache_read * self.cache_read
             + usage.cache_write * self.cache_write
         )
@@ -46,14 +46,14 @@ Prices = Mapping[str, Price]
 
 
 def _list_price(
-    given: float, *, read: float = 0.1, long: int = 0, beyond: Price | None = None
+    price: float, *, read: float = 0.1, long: int = 0, beyond: Price | None = None
 ) -> Price:
     """Return a price as the list has it: five times as much for what a model gives."""
     return Price(
-        input=given,
-        output=given * 5,
-        cache_read=given * read,
-        cache_write=given * 1.25,
+        input=price,
+        output=price * 5,
+        cache_read=price * read,
+        cache_write=price * 1.25,
         long=long,
         beyond=beyond,
     )

@@ -1,4 +1,4 @@
-"""What a session is told of its surroundings: scope, rights, and what was handed to it."""
+"""The environment block of a prompt: scope, permissions and escalations."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
@@ -68,9 +68,9 @@ def _handoff_lines(handoff: Handoff) -> Iterator[str]:
     yield f"Session {handoff.session_id} (tier {handoff.tier - 1}) escalated:"
     for each in handoff.escalations:
         yield f"- {each.service}: {one_line(each.reason)}"
-    for look in handoff.check_results:
-        seen = one_line(look.detail) or ("passed" if look.ok else "failed")
-        yield f"- check: {look.service}/{look.name} {'ok' if look.ok else 'failing'}: {seen}"
+    for result in handoff.check_results:
+        seen = one_line(result.detail) or ("passed" if result.ok else "failed")
+        yield f"- check: {result.service}/{result.name} {'ok' if result.ok else 'failing'}: {seen}"
     for found in handoff.findings:
         cause = f", caused by {found.cause}" if found.cause else ""
         yield (

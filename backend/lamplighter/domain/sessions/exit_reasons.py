@@ -56,7 +56,7 @@ _ENDS: Final = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EngineFailure:
-    """What an engine tells of its failure: the words, and those by which programs know it.
+    """Error of an engine: its text, and the codes for programs.
 
     `status` is the HTTP status of the API's answer, `kinds` what names the case.
     """

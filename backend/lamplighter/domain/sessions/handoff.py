@@ -1,4 +1,4 @@
-"""The handoff: what a session gives to the next tier, and how a chain of them goes on or ends."""
+"""The handoff: what a session escalates to the next tier, and how a chain continues or ends."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ NO_ACTION: Final = "no declared action repairs this"
 
 
 class EscalationState(StrEnum):
-    """Where an escalation stands; `open` and `accepted` are not final, `person` waits for one."""
+    """State of an escalation; `open` and `accepted` are not final, `person` waits for a person."""
 
     OPEN = "open"
     ACCEPTED = "accepted"
@@ -41,7 +41,7 @@ class CheckedResult(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Escalation:
-    """A session's wish that the next tier takes a service on, `tier` being that next one."""
+    """Request of a session that the next tier (`tier`) handles a service."""
 
     id: int
     session_id: int
@@ -82,13 +82,13 @@ class Handoff:
 
     @property
     def services(self) -> tuple[str, ...]:
-        """The services that are handed on, in the order they were named."""
+        """The escalated services, in the order they were named."""
         return tuple(dict.fromkeys(each.service for each in self.escalations))
 
 
 @dataclass(frozen=True, slots=True)
 class ChainStep:
-    """How a chain goes on from a session that ended.
+    """How a chain continues after a session that ended.
 
     `state` is what becomes of its escalations, None when it has none; `status`
     and `reason` are those of the session.
@@ -132,12 +132,12 @@ def next_step(
     )
 
 
-def is_new_failure(past: Iterable[CheckedResult], since: datetime) -> bool:
+def is_new_failure(earlier: Iterable[CheckedResult], since: datetime) -> bool:
     """Whether a check that fails now had passed when a person was asked, and ever since.
 
-    `past` are the results of the check before this one, newest first.
+    `earlier` are the results of the check before this one, newest first.
     """
-    results = [(each.ok, each.at) for each in past if each.at is not None]
+    results = [(each.ok, each.at) for each in earlier if each.at is not None]
     later = [ok for ok, at in results if at > since]
     before = [ok for ok, at in results if at <= since][:1]
     return len(later) + len(before) > 1 and all([*later, *before])
@@ -151,5 +151,5 @@ def join_names(services: Iterable[str]) -> str:
     return f"{', '.join(names[:-1])} and {names[-1]}"
 
 
-def _person_reason(asked: Sequence[Escalation]) -> str:
-    return f"Needs a person: {join_names(each.service for each in asked)}."
+def _person_reason(escalations: Sequence[Escalation]) -> str:
+    return f"Needs a person: {join_names(each.service for each in escalations)}."

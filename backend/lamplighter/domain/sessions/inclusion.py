@@ -215,18 +215,18 @@ def find_reason(prospect: InclusionProbe) -> tuple[InclusionReason, str]:
     return whys.get(prospect.why, (InclusionReason.BUDGET, "Below the budget line."))
 
 
-def _requirement(held: Memory, now: datetime) -> Edit:
+def _requirement(memory: Memory, now: datetime) -> Edit:
     """Return the least edit after which prompts choose among memories like this one."""
-    edit = Edit(confidence=None if held.confidence >= ACTIVE_THRESHOLD else ACTIVE_THRESHOLD)
-    if held.category not in OPERATIONAL:
+    edit = Edit(confidence=None if memory.confidence >= ACTIVE_THRESHOLD else ACTIVE_THRESHOLD)
+    if memory.category not in OPERATIONAL:
         edit = replace(
             edit,
             category=Category(_LONGEST),
-            project=None if held.project == OPERATIONS else OPERATIONS,
-            scope=None if held.scope == PROJECT else PROJECT,
-            topic_key=None if held.topic_key is None else NO_KEY,
+            project=None if memory.project == OPERATIONS else OPERATIONS,
+            scope=None if memory.scope == PROJECT else PROJECT,
+            topic_key=None if memory.topic_key is None else NO_KEY,
         )
-    return edit if apply_edit(held, edit, now=now).active else replace(edit, active=True)
+    return edit if apply_edit(memory, edit, now=now).active else replace(edit, active=True)
 
 
 def _precedes(one: Memory, other: Memory) -> bool:

@@ -100,7 +100,7 @@ def read_markers(text: str) -> Iterator[Marker]:
 
 
 def escape_markers(text: str) -> str:
-    """Return words that can be told, and quoted, without being taken for a marker."""
+    """Return text that can be quoted without being parsed as a marker."""
     return _START.sub(r"[ \1:", text)
 
 
@@ -138,7 +138,7 @@ def _read_line(number: int, line: str, *, fenced: bool) -> Iterator[Marker]:
 
 
 def _code_spans(line: str) -> Iterator[tuple[int, int]]:
-    """Yield where code stands: a run of back-ticks ends with the next one of its length."""
+    """Yield the positions of code: a run of backticks ends with the next one of its length."""
     runs = [found.span() for found in _TICKS.finditer(line)]
     following: dict[int, int] = {}
     closing: list[int | None] = [None] * len(runs)
@@ -197,9 +197,9 @@ def _trim_emphasis(segment: str, *, before: str) -> str:
     return tag + bracket + said
 
 
-def _close_emphasis(said: str, emphasis: str) -> str:
-    bare = said.removesuffix(emphasis)
-    return said if bare.endswith(emphasis[0]) else bare.rstrip()
+def _close_emphasis(text: str, emphasis: str) -> str:
+    bare = text.removesuffix(emphasis)
+    return text if bare.endswith(emphasis[0]) else bare.rstrip()
 
 
 def _ignored_marker(number: int, text: str, reason: str) -> Marker:

@@ -15,7 +15,7 @@ MANUAL_SAVE_PREFIX: Final = "manual-save-"
 
 
 class Status(StrEnum):
-    """Where a session stands; all but `running` are final."""
+    """State of a session; all but `running` are final."""
 
     RUNNING = "running"
     COMPLETED = "completed"
@@ -52,7 +52,7 @@ class OutcomeState(StrEnum):
 
 
 class RequestState(StrEnum):
-    """Where a request for a session stands."""
+    """State of a request for a session."""
 
     QUEUED = "queued"
     RUNNING = "running"
@@ -146,7 +146,7 @@ class Session:
     version: int = 1
 
     def is_of(self, home: str | None) -> bool:
-        """Whether its output belongs into a home; of old sessions nobody knows."""
+        """Return whether its output belongs into a home; unknown for old sessions."""
         return self.home is None or self.home == home
 
     @property
@@ -161,7 +161,7 @@ class Session:
 
     @property
     def plan(self) -> SessionPlan:
-        """What it was to do."""
+        """Its task."""
         return SessionPlan(
             tier=self.tier,
             engine=self.engine,
@@ -177,7 +177,7 @@ class Session:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionRequest:
-    """Somebody's wish for a session, waiting for the supervisor.
+    """A request for a session, queued for the supervisor.
 
     `traceparent` is the span that it was filed in, as W3C writes it.
     """

@@ -39,16 +39,16 @@ def summarize_messages(messages: Sequence[Message], clean: Callable[[str], str] 
 
 
 def summarize_session(
-    session: Session, said: Sequence[str], uses: Mapping[str, int], status: Status, reason: str
+    session: Session, texts: Sequence[str], uses: Mapping[str, int], status: Status, reason: str
 ) -> str:
     """Say what one of our own sessions was asked, what came of it and what is open.
 
-    `said` are the assistant's words in order, `uses` how often each tool was used. Marker
+    `texts` are the assistant's words in order, `uses` how often each tool was used. Marker
     lines are left out; a session without words tells its tools and how it ended.
     """
     task = quote_line(session.prompt) or f"tier {session.tier}, {session.trigger}"
-    answer = next(filter(None, map(quote_line, map(strip_markers, reversed(said)))), "")
-    messages = f"{len(said)} message{'' if len(said) == 1 else 's'}"
+    answer = next(filter(None, map(quote_line, map(strip_markers, reversed(texts)))), "")
+    messages = f"{len(texts)} message{'' if len(texts) == 1 else 's'}"
     words = f'Session with {messages}. Started: "{task}"'
     words += f' — Ended: "{answer}"' if answer and answer != task else ""
     done = status is Status.COMPLETED

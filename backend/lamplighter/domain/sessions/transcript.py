@@ -18,7 +18,7 @@ TOOL_SUBJECTS: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One line of a session's file: the bytes at which it begins and ends, and what it holds.
+    """One line of a session's file: its first and last byte, and its content.
 
     `problem` says why a line could not be kept; it holds nothing then. `cut` says that the
     words in it were cut off at the token limit.
@@ -33,10 +33,10 @@ class Line:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Usage:
-    """How many tokens a model was given and gave; `given` are those that no cache held."""
+    """Token counts of a model; `uncached` counts input tokens outside the cache."""
 
-    given: int = 0
-    gave: int = 0
+    uncached: int = 0
+    output: int = 0
     cache_read: int = 0
     cache_write: int = 0
 
@@ -51,7 +51,7 @@ class EngineStarted:
 
 @dataclass(frozen=True, slots=True)
 class UsageReport:
-    """What a session has used up to now: told after each turn by engines that know it.
+    """Usage of a session up to now: reported after each turn by engines that know it.
 
     A cost of None is not known.
     """
@@ -208,7 +208,7 @@ def transcript_entry(item: TranscriptItem) -> TranscriptEntry | None:
 
 
 def full_transcript_entry(item: TranscriptItem) -> TranscriptEntry | None:
-    """Say how an item is shown with nothing cut: what a tool was asked stands in its first line."""
+    """Return an item in full; the first line holds the input of a tool."""
     match item:
         case ToolUse(name, given):
             return TranscriptEntry("tool", _tool_call_text(name, given))
@@ -217,14 +217,14 @@ def full_transcript_entry(item: TranscriptItem) -> TranscriptEntry | None:
     return transcript_entry(item)
 
 
-def _tool_call_text(name: str, given: Any) -> str:
-    if not isinstance(given, dict):
-        return f"{name}: {_compact_json(given)}"
-    main = next((given[key] for key in TOOL_SUBJECTS if isinstance(given.get(key), str)), "")
-    head, *more = main.strip().splitlines() or [_compact_json(given)]
-    if main and not more and len(given) == 1:
+def _tool_call_text(name: str, value: Any) -> str:
+    if not isinstance(value, dict):
+        return f"{name}: {_compact_json(value)}"
+    main = next((value[key] for key in TOOL_SUBJECTS if isinstance(value.get(key), str)), "")
+    head, *more = main.strip().splitlines() or [_compact_json(value)]
+    if main and not more and len(value) == 1:
         return f"{name}: {head}"
-    return f"{name}: {head}\n{json.dumps(given, ensure_ascii=False, indent=2, default=str)}"
+    return f"{name}: {head}\n{json.dumps(value, ensure_ascii=False, indent=2, default=str)}"
 
 
 def _minor_entry(item: TranscriptItem) -> TranscriptEntry | None:
@@ -253,10 +253,10 @@ def _finished_text(item: Finished) -> str:
     return f"--- session complete (turns={item.turns or 0}, cost={cost}, {took}) ---"
 
 
-def _compact_json(given: Any) -> str:
-    if isinstance(given, str):
-        return given
-    return json.dumps(given, ensure_ascii=False, separators=(",", ":"), default=str)
+def _compact_json(value: Any) -> str:
+    if isinstance(value, str):
+        return value
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=str)
 
 
 def _shorten(text: str, limit: int) -> str:

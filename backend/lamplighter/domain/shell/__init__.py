@@ -1,4 +1,4 @@
-"""Commands that a session gives: read strictly, judged, never handed to a shell."""
+"""Commands of a session: parsed strictly, judged, never passed to a shell."""
 
 from lamplighter.domain.shell.judge import (
     ActionCommand,

@@ -79,13 +79,13 @@ _LOCAL_NETWORKS: Final = tuple(
 """This machine and the networks that no stranger can be reached in."""
 
 _RESOLVERS: Final = frozenset({"1.1.1.1", "1.0.0.1", "8.8.8.8", "8.8.4.4", "9.9.9.9"})
-"""Public resolvers that nobody can set up to read what is asked."""
+"""Public resolvers whose query logs are closed to others."""
 
 DASHED: Final = frozenset({"moment", "offset", "size"})
-"""Kinds whose words may begin with a dash where they stand apart from their option."""
+"""Kinds whose words may begin with a dash when separate from their option."""
 
 APART: Final = frozenset({"path", "user"})
-"""Kinds whose words have to stand apart: glued on, the program may read them otherwise."""
+"""Kinds whose words have to be separate: joined, the program may parse them otherwise."""
 
 _SECRET_RESOURCES: Final = frozenset({"secret", "secrets"})
 
@@ -174,12 +174,12 @@ def revision(word: str, rules: CommandPolicy) -> str:
     return "" if match and not _COMMIT_PLACES.search(word) else f"{word!r} is not a revision"
 
 
-def _match_shape(shape: str, wanted: str) -> WordKind:
+def _match_shape(shape: str, expected: str) -> WordKind:
     compiled = re.compile(shape)
 
     def problem(word: str, rules: CommandPolicy) -> str:
         del rules
-        return "" if compiled.fullmatch(word) else f"{word!r} is not a valid {wanted}"
+        return "" if compiled.fullmatch(word) else f"{word!r} is not a valid {expected}"
 
     return problem
 

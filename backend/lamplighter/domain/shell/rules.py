@@ -29,7 +29,7 @@ SAFE_FILES: Final = frozenset(
         "/proc/version",
     }
 )
-"""What tells of the machine and of nobody's secrets."""
+"""Paths with machine state and without secrets."""
 
 PORTS: Final = {"http": 80, "https": 443}
 

@@ -30,10 +30,10 @@ def program_name(word: str) -> str:
     return name if directory in TRUSTED else word
 
 
-def contains_words(words: Sequence[str], wanted: Sequence[str]) -> bool:
+def contains_words(words: Sequence[str], expected: Sequence[str]) -> bool:
     """Whether a command holds another one's words in their order, in whatever wrapping."""
     parts = (program_name(part) for word in words for part in word.split())
-    return all(any(part == each for part in parts) for each in wanted)
+    return all(any(part == each for part in parts) for each in expected)
 
 
 def _without_sudo(words: list[str]) -> list[str]:
@@ -44,7 +44,7 @@ def _without_sudo(words: list[str]) -> list[str]:
 
 
 def _normalize_unit(words: list[str]) -> tuple[str, ...]:
-    """Return a wish for a unit as systemctl has it: `service x restart` is one too."""
+    """Return a request for a unit in systemctl's form: `service x restart` counts too."""
     if words[0] == "service" and len(words) == 3:
         words = ["systemctl", words[2], words[1]]
     if words[0] == "systemctl" and len(words) > 2 and words[1] in _VERBS:

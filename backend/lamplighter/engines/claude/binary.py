@@ -58,7 +58,7 @@ def _bundled() -> str | None:
 
 
 class _VersionCache:
-    """What CLIs told: kept until the file is another, and what went wrong for a minute."""
+    """Versions of CLIs: cached until the file changes; failures for a minute."""
 
     def __init__(self) -> None:
         self._told: dict[str, tuple[tuple[int, int], float, InstalledProgram | str]] = {}

@@ -51,7 +51,7 @@ SWITCHES: Final = {
 
 
 def has_key(environ: Mapping[str, str]) -> bool:
-    """Whether there is a key, or a provider that brings its own way in."""
+    """Return whether there is a key, or a provider with its own credentials."""
     return any(environ.get(name, "").strip() for name in (*KEYS, *PROVIDERS))
 
 

@@ -53,7 +53,7 @@ class MessagesEngine:
         return None if any(self._environ.get(name, "").strip() for name in KEYS) else NO_KEY
 
     def command(self, task: Task) -> Command:
-        """Return the command that runs this session, or goes on with it."""
+        """Return the command that runs this session, or resumes it."""
         session = task.session
         request = {
             "session": session.id,

@@ -34,7 +34,7 @@ def main() -> int:
         return FAILED
 
 
-async def _session(asked: Any) -> int:
+async def _session(request: Any) -> int:
     from lamplighter.engines.messages import checkpoint
     from lamplighter.engines.messages.asking import GateClient
     from lamplighter.engines.messages.model import Model
@@ -44,13 +44,13 @@ async def _session(asked: Any) -> int:
         return SESSION_LOCKED
 
     def write(line: dict[str, Any]) -> None:
-        _print_line({**line, "session_id": str(asked.session)})
+        _print_line({**line, "session_id": str(request.session)})
 
     turns = TurnLoop(
-        request=asked,
-        state=_state(asked, Path.cwd()),
-        model=Model(asked.model, os.environ, asked.answers),
-        gate=GateClient(asked.gate),
+        request=request,
+        state=_state(request, Path.cwd()),
+        model=Model(request.model, os.environ, request.answers),
+        gate=GateClient(request.gate),
         directory=Path.cwd(),
         write=write,
     )
@@ -68,14 +68,16 @@ async def _session(asked: Any) -> int:
     return 0
 
 
-def _state(asked: Any, directory: Path) -> Any:
-    """Return where the session stands: at its beginning, or where its checkpoint says."""
+def _state(request: Any, directory: Path) -> Any:
+    """Return the state of the session: its beginning, or that of its checkpoint."""
     from lamplighter.engines.messages import checkpoint
 
-    if not asked.resumed:
-        return checkpoint.Checkpoint(session=asked.session, chain=asked.chain, model=asked.model)
+    if not request.resumed:
+        return checkpoint.Checkpoint(
+            session=request.session, chain=request.chain, model=request.model
+        )
     held = checkpoint.load(directory)
-    if held is None or held.session != asked.session or held.version != checkpoint.VERSION:
+    if held is None or held.session != request.session or held.version != checkpoint.VERSION:
         raise ValueError("its checkpoint is missing, or belongs to another session")
     return held
 

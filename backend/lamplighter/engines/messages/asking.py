@@ -1,4 +1,4 @@
-"""Asking the supervisor by the socket of the gate: the tools, and what is told now."""
+"""Requests to the supervisor by the socket of the gate: tools, and the current prompt."""
 
 import asyncio
 import json
@@ -19,7 +19,7 @@ class GateClient:
     path: str
 
     async def tools(self) -> list[dict[str, Any]] | None:
-        """Return the tools there are, as the API wants them; None when nobody answers."""
+        """Return the available tools, in the form of the API; None without an answer."""
         answer = await self._answer({"tools": True})
         found = answer.get("tools")
         if not isinstance(found, list):
@@ -34,12 +34,12 @@ class GateClient:
         ]
 
     async def context(self, query: str) -> dict[str, Any]:
-        """Return what the session is told now; nothing when nobody answers."""
+        """Return the current prompt update; empty without an answer."""
         return await self._answer({"context": {"query": query}})
 
-    async def use(self, name: str, given: Mapping[str, Any]) -> dict[str, Any]:
+    async def use(self, name: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """Use a tool; an answer that does not come is an error in words."""
-        return await self._answer({"tool": name, "input": dict(given)})
+        return await self._answer({"tool": name, "input": dict(arguments)})
 
     async def _answer(self, question: Mapping[str, Any]) -> dict[str, Any]:
         asked = json.dumps(question).encode() + b"\n"

@@ -90,11 +90,11 @@ class Assembly:
                 found[name] = "".join((found[name] or "", *pieces))
         return found
 
-    def _input(self, index: int, given: Any) -> dict[str, Any]:
+    def _input(self, index: int, value: Any) -> dict[str, Any]:
         """Return what a tool is given; of an answer that was cut off it is not used at all."""
         written = "".join(self._pieces.get((index, "partial_json"), ()))
         try:
-            found = json.loads(written) if written.strip() else given or {}
+            found = json.loads(written) if written.strip() else value or {}
         except ValueError:
             if self.stop in CUT_OFF and index == max(self._blocks):
                 return {}
@@ -107,8 +107,8 @@ class Assembly:
     def usage(self) -> Usage:
         """The tokens used, as far as the server reported them."""
         return Usage(
-            given=self._count("input_tokens"),
-            gave=self._count("output_tokens"),
+            uncached=self._count("input_tokens"),
+            output=self._count("output_tokens"),
             cache_read=self._count("cache_read_input_tokens"),
             cache_write=self._count("cache_creation_input_tokens"),
         )

@@ -1,4 +1,4 @@
-"""An answer that was cut off at its limit: what is kept of it, and how it goes on. Pure."""
+"""An answer cut off at its limit: the part that is kept, and how it continues. Pure."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -35,9 +35,9 @@ def dropped_marker(blocks: Sequence[dict[str, Any]]) -> str:
     return line if _MARKER.search(line) else ""
 
 
-def new_part(blocks: Sequence[dict[str, Any]], said: Iterable[str]) -> list[dict[str, Any]]:
-    """Return an answer that goes on without the markers which were said before it."""
-    before = frozenset(said)
+def new_part(blocks: Sequence[dict[str, Any]], texts: Iterable[str]) -> list[dict[str, Any]]:
+    """Return a continued answer without the markers of its earlier part."""
+    before = frozenset(texts)
     return [
         {**block, "text": _new_text(block["text"], before)} if block["type"] == "text" else block
         for block in blocks

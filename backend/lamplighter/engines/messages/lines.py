@@ -32,7 +32,7 @@ def init_line(model: str, tools: Sequence[str], *, reached: bool) -> Line:
 
 
 def resume_line(times: int, turns: int) -> Line:
-    """Return the line that says that a session goes on after a crash."""
+    """Return the line that reports that a session resumes after a crash."""
     return {"type": "system", "subtype": "resumed", "times": times, "num_turns": turns}
 
 
@@ -129,8 +129,8 @@ def _usage_fields(used: SessionUsage) -> Line:
         "num_turns": used.turns,
         "total_cost_usd": None if used.cost is None else round(used.cost, 6),
         "usage": {
-            "input_tokens": used.usage.given,
-            "output_tokens": used.usage.gave,
+            "input_tokens": used.usage.uncached,
+            "output_tokens": used.usage.output,
             "cache_read_input_tokens": used.usage.cache_read,
             "cache_creation_input_tokens": used.usage.cache_write,
         },

@@ -75,7 +75,7 @@ class Model:
         system: Sequence[str],
         tools: Sequence[Mapping[str, Any]],
         messages: Sequence[Mapping[str, Any]],
-        heard: OnText = lambda _: None,
+        on_text: OnText = lambda _: None,
     ) -> Reply:
         """Send one request and read its answer as it comes; raises Failed."""
         import anthropic
@@ -94,7 +94,7 @@ class Model:
         try:
             # a server may send a byte now and then
             async with asyncio.timeout(self.answers.seconds):
-                await self._read(asked, found, heard)
+                await self._read(asked, found, on_text)
             with _reject_invalid():
                 return Reply(found.blocks, found.stop or "end_turn", found.usage)
         except TimeoutError as error:
@@ -110,12 +110,12 @@ class Model:
             words = shorten(one_line(f"{type(cause).__name__}: {cause}"), ERROR_CHARS)
             raise RequestFailed(None, words, answer=found) from error
 
-    async def _read(self, asked: dict[str, Any], found: Assembly, heard: OnText) -> None:
+    async def _read(self, body: dict[str, Any], found: Assembly, on_text: OnText) -> None:
         """Take the events of one answer in, and let their text be heard."""
         import anthropic
 
         streaming = self._connected().messages.with_streaming_response
-        async with streaming.create(model=self.name, stream=True, **asked) as response:
+        async with streaming.create(model=self.name, stream=True, **body) as response:
             kind = response.headers.get("content-type", "").partition(";")[0].strip()
             if kind != EVENTS:
                 raise RequestFailed(
@@ -128,7 +128,7 @@ class Model:
                         raise _stream_error(event["error"])
                     text = found.take(event)
                 if text:
-                    heard(text)
+                    on_text(text)
                 if found.ended:
                     return
         raise RequestFailed(None, INCOMPLETE_ANSWER)
@@ -210,8 +210,8 @@ def _stream_error(error: Mapping[str, Any]) -> RequestFailed:
 
 def _request_error(error: "APIStatusError") -> RequestFailed:
     body = error.body if isinstance(error.body, dict) else {}
-    told = body.get("error", body)
-    said = told.get("message") if isinstance(told, dict) else None
+    detail = body.get("error", body)
+    said = detail.get("message") if isinstance(detail, dict) else None
     words = said if isinstance(said, str) else error.message
     asked = error.response.headers.get("retry-after", "")
     after = float(asked) if asked.isascii() and asked.replace(".", "", 1).isdigit() else None

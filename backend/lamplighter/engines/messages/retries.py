@@ -7,7 +7,7 @@ from lamplighter.engines.messages.assembly import Assembly
 
 MAX_RETRIES: Final = 8
 MAX_INCOMPLETE: Final = 2
-"""An answer that broke off is paid for; nothing of it was used, so a few more tries harm nobody."""
+"""An answer that broke off is paid for, and nothing of it was used: a few retries are harmless."""
 FIRST_PAUSE_SECONDS: Final = 0.5
 MAX_PAUSE_SECONDS: Final = 30.0
 MAX_RETRY_AFTER_SECONDS: Final = 60.0

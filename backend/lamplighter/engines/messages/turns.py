@@ -35,7 +35,7 @@ UNKNOWN_OUTCOME: Final = (
 
 @dataclass(slots=True, kw_only=True)
 class TurnLoop:
-    """One session: what it is asked, where it stands, and whom it asks."""
+    """One session: its request, its state and its connections."""
 
     request: MessagesRequest
     state: Checkpoint
@@ -62,7 +62,7 @@ class TurnLoop:
                 self._end(self._unanswered(failed))
 
     def interrupted(self) -> None:
-        """Say that somebody asked for its end."""
+        """Record that an end was requested."""
         self._end(
             lines.error_line(
                 "The session was interrupted.",
@@ -79,8 +79,10 @@ class TurnLoop:
             self.began = monotonic() - state.duration_ms / 1000
             missing = state.unprinted[max(0, self.request.printed - state.printed) :]
             state.printed = self.request.printed
-            goes_on = [] if state.ended else [lines.resume_line(self.request.resumed, state.turns)]
-            self._emit([*goes_on, *missing])
+            resumed_lines = (
+                [] if state.ended else [lines.resume_line(self.request.resumed, state.turns)]
+            )
+            self._emit([*resumed_lines, *missing])
             return
         found = await self.gate.tools()
         state.tools = found or []
@@ -113,7 +115,7 @@ class TurnLoop:
         }
 
     async def _turn(self) -> None:
-        """Ask the model once, with what is told now in the place of what was told before."""
+        """Ask the model once, with the current prompt in place of the previous one."""
         state = self.state
         context = await self.gate.context(self.request.prompt[:QUERY_CHARS])
         if not context.get("is_error"):
@@ -162,7 +164,7 @@ class TurnLoop:
             ]
 
     def _take(self, reply: Reply) -> None:
-        """Keep and print what the model answered, and say how the session goes on."""
+        """Store and print the model's answer, and return how the session continues."""
         state = self.state
         self._count(reply.usage)
         blocks = cuts.new_part(reply.blocks, state.cut_lines)
@@ -182,7 +184,7 @@ class TurnLoop:
         self._emit([*printed, *self._next(reply.stop, content)])
 
     def _next(self, stop: str, content: list[dict[str, Any]]) -> list[Line]:
-        """Set what comes after an answer; return the session's last line if nothing does."""
+        """Set the next step after an answer; return the session's last line if there is none."""
         state = self.state
         cut = stop in cuts.CUT_OFF
         state.cuts = state.cuts + 1 if cut else 0
@@ -295,17 +297,17 @@ class TurnLoop:
 
 
 def _prompt_tokens(usage: Usage) -> int:
-    return usage.given + usage.cache_read + usage.cache_write
+    return usage.uncached + usage.cache_read + usage.cache_write
 
 
 def _total_tokens(usage: Usage) -> int:
-    return _prompt_tokens(usage) + usage.gave
+    return _prompt_tokens(usage) + usage.output
 
 
 def _add_usage(one: Usage, other: Usage) -> Usage:
     return Usage(
-        given=one.given + other.given,
-        gave=one.gave + other.gave,
+        uncached=one.uncached + other.uncached,
+        output=one.output + other.output,
         cache_read=one.cache_read + other.cache_read,
         cache_write=one.cache_write + other.cache_write,
     )

@@ -37,9 +37,9 @@ def estimate(what: Any) -> int:
     return ceil(len(json.dumps(what, ensure_ascii=False)) / CHARS_PER_TOKEN)
 
 
-def scale(asked: int, estimated: int) -> float:
+def scale(requested: int, estimated: int) -> float:
     """Return what an estimate has to be multiplied by, as the model's own count says."""
-    return min(MAX_SCALE, max(MIN_SCALE, asked / max(1, estimated)))
+    return min(MAX_SCALE, max(MIN_SCALE, requested / max(1, estimated)))
 
 
 def trim_messages(messages: Sequence[Message], room: float) -> list[Message]:
@@ -69,7 +69,7 @@ def trim_messages(messages: Sequence[Message], room: float) -> list[Message]:
 
 
 def _tool_digest(exchanges: Sequence[Sequence[Message]]) -> list[str]:
-    """Return a line for each tool that was used: what it was given, and how its answer begins.
+    """Return a line for each used tool: its input, and how its answer begins.
 
     What an earlier digest told stays.
     """

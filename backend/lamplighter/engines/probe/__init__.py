@@ -38,8 +38,8 @@ class ProbeEngine:
             "declared": [wire.pack(service) for service in task.declared],
             "memories": [_memory(memory) for memory in task.memories],
             "history": {
-                key: [_check_result(look) for look in looks]
-                for key, looks in task.check_results.items()
+                key: [_check_result(result) for result in results]
+                for key, results in task.check_results.items()
             },
             "uses": task.uses,
             "findings": task.findings,
@@ -63,13 +63,13 @@ def _memory(memory: Memory) -> dict[str, Any]:
     }
 
 
-def _check_result(look: CheckResult) -> dict[str, Any]:
+def _check_result(result: CheckResult) -> dict[str, Any]:
     return {
-        "ok": look.ok,
-        "status": look.status,
-        "latency_ms": look.latency_ms,
-        "flapped": look.flapped,
-        "at": serialize.format_moment(look.at),
-        "session": look.session_id,
-        "detail": look.detail,
+        "ok": result.ok,
+        "status": result.status,
+        "latency_ms": result.latency_ms,
+        "flapped": result.flapped,
+        "at": serialize.format_moment(result.at),
+        "session": result.session_id,
+        "detail": result.detail,
     }

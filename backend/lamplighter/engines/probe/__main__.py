@@ -20,7 +20,7 @@ INTERRUPTED: Final = 130
 
 @dataclass(slots=True)
 class Output:
-    """Standard output, a line at a time; it counts the checks that were told of."""
+    """Standard output, a line at a time; it counts the reported checks."""
 
     started: float
     session: str | None = None

@@ -60,12 +60,12 @@ async def probe_disk(check: DiskCheck) -> ProbeAnswer:
     return ProbeAnswer(ok=True, warning=harmless(f"{lack} free at {check.path}") if lack else "")
 
 
-def _describe_lack(wanted: DiskSpace, found: os.statvfs_result) -> str:
+def _describe_lack(required: DiskSpace, found: os.statvfs_result) -> str:
     """Say what there is too little of: bytes, or entries for files where they are counted."""
     left = found.f_bavail * found.f_frsize
-    if wanted.size is not None:
-        return f"{size(left)} of {size(wanted.size)}" if left < wanted.size else ""
-    least = wanted.percent or 0.0
+    if required.size is not None:
+        return f"{size(left)} of {size(required.size)}" if left < required.size else ""
+    least = required.percent or 0.0
     # as df counts: what is kept for root is no room
     share = 100 * found.f_bavail / max(1, found.f_blocks - found.f_bfree + found.f_bavail)
     if share < least:
@@ -208,7 +208,7 @@ async def probe_dns(check: DnsCheck) -> ProbeAnswer:
 
 
 async def _query_dns(check: DnsCheck, server: str, record: DnsRecord) -> list[str]:
-    """Return what a server answers; whatever else it sends is told in words."""
+    """Return the answer of a server; other data is described as text."""
     # late: a tenth of a second that only this check needs
     from dns.exception import DNSException
     from dns.message import ChainTooLong, make_query
@@ -308,13 +308,13 @@ def _merge_retry(before: CheckOutcome, again: CheckOutcome) -> CheckOutcome:
     )
 
 
-def _merge_repeat(first: CheckOutcome, look: CheckOutcome) -> CheckOutcome:
+def _merge_repeat(first: CheckOutcome, outcome: CheckOutcome) -> CheckOutcome:
     """Return the first attempt with what another look saw: no attempt, while none failed."""
     return replace(
         first,
-        failed=first.failed + look.failed,
-        detail=first.detail or look.detail,
-        statuses=first.statuses + look.statuses,
+        failed=first.failed + outcome.failed,
+        detail=first.detail or outcome.detail,
+        statuses=first.statuses + outcome.statuses,
     )
 
 

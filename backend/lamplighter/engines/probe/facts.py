@@ -203,26 +203,26 @@ def startup_claim(service: Service, facts: RoundFacts) -> DurationClaim | None:
     )
 
 
-def startup_timeout(known: DurationClaim | None, action: Action) -> float:
+def startup_timeout(claim: DurationClaim | None, action: Action) -> float:
     """Return for how many seconds a service may take to be healthy before it counts as failed.
 
     What memory says makes the wait longer, never shorter than the action's own:
     a wrong memory must not lead to the next, heavier action.
     """
-    remembered = known.seconds * TIMEOUT_FACTOR if known else 0.0
+    remembered = claim.seconds * TIMEOUT_FACTOR if claim else 0.0
     return max(action.wait, min(MAX_STARTUP_SECONDS, remembered))
 
 
 def startup_lesson(
-    seconds: float, kind: ActionKind, uses: Sequence[CooldownUse], known: DurationClaim | None
+    seconds: float, kind: ActionKind, uses: Sequence[CooldownUse], claim: DurationClaim | None
 ) -> str | None:
     """Return what to remember after a service took `seconds`; None when there is nothing yet.
 
     `uses` are the earlier ones, newest first. What memory says already is said
     again in its own words while it is true.
     """
-    if known is not None and confirms_claim(seconds, known.seconds):
-        return known.memory.observation
+    if claim is not None and confirms_claim(seconds, claim.seconds):
+        return claim.memory.observation
     measured = [seconds] + [
         use.healthy_after for use in uses if use.action is kind and use.healthy_after is not None
     ]
@@ -236,10 +236,10 @@ def confirms_claim(seconds: float, claimed: float) -> bool:
     return claimed * 0.5 - 1 <= seconds <= claimed * 1.25 + 1
 
 
-def compare_claim(seconds: float, known: DurationClaim) -> str:
+def compare_claim(seconds: float, claim: DurationClaim) -> str:
     """Compare a measured time with the memory."""
-    how = "as remembered" if confirms_claim(seconds, known.seconds) else "not as remembered"
-    return f"{how} (memory {known.memory.id} says {known.seconds:g} s)"
+    how = "as remembered" if confirms_claim(seconds, claim.seconds) else "not as remembered"
+    return f"{how} (memory {claim.memory.id} says {claim.seconds:g} s)"
 
 
 def _seconds(observation: str) -> list[float]:

@@ -269,11 +269,11 @@ class FailureCause:
 
 
 def find_cause(
-    service: Service, outcome: CheckOutcome, request: ProbeRequest, seen: OutcomesByService
+    service: Service, outcome: CheckOutcome, request: ProbeRequest, outcomes: OutcomesByService
 ) -> FailureCause:
     """Return the root cause, and since when this service fails."""
     facts = request.facts
-    cause = root_failure(service, request, seen)
+    cause = root_failure(service, request, outcomes)
     history = _history(facts.history_of(service, outcome.check), facts.now)
     if cause is None:
         needed = [each.name for each in request.needs(service)]
@@ -290,13 +290,13 @@ def find_cause(
 
 
 def root_failure(
-    service: Service, request: ProbeRequest, seen: OutcomesByService
+    service: Service, request: ProbeRequest, outcomes: OutcomesByService
 ) -> Service | None:
     """Return the deepest failing dependency; None when all are healthy."""
     ill = [
         each
         for each in request.needs(service)
-        if any(not outcome.ok for outcome in seen.get(each.name, ()))
+        if any(not outcome.ok for outcome in outcomes.get(each.name, ()))
     ]
     for each in ill:
         below = {needed.name for needed in request.needs(each)}
@@ -320,8 +320,8 @@ def cause_lesson(service: Service, case: FailureCause, facts: RoundFacts) -> str
         return None
     name = case.cause.name
     before = [each.at for each in facts.findings.get(service.name, ()) if each.cause == name]
-    looks = (past for check in service.checks for past in facts.history_of(service, check))
-    well = [past.at for past in looks if past.ok]
+    history = (past for check in service.checks for past in facts.history_of(service, check))
+    well = [past.at for past in history if past.ok]
     if any(at and any(each > at for each in well) for at in before):
         return FAILS_WITH.text(cause=name)
     return None
@@ -329,11 +329,11 @@ def cause_lesson(service: Service, case: FailureCause, facts: RoundFacts) -> str
 
 def _healthy_between(service: Service, failed: PastResult, facts: RoundFacts) -> bool:
     """Whether a service was still healthy when another already failed."""
-    looks = (past for check in service.checks for past in facts.history_of(service, check))
+    history = (past for check in service.checks for past in facts.history_of(service, check))
     return any(
         past.ok
         and (past.at >= failed.at or (past.session is not None and past.session == failed.session))
-        for past in looks
+        for past in history
     )
 
 
@@ -348,13 +348,13 @@ def _order(own: PastResult | None, other: PastResult | None, now: datetime) -> s
     return f"failed first, at {format_time(other.at, now, seconds=True)}" if other else "fails too"
 
 
-def _history(past: Sequence[PastResult], now: datetime) -> str:
-    if not past:
+def _history(earlier: Sequence[PastResult], now: datetime) -> str:
+    if not earlier:
         return "not checked before"
-    failed = len(list(takewhile(lambda each: not each.ok, past)))
-    usual = [each.latency_ms for each in past if each.ok and each.latency_ms is not None]
+    failed = len(list(takewhile(lambda each: not each.ok, earlier)))
+    usual = [each.latency_ms for each in earlier if each.ok and each.latency_ms is not None]
     used_to = f", usually in {median(usual):.0f} ms" if usual else ""
-    if failed == len(past):
-        return f"failing since {format_time(past[-1].at, now, seconds=True)} or longer"
-    looks = f", {failed} failed checks since" if failed > 1 else ""
-    return f"last healthy at {format_time(past[failed].at, now, seconds=True)}{used_to}{looks}"
+    if failed == len(earlier):
+        return f"failing since {format_time(earlier[-1].at, now, seconds=True)} or longer"
+    history = f", {failed} failed checks since" if failed > 1 else ""
+    return f"last healthy at {format_time(earlier[failed].at, now, seconds=True)}{used_to}{history}"

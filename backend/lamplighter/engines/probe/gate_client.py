@@ -12,7 +12,7 @@ ANSWER_BYTES: Final = 1024 * 1024
 
 
 class GateAnswer(msgspec.Struct, frozen=True):
-    """What the gate answers: what became of the wish, in words, and which use it was.
+    """Answer of the gate: the outcome of the request as text, and the number of its use.
 
     Where a person was asked, `asked` is what that came to.
     """

@@ -130,11 +130,11 @@ def _dependency_order(watch: ProbeSession) -> list[list[Service]]:
 
 
 async def _diagnose(
-    watch: ProbeSession, service: Service, seen: Mapping[str, Sequence[CheckOutcome]]
+    watch: ProbeSession, service: Service, outcomes: Mapping[str, Sequence[CheckOutcome]]
 ) -> ServiceDiagnosis:
-    outcome = failing(seen[service.name])[0]
+    outcome = failing(outcomes[service.name])[0]
     isolated = await isolate(outcome)
-    case = findings.find_cause(service, outcome, watch.request, seen)
+    case = findings.find_cause(service, outcome, watch.request, outcomes)
     return ServiceDiagnosis(service, outcome, isolated, case)
 
 
@@ -164,7 +164,7 @@ def _report_service(watch: ProbeSession, found: ServiceDiagnosis) -> None:
 def _escalate_cause(
     watch: ProbeSession,
     found: Sequence[ServiceDiagnosis],
-    seen: Mapping[str, Sequence[CheckOutcome]],
+    outcomes: Mapping[str, Sequence[CheckOutcome]],
 ) -> list[str]:
     """Escalate the services that failed first; their dependents recover with them."""
     reasons: dict[str, str] = {}
@@ -173,7 +173,7 @@ def _escalate_cause(
         own = root in watch.request.services  # tier 1 judged whether a person is awaited for it
         if root.name in watch.request.facts.waiting and not own:
             continue
-        detail = failing(seen[root.name])[0].detail if each.case.cause else str(each.isolated)
+        detail = failing(outcomes[root.name])[0].detail if each.case.cause else str(each.isolated)
         reasons.setdefault(root.name, detail)
         if each.case.cause:
             reasons[root.name] += f"; {each.service.name} fails with it"

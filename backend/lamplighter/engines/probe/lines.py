@@ -26,9 +26,9 @@ def init_line(tier: int, services: int) -> Line:
     }
 
 
-def tool_use_line(tool: str, given: Line, use: str) -> Line:
+def tool_use_line(tool: str, line: Line, use: str) -> Line:
     """Return the line that names the tool and its input."""
-    return _assistant({"type": "tool_use", "id": use, "name": tool, "input": given})
+    return _assistant({"type": "tool_use", "id": use, "name": tool, "input": line})
 
 
 def tool_result_line(

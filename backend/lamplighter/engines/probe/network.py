@@ -203,7 +203,7 @@ async def probe_tls(check: TlsCheck) -> ProbeAnswer:
 
 
 def _context(ca: str | None, *, verify: bool) -> ssl.SSLContext:
-    """Return whom we trust: as for HTTPS, unless the check names an authority of its own."""
+    """Return the trusted authorities: those of HTTPS, unless the check names its own."""
     if not verify or ca is None:
         return httpx2.create_ssl_context(verify=verify)
     try:
@@ -232,7 +232,7 @@ async def _certificate(check: TlsCheck, context: ssl.SSLContext) -> "Certificate
         raise RefusedError(f"certificate not readable: {error}", answered=True) from error
 
 
-async def _handshake(plug: socket.socket, context: ssl.SSLContext, name: str) -> bytes | None:
+async def _handshake(connection: socket.socket, context: ssl.SSLContext, name: str) -> bytes | None:
     """Return the certificate that a server shows; it carries the bytes, to hang up at once."""
     loop = asyncio.get_running_loop()
     incoming, outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
@@ -241,12 +241,12 @@ async def _handshake(plug: socket.socket, context: ssl.SSLContext, name: str) ->
         try:
             session.do_handshake()
         except ssl.SSLWantReadError:
-            await loop.sock_sendall(plug, outgoing.read())
-            received = await loop.sock_recv(plug, RECEIVED_BYTES)
+            await loop.sock_sendall(connection, outgoing.read())
+            received = await loop.sock_recv(connection, RECEIVED_BYTES)
             incoming.write(received) if received else incoming.write_eof()
         else:
             with suppress(OSError):  # our last word, for the log of the other side
-                await loop.sock_sendall(plug, outgoing.read())
+                await loop.sock_sendall(connection, outgoing.read())
             return session.getpeercert(binary_form=True)
 
 

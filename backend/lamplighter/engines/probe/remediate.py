@@ -247,8 +247,8 @@ async def _healthy_after(watch: ProbeSession, service: Service, allowed: float) 
 
 async def _is_healthy(service: Service) -> bool:
     once = (replace(check, retries=0) for check in service.checks)
-    looks = await asyncio.gather(*(checks.run(check, look_again=False) for check in once))
-    return all(each.ok for each in looks)
+    results = await asyncio.gather(*(checks.run(check, look_again=False) for check in once))
+    return all(each.ok for each in results)
 
 
 def _needs_second_attempt(watch: ProbeSession, service: Service, kind: ActionKind) -> bool:
@@ -264,18 +264,18 @@ def _needs_second_attempt(watch: ProbeSession, service: Service, kind: ActionKin
 
 
 def _record_lesson(
-    watch: ProbeSession, service: Service, action: Action, verdict: GateAnswer, took: float
+    watch: ProbeSession, service: Service, action: Action, verdict: GateAnswer, seconds: float
 ) -> None:
     """Report the outcome, and what is worth remembering."""
     name, facts = service.name, watch.request.facts
     known = timing.startup_claim(service, facts)
     how = ", at the second attempt" if verdict.attempts > 1 else ""
-    how += f", {timing.compare_claim(took, known)}" if known else ""
+    how += f", {timing.compare_claim(seconds, known)}" if known else ""
     watch.emit_text(
-        f"[COOLDOWN:{action.kind}:{name}] success - Healthy again after {took:g} s{how}"
+        f"[COOLDOWN:{action.kind}:{name}] success - Healthy again after {seconds:g} s{how}"
     )
     uses = facts.uses.get(name, ())
-    words = timing.startup_lesson(took, action.kind, uses, known)
+    words = timing.startup_lesson(seconds, action.kind, uses, known)
     if words and facts.worth_saying(service, words):
         watch.emit_text(f"[MEMORY:timing:{name}] {inline(words, CHARACTERS)}")
     if _fails_at_first(action.kind, verdict, uses, facts.now):

@@ -40,7 +40,7 @@ def pack(service: Service) -> dict[str, object]:
 
 
 def unpack(value: object) -> Service:
-    """Return the service that these plain values tell of; ValueError says what is wrong."""
+    """Return the service of these JSON values; ValueError describes the problem."""
     try:
         service = msgspec.convert(value, _Service)
         return Service(
@@ -85,9 +85,9 @@ def _validate_http(check: HttpCheck) -> None:
             raise ValueError(f"not a range of statuses: {_range_ends(span)}")
 
 
-def _read(value: Mapping[str, object], wanted: type[T]) -> T:
-    """Return a value of the domain; msgspec tells of a mistyped key, but not of an unknown one."""
-    known = {each.name for each in fields(wanted)}  # type: ignore[arg-type]  # all are dataclasses
+def _read(value: Mapping[str, object], expected: type[T]) -> T:
+    """Return a domain value; msgspec reports a mistyped key, but not an unknown one."""
+    known = {each.name for each in fields(expected)}  # type: ignore[arg-type]  # all are dataclasses
     for key in value:
         if key not in known:
             raise ValueError(f"unknown key {key!r}")
@@ -96,12 +96,12 @@ def _read(value: Mapping[str, object], wanted: type[T]) -> T:
         raise ValueError(f"not a name: {name!r}")
     if "argv" in value and not value["argv"]:
         raise ValueError("nothing to run: argv is empty")
-    return msgspec.convert(value, wanted, dec_hook=_span)
+    return msgspec.convert(value, expected, dec_hook=_span)
 
 
-def _span(wanted: type, value: Any) -> range:
+def _span(expected: type, value: Any) -> range:
     match value:
-        case [int(low), int(high)] if wanted is range and 0 <= low <= high:
+        case [int(low), int(high)] if expected is range and 0 <= low <= high:
             return range(low, high + 1)
     raise ValueError(f"not a range: {value!r}")
 

@@ -26,8 +26,8 @@ async def observe(watch: ProbeSession) -> str:
 _TIERS = {1: observe, 2: investigate.run, 3: remediate.run}
 
 
-async def run(request: ProbeRequest, say: PrintLine) -> str:
+async def run(request: ProbeRequest, print_line: PrintLine) -> str:
     """Do what the request's tier is for, and return it in one sentence."""
-    say(lines.init_line(request.tier, len(request.services)))
+    print_line(lines.init_line(request.tier, len(request.services)))
     await http.preload()
-    return await _TIERS[request.tier](ProbeSession(request, say))
+    return await _TIERS[request.tier](ProbeSession(request, print_line))

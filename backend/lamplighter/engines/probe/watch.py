@@ -20,7 +20,7 @@ ServiceOutcomes = tuple[Service, Sequence[CheckOutcome]]
 
 @dataclass(slots=True)
 class ProbeSession:
-    """One session: what it was asked, and how it says what it does."""
+    """One session: its request, and its output."""
 
     request: ProbeRequest
     emit: PrintLine

@@ -8,7 +8,7 @@ from typing import Any
 
 
 class AlertState(StrEnum):
-    """Whether what an alert tells of goes on."""
+    """Return whether the problem of an alert is ongoing."""
 
     FIRING = "firing"
     RESOLVED = "resolved"

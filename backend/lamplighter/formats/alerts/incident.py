@@ -7,19 +7,19 @@ from lamplighter.formats.alerts.alert import Alert, AlertIncident, AlertState
 
 
 def find_incident(
-    alert: Alert, held: Sequence[AlertIncident], *, now: datetime
+    alert: Alert, incidents: Sequence[AlertIncident], *, now: datetime
 ) -> AlertIncident | None:
-    """Return the incident that is held and that an alert tells of; None for a new one.
+    """Return the stored incident of an alert; None for a new one.
 
-    `held` are the incidents of its fingerprint. Where the sender names an incident,
+    `incidents` are the incidents of its fingerprint. Where the sender names an incident,
     that decides; else the times do: an outage ends at the first end after it, so
     that one which is told of after its end is not taken for another one.
     """
     if alert.incident is not None:
-        return next((each for each in held if each.incident == alert.incident), None)
-    open_one = next((each for each in held if each.state is AlertState.FIRING), None)
+        return next((each for each in incidents if each.incident == alert.incident), None)
+    open_one = next((each for each in incidents if each.state is AlertState.FIRING), None)
     over = sorted(
-        (each for each in held if each.resolved_at is not None),
+        (each for each in incidents if each.resolved_at is not None),
         key=lambda each: (each.resolved_at, each.id),
     )
     if alert.state is AlertState.FIRING:

@@ -43,7 +43,7 @@ def names(found: Iterable[str]) -> tuple[str, ...]:
 
 
 def details(found: Mapping[str, Any], *, without: Iterable[str] = ()) -> dict[str, str]:
-    """Return what else is said, by names that are names; a tier is nobody's business."""
+    """Return the other labels with valid names; a tier in them is ignored."""
     left_out = {*without, _TIER}
     kept: dict[str, str] = {}
     for name, value in found.items():
@@ -63,7 +63,7 @@ def join_key(*parts: str) -> str:
 
 
 def hash_name(name: str) -> str:
-    """Return what stands for a name that is not kept itself."""
+    """Return a stand-in for a name that is not stored itself."""
     return hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()
 
 

@@ -17,7 +17,7 @@ _QUOTES: Final = str.maketrans({'"': "'", "“": "'", "”": "'", "„": "'", "`
 def build_prompt(
     source: str, service: str | None, severity: str, title: str, details: Mapping[str, str]
 ) -> str:
-    """Return what a session is told of an alert."""
+    """Return the prompt text of an alert."""
     lines = [
         TASK,
         WARNING,

@@ -53,10 +53,10 @@ def parse(payload: Mapping[str, Any]) -> list[Alert]:
     ]
 
 
-def _message_alert(said: str) -> Alert:
-    """Return the alert of what comes without a heartbeat: that a certificate ends soon, say."""
+def _message_alert(text: str) -> Alert:
+    """Return an alert without a heartbeat, such as an expiring certificate."""
     return Alert(
-        fingerprint=words.join_key(_NUMBERS.sub("#", said)), state=AlertState.FIRING, title=said
+        fingerprint=words.join_key(_NUMBERS.sub("#", text)), state=AlertState.FIRING, title=text
     )
 
 

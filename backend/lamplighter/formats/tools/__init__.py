@@ -41,33 +41,33 @@ def tools_for_tier(tier: int, *, reads: bool, commands: bool = False) -> tuple[T
     )
 
 
-def client_tools(speaker: ClientIdentity) -> tuple[ToolDefinition, ...]:
+def client_tools(identity: ClientIdentity) -> tuple[ToolDefinition, ...]:
     """Return the tools of a speaker, each with its permitted arguments."""
-    return tuple(_restrict(speaker, each) for each in CLIENT_TOOLS if _permits(speaker, each))
+    return tuple(_restrict(identity, each) for each in CLIENT_TOOLS if _permits(identity, each))
 
 
-def _permits(speaker: ClientIdentity, offer: ToolDefinition) -> bool:
-    if speaker.session is not None and offer.opens_session:
+def _permits(identity: ClientIdentity, offer: ToolDefinition) -> bool:
+    if identity.session is not None and offer.opens_session:
         return False  # Lamplighter starts and ends this session
-    if speaker.agent is not None and offer.switch and not offer.switch(speaker.agent):
+    if identity.agent is not None and offer.switch and not offer.switch(identity.agent):
         return False
-    permitted = {table.WRITE: speaker.writes, table.HAND_OFF: speaker.hands_on}
-    return permitted.get(offer.scope, True) and (offer.remote or not speaker.elsewhere)
+    permitted = {table.WRITE: identity.writes, table.HAND_OFF: identity.hands_on}
+    return permitted.get(offer.scope, True) and (offer.remote or not identity.elsewhere)
 
 
-def _restrict(speaker: ClientIdentity, offer: ToolDefinition) -> ToolDefinition:
+def _restrict(identity: ClientIdentity, offer: ToolDefinition) -> ToolDefinition:
     """Return an offer with the arguments of this speaker: no project if the token sets it."""
     schema, given = dict(offer.schema), dict(offer.schema["properties"])
-    if not speaker.chooses:
+    if not identity.chooses:
         del given["project"]
-    if speaker.session is not None and offer.input_type is table.SaveKnowledge:
+    if identity.session is not None and offer.input_type is table.SaveKnowledge:
         del given["session_id"]
         given["type"] = input_properties(table.SaveFromSession)["type"]
         schema["required"] = ["type", "content"]
         offer = replace(offer, input_type=table.SaveFromSession)
-    if speaker.session is not None and offer.input_type is table.SearchKnowledge:
+    if identity.session is not None and offer.input_type is table.SearchKnowledge:
         offer = replace(offer, hints=RECORDS)  # what a session is shown is recorded
-    if not speaker.writes and offer.input_type is table.ListReviews:
+    if not identity.writes and offer.input_type is table.ListReviews:
         given = {name: each for name, each in given.items() if name == "project"}
         about = "List memories that may contradict each other and need a person's review."
         schema["examples"] = [{}]

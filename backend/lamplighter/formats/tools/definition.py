@@ -90,24 +90,26 @@ class ToolDefinition:
     about: str = ""
     schema: Schema = field(default_factory=dict)
 
-    def __call__(self, takes: type[Input]) -> type[Input]:
+    def __call__(self, input_type: type[Input]) -> type[Input]:
         """Declare the tool that takes this input."""
-        about = " ".join(cleandoc(takes.__doc__ or "").split())
+        about = " ".join(cleandoc(input_type.__doc__ or "").split())
         schema = {
             "type": "object",
-            "properties": input_properties(takes),
-            "required": [each.name for each in structs.fields(takes) if each.required],
+            "properties": input_properties(input_type),
+            "required": [each.name for each in structs.fields(input_type) if each.required],
             "additionalProperties": False,
-            "examples": [takes.example],
+            "examples": [input_type.example],
         }
-        takes.tool = replace(self, input_type=takes, about=about, schema=schema)
-        return takes
+        input_type.tool = replace(self, input_type=input_type, about=about, schema=schema)
+        return input_type
 
 
-def input_properties(takes: type[ToolInput]) -> dict[str, Schema]:
+def input_properties(input_type: type[ToolInput]) -> dict[str, Schema]:
     """Return the JSON Schema of each field of an input."""
-    _, found = json.schema_components([takes])
-    return {name: _property(each) for name, each in found[takes.__name__]["properties"].items()}
+    _, found = json.schema_components([input_type])
+    return {
+        name: _property(each) for name, each in found[input_type.__name__]["properties"].items()
+    }
 
 
 def _property(each: Schema) -> Schema:

@@ -12,11 +12,11 @@ from lamplighter.usecases.sessions.toolbox import OfferedTools, implementations_
 _IMPLEMENTATIONS: Final = implementations_in(changing, relating, saving, search, sessions, status)
 
 
-def tools_of(here: ClientContext, speaker: ClientIdentity) -> OfferedTools:
+def tools_of(here: ClientContext, identity: ClientIdentity) -> OfferedTools:
     """Return the tools that somebody has, and nothing that they may not use."""
-    agent = speaker.agent
-    away = agent is not None and speaker.elsewhere
-    knowledge = here.remote(agent) if away and agent else LocalKnowledge(here, speaker)
-    place = SpeakerContext(context=here, speaker=speaker, knowledge=knowledge)
-    made = tuple(_IMPLEMENTATIONS[each.name].tool(each, place) for each in client_tools(speaker))
+    agent = identity.agent
+    away = agent is not None and identity.elsewhere
+    knowledge = here.remote(agent) if away and agent else LocalKnowledge(here, identity)
+    place = SpeakerContext(context=here, speaker=identity, knowledge=knowledge)
+    made = tuple(_IMPLEMENTATIONS[each.name].tool(each, place) for each in client_tools(identity))
     return OfferedTools(tools=made, redact=here.redact)

@@ -14,24 +14,24 @@ _FIELDS = ("title", "content", "type", "tags", "topic_key", "scope")
 
 
 @implements(CorrectKnowledge)
-async def mem_update(place: SpeakerContext, given: CorrectKnowledge) -> ToolOutput:
+async def mem_update(place: SpeakerContext, arguments: CorrectKnowledge) -> ToolOutput:
     """Correct a memory."""
     here = place.context
-    if all(getattr(given, name) is None for name in _FIELDS):
+    if all(getattr(arguments, name) is None for name in _FIELDS):
         raise Invalid(
             InvalidField("content", f"is missing; send at least one of {', '.join(_FIELDS)}")
         )
     edit = Edit(
-        observation=given.content,
-        title=given.title,
-        category=Category(given.type) if given.type else None,
-        tags=given.tags,
-        topic_key=given.topic_key,
-        scope=given.scope,
+        observation=arguments.content,
+        title=arguments.title,
+        category=Category(arguments.type) if arguments.type else None,
+        tags=arguments.tags,
+        topic_key=arguments.topic_key,
+        scope=arguments.scope,
     )
     async with writing(here.db):
-        project = place.project(given)
-        before = await project_wall.get_changeable(here.db, place.speaker, project, given.id)
+        project = place.project(arguments)
+        before = await project_wall.get_changeable(here.db, place.speaker, project, arguments.id)
         memory = await knowledge.correct(
             here,
             before.id,
@@ -44,12 +44,12 @@ async def mem_update(place: SpeakerContext, given: CorrectKnowledge) -> ToolOutp
 
 
 @implements(WithdrawKnowledge)
-async def mem_delete(place: SpeakerContext, given: WithdrawKnowledge) -> ToolOutput:
+async def mem_delete(place: SpeakerContext, arguments: WithdrawKnowledge) -> ToolOutput:
     """Take a memory back: nobody is told it any more, a person may restore it."""
     here = place.context
     async with writing(here.db):
-        project = place.project(given)
-        memory = await project_wall.get_changeable(here.db, place.speaker, project, given.id)
+        project = place.project(arguments)
+        memory = await project_wall.get_changeable(here.db, place.speaker, project, arguments.id)
         await knowledge.withdraw_memory(
             here.db,
             memory.id,

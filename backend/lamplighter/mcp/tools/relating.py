@@ -31,17 +31,17 @@ RECORDED_ONLY = (
 
 
 @implements(ShowTimeline)
-async def mem_timeline(place: SpeakerContext, given: ShowTimeline) -> ToolOutput:
+async def mem_timeline(place: SpeakerContext, arguments: ShowTimeline) -> ToolOutput:
     """Tell which memories stand before and after one."""
     here = place.context
-    project = place.project(given)
+    project = place.project(arguments)
     async with reading(here.db):
-        focus = await project_wall.get_visible(here.db, project, given.id)
+        focus = await project_wall.get_visible(here.db, project, arguments.id)
         around = await knowledge.around(
             here.db,
             focus,
-            before=given.before,
-            after=given.after,
+            before=arguments.before,
+            after=arguments.after,
         )
     before, after = (
         [each for each in side if project_wall.is_visible(project, each)]
@@ -58,15 +58,15 @@ async def mem_timeline(place: SpeakerContext, given: ShowTimeline) -> ToolOutput
 
 
 @implements(ShowGraph)
-async def mem_graph(place: SpeakerContext, given: ShowGraph) -> ToolOutput:
+async def mem_graph(place: SpeakerContext, arguments: ShowGraph) -> ToolOutput:
     """Tell how things hang together."""
     here = place.context
     seen = place.speaker.caller.may("services:read")
     graph = await graph_of(
         here.db,
-        place.project(given),
-        given.about,
-        depth=given.depth,
+        place.project(arguments),
+        arguments.about,
+        depth=arguments.depth,
         services=here.services() if seen else Services(),
     )
     return ToolOutput(text="\n".join(_lines(graph)), structured=_values(graph))

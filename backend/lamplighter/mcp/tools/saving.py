@@ -23,36 +23,36 @@ _MESSAGES: Final = {
 
 
 @implements(SaveKnowledge)
-async def mem_save(place: SpeakerContext, given: SaveKnowledge) -> ToolOutput:
+async def mem_save(place: SpeakerContext, arguments: SaveKnowledge) -> ToolOutput:
     """Keep one piece of knowledge."""
-    category, session = Category(given.type), place.speaker.session
+    category, session = Category(arguments.type), place.speaker.session
     if session is not None and category in OPERATIONAL:
-        return await _save_by_marker(place.context, session, given)
+        return await _save_by_marker(place.context, session, arguments)
     candidate = Candidate(
         category=category,
-        service=given.service,
-        observation=given.content,
+        service=arguments.service,
+        observation=arguments.content,
         tier=session.tier if session else 0,
         session_id=session.id if session else None,
         source=Source.CLIENT,
         source_ref=f"{place.speaker.known_as}, {SaveKnowledge.tool.name}",
-        title=given.title,
-        tags=given.tags,
-        project=place.project(given),
-        scope=given.scope,
-        topic_key=given.topic_key,
+        title=arguments.title,
+        tags=arguments.tags,
+        project=place.project(arguments),
+        scope=arguments.scope,
+        topic_key=arguments.topic_key,
     )
-    kept = await place.knowledge.save(candidate, session_id=given.session_id)
+    kept = await place.knowledge.save(candidate, session_id=arguments.session_id)
     return _save_answer(kept)
 
 
-def _save_answer(kept: SavedKnowledge) -> ToolOutput:
-    memory = kept.memory
-    words = _MESSAGES[kept.outcome].format(
+def _save_answer(saved: SavedKnowledge) -> ToolOutput:
+    memory = saved.memory
+    words = _MESSAGES[saved.outcome].format(
         id=memory.id, revision=memory.revision_count, times=memory.duplicate_count
     )
     found = {
-        "outcome": kept.outcome.value,
+        "outcome": saved.outcome.value,
         "id": memory.id,
         "title": memory.title,
         "project": memory.project,
@@ -65,11 +65,11 @@ def _save_answer(kept: SavedKnowledge) -> ToolOutput:
 
 
 async def _save_by_marker(
-    here: ClientContext, session: Session, given: SaveKnowledge
+    here: ClientContext, session: Session, arguments: SaveKnowledge
 ) -> ToolOutput:
     """Remember what a session of ours says as if it had printed a marker."""
     ingest = await _ingest_context(here, session)
-    return await tool_reports.save(ingest, given.type, given.service, given.content)
+    return await tool_reports.save(ingest, arguments.type, arguments.service, arguments.content)
 
 
 async def _ingest_context(here: ClientContext, session: Session) -> IngestContext:

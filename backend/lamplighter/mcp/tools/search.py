@@ -25,14 +25,14 @@ NO_KEYWORD_MATCH: Final = "No keyword matches. These results are only semantical
 
 
 @implements(SearchKnowledge)
-async def mem_search(place: SpeakerContext, given: SearchKnowledge) -> ToolOutput:
+async def mem_search(place: SpeakerContext, arguments: SearchKnowledge) -> ToolOutput:
     """Search the knowledge of a project."""
-    kinds = (Category(given.type),) if given.type else ()
+    kinds = (Category(arguments.type),) if arguments.type else ()
     wanted = SearchRequest(
-        query=given.query,
-        project=place.project(given),
+        query=arguments.query,
+        project=place.project(arguments),
         categories=kinds,
-        limit=given.limit,
+        limit=arguments.limit,
     )
     results = await place.knowledge.search(wanted)
     if not results.results:
@@ -78,13 +78,15 @@ def _values(found: SearchResult) -> dict[str, Any]:
 
 
 @implements(GetContext)
-async def mem_context(place: SpeakerContext, given: GetContext) -> ToolOutput:
+async def mem_context(place: SpeakerContext, arguments: GetContext) -> ToolOutput:
     """Tell the context of what one is about to do."""
     agent = place.speaker.agent
     usual = agent.context_limit if agent else CONTEXT_LIMIT
-    limit = min(usual if given.limit is None else given.limit, MOST_CONTEXT) if usual else 0
-    project = place.project(given)
-    block = await place.knowledge.context(project, given.query, limit=limit, budget=given.budget)
+    limit = min(usual if arguments.limit is None else arguments.limit, MOST_CONTEXT) if usual else 0
+    project = place.project(arguments)
+    block = await place.knowledge.context(
+        project, arguments.query, limit=limit, budget=arguments.budget
+    )
     found = {
         "context": block.text,
         "sessions": [session_values(each) for each in block.sessions],
@@ -99,9 +101,9 @@ async def mem_context(place: SpeakerContext, given: GetContext) -> ToolOutput:
 
 
 @implements(ReadKnowledge)
-async def read_memory(place: SpeakerContext, given: ReadKnowledge) -> ToolOutput:
+async def read_memory(place: SpeakerContext, arguments: ReadKnowledge) -> ToolOutput:
     """Read one memory whole."""
-    memory = await place.knowledge.read(place.project(given), given.id)
+    memory = await place.knowledge.read(place.project(arguments), arguments.id)
     title = f" {escape_markers(one_line(memory.title))}" if memory.title else ""
     head = f"{memory.id}. [{memory.category}]{title} ({memory_notes(memory)})"
     text = escape_markers(clean_lines(memory.observation))

@@ -12,9 +12,11 @@ from lamplighter.usecases.sessions.toolbox import ToolOutput, implements
 
 
 @implements(StartClientSession)
-async def mem_session_start(place: SpeakerContext, given: StartClientSession) -> ToolOutput:
+async def mem_session_start(place: SpeakerContext, arguments: StartClientSession) -> ToolOutput:
     """Begin a session."""
-    session = await place.knowledge.start(place.project(given), given.session_id, given.directory)
+    session = await place.knowledge.start(
+        place.project(arguments), arguments.session_id, arguments.directory
+    )
     words = f"Session {session.external_id} of the project {session.project}: "
     running = "memories that you save now belong to it."
     words += running if session.running else "it has already ended."
@@ -22,16 +24,22 @@ async def mem_session_start(place: SpeakerContext, given: StartClientSession) ->
 
 
 @implements(SummarizeClientSession)
-async def mem_session_summary(place: SpeakerContext, given: SummarizeClientSession) -> ToolOutput:
+async def mem_session_summary(
+    place: SpeakerContext, arguments: SummarizeClientSession
+) -> ToolOutput:
     """Write down what a session did."""
-    session = await place.knowledge.summarize(place.project(given), given.session_id, given.summary)
+    session = await place.knowledge.summarize(
+        place.project(arguments), arguments.session_id, arguments.summary
+    )
     return _session_answer(session, f"Saved the summary of session {session.external_id}.")
 
 
 @implements(EndClientSession)
-async def mem_session_end(place: SpeakerContext, given: EndClientSession) -> ToolOutput:
+async def mem_session_end(place: SpeakerContext, arguments: EndClientSession) -> ToolOutput:
     """End a session."""
-    session = await place.knowledge.end(place.project(given), given.session_id, given.summary)
+    session = await place.knowledge.end(
+        place.project(arguments), arguments.session_id, arguments.summary
+    )
     kept = "its summary is saved" if session.summary else "it has no summary"
     return _session_answer(session, f"Session {session.external_id} has ended; {kept}.")
 

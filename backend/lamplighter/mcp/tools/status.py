@@ -28,12 +28,12 @@ MAX_SCANNED: Final = 200
 
 
 @implements(ListReviews)
-async def mem_review(place: SpeakerContext, given: ListReviews) -> ToolOutput:
+async def mem_review(place: SpeakerContext, arguments: ListReviews) -> ToolOutput:
     """List the reviews that wait, and take a note for who decides them."""
     here = place.context
-    project = place.project(given)
-    if given.note is not None or given.id is not None:
-        return await _add_note(place, project, given)
+    project = place.project(arguments)
+    if arguments.note is not None or arguments.id is not None:
+        return await _add_note(place, project, arguments)
     found = await _open_reviews(here, project)
     if not found:
         return ToolOutput(
@@ -65,15 +65,15 @@ async def _open_reviews(here: ClientContext, project: str) -> list[tuple[Review,
     ][:MAX_OPEN]
 
 
-async def _add_note(place: SpeakerContext, project: str, given: ListReviews) -> ToolOutput:
-    here, note = place.context, one_line(given.note or "")
-    if given.id is None or not note:
-        missing = "id" if given.id is None else "note"
+async def _add_note(place: SpeakerContext, project: str, arguments: ListReviews) -> ToolOutput:
+    here, note = place.context, one_line(arguments.note or "")
+    if arguments.id is None or not note:
+        missing = "id" if arguments.id is None else "note"
         raise Invalid(InvalidField(missing, "is missing; a note needs the id of its review"))
     known = {review.id: review for review, _, _ in await _open_reviews(here, project)}
-    review = known.get(given.id)
+    review = known.get(arguments.id)
     if review is None:
-        raise NotFound(f"Open review {given.id} not found in the project {project}.")
+        raise NotFound(f"Open review {arguments.id} not found in the project {project}.")
     session = place.speaker.session
     async with writing(here.db):
         event = await events.insert(
@@ -101,10 +101,10 @@ def _values(review: Review, old: Memory, new: Memory) -> dict[str, Any]:
 
 
 @implements(CountKnowledge)
-async def mem_stats(place: SpeakerContext, given: CountKnowledge) -> ToolOutput:
+async def mem_stats(place: SpeakerContext, arguments: CountKnowledge) -> ToolOutput:
     """Count the knowledge of a project."""
     here = place.context
-    project = place.project(given)
+    project = place.project(arguments)
     async with reading(here.db):
         kinds = await projects.count_by_category(here.db, project)
         sessions = await projects.count_client_sessions(here.db, project)
@@ -124,13 +124,13 @@ async def mem_stats(place: SpeakerContext, given: CountKnowledge) -> ToolOutput:
 
 
 @implements(RequestInvestigation)
-async def handoff(place: SpeakerContext, given: RequestInvestigation) -> ToolOutput:
+async def handoff(place: SpeakerContext, arguments: RequestInvestigation) -> ToolOutput:
     """Ask for a service to be looked into, by a session of ours or by a client."""
     here, speaker = place.context, place.speaker
     if speaker.session is not None:
-        return await _escalate(here, speaker.session, given)
-    service = _declared_service(here, given.service)
-    reason = here.redact(one_line(given.reason))
+        return await _escalate(here, speaker.session, arguments)
+    service = _declared_service(here, arguments.service)
+    reason = here.redact(one_line(arguments.reason))
     plan = SessionPlan(
         tier=min(2, here.active.max_tier),
         trigger=Trigger.API,
@@ -148,12 +148,12 @@ async def handoff(place: SpeakerContext, given: RequestInvestigation) -> ToolOut
 
 
 async def _escalate(
-    here: ClientContext, session: Session, given: RequestInvestigation
+    here: ClientContext, session: Session, arguments: RequestInvestigation
 ) -> ToolOutput:
     """Hand a service on as a marker of the session would."""
-    service = _declared_service(here, given.service)
+    service = _declared_service(here, arguments.service)
     ingest = ingest_context(here, here.active, session, here.services())
-    return await tool_reports.escalate(ingest, service, given.reason)
+    return await tool_reports.escalate(ingest, service, arguments.reason)
 
 
 def _declared_service(here: ClientContext, name: str) -> str:

@@ -78,7 +78,7 @@ async def insert_code(
 
 
 async def expire_codes(db: Database, *, now: datetime) -> None:
-    """Let the codes that nobody has used expire now."""
+    """Expire all unused codes now."""
     statement = (
         sa.update(codes)
         .where(codes.c.used_at.is_(None))

@@ -1,4 +1,4 @@
-"""What the users of clients asked, so that later sessions know what it was about."""
+"""Prompts of clients' users, stored as context for later sessions."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -28,7 +28,7 @@ async def insert(
 
 
 async def get(db: Database, prompt_id: int) -> ClientPrompt | None:
-    """Return one prompt, one that was taken back too."""
+    """Return one prompt, even a withdrawn one."""
     row = await db.fetch_one(sa.select(client_prompts).where(_COLUMNS.id == prompt_id))
     return None if row is None else _prompt(row)
 
@@ -40,7 +40,7 @@ async def of_session(db: Database, session_id: int) -> list[ClientPrompt]:
 
 
 async def all_of_session(db: Database, session_id: int) -> set[tuple[str, datetime]]:
-    """Return all that was ever asked in a session and when, what was taken back too."""
+    """Return all prompts of a session with their times, withdrawn ones too."""
     query = sa.select(_COLUMNS.content, _COLUMNS.created_at).where(
         _COLUMNS.session_id == session_id
     )
@@ -48,7 +48,7 @@ async def all_of_session(db: Database, session_id: int) -> set[tuple[str, dateti
 
 
 async def withdraw(db: Database, prompt_id: int, *, now: datetime) -> None:
-    """Take a prompt back: it is told to nobody any more."""
+    """Withdraw a prompt: no context includes it any more."""
     await db.execute(
         sa.update(client_prompts).where(_COLUMNS.id == prompt_id).values(deleted_at=now)
     )

@@ -149,7 +149,7 @@ async def external_ids(db: Database, ids: Sequence[int]) -> dict[int, str]:
 
 
 async def count_knowledge(db: Database, ids: Sequence[int]) -> dict[int, int]:
-    """Return how much knowledge each of some sessions left that is still told."""
+    """Return how many active memories each of some sessions left."""
     if not ids:
         return {}
     query = (

@@ -20,7 +20,7 @@ BATCH_SIZE: Final = 500
 async def all_memories(
     db: Database, *, project: str | None = None, active: bool = False
 ) -> AsyncIterator[list[Memory]]:
-    """Give every memory, some at a time; with `told` only knowledge that is active.
+    """Yield every memory in batches; with `told` only active knowledge.
 
     Rows that nothing can be read from are passed over.
     """

@@ -1,4 +1,4 @@
-"""What imports brought: which row of elsewhere each memory came of, and what it said then."""
+"""Imports: which external row each memory came from, and its text then."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
@@ -52,20 +52,20 @@ async def refs_of(db: Database, ids: Sequence[int]) -> dict[int, str]:
 
 async def record(
     db: Database,
-    came: Mapping[str, tuple[MemoryId, str]],
+    imported: Mapping[str, tuple[MemoryId, str]],
     *,
-    known: Collection[str],
+    existing: Collection[str],
     now: datetime,
 ) -> None:
     """Keep which memory came of each of some rows, and what the row says now.
 
-    `known` are the rows of which something is kept already.
+    `existing` are the rows of which something is kept already.
     """
-    if known:
-        await db.execute(sa.delete(imports).where(imports.c.ref.in_(list(known))))
+    if existing:
+        await db.execute(sa.delete(imports).where(imports.c.ref.in_(list(existing))))
     values = [
         {"ref": ref, "memory_id": memory_id, "said": said, "at": now}
-        for ref, (memory_id, said) in came.items()
+        for ref, (memory_id, said) in imported.items()
     ]
     await db.run_many(_INSERT_IMPORT, values)
 
@@ -123,7 +123,7 @@ async def advance_sequence(db: Database) -> None:
 
 
 async def insert_session(db: Database, record: SessionRecord, *, now: datetime) -> Session:
-    """Keep a client's session; one that does not tell its end goes on, or is closed as silent."""
+    """Store a client's session; one without an end stays open, or is closed as silent."""
     began = record.started_at or now
     values = {
         "external_id": record.external_id,

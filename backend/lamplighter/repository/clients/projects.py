@@ -1,4 +1,4 @@
-"""What of a project an interactive session is told at its start, and how much of it there is."""
+"""The project context of an interactive session at its start, and its counts."""
 
 from datetime import datetime
 from typing import Any
@@ -71,7 +71,7 @@ async def count_ended_sessions(db: Database, project: str) -> int:
 
 
 def _eligible(project: str) -> Any:
-    """Choose what may be told unasked: thought over, active, and somebody stands behind it."""
+    """Select memories for unprompted inclusion: distilled, active, and with a trusted source."""
     return (
         sa.select(memories)
         .where(memories.c.active == 1)

@@ -64,7 +64,7 @@ async def first_seq(db: Database) -> int:
 
 
 async def has_missed(db: Database, seq: int) -> bool:
-    """Whether somebody who last saw `seq` has missed changes that are no longer kept."""
+    """Return whether a reader at `seq` has missed changes that are no longer stored."""
     if seq > await last_seq(db):
         return True  # a number from another database: start again
     return seq + 1 < await first_seq(db)

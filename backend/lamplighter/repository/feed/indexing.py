@@ -62,7 +62,7 @@ class IndexEntry:
 
     @property
     def is_page(self) -> bool:
-        """Whether it is so long that it says itself what it is about: it needs no neighbours."""
+        """Return whether a text is long enough to be indexed without its neighbors."""
         return self.text.count(" ") >= AROUND_TERMS
 
     @property
@@ -130,15 +130,15 @@ async def index_memories(db: Database, several: Sequence[Memory]) -> None:
     await put_all(db, made)
 
 
-async def _placeholder_sessions(db: Database, wanted: Iterable[int]) -> set[int]:
+async def _placeholder_sessions(db: Database, numbers: Iterable[int]) -> set[int]:
     """Return those sessions that hold what was said outside of any: nothing there is beside."""
-    ids = list(wanted)
+    ids = list(numbers)
     rows = await db.fetch_all(_PLACEHOLDER_SESSIONS(ids=str(ids))) if ids else []
     return {row["id"] for row in rows}
 
 
 async def put_all(db: Database, entries: Sequence[IndexEntry]) -> None:
-    """Put entries into the index; of many PostgreSQL is told at once."""
+    """Index entries; PostgreSQL gets many in one statement."""
     if not db.notifies or len(entries) == 1:
         for entry in entries:
             await put(db, entry)

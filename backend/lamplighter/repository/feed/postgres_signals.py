@@ -44,7 +44,7 @@ class PostgresListener:
 
     @property
     def pending(self) -> bool:
-        """Whether it woke, and nobody has looked since."""
+        """Return whether a wakeup is pending."""
         return self._woken.is_set()
 
     def version(self) -> int:
@@ -66,7 +66,7 @@ class PostgresListener:
         return True
 
     async def _keep(self) -> None:
-        """Keep a connection that lives, for as long as somebody listens."""
+        """Maintain a live connection while there are listeners."""
         while True:
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._lost.wait(), CHECK_SECONDS)

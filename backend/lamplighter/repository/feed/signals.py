@@ -24,7 +24,7 @@ class ChangeSignal(Protocol):
 
     @property
     def pending(self) -> bool:
-        """Whether it woke, and nobody has looked since."""
+        """Return whether a wakeup is pending."""
 
     def version(self) -> int:
         """Return a number that changes with every commit of others, where one can be known."""
@@ -113,7 +113,7 @@ class Listener:
 
     @property
     def pending(self) -> bool:
-        """Whether it woke, and nobody has looked since."""
+        """Return whether a wakeup is pending."""
         return self._woken.is_set()
 
     def wake(self) -> None:

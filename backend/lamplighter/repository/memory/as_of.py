@@ -1,4 +1,4 @@
-"""Memories as they stood at an earlier moment: the rows, less what their history has since done.
+"""Memories as of an earlier moment: the rows without their later changes.
 
 Most rows have not changed since: those are read as they are, by their indexes. The others come
 out of what the first entry of their history after the moment says of them before it.

@@ -52,7 +52,7 @@ _HISTORY_COLUMNS: Final = (
 
 
 def canonical(column: Any) -> sa.ColumnElement[str]:
-    """Return a moment in our text form; NULL when it was written by hand in a rare one."""
+    """Return a moment in the stored text form; NULL for a rare form written outside the app."""
     text = sa.type_coerce(column, Stamp)
     rest = sa.func.substr(text, 20)
     day, time = sa.func.substr(text, 1, 10), sa.func.substr(text, 12, 8)
@@ -85,7 +85,7 @@ ODD: Final = (
     | (memories.c.confidence != rounded(memories.c.confidence))
     | sa.or_(*(IsBlob(memories.c[name]) for name in _TEXTS))
 )
-"""Rows written by hand in a form that is left to the rules of the domain, one by one."""
+"""Rows written outside the app in a form that the domain judges one by one."""
 
 
 def with_confidence(confidence: Any) -> dict[str, Any]:

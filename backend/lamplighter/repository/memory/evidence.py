@@ -206,7 +206,7 @@ def _tallies(rows: Sequence[Any]) -> dict[int, AuditTally]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryReport:
-    """A time that somebody said what a memory says; `before` None is where it began."""
+    """One observation of a memory's text; `before` None is its creation."""
 
     session_id: int | None
     tier: int
@@ -218,7 +218,7 @@ class MemoryReport:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryInclusion:
-    """A session that was told a memory, and at which place among all that it was told."""
+    """A session with a memory in its prompt, and the position in it."""
 
     session_id: int
     tier: int
@@ -236,7 +236,7 @@ class SourceCounts:
 
 
 async def counts(db: Database, memory_id: MemoryId) -> SourceCounts:
-    """Return how often a memory was said and told."""
+    """Return how often a memory was observed and included."""
     of_it = (history.c.memory_id == memory_id, history.c.cause.in_(REPORT_CAUSES))
     said = sa.select(sa.func.count()).select_from(history).where(*of_it)
     by = sa.select(sa.func.count(history.c.session_id.distinct())).where(*of_it)
@@ -254,7 +254,7 @@ async def counts(db: Database, memory_id: MemoryId) -> SourceCounts:
 
 
 async def reports(db: Database, memory_id: MemoryId, *, limit: int) -> list[MemoryReport]:
-    """Return by whom a memory was said, newest first."""
+    """Return the observers of a memory, newest first."""
     query = (
         sa.select(
             *(history.c.session_id, history.c.at, history.c.cause),
@@ -271,7 +271,7 @@ async def reports(db: Database, memory_id: MemoryId, *, limit: int) -> list[Memo
 
 
 async def inclusions(db: Database, memory_id: MemoryId, *, limit: int) -> list[MemoryInclusion]:
-    """Return which sessions were told a memory, newest first."""
+    """Return the sessions with a memory in their prompt, newest first."""
     query = (
         sa.select(
             *(exposures.c.session_id, exposures.c.position),

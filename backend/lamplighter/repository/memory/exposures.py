@@ -50,7 +50,7 @@ class Exposure:
 async def insert(
     db: Database, session_id: int, prompt: SessionPrompt, placements: Sequence[Placement]
 ) -> None:
-    """Keep what a session is told at its beginning."""
+    """Record the placements of a session's first prompt."""
     await db.execute(
         sa.insert(prompts).values(
             session_id=session_id,
@@ -82,7 +82,7 @@ async def prompt(db: Database, session_id: int) -> SessionPrompt | None:
 
 
 async def of_session(db: Database, session_id: int) -> list[Exposure]:
-    """Return the memories that were chosen among at a session's beginning, those told first."""
+    """Return the candidates of a session's first prompt, included ones first."""
     query = (
         sa.select(exposures)
         .where(exposures.c.session_id == session_id)
@@ -93,7 +93,7 @@ async def of_session(db: Database, session_id: int) -> list[Exposure]:
 
 
 async def sessions_including(db: Database, memory_id: int, *, limit: int) -> list[int]:
-    """Return the sessions that were told a memory, newest first."""
+    """Return the sessions with a memory in their prompt, newest first."""
     query = (
         sa.select(exposures.c.session_id)
         .where(exposures.c.memory_id == memory_id)
@@ -105,7 +105,7 @@ async def sessions_including(db: Database, memory_id: int, *, limit: int) -> lis
 
 
 async def count_sessions_including(db: Database, memory_id: int) -> int:
-    """Return how many sessions were told a memory."""
+    """Return how many sessions had a memory in their prompt."""
     query = (
         sa.select(sa.func.count())
         .select_from(exposures)
@@ -118,7 +118,7 @@ async def count_sessions_including(db: Database, memory_id: int) -> int:
 async def included_memories(
     db: Database, session_id: int, ids: Sequence[MemoryId]
 ) -> set[MemoryId]:
-    """Return which of these memories were told to a session."""
+    """Return which of these memories were in a session's prompt."""
     query = (
         sa.select(exposures.c.memory_id)
         .where(exposures.c.session_id == session_id)
@@ -199,7 +199,7 @@ async def lines_before(
 
 
 def _comes_before(memory: Memory, columns: Any) -> sa.ColumnElement[bool]:
-    """Ask for those that stand before a memory in the order of choice."""
+    """Return a condition for memories with a higher priority than this one."""
     turned = [replace(key, descending=not key.descending) for key in prompt_order(columns)]
     ahead = after(turned, [memory.confidence, stamp(memory.updated_at), memory.id])
     # said beside it, for SQLite searches no index by alternatives
@@ -265,7 +265,7 @@ async def insert_update(
     tokens: int,
     now: datetime,
 ) -> PromptUpdate:
-    """Keep what a session is told now, and which memories it was not told before."""
+    """Record a prompt update, and the memories that it added."""
     statement = (
         sa.insert(retellings)
         .values(

@@ -15,10 +15,10 @@ from lamplighter.repository.store.tables import memories
 
 
 async def services(
-    db: Database, wanted: MemoryFilter, *, at: datetime | None = None
+    db: Database, selection: MemoryFilter, *, at: datetime | None = None
 ) -> list[tuple[str | None, int]]:
     """Return how many memories each service has (with `at`: had), its own filter left out."""
-    found = await _count_by(db, "service", replace(wanted, service=None), at)
+    found = await _count_by(db, "service", replace(selection, service=None), at)
     return sorted(found.items(), key=lambda each: (each[0] is None, each[0]))
 
 
@@ -34,46 +34,46 @@ async def count_active(db: Database, names: Sequence[str]) -> dict[str, int]:
 
 
 async def categories(
-    db: Database, wanted: MemoryFilter, *, at: datetime | None = None
+    db: Database, selection: MemoryFilter, *, at: datetime | None = None
 ) -> list[tuple[str, int]]:
     """Return how many memories each category has (with `at`: had), its own filter left out."""
-    return sorted((await _count_by(db, "category", replace(wanted, category=None), at)).items())
+    return sorted((await _count_by(db, "category", replace(selection, category=None), at)).items())
 
 
 async def projects(
-    db: Database, wanted: MemoryFilter, *, at: datetime | None = None
+    db: Database, selection: MemoryFilter, *, at: datetime | None = None
 ) -> list[tuple[str, int]]:
     """Return how many memories each project has (with `at`: had), its own filter left out."""
-    return sorted((await _count_by(db, "project", replace(wanted, project=None), at)).items())
+    return sorted((await _count_by(db, "project", replace(selection, project=None), at)).items())
 
 
 async def states(
-    db: Database, wanted: MemoryFilter, *, at: datetime | None = None
+    db: Database, selection: MemoryFilter, *, at: datetime | None = None
 ) -> dict[str, int]:
     """Return how many are active, inactive and (not with `at`) in review, whichever is asked."""
     asked = {
-        "active": replace(wanted, active=True, in_review=False),
-        "inactive": replace(wanted, active=False, in_review=False),
+        "active": replace(selection, active=True, in_review=False),
+        "inactive": replace(selection, active=False, in_review=False),
     }
     if at is None:
-        asked["review"] = replace(wanted, active=None, in_review=True)
+        asked["review"] = replace(selection, active=None, in_review=True)
     return {name: await count(db, each, at=at) for name, each in asked.items()}
 
 
-async def views(db: Database, wanted: MemoryFilter) -> dict[str, int]:
+async def views(db: Database, selection: MemoryFilter) -> dict[str, int]:
     """Return how many each view has, its own filter left out."""
-    return {view.value: await count(db, replace(wanted, view=view)) for view in View}
+    return {view.value: await count(db, replace(selection, view=view)) for view in View}
 
 
 async def _count_by(
-    db: Database, name: str, wanted: MemoryFilter, at: datetime | None
+    db: Database, name: str, selection: MemoryFilter, at: datetime | None
 ) -> Counter[Any]:
     found: Counter[Any] = Counter()
     for rows in parts(at):
         column = rows.c[name]
         query = (
             sa.select(column, sa.func.count().label("count"))
-            .where(*conditions(wanted, rows.c))
+            .where(*conditions(selection, rows.c))
             .group_by(column)
         )
         for row in await db.fetch_all(query):

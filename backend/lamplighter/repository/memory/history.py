@@ -1,4 +1,4 @@
-"""Every change of a memory: who, when, why, and what it was before. Also the audit log."""
+"""Every change of a memory: who, when, why, and the previous values. Also the audit log."""
 
 import json
 from collections.abc import Sequence
@@ -27,7 +27,7 @@ HISTORY_FIELDS: Final = tuple(name for name, each in MEMORY_FIELDS.items() if ea
 """What an entry keeps of a memory; entries of earlier versions hold less."""
 
 REPORT_CAUSES: Final = ("created", "learned", REINFORCED)
-"""The causes of changes that somebody made by saying what the memory says."""
+"""The causes of changes by observations."""
 
 _INSERT: Final = prepare_insert(
     history,
@@ -43,7 +43,7 @@ _MOVED_BY: Final = Statement(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HistoryRecord:
-    """One change of a memory; `before` and `after` hold what `state` tells of it.
+    """One change of a memory; `before` and `after` hold the values of `state`.
 
     Entries of earlier versions hold less. `review_id` is the review whose
     resolution made the change, or that a contradiction asks a person with; `act_id`
@@ -66,7 +66,7 @@ class HistoryRecord:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChangeOrigin:
-    """Why a memory changed: what it was, who did it, in words, and what it was part of."""
+    """Why a memory changed: the cause, the actor, the reason, and the batch."""
 
     cause: str
     actor: str
@@ -81,7 +81,7 @@ MemoryChange = tuple[Memory | None, Memory | None, ChangeOrigin]
 
 
 def record_as_json(each: HistoryRecord) -> dict[str, Any]:
-    """Return a change of a memory as JSON, as every door tells it."""
+    """Return a change of a memory as JSON, the same in every interface."""
     return {
         "id": each.id,
         "version": each.version,
@@ -201,7 +201,7 @@ async def contradictions_by(
 
 
 async def reports_of(db: Database, memory_id: int, *, limit: int) -> list[HistoryRecord]:
-    """Return the changes by which somebody said what a memory says, oldest first."""
+    """Return the changes by observations of a memory, oldest first."""
     query = sa.select(history).where(history.c.memory_id == memory_id)
     query = query.where(history.c.cause.in_(REPORT_CAUSES))
     return await _fetch(db, query.order_by(history.c.id).limit(limit))
@@ -274,10 +274,10 @@ def _entry(row: Any) -> HistoryRecord:
     return HistoryRecord(**fields)
 
 
-def _read_state(kept: dict[str, Any] | None) -> dict[str, Any] | None:
-    if kept is None or "tags" not in kept:
-        return kept
-    return {**kept, "tags": _tags(kept["tags"])}
+def _read_state(state: dict[str, Any] | None) -> dict[str, Any] | None:
+    if state is None or "tags" not in state:
+        return state
+    return {**state, "tags": _tags(state["tags"])}
 
 
 def _tags(text: str) -> list[str]:

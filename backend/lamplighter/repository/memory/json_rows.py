@@ -43,7 +43,7 @@ Check = Callable[[Any], Any]
 
 async def page(
     db: Database,
-    wanted: MemoryFilter,
+    selection: MemoryFilter,
     order: Order,
     *,
     limit: int,
@@ -53,8 +53,8 @@ async def page(
 
     def first(most: int) -> Any:
         if position is not None:
-            return _query(wanted, order, position).limit(most)
-        return _first_page(wanted, order, most)()
+            return _query(selection, order, position).limit(most)
+        return _first_page(selection, order, most)()
 
     rows = await fetch_readable(db, first, limit + 1, _to_json)
     behind = order.position(rows[limit - 1]) if len(rows) > limit else None
@@ -69,8 +69,8 @@ def _first_page(wanted: MemoryFilter, order: Order, most: int) -> Statement:
     return Statement(_query(wanted, order, None).limit(most), long=True)
 
 
-def _query(wanted: MemoryFilter, order: Order, position: Sequence[Any] | None) -> sa.Select[Any]:
-    asked = conditions(wanted, memories.c)
+def _query(selection: MemoryFilter, order: Order, position: Sequence[Any] | None) -> sa.Select[Any]:
+    asked = conditions(selection, memories.c)
     return ordered(_COLUMNS, memories, asked, order, position)
 
 

@@ -21,18 +21,18 @@ AT_MOST: Final = 20
 """The most rows of one hash to compare; nearly always their texts are equal."""
 
 
-async def find_duplicate(db: Database, wanted: Candidate, *, since: datetime) -> Memory | None:
+async def find_duplicate(db: Database, candidate: Candidate, *, since: datetime) -> Memory | None:
     """Return the newest active memory of the same words and project since a moment.
 
     What rules caught is told apart by its category and scope too: each rule has its say.
     """
-    caught, words = wanted.source is Source.CAPTURED, content_hash(wanted.observation)
+    caught, words = candidate.source is Source.CAPTURED, content_hash(candidate.observation)
     query = (
         sa.select(memories)
         .where(memories.c.content_hash == words)
-        .where(memories.c.project == wanted.project)
-        .where(memories.c.category == wanted.category if caught else sa.text(KNOWLEDGE))
-        .where(memories.c.scope == wanted.scope if caught else sa.true())
+        .where(memories.c.project == candidate.project)
+        .where(memories.c.category == candidate.category if caught else sa.text(KNOWLEDGE))
+        .where(memories.c.scope == candidate.scope if caught else sa.true())
         .where(memories.c.active == 1)
         .where(memories.c.created_at > since)
         .order_by(memories.c.id.desc())
@@ -87,14 +87,14 @@ async def recent(
 
 
 async def _fetch_newest(
-    db: Database, wanted: Sequence[sa.ColumnElement[bool]], limit: int
+    db: Database, conditions: Sequence[sa.ColumnElement[bool]], limit: int
 ) -> list[Memory]:
     if limit < 1:
         return []
     query: sa.Select[Any] = (
         sa.select(memories)
         .where(sa.text(ACTIVE_KNOWLEDGE))
-        .where(*wanted)
+        .where(*conditions)
         .order_by(memories.c.updated_at.desc(), memories.c.id.desc())
     )
     return [from_row(row) for row in await fetch_readable(db, query.limit, limit)]

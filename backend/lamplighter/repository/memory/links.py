@@ -1,4 +1,4 @@
-"""How memories stand to each other."""
+"""Relations between memories."""
 
 from datetime import datetime
 

@@ -61,7 +61,7 @@ class Order:
         return [Key(_named(columns)), *keys] if groups else keys
 
     def position(self, row: Any) -> list[Any]:
-        """Return where a row stands in it."""
+        """Return the position of a row in it."""
         names = _POSITIONS[self.sort]
         groups = self.grouped and self.sort is not Sort.SERVICE
         return [
@@ -72,19 +72,19 @@ class Order:
 async def page(
     db: Database,
     at: datetime | None,
-    wanted: Conditions,
+    conditions: Conditions,
     order: Order,
     *,
     limit: int,
     position: Sequence[Any] | None,
 ) -> Page[Any]:
-    """Return one page of the rows as they stand or (`at`) stood; `wanted` says of which columns.
+    """Return one page of rows, now or as of `at`; `conditions` restrict the columns.
 
     What has to be rebuilt is put into order by as few of its columns as that takes.
     """
     whole = at is None
     found = [
-        await _rows(db, rows, wanted, order, limit=limit + 1, position=position, whole=whole)
+        await _rows(db, rows, conditions, order, limit=limit + 1, position=position, whole=whole)
         for rows in parts(at)
     ]
     merged = found[0] if at is None else _merged(list(chain(*found)), order)
@@ -95,7 +95,7 @@ async def page(
 async def _rows(
     db: Database,
     rows: sa.FromClause,
-    wanted: Conditions,
+    conditions: Conditions,
     order: Order,
     *,
     limit: int,
@@ -103,20 +103,20 @@ async def _rows(
     whole: bool,
 ) -> list[Any]:
     columns = [rows] if whole else [rows.c[name] for name in _SORT_COLUMNS]
-    query = ordered(columns, rows, wanted(rows.c), order, position)
+    query = ordered(columns, rows, conditions(rows.c), order, position)
     return list(await fetch_readable(db, query.limit, limit))
 
 
 def ordered(
     columns: Sequence[Any],
     rows: sa.FromClause,
-    asked: Sequence[sa.ColumnElement[bool]],
+    conditions: Sequence[sa.ColumnElement[bool]],
     order: Order,
     position: Sequence[Any] | None,
 ) -> sa.Select[Any]:
     """Return the query of some columns in an order, of the rows behind a position."""
     keys = order.keys(rows.c)
-    query = sa.select(*columns, _stamp(rows.c).label(UPDATED)).where(*asked)
+    query = sa.select(*columns, _stamp(rows.c).label(UPDATED)).where(*conditions)
     if position is not None:
         query = query.where(after(keys, position))
     return query.order_by(*(key.ordered() for key in keys))
@@ -142,12 +142,12 @@ def _merged(rows: list[Any], order: Order) -> list[Any]:
 
 
 def _stamp(columns: Any) -> sa.ColumnElement[str]:
-    """Return the moment as it is stored, to page by: by hand it may have no fraction."""
+    """Return the stored moment, for paging: rows written outside the app may lack the fraction."""
     return sa.type_coerce(columns.updated_at, Stamp)
 
 
 def prompt_order(columns: Any) -> list[Key]:
-    """Return the order in which sessions are told."""
+    """Return the order of memories in prompts."""
     return [
         Key(columns.confidence, descending=True),
         Key(_stamp(columns), descending=True),

@@ -83,28 +83,32 @@ class MemoryFilter:
         return replace(self, q=self.q or None, by=None) == MemoryFilter()
 
 
-def conditions(wanted: MemoryFilter, columns: Any) -> list[sa.ColumnElement[bool]]:
+def conditions(selection: MemoryFilter, columns: Any) -> list[sa.ColumnElement[bool]]:
     """Return what is true of the memories that are asked for."""
     found: list[sa.ColumnElement[bool]] = []
-    if wanted.q:
+    if selection.q:
         texts = (columns.observation, columns.title)
-        found.append(sa.or_(*(each.icontains(wanted.q, autoescape=True) for each in texts)))
-    if wanted.service is not None:
-        service = None if wanted.service == GENERAL else wanted.service
+        found.append(sa.or_(*(each.icontains(selection.q, autoescape=True) for each in texts)))
+    if selection.service is not None:
+        service = None if selection.service == GENERAL else selection.service
         found.append(columns.service.is_not_distinct_from(service))
-    if wanted.active is not None:
-        found.append(columns.active == int(wanted.active))
-    asked = {name: getattr(wanted, name) for name in ("category", "kind", "project", "scope")}
+    if selection.active is not None:
+        found.append(columns.active == int(selection.active))
+    asked = {name: getattr(selection, name) for name in ("category", "kind", "project", "scope")}
     found += [columns[name] == value for name, value in asked.items() if value is not None]
-    if wanted.session_id is not None:
-        found.append(sa.func.coalesce(columns.session_id, _NOBODY) == wanted.session_id)
-    if wanted.in_review:
+    if selection.session_id is not None:
+        found.append(sa.func.coalesce(columns.session_id, _NOBODY) == selection.session_id)
+    if selection.in_review:
         found.append(_in_review(columns))
-    if wanted.ids:
-        found.append(columns.id.in_(wanted.ids))
-    if wanted.view is not None:
-        found.append(_VIEWS[wanted.view](wanted, columns))
-    return [*found, *_in_section(wanted.operational, columns), *_visible_to(wanted.finds, columns)]
+    if selection.ids:
+        found.append(columns.id.in_(selection.ids))
+    if selection.view is not None:
+        found.append(_VIEWS[selection.view](selection, columns))
+    return [
+        *found,
+        *_in_section(selection.operational, columns),
+        *_visible_to(selection.finds, columns),
+    ]
 
 
 def _in_section(operational: bool | None, columns: Any) -> list[sa.ColumnElement[bool]]:
@@ -124,18 +128,18 @@ def _visible_to(project: str | None, columns: Any) -> list[sa.ColumnElement[bool
 
 
 def _in_review(columns: Any) -> sa.ColumnElement[bool]:
-    """Ask for those that stand in an open review, on either side."""
+    """Return a condition for memories in an open review, on either side."""
     sides = (sa.select(side).where(reviews.c.state == "open") for side in _SIDES)
     return columns.id.in_(sa.union_all(*sides))  # type: ignore[no-any-return]
 
 
-def _fading(wanted: MemoryFilter, columns: Any) -> sa.ColumnElement[bool]:
+def _fading(selection: MemoryFilter, columns: Any) -> sa.ColumnElement[bool]:
     """Ask for those that fall inactive in time, as `domain.decay.falls_inactive` says."""
     cents = sa.cast(sa.func.round(columns.confidence * _CENTS), NUMBER)
     spare = (cents - round(ACTIVE_THRESHOLD * _CENTS)) // round(WEEKLY_DECAY * _CENTS)
     weeks = columns.decayed_weeks + spare + 1
     begun = Seconds(sa.type_coerce(columns.updated_at, sa.Text)) + int(GRACE_PERIOD.total_seconds())
-    until = 0 if wanted.by is None else int(wanted.by.timestamp())
+    until = 0 if selection.by is None else int(selection.by.timestamp())
     return sa.and_(
         columns.active == 1,
         columns.pinned == 0,
@@ -144,7 +148,7 @@ def _fading(wanted: MemoryFilter, columns: Any) -> sa.ColumnElement[bool]:
     )
 
 
-def _unused(wanted: MemoryFilter, columns: Any) -> sa.ColumnElement[bool]:
+def _unused(selection: MemoryFilter, columns: Any) -> sa.ColumnElement[bool]:
     """Ask for those that no session received."""
     included = sa.select(1).where(
         exposures.c.memory_id == columns.id, exposures.c.position.is_not(None)
@@ -152,8 +156,8 @@ def _unused(wanted: MemoryFilter, columns: Any) -> sa.ColumnElement[bool]:
     return ~included.exists()
 
 
-def _reported_once(wanted: MemoryFilter, columns: Any) -> sa.ColumnElement[bool]:
-    """Ask for those that nobody but the one who said them first has said."""
+def _reported_once(selection: MemoryFilter, columns: Any) -> sa.ColumnElement[bool]:
+    """Return a condition for memories that only their first source has observed."""
     again = sa.select(1).where(
         history.c.memory_id == columns.id,
         history.c.cause == "reinforced",
@@ -162,7 +166,7 @@ def _reported_once(wanted: MemoryFilter, columns: Any) -> sa.ColumnElement[bool]
     return ~again.exists()
 
 
-def _edited(wanted: MemoryFilter, columns: Any) -> sa.ColumnElement[bool]:
+def _edited(selection: MemoryFilter, columns: Any) -> sa.ColumnElement[bool]:
     """Ask for those that a person changed."""
     by_hand = sa.select(1).where(
         history.c.memory_id == columns.id,
@@ -206,7 +210,7 @@ _COUNT_KNOWLEDGE: Final = Statement(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PromptFilter:
-    """Which memories sessions may be told, as they stand or (`at`) stood.
+    """Return a condition for memories eligible for prompts, now or as of `at`.
 
     `services` None means all; else those of these services (`inside`) or all the others.
     `longest` leaves out observations of more characters than that, `without` these memories.
@@ -224,7 +228,7 @@ class PromptFilter:
 
 
 async def get(db: Database, memory_id: int, *, at: datetime | None = None) -> Memory | None:
-    """Return one memory; with `at` as it stood then, as in all that follows."""
+    """Return one memory, now or as of `at`; the functions below do the same."""
     for rows in parts(at, only=[memory_id]):
         row = await db.fetch_one(sa.select(rows).where(rows.c.id == memory_id))
         if row is not None:
@@ -289,7 +293,7 @@ async def update(db: Database, memory: Memory, *, now: datetime) -> None:
 
 async def page(
     db: Database,
-    wanted: MemoryFilter,
+    selection: MemoryFilter,
     *,
     sort: Sort | Order,
     limit: int,
@@ -297,31 +301,31 @@ async def page(
     at: datetime | None = None,
 ) -> Page[Memory]:
     """Return one page of memories, behind `position` when it is given."""
-    asked = partial(conditions, wanted)
+    asked = partial(conditions, selection)
     order = sort if isinstance(sort, Order) else Order(sort)
     found = await listing.page(db, at, asked, order, limit=limit, position=position)
     return _read_rows(found, at)
 
 
-async def count(db: Database, wanted: MemoryFilter, *, at: datetime | None = None) -> int:
+async def count(db: Database, selection: MemoryFilter, *, at: datetime | None = None) -> int:
     """Return how many memories there are."""
     if at is None:
-        return int(await db.fetch_val(_count_now(wanted)()))
-    return await _counted(db, partial(conditions, wanted), at)
+        return int(await db.fetch_val(_count_now(selection)()))
+    return await _counted(db, partial(conditions, selection), at)
 
 
 @lru_cache(256)
-def _count_now(wanted: MemoryFilter) -> Statement:
-    return Statement(_number_of(memories, conditions(wanted, memories.c)), long=True)
+def _count_now(selection: MemoryFilter) -> Statement:
+    return Statement(_number_of(memories, conditions(selection, memories.c)), long=True)
 
 
 async def list_eligible(
-    db: Database, wanted: PromptFilter, *, limit: int, position: Sequence[Any] | None = None
+    db: Database, selection: PromptFilter, *, limit: int, position: Sequence[Any] | None = None
 ) -> Page[Memory]:
-    """Return active operational memories in the order sessions are told them."""
-    asked, order = partial(eligible, wanted), Order(Sort.CONFIDENCE)
-    found = await listing.page(db, wanted.at, asked, order, limit=limit, position=position)
-    return _read_rows(found, wanted.at)
+    """Return active operational memories in the order of prompts."""
+    asked, order = partial(eligible, selection), Order(Sort.CONFIDENCE)
+    found = await listing.page(db, selection.at, asked, order, limit=limit, position=position)
+    return _read_rows(found, selection.at)
 
 
 async def shortest_length(db: Database, *, at: datetime | None = None) -> int:
@@ -333,40 +337,40 @@ async def shortest_length(db: Database, *, at: datetime | None = None) -> int:
     return min((each for each in found if each is not None), default=0)
 
 
-async def count_eligible(db: Database, wanted: PromptFilter) -> int:
-    """Return how many memories sessions could be told.
+async def count_eligible(db: Database, selection: PromptFilter) -> int:
+    """Return how many memories are eligible for prompts.
 
     Of all as they are now: all but knowledge, for to ask the category of each row would
     take five times as long.
     """
-    if wanted != PromptFilter():
-        return await _counted(db, partial(eligible, wanted), wanted.at)
+    if selection != PromptFilter():
+        return await _counted(db, partial(eligible, selection), selection.at)
     return int(await db.fetch_val(_COUNT_ACTIVE())) - int(await db.fetch_val(_COUNT_KNOWLEDGE()))
 
 
-async def _counted(db: Database, asked: listing.Conditions, at: datetime | None) -> int:
-    queries = [_number_of(rows, asked(rows.c)) for rows in parts(at)]
+async def _counted(db: Database, conditions: listing.Conditions, at: datetime | None) -> int:
+    queries = [_number_of(rows, conditions(rows.c)) for rows in parts(at)]
     return sum([int(await db.fetch_val(query)) for query in queries])
 
 
-def _number_of(rows: sa.FromClause, asked: Sequence[sa.ColumnElement[bool]]) -> Any:
-    return sa.select(sa.func.count()).select_from(rows).where(*asked)
+def _number_of(rows: sa.FromClause, conditions: Sequence[sa.ColumnElement[bool]]) -> Any:
+    return sa.select(sa.func.count()).select_from(rows).where(*conditions)
 
 
-def eligible(wanted: PromptFilter, columns: Any) -> list[sa.ColumnElement[bool]]:
-    """Return what is true of the memories that sessions may be told."""
+def eligible(selection: PromptFilter, columns: Any) -> list[sa.ColumnElement[bool]]:
+    """Return the conditions of memories that are eligible for prompts."""
     found: list[sa.ColumnElement[bool]] = [
         columns.active == 1,
         columns.confidence >= ACTIVE_THRESHOLD,
         columns.category.in_(OPERATIONAL),
     ]
-    if wanted.without:
-        found.append(columns.id.not_in(wanted.without))
-    if wanted.services is not None:
-        own = columns.service.in_(wanted.services)
-        found.append(own if wanted.inside else columns.service.is_(None) | ~own)
-    if wanted.longest is not None:
-        found.append(sa.func.length(columns.observation) <= wanted.longest)
+    if selection.without:
+        found.append(columns.id.not_in(selection.without))
+    if selection.services is not None:
+        own = columns.service.in_(selection.services)
+        found.append(own if selection.inside else columns.service.is_(None) | ~own)
+    if selection.longest is not None:
+        found.append(sa.func.length(columns.observation) <= selection.longest)
     return found
 
 

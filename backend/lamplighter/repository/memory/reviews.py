@@ -44,7 +44,7 @@ async def insert(
     old: Memory,
     new_id: MemoryId,
     *,
-    said: str,
+    text: str,
     reason: str,
     session_id: int | None,
     now: datetime,
@@ -63,7 +63,7 @@ async def insert(
             service=old.service,
             category=old.category,
             reason=reason,
-            said=said,
+            said=text,
             session_id=session_id,
             created_at=now,
         )
@@ -108,7 +108,7 @@ async def between(db: Database, one: MemoryId, others: Sequence[MemoryId]) -> li
 
 
 async def compatible_among(db: Database, ids: Sequence[MemoryId]) -> set[frozenset[MemoryId]]:
-    """Return the pairs of these memories of which a person said that both stand.
+    """Return the pairs of these memories that a person judged compatible.
 
     Of a memory that says something else since then nothing was said.
     """
@@ -129,7 +129,7 @@ async def compatible_among(db: Database, ids: Sequence[MemoryId]) -> set[frozens
 
 
 async def rejected_among(db: Database, ids: Sequence[MemoryId]) -> set[MemoryId]:
-    """Return which of these memories a person put aside for another one, while that is believed."""
+    """Return which of these memories a person superseded by another active one."""
     aside, kept = memories_table.alias("aside"), memories_table.alias("kept")
     decided = [
         (reviews.c.resolution == resolution) & (aside.c.id == other) & (kept.c.id == one)
@@ -151,11 +151,11 @@ async def rejected_among(db: Database, ids: Sequence[MemoryId]) -> set[MemoryId]
 
 
 async def page(
-    db: Database, wanted: ReviewFilter, *, limit: int, position: Sequence[Any] | None = None
+    db: Database, selection: ReviewFilter, *, limit: int, position: Sequence[Any] | None = None
 ) -> Page[Review]:
     """Return one page of reviews: those that wait the longest first, else the newest first."""
-    key = Key(reviews.c.id, descending=wanted.state is not ReviewState.OPEN)
-    query = sa.select(reviews).where(*_conditions(wanted))
+    key = Key(reviews.c.id, descending=selection.state is not ReviewState.OPEN)
+    query = sa.select(reviews).where(*_conditions(selection))
     if position is not None:
         query = query.where(after([key], position))
     found = await _fetch(db, query.order_by(key.ordered()).limit(limit + 1))
@@ -163,15 +163,15 @@ async def page(
     return Page(found[:limit], behind)
 
 
-async def count(db: Database, wanted: ReviewFilter) -> int:
+async def count(db: Database, selection: ReviewFilter) -> int:
     """Return how many reviews there are."""
-    query = sa.select(sa.func.count()).select_from(reviews).where(*_conditions(wanted))
+    query = sa.select(sa.func.count()).select_from(reviews).where(*_conditions(selection))
     return int(await db.fetch_val(query))
 
 
-async def newest(db: Database, wanted: ReviewFilter) -> datetime | None:
+async def newest(db: Database, selection: ReviewFilter) -> datetime | None:
     """Return when the newest of some reviews was opened."""
-    query = sa.select(reviews.c.created_at).where(*_conditions(wanted))
+    query = sa.select(reviews.c.created_at).where(*_conditions(selection))
     row = await db.fetch_one(query.order_by(reviews.c.id.desc()).limit(1))
     return None if row is None else row["created_at"]
 
@@ -275,16 +275,16 @@ def _sides(found: Iterable[Review]) -> list[MemoryId]:
     return list(dict.fromkeys(number for each in found for number in (each.old_id, each.new_id)))
 
 
-def _conditions(wanted: ReviewFilter) -> list[sa.ColumnElement[bool]]:
+def _conditions(selection: ReviewFilter) -> list[sa.ColumnElement[bool]]:
     found: list[sa.ColumnElement[bool]] = []
-    if wanted.state is not None:
-        found.append(reviews.c.state == wanted.state)
-    if wanted.kind is not None:
-        found.append(reviews.c.kind == wanted.kind)
-    if wanted.session is not None:
-        found.append(reviews.c.session_id == wanted.session)
-    if wanted.service is not None:
-        service = None if wanted.service == GENERAL else wanted.service
+    if selection.state is not None:
+        found.append(reviews.c.state == selection.state)
+    if selection.kind is not None:
+        found.append(reviews.c.kind == selection.kind)
+    if selection.session is not None:
+        found.append(reviews.c.session_id == selection.session)
+    if selection.service is not None:
+        service = None if selection.service == GENERAL else selection.service
         found.append(reviews.c.service.is_not_distinct_from(service))
     return found
 

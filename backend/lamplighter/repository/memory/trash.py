@@ -108,7 +108,7 @@ async def restore(
 
 
 async def restore_deletion(db: Database, memory_id: int, entry: int, *, now: datetime) -> None:
-    """Let a memory in the trash be deleted when and by whom it was before a change of it.
+    """Restore when and by whom a trashed memory is deleted, as before a change of it.
 
     The reviews that its return to the trash at `now` ended, end when they did before, too.
     """

@@ -151,15 +151,15 @@ async def fetch_related(
 
 
 async def find_related(
-    db: Database, candidate: Candidate, wanted: Iterable[str], lexicon: Lexicon, *, limit: int
+    db: Database, candidate: Candidate, terms: Iterable[str], lexicon: Lexicon, *, limit: int
 ) -> list[tuple[Memory, Analysis | None]]:
     """Return active memories of a candidate's group that may be related, with what they say.
 
-    Those that share most of the `wanted` terms come first, then those that nobody has read
+    Those that share most of the `terms` terms come first, then those that nobody has read
     yet; without terms it is those that say the same words. It writes nothing and keeps
     nothing in memory, so that it may be asked at any time, beside a writer.
     """
-    given = sorted(wanted, key=lambda term: (-len(term), term))[:LIKELY_TERMS]
+    given = sorted(terms, key=lambda term: (-len(term), term))[:LIKELY_TERMS]
     spaced = " " + sa.func.coalesce(analyses.c.terms, "") + " "
     has = [spaced.contains(f" {term} ", autoescape=True) for term in given]
     shared = [sa.case((each, 1), else_=0) for each in has]
@@ -283,19 +283,19 @@ async def _build_index(db: Database, group: GroupKey, lexicon: Lexicon) -> Group
 async def _add_rows(
     db: Database,
     group: GroupKey,
-    known: GroupIndex,
+    index: GroupIndex,
     lexicon: Lexicon,
     *,
     also: Set[int] = frozenset(),
 ) -> None:
     service, category = group
-    rows = await db.fetch_all(_GROUP(category=category, service=service, newest=known.newest))
+    rows = await db.fetch_all(_GROUP(category=category, service=service, newest=index.newest))
     if also:
         again = _ACTIVE.where(memories.c.id.in_(sorted(also)), memories.c.category == category)
         again = again.where(memories.c.service.is_not_distinct_from(service))
         rows = [*await db.fetch_all(again), *rows]
     rows = [row for row in rows if is_readable(dict(row))]
-    _drop(known, also - {row["id"] for row in rows})
+    _drop(index, also - {row["id"] for row in rows})
     stale = [row for row in rows if not _is_fresh(row, lexicon)]
     fresh = {
         row["id"]: analyze(row["observation"], lexicon, service=row["service"])
@@ -303,21 +303,21 @@ async def _add_rows(
     }
     if fresh:
         await store(db, stale[:STALE_BATCH_SIZE], fresh)
-    known.unread.difference_update(also)  # others may have read them meanwhile
-    known.unread.update(row["id"] for row in stale)
-    known.unread.difference_update(fresh)
+    index.unread.difference_update(also)  # others may have read them meanwhile
+    index.unread.update(row["id"] for row in stale)
+    index.unread.difference_update(fresh)
     for row in rows:
         if row["id"] in fresh:
-            known.add(row["id"], lookup_terms(fresh[row["id"]]))
+            index.add(row["id"], lookup_terms(fresh[row["id"]]))
         elif row["terms"] is not None:
-            known.add(row["id"], row["terms"].split(" "))
+            index.add(row["id"], row["terms"].split(" "))
 
 
-def _drop(known: GroupIndex, numbers: Iterable[int]) -> None:
+def _drop(index: GroupIndex, numbers: Iterable[int]) -> None:
     """Leave out what is inactive, elsewhere or gone."""
     for number in numbers:
-        known.index.drop(number)
-        known.unread.discard(number)
+        index.index.drop(number)
+        index.unread.discard(number)
 
 
 def _is_fresh(row: Any, lexicon: Lexicon) -> bool:

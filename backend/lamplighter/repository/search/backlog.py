@@ -1,4 +1,4 @@
-"""Rows that wait to be indexed: written by hand, by one statement for many, or long ago."""
+"""Rows that wait to be indexed: written outside the app, in bulk, or long ago."""
 
 import asyncio
 from collections.abc import Sequence
@@ -119,7 +119,7 @@ async def _index_rows(db: Database, layer: SearchLayer, ids: list[int]) -> None:
 
 
 async def _rehash(db: Database, several: Sequence[Memory]) -> None:
-    """Let the hash of what was written by hand be that of its words: it is compared by that."""
+    """Update the hash of text that was written outside the app: comparisons use it."""
     for each in several:
         words = content_hash(each.observation)
         if each.content_hash != words:

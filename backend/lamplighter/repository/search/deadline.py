@@ -9,7 +9,7 @@ from lamplighter.repository.store.driver import OperationalError
 
 
 class DeadlineExceeded(Exception):
-    """The time is over; what was read until then stands."""
+    """The time is over; partial results stay valid."""
 
 
 class Deadline:
@@ -26,7 +26,7 @@ class Deadline:
 
 @asynccontextmanager
 async def time_limit(db: Database, deadline: Deadline) -> AsyncIterator[None]:
-    """Read until a deadline; raises Late. Within a transaction that one goes on afterwards."""
+    """Read until a deadline; raises Late. An open transaction continues afterwards."""
     if not deadline.left:
         raise DeadlineExceeded
     try:

@@ -205,7 +205,7 @@ async def newest_id(db: Database) -> int:
 
 
 async def remove_orphans(db: Database) -> None:
-    """Remove vectors of memories that were deleted by hand: they hold their words."""
+    """Remove vectors of memories that were deleted outside the app: they reveal their text."""
     there = sa.select(memories.c.id)
     await db.execute(sa.delete(embeddings).where(embeddings.c.memory_id.not_in(there)))
 

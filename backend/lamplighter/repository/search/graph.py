@@ -14,7 +14,7 @@ from lamplighter.repository.store.unreadable import fetch_readable
 
 
 class Link(NamedTuple):
-    """How one memory stands to another."""
+    """Relation of one memory to another."""
 
     source: int
     what: str
@@ -22,7 +22,7 @@ class Link(NamedTuple):
 
 
 async def links_of(db: Database, ids: Sequence[int], *, limit: int) -> list[Link]:
-    """Return how these memories stand to others, either way, newest first."""
+    """Return the relations of these memories, both ways, newest first."""
     query = (
         sa.select(links)
         .where(links.c.memory_id.in_(list(ids)) | links.c.target_id.in_(list(ids)))
@@ -81,10 +81,10 @@ async def count_by_topic(db: Database, project: str, *, limit: int) -> list[tupl
     return [(row["topic_key"], row["count"]) for row in await db.fetch_all(query)]
 
 
-async def _newest(db: Database, project: str, wanted: Any, limit: int) -> list[Memory]:
+async def _newest(db: Database, project: str, conditions: Any, limit: int) -> list[Memory]:
     query = (
         sa.select(memories)
-        .where(wanted)
+        .where(conditions)
         .where(memories.c.active == 1)
         .where(Reach(project).condition(memories.c))
         .order_by(memories.c.updated_at.desc(), memories.c.id.desc())

@@ -153,20 +153,20 @@ async def _fetch(db: Database, query: Any) -> list[Any]:
         raise Unavailable(DAMAGED) from error
 
 
-async def _count_documents(db: Database, wanted: Sequence[str], scope: set[str]) -> dict[str, int]:
+async def _count_documents(db: Database, terms: Sequence[str], scope: set[str]) -> dict[str, int]:
     if not db.notifies:
         vocabulary = sa.table(VOCABULARY, sa.column("term"), sa.column("doc"))
-        query = sa.select(vocabulary).where(vocabulary.c.term.in_(wanted))
+        query = sa.select(vocabulary).where(vocabulary.c.term.in_(terms))
         found = {row["term"]: int(row["doc"]) for row in await _fetch(db, query)}
     else:
-        marked = {f"'={each}'" if each in scope else f"'{each}'": each for each in wanted}
+        marked = {f"'={each}'" if each in scope else f"'{each}'": each for each in terms}
         asked = sa.func.unnest(sa.cast(list(marked), sa.ARRAY(sa.Text)))
         each = asked.table_valued(sa.column("term", sa.Text), name="asked").render_derived()
         holds = _TERMS.c.vector.op("@@")(sa.cast(each.c.term, _TSQUERY))
         count = sa.select(sa.func.count()).select_from(_TERMS).where(holds).scalar_subquery()
         rows = await db.fetch_all(sa.select(each.c.term, count.label("doc")))
         found = {marked[row["term"]]: int(row["doc"]) for row in rows}
-    return {each: found.get(each, 0) for each in wanted}
+    return {each: found.get(each, 0) for each in terms}
 
 
 class _IndexQueries:
@@ -271,8 +271,8 @@ def _ts(matching: MatchTerms) -> str:
     return " & ".join(every)
 
 
-def _any_of(given: Sequence[str], of: str = "") -> str:
-    marked = (f"'{each}'{_marks(each, of)}" for each in given)
+def _any_of(terms: Sequence[str], of: str = "") -> str:
+    marked = (f"'{each}'{_marks(each, of)}" for each in terms)
     return f"({' | '.join(marked)})"
 
 
@@ -281,12 +281,12 @@ def _marks(term: str, of: str) -> str:
     return f":{marks}" if marks else ""
 
 
-def _phrase(given: Sequence[str]) -> str:
-    return " <-> ".join(f"'{each}':ABC" for each in given)
+def _phrase(terms: Sequence[str]) -> str:
+    return " <-> ".join(f"'{each}':ABC" for each in terms)
 
 
-def _quoted(given: Sequence[str]) -> list[str]:
-    return [f'"{each}"' for each in given]
+def _quoted(terms: Sequence[str]) -> list[str]:
+    return [f'"{each}"' for each in terms]
 
 
 PARTS: Final = {base // STEP: layer for layer, base in BASES.items()}

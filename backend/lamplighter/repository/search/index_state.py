@@ -80,8 +80,8 @@ async def _repair_server(url: str) -> str:
             await connection.close()
 
 
-def _describe_damage(held: Iterable[str], damages: list[str]) -> str:
-    missing = sorted(set(TRIGGERS) - set(held))
+def _describe_damage(stored: Iterable[str], damages: list[str]) -> str:
+    missing = sorted(set(TRIGGERS) - set(stored))
     if damages:
         return damages[0]
     return f"its triggers are missing: {', '.join(missing)}" if missing else ""

@@ -21,7 +21,7 @@ async def insert(
     *,
     now: datetime,
 ) -> RecordedSearch:
-    """Keep that a session searched, and what it was shown."""
+    """Record a search of a session, and its results."""
     statement = (
         sa.insert(searches)
         .values(

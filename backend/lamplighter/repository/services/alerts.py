@@ -74,7 +74,7 @@ async def insert(
 
 
 async def list_candidates(db: Database, source: str, alert: Alert) -> list[AlertIncident]:
-    """Return the incidents that an alert may tell of, the newest first."""
+    """Return the incidents that an alert may belong to, newest first."""
     key = {"source": source, "fingerprint": alert.fingerprint}
     query = (
         _BY_FINGERPRINT(**key)
@@ -85,19 +85,19 @@ async def list_candidates(db: Database, source: str, alert: Alert) -> list[Alert
 
 
 async def record_delivery(
-    db: Database, held: AlertIncident, *, deliveries: int, request_id: int | None, now: datetime
+    db: Database, incident: AlertIncident, *, deliveries: int, request_id: int | None, now: datetime
 ) -> AlertIncident:
-    """Count that an incident was told of again; `request_id` is who looks into it."""
+    """Count a repeated alert of an incident; `request_id` is its investigation."""
     counted = {
         "deliveries": alerts.c.deliveries + deliveries,
         "last_at": now,
         "request_id": request_id,
     }
-    return await _update(db, held, counted, now=now)
+    return await _update(db, incident, counted, now=now)
 
 
 async def resolve(
-    db: Database, held: AlertIncident, *, at: datetime, deliveries: int, now: datetime
+    db: Database, incident: AlertIncident, *, at: datetime, deliveries: int, now: datetime
 ) -> AlertIncident:
     """Keep that an incident is over."""
     over = {
@@ -106,30 +106,30 @@ async def resolve(
         "deliveries": alerts.c.deliveries + deliveries,
         "last_at": now,
     }
-    return await _update(db, held, over, now=now)
+    return await _update(db, incident, over, now=now)
 
 
 async def page(
-    db: Database, wanted: AlertFilter, *, limit: int, position: Sequence[Any] | None = None
+    db: Database, selection: AlertFilter, *, limit: int, position: Sequence[Any] | None = None
 ) -> Page[AlertIncident]:
     """Return one page of alerts, newest first."""
     query = sa.select(alerts)
-    if wanted.state is not None:
-        query = query.where(alerts.c.state == wanted.state)
-    if wanted.source is not None:
-        query = query.where(alerts.c.source == wanted.source)
-    if wanted.service is not None:
-        query = query.where(alerts.c.service == wanted.service)
+    if selection.state is not None:
+        query = query.where(alerts.c.state == selection.state)
+    if selection.source is not None:
+        query = query.where(alerts.c.source == selection.source)
+    if selection.service is not None:
+        query = query.where(alerts.c.service == selection.service)
     found = await newest_first(db, query, alerts.c.id, limit=limit, position=position)
     return Page([_from_row(row) for row in found.items], found.position)
 
 
 async def _update(
-    db: Database, held: AlertIncident, values: Mapping[str, Any], *, now: datetime
+    db: Database, incident: AlertIncident, values: Mapping[str, Any], *, now: datetime
 ) -> AlertIncident:
     statement = (
         sa.update(alerts)
-        .where(alerts.c.id == held.id)
+        .where(alerts.c.id == incident.id)
         .values(**values, version=alerts.c.version + 1)
         .returning(alerts)
     )
@@ -138,9 +138,9 @@ async def _update(
     return changed
 
 
-async def _publish(db: Database, held: AlertIncident, op: ChangeOp, *, now: datetime) -> None:
-    row = plain.alert(held)
-    await changes.append(db, ENTITY, held.id, op, now=now, version=held.version, row=row)
+async def _publish(db: Database, incident: AlertIncident, op: ChangeOp, *, now: datetime) -> None:
+    row = plain.alert(incident)
+    await changes.append(db, ENTITY, incident.id, op, now=now, version=incident.version, row=row)
 
 
 def _from_row(row: Any) -> AlertIncident:

@@ -47,24 +47,24 @@ class CheckDay:
     warned: int = 0
 
 
-async def insert(db: Database, session_id: int, look: CheckResult, *, now: datetime) -> None:
+async def insert(db: Database, session_id: int, result: CheckResult, *, now: datetime) -> None:
     """Keep the result of a check, and count it in its day."""
     statement = sa.insert(checks).values(
         session_id=session_id,
-        service=look.service,
-        name=look.name,
-        kind=look.kind,
-        ok=look.ok,
-        status=look.status,
-        latency_ms=look.latency_ms,
-        attempts=look.attempts,
-        flapped=look.flapped,
-        warned=look.warned,
-        detail=look.detail,
+        service=result.service,
+        name=result.name,
+        kind=result.kind,
+        ok=result.ok,
+        status=result.status,
+        latency_ms=result.latency_ms,
+        attempts=result.attempts,
+        flapped=result.flapped,
+        warned=result.warned,
+        detail=result.detail,
         at=now,
     )
     await db.execute(statement)
-    await _count_in_day(db, look, stamp(now)[:10])
+    await _count_in_day(db, result, stamp(now)[:10])
 
 
 async def recent(db: Database, service: str, name: str, *, limit: int) -> list[CheckResult]:
@@ -211,17 +211,17 @@ async def prune(db: Database, *, before: datetime) -> int:
     return int(await db.execute(sa.delete(checks).where(checks.c.at < before)))
 
 
-async def _count_in_day(db: Database, look: CheckResult, day: str) -> None:
-    more = {"looks": 1, "failed": int(not look.ok), "warned": int(look.ok and look.warned)}
+async def _count_in_day(db: Database, result: CheckResult, day: str) -> None:
+    more = {"looks": 1, "failed": int(not result.ok), "warned": int(result.ok and result.warned)}
     statement = (
         sa.update(days)
-        .where(days.c.service == look.service)
+        .where(days.c.service == result.service)
         .where(days.c.day == day)
         .values({name: days.c[name] + count for name, count in more.items()})
         .returning(days.c.looks)
     )
     if await db.fetch_val(statement) is None:
-        await db.execute(sa.insert(days).values(service=look.service, day=day, **more))
+        await db.execute(sa.insert(days).values(service=result.service, day=day, **more))
 
 
 def _check_result(row: Any) -> CheckResult:

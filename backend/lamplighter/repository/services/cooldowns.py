@@ -88,7 +88,7 @@ async def insert_settled(
 
 
 async def change(db: Database, use_id: int, *, now: datetime, **values: Any) -> CooldownUse:
-    """Change a use: its outcome, text, attempts, healthy_after, or that a marker told of it."""
+    """Change a use: its outcome, text, attempts, healthy_after, or that a marker reported it."""
     (use,) = await _update(db, [cooldowns.c.id == use_id], values, now=now)
     return use
 
@@ -221,14 +221,14 @@ async def spelling(db: Database, service: str) -> str | None:
 
 
 async def page(
-    db: Database, wanted: CooldownFilter, *, limit: int, position: Sequence[Any] | None = None
+    db: Database, selection: CooldownFilter, *, limit: int, position: Sequence[Any] | None = None
 ) -> Page[CooldownUse]:
     """Return one page of uses and refusals, newest first."""
     query = sa.select(cooldowns)
-    if wanted.service is not None:
-        query = query.where(cooldowns.c.service == wanted.service)
-    if wanted.action is not None:
-        query = query.where(cooldowns.c.action == wanted.action)
+    if selection.service is not None:
+        query = query.where(cooldowns.c.service == selection.service)
+    if selection.action is not None:
+        query = query.where(cooldowns.c.action == selection.action)
     found = await newest_first(db, query, cooldowns.c.id, limit=limit, position=position)
     return Page([_use(row) for row in found.items], found.position)
 

@@ -53,7 +53,7 @@ async def insert(
     source: str,
     now: datetime,
 ) -> Event:
-    """Record that something happened, and let people be told where it matters."""
+    """Record an event, and send a notice where the settings say so."""
     statement = (
         sa.insert(events)
         .values(
@@ -113,33 +113,33 @@ async def spelling(db: Database, service: str) -> str | None:
 
 
 async def page(
-    db: Database, wanted: EventSelection, *, limit: int, position: Sequence[Any] | None = None
+    db: Database, selection: EventSelection, *, limit: int, position: Sequence[Any] | None = None
 ) -> Page[Event]:
     """Return one page of events, newest first."""
-    query = sa.select(events).where(*conditions(wanted))
+    query = sa.select(events).where(*conditions(selection))
     found = await newest_first(db, query, events.c.id, limit=limit, position=position)
     return Page([from_row(row) for row in found.items], found.position)
 
 
-def conditions(wanted: EventSelection) -> list[sa.ColumnElement[bool]]:
+def conditions(selection: EventSelection) -> list[sa.ColumnElement[bool]]:
     """Return what is true of the events that are asked for."""
     found: list[sa.ColumnElement[bool]] = []
-    if wanted.levels:
-        found.append(events.c.level.in_(wanted.levels))
-    if wanted.service is not None:
-        service = None if wanted.service == GENERAL else wanted.service
+    if selection.levels:
+        found.append(events.c.level.in_(selection.levels))
+    if selection.service is not None:
+        service = None if selection.service == GENERAL else selection.service
         found.append(events.c.service.is_not_distinct_from(service))
-    if wanted.session is not None:
-        found.append(events.c.session_id == wanted.session)
-    if wanted.q:
-        found.append(events.c.text.icontains(wanted.q, autoescape=True))
-    if wanted.since is not None:
-        found.append(events.c.created_at >= wanted.since)
-    if wanted.until is not None:
-        found.append(events.c.created_at < wanted.until)
-    if wanted.same is not None:
+    if selection.session is not None:
+        found.append(events.c.session_id == selection.session)
+    if selection.q:
+        found.append(events.c.text.icontains(selection.q, autoescape=True))
+    if selection.since is not None:
+        found.append(events.c.created_at >= selection.since)
+    if selection.until is not None:
+        found.append(events.c.created_at < selection.until)
+    if selection.same is not None:
         found += [
-            column.is_not_distinct_from(_of(column, wanted.same))
+            column.is_not_distinct_from(_of(column, selection.same))
             for column in (events.c.level, events.c.service, events.c.text)
         ]
     return found
@@ -163,7 +163,7 @@ _COMPLETE: Final = "0001-01-01T00:00:00"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EventGroup:
-    """Events that say the same of the same service: how many, from when to when, by whom.
+    """Groups of equal events of a service: count, first, last and source.
 
     `session_id` is the last session that said it.
     """
@@ -190,14 +190,14 @@ async def extent(db: Database) -> tuple[datetime, datetime] | None:
     return None if row is None or row["first"] is None else (row["first"], row["last"])
 
 
-async def count_by_time(db: Database, wanted: EventSelection, unit: int) -> list[EventCount]:
+async def count_by_time(db: Database, selection: EventSelection, unit: int) -> list[EventCount]:
     """Return how many events of each level there were in each unit of time that had any."""
     began: sa.Label[str] = sa.func.substr(
         events.c.created_at, 1, TIME_PREFIX_CHARS[unit], type_=sa.Text()
     ).label("began")
     query = (
         sa.select(began, events.c.level, sa.func.count().label("count"))
-        .where(*conditions(wanted))
+        .where(*conditions(selection))
         .group_by("began", events.c.level)
     )
     return [
@@ -207,7 +207,7 @@ async def count_by_time(db: Database, wanted: EventSelection, unit: int) -> list
 
 
 async def page_groups(
-    db: Database, wanted: EventSelection, *, limit: int, position: Sequence[Any] | None = None
+    db: Database, selection: EventSelection, *, limit: int, position: Sequence[Any] | None = None
 ) -> Page[EventGroup]:
     """Return one page of events that say the same, what happened last first."""
     last: sa.ColumnElement[int] = sa.func.max(events.c.id)
@@ -224,7 +224,7 @@ async def page_groups(
             sa.func.count(events.c.session_id.distinct()).label("sessions"),
             sa.func.max(events.c.session_id).label("session_id"),
         )
-        .where(*conditions(wanted))
+        .where(*conditions(selection))
         .group_by(events.c.level, events.c.service, events.c.text)
         .order_by(last.desc())
         .limit(limit + 1)

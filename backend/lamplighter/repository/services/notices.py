@@ -1,4 +1,4 @@
-"""Queries on notices: what people are to be told, written beside what it tells of."""
+"""Queries on notices: written in the transaction of the event that they report."""
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
@@ -56,7 +56,7 @@ async def insert(
 
 
 async def insert_for_event(db: Database, event: Event, *, now: datetime) -> None:
-    """Put an event that people are told of into the outbox, unless they were told lately."""
+    """Put a notice of an event into the outbox, unless one was sent recently."""
     if db.telling is None or not db.telling.tells(event.level):
         return
     text = one_line(event.text)

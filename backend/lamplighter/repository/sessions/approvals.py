@@ -40,9 +40,9 @@ class ApprovalFilter:
 async def insert(
     db: Database,
     session: Session,
-    wish: ActionRequest,
+    request: ActionRequest,
     *,
-    shown: Sequence[str],
+    displayed: Sequence[str],
     expires_at: datetime,
     now: datetime,
     **more: Any,
@@ -53,13 +53,13 @@ async def insert(
         .values(
             session_id=session.id,
             tier=session.tier,
-            service=wish.service,
-            action=wish.action,
-            name=wish.name,
-            argv=list(wish.argv),
-            shown=list(shown),
-            directory=wish.directory,
-            reason=wish.reason,
+            service=request.service,
+            action=request.action,
+            name=request.name,
+            argv=list(request.argv),
+            shown=list(displayed),
+            directory=request.directory,
+            reason=request.reason,
             state=ApprovalState.OPEN,
             created_at=now,
             expires_at=expires_at,
@@ -123,11 +123,11 @@ async def replacement_of(db: Database, number: int) -> Approval | None:
     return found[0] if found else None
 
 
-async def newest(db: Database, session_id: int, wish: ActionRequest) -> Approval | None:
+async def newest(db: Database, session_id: int, request: ActionRequest) -> Approval | None:
     """Return what was last asked for exactly this by a session."""
     query = (
         sa.select(approvals)
-        .where(approvals.c.session_id == session_id, *_bound(wish))
+        .where(approvals.c.session_id == session_id, *_bound(request))
         .where(approvals.c.replaces.is_(None))
         .order_by(approvals.c.id.desc())
         .limit(1)
@@ -136,9 +136,9 @@ async def newest(db: Database, session_id: int, wish: ActionRequest) -> Approval
     return found[0] if found else None
 
 
-async def was_approved(db: Database, wish: ActionRequest) -> bool:
-    """Whether a person ever said yes to exactly this command in this directory, by whoever."""
-    service, _, argv, directory = wish.bound
+async def was_approved(db: Database, request: ActionRequest) -> bool:
+    """Return whether a person ever approved exactly this command in this directory."""
+    service, _, argv, directory = request.bound
     query = (
         sa.select(approvals.c.id)
         .where(approvals.c.service == service, *_same_command(argv, directory))
@@ -199,15 +199,15 @@ async def withdraw(
 
 
 async def page(
-    db: Database, wanted: ApprovalFilter, *, limit: int, position: Sequence[Any] | None = None
+    db: Database, selection: ApprovalFilter, *, limit: int, position: Sequence[Any] | None = None
 ) -> Page[Approval]:
     """Return one page of approvals: those that wait the longest first, else the newest first."""
-    key = Key(approvals.c.id, descending=wanted.state is not ApprovalState.OPEN)
+    key = Key(approvals.c.id, descending=selection.state is not ApprovalState.OPEN)
     query = sa.select(approvals)
-    if wanted.state is not None:
-        query = query.where(approvals.c.state == wanted.state)
-    if wanted.session is not None:
-        query = query.where(approvals.c.session_id == wanted.session)
+    if selection.state is not None:
+        query = query.where(approvals.c.state == selection.state)
+    if selection.session is not None:
+        query = query.where(approvals.c.session_id == selection.session)
     if position is not None:
         query = query.where(after([key], position))
     found = await _fetch(db, query.order_by(key.ordered()).limit(limit + 1))
@@ -222,8 +222,8 @@ async def count_open(db: Database, *, now: datetime) -> tuple[int, datetime | No
     return int(row["count"]), row["at"]
 
 
-def _bound(wish: ActionRequest) -> list[sa.ColumnElement[bool]]:
-    service, name, argv, directory = wish.bound
+def _bound(request: ActionRequest) -> list[sa.ColumnElement[bool]]:
+    service, name, argv, directory = request.bound
     return [
         approvals.c.service == service,
         approvals.c.name == name,

@@ -58,7 +58,7 @@ async def insert(
 
 
 async def of_sessions(db: Database, session_ids: Sequence[int]) -> list[Escalation]:
-    """Return what some sessions handed on, oldest first."""
+    """Return the escalations of some sessions, oldest first."""
     query = (
         sa.select(escalations)
         .where(escalations.c.session_id.in_(list(session_ids)))
@@ -89,7 +89,7 @@ async def handled_at(db: Database, service: str) -> datetime | None:
 
 
 async def unfinished(db: Database) -> list[Escalation]:
-    """Return what no session has taken on and nobody has dropped, oldest first."""
+    """Return the open escalations, oldest first."""
     states = (EscalationState.OPEN, EscalationState.ACCEPTED)
     query = sa.select(escalations).where(escalations.c.state.in_(states)).order_by(escalations.c.id)
     return await _fetch(db, query)
@@ -119,7 +119,7 @@ async def change_state(
     child_id: int | None = None,
     now: datetime,
 ) -> list[Escalation]:
-    """Let what a session handed on go from one state to another."""
+    """Change the state of a session's escalations."""
     conditions = [escalations.c.session_id == session_id, escalations.c.state == before]
     values = {"state": after, "why": why, "child_id": child_id}
     return await _update(db, conditions, values, now=now)
@@ -132,7 +132,7 @@ async def get(db: Database, number: int) -> Escalation | None:
 
 
 async def close(db: Database, service: str, *, why: str, now: datetime) -> list[Escalation]:
-    """End the waiting for a person: the service is well again, or somebody said so."""
+    """Close an escalation to a person: the service is healthy again, or was marked as handled."""
     waiting = escalations.c.state == EscalationState.PERSON
     held = await _fetch(db, sa.select(escalations).where(waiting))
     numbers = [

@@ -33,18 +33,18 @@ async def insert(db: Database, way: HaltSource, *, reason: str, by: str, now: da
 
 
 async def get_active(db: Database, way: HaltSource = HaltSource.ROW) -> Halt | None:
-    """Return the halt that stands, of those that were pulled in one way."""
+    """Return the active halt of one kind."""
     row = await db.fetch_one(_ACTIVE(way=way))
     return None if row is None else _halt(row)
 
 
 async def is_halted(db: Database) -> bool:
-    """Whether something stands that halts everything, in whichever way it was pulled."""
+    """Return whether any halt is active."""
     return await get_active(db) is not None or await get_active(db, HaltSource.FILE) is not None
 
 
 async def release(db: Database, halt_id: int, *, by: str, now: datetime) -> Halt | None:
-    """Let everything go on, as far as this halt is concerned; None when it stands no more."""
+    """Release this halt; None when it is no longer active."""
     statement = (
         sa.update(halts)
         .where(halts.c.id == halt_id)

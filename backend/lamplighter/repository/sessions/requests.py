@@ -86,7 +86,7 @@ async def count_queued(db: Database, trigger: Trigger) -> int:
 async def claim(
     db: Database, request_id: int, session_id: int, *, now: datetime
 ) -> SessionRequest | None:
-    """Take a queued request on with a session; None when somebody was faster."""
+    """Accept a queued request with a session; None when another session was faster."""
     values = {"state": RequestState.RUNNING, "session_id": session_id}
     return await _update(db, request_id, RequestState.QUEUED, values, now=now)
 

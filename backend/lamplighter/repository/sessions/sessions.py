@@ -99,7 +99,7 @@ async def get(db: Database, session_id: int) -> Session | None:
 
 
 async def child(db: Database, session_id: int) -> Session | None:
-    """Return the session that one handed on to."""
+    """Return the session that one escalated to."""
     query = sa.select(sessions).where(sessions.c.parent_id == session_id).order_by(sessions.c.id)
     row = await db.fetch_one(query.limit(1))
     return None if row is None else from_row(row)
@@ -126,12 +126,12 @@ async def progress(
 
 
 async def set_model(db: Database, session_id: int, model: str) -> None:
-    """Keep which model answers a session; the `progress` that follows tells of it."""
+    """Record the model of a session; the `progress` that follows reports it."""
     await db.execute(sa.update(sessions).where(sessions.c.id == session_id).values(model=model))
 
 
 async def set_spent(db: Database, session_id: int, spent: UsageReport) -> None:
-    """Keep what a session has spent so far; the `progress` that follows tells of it."""
+    """Record the spending of a session so far; the `progress` that follows reports it."""
     statement = (
         sa.update(sessions)
         .where(sessions.c.id == session_id)
@@ -143,8 +143,8 @@ async def set_spent(db: Database, session_id: int, spent: UsageReport) -> None:
 def usage_columns(usage: Usage) -> dict[str, int]:
     """Return the columns that keep how many tokens were used."""
     return {
-        "input_tokens": usage.given,
-        "output_tokens": usage.gave,
+        "input_tokens": usage.uncached,
+        "output_tokens": usage.output,
         "cache_read_tokens": usage.cache_read,
         "cache_write_tokens": usage.cache_write,
     }
@@ -153,7 +153,7 @@ def usage_columns(usage: Usage) -> dict[str, int]:
 async def add_leftover(
     db: Database, session_id: int, count: int, *, offset: int, step: int
 ) -> None:
-    """Count markers that stay in the file; the `progress` that follows tells of it.
+    """Count markers that stay in the file; the `progress` that follows reports it.
 
     The first of them is step `step` of the line at `offset`, unless others were left before.
     """
@@ -279,16 +279,16 @@ async def set_outcome(
 
 
 async def page(
-    db: Database, wanted: SessionFilter, *, limit: int, position: Sequence[Any] | None = None
+    db: Database, selection: SessionFilter, *, limit: int, position: Sequence[Any] | None = None
 ) -> Page[Session]:
     """Return one page of sessions, newest first."""
-    query = sa.select(sessions).where(*_conditions(wanted))
+    query = sa.select(sessions).where(*_conditions(selection))
     found = await newest_first(db, query, sessions.c.id, limit=limit, position=position)
     return Page([from_row(row) for row in found.items], found.position)
 
 
 async def chain_members(db: Database, items: Sequence[Session]) -> list[Session]:
-    """Return the other sessions of the chains that these stand in, oldest first."""
+    """Return the other sessions in the chains of these, oldest first."""
     known = {each.id: each for each in items}
     last: Sequence[Session] = items
     for _ in range(MAX_TIER):
@@ -331,16 +331,16 @@ async def _update(
     return session
 
 
-def _conditions(wanted: SessionFilter) -> list[sa.ColumnElement[bool]]:
+def _conditions(selection: SessionFilter) -> list[sa.ColumnElement[bool]]:
     asked = ("status", "tier", "trigger", "project")
-    given = {name: getattr(wanted, name) for name in asked}
+    given = {name: getattr(selection, name) for name in asked}
     found = [sessions.c[name] == value for name, value in given.items() if value is not None]
-    if wanted.service is not None:
-        name = json.dumps(wanted.service, ensure_ascii=False)
+    if selection.service is not None:
+        name = json.dumps(selection.service, ensure_ascii=False)
         listed = sa.type_coerce(sessions.c.services, sa.Text)
         found.append(listed.contains(name, autoescape=True))
-    if wanted.since is not None:
-        found.append(sessions.c.started_at >= wanted.since)
+    if selection.since is not None:
+        found.append(sessions.c.started_at >= selection.since)
     return found
 
 

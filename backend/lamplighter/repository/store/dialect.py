@@ -33,7 +33,7 @@ class UTCDateTime(TypeDecorator[datetime]):
 
 
 class LenientMoment(UTCDateTime):
-    """A moment where people write too: what is none is given as it stands, for others to judge."""
+    """A moment in columns that people edit: invalid values are returned unchanged."""
 
     cache_ok = True
 
@@ -59,7 +59,7 @@ class PostgresType(UserDefinedType[Any]):
 
 
 class Stamp(TypeDecorator[str]):
-    """A moment as the text that is stored: to page by, for a row written by hand may differ."""
+    """A moment as the stored text, for paging: rows written outside the app may differ."""
 
     impl = sa.Text
     cache_ok = True
@@ -86,7 +86,7 @@ class Json(TypeDecorator[Any]):
 
 
 class LenientJson(Json):
-    """JSON where people write too: what is none is given as it stands."""
+    """JSON in columns that people edit: invalid values are returned unchanged."""
 
     cache_ok = True
 
@@ -121,7 +121,7 @@ def stamp(at: datetime) -> str:
 
 
 def moment(text: str) -> datetime:
-    """Read our text form; a row written by hand may leave out the fraction and the zone."""
+    """Read the stored text form; the fraction and the zone are optional."""
     read = datetime.fromisoformat(text)
     return read.replace(tzinfo=UTC) if read.tzinfo is None else read.astimezone(UTC)
 

@@ -193,5 +193,5 @@ RECOUNT: Final = (
 
 
 def is_of_index(damage: str) -> bool:
-    """Whether a damage that a check of the database tells of is one of the index."""
+    """Return whether a problem of a database check is one of the index."""
     return "fts5" in damage.lower() or INDEX in damage

@@ -1,4 +1,4 @@
-"""Keyset pages: a page goes on from the last row it showed, whatever came or went meanwhile."""
+"""Keyset pages: a page continues after the last row, despite concurrent inserts and deletes."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

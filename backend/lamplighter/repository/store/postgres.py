@@ -100,18 +100,18 @@ class PostgresPool:
         self._all.add(made)
         return made
 
-    def give_back(self, held: asyncpg.Connection, *, doubtful: bool) -> None:
+    def give_back(self, connection: asyncpg.Connection, *, doubtful: bool) -> None:
         """Take a connection back without waiting.
 
         One that nobody waits for any more, that failed, or that is within a transaction is cut
         off: the server undoes what was not committed.
         """
-        if doubtful or held.is_closed() or held.is_in_transaction():
-            held.terminate()
-            self._all.discard(held)
+        if doubtful or connection.is_closed() or connection.is_in_transaction():
+            connection.terminate()
+            self._all.discard(connection)
             self._free.put_nowait(None)
         else:
-            self._free.put_nowait(held)
+            self._free.put_nowait(connection)
 
     def close(self) -> None:
         """Cut every connection off, those in use too."""
@@ -146,12 +146,12 @@ class PostgresBackend(DatabaseBackend):
 
     async def ended_stuck_writer(self) -> bool:
         """End the writer of another process that sends no more; say whether there was one."""
-        looking = PostgresConnection(self)
+        connection = PostgresConnection(self)
         try:
-            async with looking._using() as raw:
+            async with connection._using() as raw:
                 return bool(await raw.fetch(END_STUCK_WRITER, LOCK_NAMESPACE, WRITER))
         finally:
-            await looking.release()
+            await connection.release()
 
     def connection(self) -> "PostgresConnection":
         """Return a task's connection; it takes a real one when it first needs it."""
@@ -295,7 +295,7 @@ def _without_nul(arguments: Sequence[Any]) -> list[Any]:
 
 
 def count(status: str) -> int:
-    """Return the number of rows that a command's answer tells of: `UPDATE 3`, `INSERT 0 1`."""
+    """Return the number of rows in a command's answer: `UPDATE 3`, `INSERT 0 1`."""
     last = status.rpartition(" ")[2]
     return int(last) if last.isdecimal() else 0
 

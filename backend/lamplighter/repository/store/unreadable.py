@@ -1,4 +1,4 @@
-"""Rows of memories that were written by hand in a way that nothing can be read from."""
+"""Memory rows with unreadable values, written outside the app."""
 
 import logging
 from collections.abc import Callable, Mapping
@@ -46,7 +46,7 @@ _TYPE_NAMES: Final = {str: "text", int: "a whole number", datetime: "a moment", 
 
 
 class Unreadable(Conflict):
-    """A row holds a value that cannot be; it waits for a person to mend or delete it."""
+    """A row holds an invalid value; a person has to repair or delete it."""
 
     def __init__(self, number: int, column: str, value: Any) -> None:
         self.number, self.column = number, column

@@ -1,4 +1,4 @@
-"""A copy of a whole database, as of one moment, and what it holds."""
+"""A copy of a whole database as of one moment, and its content."""
 
 from dataclasses import dataclass, field, replace
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""How a database file stands, looked at without changing it, for the doctor."""
+"""State of a database file, read without changing it, for the doctor."""
 
 from contextlib import closing
 from dataclasses import dataclass
@@ -45,7 +45,7 @@ def _newest(connection: driver.Connection) -> datetime | None:
 
 
 def _locked(connection: driver.Connection) -> bool:
-    """Whether nobody can write now; taking the lock and letting it go writes nothing."""
+    """Return whether writes are blocked now; taking and releasing the lock writes nothing."""
     try:
         connection.execute("BEGIN IMMEDIATE")
     except driver.OperationalError as error:

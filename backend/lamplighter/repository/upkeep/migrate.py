@@ -185,11 +185,11 @@ def _read(connection: Any) -> str | None:
     return MigrationContext.configure(connection).get_current_revision()
 
 
-def _run_alembic(connection: Any, wanted: str) -> None:
+def _run_alembic(connection: Any, expected: str) -> None:
     from alembic import command
     from alembic.config import Config
 
     config = Config(attributes={"connection": connection})
     config.set_main_option("script_location", str(MIGRATIONS).replace("%", "%%"))
     config.set_main_option("path_separator", "os")
-    command.upgrade(config, wanted)
+    command.upgrade(config, expected)

@@ -1,4 +1,4 @@
-"""How a PostgreSQL database stands, looked at without changing it, for the doctor."""
+"""State of a PostgreSQL database, read without changing it, for the doctor."""
 
 import asyncio
 from typing import Final

@@ -271,7 +271,7 @@ LEADS: Final = "running", "idle"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoreFigures:
-    """How things stand; keys are label values, all of them from words that we know."""
+    """Counts and states; keys are label values from fixed sets."""
 
     memories: Mapping[tuple[str, ...], int]
     sessions: Mapping[tuple[str, ...], int]

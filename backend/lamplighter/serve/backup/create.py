@@ -41,14 +41,14 @@ class Backup:
     removed: tuple[Path, ...]
 
 
-def make(settings: Settings, directory: Path | None, *, keep: int, say: Report) -> Backup:
+def make(settings: Settings, directory: Path | None, *, keep: int, report: Report) -> Backup:
     """Make a backup in a directory, try to restore it, and keep the newest `keep` of them.
 
     Raises Unavailable where there is nothing to back up, and Damaged when the trial fails.
     """
     os.umask(0o077)
     with translate_errors(settings):
-        return _back_up(settings, directory or settings.home / DIRECTORY, keep, say)
+        return _back_up(settings, directory or settings.home / DIRECTORY, keep, report)
 
 
 @contextmanager
@@ -63,7 +63,7 @@ def translate_errors(settings: Settings) -> Iterator[None]:
         raise Unavailable(f"{where} cannot be used: {error.strerror}.") from error
 
 
-def _back_up(settings: Settings, directory: Path, keep: int, say: Report) -> Backup:
+def _back_up(settings: Settings, directory: Path, keep: int, report: Report) -> Backup:
     if not settings.home.is_dir() or migrate.revision_of(settings.database_url) is None:
         raise Unavailable(f"There is nothing to back up: {settings.home} has no database yet.")
     if file_replacement.is_interrupted(settings.home):
@@ -78,7 +78,7 @@ def _back_up(settings: Settings, directory: Path, keep: int, say: Report) -> Bac
         name = f"{manifest.NAME}{clock.now():%Y%m%dT%H%M%S%fZ}"
         partial = directory / f"{manifest.PARTIAL}{name}"
         try:
-            made = _make(settings, partial, say)
+            made = _make(settings, partial, report)
         except BaseException:
             shutil.rmtree(partial, ignore_errors=True)
             raise
@@ -89,17 +89,17 @@ def _back_up(settings: Settings, directory: Path, keep: int, say: Report) -> Bac
     return Backup(path, made, _size(path), removed)
 
 
-def _make(settings: Settings, partial: Path, say: Report) -> manifest.Manifest:
+def _make(settings: Settings, partial: Path, report: Report) -> manifest.Manifest:
     (partial / DATABASE).mkdir(parents=True)
     copier = copies.copier(settings.database_url)
     copied = copier.copy(partial / DATABASE)
-    say(f"Database copied: {_count_noun(sum(copied.tables.values()), 'row')}.")
+    report(f"Database copied: {_count_noun(sum(copied.tables.values()), 'row')}.")
     # after the database: what it says was read of a file is then in the copy
     count = _copy_sessions(settings, partial / home.SESSIONS)
-    say(f"Session files copied: {count:,}.")
+    report(f"Session files copied: {count:,}.")
     _copy_written(settings, partial)
     copier.prove(partial / DATABASE, copied)
-    say("Restore test passed.")
+    report("Restore test passed.")
     identity = home.identity(settings)
     made = manifest.describe(
         partial,

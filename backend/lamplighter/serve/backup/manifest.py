@@ -1,4 +1,4 @@
-"""The manifest of a backup: what it holds, with the hash of each file."""
+"""The manifest of a backup: its content, with the hash of each file."""
 
 import json
 import os

@@ -42,20 +42,20 @@ class Restored:
     replaced: Path | None
 
 
-def restore(settings: Settings, path: Path, *, replace: bool, say: Report) -> Restored:
+def restore(settings: Settings, path: Path, *, replace: bool, report: Report) -> Restored:
     """Restore a backup into the home and its database; raises Unavailable where it cannot."""
     os.umask(0o077)
     try:
         with create.translate_errors(settings):
-            return _restore(settings, path, replace=replace, say=say)
+            return _restore(settings, path, replace=replace, report=report)
     except copies.DamagedCopy as error:
         raise Unavailable(f"The backup is damaged: {error}. Use another backup.") from error
 
 
-def _restore(settings: Settings, path: Path, *, replace: bool, say: Report) -> Restored:
+def _restore(settings: Settings, path: Path, *, replace: bool, report: Report) -> Restored:
     made = manifest.read(path)
     manifest.check(path, made)
-    say(f"Backup of {made.made_at} is complete: {_files(len(made.files))}.")
+    report(f"Backup of {made.made_at} is complete: {_files(len(made.files))}.")
     _check_kind(settings, made)
     settings.home.mkdir(parents=True, exist_ok=True, mode=0o700)
     if file_replacement.is_interrupted(settings.home):
@@ -78,7 +78,7 @@ def _restore(settings: Settings, path: Path, *, replace: bool, say: Report) -> R
                 raise
         else:
             file_replacement.finish(settings.home, replacement)
-    say("Restored. Start Lamplighter as usual.")
+    report("Restored. Start Lamplighter as usual.")
     aside = settings.home / replacement.replaced
     return Restored(made, migrate.head(), aside if aside.exists() else None)
 

@@ -27,12 +27,12 @@ from lamplighter.serve.local.address import run_directory as directory_of
 HealthCheck = Callable[[Settings], Iterable[VitalSign]]
 
 
-def run_check(look: HealthCheck, settings: Settings) -> list[VitalSign]:
+def run_check(check: HealthCheck, settings: Settings) -> list[VitalSign]:
     """Run a check; a check that fails is itself a finding."""
     try:
-        return list(look(settings))
+        return list(check(settings))
     except Exception as error:
-        name = look.__name__.strip("_")
+        name = check.__name__.strip("_")
         words = f"The check of {name.replace('_', ' ')} failed: {type(error).__name__}: {error}"
         advice = "Fix the cause that the error names, or report a bug."
         return [VitalSign(name, VitalStatus.FAILING, words, advice)]
@@ -242,7 +242,7 @@ def app(settings: Settings) -> Iterator[VitalSign]:
 
 
 def notifications(settings: Settings) -> Iterator[VitalSign]:
-    """Look whether the addresses that people are told at are understood; asks none of them."""
+    """Check that the notification addresses are valid; sends nothing."""
     if not settings.notify:
         yield build_sign(
             "notifications", True, "Notifications: off (LAMPLIGHTER_NOTIFY is not set)"

@@ -140,19 +140,19 @@ def _database_warnings(found: DatabaseCondition) -> Iterator[VitalSign]:
 
 def _halt(settings: Settings) -> Iterator[VitalSign]:
     """Report a halt, as far as the database can be read."""
-    brake, url = home.brake(settings), settings.database_url
-    found = brake.by_file()
+    halt_control, url = home.halt_control(settings), settings.database_url
+    found = halt_control.by_file()
     if found is None and (is_postgres(url) or file_of(url).exists()):
         with suppress(LamplighterError, driver.Error, OSError):
             if migrate.revision_of(url) == migrate.head():
-                found = asyncio.run(_active_halt(url, brake))
+                found = asyncio.run(_active_halt(url, halt_control))
     if found is not None:
-        yield vitals.judge_halt(found.description, brake.release(found))
+        yield vitals.judge_halt(found.description, halt_control.release(found))
 
 
-async def _active_halt(url: str, brake: HaltControl) -> Halt | None:
+async def _active_halt(url: str, halt_control: HaltControl) -> Halt | None:
     async with Database(url) as db:
-        return await brake.pulled(db)
+        return await halt_control.pulled(db)
 
 
 def _memories(settings: Settings) -> Iterator[VitalSign]:

@@ -81,7 +81,7 @@ class HealthMonitor:
         feed = rules.judge_feed(len(self.hub.followers), self.hub.behind)
         lost = rules.judge_database_file(self.db.problem)
         try:
-            found = await gathered.quick_signs(self.db, home.brake(self.settings), now=now)
+            found = await gathered.quick_signs(self.db, home.halt_control(self.settings), now=now)
             others = [*self._log(), await self.meaning.sign(), feed]
             if not lost:
                 return [*found, *others]
@@ -132,8 +132,8 @@ async def _check_integrity(url: str) -> str:
 
 
 def _setup(settings: Settings) -> list[VitalSign]:
-    return [sign for look in checks.ALL for sign in checks.run_check(look, settings)]
+    return [sign for check in checks.ALL for sign in checks.run_check(check, settings)]
 
 
-def _is_outdated(kept: list[DatedSign], seconds: float, now: datetime) -> bool:
-    return not kept or abs((now - kept[0][0]).total_seconds()) > seconds
+def _is_outdated(signs: list[DatedSign], seconds: float, now: datetime) -> bool:
+    return not signs or abs((now - signs[0][0]).total_seconds()) > seconds

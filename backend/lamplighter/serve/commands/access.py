@@ -1,4 +1,4 @@
-"""The home's own token, one-time links, and tokens made by hand: with or without a server."""
+"""The home's own token, one-time links and API tokens: with or without a server."""
 
 import asyncio
 import logging
@@ -50,7 +50,7 @@ def read_home_token(settings: Settings) -> str:
 
 
 async def ensure_token(db: Database, path: Path) -> None:
-    """See to it that the file holds a token that works, and that nobody else may read it."""
+    """Ensure that the file holds a valid token, readable by its owner only."""
     from lamplighter.usecases.access import access
 
     if await _works(db, path):
@@ -84,7 +84,7 @@ async def _link(db: Database, settings: Settings) -> str:
 
 
 def welcome(settings: Settings) -> str:
-    """Say how to log in: by a link while nobody is logged in, else how to get one.
+    """Announce how to log in: a link while there is no login, else how to get one.
 
     A database that is busy is not waited for: raises Busy.
     """
@@ -100,10 +100,10 @@ async def _welcome(db: Database, settings: Settings) -> str:
 
 @asynccontextmanager
 async def announce_login_later(
-    settings: Settings, db: Database, say: Callable[[str], None]
+    settings: Settings, db: Database, report: Callable[[str], None]
 ) -> AsyncIterator[None]:
     """Make the token and say how to log in as soon as the database takes a write."""
-    task = asyncio.create_task(_announce_later(settings, db, say))
+    task = asyncio.create_task(_announce_later(settings, db, report))
     try:
         yield
     finally:
@@ -112,10 +112,10 @@ async def announce_login_later(
             await task
 
 
-async def _announce_later(settings: Settings, db: Database, say: Callable[[str], None]) -> None:
+async def _announce_later(settings: Settings, db: Database, report: Callable[[str], None]) -> None:
     while True:
         try:
-            say(await _welcome(db, settings))
+            report(await _welcome(db, settings))
             return
         except (driver.OperationalError, TimeoutError) as error:
             logger.log(driver.severity(error), "Cannot create a login link yet: %s", error)

@@ -50,12 +50,12 @@ async def get_approval(here: QueryContext, *, number: int) -> dict[str, Any]:
     async with reading(here.db):
         found = await approvals.get(here.db, number)
         held = await memories.by_ids(here.db, [MemoryId(each) for each in found.memories])
-        standings = (await act.usage_by_service(here.db, [found.service], now=now))[found.service]
-    standing = next((one for one in standings if one.action is found.action), None)
+        usages = (await act.usage_by_service(here.db, [found.service], now=now))[found.service]
+    usage = next((one for one in usages if one.action is found.action), None)
     return {
         **_as_json(found, now=now),
         "told": [serialize.memory(each) for each in held.values()],
-        "cooldown": None if standing is None else cooldown.describe_slots(standing, now=now),
+        "cooldown": None if usage is None else cooldown.describe_slots(usage, now=now),
     }
 
 
@@ -80,7 +80,7 @@ def _state(each: Approval, *, now: datetime) -> str:
 def decide(
     settings: Settings, number: int, answer: ApprovalAnswer, *, at_once: bool = False
 ) -> Approval:
-    """Decide on an approval and return the one that stands; `at_once` approves an edit too.
+    """Decide on an approval and return the resulting one; `at_once` approves an edit too.
 
     Raises NotFound, Invalid and Conflict, and Unavailable within a session: what
     an engine runs never says yes to itself.
@@ -97,11 +97,11 @@ async def _decide(
     settings: Settings, db: Database, number: int, answer: ApprovalAnswer, at_once: bool
 ) -> Approval:
     by, here = _who(), home.context(settings, db)
-    stands = await approvals.decide(here, number, answer, by=by)
+    decided = await approvals.decide(here, number, answer, by=by)
     if not at_once:
-        return stands
+        return decided
     yes = ApprovalAnswer(choice=ApprovalChoice.APPROVE)
-    return await approvals.decide(here, stands.id, yes, by=by)
+    return await approvals.decide(here, decided.id, yes, by=by)
 
 
 def _who() -> str:

@@ -1,4 +1,4 @@
-"""What is believed and would be told, for the command line: with or without a running server."""
+"""The prompt preview of the command line: with or without a running server."""
 
 from typing import Any, Final
 
@@ -24,7 +24,7 @@ async def context(
     as_of: str | None,
     against: str | None,
 ) -> dict[str, Any]:
-    """Say what the next session would be told; raises Invalid, NotFound."""
+    """Describe the prompt of the next session; raises Invalid, NotFound."""
     now, known, usual = clock.now(), here.services.last_good(), here.settings.memory_budget
     question = PreviewRequest(
         plan=SessionPlan(services=previews.parse_focus(services, known)),
@@ -46,7 +46,7 @@ async def audit(here: QueryContext, *, topic: str, limit: int | None) -> dict[st
     while not pages or (limit is None and pages[-1].position is not None):
         position = pages[-1].position if pages else None
         page = await audits.page_on_topic(
-            here.db, topic, known=known, limit=limit or PAGE, position=position
+            here.db, topic, services=known, limit=limit or PAGE, position=position
         )
         pages.append(page)
     first = pages[0]

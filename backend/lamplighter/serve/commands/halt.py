@@ -18,18 +18,20 @@ from lamplighter.usecases.sessions.halt import HaltControl
 
 def halt_all(settings: Settings, reason: str) -> str:
     """Halt everything and say how: by the file at once, then by the database if it can be used."""
-    brake = home.brake(settings)
+    control = home.halt_control(settings)
     with suppress(OSError):  # then the database has to do
         settings.home.mkdir(parents=True, exist_ok=True, mode=0o700)
-        brake.write(reason, by=_who(), now=clock.now())
+        control.write(reason, by=_who(), now=clock.now())
     try:
         home.prepare(settings)
-        pulled = asyncio.run(run_in_database(settings, lambda db: _halt_all(db, brake, reason)))
+        pulled = asyncio.run(run_in_database(settings, lambda db: _halt_all(db, control, reason)))
     except Unavailable as error:
-        if brake.by_file() is None:
-            message = f"Not halted: {error} Cannot write {brake.file} either."
+        if control.by_file() is None:
+            message = f"Not halted: {error} Cannot write {control.file} either."
             raise Unavailable(message) from error
-        return f"{error} Wrote {brake.file} instead: Lamplighter is halted while that file exists."
+        return (
+            f"{error} Wrote {control.file} instead: Lamplighter is halted while that file exists."
+        )
     return pulled.description if pulled else "Halted."
 
 
@@ -43,15 +45,17 @@ def resume_all(settings: Settings) -> str:
             f"Cannot remove {path}: {error.strerror}. Remove the file, then run resume again."
         ) from error
     home.prepare(settings)
-    brake = home.brake(settings)
+    control = home.halt_control(settings)
     asyncio.run(
-        run_in_database(settings, lambda db: halt.resume_all(db, brake, by=_who(), now=clock.now()))
+        run_in_database(
+            settings, lambda db: halt.resume_all(db, control, by=_who(), now=clock.now())
+        )
     )
     return "Resumed."
 
 
-async def _halt_all(db: Database, brake: HaltControl, reason: str) -> Halt | None:
-    return await halt.halt_all(db, brake, reason, by=_who(), now=clock.now())
+async def _halt_all(db: Database, control: HaltControl, reason: str) -> Halt | None:
+    return await halt.halt_all(db, control, reason, by=_who(), now=clock.now())
 
 
 def _who() -> str:

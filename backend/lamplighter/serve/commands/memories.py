@@ -81,7 +81,7 @@ def add(settings: Settings, candidate: Candidate) -> Memory:
     return _run_in_database(
         settings,
         lambda db: curate.create(
-            home.context(settings, db), candidate, known=_service_names(settings)
+            home.context(settings, db), candidate, services=_service_names(settings)
         ),
     )
 
@@ -180,7 +180,7 @@ async def _edit(settings: Settings, db: Database, memory_id: int, change: Edit) 
     from lamplighter.usecases.memory import curate
 
     here, known = home.context(settings, db), _service_names(settings)
-    return await curate.edit(here, memory_id, change, version=None, known=known)
+    return await curate.edit(here, memory_id, change, version=None, services=known)
 
 
 def _service_names(settings: Settings) -> list[str]:
@@ -193,6 +193,6 @@ async def _service_name(here: QueryContext, service: str) -> str:
     return await spelled(here.db, name, known) or GENERAL
 
 
-def _run_in_database(settings: Settings, ask: Callable[[Database], Awaitable[T]]) -> T:
+def _run_in_database(settings: Settings, operation: Callable[[Database], Awaitable[T]]) -> T:
     home.prepare(settings)
-    return asyncio.run(run_in_database(settings, ask))
+    return asyncio.run(run_in_database(settings, operation))

@@ -28,7 +28,7 @@ async def search(
     inactive_too: bool,
     **narrowed: str | None,
 ) -> dict[str, Any]:
-    """Search all that is known; who asks by hand waits for what is not indexed yet."""
+    """Search everything; a person waits for rows that are not indexed yet."""
     category, kind = narrowed["category"], narrowed["kind"]
     wanted = SearchRequest(
         query=query,

@@ -85,23 +85,23 @@ def write_export(
         raise Unavailable(f"Cannot write {output or 'the output'}: {error.strerror}") from error
 
 
-def import_file(settings: Settings, wish: ImportOptions, *, step: Step) -> Importing:
-    """Import what is wished for; raises Invalid for what cannot be read at all."""
+def import_file(settings: Settings, options: ImportOptions, *, step: Step) -> Importing:
+    """Import the selected file; raises Invalid when it cannot be read at all."""
     home.prepare(settings)
     redact = home.secrets(settings)
     with tempfile.TemporaryDirectory() as directory:
-        path = _rereadable(wish.path, Path(directory))
-        origin = "standard input" if wish.path == STANDARD else Path(wish.path).name
+        path = _rereadable(options.path, Path(directory))
+        origin = "standard input" if options.path == STANDARD else Path(options.path).name
 
         async def ask(db: Database) -> Importing:
-            done = Importing(db, redact, clock.now(), origin=origin, dry=wish.dry)
-            if wish.strict and not wish.dry:
+            done = Importing(db, redact, clock.now(), origin=origin, dry=options.dry)
+            if options.strict and not options.dry:
                 tried = Importing(db, redact, clock.now(), origin=origin, dry=True)
-                await _import_records(tried, path, wish, lambda done, total: None)
+                await _import_records(tried, path, options, lambda done, total: None)
                 if tried.faults:
                     return tried
             try:
-                await _import_records(done, path, wish, step)
+                await _import_records(done, path, options, step)
             finally:  # what came in before a fault stays
                 await _record(db, done)
             return done
@@ -121,10 +121,10 @@ async def _record(db: Database, done: Importing) -> None:
 
 
 async def _import_records(
-    importing: Importing, path: Path, wish: ImportOptions, step: Step
+    importing: Importing, path: Path, options: ImportOptions, step: Step
 ) -> None:
     some: list[LocatedRecord] = []
-    for found in _read(path, wish, step):
+    for found in _read(path, options, step):
         if isinstance(found, Fault):
             importing.faults.append(found)
             continue
@@ -135,15 +135,15 @@ async def _import_records(
     await importing.take(some)
 
 
-def _read(path: Path, wish: ImportOptions, step: Step) -> Iterator[LocatedRecord | Fault]:
-    kind = _kind(path) if wish.kind is ImportFormat.AUTO else wish.kind
+def _read(path: Path, options: ImportOptions, step: Step) -> Iterator[LocatedRecord | Fault]:
+    kind = _kind(path) if options.kind is ImportFormat.AUTO else options.kind
     match kind:
         case ImportFormat.MARKDOWN:
-            yield from _notes(path, wish, step)
+            yield from _notes(path, options, step)
         case ImportFormat.LAMPLIGHTER:
             yield from _lines(path, step)
         case _:
-            yield from _document(path, wish, step)
+            yield from _document(path, options, step)
 
 
 def _kind(path: Path) -> ImportFormat:
@@ -171,15 +171,15 @@ def _lines(path: Path, step: Step) -> Iterator[LocatedRecord | Fault]:
                 yield from _place_record(f"line {number}", partial(native_export.parse_line, line))
 
 
-def _document(path: Path, wish: ImportOptions, step: Step) -> Iterator[LocatedRecord | Fault]:
+def _document(path: Path, options: ImportOptions, step: Step) -> Iterator[LocatedRecord | Fault]:
     total, done, items = path.stat().st_size, 0, JsonItemReader()
     with _text(path) as file:
         try:
             while piece := file.read(CHUNK_BYTES):
                 done += len(piece.encode("utf-8", "replace"))
                 step(done, total)
-                yield from _rows(items.feed(piece), wish.project)
-            yield from _rows(items.close(), wish.project)
+                yield from _rows(items.feed(piece), options.project)
+            yield from _rows(items.close(), options.project)
             if third_party_export.LISTS.isdisjoint(items.names):
                 yield Fault(
                     path.name,
@@ -208,7 +208,7 @@ def _place_record(
         yield LocatedRecord(place, found)
 
 
-def _notes(path: Path, wish: ImportOptions, step: Step) -> Iterator[LocatedRecord | Fault]:
+def _notes(path: Path, options: ImportOptions, step: Step) -> Iterator[LocatedRecord | Fault]:
     files = list(_files(path)) if path.is_dir() else [path]
     root = path.resolve() if path.is_dir() else None
     for done, file in enumerate(files, 1):
@@ -226,7 +226,7 @@ def _notes(path: Path, wish: ImportOptions, step: Step) -> Iterator[LocatedRecor
         else:
             place = file.resolve().as_posix()
             for found in markdown_notes.parse_note(
-                text, name, place=place, project=wish.project, by_section=wish.by_section
+                text, name, place=place, project=options.project, by_section=options.by_section
             ):
                 yield LocatedRecord(found.candidate.source_ref or name, found)
         step(done, len(files))
@@ -243,7 +243,7 @@ def _files(path: Path) -> Iterator[Path]:
 
 
 def _rereadable(path: str, directory: Path) -> Path:
-    """Return a file that can be read twice: what comes in by a pipe is kept meanwhile."""
+    """Return a file that can be read twice: input from a pipe is stored meanwhile."""
     found = Path(path)
     if path != STANDARD and not found.exists():
         raise Invalid(InvalidField(path, "does not exist"))

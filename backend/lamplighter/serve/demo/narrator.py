@@ -51,10 +51,10 @@ def services_of(url: str, token: str) -> Services:
     return services
 
 
-async def narrate(url: str, token: str, say: Report) -> None:
+async def narrate(url: str, token: str, report: Report) -> None:
     """Follow the changes at `url` and report those that a person wants to hear of."""
     after, confidences, reported = 0, dict[int, float](), dict[str, str]()
-    story = _Narration(say)
+    story = _Narration(report)
     async with _client(url, token) as client:
         while True:
             with suppress(httpx2.HTTPError, ValueError):
@@ -72,8 +72,8 @@ async def narrate(url: str, token: str, say: Report) -> None:
 class _Narration:
     """Reports lines, and explains each kind of them once."""
 
-    def __init__(self, say: Report) -> None:
-        self._say = say
+    def __init__(self, report: Report) -> None:
+        self._say = report
         self._seen: set[str] = set()
 
     def report(self, line: str) -> None:

@@ -39,16 +39,16 @@ Press Ctrl-C to end the demo and remove its data.
 """
 
 
-def run(*, port: int | None, seconds: float | None, keep: bool, say: Report) -> int:
+def run(*, port: int | None, seconds: float | None, keep: bool, report: Report) -> int:
     """Run the demo until it is stopped, or for `seconds`; return the exit status."""
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, _leave)
-    with _home(keep=keep, say=say) as directory, _port(port) as chosen:
+    with _home(keep=keep, report=report) as directory, _port(port) as chosen:
         env = _environment(directory, chosen)
         settings = read_settings(env)
         with _defer_signals():
             access.prepare(settings)
-        return asyncio.run(_play_until_ended(settings, env, seconds, say))
+        return asyncio.run(_play_until_ended(settings, env, seconds, report))
 
 
 @contextmanager
@@ -63,10 +63,10 @@ def _defer_signals() -> Iterator[None]:
 
 
 async def _play_until_ended(
-    settings: Settings, env: Mapping[str, str], seconds: float | None, say: Report
+    settings: Settings, env: Mapping[str, str], seconds: float | None, report: Report
 ) -> int:
     """Play; a signal before the processes run ends it, and nothing is printed of that."""
-    playing = asyncio.ensure_future(_play(settings, env, seconds, say))
+    playing = asyncio.ensure_future(_play(settings, env, seconds, report))
     received: list[int] = []
 
     def end(number: int) -> None:
@@ -84,49 +84,49 @@ async def _play_until_ended(
 
 
 async def _play(
-    settings: Settings, env: Mapping[str, str], seconds: float | None, say: Report
+    settings: Settings, env: Mapping[str, str], seconds: float | None, report: Report
 ) -> int:
     began = time.monotonic()
 
     def tell(text: str) -> None:
         passed = int(time.monotonic() - began)
-        say(f"{passed // 60}:{passed % 60:02} {text}")
+        report(f"{passed // 60}:{passed % 60:02} {text}")
 
     async with run_services(run_directory(settings.home) / "stage.sock", tell) as here:
         settings.services.write_text(here.services(), encoding="utf-8")
         link = await access.new_login_link(settings)
-        say(
+        report(
             INTRODUCTION.format(
                 link=link, home=settings.home, port=settings.port, services=settings.services
             )
         )
-        keeper = ProcessRunner(
+        runner = ProcessRunner(
             ("web", "supervisor"),
             _quiet_log(tell),
             ready=lambda: web.accepts_connections(settings),
             env=env,
         )
         url, token = web_url(settings), access.read_home_token(settings)
-        narrating = asyncio.gather(
+        output = asyncio.gather(
             narrator.narrate(url, token, tell), here.play(narrator.services_of(url, token))
         )
-        ending = seconds and asyncio.get_running_loop().call_later(seconds, keeper.stopping.set)
+        ending = seconds and asyncio.get_running_loop().call_later(seconds, runner.stopping.set)
         try:
-            return await keeper.run()
+            return await runner.run()
         finally:
             if ending:
                 ending.cancel()
-            narrating.cancel()
+            output.cancel()
             with suppress(asyncio.CancelledError):
-                await narrating
+                await output
 
 
-def _quiet_log(tell: Report) -> Report:
+def _quiet_log(report: Report) -> Report:
     """Drop info lines, which the narrator covers; keep warnings and errors."""
 
     def say(line: str) -> None:
         if " INFO " not in line:
-            tell(line)
+            report(line)
 
     return say
 
@@ -144,7 +144,7 @@ def _environment(directory: Path, port: int) -> dict[str, str]:
 
 
 @contextmanager
-def _port(wanted: int | None) -> Iterator[int]:
+def _port(port: int | None) -> Iterator[int]:
     """Return the requested port, else the default port, else a free port.
 
     A lock of its own marks a demo that does not listen yet.
@@ -152,16 +152,14 @@ def _port(wanted: int | None) -> Iterator[int]:
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as lock:
         try:
             if sys.platform == "linux":
-                lock.bind(f"\0lamplighter-demo-{wanted or PORT}")
-            web.bind(HOST, wanted or PORT).close()
+                lock.bind(f"\0lamplighter-demo-{port or PORT}")
+            web.bind(HOST, port or PORT).close()
         except (OSError, Unavailable) as error:
-            if wanted:
-                raise Unavailable(
-                    f"Port {wanted} is in use. Choose another with --port."
-                ) from error
+            if port:
+                raise Unavailable(f"Port {port} is in use. Choose another with --port.") from error
             yield free_ports(1)[0]
         else:
-            yield wanted or PORT
+            yield port or PORT
 
 
 def _leave(number: int, _frame: object) -> None:
@@ -169,13 +167,13 @@ def _leave(number: int, _frame: object) -> None:
 
 
 @contextmanager
-def _home(*, keep: bool, say: Report) -> Iterator[Path]:
+def _home(*, keep: bool, report: Report) -> Iterator[Path]:
     directory = Path(tempfile.mkdtemp(prefix="lamplighter-demo-"))
     try:
         yield directory
     finally:
         if keep:
-            say(f"The demo's data is in {directory}")
+            report(f"The demo's data is in {directory}")
         else:
             for each in (run_directory(directory), directory):
                 shutil.rmtree(each, ignore_errors=True)

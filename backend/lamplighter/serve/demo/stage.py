@@ -136,7 +136,7 @@ class DemoServices:
         return healthy and not any(each["used"] for each in slots)
 
     async def answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """Start the service that somebody names."""
+        """Start a service by its name."""
         name = (await reader.readline()).decode("utf-8", "replace").strip()
         if name in self.ports:
             await self.start(name)
@@ -149,10 +149,10 @@ class DemoServices:
 
 
 @asynccontextmanager
-async def run_services(path: Path, say: Callable[[str], None]) -> AsyncIterator[DemoServices]:
+async def run_services(path: Path, report: Callable[[str], None]) -> AsyncIterator[DemoServices]:
     """Start the three services and wait until they are healthy; end them with the context."""
     names = (ARCHIVE, COURIER, STORE)
-    here = DemoServices(path, say, dict(zip(names, free_ports(len(names)), strict=True)))
+    here = DemoServices(path, report, dict(zip(names, free_ports(len(names)), strict=True)))
     here.options[ARCHIVE] = [f"slow={SLOW_SECONDS:g}"]
     here.options[STORE] = [f"needs=http://127.0.0.1:{here.ports[ARCHIVE]}/"]
     async with AsyncExitStack() as ending:

@@ -66,7 +66,7 @@ async def open_request(
     *,
     now: Callable[[], datetime],
 ) -> CooldownUse | Approval:
-    """Return what a wish was answered with; of one that is cancelled meanwhile nothing stays."""
+    """Return the decision on a request; a canceled one leaves nothing behind."""
     answering = asyncio.ensure_future(asking)
     try:
         return await asyncio.shield(answering)
@@ -86,13 +86,15 @@ async def _cancel_request(
             await act.settle(db, found, UseOutcome.FAILURE, text=ENDED, now=now())
 
 
-async def await_decision(db: Database, asked: Approval, *, now: Callable[[], datetime]) -> Approval:
-    """Wait until a person has decided, or the time is over; return what stands then.
+async def await_decision(
+    db: Database, approval: Approval, *, now: Callable[[], datetime]
+) -> Approval:
+    """Wait for a decision or the deadline; return the resulting approval.
 
     When a person puts another command in its place, that one is waited for. Nothing
     comes of it any more when nobody waits: the session was stopped, or went away.
     """
-    held = asked
+    held = approval
     try:
         while held.state is ApprovalState.OPEN:
             await asyncio.sleep(POLL_SECONDS)
@@ -105,11 +107,13 @@ async def await_decision(db: Database, asked: Approval, *, now: Callable[[], dat
     return held
 
 
-async def _poll_decision(db: Database, held: Approval, *, now: Callable[[], datetime]) -> Approval:
+async def _poll_decision(
+    db: Database, approval: Approval, *, now: Callable[[], datetime]
+) -> Approval:
     try:
-        found = await rows.get(db, held.id)
+        found = await rows.get(db, approval.id)
         if found is None:
-            return held
+            return approval
         if found.state is ApprovalState.REPLACED:
             return await approvals.successor(db, found) or found
         if found.state is ApprovalState.OPEN and found.expired(now=now()):
@@ -117,4 +121,4 @@ async def _poll_decision(db: Database, held: Approval, *, now: Callable[[], date
         return found
     except OperationalError as error:
         logger.warning("The database is not available (%s); retrying.", error)
-        return held
+        return approval

@@ -53,7 +53,7 @@ SHOWN_CHARS: Final = 300
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GateVerdict:
-    """What became of a wish to act: `outcome` as the use has it, in `text` for a person.
+    """Outcome of a request to act: `outcome` of the use, `text` for a person.
 
     Where a person was asked, `approval_state` is what that came to.
     """
@@ -78,7 +78,7 @@ class GateVerdict:
 
 
 def has_succeeded(ended: ProgramResult) -> bool:
-    """Whether a program did what it was run for."""
+    """Return whether a program succeeded."""
     return ended.exit_code == 0
 
 
@@ -141,7 +141,7 @@ class Gate:
     waiting: ApprovalWait = field(default_factory=ApprovalWait)
     current: Callable[[], Services] | None = None
     env: Mapping[str, str] = field(default_factory=action_environment)
-    brake: HaltControl = field(default_factory=HaltControl)
+    halt_control: HaltControl = field(default_factory=HaltControl)
     _running: set[int] = field(default_factory=set)
     _pending: dict[object, asyncio.Future[GateVerdict]] = field(default_factory=dict)
     _checks: set[object] = field(default_factory=set)
@@ -193,7 +193,7 @@ class Gate:
                 self.here.db, self.session, found.name, chosen, one_line(words), now=self.here.now()
             )
             return GateVerdict(outcome=UseOutcome.WOULD, text=use.text, use_id=use.id)
-        wish = ActionRequest(
+        action_request = ActionRequest(
             service=found.name,
             action=chosen.kind,
             name=chosen.name,
@@ -202,8 +202,8 @@ class Gate:
             reason=reason,
         )
         if chosen.approve is ApprovalPolicy.NEVER:
-            return await self._run(wish, chosen, again)
-        return await self._once(wish, chosen, again)
+            return await self._run(action_request, chosen, again)
+        return await self._once(action_request, chosen, again)
 
     async def stopped(self) -> str:
         """Say why this session may not even look now; empty when it may."""
@@ -238,28 +238,28 @@ class Gate:
         finally:
             self._checks.discard(token)
 
-    async def _once(self, wish: ActionRequest, action: Action, again: int | None) -> GateVerdict:
+    async def _once(self, request: ActionRequest, action: Action, again: int | None) -> GateVerdict:
         """Give an identical request that waits for approval the answer of the first one."""
-        key = wish.bound, again
+        key = request.bound, again
         if key in self._pending:
             return await asyncio.shield(self._pending[key])
         answer = self._pending[key] = asyncio.get_running_loop().create_future()
         verdict = GateVerdict(outcome=UseOutcome.REFUSED, text=_REQUESTER_GONE)
         try:
-            verdict = await self._run(wish, action, again)
+            verdict = await self._run(request, action, again)
             return verdict
         finally:
             del self._pending[key]
             answer.set_result(verdict)
 
-    async def _run(self, wish: ActionRequest, action: Action, again: int | None) -> GateVerdict:
-        if why := await repairing.objection(self, wish.service, action):
+    async def _run(self, request: ActionRequest, action: Action, again: int | None) -> GateVerdict:
+        if why := await repairing.objection(self, request.service, action):
             use = act.decline(
-                self.here.db, self.session, wish.service, action, why, now=self.here.now()
+                self.here.db, self.session, request.service, action, why, now=self.here.now()
             )
             return await self._refused(await use)
         asking = approvals.reserve_or_ask(
-            self.here, self.active, self.session, wish, action, again=again
+            self.here, self.active, self.session, request, action, again=again
         )
         found = await consent.open_request(self.here.db, asking, now=self.here.now)
         if isinstance(found, Approval):
@@ -268,14 +268,16 @@ class Gate:
             return await self._refused(found)
         return await self._use(found, action)
 
-    async def _by_a_person(self, asked: Approval, wished: Action, again: int | None) -> GateVerdict:
+    async def _by_a_person(
+        self, approval: Approval, requested: Action, again: int | None
+    ) -> GateVerdict:
         """Wait for a person, and use the yes once: what it rests on is looked at again."""
         with self.waiting.counted():
-            decided = await consent.await_decision(self.here.db, asked, now=self.here.now)
+            decided = await consent.await_decision(self.here.db, approval, now=self.here.now)
         why = await self._not_now()
         action: Action | None = None
         if not why and decided.state is ApprovalState.APPROVED:
-            use, action = await self._redeemed(decided, wished, again)
+            use, action = await self._redeemed(decided, requested, again)
         else:
             why = why or describe_result(decided)
             use = await approvals.refuse(
@@ -286,10 +288,10 @@ class Gate:
         return replace(verdict, text=words, approval_id=decided.id, approval_state=decided.state)
 
     async def _redeemed(
-        self, decided: Approval, wished: Action, again: int | None
+        self, decided: Approval, action: Action, again: int | None
     ) -> tuple[CooldownUse, Action | None]:
         """Use an approval, unless its service came to be healthy before it was given."""
-        if why := await repairing.objection(self, decided.service, wished):
+        if why := await repairing.objection(self, decided.service, action):
             refused = approvals.refuse(
                 self.here.db, self.session, decided, why, now=self.here.now()
             )
@@ -327,7 +329,7 @@ class Gate:
         """Return why nothing may start: the session is ending, or a halt; else empty."""
         if self.ending:
             return policy.SESSION_OVER
-        halt = await self.brake.pulled(self.here.db)
+        halt = await self.halt_control.pulled(self.here.db)
         return f"{policy.HALTED}: {halt.description}" if halt else ""
 
     def _reach(self) -> SessionPermissions:

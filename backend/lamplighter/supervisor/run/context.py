@@ -37,7 +37,7 @@ class SessionContext(Context):
     limits: Limits = field(default_factory=Limits)
     timepiece: ClockWatch = field(default_factory=ClockWatch)
     open_tools: OpenToolEndpoint | None = None
-    brake: HaltControl = field(default_factory=HaltControl)
+    halt_control: HaltControl = field(default_factory=HaltControl)
     current: Callable[[], Services] | None = None
     cleaning: FileMasker = field(default_factory=FileMasker)
     readable: Readable = field(default_factory=Readable)

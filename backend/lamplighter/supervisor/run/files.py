@@ -213,17 +213,17 @@ def _is_whole(line: bytes) -> bool:
         return False
 
 
-def _summarize_line(heard: OutputSummary, line: Line) -> None:
+def _summarize_line(output: OutputSummary, line: Line) -> None:
     if b"{" not in line.content:  # no line of the protocol: there may be a million of them
         return
     for item in stream.parse(line.content):
         if isinstance(item, Text) and item.own and item.text.strip():
-            heard.count += 1
-            heard.last = item.text.strip()[:MAX_TEXT_CHARS]
-            heard.first = heard.first or heard.last
-            heard.answer = heard.last if strip_markers(heard.last).strip() else heard.answer
+            output.count += 1
+            output.last = item.text.strip()[:MAX_TEXT_CHARS]
+            output.first = output.first or output.last
+            output.answer = output.last if strip_markers(output.last).strip() else output.answer
         elif isinstance(item, ToolUse):
             name = item.name.rpartition("__")[2]
-            heard.uses[name] = heard.uses.get(name, 0) + 1
+            output.uses[name] = output.uses.get(name, 0) + 1
         elif isinstance(item, Finished):
-            heard.finished = item
+            output.finished = item

@@ -90,10 +90,10 @@ async def _stop_on_halt(
 
     async def obey() -> None:
         while True:
-            halt = here.brake.by_file()  # which needs no database
+            halt = here.halt_control.by_file()  # which needs no database
             with suppress(Error, TimeoutError):
                 async with asyncio.timeout(HALT_POLL_SECONDS):
-                    halt = halt or await here.brake.pulled(here.db)
+                    halt = halt or await here.halt_control.pulled(here.db)
             if halt:
                 watch.halt(halt.description, started)
                 gate.end_actions()
@@ -119,7 +119,7 @@ def session_ingest(here: SessionContext, session: Session, services: Services) -
 
 
 def _restore_tool_uses(here: SessionContext, ingest: IngestContext) -> None:
-    """Note the tools that were used before somebody else takes in their answers."""
+    """Record the used tools before another process ingests their answers."""
     session = ingest.session
     for lines in here.files.lines(session):
         for line in lines:
@@ -141,7 +141,7 @@ async def _ingest(
     ingest: IngestContext,
     lines: Sequence[Line],
     watch: LimitWatch,
-    look: Callable[[], Awaitable[None]],
+    poll: Callable[[], Awaitable[None]],
 ) -> None:
     """Ingest lines; between two transactions look whether the session has to stop."""
     feed = StepQueue(ingest, lines)
@@ -149,7 +149,7 @@ async def _ingest(
         feed.ingest = replace(ingest, fading=here.timepiece.steady(here.now()))
         some = partial(session_lines.ingest_some, feed, now=here.now())
         watch.take(await retry_when_locked(some, watch.draining))
-        await look()
+        await poll()
 
 
 async def _watch(

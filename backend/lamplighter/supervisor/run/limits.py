@@ -74,17 +74,17 @@ class LimitWatch:
         self.grace = min(self.limits.grace, HALT_GRACE_SECONDS)
         self.stop(Status.STOPPED, reason, run)
 
-    def take(self, taken: IngestResult) -> None:
+    def take(self, result: IngestResult) -> None:
         """Take note of what some lines brought."""
         self.heard = time.monotonic()
         if self.spent is not None:  # it goes on although it may not
             self.spent = self.spent[0], 0.0
-        if taken.spent is not None:
-            self.spans.take(taken.spent)
-        if taken.spent is not None and self.spent is None:
-            why = overspend_reason(taken.spent, turns=self.active.max_turns, dollars=self.dollars)
+        if result.spent is not None:
+            self.spans.take(result.spent)
+        if result.spent is not None and self.spent is None:
+            why = overspend_reason(result.spent, turns=self.active.max_turns, dollars=self.dollars)
             self.spent = (why, self.heard + self.limits.last_word) if why else None
-        if taken.finished is not None:
+        if result.finished is not None:
             self.result_at = self.heard
 
     def stop(self, status: Status, reason: str, run: EngineRun) -> None:

@@ -50,7 +50,7 @@ async def recover(
     await asyncio.to_thread(gateway.remove_sockets, here.sockets)
     withdrawn = await approvals.withdraw_all(here.db, _SUPERVISOR_GONE, now=here.now())
     waited = {each.session_id for each in withdrawn}
-    halt = await here.brake.pulled(here.db)
+    halt = await here.halt_control.pulled(here.db)
     running = await sessions.running(here.db)
     await _end_engines(here, running, former)
     found = [

@@ -66,9 +66,9 @@ def recall_for(here: SessionContext, session: Session) -> Recall | None:
     if not here.active.hooks.inject:
         return None
 
-    async def recall(tool: str, given: Mapping[str, Any]) -> str:
+    async def recall(tool: str, arguments: Mapping[str, Any]) -> str:
         return await tool_hooks.tool_context(
-            here, here.active.hooks, session, tool, given, clean=here.redact
+            here, here.active.hooks, session, tool, arguments, clean=here.redact
         )
 
     return recall
@@ -77,7 +77,7 @@ def recall_for(here: SessionContext, session: Session) -> Recall | None:
 def prompt_updater(
     here: SessionContext, session: Session, services: Services, handoff: Handoff | None
 ) -> UpdatePrompt:
-    """Return what tells a session anew what is remembered, and what waits because of it."""
+    """Return a function that builds the prompt updates of a session."""
     about = PromptRecipient(
         session=session,
         services=services,
@@ -109,7 +109,7 @@ PAUSE_SECONDS: Final = 0.05
 
 
 async def can_resume(
-    here: SessionContext, engine: Engine | None, session: Session, heard: OutputSummary
+    here: SessionContext, engine: Engine | None, session: Session, output: OutputSummary
 ) -> bool:
     """Whether a session whose engine is gone can go on: it left a checkpoint and no result.
 
@@ -118,7 +118,7 @@ async def can_resume(
     return (
         engine is not None
         and Trait.RESUMES in engine.traits
-        and heard.finished is None
+        and output.finished is None
         and session.running
         and session.stop_requested_at is None
         and session.resumed < resume.MAX_RESUMES
@@ -143,13 +143,13 @@ async def resume_run(
     """Return the task to go on with after the engine ended; None when the session is over."""
     if watch.status is not None or watch.disk_full or watch.draining.is_set():
         return None
-    if await here.brake.pulled(here.db):
+    if await here.halt_control.pulled(here.db):
         return None
     held = await retry_when_locked(lambda: sessions.get(here.db, task.session.id), watch.draining)
     heard = await asyncio.to_thread(here.files.heard, task.session)
     if held is None or not await can_resume(here, engine, held, heard):
         return None
-    if await retry_when_locked(lambda: here.brake.pulled(here.db), watch.draining):
+    if await retry_when_locked(lambda: here.halt_control.pulled(here.db), watch.draining):
         return None
     why = f"its engine exited without a result (exit {exit_code})."
     logger.warning("Session %s resumes: %s", held.id, why)
@@ -162,7 +162,7 @@ async def resume_run(
 
 
 async def resumed_task(here: SessionContext, task: Task) -> Task:
-    """Say in a task how often its session went on, and how much it had printed."""
+    """Record in a task how often its session was resumed, and how much it had printed."""
     said = await asyncio.to_thread(here.files.repair, task.session)
     return replace(task, resumed=task.session.resumed, printed=said)
 
@@ -251,35 +251,35 @@ async def resume_session(
 @tracing.log_session
 async def _run_opened(
     here: SessionContext,
-    begun: lifecycle.OpenedSession,
+    opened: lifecycle.OpenedSession,
     services: Services,
     budget_usd: float | None,
     draining: asyncio.Event,
     waiting: ApprovalWait,
 ) -> Session:
     task = await retry_when_locked(
-        lambda: tasks.task(here.db, begun, services, here.active, now=here.now()), draining
+        lambda: tasks.task(here.db, opened, services, here.active, now=here.now()), draining
     )
     gate = Gate(
         here=here,
         active=here.active,
-        session=begun.session,
+        session=opened.session,
         services=services,
-        brake=here.brake,
+        halt_control=here.halt_control,
         waiting=waiting,
         current=here.current,
     )
     task = replace(task, budget_usd=budget_usd, max_turns=here.active.max_turns)
-    tell = prompt_updater(here, begun.session, services, task.handoff)
+    update_prompt = prompt_updater(here, opened.session, services, task.handoff)
     toolbox = Toolbox(
         gate=gate,
         tools=tools.build_tools(_tool_context(here, gate)),
-        recall=recall_for(here, begun.session),
-        update_prompt=tell,
+        recall=recall_for(here, opened.session),
+        update_prompt=update_prompt,
     )
-    if begun.session.resumed:
+    if opened.session.resumed:
         task = await resumed_task(here, task)
-    return await _run(here, here.engines[begun.session.engine], task, toolbox, draining)
+    return await _run(here, here.engines[opened.session.engine], task, toolbox, draining)
 
 
 def _tool_context(here: SessionContext, gate: Gate) -> ToolContext:

@@ -20,7 +20,7 @@ MAX_FINDINGS: Final = 20
 
 async def task(
     db: Database,
-    begun: OpenedSession,
+    opened: OpenedSession,
     services: Services,
     active: Configuration,
     *,
@@ -30,20 +30,20 @@ async def task(
 
     What services in scope depend on is told of too: an investigation looks there first.
     """
-    wanted = begun.session.services
+    wanted = opened.session.services
     in_scope = tuple(each for each in services if wanted is None or each.name in wanted)
     async with reading(db):
         around = services.with_needs(in_scope)
         waiting = await chain.services_waiting(db, around, active, now=now)
-        held = await parking.services_in_use(db, but=begun.session.id)
+        held = await parking.services_in_use(db, but=opened.session.id)
         return Task(
-            session=begun.session,
-            system=begun.prompt.system,
-            injected=begun.prompt.injected,
-            message=begun.prompt.message,
+            session=opened.session,
+            system=opened.prompt.system,
+            injected=opened.prompt.injected,
+            message=opened.prompt.message,
             services=in_scope,
             declared=tuple(services),
-            memories=begun.included,
+            memories=opened.included,
             check_results=await _recent_results(db, around),
             uses={
                 each.name: tuple(await cooldowns.recent(db, each.name, limit=MAX_USES))
@@ -59,7 +59,7 @@ async def task(
                 for each in around
                 if normalize_service_name(each.name) in held
             },
-            handoff=begun.handoff,
+            handoff=opened.handoff,
         )
 
 

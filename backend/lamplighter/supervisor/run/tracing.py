@@ -68,7 +68,7 @@ def log_session(
 
 
 def trace_environment() -> dict[str, str]:
-    """Return what an engine is told of the span that is at work, as W3C has it."""
+    """Return the trace context for an engine, in W3C form."""
     return {name.upper(): value for name, value in telemetry.traceparent().items()}
 
 
@@ -91,7 +91,7 @@ def record_result(here: Span, session: Session) -> None:
 
 @dataclass(slots=True)
 class TurnSpans:
-    """Tells of each turn of a model when what it used is told; engines without one have none."""
+    """Records each turn of a model when its usage is reported; other engines have no turns."""
 
     session: Session | None = None
     _before: Usage = field(default_factory=Usage)
@@ -99,7 +99,7 @@ class TurnSpans:
     _start_ns: int = field(default_factory=time.time_ns)
 
     def take(self, spent: UsageReport) -> None:
-        """Tell of the turn that is over; `spent` is all that was used up to now."""
+        """Record the finished turn; `spent` is the total usage up to now."""
         now, session = time.time_ns(), self.session
         if session is None or spent.turns <= self._turns:
             return
@@ -113,7 +113,7 @@ class TurnSpans:
                 "gen_ai.request.model": session.model or None,
                 **_usage(used),
             },
-            began=self._start_ns,
+            started=self._start_ns,
             ended=now,
         )
         self._before, self._turns, self._start_ns = spent.usage, spent.turns, now
@@ -134,8 +134,8 @@ def _span_attributes(tier: int, engine: str) -> dict[str, Value]:
 def _usage(used: Usage) -> Mapping[str, Value]:
     """Return what was used; what a cache held is part of what a model was given."""
     return {
-        "gen_ai.usage.input_tokens": used.given + used.cache_read + used.cache_write,
-        "gen_ai.usage.output_tokens": used.gave,
+        "gen_ai.usage.input_tokens": used.uncached + used.cache_read + used.cache_write,
+        "gen_ai.usage.output_tokens": used.output,
         "gen_ai.usage.cache_read.input_tokens": used.cache_read,
         "gen_ai.usage.cache_creation.input_tokens": used.cache_write,
     }
@@ -143,8 +143,8 @@ def _usage(used: Usage) -> Mapping[str, Value]:
 
 def _session_usage(session: Session) -> Usage:
     return Usage(
-        given=session.input_tokens or 0,
-        gave=session.output_tokens or 0,
+        uncached=session.input_tokens or 0,
+        output=session.output_tokens or 0,
         cache_read=session.cache_read_tokens or 0,
         cache_write=session.cache_write_tokens or 0,
     )
@@ -152,8 +152,8 @@ def _session_usage(session: Session) -> Usage:
 
 def _subtract_usage(one: Usage, other: Usage) -> Usage:
     return Usage(
-        given=max(0, one.given - other.given),
-        gave=max(0, one.gave - other.gave),
+        uncached=max(0, one.uncached - other.uncached),
+        output=max(0, one.output - other.output),
         cache_read=max(0, one.cache_read - other.cache_read),
         cache_write=max(0, one.cache_write - other.cache_write),
     )

@@ -11,10 +11,10 @@ _DONE = (UseOutcome.SUCCESS, UseOutcome.UNCONFIRMED, UseOutcome.WOULD)
 
 
 @implements(RunAction)
-async def run_action(context: ToolContext, given: RunAction) -> ToolOutput:
+async def run_action(context: ToolContext, arguments: RunAction) -> ToolOutput:
     """Run a declared action; the gate bounds its time."""
     verdict = await context.gate.run_action(
-        given.service, given.action, again=given.again, reason=given.reason
+        arguments.service, arguments.action, again=arguments.again, reason=arguments.reason
     )
     words = f"{verdict.heading.capitalize()}: {verdict.text}."
     if verdict.use_id is not None and verdict.ran:
@@ -30,9 +30,9 @@ async def run_action(context: ToolContext, given: RunAction) -> ToolOutput:
 
 
 @implements(EscalateService)
-async def handoff(context: ToolContext, given: EscalateService) -> ToolOutput:
+async def handoff(context: ToolContext, arguments: EscalateService) -> ToolOutput:
     """Hand a service on."""
     ingest = context.ingest()
-    name = given.service
+    name = arguments.service
     service = GENERAL if normalize_service_name(name) == GENERAL else context.declared(name).name
-    return await tool_reports.escalate(ingest, service, given.reason)
+    return await tool_reports.escalate(ingest, service, arguments.reason)

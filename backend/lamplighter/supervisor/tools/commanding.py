@@ -11,7 +11,7 @@ MAX_COMMANDS: Final = 500
 
 
 @implements(RunCommand)
-async def run_command(context: ToolContext, given: RunCommand) -> ToolOutput:
+async def run_command(context: ToolContext, arguments: RunCommand) -> ToolOutput:
     """Run a command; it bounds its time, and the gate that of an action."""
     context.count(RunCommand.tool.name, MAX_COMMANDS)
-    return await run(context.gate, context.readable, given.command, given.reason)
+    return await run(context.gate, context.readable, arguments.command, arguments.reason)

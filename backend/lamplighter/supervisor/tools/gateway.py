@@ -102,9 +102,9 @@ async def _respond(toolbox: Toolbox, line: bytes) -> dict[str, Any]:
     )
 
 
-async def _prompt_update(tell: UpdatePrompt, query: str) -> dict[str, Any]:
+async def _prompt_update(update_prompt: UpdatePrompt, query: str) -> dict[str, Any]:
     try:
-        return {**await tell(query)}
+        return {**await update_prompt(query)}
     except (Error, LeadershipLost) as error:
         logger.warning("The prompt update could not be read or recorded: %s", error)
         return {"text": str(error), "is_error": True}

@@ -50,7 +50,7 @@ class PreparedCommand:
 
 
 def prepare(
-    look: PermittedCommand,
+    permitted: PermittedCommand,
     *,
     roots: Sequence[Path],
     private: Sequence[Path],
@@ -62,22 +62,22 @@ def prepare(
     Raises Conflict where something is not to be read, NotFound where nothing is. The
     descriptors are closed with `opened`.
     """
-    name = look.argv[0]
+    name = permitted.argv[0]
     program = name if name.startswith("/") else shutil.which(name, path=PATH)
     if program is None or not os.path.isfile(program):
         raise NotFound(f"{name} is not on this machine")
-    command = PreparedCommand([program, *look.argv[1:]])
+    command = PreparedCommand([program, *permitted.argv[1:]])
     hidden = _real_paths(private)
     rules = CommandPolicy(roots=_real_paths(roots), hidden=hidden)
-    for index in look.paths:
+    for index in permitted.paths:
         path = command.argv[index]
         if path in SAFE_FILES:
             continue
         real = _real_path(path, rules)
         _pass_descriptor(command, index, "", path, _open(real, rules.roots, private, opened))
-    for index, start, directory in look.within:
+    for index, start, directory in permitted.within:
         _confine_match(command, index, start, directory, private, opened)
-    if os.path.basename(program) == "git" and look.paths:
+    if os.path.basename(program) == "git" and permitted.paths:
         _pass_repository(command, place, opened)
     if os.path.basename(program) == "diff":
         _compare_what_is_named(command)

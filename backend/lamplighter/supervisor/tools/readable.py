@@ -143,8 +143,8 @@ def _parents(opened: ExitStack, at: int) -> Iterator[os.stat_result]:
             return
 
 
-def _refuse_private(found: os.stat_result, ours: frozenset[Identity]) -> None:
-    if _identity(found) in ours:
+def _refuse_private(found: os.stat_result, private: frozenset[Identity]) -> None:
+    if _identity(found) in private:
         raise Conflict("The file belongs to Lamplighter. Sessions cannot read it.")
     if found.st_dev in _machine():
         raise Conflict("The path is a kernel or device path. Sessions cannot read it.")

@@ -18,15 +18,15 @@ _CONTINUES: Final = bytes(range(0x80, 0xC0))
 
 
 @implements(ReadFile)
-async def read_file(context: ToolContext, given: ReadFile) -> ToolOutput:
+async def read_file(context: ToolContext, arguments: ReadFile) -> ToolOutput:
     """Read part of a file."""
     context.count(ReadFile.tool.name, MAX_READS)
-    path = given.path
+    path = arguments.path
     found = await asyncio.to_thread(
         context.readable.read,
         path,
-        offset=given.offset,
-        limit=given.limit,
+        offset=arguments.offset,
+        limit=arguments.limit,
     )
     if isinstance(found, DirectoryListing):
         return _directory_answer(path, found)
@@ -60,7 +60,7 @@ def _file_answer(path: str, part: FilePart, redact: Redactor) -> ToolOutput:
 
 
 def _text(path: str, part: FilePart, redact: Redactor) -> tuple[str, int]:
-    """Return what a part says and where that ends, its secrets masked as they stand around it."""
+    """Return the text of a part and its end, with secrets masked by their context."""
     if b"\0" in part.around:
         raise Conflict(f"{path} is not a text file.")
     masked = redact.masked(part.around)

@@ -22,14 +22,14 @@ NOTES: Final = (
 
 
 @implements(SearchMemories)
-async def mem_search(context: ToolContext, given: SearchMemories) -> ToolOutput:
+async def mem_search(context: ToolContext, arguments: SearchMemories) -> ToolOutput:
     """Search the memories."""
     results = await session_search.search(
         context.gate.here,
-        given.query,
+        arguments.query,
         context.asker(SearchMemories.tool.name),
-        service=given.service,
-        limit=given.limit,
+        service=arguments.service,
+        limit=arguments.limit,
     )
     found = results.memories
     whole = {"partial": results.partial, "missing": list(results.missing)}
@@ -41,21 +41,23 @@ async def mem_search(context: ToolContext, given: SearchMemories) -> ToolOutput:
 
 
 @implements(ReadMemory)
-async def read_memory(context: ToolContext, given: ReadMemory) -> ToolOutput:
+async def read_memory(context: ToolContext, arguments: ReadMemory) -> ToolOutput:
     """Read one memory whole."""
     asker = context.asker(ReadMemory.tool.name)
-    memory = await session_search.read(context.gate.here, given.id, asker)
+    memory = await session_search.read(context.gate.here, arguments.id, asker)
     since = f"Learned {memory.created_at:%b %d, %Y}, last confirmed {memory.updated_at:%b %d, %Y}."
     words = "\n".join((NOTES, _line(memory), since))
     return ToolOutput(text=words, structured=_values(memory))
 
 
 @implements(SaveObservation)
-async def mem_save(context: ToolContext, given: SaveObservation) -> ToolOutput:
+async def mem_save(context: ToolContext, arguments: SaveObservation) -> ToolOutput:
     """Remember as a marker does."""
     await _check_marker_limit(context)
     ingest = replace(context.ingest(), tool=SaveObservation.tool.name)
-    return await tool_reports.save(ingest, given.category, given.service, given.observation)
+    return await tool_reports.save(
+        ingest, arguments.category, arguments.service, arguments.observation
+    )
 
 
 async def _check_marker_limit(context: ToolContext) -> None:

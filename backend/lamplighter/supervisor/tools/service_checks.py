@@ -23,10 +23,10 @@ PREVIOUS_SHOWN: Final = 5
 
 
 @implements(CheckService)
-async def check_service(context: ToolContext, given: CheckService) -> ToolOutput:
+async def check_service(context: ToolContext, arguments: CheckService) -> ToolOutput:
     """Make the checks of a service."""
-    service = context.near(given.service)
-    chosen = _select_checks(service, given.check)
+    service = context.near(arguments.service)
+    chosen = _select_checks(service, arguments.check)
     context.count(CheckService.tool.name, MAX_CHECKS)
     before = await _previous_results(context, chosen)
     seen = await check(context.gate.session, chosen, before)
@@ -65,49 +65,51 @@ async def _previous_results(context: ToolContext, service: Service) -> PreviousR
 
 
 def _checks_answer(
-    context: ToolContext, service: Service, seen: Sequence[CheckResult], before: PreviousResults
+    context: ToolContext, service: Service, results: Sequence[CheckResult], before: PreviousResults
 ) -> ToolOutput:
-    well = sum(each.ok for each in seen)
-    lines = [f"{service.name}: {well} of {len(seen)} checks passed."]
-    for each in seen:
+    well = sum(each.ok for each in results)
+    lines = [f"{service.name}: {well} of {len(results)} checks passed."]
+    for each in results:
         lines.append(
             f"- {_describe_check(each)}{_describe_previous(context, before.get(each.name, ()))}"
         )
-    values = [_values(each, before.get(each.name, ())) for each in seen]
-    found = {"service": service.name, "healthy": well == len(seen), "checks": values}
+    values = [_values(each, before.get(each.name, ())) for each in results]
+    found = {"service": service.name, "healthy": well == len(results), "checks": values}
     return ToolOutput(text="\n".join(lines), structured=found)
 
 
-def _describe_check(look: CheckResult) -> str:
-    how = ("passes, with a warning" if look.warned else "passes") if look.ok else "FAILS"
+def _describe_check(result: CheckResult) -> str:
+    how = ("passes, with a warning" if result.warned else "passes") if result.ok else "FAILS"
     parts = [
-        f"answer {look.status}" if look.status is not None else "",
-        f"{look.latency_ms:g} ms" if look.latency_ms is not None else "",
-        f"{look.attempts} attempts" if look.attempts > 1 else "",
-        look.detail,
+        f"answer {result.status}" if result.status is not None else "",
+        f"{result.latency_ms:g} ms" if result.latency_ms is not None else "",
+        f"{result.attempts} attempts" if result.attempts > 1 else "",
+        result.detail,
     ]
-    return f"{look.name} ({look.kind}) {how}: {', '.join(filter(None, parts))}"
+    return f"{result.name} ({result.kind}) {how}: {', '.join(filter(None, parts))}"
 
 
-def _describe_previous(context: ToolContext, looks: Sequence[CheckResult]) -> str:
+def _describe_previous(context: ToolContext, results: Sequence[CheckResult]) -> str:
     now = context.gate.here.now()
     lines = [
-        f"{'ok' if each.ok else 'failed'} {format_time(each.at, now)}" for each in looks if each.at
+        f"{'ok' if each.ok else 'failed'} {format_time(each.at, now)}"
+        for each in results
+        if each.at
     ]
     return f". Before: {', '.join(lines)}" if lines else ". Not checked before"
 
 
-def _values(look: CheckResult, before: Sequence[CheckResult]) -> dict[str, Any]:
+def _values(result: CheckResult, before: Sequence[CheckResult]) -> dict[str, Any]:
     return {
-        "check": look.name,
-        "kind": look.kind,
-        "ok": look.ok,
-        "warned": look.warned,
-        "flapped": look.flapped,
-        "status": look.status,
-        "latency_ms": look.latency_ms,
-        "attempts": look.attempts,
-        "detail": look.detail,
+        "check": result.name,
+        "kind": result.kind,
+        "ok": result.ok,
+        "warned": result.warned,
+        "flapped": result.flapped,
+        "status": result.status,
+        "latency_ms": result.latency_ms,
+        "attempts": result.attempts,
+        "detail": result.detail,
         "before": [
             {
                 "ok": each.ok,

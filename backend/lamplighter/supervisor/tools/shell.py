@@ -111,14 +111,14 @@ async def _act(gate: Gate, service: str, action: str, reason: str) -> ToolOutput
 
 
 async def _look(
-    gate: Gate, readable: Readable, look: PermittedCommand, command: str, seconds: float
+    gate: Gate, readable: Readable, permitted: PermittedCommand, command: str, seconds: float
 ) -> ToolOutput:
-    if gate.session.dry_run and look.declared:
+    if gate.session.dry_run and permitted.declared:
         words = f"Dry run: would run {one_line(gate.here.redact(command))}."
         return ToolOutput(text=words, structured={"outcome": UseOutcome.WOULD.value})
     directory = await asyncio.to_thread(tempfile.mkdtemp, prefix="lamplighter-")
     try:
-        return await _run(gate, readable, look, command, Path(directory), seconds)
+        return await _run(gate, readable, permitted, command, Path(directory), seconds)
     except Conflict as escape:
         await gate.refuse(command, str(escape))
         return _failed(f"Not run: {escape}.")
@@ -131,7 +131,7 @@ async def _look(
 async def _run(
     gate: Gate,
     readable: Readable,
-    look: PermittedCommand,
+    permitted: PermittedCommand,
     command: str,
     directory: Path,
     seconds: float,
@@ -139,7 +139,7 @@ async def _run(
     with ExitStack() as opened:
         ready = await asyncio.to_thread(
             lambda: prepare(
-                look,
+                permitted,
                 roots=readable.roots,
                 private=readable.private,
                 place=directory,
@@ -183,8 +183,8 @@ def _command_answer(gate: Gate, ended: ProgramResult, seconds: float) -> ToolOut
     )
 
 
-def _cut_output(gate: Gate, said: bytes, limit: int) -> str:
-    text = gate.here.redact.lines(said.decode("utf-8", "replace"))
+def _cut_output(gate: Gate, output: bytes, limit: int) -> str:
+    text = gate.here.redact.lines(output.decode("utf-8", "replace"))
     return text if len(text) <= limit else f"{text[:limit]}…\n(truncated; request less output)"
 
 

@@ -1,4 +1,4 @@
-"""The toolbox: the tools of one session beside its gate, the same for every engine and door."""
+"""The toolbox: the tools of one session beside its gate, the same for every engine."""
 
 import asyncio
 import logging
@@ -49,28 +49,28 @@ class Toolbox:
                 for each in self.tools
             )
 
-    async def use(self, name: str, given: Mapping[str, Any]) -> ToolOutput:
-        """Use a tool by its name; what goes wrong is an answer, never an exception."""
+    async def use(self, name: str, arguments: Mapping[str, Any]) -> ToolOutput:
+        """Use a tool by its name; failures are answers, never exceptions."""
         found = find_tool(self.tools, name)
         if found is None:
             return redact_answer(unknown_tool(self.tools, name), self.gate.here.redact)
         self.gate.using += 1
         try:
             async with self._turns:
-                known = await self._look_up_memories(name, given)
+                known = await self._look_up_memories(name, arguments)
                 with telemetry.about(session=self.gate.session.id):
-                    answer = await run_tool(found, given, self._trace)
+                    answer = await run_tool(found, arguments, self._trace)
         finally:
             self.gate.using -= 1
         output = replace(answer, text=f"{answer.text}\n\n{known}") if known else answer
         return redact_answer(output, self.gate.here.redact)
 
-    async def _look_up_memories(self, name: str, given: Mapping[str, Any]) -> str:
+    async def _look_up_memories(self, name: str, arguments: Mapping[str, Any]) -> str:
         """Look up what is known before a tool is used; a tool waits for no database."""
         if self.recall is None:
             return ""
         try:
-            return await self.recall(name, given)
+            return await self.recall(name, arguments)
         except (Error, LeadershipLost) as error:
             logger.warning("Memories for %s could not be looked up: %s", name, error)
             return ""

@@ -1,4 +1,4 @@
-"""Coming in: one-time codes become logins, tokens are made and taken back, and who asks is known.
+"""Access: one-time codes become logins, tokens are created and revoked, callers are identified.
 
 Secrets are made here and handed out once; only their hashes are kept.
 """
@@ -50,7 +50,7 @@ async def mint(
     agent: str | None = None,
     now: datetime,
 ) -> MintedToken:
-    """Make a token and return it with its words, which nobody can read again; raises Invalid.
+    """Create a token and return it with its secret, which is shown once; raises Invalid.
 
     With that of an `agent` somebody is known as it, whatever they claim.
     """
@@ -69,7 +69,7 @@ async def mint(
 
 
 async def mint_for_machine(db: Database, home: str, *, now: datetime) -> MintedToken:
-    """Make the token that a home keeps for its own commands; the one before lets nobody in.
+    """Create the token of a home's own commands; the previous one is revoked.
 
     `home` tells it from those of other homes on the same database.
     """
@@ -109,13 +109,13 @@ def _named(token: Token) -> str:
 
 
 async def authenticate_token(db: Database, words: str, *, now: datetime) -> Caller | None:
-    """Return who shows a token; None when it lets nobody in."""
+    """Return the caller of a token; None when it grants no access."""
     found = await find_token(db, words)
     return found.caller() if found is not None and found.living(now=now) else None
 
 
 async def find_token(db: Database, words: str) -> Token | None:
-    """Return the token whose words these are, though it may let nobody in any more."""
+    """Return the token with this secret, even when it is revoked or expired."""
     shown = parse_credential(words)
     found = await tokens.get_with_hash(db, shown.id) if shown else None
     if shown is None or found is None:
@@ -125,13 +125,13 @@ async def find_token(db: Database, words: str) -> Token | None:
 
 
 async def authenticate_login(db: Database, words: str, *, now: datetime) -> Caller | None:
-    """Return who shows a login; None when it lets nobody in."""
+    """Return the caller of a login; None when it grants no access."""
     found = await find_login(db, words)
     return found.caller() if found is not None and found.living(now=now) else None
 
 
 async def find_login(db: Database, words: str) -> Login | None:
-    """Return the login whose words these are, though it may let nobody in any more."""
+    """Return the login with this secret, even when it is revoked or expired."""
     shown = parse_credential(words)
     found = await logins.get_with_hash(db, shown.id) if shown else None
     if shown is None or found is None:
@@ -150,7 +150,7 @@ async def is_still_valid(db: Database, caller: Caller, *, now: datetime) -> bool
 
 
 async def create_code(db: Database, *, now: datetime) -> str:
-    """Make a one-time code for a login; those before that nobody used are void."""
+    """Create a one-time code for a login; earlier unused ones become invalid."""
     groups = [
         "".join(secrets.choice(CODE_SIGNS) for _ in range(CODE_GROUP_SIGNS))
         for _ in range(CODE_GROUPS)

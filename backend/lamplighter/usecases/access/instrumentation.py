@@ -1,4 +1,4 @@
-"""What is told of searches, saves, injections and tools: a figure, and a span where one is wanted.
+"""Metrics of searches, saves, injections and tools, with spans where enabled.
 
 Of a memory a span says its number, category, title, rank and how it was found: never
 what it says.
@@ -91,7 +91,7 @@ def trace_write(
 
 
 def trace_block(profile: str, block: MemoryBlock) -> None:
-    """Tell what a session is told of a block that is not empty."""
+    """Record the memories of a block that is not empty."""
     if not block.text:
         return
     ways = [(each.memory, PROFILE_METHODS[profile]) for each in block.placements if each.included]
@@ -102,7 +102,7 @@ def trace_block(profile: str, block: MemoryBlock) -> None:
 def trace_included(
     span: Span, profile: str, included: Sequence[tuple[Memory, str]], tokens: int
 ) -> None:
-    """Tell what somebody is told, in its order: each memory, and how it was found."""
+    """Record a context in its order: each memory, and how it was found."""
     span.note(
         {
             "lamplighter.profile": profile,
@@ -117,7 +117,7 @@ def trace_included(
 
 
 def trace_memory(span: Span, each: Memory, rank: int, method: str) -> None:
-    """Tell of one memory, but not what it says."""
+    """Record one memory, without its text."""
     span.event(
         EVENT,
         {

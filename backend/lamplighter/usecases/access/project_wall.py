@@ -28,9 +28,9 @@ async def get_visible(db: Database, project: str, memory_id: int) -> Memory:
 
 
 async def get_changeable(
-    db: Database, speaker: ClientIdentity, project: str, memory_id: int
+    db: Database, identity: ClientIdentity, project: str, memory_id: int
 ) -> Memory:
-    """Return a memory that somebody may change; raises NotFound, and Conflict saying why not.
+    """Return a memory that the caller may change; raises NotFound, and Conflict with the reason.
 
     A session of ours changes only what it saved itself: what others know is not its own.
     """
@@ -42,7 +42,7 @@ async def get_changeable(
             f"Memory {memory_id} is operational ({memory.category}); only sessions and "
             f"people change those. Save the correction as a new memory."
         )
-    if speaker.session is not None and memory.session_id != speaker.session.id:
+    if identity.session is not None and memory.session_id != identity.session.id:
         raise Conflict(
             f"Memory {memory_id} was not saved by this session. A person must change it."
         )

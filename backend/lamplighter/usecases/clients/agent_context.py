@@ -1,4 +1,4 @@
-"""Agents: those that settings tell of and those that came by themselves, and what each did."""
+"""Agents: configured and discovered ones, and their activity."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -37,7 +37,7 @@ from lamplighter.usecases.search.session_search import find
 
 @dataclass(frozen=True, slots=True)
 class AgentStatus:
-    """One agent: its settings, whether lamplighter.toml tells of it, and what it did here."""
+    """One agent: its settings, whether lamplighter.toml has it, and its activity here."""
 
     agent: Agent
     declared: bool
@@ -91,7 +91,7 @@ async def agent_context(
     near: SemanticIndex | None = None,
     budget: int | None = None,
 ) -> ContextBlock:
-    """Return what a client of a project is told: the best for its query, then the newest.
+    """Return the context of a client of a project: the best for its query, then the newest.
 
     The query is cut to 500 characters; `limit` is 0 to 50. Each content is cut to 300, with a
     `budget` of tokens only where there is no room for all of it. What a
@@ -121,7 +121,7 @@ async def preview(
     near: SemanticIndex | None = None,
     budget: int | None = None,
 ) -> ContextBlock:
-    """Return what a client of a project would be told; nothing is kept of it."""
+    """Return the context preview of a client of a project; nothing is recorded."""
     limit = min(max(limit, 0), MOST_CONTEXT)
     query = one_line(query)[:QUERY_CHARS]
     results = await _results(db, normalize_project(project), query, limit, now=now, near=near)
@@ -158,7 +158,7 @@ async def preview(
 async def record_context(
     db: Database, found: ContextBlock, session_id: int | None, *, now: datetime
 ) -> None:
-    """Keep what a session is told, byte for byte, unless it is what it was told last."""
+    """Record a session's context, byte for byte, unless it equals the last one."""
     if session_id is None or not (found.text or found.placements):
         return
     async with writing(db):

@@ -160,7 +160,7 @@ async def search_prompts(
 async def withdraw_prompt(
     db: Database, prompt_id: int, *, now: datetime, project: str | None = None
 ) -> None:
-    """Take a prompt back: it is told to nobody any more. Raises NotFound."""
+    """Withdraw a prompt: no context includes it any more. Raises NotFound."""
     async with writing(db):
         held = await _prompt(db, prompt_id, project)
         if held.deleted_at is not None:
@@ -169,7 +169,7 @@ async def withdraw_prompt(
 
 
 async def delete_prompt(db: Database, prompt_id: int, *, project: str | None = None) -> None:
-    """Remove a prompt for good, one that was taken back too; raises NotFound.
+    """Remove a prompt permanently, a withdrawn one too; raises NotFound.
 
     Who asks has to hold `memories:write`.
     """
@@ -185,9 +185,9 @@ async def _prompt(db: Database, prompt_id: int, project: str | None) -> ClientPr
     return held
 
 
-def check_id(given: str) -> str:
+def check_id(client_id: str) -> str:
     """Return what a client calls its session, as it is kept; raises Invalid."""
-    name = one_line(given)
+    name = one_line(client_id)
     if not name or len(name) > ID_CHARS:
         raise Invalid(InvalidField("id", f"must have 1 to {ID_CHARS} characters"))
     return name

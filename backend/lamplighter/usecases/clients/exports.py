@@ -1,4 +1,4 @@
-"""Export: what is known, written piece by piece in the form that somebody asks for."""
+"""Export: all knowledge, written piece by piece in the requested format."""
 
 import json
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence

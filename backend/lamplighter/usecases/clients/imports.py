@@ -59,7 +59,7 @@ CHANGES: Final = (
 
 @dataclass(frozen=True, slots=True)
 class LocatedRecord:
-    """A record, and where it stands in what is imported."""
+    """A record, and its position in the import."""
 
     place: str
     record: ImportRecord
@@ -67,7 +67,7 @@ class LocatedRecord:
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """What is wrong with a record, and where that stands."""
+    """A problem of a record, and its position."""
 
     place: str
     message: str
@@ -119,7 +119,7 @@ class Importing:
             for op, ids in self._changed.items():
                 await publish(self.db, ids, op, now=self.now)
             again = self._came.keys() & self._there
-            await imports.record(self.db, self._came, known=again, now=self.now)
+            await imports.record(self.db, self._came, existing=again, now=self.now)
             await history.append_all(self.db, self._steps, now=self.now)
             self._steps.clear()
             self._changed.clear()
@@ -146,8 +146,8 @@ class Importing:
                 continue
             self._count(became)
 
-    def _count(self, became: ImportOutcome) -> None:
-        self.counts[became] = self.counts.get(became, 0) + 1
+    def _count(self, outcome: ImportOutcome) -> None:
+        self.counts[outcome] = self.counts.get(outcome, 0) + 1
 
     def _admitted(self, placed: Sequence[LocatedRecord]) -> Iterator[LocatedRecord]:
         """Give the records that may be kept, in the words that may."""
@@ -209,11 +209,11 @@ class Importing:
         return own if record.whole is not None or own.category not in OPERATIONAL else None
 
     async def _existing(
-        self, record: MemoryRecord, known: tuple[MemoryId, str] | None
+        self, record: MemoryRecord, imported: tuple[MemoryId, str] | None
     ) -> Memory | None:
         """Return the memory that a record is a form of: by where it comes from, or its key."""
-        if known is not None:
-            return await memories.get(self.db, known[0])
+        if imported is not None:
+            return await memories.get(self.db, imported[0])
         said = record.candidate
         aside = record.deleted or (record.whole is not None and not record.whole.active)
         if said.topic_key is None or aside:
@@ -231,17 +231,22 @@ class Importing:
         return next((number for number in same if number not in self.matched), None)
 
     async def _revise(
-        self, held: Memory, record: MemoryRecord, place: str, *, again: bool
+        self, existing: Memory, record: MemoryRecord, place: str, *, again: bool
     ) -> ImportOutcome:
-        """Revise what is held, unless it was taken back here, or has moved on since."""
-        changed = record.revised(held, now=self.now)
-        stays = not held.active and record.whole is None
-        if changed == held or stays or record.deleted or (not again and record.behind(held)):
+        """Update an existing memory, unless it was withdrawn here, or has changed since."""
+        changed = record.revised(existing, now=self.now)
+        stays = not existing.active and record.whole is None
+        if (
+            changed == existing
+            or stays
+            or record.deleted
+            or (not again and record.behind(existing))
+        ):
             return ImportOutcome.UNCHANGED
-        await curate.check_key(self.db, held, changed)
+        await curate.check_key(self.db, existing, changed)
         if not self.dry:
             await memories.update(self.db, changed, now=self.now)
-            self._steps.append((held, changed, self._why(REVISED, place)))
+            self._steps.append((existing, changed, self._why(REVISED, place)))
         return ImportOutcome.REVISED
 
     async def _create(self, record: MemoryRecord, place: str) -> MemoryId | None:
@@ -298,25 +303,27 @@ class Importing:
             return await client_sessions.by_agent(self.db, name, record.agent)
         return await client_sessions.by_external_id(self.db, name)
 
-    async def _prompt(self, record: PromptRecord, held: Session | None) -> ImportOutcome:
-        if held is None:
+    async def _prompt(self, record: PromptRecord, session: Session | None) -> ImportOutcome:
+        if session is None:
             return ImportOutcome.KNOWN
         said = admit_prompt(record.content, self.redact)
-        if held.id not in self._prompts_seen:
-            self._prompts_seen[held.id] = await client_prompts.all_of_session(self.db, held.id)
-        known, at = self._prompts_seen[held.id], record.created_at
-        if said == held.prompt or (said, at) in known:
+        if session.id not in self._prompts_seen:
+            self._prompts_seen[session.id] = await client_prompts.all_of_session(
+                self.db, session.id
+            )
+        known, at = self._prompts_seen[session.id], record.created_at
+        if said == session.prompt or (said, at) in known:
             return ImportOutcome.KNOWN
         if at is None and any(said == content for content, _ in known):
             return ImportOutcome.KNOWN
         at = at or self.now
         known.add((said, at))
         if not self.dry:
-            await client_prompts.insert(self.db, held.id, held.project, said, now=at)
+            await client_prompts.insert(self.db, session.id, session.project, said, now=at)
         return ImportOutcome.PROMPT
 
     async def _session_of(self, record: MemoryRecord) -> int | None:
-        """Return the number of a record's session; one that nothing tells of is made."""
+        """Return the number of a record's session; creates one that the import lacks."""
         name = one_line(record.session or "")
         if not name:
             return None

@@ -82,7 +82,7 @@ async def join(db: Database, opening: NewSession, *, bound: bool = False, now: d
 
 
 async def start_context(here: InteractiveContext, session: Session) -> str:
-    """Return what a session is told of its project as it starts, or restarts; it is kept."""
+    """Return and record the project context of a session as it starts, or restarts."""
     if here.agent.context_limit == 0:
         return ""
     db, now = here.db, here.now()
@@ -175,13 +175,13 @@ async def capture_tool_output(
 
 
 async def tool_context(
-    here: InteractiveContext, session: Session, tool: str, given: Mapping[str, Any]
+    here: InteractiveContext, session: Session, tool: str, arguments: Mapping[str, Any]
 ) -> str:
     """Return what is known of a tool's arguments where the agent's rules ask for it; it is kept."""
     if here.agent.context_limit < 1 or not here.agent.auto_search:
         return ""
     return await tool_hooks.tool_context(
-        here, here.agent.hooks, session, tool, given, clean=here.clean
+        here, here.agent.hooks, session, tool, arguments, clean=here.clean
     )
 
 
@@ -242,9 +242,9 @@ async def _capture_prompt(
     await _count(db, session, kept, now=now)
 
 
-async def _count(db: Database, session: Session, kept: int, *, now: datetime) -> None:
-    if kept:
-        await sessions.add_counts(db, session.id, learned=kept, reinforced=0, events=0, now=now)
+async def _count(db: Database, session: Session, stored: int, *, now: datetime) -> None:
+    if stored:
+        await sessions.add_counts(db, session.id, learned=stored, reinforced=0, events=0, now=now)
 
 
 async def _search(
@@ -281,12 +281,12 @@ def _context_block(found: list[Memory], looked_for: Sequence[str]) -> MemoryBloc
     return MemoryBlock(text, estimate_tokens(text), tuple(placed), len(found))
 
 
-def output_text(given: Any) -> str:
+def output_text(value: Any) -> str:
     """Return the answer of a tool as text: whatever words it holds."""
-    if isinstance(given, str):
-        return given
-    if isinstance(given, dict):
-        given = list(given.values())
-    if isinstance(given, list):
-        return "\n".join(filter(None, map(output_text, given)))
+    if isinstance(value, str):
+        return value
+    if isinstance(value, dict):
+        value = list(value.values())
+    if isinstance(value, list):
+        return "\n".join(filter(None, map(output_text, value)))
     return ""

@@ -1,4 +1,4 @@
-"""What an interactive session is told of its project at its start (DESIGN section 5)."""
+"""The project context of an interactive session at its start (DESIGN section 5)."""
 
 from datetime import datetime, timedelta
 from typing import Final

@@ -104,8 +104,8 @@ def _newer(memory: Memory) -> str:
     return f"memory {memory.id} has the same topic key and is newer"
 
 
-def _check_name(given: str, field: str) -> str:
-    name = normalize_project(one_line(given))
+def _check_name(project: str, field: str) -> str:
+    name = normalize_project(one_line(project))
     if not name or len(name) > PROJECT_CHARS:
         raise Invalid(InvalidField(field, f"must have 1 to {PROJECT_CHARS} characters"))
     return name

@@ -149,39 +149,39 @@ def session_from_row(row: Mapping[str, Any], *, project: str, agent: str) -> Ses
     )
 
 
-def time_field(given: Any) -> datetime:
+def time_field(value: Any) -> datetime:
     """Return a moment, however it is written; the epoch where it is none."""
     try:
-        read = datetime.fromisoformat(str(given).strip().replace(" ", "T"))
+        read = datetime.fromisoformat(str(value).strip().replace(" ", "T"))
     except ValueError:
         return EPOCH
     return read if read.tzinfo else read.replace(tzinfo=UTC)
 
 
-def text_field(given: Any) -> str:
+def text_field(value: Any) -> str:
     """Return a text of one line; empty for what is none."""
-    return one_line(given) if isinstance(given, str) else ""
+    return one_line(value) if isinstance(value, str) else ""
 
 
-def block_field(given: Any) -> str:
+def block_field(value: Any) -> str:
     """Return a text; empty for what is none."""
-    return shorten(clean_lines(given), TEXT_CHARS) if isinstance(given, str) else ""
+    return shorten(clean_lines(value), TEXT_CHARS) if isinstance(value, str) else ""
 
 
-def integer_field(given: Any) -> int:
+def integer_field(value: Any) -> int:
     """Return a whole number that a row may have; 0 for what is none."""
-    if isinstance(given, int | float | str) and not isinstance(given, bool):
+    if isinstance(value, int | float | str) and not isinstance(value, bool):
         try:
-            return min(max(int(given), 0), 2**63 - 1)
+            return min(max(int(value), 0), 2**63 - 1)
         except (ValueError, OverflowError):
             return 0
     return 0
 
 
-def number_field(given: Any) -> float:
+def number_field(value: Any) -> float:
     """Return a finite number; 0 for what is none."""
-    if isinstance(given, int | float) and not isinstance(given, bool) and abs(given) < 1e12:
-        return float(given)
+    if isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 1e12:
+        return float(value)
     return 0.0
 
 
@@ -233,29 +233,29 @@ class RemoteStore:
         return SavedKnowledge(OUTCOMES.get(str(row.get("action")), SaveOutcome.CREATED), memory)
 
     @instrumentation.trace_search
-    async def search(self, wanted: SearchRequest) -> SearchResults:
+    async def search(self, request: SearchRequest) -> SearchResults:
         """Find what is kept in the project that is wanted, and the global of all."""
-        kinds, project = wanted.categories, wanted.project or self.agent.reads
+        kinds, project = request.categories, request.project or self.agent.reads
         wire = self._wire
         answer = await wire.get(
             "/search",
-            q=self.redact(one_line(wanted.query)),
+            q=self.redact(one_line(request.query)),
             project=project,
             type=kinds[0].value if len(kinds) == 1 else None,
-            limit=wanted.limit,
+            limit=request.limit,
         )
         rows = visible_rows(rows_of(answer), project)
-        wished = [each for each in rows if not kinds or category_of_row(each) in kinds]
-        found = [found_from_row(row, rank, project=project) for rank, row in enumerate(wished, 1)]
+        selected = [each for each in rows if not kinds or category_of_row(each) in kinds]
+        found = [found_from_row(row, rank, project=project) for rank, row in enumerate(selected, 1)]
         missing = wire.missing
         return SearchResults(
-            results=tuple(found[: wanted.limit]), partial=bool(missing), missing=missing
+            results=tuple(found[: request.limit]), partial=bool(missing), missing=missing
         )
 
     async def context(
         self, project: str, query: str, *, limit: int, budget: int | None = None
     ) -> ContextBlock:
-        """Return what the speaker is told; its text is made here, whatever the service wrote."""
+        """Return the context of a client; its text is made here, whatever the service wrote."""
         limit, query = min(max(limit, 0), MOST_CONTEXT), one_line(query)[: agent_block.QUERY_CHARS]
         query = self.redact(query)
         with telemetry.span("memory.inject", {"lamplighter.project": project}) as span:

@@ -147,12 +147,12 @@ class RemoteClient:
         )
 
 
-def _names(given: str) -> tuple[str, ...]:
-    return tuple(filter(None, (one_line(each)[:NAME_CHARS] for each in given.split(","))))
+def _names(project: str) -> tuple[str, ...]:
+    return tuple(filter(None, (one_line(each)[:NAME_CHARS] for each in project.split(","))))
 
 
 def path_segment(name: str) -> str:
-    """Return a name as it stands in a path."""
+    """Return a name as it appears in a path."""
     return quote(name, safe="")
 
 

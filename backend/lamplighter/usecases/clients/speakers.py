@@ -34,9 +34,9 @@ async def speaker_of(
     return bound
 
 
-def check_project(given: str) -> str:
+def check_project(name: str) -> str:
     """Return the name of a project as it is kept; raises Invalid."""
-    project = normalize_project(given)
+    project = normalize_project(name)
     if not project or len(project) > PROJECT_CHARS or not project.isprintable():
         raise Invalid(InvalidField("project", f"must have 1 to {PROJECT_CHARS} characters"))
     return project

@@ -1,4 +1,4 @@
-"""Tool hooks at work: answers of tools become knowledge, and knowledge is told beside answers."""
+"""Tool hooks at work: tool answers become memories, and memories are added beside answers."""
 
 import asyncio
 import logging
@@ -67,21 +67,21 @@ class SessionHooks:
 
 
 async def find_captures(
-    hooked: SessionHooks,
+    hooks: SessionHooks,
     read: Iterable[tuple[Line, list[TranscriptItem]]],
     session: Session,
     redact: Redact,
 ) -> list[Candidate]:
     """Return what some lines bring that a rule wants kept; patterns are tried in a thread."""
     answers: list[tuple[Line, ToolCall, str]] = []
-    for line, items in read if hooked.rules.save else ():
+    for line, items in read if hooks.rules.save else ():
         for item in items:
-            hooked.note(item)
-            if isinstance(item, ToolResult) and item.use in hooked.uses:
-                answers.append((line, hooked.uses[item.use], item.text))
+            hooks.note(item)
+            if isinstance(item, ToolResult) and item.use in hooks.uses:
+                answers.append((line, hooks.uses[item.use], item.text))
     if not answers:
         return []
-    return await asyncio.to_thread(_matching, hooked.rules, answers, session, redact)
+    return await asyncio.to_thread(_matching, hooks.rules, answers, session, redact)
 
 
 def _matching(
@@ -97,36 +97,36 @@ def _matching(
 
 
 async def save_capture(
-    here: Context, hooked: SessionHooks, wanted: Candidate, *, window: timedelta, now: datetime
+    here: Context, hooks: SessionHooks, candidate: Candidate, *, window: timedelta, now: datetime
 ) -> bool:
     """Keep what a rule caught as knowledge; the same within the window is counted, not repeated.
 
     Part of the transaction that takes in the line. Says whether a memory was made.
     """
     try:
-        wanted = with_source_trust(admit_knowledge(wanted, here.redact))
+        candidate = with_source_trust(admit_knowledge(candidate, here.redact))
     except Invalid:  # nothing of it is left to say
         return False
-    if await merge_duplicate(here.db, wanted, window, now=now):
+    if await merge_duplicate(here.db, candidate, window, now=now):
         return False
-    hooked.captured += 1
-    if hooked.captured > hooked.most:
-        if hooked.captured == hooked.most + 1:
-            await _too_many(here.db, wanted, hooked.most, now=now)
+    hooks.captured += 1
+    if hooks.captured > hooks.most:
+        if hooks.captured == hooks.most + 1:
+            await _too_many(here.db, candidate, hooks.most, now=now)
         return False
-    reason = f"captured by a rule in lamplighter.toml: {wanted.title}"
-    await learn(here.db, wanted, now=now, reason=reason)
+    reason = f"captured by a rule in lamplighter.toml: {candidate.title}"
+    await learn(here.db, candidate, now=now, reason=reason)
     return True
 
 
-async def _too_many(db: Database, wanted: Candidate, most: int, *, now: datetime) -> None:
+async def _too_many(db: Database, candidate: Candidate, most: int, *, now: datetime) -> None:
     await events.insert(
         db,
         Level.WARNING,
         f"The rules captured {most} tool answers, the limit of one session; further ones "
         f"are not stored.",
-        session_id=wanted.session_id,
-        tier=wanted.tier,
+        session_id=candidate.session_id,
+        tier=candidate.tier,
         source="supervisor",
         now=now,
     )
@@ -137,7 +137,7 @@ async def tool_context(
     rules: Hooks,
     session: Session,
     tool: str,
-    given: Mapping[str, Any],
+    arguments: Mapping[str, Any],
     *,
     clean: Redact,
 ) -> str:
@@ -145,10 +145,10 @@ async def tool_context(
 
     What was looked for and found is kept, before the tool runs.
     """
-    rule = rules.injects(tool, arguments_text(given))
+    rule = rules.injects(tool, arguments_text(arguments))
     if rule is None:
         return ""
-    asked, now = clean(build_query(given)), here.now()
+    asked, now = clean(build_query(arguments)), here.now()
     wanted = SearchRequest(
         query=asked,
         layers=(SearchLayer.MEMORY,),

@@ -78,11 +78,11 @@ async def _has_new_failure(
 ) -> bool:
     """Whether a session saw a check of a service fail that passed since a person was asked."""
     results = await checks.of_session(db, session.id, [service.name])
-    newest = {look.name: look for look in results}
-    for name in (name for name, look in newest.items() if not look.ok):
+    newest = {result.name: result for result in results}
+    for name in (name for name, result in newest.items() if not result.ok):
         limit = RECENT + len(results)
         past = await checks.recent(db, service.name, name, limit=limit)
-        before = [look for look in past if look.session_id != session.id][:RECENT]
+        before = [result for result in past if result.session_id != session.id][:RECENT]
         if is_new_failure(before, since):
             return True
     return False

@@ -114,9 +114,9 @@ class IngestContext(LearningContext):
     hooked: SessionHooks = field(default_factory=SessionHooks)
     pace: Pace = field(default_factory=Pace)
 
-    def uses(self, given: object) -> None:
+    def uses(self, value: object) -> None:
         """Note which services the session's own tool use names: it looks at them itself."""
-        said = str(given)
+        said = str(value)
         for name in self.service_names:
             if re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", said):
                 self.looked.add(name)

@@ -1,4 +1,4 @@
-"""Late output: a session ended while its output was in a home that nobody could read."""
+"""Late output: a session ended while its output was in an unreadable home."""
 
 from typing import Final
 

@@ -37,7 +37,7 @@ async def get_leftover(db: Database, session_id: int) -> Session:
     return session
 
 
-async def ingest_leftover(ingest: IngestContext, file: Path, brake: HaltControl) -> None:
+async def ingest_leftover(ingest: IngestContext, file: Path, halt_control: HaltControl) -> None:
     """Ingest all that the limit left, in short transactions that each keep their place.
 
     A halt ends it, and so does another process that does the same.
@@ -46,7 +46,7 @@ async def ingest_leftover(ingest: IngestContext, file: Path, brake: HaltControl)
     for lines in _decided(ingest.session, _lines(file, ingest.session.left_offset)):
         feed = StepQueue(ingest, lines, reached=place)
         while not feed.empty:
-            if brake.by_file() is not None:
+            if halt_control.by_file() is not None:
                 return
             after = await _ingest_some(feed, place, now=ingest.now())
             if after is None:

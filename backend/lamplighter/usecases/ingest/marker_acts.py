@@ -29,25 +29,25 @@ SUPPRESSED: Final = "held back"
 
 
 async def apply_marker(
-    ingest: IngestContext, marker: Marker, taken: IngestResult, *, now: datetime
+    ingest: IngestContext, marker: Marker, result: IngestResult, *, now: datetime
 ) -> None:
     """Do what a marker says; raises Invalid for what may not enter."""
     if not one_line(marker.body):
         raise Invalid(InvalidField("text", "must contain visible text"))
     match marker.what:
         case MarkerKind.MEMORY:
-            await _remember(ingest, marker, taken, now=now)
+            await _remember(ingest, marker, result, now=now)
         case MarkerKind.EVENT:
             level = parse_level(marker.category or "")
-            await record_event(ingest, level, marker.body, taken, service=marker.service, now=now)
+            await record_event(ingest, level, marker.body, result, service=marker.service, now=now)
         case MarkerKind.COOLDOWN:
-            await _cooldown(ingest, marker, taken, now=now)
+            await _cooldown(ingest, marker, result, now=now)
         case MarkerKind.ESCALATE:
-            await _escalate(ingest, marker, taken, now=now)
+            await _escalate(ingest, marker, result, now=now)
 
 
 async def _remember(
-    ingest: IngestContext, marker: Marker, taken: IngestResult, *, now: datetime
+    ingest: IngestContext, marker: Marker, ingested: IngestResult, *, now: datetime
 ) -> None:
     session = ingest.session
     candidate = Candidate(
@@ -59,15 +59,15 @@ async def _remember(
         source_ref=", ".join(filter(None, (f"session {session.id}", ingest.tool))),
     )
     result = await remember(ingest, candidate, now=now)
-    taken.learned += result.outcome is ReconcileOutcome.LEARNED
-    taken.reinforced += result.outcome is ReconcileOutcome.REINFORCED
+    ingested.learned += result.outcome is ReconcileOutcome.LEARNED
+    ingested.reinforced += result.outcome is ReconcileOutcome.REINFORCED
     if len(marker.body) > LONG_MARKER_CHARS:
         text = (
             f"Memory {result.memory.id} is {len(marker.body):,} characters long; it was "
             f"stored in full."
         )
-        await record_event(ingest, Level.WARNING, text, taken, source=SUPERVISOR, now=now)
-    taken.outcome = {
+        await record_event(ingest, Level.WARNING, text, ingested, source=SUPERVISOR, now=now)
+    ingested.outcome = {
         "outcome": result.outcome.value,
         "memory_id": result.memory.id,
         "event_id": None,
@@ -76,7 +76,7 @@ async def _remember(
 
 
 async def _cooldown(
-    ingest: IngestContext, marker: Marker, taken: IngestResult, *, now: datetime
+    ingest: IngestContext, marker: Marker, result: IngestResult, *, now: datetime
 ) -> None:
     """Annotate the use that the gate reserved; without one the marker only claims it."""
     session, action = ingest.session, ActionKind(marker.category or "")
@@ -95,13 +95,13 @@ async def _cooldown(
         await cooldowns.change(ingest.db, use.id, now=now, **values)
     level = Level.INFO if marker.outcome == "success" else Level.WARNING
     text = f"{action.capitalize()} ({outcome}): {marker.body}"
-    await record_event(ingest, level, text, taken, service=marker.service, now=now)
+    await record_event(ingest, level, text, result, service=marker.service, now=now)
     if use is None:
-        taken.outcome["outcome"] = CLAIMED
+        result.outcome["outcome"] = CLAIMED
 
 
 async def _escalate(
-    ingest: IngestContext, marker: Marker, taken: IngestResult, *, now: datetime
+    ingest: IngestContext, marker: Marker, result: IngestResult, *, now: datetime
 ) -> None:
     """Record the escalation; the session's end decides. At the last tier a person is asked."""
     session, service = ingest.session, marker.service or ""
@@ -109,7 +109,7 @@ async def _escalate(
         raise Invalid(InvalidField("service", problem))
     reason = shorten(one_line(ingest.redact(marker.body)), REASON_CHARS)
     if before := await find_pending_request(ingest, service, now=now):
-        await _suppress_escalation(ingest, before, service, reason, taken, now=now)
+        await _suppress_escalation(ingest, before, service, reason, result, now=now)
         return
     last = session.tier >= min(ingest.active.max_tier, MAX_TIER) and not session.dry_run
     asked = await escalations.needs_person(ingest.db, session.id, service)
@@ -127,7 +127,7 @@ async def _escalate(
         level, asks = (
             (Level.WARNING, "Note for a person") if asked else (Level.CRITICAL, "Needs a person")
         )
-    await record_event(ingest, level, f"{asks}: {marker.body}", taken, service=service, now=now)
+    await record_event(ingest, level, f"{asks}: {marker.body}", result, service=service, now=now)
 
 
 async def _suppress_escalation(
@@ -135,7 +135,7 @@ async def _suppress_escalation(
     before: PendingRequest,
     service: str,
     reason: str,
-    taken: IngestResult,
+    result: IngestResult,
     *,
     now: datetime,
 ) -> None:
@@ -144,16 +144,16 @@ async def _suppress_escalation(
     name = await spelled(ingest.db, service, ingest.service_names)
     if not await events.recorded_after(ingest.db, text, name, before.requested_at):
         await record_event(
-            ingest, Level.WARNING, text, taken, service=service, source=SUPERVISOR, now=now
+            ingest, Level.WARNING, text, result, service=service, source=SUPERVISOR, now=now
         )
-    taken.outcome |= {"outcome": SUPPRESSED, "why": f"not escalated: {before.text}"}
+    result.outcome |= {"outcome": SUPPRESSED, "why": f"not escalated: {before.text}"}
 
 
 async def record_event(
     ingest: IngestContext,
     level: Level,
     text: str,
-    taken: IngestResult,
+    result: IngestResult,
     *,
     service: str | None = None,
     source: str = "marker",
@@ -170,5 +170,5 @@ async def record_event(
         source=source,
         now=now,
     )
-    taken.events += 1
-    taken.outcome = {"outcome": "recorded", "memory_id": None, "event_id": event.id}
+    result.events += 1
+    result.outcome = {"outcome": "recorded", "memory_id": None, "event_id": event.id}

@@ -80,15 +80,15 @@ async def ingest_some(feed: StepQueue, *, now: datetime) -> IngestResult:
 
 
 async def _keep_place(
-    ingest: IngestContext, last: IngestStep, taken: IngestResult, *, now: datetime
+    ingest: IngestContext, last: IngestStep, result: IngestResult, *, now: datetime
 ) -> None:
     """Keep how far a session's file was ingested, and what that brought."""
     number = ingest.session.id
-    if taken.spent is not None:
-        await sessions.set_spent(ingest.db, number, taken.spent)
-    if taken.first_left is not None:
-        offset, step = taken.first_left
-        await sessions.add_leftover(ingest.db, number, taken.left, offset=offset, step=step)
+    if result.spent is not None:
+        await sessions.set_spent(ingest.db, number, result.spent)
+    if result.first_left is not None:
+        offset, step = result.first_left
+        await sessions.add_leftover(ingest.db, number, result.left, offset=offset, step=step)
     offset, step = last.reached
     await sessions.progress(
         ingest.db,
@@ -96,7 +96,7 @@ async def _keep_place(
         log_offset=offset,
         log_step=step,
         now=now,
-        **taken.counts,
+        **result.counts,
     )
 
 
@@ -110,66 +110,66 @@ async def ingest_report(ingest: IngestContext, marker: Marker) -> IngestResult:
 
 
 async def _ingest_step(
-    ingest: IngestContext, step: IngestStep, taken: IngestResult, *, now: datetime
+    ingest: IngestContext, step: IngestStep, result: IngestResult, *, now: datetime
 ) -> None:
     match step.content:
         case Marker():
-            if await _within_limit(ingest, step, taken, now=now):
-                await ingest_marker(ingest, step, step.content, taken, now=now)
+            if await _within_limit(ingest, step, result, now=now):
+                await ingest_marker(ingest, step, step.content, result, now=now)
         case Candidate():
             window = ingest.active.duplicate_window
             await tool_hooks.save_capture(
                 ingest, ingest.hooked, step.content, window=window, now=now
             )
         case EngineStarted() | AnswerCut() | UnreadableLine():
-            await _record_notice(ingest, step.content, taken, now=now)
+            await _record_notice(ingest, step.content, result, now=now)
         case ToolUse(name, given) if name.rpartition("__")[2] not in BLIND:
             ingest.uses(given)
         case ToolResult(structured=dict(found)) if ingest.session.engine == PROBE:
             await check_results.keep(ingest.db, ingest.session.id, found, now=now)
         case UsageReport() | Finished():
-            taken.hear(step.content)
+            result.hear(step.content)
 
 
 async def _within_limit(
-    ingest: IngestContext, step: IngestStep, taken: IngestResult, *, now: datetime
+    ingest: IngestContext, step: IngestStep, result: IngestResult, *, now: datetime
 ) -> bool:
     """Whether a session may bring one more marker; one too many stays in its file, counted."""
-    if taken.printed is None:
-        taken.printed = await marker_results.count(ingest.db, ingest.session.id)
-    if taken.printed < ingest.active.max_markers:
-        taken.printed += 1
+    if result.printed is None:
+        result.printed = await marker_results.count(ingest.db, ingest.session.id)
+    if result.printed < ingest.active.max_markers:
+        result.printed += 1
         return True
-    if taken.first_left is None:
-        taken.first_left = step.line.start, step.number
+    if result.first_left is None:
+        result.first_left = step.line.start, step.number
         held = await sessions.get(ingest.db, ingest.session.id)
         if held is not None and not held.markers_left:
             text = LIMIT_REACHED.format(ingest.active.max_markers)
-            await record_event(ingest, Level.WARNING, text, taken, source=SUPERVISOR, now=now)
-    taken.left += 1
+            await record_event(ingest, Level.WARNING, text, result, source=SUPERVISOR, now=now)
+    result.left += 1
     return False
 
 
 async def ingest_marker(
-    ingest: IngestContext, step: IngestStep, marker: Marker, taken: IngestResult, *, now: datetime
+    ingest: IngestContext, step: IngestStep, marker: Marker, result: IngestResult, *, now: datetime
 ) -> None:
     """Do what a marker asks for and keep what became of it."""
     state, reason = marker.reading, marker.reason
-    taken.outcome = {"outcome": "", "memory_id": None, "event_id": None}
+    result.outcome = {"outcome": "", "memory_id": None, "event_id": None}
     if state is MarkerReading.TAKEN and await is_duplicate(
         ingest, marker, _redacted_text(ingest, marker)
     ):
         state, reason = MarkerReading.IGNORED, DUPLICATE_REASON
     if state is MarkerReading.TAKEN:
         try:
-            await apply_marker(ingest, marker, taken, now=now)
+            await apply_marker(ingest, marker, result, now=now)
         except Invalid as error:
             state, reason = MarkerReading.REFUSED, "; ".join(wrong.message for wrong in error.wrong)
     if state is MarkerReading.REFUSED:
-        await _refuse(ingest, marker, reason, taken, now=now)
+        await _refuse(ingest, marker, reason, result, now=now)
     if state is MarkerReading.IGNORED:
-        taken.ignored += 1
-    await _keep(ingest, step, marker, state, reason, taken, now=now)
+        result.ignored += 1
+    await _keep(ingest, step, marker, state, reason, result, now=now)
 
 
 async def _keep(
@@ -178,7 +178,7 @@ async def _keep(
     marker: Marker,
     state: MarkerReading,
     reason: str,
-    taken: IngestResult,
+    result: IngestResult,
     *,
     now: datetime,
 ) -> None:
@@ -190,7 +190,7 @@ async def _keep(
         line=marker.line,
         what=marker.what,
         state=state,
-        reason=ingest.redact(reason) or taken.outcome.pop("why", ""),
+        reason=ingest.redact(reason) or result.outcome.pop("why", ""),
         # what may yet be taken by hand is kept whole
         text=_redacted_text(
             ingest, marker, IGNORED_CHARS if state is MarkerReading.IGNORED else EVENT_CHARS
@@ -198,7 +198,7 @@ async def _keep(
         service=marker.service,
         category=marker.category,
         now=now,
-        **{name: value for name, value in taken.outcome.items() if name != "why"},
+        **{name: value for name, value in result.outcome.items() if name != "why"},
     )
 
 
@@ -207,7 +207,7 @@ def _redacted_text(ingest: IngestContext, marker: Marker, limit: int = EVENT_CHA
 
 
 async def _refuse(
-    ingest: IngestContext, marker: Marker, reason: str, taken: IngestResult, *, now: datetime
+    ingest: IngestContext, marker: Marker, reason: str, result: IngestResult, *, now: datetime
 ) -> None:
     said = shorten(ingest.redact(one_line(marker.text)), 200)
     logger.warning("Session %s: marker rejected, %s: %s", ingest.session.id, reason, said)
@@ -216,13 +216,13 @@ async def _refuse(
         text = f"Not escalated: {reason}"
     elif marker.what is not MarkerKind.MEMORY:
         return
-    await record_event(ingest, Level.WARNING, text, taken, source=SUPERVISOR, now=now)
+    await record_event(ingest, Level.WARNING, text, result, source=SUPERVISOR, now=now)
 
 
 async def _record_notice(
     ingest: IngestContext,
     notice: EngineStarted | AnswerCut | UnreadableLine,
-    taken: IngestResult,
+    result: IngestResult,
     *,
     now: datetime,
 ) -> None:
@@ -230,7 +230,7 @@ async def _record_notice(
     if isinstance(notice, EngineStarted) and notice.model and ingest.session.model:
         await sessions.set_model(ingest.db, ingest.session.id, notice.model)
     for text in _shortcomings(notice):
-        await record_event(ingest, Level.WARNING, text, taken, source=SUPERVISOR, now=now)
+        await record_event(ingest, Level.WARNING, text, result, source=SUPERVISOR, now=now)
 
 
 def _shortcomings(notice: EngineStarted | AnswerCut | UnreadableLine) -> Iterator[str]:

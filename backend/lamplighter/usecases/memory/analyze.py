@@ -1,4 +1,4 @@
-"""Analyse: what was written by hand, or read by another lexicon, is read before it is needed."""
+"""Analyze: texts written outside the app, or by another lexicon, are analyzed in advance."""
 
 import asyncio
 import logging

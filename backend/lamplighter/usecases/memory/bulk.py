@@ -97,7 +97,7 @@ class BulkPreview:
 async def preview(
     db: Database, chosen: Sequence[int] | MemoryFilter, act: BulkAction, *, now: datetime
 ) -> BulkPreview:
-    """Say what an act would do to memories as they stand, by the statements that do it."""
+    """Preview an act on current memories, by the statements that do it."""
     plain, odd = await bulk.matching(db, *bulk.selection(chosen))
     ids = sorted([*plain, *odd])
     examples = await _examples(db, ids, act, now=now)
@@ -134,7 +134,7 @@ async def _examples(
 
 async def _changed(
     db: Database,
-    plain: Sequence[int],
+    numbers: Sequence[int],
     odd: Sequence[int],
     act: BulkAction,
     number: int,
@@ -156,7 +156,7 @@ async def _changed(
         held = await memories.list_by_ids(db, some)
         return [each.id for each in held if await _edited(db, each, act, number, now=now)]
 
-    ids = await in_batches(db, plain, change)
+    ids = await in_batches(db, numbers, change)
     ids += await in_batches(db, odd, change_each, first=ONE_BY_ONE)
     return BulkResult(act=number, ids=sorted(ids), left=left)
 

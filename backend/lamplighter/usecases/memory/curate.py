@@ -27,12 +27,12 @@ from lamplighter.usecases.memory.fade import apply_due
 from lamplighter.usecases.memory.service_names import spelled
 
 
-async def create(here: Context, candidate: Candidate, *, known: Sequence[str] = ()) -> Memory:
+async def create(here: Context, candidate: Candidate, *, services: Sequence[str] = ()) -> Memory:
     """Keep what an operator knows, as given: it is never merged by itself."""
     db, now = here.db, here.now()
     candidate = admit_candidate(candidate, here.redact)
     async with recording(db, "create", now=now) as act:
-        candidate = replace(candidate, service=await spelled(db, candidate.service, known))
+        candidate = replace(candidate, service=await spelled(db, candidate.service, services))
         await _check_key(db, candidate.topic_key, candidate.project, candidate.scope)
         memory = await memories.insert(db, candidate, now=now)
         await history.append(db, None, memory, act.why("created"), now=now)
@@ -41,7 +41,7 @@ async def create(here: Context, candidate: Candidate, *, known: Sequence[str] = 
 
 
 async def get(db: Database, memory_id: int, *, at: datetime | None = None) -> Memory:
-    """Return a memory, with `at` as it stood then; raises NotFound."""
+    """Return a memory, now or as of `at`; raises NotFound."""
     memory = await memories.get(db, memory_id, at=at)
     if memory is None:
         if at is None and await trash.get(db, memory_id) is not None:
@@ -57,7 +57,7 @@ async def edit(
     change: Edit,
     *,
     version: int | None,
-    known: Sequence[str] = (),
+    services: Sequence[str] = (),
 ) -> Memory:
     """Change a memory; raises Stale when it is no longer at `version`, NotFound, Invalid."""
     db, now = here.db, here.now()
@@ -67,7 +67,7 @@ async def edit(
             raise Stale(memory)
         change = admit_edit(change, memory.category, here.redact)
         if change.service not in (None, GENERAL):
-            change = replace(change, service=await spelled(db, change.service, known))
+            change = replace(change, service=await spelled(db, change.service, services))
         [memory] = await apply_due(db, [memory], now=now, act_id=act.id)
         changed = apply_edit(memory, change, now=now)
         if change.active and not changed.active:

@@ -68,9 +68,9 @@ async def evidence_of(db: Database, number: int, *, limit: int) -> MemoryEvidenc
 
 
 def _contradicting_memory(
-    other: MemoryId, held: Mapping[MemoryId, Memory], cases: Mapping[MemoryId, Review]
+    other: MemoryId, memories: Mapping[MemoryId, Memory], cases: Mapping[MemoryId, Review]
 ) -> ContradictingMemory:
-    return ContradictingMemory(memory_id=other, memory=held.get(other), review=cases.get(other))
+    return ContradictingMemory(memory_id=other, memory=memories.get(other), review=cases.get(other))
 
 
 def _source_json(each: MemoryReport | MemoryInclusion) -> dict[str, Any]:
@@ -97,7 +97,7 @@ async def page_on_topic(
     db: Database,
     topic: str,
     *,
-    known: Sequence[str] = (),
+    services: Sequence[str] = (),
     limit: int,
     position: Sequence[Any] | None = None,
 ) -> Audit:
@@ -107,7 +107,7 @@ async def page_on_topic(
         raise Invalid(InvalidField("topic", "must not be empty"))
     topic = GENERAL if normalize_service_name(topic) == GENERAL else topic
     async with reading(db):
-        service = await spelled(db, topic, known)
+        service = await spelled(db, topic, services)
         found = await evidence.page_on_topic(db, topic, service, limit=limit, position=position)
         active, inactive = await evidence.count_on_topic(db, topic, service)
         rest = await evidence.evidence_of(db, [memory.id for memory in found.items])

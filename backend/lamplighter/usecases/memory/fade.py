@@ -1,4 +1,4 @@
-"""Fade: at the start of every tier session, what nobody confirmed loses confidence."""
+"""Fade: at the start of every tier session, unconfirmed memories lose confidence."""
 
 import logging
 from collections.abc import Sequence
@@ -58,11 +58,11 @@ async def fade_due(db: Database, *where: Any, now: datetime, act_id: int | None 
 
 
 async def apply_due(
-    db: Database, held: Sequence[Memory], *, now: datetime, act_id: int | None = None
+    db: Database, existing: Sequence[Memory], *, now: datetime, act_id: int | None = None
 ) -> list[Memory]:
     """Return memories as they are when what is due is taken, and keep that."""
     found: list[Memory] = []
-    for memory in held:
+    for memory in existing:
         weaker = apply_decay(memory, now=now)
         if weaker is not memory:
             await memories.update(db, weaker, now=now)

@@ -96,127 +96,127 @@ class _GraphBuilder:
         )
 
 
-async def _find_center(drawn: _GraphBuilder, about: str) -> list[Node]:
+async def _find_center(builder: _GraphBuilder, about: str) -> list[Node]:
     """Find what is meant: a memory's number, then a service, a topic, a session's own name."""
     if about.isascii() and about.removeprefix("#").isdigit():
-        memory = await memories.get(drawn.db, MemoryId(int(about.removeprefix("#")[:15])))
-        if memory is None or not is_visible(drawn.project, memory):
-            raise NotFound(f"Memory {about} not found in the project {drawn.project}.")
-        return _add_memory(drawn, memory)
-    declared = drawn.services.find(about)
-    kept = await rows.of_service(drawn.db, drawn.project, about, limit=1)
+        memory = await memories.get(builder.db, MemoryId(int(about.removeprefix("#")[:15])))
+        if memory is None or not is_visible(builder.project, memory):
+            raise NotFound(f"Memory {about} not found in the project {builder.project}.")
+        return _add_memory(builder, memory)
+    declared = builder.services.find(about)
+    kept = await rows.of_service(builder.db, builder.project, about, limit=1)
     if declared is not None or kept:
         name = declared.name if declared else kept[0].service or about
-        drawn.add(Node(SERVICE, name))
-    elif await rows.of_topic(drawn.db, drawn.project, about.lower(), limit=1):
-        drawn.add(Node(TOPIC, about.lower()))
-    elif session := await client_sessions.by_external_id(drawn.db, about, drawn.project):
-        drawn.begun[session_node(session)] = session
-        drawn.add(session_node(session))
+        builder.add(Node(SERVICE, name))
+    elif await rows.of_topic(builder.db, builder.project, about.lower(), limit=1):
+        builder.add(Node(TOPIC, about.lower()))
+    elif session := await client_sessions.by_external_id(builder.db, about, builder.project):
+        builder.begun[session_node(session)] = session
+        builder.add(session_node(session))
     else:
         raise NotFound(
-            f"{quote_name(about)} not found in the project {drawn.project}: no service, "
+            f"{quote_name(about)} not found in the project {builder.project}: no service, "
             f"topic or session has this name. Use mem_search to search memories."
         )
-    return list(drawn.nodes)
+    return list(builder.nodes)
 
 
-async def _step(drawn: _GraphBuilder, node: Node) -> list[Node]:
+async def _step(builder: _GraphBuilder, node: Node) -> list[Node]:
     match node.what:
         case "memory":
-            return await _around_memory(drawn, drawn.memories[int(node.name)])
+            return await _around_memory(builder, builder.memories[int(node.name)])
         case "service":
-            found = await rows.of_service(drawn.db, drawn.project, node.name, limit=STEP_LIMIT)
-            return _dependencies(drawn, node) + _add_memories(drawn, found)
+            found = await rows.of_service(builder.db, builder.project, node.name, limit=STEP_LIMIT)
+            return _dependencies(builder, node) + _add_memories(builder, found)
         case "topic":
-            found = await rows.of_topic(drawn.db, drawn.project, node.name, limit=STEP_LIMIT)
-            return _add_memories(drawn, found)
+            found = await rows.of_topic(builder.db, builder.project, node.name, limit=STEP_LIMIT)
+            return _add_memories(builder, found)
         case "session":
-            return await _add_session_memories(drawn, node)
+            return await _add_session_memories(builder, node)
     return []
 
 
-async def _add_session_memories(drawn: _GraphBuilder, node: Node) -> list[Node]:
+async def _add_session_memories(builder: _GraphBuilder, node: Node) -> list[Node]:
     """Draw what a session brought: memories that came together."""
-    number = drawn.begun[node].id
-    found = await rows.of_session(drawn.db, drawn.project, number, limit=STEP_LIMIT)
-    new = _add_memories(drawn, found)
+    number = builder.begun[node].id
+    found = await rows.of_session(builder.db, builder.project, number, limit=STEP_LIMIT)
+    new = _add_memories(builder, found)
     for memory in found:
-        drawn.join(Edge(node, BROUGHT, memory_node(memory)), memory_node(memory))
+        builder.join(Edge(node, BROUGHT, memory_node(memory)), memory_node(memory))
     return new
 
 
-def _add_memories(drawn: _GraphBuilder, found: list[Memory]) -> list[Node]:
-    drawn.more = drawn.more or len(found) >= STEP_LIMIT
-    new = [node for memory in found for node in _add_memory(drawn, memory)]
+def _add_memories(builder: _GraphBuilder, found: list[Memory]) -> list[Node]:
+    builder.more = builder.more or len(found) >= STEP_LIMIT
+    new = [node for memory in found for node in _add_memory(builder, memory)]
     for memory in found:
         for edge in memory_edges(memory):
-            if edge.source in drawn.nodes and edge.target in drawn.nodes:
-                drawn.edges[edge] = None
+            if edge.source in builder.nodes and edge.target in builder.nodes:
+                builder.edges[edge] = None
     return new
 
 
-def _add_memory(drawn: _GraphBuilder, memory: Memory) -> list[Node]:
-    drawn.memories[memory.id] = memory
-    return [memory_node(memory)] if drawn.add(memory_node(memory)) else []
+def _add_memory(builder: _GraphBuilder, memory: Memory) -> list[Node]:
+    builder.memories[memory.id] = memory
+    return [memory_node(memory)] if builder.add(memory_node(memory)) else []
 
 
-async def _around_memory(drawn: _GraphBuilder, memory: Memory) -> list[Node]:
+async def _around_memory(builder: _GraphBuilder, memory: Memory) -> list[Node]:
     here, new = memory_node(memory), []
     for edge in memory_edges(memory):
-        new += drawn.join(edge, edge.target if edge.source == here else edge.source)
-    new += await _session_of(drawn, memory)
-    for link in await rows.links_of(drawn.db, [memory.id], limit=STEP_LIMIT):
+        new += builder.join(edge, edge.target if edge.source == here else edge.source)
+    new += await _session_of(builder, memory)
+    for link in await rows.links_of(builder.db, [memory.id], limit=STEP_LIMIT):
         other = link.target if link.source == memory.id else link.source
-        held = await memories.get(drawn.db, MemoryId(other))
-        if held is None or not is_visible(drawn.project, held):
+        held = await memories.get(builder.db, MemoryId(other))
+        if held is None or not is_visible(builder.project, held):
             continue
-        drawn.memories[held.id] = held
+        builder.memories[held.id] = held
         ends = Node(MEMORY, str(link.source)), Node(MEMORY, str(link.target))
-        new += drawn.join(Edge(ends[0], link.what.replace("_", " "), ends[1]), memory_node(held))
+        new += builder.join(Edge(ends[0], link.what.replace("_", " "), ends[1]), memory_node(held))
     return new
 
 
-async def _session_of(drawn: _GraphBuilder, memory: Memory) -> list[Node]:
+async def _session_of(builder: _GraphBuilder, memory: Memory) -> list[Node]:
     """Draw the session that brought a memory, unless it is another project's."""
     session = None
     if memory.session_id is not None:
-        session = await sessions.get(drawn.db, memory.session_id)
-    if session is None or not is_visible(drawn.project, session):
+        session = await sessions.get(builder.db, memory.session_id)
+    if session is None or not is_visible(builder.project, session):
         return []
     there = session_node(session)
-    drawn.begun[there] = session
-    return drawn.join(Edge(there, BROUGHT, memory_node(memory)), there)
+    builder.begun[there] = session
+    return builder.join(Edge(there, BROUGHT, memory_node(memory)), there)
 
 
-def _dependencies(drawn: _GraphBuilder, node: Node) -> list[Node]:
+def _dependencies(builder: _GraphBuilder, node: Node) -> list[Node]:
     new: list[Node] = []
-    for service in drawn.services:
+    for service in builder.services:
         here = Node(SERVICE, service.name)
         for name in service.depends_on:
             there = Node(SERVICE, name)
             if normalize_service_name(service.name) == normalize_service_name(node.name):
-                new += drawn.join(Edge(node, DEPENDS_ON, there), there)
+                new += builder.join(Edge(node, DEPENDS_ON, there), there)
             elif normalize_service_name(name) == normalize_service_name(node.name):
-                new += drawn.join(Edge(here, DEPENDS_ON, node), here)
+                new += builder.join(Edge(here, DEPENDS_ON, node), here)
     return new
 
 
-async def _outline(drawn: _GraphBuilder) -> None:
+async def _outline(builder: _GraphBuilder) -> None:
     """Draw the services and topics that a project's memories are about, and its last sessions."""
-    here = Node(PROJECT, drawn.project)
-    drawn.add(here)
-    for service, count in await rows.count_by_service(drawn.db, drawn.project, limit=MAX_NODES):
+    here = Node(PROJECT, builder.project)
+    builder.add(here)
+    for service, count in await rows.count_by_service(builder.db, builder.project, limit=MAX_NODES):
         if service is not None:
             there = Node(SERVICE, service)
-            drawn.join(Edge(here, _format_count(count, "about"), there), there)
-    for topic, count in await rows.count_by_topic(drawn.db, drawn.project, limit=MAX_NODES):
+            builder.join(Edge(here, _format_count(count, "about"), there), there)
+    for topic, count in await rows.count_by_topic(builder.db, builder.project, limit=MAX_NODES):
         there = Node(TOPIC, topic)
-        drawn.join(Edge(here, _format_count(count, "of"), there), there)
-    for session in await client_sessions.newest(drawn.db, drawn.project, limit=RECENT_SESSIONS):
+        builder.join(Edge(here, _format_count(count, "of"), there), there)
+    for session in await client_sessions.newest(builder.db, builder.project, limit=RECENT_SESSIONS):
         there = session_node(session)
-        drawn.begun[there] = session
-        drawn.join(Edge(here, IN, there), there)
+        builder.begun[there] = session
+        builder.join(Edge(here, IN, there), there)
 
 
 def _format_count(count: int, how: str) -> str:

@@ -112,9 +112,9 @@ async def purge(db: Database, memory_id: int, *, now: datetime) -> None:
         act.did(memory_id)
 
 
-async def purge_expired(db: Database, kept: timedelta | None, *, now: datetime) -> int:
+async def purge_expired(db: Database, retention: timedelta | None, *, now: datetime) -> int:
     """Delete permanently what is in the trash for longer than that; return how many memories."""
-    if kept is None:
+    if retention is None:
         return 0
     why = history.ChangeOrigin(
         cause=PURGED, actor="supervisor", reason="its retention in the trash ended"
@@ -123,7 +123,7 @@ async def purge_expired(db: Database, kept: timedelta | None, *, now: datetime) 
     async def purge_some(some: Sequence[int]) -> list[int]:
         return await trash.purge(db, some, why, now=now)
 
-    return len(await in_batches(db, await trash.expired(db, before=now - kept), purge_some))
+    return len(await in_batches(db, await trash.expired(db, before=now - retention), purge_some))
 
 
 async def _undoable(db: Database, act_id: int) -> JournalEntry:

@@ -1,4 +1,4 @@
-"""Knowledge: the way in for what clients, hooks and imports know (agentops-memory)."""
+"""Knowledge: saves from clients, hooks and imports (agentops-memory)."""
 
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -156,7 +156,7 @@ async def correct(
 async def withdraw_memory(
     db: Database, memory_id: int, *, now: datetime, session_id: int | None = None, by: str = ""
 ) -> Memory:
-    """Take a memory back for a client: it is told to nobody any more. Raises NotFound.
+    """Withdraw a memory for a client: prompts no longer include it. Raises NotFound.
 
     Only knowledge: what sessions learned of services is not a client's to take back. An
     operator still sees the memory, and brings it back by making it active.
@@ -203,14 +203,14 @@ async def _find_by_key(db: Database, candidate: Candidate) -> Memory | None:
     return None if holder is None else await memories.get(db, holder)
 
 
-async def _merge_scope(db: Database, held: Memory, candidate: Candidate) -> Memory | None:
+async def _merge_scope(db: Database, existing: Memory, candidate: Candidate) -> Memory | None:
     """Return what is held where its words are said again: found as widely, under its key.
 
     None where the wider place has another memory of its key: then both are kept. A key that
     another memory has is not given to this one.
     """
-    wide = widen_scope(held, candidate)
-    if wide != held and not await _is_key_free(db, wide):
+    wide = widen_scope(existing, candidate)
+    if wide != existing and not await _is_key_free(db, wide):
         return None
     both = set_topic_key(wide, candidate)
     return both if both == wide or await _is_key_free(db, both) else wide
@@ -226,11 +226,11 @@ async def _is_key_free(db: Database, memory: Memory) -> bool:
 
 
 async def _revise(
-    db: Database, held: Memory, candidate: Candidate, *, now: datetime, by: str
+    db: Database, existing: Memory, candidate: Candidate, *, now: datetime, by: str
 ) -> SavedKnowledge:
-    memory = revise(held, candidate, now=now)
+    memory = revise(existing, candidate, now=now)
     await memories.update(db, memory, now=now)
-    await history.append(db, held, memory, _why(REVISED, candidate.session_id, by), now=now)
+    await history.append(db, existing, memory, _why(REVISED, candidate.session_id, by), now=now)
     return SavedKnowledge(SaveOutcome.UPDATED, memory)
 
 

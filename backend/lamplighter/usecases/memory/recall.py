@@ -1,4 +1,4 @@
-"""Recall: the one way out. What a session is told, and why each memory is in or out of it."""
+"""Recall: builds every prompt's memories. Why each memory is included or not."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -18,7 +18,7 @@ MAX_EXCLUDED: Final = 200
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hypothesis:
-    """What would be told if some memories were not there, or at an earlier moment."""
+    """A hypothetical prompt without some memories, or as of an earlier moment."""
 
     without: tuple[int, ...] = ()
     at: datetime | None = None
@@ -79,18 +79,18 @@ def system_prompt_suffix(environment: str, memory: MemoryBlock) -> str:
 
 
 async def _offer(
-    db: Database, packing: BlockPacker, wanted: PromptFilter, prospect: InclusionProbe | None
+    db: Database, packing: BlockPacker, selection: PromptFilter, prospect: InclusionProbe | None
 ) -> None:
     """Offer page after page; behind the first, only what is short enough for what is left."""
-    shortest = await memories.shortest_length(db, at=wanted.at)
+    shortest = await memories.shortest_length(db, at=selection.at)
     position = None
-    while wanted.longest is None or wanted.longest >= max(1, shortest):
-        page = await memories.list_eligible(db, wanted, limit=PAGE, position=position)
+    while selection.longest is None or selection.longest >= max(1, shortest):
+        page = await memories.list_eligible(db, selection, limit=PAGE, position=position)
         for memory in page.items:
             if prospect is not None:
                 prospect.before(packing, memory)
             packing.offer(memory)
-        position, wanted = page.position, replace(wanted, longest=packing.room)
+        position, selection = page.position, replace(selection, longest=packing.room)
         if position is None:
             break
     if prospect is not None:

@@ -1,4 +1,4 @@
-"""Remember: the one way in for what is learned, from any source."""
+"""Remember: saves every observation, from any source."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -94,7 +94,7 @@ async def remember(here: LearningContext, candidate: Candidate, *, now: datetime
             due,
             lambda memory: verdicts[memory.id],
             now=now,
-            standing=await _reconcile_context(here, candidate, due, verdicts),
+            history=await _reconcile_context(here, candidate, due, verdicts),
         )
         if here.fading:
             await _fade_first(db, held, decision, now=now)
@@ -122,40 +122,44 @@ async def _related_memories(
 
 
 def verdict_on(
-    candidate: Candidate, analysis: Analysis, held: Memory, said: Analysis | None, words: Lexicon
+    candidate: Candidate,
+    analysis: Analysis,
+    existing: Memory,
+    said: Analysis | None,
+    words: Lexicon,
 ) -> RelationVerdict:
-    """Say how a candidate stands to a held memory; `said` is what that one says, where known."""
-    found = judge_text(candidate.observation, held.observation)
+    """Return how a candidate relates to an existing memory; `said` is its analysis, if known."""
+    found = judge_text(candidate.observation, existing.observation)
     if found is not None:
         return found
-    return judge(analysis, said or analyze(held.observation, words, service=held.service))
+    return judge(analysis, said or analyze(existing.observation, words, service=existing.service))
 
 
 async def _reconcile_context(
     here: LearningContext,
     candidate: Candidate,
-    held: Sequence[Memory],
+    existing: Sequence[Memory],
     verdicts: dict[MemoryId, RelationVerdict],
 ) -> CandidateHistory:
     """Return what matters of what the session has done, and of what people decided."""
     db = here.db
-    session, related = candidate.session_id, [each for each in held if each.active]
+    session, related = candidate.session_id, [each for each in existing if each.active]
     if session is None:
         return CandidateHistory()
-    aside = [each.id for each in held if each.inactive_reason is InactiveReason.SUPERSEDED]
+    aside = [each.id for each in existing if each.inactive_reason is InactiveReason.SUPERSEDED]
     refused = await reviews.rejected_among(db, aside) if aside else set()
     if not related:
         return CandidateHistory(refused=refused)
     up, down = await history.changed_by_session(db, session)
-    word_for_word = [each.id for each in related if verdicts[each.id].word_for_word]
-    included = await _included_memories(db, session, word_for_word) if word_for_word else set()
-    looked = not included or await _was_checked(here, session, candidate.service)
+    verbatim = [each.id for each in related if verdicts[each.id].word_for_word]
+    included = await _included_memories(db, session, verbatim) if verbatim else set()
+    checked = not included or await _was_checked(here, session, candidate.service)
     settled = await reviews.compatible_among(db, [each.id for each in related])
     return CandidateHistory(
         up=up,
         down=down,
         included=included,
-        looked=looked,
+        looked=checked,
         echo=here.active.echo,
         settled=settled,
         refused=refused,
@@ -176,7 +180,7 @@ async def _was_checked(here: LearningContext, session: int, service: str | None)
 
 async def _fade_first(
     db: Database,
-    held: Sequence[Memory],
+    existing: Sequence[Memory],
     decision: Decision,
     *,
     now: datetime,
@@ -185,7 +189,7 @@ async def _fade_first(
     moves = {effect.before.id for effect in decision.effects if effect.weakens}
     if decision.outcome is ReconcileOutcome.REINFORCED and decision.target is not None:
         moves.add(decision.target.id)
-    await apply_due(db, [each for each in held if each.id in moves], now=now)
+    await apply_due(db, [each for each in existing if each.id in moves], now=now)
 
 
 async def _save_decision(
@@ -193,14 +197,14 @@ async def _save_decision(
     candidate: Candidate,
     analysis: Analysis,
     decision: Decision,
-    held: Sequence[Memory],
+    existing: Sequence[Memory],
     *,
     now: datetime,
 ) -> Memory:
     why = _why(candidate, decision.outcome.value, decision.reason)
     if decision.target is not None:
         if decision.outcome is ReconcileOutcome.REINFORCED:
-            before = next(each for each in held if each.id == decision.target.id)
+            before = next(each for each in existing if each.id == decision.target.id)
             await memories.update(db, decision.target, now=now)
             await history.append(db, before, decision.target, why, now=now)
         return decision.target
@@ -227,7 +231,7 @@ async def _take_effect(
         effect.kind,
         old,
         memory.id,
-        said=candidate.observation,
+        text=candidate.observation,
         reason=effect.reason,
         session_id=candidate.session_id,
         now=now,

@@ -47,18 +47,18 @@ async def open_review(
     old: Memory,
     new_id: MemoryId,
     *,
-    said: str,
+    text: str,
     reason: str,
     session_id: int | None,
     now: datetime,
 ) -> Review:
     """Ask a person which of two memories is true; the case that is open for the pair stays.
 
-    `new_id` is the memory that holds the new claim now, `said` the words it was said in.
+    `new_id` is the memory that holds the new claim now, `text` the words it was said in.
     """
     async with writing(db):
         return await reviews.insert(
-            db, kind, old, new_id, said=said, reason=reason, session_id=session_id, now=now
+            db, kind, old, new_id, text=text, reason=reason, session_id=session_id, now=now
         )
 
 
@@ -90,7 +90,7 @@ async def open_possible(
         ReviewKind.POSSIBLE,
         old,
         new_id,
-        said=candidate.observation,
+        text=candidate.observation,
         reason=reason,
         session_id=candidate.session_id,
         now=now,
@@ -146,7 +146,7 @@ async def reopen(db: Database, number: int, *, version: int | None, now: datetim
 
 
 async def changes_of_resolution(db: Database, review: Review) -> list[history.HistoryRecord]:
-    """Return the changes that the resolution in force made, oldest first."""
+    """Return the changes of the active resolution, oldest first."""
     found: list[history.HistoryRecord] = []
     for step in await history.of_review(db, review.id):
         if step_to_undo(step, await history.undos_after(db, step.memory_id, step.id)) is not None:

@@ -8,12 +8,16 @@ from lamplighter.repository.memory import memories
 from lamplighter.repository.services import events
 
 
-async def spelled(db: Database, service: str | None, known: Sequence[str]) -> str | None:
+async def spelled(db: Database, service: str | None, services: Sequence[str]) -> str | None:
     """Return a service's name as services.yaml spells it, else as it was first written."""
     if service is None or normalize_service_name(service) == GENERAL:
         return None
     declared = next(
-        (name for name in known if normalize_service_name(name) == normalize_service_name(service)),
+        (
+            name
+            for name in services
+            if normalize_service_name(name) == normalize_service_name(service)
+        ),
         None,
     )
     if declared:

@@ -1,4 +1,4 @@
-"""Similar: what we hold that says the same as somebody is typing, or otherwise; nothing changes."""
+"""Similar: existing memories that repeat or contradict a draft; nothing changes."""
 
 import asyncio
 from collections.abc import Sequence
@@ -22,7 +22,7 @@ _ORDER: Final = (Relation.SAME, Relation.CONFLICTING, Relation.UNSURE)
 
 @dataclass(frozen=True, slots=True)
 class SimilarMemory:
-    """A memory that we hold, and how what is typed stands to it."""
+    """An existing memory, and how a draft relates to it."""
 
     memory: Memory
     verdict: RelationVerdict
@@ -33,7 +33,7 @@ async def find_similar(
     candidate: Candidate,
     lexicon: Lexicon,
     *,
-    known: Sequence[str] = (),
+    services: Sequence[str] = (),
     without: MemoryId | None = None,
 ) -> list[SimilarMemory]:
     """Return active memories that say the same, then those that say or may say otherwise.
@@ -42,7 +42,7 @@ async def find_similar(
     `without` is the memory that is being edited. Raises Invalid for what may not enter.
     """
     candidate = admit_candidate(candidate, here.redact)
-    candidate = replace(candidate, service=await spelled(here.db, candidate.service, known))
+    candidate = replace(candidate, service=await spelled(here.db, candidate.service, services))
     analysis = await asyncio.to_thread(_analyze, candidate, lexicon)
     wanted = lookup_terms(analysis) if candidate.category in OPERATIONAL else ()
     async with reading(here.db):
@@ -58,12 +58,12 @@ def _analyze(candidate: Candidate, lexicon: Lexicon) -> Analysis:
 def _compare(
     candidate: Candidate,
     analysis: Analysis,
-    held: Sequence[tuple[Memory, Analysis | None]],
+    existing: Sequence[tuple[Memory, Analysis | None]],
     lexicon: Lexicon,
 ) -> list[SimilarMemory]:
     judged = [
         SimilarMemory(memory, verdict_on(candidate, analysis, memory, said, lexicon))
-        for memory, said in held
+        for memory, said in existing
     ]
     related = [each for each in judged if each.verdict.relation in _ORDER]
     return sorted(related, key=_rank)[:MAX_SIMILAR]

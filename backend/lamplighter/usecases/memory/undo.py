@@ -1,4 +1,4 @@
-"""Undo: an operator takes back one step of a memory's history, whatever came after it."""
+"""Undo: an operator reverts one step of a memory's history, despite later ones."""
 
 from collections.abc import Sequence
 from datetime import datetime

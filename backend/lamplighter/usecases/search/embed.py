@@ -96,7 +96,7 @@ class Embedder:
         return found
 
     async def _heard(self) -> list[UnembeddedMemory]:
-        """Return what was written or changed since; of what is written by hand no change tells."""
+        """Return the rows changed since; changes made outside the app are not announced."""
         heard = await embeddings.changes_after(self.db, self._seq, most=MAX_FOLLOWED)
         newest = await embeddings.newest_id(self.db)
         if heard.anew or newest - self._newest > MAX_FOLLOWED:

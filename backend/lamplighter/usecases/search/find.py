@@ -72,7 +72,7 @@ READ_MORE: Final = 2
 @instrumentation.trace_search
 async def find(
     db: Database,
-    wanted: SearchRequest,
+    request: SearchRequest,
     *,
     now: datetime,
     near: SemanticIndex | None = None,
@@ -83,7 +83,7 @@ async def find(
     After `seconds` the optional parts that are not ready are left out and named in `missing`.
     Raises Unavailable where not even the keyword results can be had.
     """
-    question = parse_query(wanted, now=now)
+    question = parse_query(request, now=now)
     if question.empty:
         return SearchResults(layers=question.request.layers, filters=question.filters)
     deadline, layers = Deadline(seconds), keywords.layers_of(question.request)
@@ -193,7 +193,7 @@ async def _add_semantic(
 async def _best_results(
     db: Database, question: ParsedQuery, scored: Sequence[Scored], words: QueryWeights
 ) -> list[SearchResult]:
-    """Return the best of what matches, as it stands in its rows."""
+    """Return the best matches, from their stored rows."""
     limit = question.request.limit
     found: list[SearchResult] = []
     while scored and len(found) < limit:
@@ -223,25 +223,25 @@ def _worth_reading(scored: Sequence[Scored], limit: int, question: ParsedQuery) 
     return limit + READ_MORE + sum(able)
 
 
-def _matches(row: IndexedRow, wanted: SearchRequest) -> bool:
+def _matches(row: IndexedRow, request: SearchRequest) -> bool:
     """Whether a row is what is wanted: it may have changed since, or be found by meaning."""
     if not isinstance(row, Memory):
         return True
     tags = {tag.casefold() for tag in row.tags}
     return (
-        wanted.active in (None, row.active)
-        and wanted.kind in (None, row.kind)
-        and (not wanted.categories or row.category in wanted.categories)
-        and (wanted.project is None or Reach(normalize_project(wanted.project)).holds(row))
-        and (wanted.service is None or _is_of_service(row, wanted.service, wanted))
-        and (wanted.since is None or row.updated_at >= wanted.since)
-        and all(tag.casefold().strip() in tags for tag in wanted.tags)
+        request.active in (None, row.active)
+        and request.kind in (None, row.kind)
+        and (not request.categories or row.category in request.categories)
+        and (request.project is None or Reach(normalize_project(request.project)).holds(row))
+        and (request.service is None or _is_of_service(row, request.service, request))
+        and (request.since is None or row.updated_at >= request.since)
+        and all(tag.casefold().strip() in tags for tag in request.tags)
     )
 
 
-def _is_of_service(row: Memory, service: str, wanted: SearchRequest) -> bool:
+def _is_of_service(row: Memory, service: str, request: SearchRequest) -> bool:
     if row.service is None:
-        return wanted.general or normalize_service_name(service) == GENERAL
+        return request.general or normalize_service_name(service) == GENERAL
     return normalize_service_name(row.service) == normalize_service_name(service)
 
 

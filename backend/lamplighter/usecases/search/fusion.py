@@ -66,7 +66,7 @@ def start_semantic_search(
     if near is None or question.phrases or question.without:
         yield None
         return
-    asking = near(question.request.query, None, wanted=question.request)
+    asking = near(question.request.query, None, request=question.request)
     if not ahead:
         with closing(asking):
             yield asking
@@ -93,15 +93,15 @@ async def merge_semantic(
     looked for, meaning only weighs what words find.
     """
     text = question.request.query
-    by_words = {memory_of(each.number): each for each in found_so_far if _is_memory(each)}
+    keyword_hits = {memory_of(each.number): each for each in found_so_far if _is_memory(each)}
     try:
         found = {} if nearest is None else dict(await nearest)
-        best = nlargest(COMPARED, by_words, key=lambda each: by_words[each].score)
+        best = nlargest(COMPARED, keyword_hits, key=lambda each: keyword_hits[each].score)
         rest = [each for each in best if each not in found]
         found |= dict(await near(text, rest)) if rest else {}
     except (TimeoutError, Unavailable):
         return None
-    return _combine_scores(found_so_far, by_words, found, full)
+    return _combine_scores(found_so_far, keyword_hits, found, full)
 
 
 def _combine_scores(

@@ -27,26 +27,26 @@ ENOUGH: Final = 5 * RANKED
 EVERYTHING: Final = 2**62
 
 
-def layers_of(wanted: SearchRequest) -> list[SearchLayer]:
+def layers_of(request: SearchRequest) -> list[SearchLayer]:
     """Return the layers that can hold what is wanted: only memories have a category."""
-    of_memories = wanted.categories or wanted.kind or wanted.tags or wanted.active is False
-    return [each for each in wanted.layers if each is SearchLayer.MEMORY or not of_memories]
+    of_memories = request.categories or request.kind or request.tags or request.active is False
+    return [each for each in request.layers if each is SearchLayer.MEMORY or not of_memories]
 
 
-def _scope(wanted: SearchRequest, layer: SearchLayer) -> tuple[tuple[str, ...], ...]:
+def _scope(request: SearchRequest, layer: SearchLayer) -> tuple[tuple[str, ...], ...]:
     """Return the groups of terms of which one each must hold of what is wanted."""
     groups: list[tuple[str, ...]] = []
-    if wanted.project is not None:
+    if request.project is not None:
         everywhere = (scope_terms.EVERYWHERE,) if layer is SearchLayer.MEMORY else ()
-        groups.append((scope_terms.project_term(wanted.project), *everywhere))
-    if wanted.service is not None:
-        general = (scope_terms.NO_SERVICE,) if wanted.general else ()
-        groups.append((*dict.fromkeys((_service(wanted.service), *general)),))
-    if wanted.categories:
-        groups.append(tuple(map(scope_terms.category_term, dict.fromkeys(wanted.categories))))
-    if wanted.kind is not None:
-        groups.append((scope_terms.kind_term(wanted.kind),))
-    groups += [(scope_terms.tag_term(tag),) for tag in wanted.tags]
+        groups.append((scope_terms.project_term(request.project), *everywhere))
+    if request.service is not None:
+        general = (scope_terms.NO_SERVICE,) if request.general else ()
+        groups.append((*dict.fromkeys((_service(request.service), *general)),))
+    if request.categories:
+        groups.append(tuple(map(scope_terms.category_term, dict.fromkeys(request.categories))))
+    if request.kind is not None:
+        groups.append((scope_terms.kind_term(request.kind),))
+    groups += [(scope_terms.tag_term(tag),) for tag in request.tags]
     return tuple(groups)
 
 
@@ -110,21 +110,21 @@ def _bases(layer: SearchLayer, *, active: bool | None) -> list[int]:
 
 
 def _rarest_terms(
-    terms: Sequence[str], scope: Sequence[Sequence[str]], held: CorpusStats
+    terms: Sequence[str], scope: Sequence[Sequence[str]], corpus: CorpusStats
 ) -> tuple[tuple[str, ...], int]:
     """Return the words by which to look, and about how many documents hold one of them.
 
     The rarest: what others would find besides would stand behind. They all count for the
     order of what is found.
     """
-    groups = (sum(held.holding.get(term, 0) for term in group) for group in scope)
-    inside = min(groups, default=held.documents)
-    share = inside / max(1, held.documents)
-    rarest = sorted(terms, key=lambda each: (held.holding.get(each, 0), each))
+    groups = (sum(corpus.holding.get(term, 0) for term in group) for group in scope)
+    inside = min(groups, default=corpus.documents)
+    share = inside / max(1, corpus.documents)
+    rarest = sorted(terms, key=lambda each: (corpus.holding.get(each, 0), each))
     looked_for: list[str] = []
     expected, read = 0.0, 0
     for term in rarest:
-        holding = held.holding.get(term, 0)
+        holding = corpus.holding.get(term, 0)
         much = expected + holding * share > COUNTED and inside > COUNTED
         enough = len(looked_for) >= MANY_WORDS and expected >= ENOUGH
         if looked_for and (much or enough or read + holding > READ_TERMS):

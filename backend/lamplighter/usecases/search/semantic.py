@@ -29,17 +29,17 @@ MAX_WAITING: Final = 8
 
 LOADING: Final = "The embedding model is loading."
 MIN_COVERAGE: Final = 0.9
-"""Of fewer, those whose meaning is kept would stand before better ones for that alone."""
+"""Below this share, embedded memories would rank first just for having a vector."""
 
 
 @dataclass(frozen=True, slots=True)
 class NoSemanticSearch:
-    """Stands for `Nearby` where no model is installed; words alone are searched."""
+    """Replaces `Nearby` without an installed model: search uses keywords alone."""
 
     why: str
 
     async def __call__(
-        self, query: str, ids: Sequence[int] | None = None, *, wanted: SearchRequest | None = None
+        self, query: str, ids: Sequence[int] | None = None, *, request: SearchRequest | None = None
     ) -> Sequence[tuple[int, float]]:
         """Say why there is no answer."""
         raise Unavailable(self.why)
@@ -58,7 +58,7 @@ class LoadedCodes:
 
 @dataclass(slots=True)
 class SemanticSearch:
-    """Finds memories by meaning; what it knows of them is read once and then follows the feed.
+    """Finds memories by embeddings; they are loaded once and then follow the feed.
 
     It answers within `within` seconds or raises TimeoutError, and raises Unavailable when it
     cannot answer, or while the meaning of many memories is not kept yet: then words alone are
@@ -75,12 +75,12 @@ class SemanticSearch:
     _pending: dict[str, asyncio.Task[Vector]] = field(default_factory=dict)
 
     async def __call__(
-        self, query: str, ids: Sequence[int] | None = None, *, wanted: SearchRequest | None = None
+        self, query: str, ids: Sequence[int] | None = None, *, request: SearchRequest | None = None
     ) -> Sequence[tuple[int, float]]:
         """Return the memories nearest to a text with how near each is, nearest first.
 
         With ids only those are compared, and each of them that is known is returned; else
-        those among the `wanted` that are likely nearest.
+        those among the `request` that are likely nearest.
         """
         if ids is not None and not ids:
             return []
@@ -94,7 +94,7 @@ class SemanticSearch:
                 known = await self._follow(deadline)
                 if self.progress.share < self.enough:
                     raise Unavailable("Too few memories have embeddings yet.")
-                ids = known.codes.nearest(vector, RESCORED, _code_filter(wanted))
+                ids = known.codes.nearest(vector, RESCORED, _code_filter(request))
             async with time_limit(self.db, deadline):
                 return await self._compared(vector, ids)
         except DeadlineExceeded as late:
@@ -144,7 +144,7 @@ class SemanticSearch:
             self._loading.add_done_callback(_consume_exception)
 
     async def _vector(self, query: str, deadline: Deadline) -> Vector:
-        """Return the vector of a query; who asks again after a late answer finds it made."""
+        """Return the vector of a query; after a timeout the next call finds it cached."""
         task = self._pending.get(query)
         if task is None or (task.done() and (task.cancelled() or task.exception())):
             if sum(not each.done() for each in self._pending.values()) >= MAX_WAITING:
@@ -184,7 +184,7 @@ class SemanticSearch:
             self._reading = None
 
     async def _whole(self, deadline: Deadline) -> LoadedCodes:
-        """Return what was read. Reading goes on when who asked gives up: the next finds it."""
+        """Return the loaded vectors. Loading continues after a timeout, for the next call."""
         return await asyncio.wait_for(asyncio.shield(self._begun()), deadline.left)
 
     def _begun(self) -> asyncio.Task[LoadedCodes]:
@@ -203,42 +203,44 @@ class SemanticSearch:
         await self._add_newer(known)
         return known
 
-    async def _catch_up(self, known: LoadedCodes, heard: embeddings.FollowedChanges) -> None:
-        if heard.ids:
-            known.codes.drop(heard.ids)
-            again = await embeddings.stored_by_ids(self.db, self.embedding.name, sorted(heard.ids))
-            known.codes.put(again)
-        known.seq = heard.seq
-        await self._add_newer(known)
-        if time.monotonic() - known.counted > COUNT_SECONDS:
-            known.total = await embeddings.count_memories(self.db)
-            known.counted = time.monotonic()
+    async def _catch_up(self, codes: LoadedCodes, changes: embeddings.FollowedChanges) -> None:
+        if changes.ids:
+            codes.codes.drop(changes.ids)
+            again = await embeddings.stored_by_ids(
+                self.db, self.embedding.name, sorted(changes.ids)
+            )
+            codes.codes.put(again)
+        codes.seq = changes.seq
+        await self._add_newer(codes)
+        if time.monotonic() - codes.counted > COUNT_SECONDS:
+            codes.total = await embeddings.count_memories(self.db)
+            codes.counted = time.monotonic()
 
-    async def _add_newer(self, known: LoadedCodes) -> None:
+    async def _add_newer(self, codes: LoadedCodes) -> None:
         name = self.embedding.name
         while rows := await embeddings.newer(
-            self.db, name, after=known.newest, limit=READ_BATCH_SIZE
+            self.db, name, after=codes.newest, limit=READ_BATCH_SIZE
         ):
-            known.codes.put(rows)
-            known.newest = rows[-1].id
+            codes.codes.put(rows)
+            codes.newest = rows[-1].id
             await asyncio.sleep(0)
 
 
 def _consume_exception(task: asyncio.Task[Any]) -> None:
-    """Who asks next hears of a failure."""
+    """The next caller gets the failure."""
     if not task.cancelled():
         task.exception()
 
 
-def _code_filter(wanted: SearchRequest | None) -> "VectorFilter":
+def _code_filter(request: SearchRequest | None) -> "VectorFilter":
     from lamplighter.embedding.codes import VectorFilter
 
-    if wanted is None:
+    if request is None:
         return VectorFilter(active=None)
     return VectorFilter(
-        active=wanted.active,
-        project=wanted.project,
-        service=wanted.service,
-        general=wanted.general,
-        categories=wanted.categories,
+        active=request.active,
+        project=request.project,
+        service=request.service,
+        general=request.general,
+        categories=request.categories,
     )

@@ -1,4 +1,4 @@
-"""Search: what a session asks of the memories, and what it is shown; each is kept."""
+"""Search: the queries of a session on memories, and their recorded results."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -41,63 +41,63 @@ class SearchingSession:
 
 
 async def search(
-    here: Context, query: str, asker: SearchingSession, *, service: str | None, limit: int
+    here: Context, query: str, searcher: SearchingSession, *, service: str | None, limit: int
 ) -> SearchResults:
     """Return the active memories that a query finds, best first; whatever is typed is valid.
 
     Of a `service` its own, and those that are true of all.
     """
-    name = await spelled(here.db, service, asker.service_names)
+    name = await spelled(here.db, service, searcher.service_names)
     wanted = SearchRequest(
         query=query, layers=(SearchLayer.MEMORY,), service=name, general=True, limit=limit
     )
-    return await search_and_record(here, wanted, asker)
+    return await search_and_record(here, wanted, searcher)
 
 
 async def search_and_record(
     here: Context,
-    wanted: SearchRequest,
-    asker: SearchingSession,
+    request: SearchRequest,
+    searcher: SearchingSession,
     *,
     near: SemanticIndex | None = None,
 ) -> SearchResults:
-    """Find what is wanted for a session, and keep what it is shown of the memories.
+    """Search for a session, and record the memories in the results.
 
     The walls between projects do not hang on how well a search keeps to them.
     """
     db, now = here.db, here.now()
-    query = one_line(here.redact(wanted.query))
-    await _bounded(db, asker)
-    wanted = replace(wanted, query=query, project=asker.project)
-    results = await find(db, wanted, now=now, near=near)
-    inside = [each for each in results.results if is_visible(asker.project, each.row)]
+    query = one_line(here.redact(request.query))
+    await _bounded(db, searcher)
+    request = replace(request, query=query, project=searcher.project)
+    results = await find(db, request, now=now, near=near)
+    inside = [each for each in results.results if is_visible(searcher.project, each.row)]
     results = replace(results, results=tuple(inside))
     async with writing(db):
-        await _bounded(db, asker)
-        await _keep(db, asker, query, results.memories, now=now)
+        await _bounded(db, searcher)
+        await _keep(db, searcher, query, results.memories, now=now)
     return results
 
 
-async def read(here: Context, memory_id: int, asker: SearchingSession) -> Memory:
+async def read(here: Context, memory_id: int, searcher: SearchingSession) -> Memory:
     """Return one memory of the session's project, active or not; raises NotFound."""
     db, now = here.db, here.now()
     async with writing(db):
-        await _bounded(db, asker)
+        await _bounded(db, searcher)
         held = await memories.get(db, MemoryId(memory_id))
-        found = held if held and is_visible(asker.project, held) else None
-        await _keep(db, asker, str(memory_id), [found] if found else [], now=now)
+        found = held if held and is_visible(searcher.project, held) else None
+        await _keep(db, searcher, str(memory_id), [found] if found else [], now=now)
     if found is None:
         raise NotFound(f"Memory {memory_id} not found.")
     return found
 
 
-async def _bounded(db: Database, asker: SearchingSession) -> None:
-    if await searches.count(db, asker.session_id) >= MAX_SEARCHES:
+async def _bounded(db: Database, searcher: SearchingSession) -> None:
+    if await searches.count(db, searcher.session_id) >= MAX_SEARCHES:
         raise Conflict(f"This session reached its limit of {MAX_SEARCHES} searches.")
 
 
 async def _keep(
-    db: Database, asker: SearchingSession, query: str, found: Sequence[Memory], *, now: datetime
+    db: Database, searcher: SearchingSession, query: str, found: Sequence[Memory], *, now: datetime
 ) -> None:
     hits = [RecordedHit(each.id, rank) for rank, each in enumerate(found, 1)]
-    await searches.insert(db, asker.session_id, asker.tool, query, hits, now=now)
+    await searches.insert(db, searcher.session_id, searcher.tool, query, hits, now=now)

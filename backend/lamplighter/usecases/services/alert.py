@@ -1,4 +1,4 @@
-"""Alert: what a monitor outside tells of is one row, and one request for an investigation."""
+"""Alert: an alert of an external monitor is one row, and one investigation request."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -53,11 +53,11 @@ class AlertResult:
 
 
 async def ingest_delivery(
-    here: AlertContext, source: str, given: Sequence[Alert]
+    here: AlertContext, source: str, alerts: Sequence[Alert]
 ) -> list[AlertResult]:
     """Take in what a delivery says: each incident once, in whatever order they come."""
     counted: dict[tuple[object, ...], tuple[Alert, int]] = {}
-    for alert in given:
+    for alert in alerts:
         key = (alert.fingerprint, alert.incident, alert.state, alert.at)
         counted[key] = alert, counted.get(key, (alert, 0))[1] + 1
     now = here.now()
@@ -140,18 +140,18 @@ async def _request_investigation(
     )
 
 
-async def _record_resolved(db: Database, held: AlertIncident, *, now: datetime) -> None:
+async def _record_resolved(db: Database, incident: AlertIncident, *, now: datetime) -> None:
     """Say that an incident is over; nobody needs to look into it who has not begun."""
-    back = held.request_id and await requests.cancel(db, held.request_id, now=now)
-    more = f" Request {held.request_id} was canceled." if back else ""
-    text = f"{held.source} reports it resolved: {held.title}.{more}"
-    await _event(db, held, Level.INFO, text, now=now)
+    back = incident.request_id and await requests.cancel(db, incident.request_id, now=now)
+    more = f" Request {incident.request_id} was canceled." if back else ""
+    text = f"{incident.source} reports it resolved: {incident.title}.{more}"
+    await _event(db, incident, Level.INFO, text, now=now)
 
 
 async def _event(
-    db: Database, held: AlertIncident, level: Level, text: str, *, now: datetime
+    db: Database, incident: AlertIncident, level: Level, text: str, *, now: datetime
 ) -> None:
-    await events.insert(db, level, text, service=held.service, source="alert", now=now)
+    await events.insert(db, level, text, service=incident.service, source="alert", now=now)
 
 
 def _masked(alert: Alert, redact: Redact) -> Alert:

@@ -25,7 +25,7 @@ async def report(
     text: str,
     *,
     service: str | None,
-    known: Sequence[str] = (),
+    services: Sequence[str] = (),
     session_id: int | None = None,
 ) -> Event:
     """Record an event of an operator's, or of a session's; Invalid names each wrong field."""
@@ -37,7 +37,7 @@ async def report(
     if wrong:
         raise Invalid(*wrong)
     async with writing(here.db):
-        service = await spelled(here.db, service, known)
+        service = await spelled(here.db, service, services)
         session = None if session_id is None else await sessions.get(here.db, session_id)
         return await events.insert(
             here.db,
@@ -72,7 +72,7 @@ class EventDensity:
 
 
 async def density(
-    db: Database, wanted: EventSelection, *, most: int, now: datetime
+    db: Database, selection: EventSelection, *, most: int, now: datetime
 ) -> EventDensity:
     """Count events along time in at most `most` stretches.
 
@@ -83,8 +83,8 @@ async def density(
         held = await events.extent(db)
         if held is None:
             return EventDensity(None)
-        since = max(wanted.since or held[0], MONDAY)
-        until = wanted.until or max(now, held[1] + timedelta(microseconds=1))
+        since = max(selection.since or held[0], MONDAY)
+        until = selection.until or max(now, held[1] + timedelta(microseconds=1))
         along = choose_axis(since, max(since, until), most=most)
-        counts = await events.count_by_time(db, wanted, along.unit)
+        counts = await events.count_by_time(db, selection, along.unit)
     return EventDensity(along, tuple(count_by_level(counts, along)))

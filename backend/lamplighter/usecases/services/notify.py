@@ -1,4 +1,4 @@
-"""Notify: what people are told outside of the app is a row first, sent when it can be."""
+"""Notify: a notice to people is a row first, and sent when possible."""
 
 from datetime import datetime
 from typing import Any, Final
@@ -22,7 +22,7 @@ async def enqueue(
     service: str | None = None,
     now: datetime,
 ) -> Notice | None:
-    """Tell people something at once, within the transaction of what it tells of.
+    """Send a notice at once, within the transaction of its event.
 
     None where nobody is to be told anything.
     """
@@ -33,7 +33,7 @@ async def enqueue(
 
 
 async def enqueue_test(db: Database, *, now: datetime) -> Notice:
-    """Put a test notice into the outbox; where nobody is named it has failed at once."""
+    """Put a test notice into the outbox; without an address it fails at once."""
     async with writing(db):
         if db.telling is None:
             failed: dict[str, Any] = {

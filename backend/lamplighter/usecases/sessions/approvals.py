@@ -38,68 +38,70 @@ from lamplighter.usecases.services import act, notify
 from lamplighter.usecases.sessions import parking
 
 MAX_EDITS: Final = 100
-"""So many replacements of one wish are followed; nobody writes that many."""
+"""How many replacements of one request are followed; people write fewer."""
 
 
 async def reserve_or_ask(
     here: Context,
     active: Configuration,
     session: Session,
-    wish: ActionRequest,
+    request: ActionRequest,
     action: Action,
     *,
     again: int | None = None,
 ) -> CooldownUse | Approval:
-    """Reserve a slot for a wish, or refuse it, or ask a person: what comes back says which.
+    """Reserve a slot for a request, refuse it, or ask a person; the result says which.
 
     `action` is the declared one, and says itself whether a person is asked. Nobody is
     asked for what may not run anyway, nor again for what was denied to this session.
     """
     db, now = here.db, here.now()
     async with writing(db):
-        agreed = action.approve is ApprovalPolicy.FIRST and await approvals.was_approved(db, wish)
+        agreed = action.approve is ApprovalPolicy.FIRST and await approvals.was_approved(
+            db, request
+        )
         ruling = await act.rule_on_request(
-            db, session, wish.service, action, again=again, agreed=agreed, now=now
+            db, session, request.service, action, again=again, agreed=agreed, now=now
         )
         if not isinstance(ruling, NeedsApproval):
             return await act.reserve(
-                db, session, wish.service, action, again=again, agreed=agreed, now=now
+                db, session, request.service, action, again=again, agreed=agreed, now=now
             )
-        before = await _newest(db, session.id, wish)
+        before = await _newest(db, session.id, request)
         if before is not None and before.state is ApprovalState.DENIED:
             return await refuse(db, session, before, describe_result(before), now=now)
         if too_many := await parking.capacity_reason(db, active.max_parked, but=session.id):
-            return await _record_refusal(db, session, wish, too_many, now=now)
+            return await _record_refusal(db, session, request, too_many, now=now)
         expires_at = now + timedelta(seconds=active.approval_seconds)
-        return await _ask(here, session, wish, now=now, expires_at=expires_at)
+        return await _ask(here, session, request, now=now, expires_at=expires_at)
 
 
 async def _ask(
-    here: Context, session: Session, wish: ActionRequest, *, now: datetime, expires_at: datetime
+    here: Context, session: Session, request: ActionRequest, *, now: datetime, expires_at: datetime
 ) -> Approval:
-    db, reason = here.db, shorten(one_line(here.redact(wish.reason)), MAX_REASON_CHARS)
+    db, reason = here.db, shorten(one_line(here.redact(request.reason)), MAX_REASON_CHARS)
     asked = await approvals.insert(
         db,
         session,
-        replace(wish, reason=reason),
-        shown=[here.redact(word) for word in wish.argv],
-        memories=await exposures.included_of_service(db, session.id, wish.service),
+        replace(request, reason=reason),
+        displayed=[here.redact(word) for word in request.argv],
+        memories=await exposures.included_of_service(db, session.id, request.service),
         expires_at=expires_at,
         now=now,
     )
-    text, body = f"Waiting for approval: {wish}.", describe_request(asked, now=now)
+    text, body = f"Waiting for approval: {request}.", describe_request(asked, now=now)
     await leases.clear_session(db, session.id, now=now)  # rounds continue while it waits
     await notify.enqueue(
-        db, NoticeKind.APPROVAL, Level.WARNING, text, body, service=wish.service, now=now
+        db, NoticeKind.APPROVAL, Level.WARNING, text, body, service=request.service, now=now
     )  # before its event is told
-    await _record_event(db, Level.WARNING, text, wish, session, now=now)
+    await _record_event(db, Level.WARNING, text, request, session, now=now)
     return asked
 
 
 async def decide(
     here: Context, number: int, answer: ApprovalAnswer, *, by: str, version: int | None = None
 ) -> Approval:
-    """Do what a person decided and return the approval that stands: of an edit the new one.
+    """Apply a person's decision and return the resulting approval: for an edit the new one.
 
     Raises NotFound, Invalid, Stale, and Conflict when it waits for nobody any more.
     """
@@ -182,7 +184,7 @@ async def redeem(
 
 
 async def expire(db: Database, number: int, *, now: datetime) -> Approval:
-    """Let an approval that nobody answered wait no more; what was decided just now stands."""
+    """Expire an approval without a decision; a decision made just now is kept."""
     async with writing(db):
         states = ApprovalState.OPEN, ApprovalState.EXPIRED
         return await approvals.change_state(db, number, *states, now=now) or await get(db, number)
@@ -213,44 +215,44 @@ async def successor(db: Database, replaced: Approval) -> Approval | None:
 
 
 async def refuse(
-    db: Database, session: Session, held: Approval, why: str, *, now: datetime
+    db: Database, session: Session, approval: Approval, why: str, *, now: datetime
 ) -> CooldownUse:
     """Record that what was asked for did not run, and why; nothing comes of it any more."""
     async with writing(db):
-        await approvals.withdraw(db, why, number=held.id, now=now)
+        await approvals.withdraw(db, why, number=approval.id, now=now)
         outcome = UseOutcome.UNNEEDED if why == HEALTHY_AGAIN else UseOutcome.REFUSED
-        return await _record_refusal(db, session, held.wish, why, outcome=outcome, now=now)
+        return await _record_refusal(db, session, approval.wish, why, outcome=outcome, now=now)
 
 
 async def _record_refusal(
     db: Database,
     session: Session,
-    wish: ActionRequest,
+    request: ActionRequest,
     why: str,
     *,
     outcome: UseOutcome = UseOutcome.REFUSED,
     now: datetime,
 ) -> CooldownUse:
     return await cooldowns.insert_settled(
-        db, session, wish.service, wish.action, outcome, name=wish.name, text=why, now=now
+        db, session, request.service, request.action, outcome, name=request.name, text=why, now=now
     )
 
 
 async def _insert_replacement(
-    here: Context, session: Session, held: Approval, answer: ApprovalAnswer, *, now: datetime
+    here: Context, session: Session, approval: Approval, answer: ApprovalAnswer, *, now: datetime
 ) -> Approval:
     """Put what a person wrote in the place of what a session asked for; it waits for a yes."""
-    argv = held.argv if answer.argv is None else restore_masked(answer.argv, held)
+    argv = approval.argv if answer.argv is None else restore_masked(answer.argv, approval)
     return await approvals.insert(
         here.db,
         session,
-        replace(held.wish, argv=argv),
-        shown=[here.redact(word) for word in argv],
-        memories=list(held.memories),
-        edited=held.edited or argv != held.argv,
-        replaces=held.id,
-        note=answer.note or held.note,
-        expires_at=now + (held.expires_at - held.created_at),
+        replace(approval.wish, argv=argv),
+        displayed=[here.redact(word) for word in argv],
+        memories=list(approval.memories),
+        edited=approval.edited or argv != approval.argv,
+        replaces=approval.id,
+        note=answer.note or approval.note,
+        expires_at=now + (approval.expires_at - approval.created_at),
         now=now,
     )
 
@@ -262,37 +264,39 @@ async def _expected(db: Database, number: int, version: int | None) -> Approval:
     return held
 
 
-async def _waiting_session(db: Database, held: Approval, *, now: datetime) -> Session:
+async def _waiting_session(db: Database, approval: Approval, *, now: datetime) -> Session:
     """Return the session that waits for an approval; Conflict when none does."""
-    session = await sessions.get(db, held.session_id)
-    if held.state is not ApprovalState.OPEN:
-        raise Conflict(f"Approval {held.id} is already closed: {held.became}.")
-    if held.expired(now=now):
-        raise Conflict(f"Approval {held.id} expired.")
+    session = await sessions.get(db, approval.session_id)
+    if approval.state is not ApprovalState.OPEN:
+        raise Conflict(f"Approval {approval.id} is already closed: {approval.became}.")
+    if approval.expired(now=now):
+        raise Conflict(f"Approval {approval.id} expired.")
     if session is None or not session.running or session.stop_requested_at:
-        raise Conflict(f"Approval {held.id} is closed: session {held.session_id} has ended.")
+        raise Conflict(
+            f"Approval {approval.id} is closed: session {approval.session_id} has ended."
+        )
     return session
 
 
-async def _newest(db: Database, session_id: int, wish: ActionRequest) -> Approval | None:
+async def _newest(db: Database, session_id: int, request: ActionRequest) -> Approval | None:
     """Return what a session last asked for exactly this, or what a person put in its place."""
-    held = await approvals.newest(db, session_id, wish)
+    held = await approvals.newest(db, session_id, request)
     if held is not None and held.state is ApprovalState.REPLACED:
         return await successor(db, held) or held
     return held
 
 
-def _declared(services: Services, held: Approval) -> Action | None:
-    found = services.find(held.service)
-    actions = found.actions if found and found.name == held.service else ()
-    return next((each for each in actions if each.name == held.name), None)
+def _declared(services: Services, approval: Approval) -> Action | None:
+    found = services.find(approval.service)
+    actions = found.actions if found and found.name == approval.service else ()
+    return next((each for each in actions if each.name == approval.name), None)
 
 
 async def _record_event(
     db: Database,
     level: Level,
     text: str,
-    wish: ActionRequest,
+    request: ActionRequest,
     session: Session,
     *,
     source: str = "supervisor",
@@ -302,7 +306,7 @@ async def _record_event(
         db,
         level,
         text,
-        service=wish.service,
+        service=request.service,
         session_id=session.id,
         tier=session.tier,
         source=source,

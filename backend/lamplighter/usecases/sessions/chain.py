@@ -39,7 +39,7 @@ HEALTHY: Final = "healthy"
 
 @dataclass(frozen=True, slots=True)
 class WaitingService:
-    """A service that waits for a person: since when, and until when nobody is asked again."""
+    """A service that waits for a person: since when, and until when it is not escalated again."""
 
     waiting_since: datetime
     until: datetime
@@ -48,7 +48,7 @@ class WaitingService:
 async def conclude(
     db: Database, session: Session, status: Status, reason: str, *, max_tier: int, now: datetime
 ) -> tuple[Status, str]:
-    """Say how a session that ends stands in its chain, and keep what becomes of its escalations."""
+    """Return the position of an ending session in its chain, and update its escalations."""
     handed = await escalations.of_sessions(db, [session.id])
     step = rules.next_step(session, handed, status=status, reason=reason, max_tier=max_tier)
     if step.state is not None:
@@ -61,7 +61,7 @@ async def conclude(
 
 
 async def next_plan(db: Database, session: Session) -> SessionPlan:
-    """Return the plan of the session that goes on from one which ended `escalated`."""
+    """Return the plan of the session that follows one which ended `escalated`."""
     handed = await escalations.of_sessions(db, [session.id])
     names = [each.service for each in handed if each.state is EscalationState.ACCEPTED]
     return SessionPlan(
@@ -82,7 +82,7 @@ async def handoff_from(
     state: EscalationState = EscalationState.ACCEPTED,
     now: datetime,
 ) -> Handoff | None:
-    """Return all that a session handed on and nobody took yet; None when there is nothing.
+    """Return the open escalations of a session; None without any.
 
     Another `state` asks for what was taken.
     """
@@ -94,7 +94,7 @@ async def handoff_from(
         return None
     named = [each.service for each in accepted]
     around = [*named, *neighbors(services, named)]
-    seen = [look for each in ids for look in await checks.of_session(db, each, around)]
+    seen = [result for each in ids for result in await checks.of_session(db, each, around)]
     tried = await cooldowns.spent_since(db, now - act.LONGEST_WINDOW)
     return Handoff(
         session_id=parent_id,
@@ -119,7 +119,7 @@ async def lineage(db: Database, session_id: int) -> list[int]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionChain:
-    """A whole chain: its sessions, the root first, and all that was handed, found and done."""
+    """A whole chain: its sessions, the root first, with escalations, findings and actions."""
 
     sessions: tuple[Session, ...]
     handed: tuple[Escalation, ...]
@@ -134,7 +134,7 @@ class SessionChain:
 
 
 async def get_chain(db: Database, session_id: int) -> SessionChain:
-    """Return the chain that a session stands in."""
+    """Return the chain of a session."""
     found = [await sessions.get(db, number) for number in await lineage(db, session_id)]
     whole = [each for each in found if each is not None]
     while whole and len(whole) <= MAX_TIER and (child := await sessions.child(db, whole[-1].id)):
@@ -187,15 +187,15 @@ async def drop_stranded(db: Database, *, now: datetime) -> None:
 
 
 async def confirm(db: Database, session: Session, *, reset_after: timedelta, now: datetime) -> None:
-    """Take note of what a round found healthy: nobody waits for a person there any more.
+    """Record the healthy services of a round: they no longer wait for a person.
 
     After two healthy scheduled rounds in a row, and `reset_after`, the service's
     cooldowns are free again. What was asked for from outside does not count.
     """
-    looks = await checks.of_session(db, session.id)
-    failing = {look.service for look in looks if not look.ok}
-    for service in sorted({look.service for look in looks} - failing):
-        await parking.withdraw_recovered(db, service, looks, now=now)
+    check_results = await checks.of_session(db, session.id)
+    failing = {result.service for result in check_results if not result.ok}
+    for service in sorted({result.service for result in check_results} - failing):
+        await parking.withdraw_recovered(db, service, check_results, now=now)
         await _close(db, service, now=now)
         if session.trigger is Trigger.SCHEDULED:
             await _clear(db, session, service, reset_after=reset_after, now=now)
@@ -204,9 +204,9 @@ async def confirm(db: Database, session: Session, *, reset_after: timedelta, now
 async def notify_recovered(db: Database, session: Session, *, now: datetime) -> None:
     """Notify the people alarmed for a service that a session found it healthy."""
     results = await checks.of_session(db, session.id)
-    for service in {look.service: None for look in results}:
-        newest = _newest(look for look in results if look.service == service)
-        if all(look.ok and not look.warned for look in newest):
+    for service in {result.service: None for result in results}:
+        newest = _newest(result for result in results if result.service == service)
+        if all(result.ok and not result.warned for result in newest):
             uses = await cooldowns.uses_since(db, now - timedelta(hours=24))
             own = [
                 use
@@ -354,6 +354,6 @@ async def _event(
     )
 
 
-def _newest(looks: Iterable[CheckResult]) -> list[CheckResult]:
+def _newest(results: Iterable[CheckResult]) -> list[CheckResult]:
     """Return the last look of each check."""
-    return list({(look.service, look.name): look for look in looks}.values())
+    return list({(result.service, result.name): result for result in results}.values())

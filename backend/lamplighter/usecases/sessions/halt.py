@@ -53,7 +53,7 @@ class HaltControl:
     redact: Redactor = field(default_factory=Redactor)
 
     def by_file(self) -> Halt | None:
-        """Return the halt that the file stands for; what cannot be looked at halts too."""
+        """Return the halt of the file; an unreadable file halts too."""
         if self.file is None:
             return None
         try:
@@ -99,7 +99,7 @@ class HaltControl:
         return self.by_file() or await halts.get_active(db)
 
     async def all(self, db: Database) -> list[Halt]:
-        """Return each halt that stands: all of them have to be released."""
+        """Return each active halt: all of them have to be released."""
         row, file = await halts.get_active(db), self.by_file()
         if row is not None and file is not None and file.way is HaltSource.ROW:
             return [row]
@@ -129,70 +129,72 @@ def check_reason(reason: str, redact: Redactor) -> str:
 
 
 async def halt_all(
-    db: Database, brake: HaltControl, reason: str, *, by: str, now: datetime
+    db: Database, halt_control: HaltControl, reason: str, *, by: str, now: datetime
 ) -> Halt | None:
     """Halt everything: by the file at once, and by a row; what halts it already stays.
 
     Raises OperationalError where the database cannot be used: the file halts everything.
     """
     try:
-        brake.write(reason, by=by, now=now)
+        halt_control.write(reason, by=by, now=now)
     except OSError as error:
-        logger.warning("Could not write %s: %s", brake.file, error)
-    if brake.by_request() is not None:
-        return await sync_file(db, brake, now=now)
+        logger.warning("Could not write %s: %s", halt_control.file, error)
+    if halt_control.by_request() is not None:
+        return await sync_file(db, halt_control, now=now)
     async with writing(db):
         held = await halts.get_active(db)
         return held or await _insert(
-            db, check_reason(reason, brake.redact), by=one_line(by), at=now, now=now
+            db, check_reason(reason, halt_control.redact), by=one_line(by), at=now, now=now
         )
 
 
-async def sync_file(db: Database, brake: HaltControl, *, now: datetime) -> Halt | None:
+async def sync_file(db: Database, halt_control: HaltControl, *, now: datetime) -> Halt | None:
     """Make a row of the file that a button or a command wrote; None when there is no such file."""
     async with writing(db):
-        file = brake.by_request()
+        file = halt_control.by_request()
         if file is None:
             return await halts.get_active(db)
         row = await _insert_from_file(db, file, now=now)
-    brake.remove(file)
+    halt_control.remove(file)
     return row
 
 
-async def sync_file_patiently(db: Database, brake: HaltControl, *, now: datetime) -> None:
+async def sync_file_patiently(db: Database, halt_control: HaltControl, *, now: datetime) -> None:
     """Make a row of that file, however long the database is busy."""
-    while brake.by_request() is not None:
+    while halt_control.by_request() is not None:
         try:
-            await sync_file(db, brake, now=now)
+            await sync_file(db, halt_control, now=now)
         except OperationalError as error:
             logger.warning("The halt is in effect but not stored yet: %s", error)
             await asyncio.sleep(RETRY_SECONDS)
 
 
-async def resume_all(db: Database, brake: HaltControl, *, by: str, now: datetime) -> None:
+async def resume_all(db: Database, halt_control: HaltControl, *, by: str, now: datetime) -> None:
     """Let everything go on; raises Conflict while the file still halts it."""
     async with writing(db):
-        requested = brake.by_request()
+        requested = halt_control.by_request()
         if requested is not None:
             await _insert_from_file(db, requested, now=now)
-            brake.remove(requested)
-        file = brake.by_file()
+            halt_control.remove(requested)
+        file = halt_control.by_file()
         for way in (HaltSource.ROW, HaltSource.FILE):
             held = await halts.get_active(db, way)
             if held is not None and not (way is HaltSource.FILE and file):
                 await _release_halt(db, held, by=one_line(by), now=now)
     if file is not None:
-        raise Conflict(f"Lamplighter is still halted. {file.description} {brake.release(file)}")
+        raise Conflict(
+            f"Lamplighter is still halted. {file.description} {halt_control.release(file)}"
+        )
 
 
-async def record_file(db: Database, brake: HaltControl, *, now: datetime) -> None:
+async def record_file(db: Database, halt_control: HaltControl, *, now: datetime) -> None:
     """Keep that the file came or went, so that everyone hears of it, once.
 
     Whether it halts anything is not asked here, but of the file itself.
     """
-    if brake.by_request() is not None:
-        await sync_file(db, brake, now=now)
-    found = brake.by_file()
+    if halt_control.by_request() is not None:
+        await sync_file(db, halt_control, now=now)
+    found = halt_control.by_file()
     async with reading(db):
         held = await halts.get_active(db, HaltSource.FILE)
     if (found is None) == (held is None):
@@ -228,11 +230,11 @@ async def _announce(db: Database, halt: Halt, *, now: datetime) -> None:
     await _event(db, Level.CRITICAL, text, now=now)
 
 
-async def _release_halt(db: Database, held: Halt, *, by: str, now: datetime) -> None:
-    await halts.release(db, held.id, by=by, now=now)
+async def _release_halt(db: Database, halt: Halt, *, by: str, now: datetime) -> None:
+    await halts.release(db, halt.id, by=by, now=now)
     other = await halts.get_active(db, HaltSource.ROW)
-    await record_act(db, "resume", held.reason, actor=by, now=now)
-    text = f"Resumed by {by}; the halt by {held.pulled_by} is over."
+    await record_act(db, "resume", halt.reason, actor=by, now=now)
+    text = f"Resumed by {by}; the halt by {halt.pulled_by} is over."
     more = f" Another halt remains: {other.description}" if other else ""
     await _event(db, Level.WARNING, f"{text}{more}", now=now)
 

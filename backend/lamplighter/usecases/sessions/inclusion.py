@@ -42,47 +42,47 @@ class InclusionRequest:
 
 
 async def explain(
-    db: Database, memory_id: int, asked: InclusionRequest, services: Services, *, now: datetime
+    db: Database, memory_id: int, request: InclusionRequest, services: Services, *, now: datetime
 ) -> Inclusion:
     """Return whether a prompt includes a memory, and why; raises NotFound.
 
     Of an earlier moment there is no way to include a memory any more.
     """
-    what_if = asked.what_if
-    around = tuple(chain.neighbors(services, asked.services)) if asked.services else ()
+    what_if = request.what_if
+    around = tuple(chain.neighbors(services, request.services)) if request.services else ()
     async with reading(db):
         held = await curate.get(db, memory_id, at=what_if.at)
         prospect = InclusionProbe(held, now)
         block = await recall.build_memory_context(
             db,
-            budget=asked.budget,
-            focus=asked.services,
+            budget=request.budget,
+            focus=request.services,
             neighbours=around,
             what_if=what_if,
             prospect=prospect,
         )
-        lines = await _lines_before(db, prospect.memory, asked, around)
+        lines = await _lines_before(db, prospect.memory, request, around)
     if held.id in what_if.without:
         return Inclusion(
             memory=held,
             reason=InclusionReason.WITHOUT,
             explanation=WITHOUT,
-            budget=asked.budget,
+            budget=request.budget,
             total=block.total,
         )
-    found = _inclusion(prospect, block, lines, asked)
+    found = _inclusion(prospect, block, lines, request)
     if what_if.at is not None or found.reason is InclusionReason.INCLUDED:
         return found
     return replace(
-        found, ways=tuple(_list_ways(prospect, lines, asked, services, total=block.total))
+        found, ways=tuple(_list_ways(prospect, lines, request, services, total=block.total))
     )
 
 
 async def _lines_before(
-    db: Database, memory: Memory, asked: InclusionRequest, around: Sequence[str]
+    db: Database, memory: Memory, request: InclusionRequest, around: Sequence[str]
 ) -> list[ServiceLines]:
     """Return the lines that are chosen before a memory."""
-    circles = recall.circles(asked.services, around, asked.what_if)
+    circles = recall.circles(request.services, around, request.what_if)
     at = next(at for at, each in enumerate(circles) if each.holds(memory.service))
     return await exposures.lines_before(db, memory, circles[at], circles[:at])
 
@@ -91,7 +91,7 @@ def _inclusion(
     prospect: InclusionProbe,
     block: MemoryBlock,
     lines: Sequence[ServiceLines],
-    asked: InclusionRequest,
+    request: InclusionRequest,
 ) -> Inclusion:
     reason, words = find_reason(prospect)
     included = [each for each in block.placements if each.included]
@@ -99,7 +99,7 @@ def _inclusion(
         memory=prospect.current,
         reason=reason,
         explanation=words,
-        budget=asked.budget,
+        budget=request.budget,
         total=block.total - (not prospect.eligible),
         rank=sum(each.count for each in lines) if prospect.eligible else None,
         included=len(included),
@@ -114,21 +114,21 @@ def _inclusion(
                 line=each.line,
                 tokens=estimate_tokens(each.line),
             )
-    return found if found.rank is None else replace(found, explanation=_placed(found, asked))
+    return found if found.rank is None else replace(found, explanation=_placed(found, request))
 
 
-def _placed(found: Inclusion, asked: InclusionRequest) -> str:
+def _placed(found: Inclusion, request: InclusionRequest) -> str:
     """Return why a memory that was chosen among is left out, with its place."""
     words = f"{found.explanation} Rank {(found.rank or 0) + 1:,} of {found.total:,}."
-    if asked.services and found.memory.service not in asked.services:
-        words += f" Memories about {' and '.join(asked.services)} rank first."
+    if request.services and found.memory.service not in request.services:
+        words += f" Memories about {' and '.join(request.services)} rank first."
     return words
 
 
 def _list_ways(
     prospect: InclusionProbe,
     lines: Sequence[ServiceLines],
-    asked: InclusionRequest,
+    request: InclusionRequest,
     services: Services,
     *,
     total: int,
@@ -141,11 +141,14 @@ def _list_ways(
     if prospect.confidence is not None:
         ways.append(InclusionOption(edit=replace(required.edit, confidence=prospect.confidence)))
     budget = required_budget(lines, memory, total)
-    if asked.budget < budget <= MOST_BUDGET:
+    if request.budget < budget <= MOST_BUDGET:
         ways.append(replace(required, budget=budget))
     if memory.service is None or memory.service not in {each.name for each in services}:
         return ways
     own = [each for each in lines if each.service == memory.service]
-    if asked.services != (memory.service,) and required_budget(own, memory, total) <= asked.budget:
+    if (
+        request.services != (memory.service,)
+        and required_budget(own, memory, total) <= request.budget
+    ):
         ways.append(replace(required, service=memory.service))
     return ways

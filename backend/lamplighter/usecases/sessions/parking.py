@@ -40,10 +40,12 @@ async def capacity_reason(db: Database, most: int, *, but: int | None = None) ->
 
 
 async def withdraw_recovered(
-    db: Database, service: str, looks: list[CheckResult], *, now: datetime
+    db: Database, service: str, results: list[CheckResult], *, now: datetime
 ) -> None:
     """Withdraw what was asked for a service that a round found healthy since."""
-    since = min((look.at for look in looks if look.at and look.service == service), default=None)
+    since = min(
+        (result.at for result in results if result.at and result.service == service), default=None
+    )
     for each in await approvals.open_for_service(db, service):
         if since is not None and each.created_at <= since:
             note = f"{service} is healthy again"
@@ -76,6 +78,10 @@ async def time_waited(db: Database, session_id: int) -> timedelta:
 
 async def _healthy(db: Database, session: Session) -> set[str]:
     """Return the services that a session saw healthy last, folded."""
-    newest = {(look.service, look.name): look for look in await checks.of_session(db, session.id)}
-    failing = {normalize_service_name(look.service) for look in newest.values() if not look.ok}
-    return {normalize_service_name(look.service) for look in newest.values()} - failing
+    newest = {
+        (result.service, result.name): result for result in await checks.of_session(db, session.id)
+    }
+    failing = {
+        normalize_service_name(result.service) for result in newest.values() if not result.ok
+    }
+    return {normalize_service_name(result.service) for result in newest.values()} - failing

@@ -1,4 +1,4 @@
-"""Preview: what the next session would be told, and what it would be if things were otherwise."""
+"""Preview: the prompt of the next session, also under other assumptions."""
 
 import asyncio
 from dataclasses import dataclass
@@ -61,7 +61,7 @@ class Circles:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PromptPreview:
-    """What would be told: the memory block, the surroundings, and the difference it makes."""
+    """A prompt preview: the memory block, the environment, and the difference."""
 
     block: MemoryBlock
     prompt: SessionPrompt
@@ -116,7 +116,7 @@ class PromptPreview:
 async def preview_prompt(
     db: Database, question: PreviewRequest, services: Services, *, usual_budget: int, now: datetime
 ) -> PromptPreview:
-    """Say what would be told, from the functions that tell it.
+    """Return the prompt preview, by the functions that build prompts.
 
     Raises Invalid for memories that are not there, NotFound for a session that is not.
     """
@@ -142,27 +142,29 @@ async def preview_prompt(
     )
 
 
-def parse_ids(given: str | None) -> tuple[int, ...]:
+def parse_ids(text: str | None) -> tuple[int, ...]:
     """Read the memories that are to be left out; raises Invalid."""
-    words = [word.strip() for word in (given or "").split(",") if word.strip()]
+    words = [word.strip() for word in (text or "").split(",") if word.strip()]
     if not all(word.isascii() and word.isdigit() and len(word) < 20 for word in words):
         raise Invalid(InvalidField("without", "must be a list of numbers such as 7,8"))
     return tuple(dict.fromkeys(map(int, words)))
 
 
-def parse_comparison(given: str | None) -> str | None:
+def parse_comparison(text: str | None) -> str | None:
     """Read what the answer is compared with; raises Invalid."""
-    if given is None or given == NOW or (given.isascii() and given.isdigit() and len(given) < 20):
-        return given
+    if text is None or text == NOW or (text.isascii() and text.isdigit() and len(text) < 20):
+        return text
     raise Invalid(InvalidField("against", "must be now or the number of a session"))
 
 
-def parse_focus(given: str | None, known: Services) -> tuple[str, ...] | None:
-    """Return the services that were named; memories may speak of ones we no longer operate."""
-    if given is None:
+def parse_focus(text: str | None, services: Services) -> tuple[str, ...] | None:
+    """Return the named services; memories may be about removed ones."""
+    if text is None:
         return None
-    names = [name.strip() for name in given.split(",") if name.strip()]
-    found = [(known.find(name), name) for name in names if normalize_service_name(name) != GENERAL]
+    names = [name.strip() for name in text.split(",") if name.strip()]
+    found = [
+        (services.find(name), name) for name in names if normalize_service_name(name) != GENERAL
+    ]
     return tuple(service.name if service else name for service, name in found) or None
 
 
@@ -176,8 +178,8 @@ async def _check(db: Database, what_if: Hypothesis) -> None:
         )
 
 
-async def _recorded_block(db: Database, given: str) -> str:
-    number = int(given)
+async def _recorded_block(db: Database, text: str) -> str:
+    number = int(text)
     if number > LARGEST or await sessions.get(db, number) is None:
         raise NotFound(f"Session {number} not found.")
     prompt = await exposures.prompt(db, number)

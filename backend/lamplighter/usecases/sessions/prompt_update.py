@@ -1,4 +1,4 @@
-"""Retell: what a running session is told at each turn, in the place of what it was told before."""
+"""Prompt updates: the current prompt of a running session, in place of the previous one."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -33,7 +33,7 @@ class PromptRecipient:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UpdatedPrompt:
-    """What a session is told now, what it handed on, and what it waits for a person's yes on."""
+    """Current prompt of a session, its escalations, and its pending approvals."""
 
     text: str
     open: tuple[Escalation, ...] = ()

@@ -1,4 +1,4 @@
-"""Sessions: asked for, opened with all they are told, and ended with a reason."""
+"""Sessions: requested, opened with their prompt, and ended with a reason."""
 
 import re
 from collections.abc import Collection, Mapping, Sequence
@@ -84,7 +84,7 @@ ENDED: Final = {
 
 @dataclass(frozen=True, slots=True)
 class OpenedSession:
-    """A session that is about to run, and all it is told."""
+    """A session that is about to run, and its prompt."""
 
     session: Session
     prompt: exposures.SessionPrompt
@@ -247,7 +247,7 @@ async def build_context(
     what_if: recall.Hypothesis = recall.NO_CHANGE,
     now: datetime,
 ) -> tuple[MemoryBlock, str]:
-    """Return what a session of this plan is told: its memory block and its environment.
+    """Return the prompt of a session of this plan: its memory block and its environment.
 
     `what_if` says what would be otherwise with the memories; the rest is as it is now.
     """
@@ -323,12 +323,12 @@ def texts_of(session: Session, ending: SessionEnd, redact: Redact) -> dict[str, 
     return {"response": redact(response), "summary": _summary(session, said, ending, redact)}
 
 
-def _summary(session: Session, said: Sequence[str], ending: SessionEnd, redact: Redact) -> str:
-    return summarize_session(session, said, ending.uses, ending.status, redact(ending.reason))
+def _summary(session: Session, texts: Sequence[str], ending: SessionEnd, redact: Redact) -> str:
+    return summarize_session(session, texts, ending.uses, ending.status, redact(ending.reason))
 
 
 def usage_of(session: Session, ending: SessionEnd) -> dict[str, float | None]:
-    """Return what a session used by its last word; without one what it had spent so far stands."""
+    """Return the final usage of a session; without a report its spending so far."""
     finished = ending.finished
     if not ending.begun and session.budget_usd is not None:
         return {"cost_usd": 0.0}

@@ -30,7 +30,7 @@ class RunStatistics:
 
 
 def first_day(now: datetime) -> date:
-    """Return the first day that is told of: of the last days, or of this month."""
+    """Return the first day of the statistics: of the last days, or of this month."""
     return min(now.date() - timedelta(days=DAYS - 1), now.date().replace(day=1))
 
 

@@ -1,4 +1,4 @@
-"""Tools: what a model may use, whoever offers it and whatever door they are reached by.
+"""Tools: what a model may use, in every engine and interface.
 
 What a model gives is held against the schema before a tool sees it. What a tool answers
 is masked, cut to size and freed of what cannot be seen before a model does.
@@ -50,7 +50,7 @@ ToolFunction = Callable[[Mapping[str, Any]], Awaitable[ToolOutput]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tool:
-    """One tool: its name, what it is for, the JSON Schema of what it takes, and what it does.
+    """One tool: its name, purpose, input schema and function.
 
     It is ended after `seconds`; None is one that bounds itself.
     """
@@ -78,8 +78,8 @@ class ToolImplementation(Generic[Place]):
     def tool(self, offer: ToolDefinition, place: Place) -> Tool:
         """Return the tool as it is offered at a place."""
 
-        async def use(given: Mapping[str, Any]) -> ToolOutput:
-            return await self.function(place, msgspec.convert(given, offer.input_type))
+        async def use(arguments: Mapping[str, Any]) -> ToolOutput:
+            return await self.function(place, msgspec.convert(arguments, offer.input_type))
 
         return Tool(
             name=offer.name,
@@ -93,10 +93,10 @@ class ToolImplementation(Generic[Place]):
 
 
 def implements(
-    takes: type[Input],
+    input_type: type[Input],
 ) -> Callable[[Callable[[Place, Input], Awaitable[ToolOutput]]], ToolImplementation[Place]]:
     """Make a function the one that carries out the tool with this input."""
-    return lambda function: ToolImplementation(takes.tool.name, function)
+    return lambda function: ToolImplementation(input_type.tool.name, function)
 
 
 def implementations_in(*modules: ModuleType) -> dict[str, ToolImplementation[Any]]:
@@ -112,12 +112,12 @@ class OfferedTools:
     tools: tuple[Tool, ...]
     redact: Redactor
 
-    async def use(self, name: str, given: Mapping[str, Any]) -> ToolOutput:
-        """Use a tool by its name; what goes wrong is an answer, never an exception."""
+    async def use(self, name: str, arguments: Mapping[str, Any]) -> ToolOutput:
+        """Use a tool by its name; failures are answers, never exceptions."""
         found = find_tool(self.tools, name)
         if found is None:
             return redact_answer(unknown_tool(self.tools, name), self.redact)
-        return redact_answer(await run_tool(found, given), self.redact)
+        return redact_answer(await run_tool(found, arguments), self.redact)
 
 
 def find_tool(tools: Sequence[Tool], name: str) -> Tool | None:
@@ -141,23 +141,23 @@ def redact_answer(answer: ToolOutput, redact: Redactor) -> ToolOutput:
 
 
 async def run_tool(
-    used: Tool, given: Mapping[str, Any], parent: Mapping[str, str] | None = None
+    used: Tool, arguments: Mapping[str, Any], parent: Mapping[str, str] | None = None
 ) -> ToolOutput:
-    """Use a tool; what goes wrong is an answer, never an exception.
+    """Use a tool; failures are answers, never exceptions.
 
     `parent` is the span of its session where that is at work elsewhere.
     """
     with instrumentation.tool_span(used.name, parent) as span:
-        answer = await _run(used, given)
+        answer = await _run(used, arguments)
         if answer.is_error:
             span.failed("tool_error")
         return answer
 
 
-async def _run(used: Tool, given: Mapping[str, Any]) -> ToolOutput:
+async def _run(used: Tool, arguments: Mapping[str, Any]) -> ToolOutput:
     try:
         async with asyncio.timeout(used.seconds):
-            return await used.use(parse_arguments(used.schema, given))
+            return await used.use(parse_arguments(used.schema, arguments))
     except Invalid as error:
         return _error_answer(f"Not done. {error}.{_example(used)}")
     except LeadershipLost as error:

@@ -1,4 +1,4 @@
-"""Overview: how everything stands, at one glance."""
+"""Overview: the status of everything."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -55,7 +55,7 @@ WORST_FIRST: Final = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServiceCondition:
-    """How one service stands; `latest` are the last of each of its checks, by name."""
+    """Status of one service; `latest` are the last results of each check, by name."""
 
     service: Service
     state: ServiceState
@@ -68,19 +68,19 @@ class ServiceCondition:
     @property
     def checked_at(self) -> datetime | None:
         """When it was last looked at."""
-        return max((look.at for look in self.latest.values() if look.at), default=None)
+        return max((result.at for result in self.latest.values() if result.at), default=None)
 
     @property
     def detail(self) -> str:
         """What is wrong with it, else what its last looks said."""
-        looks = self.latest.values()
-        failing = [f"{look.name}: {look.detail}" for look in looks if not look.ok]
-        return "; ".join(failing or [look.detail for look in looks if look.detail])
+        results = self.latest.values()
+        failing = [f"{result.name}: {result.detail}" for result in results if not result.ok]
+        return "; ".join(failing or [result.detail for result in results if result.detail])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SystemOverview:
-    """How everything stands."""
+    """Status of everything."""
 
     conditions: tuple[ServiceCondition, ...]
     leader: Leader | None
@@ -142,7 +142,7 @@ async def overview(
 async def service_conditions(
     db: Database, services: Sequence[Service], *, now: datetime
 ) -> list[ServiceCondition]:
-    """Return how some services stand, in their order."""
+    """Return the status of some services, in order."""
     counts = await facets.count_active(db, [each.name for each in services])
     used = await act.usage_by_service(db, [each.name for each in services], now=now)
     first = now.date() - timedelta(days=DAYS - 1)
@@ -150,13 +150,13 @@ async def service_conditions(
     found: list[ServiceCondition] = []
     for service in services:
         recent = [await checks.latest(db, service.name, check.name) for check in service.checks]
-        looks = {look.name: look for look in recent if look}
+        results = {result.name: result for result in recent if result}
         found.append(
             ServiceCondition(
                 service=service,
-                state=_state(looks),
-                latest=looks,
-                changed_at=await _state_since(db, service.name, looks),
+                state=_state(results),
+                latest=results,
+                changed_at=await _state_since(db, service.name, results),
                 used=used[service.name],
                 strip=_strip(strips.get(service.name, ()), first),
                 memories=counts.get(service.name, 0),
@@ -166,24 +166,28 @@ async def service_conditions(
 
 
 async def _state_since(
-    db: Database, service: str, looks: Mapping[str, CheckResult]
+    db: Database, service: str, results: Mapping[str, CheckResult]
 ) -> datetime | None:
     """Return since when a service fails, or since when all of it is well."""
-    ill = [name for name, look in looks.items() if not look.ok]
+    ill = [name for name, result in results.items() if not result.ok]
     began = [
-        await checks.state_began_at(db, service, name, ok=looks[name].ok)
-        for name in ill or list(looks)
+        await checks.state_began_at(db, service, name, ok=results[name].ok)
+        for name in ill or list(results)
     ]
     known = [at for at in began if at]
     return min(known, default=None) if ill else max(known, default=None)
 
 
-def _state(looks: Mapping[str, CheckResult]) -> ServiceState:
-    if not looks:
+def _state(results: Mapping[str, CheckResult]) -> ServiceState:
+    if not results:
         return ServiceState.UNKNOWN
-    if not all(look.ok for look in looks.values()):
+    if not all(result.ok for result in results.values()):
         return ServiceState.FAILING
-    return ServiceState.WARNING if any(look.warned for look in looks.values()) else ServiceState.OK
+    return (
+        ServiceState.WARNING
+        if any(result.warned for result in results.values())
+        else ServiceState.OK
+    )
 
 
 def _strip(days: Sequence[CheckDay], first: date) -> tuple[CheckDay, ...]:

@@ -13,15 +13,15 @@ from lamplighter.usecases.sessions.halt import HaltControl
 NOTICES_SHOWN: Final = timedelta(days=7)
 
 
-async def quick_signs(db: Database, brake: HaltControl, *, now: datetime) -> list[VitalSign]:
+async def quick_signs(db: Database, halt_control: HaltControl, *, now: datetime) -> list[VitalSign]:
     """Return the signs that cost next to nothing to look at."""
     async with reading(db):
-        halt = await brake.pulled(db)
+        halt = await halt_control.pulled(db)
         leader = await leases.get(db)
         count, oldest = await vitals.queue_length(db)
         size = await vitals.size(db)
         return [
-            rules.judge_halt(*(halt.description, brake.release(halt)) if halt else ("", "")),
+            rules.judge_halt(*(halt.description, halt_control.release(halt)) if halt else ("", "")),
             rules.judge_heartbeat(leader, now=now),
             rules.judge_timer(leader, halted=halt is not None, now=now),
             rules.judge_requests(count, oldest, now=now),

@@ -60,7 +60,7 @@ def decide(app: App, number: int, **body: Any) -> None:
     urllib.request.urlopen(sent, timeout=10).close()
 
 
-def test_a_yes_runs_a_command_once(page: Page, app: App) -> None:
+def test_an_approval_runs_a_command_once(page: Page, app: App) -> None:
     page.goto(f"{app.url}/overview")
     expect(page.get_by_text("Approve restart of web?")).to_be_visible(timeout=SLOW_MS)
     expect(page).to_have_title("(1) Overview · Lamplighter")
@@ -124,7 +124,9 @@ def test_a_session_that_waits_is_not_counted_as_running(page: Page, app: App) ->
     expect(page.get_by_role("navigation").first.get_by_text("running")).to_be_hidden()
 
 
-def test_a_no_is_told_and_a_changed_command_is_asked_anew(page: Page, app: App) -> None:
+def test_a_denial_is_reported_and_a_changed_command_needs_a_new_approval(
+    page: Page, app: App
+) -> None:
     page.goto(f"{app.url}/approvals")
     expect(page.get_by_role("article")).to_be_visible(timeout=SLOW_MS)
     page.keyboard.press("e")

@@ -147,9 +147,7 @@ def test_filters_live_in_the_address(page: Page, app: App) -> None:
     expect(page.get_by_role("row", name=re.compile("Takes 60s"))).to_have_count(0)
 
 
-def test_an_edit_that_somebody_else_overtook_shows_both(
-    page: Page, app: App, expected: set[int]
-) -> None:
+def test_a_concurrent_edit_shows_both_versions(page: Page, app: App, expected: set[int]) -> None:
     expected.add(412)
     memory = add(app, "Takes 60s")
     page.goto(f"{app.url}/memories/{memory}")

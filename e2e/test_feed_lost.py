@@ -77,7 +77,7 @@ def test_every_tab_equals_the_server_after_it_was_killed_in_mid_write(page: Page
         expect(tab.get_by_text(PAUSED)).to_have_count(0)
 
 
-def test_a_server_that_hangs_is_told_as_well(page: Page, app: App) -> None:
+def test_a_hanging_server_is_reported_too(page: Page, app: App) -> None:
     page.goto(f"{app.url}/memories")
     expect(page.get_by_text("Live", exact=True)).to_be_visible()
     pid = app.running["web"]

@@ -15,7 +15,7 @@ def stop(page: Page, reason: str) -> None:
     expect(dialog).to_have_count(0)
 
 
-def test_everything_stops_and_goes_on_by_a_button(page: Page, app: App) -> None:
+def test_a_button_halts_and_resumes(page: Page, app: App) -> None:
     app.says("At work.")
     page.goto(f"{app.url}/sessions/1")
     expect(page.get_by_role("button", name="Stop", exact=True)).to_be_visible()

@@ -90,7 +90,7 @@ def test_a_setting_is_changed_by_a_line_that_the_server_has_read(page: Page, set
     expect(page.get_by_text("10m from the next start")).to_be_visible()
 
 
-def test_a_value_that_a_start_would_refuse_is_told(
+def test_a_value_that_a_start_would_refuse_is_reported(
     page: Page, set_up: App, expected: set[int]
 ) -> None:
     expected.add(422)
@@ -164,7 +164,7 @@ def test_a_token_is_made_shown_once_and_revoked(page: Page, app: App) -> None:
     expect(mine).to_contain_text("revoked just now")
 
 
-def test_the_focus_goes_back_to_where_one_goes_on(page: Page, app: App) -> None:
+def test_the_focus_returns_to_the_next_control(page: Page, app: App) -> None:
     page.goto(f"{app.url}/settings")
     change = page.get_by_role("button", name="Change LAMPLIGHTER_INTERVAL")
     change.click()
@@ -186,7 +186,7 @@ def test_the_focus_goes_back_to_where_one_goes_on(page: Page, app: App) -> None:
     expect(new).to_be_focused()
 
 
-def test_a_budget_that_is_refused_does_not_stand_as_if_it_held(page: Page, app: App) -> None:
+def test_a_rejected_budget_is_not_shown_as_active(page: Page, app: App) -> None:
     page.goto(f"{app.url}/preview")
     budget = page.get_by_label("tokens", exact=True)
     budget.fill("")

@@ -58,9 +58,7 @@ def test_new_rows_wait_while_the_pointer_is_on_the_table(page: Page, app: App) -
     expect(page.get_by_role("row", name=re.compile("Answers HTTP 302"))).to_be_visible()
 
 
-def test_a_session_is_followed_live_with_its_markers_and_what_it_was_told(
-    page: Page, app: App
-) -> None:
+def test_a_session_is_followed_live_with_its_markers_and_prompt(page: Page, app: App) -> None:
     app.post("/api/v1/memories", {"category": "maintenance", "observation": "Vacuum on Sundays"})
     app.says("[EVENT:warning:jellyfin] Slow today")
     page.goto(f"{app.url}/sessions/1")

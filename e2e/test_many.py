@@ -43,7 +43,7 @@ def test_all_that_match_are_changed_after_one_question_and_put_back_by_one_undo(
     assert sure(app, "jellyfin") == [0.7]
 
 
-def test_rows_stand_under_their_services(page: Page, app: App) -> None:
+def test_rows_are_grouped_by_service(page: Page, app: App) -> None:
     add(app, "Of no service", service=None)
     add(app, "Of caddy", service="caddy")
     add(app, "Of jellyfin")

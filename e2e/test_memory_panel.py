@@ -46,7 +46,7 @@ def changed(page: Page, memory: int, body: dict[str, object]) -> None:
     )
 
 
-def test_the_panel_tells_what_a_memory_rests_on(page: Page, app: App) -> None:
+def test_the_panel_shows_the_evidence_of_a_memory(page: Page, app: App) -> None:
     first = add(app)
     app.ends()  # the round at the start may have begun before
     app.post("/api/v1/sessions", {})
@@ -76,9 +76,7 @@ def test_the_panel_tells_what_a_memory_rests_on(page: Page, app: App) -> None:
     expect(page).to_have_url(f"{app.url}/sessions/2?part=told")
 
 
-def test_what_contradicts_it_stands_beside_it_with_the_way_to_settle_it(
-    page: Page, app: App
-) -> None:
+def test_a_contradiction_is_shown_with_its_review(page: Page, app: App) -> None:
     old, new, review = contradiction(app, COLD, WARM)
 
     panel = panel_of(page, app, old)

@@ -84,7 +84,7 @@ def test_a_smaller_budget_drops_memories_at_once_and_by_keys(page: Page, knowing
     assert looked_at(page, "here") == []
 
 
-def test_a_session_begun_now_is_told_the_same_bytes(page: Page, knowing: App) -> None:
+def test_a_session_started_now_gets_the_same_bytes(page: Page, knowing: App) -> None:
     page.goto(f"{knowing.url}/preview?tier=2&services=jellyfin")
     shown: dict[str, Any] = {
         name: page.locator(f"pre[aria-label='{label}']")
@@ -108,7 +108,7 @@ def test_a_session_begun_now_is_told_the_same_bytes(page: Page, knowing: App) ->
     expect(page.get_by_text("Session 2 had exactly this prompt.")).to_be_visible()
 
 
-def test_what_a_session_was_told_is_compared_and_changes_wait(page: Page, knowing: App) -> None:
+def test_a_session_prompt_is_compared_and_changes_wait(page: Page, knowing: App) -> None:
     page.goto(f"{knowing.url}/preview")
     page.get_by_role("combobox", name="Compare with a session").select_option("1")
     expect(page.get_by_text(re.compile("^(Compared with session|Session) 1"))).to_be_visible()

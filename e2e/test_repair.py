@@ -87,7 +87,7 @@ def watched(tmp_path: Path, small: Small) -> Iterator[App]:
     started.stop()
 
 
-def test_an_outage_is_seen_mended_and_told_without_a_reload(
+def test_an_outage_and_its_repair_appear_without_a_reload(
     page: Page, watched: App, small: Small
 ) -> None:
     watched.log_in(page)
@@ -118,7 +118,7 @@ def test_an_outage_is_seen_mended_and_told_without_a_reload(
     expect(page.get_by_text(re.compile("Healthy again after")).first).to_be_visible()
 
 
-def test_what_cannot_be_mended_waits_for_a_person_who_may_give_slots_back(
+def test_an_unrepairable_service_waits_for_a_person_who_may_reset_cooldowns(
     page: Page, watched: App, small: Small
 ) -> None:
     watched.log_in(page)
@@ -151,7 +151,7 @@ def test_what_a_person_has_seen_to_waits_no_longer(page: Page, watched: App) -> 
     expect(page.get_by_text("Nothing needs your attention.")).to_be_visible()
 
 
-def test_a_cooldown_is_reset_by_hand(page: Page, watched: App, small: Small) -> None:
+def test_a_cooldown_is_reset_manually(page: Page, watched: App, small: Small) -> None:
     watched.log_in(page)
     page.goto(f"{watched.url}/cooldowns")
     expect(page.get_by_text("0 of 2 restarts used")).to_be_visible(timeout=15_000)

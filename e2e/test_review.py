@@ -52,7 +52,7 @@ def standing(app: App, *ids: int) -> list[tuple[str, float, bool]]:
     ],
     ids=["keep the new", "keep the old", "both", "merge", "dismiss"],
 )
-def test_a_contradiction_is_decided_and_the_decision_taken_back(
+def test_a_contradiction_is_resolved_and_reverted(
     page: Page,
     app: App,
     decide: Callable[[Page], None],
@@ -97,9 +97,7 @@ def test_cases_come_live_and_are_worked_through_by_keys(page: Page, app: App) ->
     assert sorted(states) == ["open", "resolved"]
 
 
-def test_what_somebody_else_decided_meanwhile_is_shown(
-    page: Page, app: App, expected: set[int]
-) -> None:
+def test_a_concurrent_decision_is_shown(page: Page, app: App, expected: set[int]) -> None:
     expected.update((409, 412))
     *_, review = contradiction(app, OLD, NEW)
     page.goto(f"{app.url}/reviews/{review}")

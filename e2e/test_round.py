@@ -130,7 +130,7 @@ def test_pages_are_accessible_and_steady(browser: Browser, filled: App, width: i
 
 
 @pytest.mark.parametrize("late", ["open", "all"])
-def test_approvals_stand_still_whichever_half_comes_late(
+def test_approvals_do_not_move_when_either_half_loads_late(
     browser: Browser, filled: App, late: str
 ) -> None:
     wrong: list[str] = []
@@ -227,7 +227,7 @@ def test_the_keyboard_goes_everywhere(page: Page, filled: App) -> None:
     expect(page).to_have_url(re.compile("q=Vacuum"))
 
 
-def test_memories_stand_between_events_and_cooldowns(page: Page, filled: App) -> None:
+def test_memories_are_between_events_and_cooldowns(page: Page, filled: App) -> None:
     page.goto(f"{filled.url}/memories")
 
     links = page.get_by_role("navigation").first.get_by_role("link").all_inner_texts()
@@ -239,7 +239,7 @@ def test_memories_stand_between_events_and_cooldowns(page: Page, filled: App) ->
     ]
 
 
-def test_inactive_memories_are_told_apart_by_a_word(page: Page, filled: App) -> None:
+def test_inactive_memories_are_labeled(page: Page, filled: App) -> None:
     page.goto(f"{filled.url}/memories")
 
     row = page.get_by_role("row", name=re.compile("Took 5s"))

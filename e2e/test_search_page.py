@@ -52,7 +52,7 @@ def test_the_keyboard_leads_from_the_search_to_a_memory_corrected_and_back(
     expect(page).to_have_url(re.compile("/overview$"))
 
 
-def test_a_search_says_where_it_looked_and_what_stands_in_its_way(page: Page, app: App) -> None:
+def test_a_search_shows_its_scope_and_its_obstacles(page: Page, app: App) -> None:
     app.post("/api/v1/events", {"level": "warning", "service": "caddy", "text": "Ran out of room"})
     page.goto(f"{app.url}/search?q=room")
     expect(page.get_by_role("heading", name="No results for “room”")).to_be_visible()

@@ -121,7 +121,7 @@ def asks(service: str, *, by: Session = ROUND, state: EscalationState = OPEN) ->
         (1, 3, False, [], Status.TIMED_OUT, ChainStep(Status.TIMED_OUT, "said")),
     ],
 )
-def test_how_a_chain_goes_on(
+def test_how_a_chain_continues(
     tier: int, max_tier: int, dry: bool, handed: list[Escalation], status: Status, ends: ChainStep
 ) -> None:
     session = replace(ROUND, tier=tier, dry_run=dry)
@@ -132,7 +132,7 @@ def test_how_a_chain_goes_on(
 @pytest.mark.parametrize(
     "state", [each for each in EscalationState if each not in (OPEN, EscalationState.PERSON)]
 )
-def test_what_was_settled_before_is_not_handed_on_again(state: EscalationState) -> None:
+def test_settled_escalations_are_not_escalated_again(state: EscalationState) -> None:
     ends = next_step(
         ROUND, [asks("web", state=state)], status=Status.COMPLETED, reason="", max_tier=3
     )

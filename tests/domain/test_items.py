@@ -50,7 +50,7 @@ def test_what_is_no_document_is_said_so_with_its_place(text: str, size: int) -> 
         read(text, size)
 
 
-def test_what_stands_before_a_mistake_is_given() -> None:
+def test_items_before_an_error_are_returned() -> None:
     items = JsonItemReader()
     found = list(items.feed('{"a": [1, {"b": 2}, nothing'))
     with pytest.raises(JsonItemError):

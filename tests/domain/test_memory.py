@@ -99,7 +99,7 @@ def test_exactly_030_stays_active_and_less_does_not(
         (InactiveReason.DELETED, False),
     ],
 )
-def test_confidence_brings_back_only_what_confidence_or_an_operator_put_aside(
+def test_confidence_reactivates_only_low_or_operator_deactivated_memories(
     reason: InactiveReason, active: bool
 ) -> None:
     aside = replace(SLOW, active=False, inactive_reason=reason)
@@ -183,7 +183,7 @@ def test_confidence_brings_an_inactive_memory_back() -> None:
     assert changed == replace(SLOW, confidence=0.3, updated_at=LATER, decayed_weeks=0, version=2)
 
 
-def test_an_operator_may_put_aside_what_is_sure() -> None:
+def test_an_operator_may_deactivate_a_confident_memory() -> None:
     changed = apply_edit(SLOW, Edit(confidence=0.9, active=False), now=LATER)
 
     assert (changed.confidence, changed.active, changed.inactive_reason) == (

@@ -52,7 +52,7 @@ def test_many_are_one_message_the_worst_first() -> None:
     assert (len(lines), lines[-1]) == (21, "and 981 more")
 
 
-def test_what_waits_for_a_person_stands_first_and_in_full_among_many() -> None:
+def test_approvals_come_first_and_in_full_in_a_digest() -> None:
     many = [notice(n, f"n{n}", Level.CRITICAL, service="web") for n in range(1, 31)]
     body = "Session 3 wants to run, in /:\n/bin/true"
     asked = notice(31, "restart", Level.WARNING, kind=NoticeKind.APPROVAL, service="nas", body=body)
@@ -68,7 +68,7 @@ def test_what_waits_for_a_person_stands_first_and_in_full_among_many() -> None:
     ("level", "told"),
     [("critical", ["critical"]), ("warning", ["warning", "critical"]), ("info", list(Level))],
 )
-def test_events_are_told_from_a_level_on(level: str, told: list[str]) -> None:
+def test_events_are_sent_from_a_level_on(level: str, told: list[str]) -> None:
     telling = NoticePolicy(Level(level))
 
     assert [each.value for each in Level if telling.tells(each)] == told

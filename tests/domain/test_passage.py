@@ -25,12 +25,12 @@ WORDS = st.lists(
 )
 
 
-def test_a_short_text_is_told_whole() -> None:
+def test_a_short_text_is_returned_whole() -> None:
     assert find_excerpt("Disks fill", terms("disk"), 300) == (0, 10)
     assert shorten_content("a" * CONTENT_CHARS, terms("b")) == "a" * CONTENT_CHARS
 
 
-def test_the_beginning_is_told_unless_another_part_holds_more_words_123() -> None:
+def test_the_beginning_is_returned_unless_another_part_matches_more_words_123() -> None:
     told = f"Memory {FILL}"
 
     assert shorten_content(told, terms("memory")) == told[:CONTENT_CHARS] + CUT
@@ -38,7 +38,7 @@ def test_the_beginning_is_told_unless_another_part_holds_more_words_123() -> Non
     assert shorten_content(f"{told} memory", terms("memory")) == told[:CONTENT_CHARS] + CUT
 
 
-def test_the_part_that_holds_more_different_words_is_told() -> None:
+def test_the_part_with_more_distinct_words_is_returned() -> None:
     text = f"The disk, the disk and the disk. {FILL} Restart it when the disk is full. {FILL}"
 
     told = shorten_content(text, terms("restart disk full"))
@@ -49,7 +49,7 @@ def test_the_part_that_holds_more_different_words_is_told() -> None:
     assert "Restart it when the disk is full." in told
 
 
-def test_the_end_of_a_text_is_told_in_full_length() -> None:
+def test_the_end_of_a_text_is_returned_in_full_length() -> None:
     text = f"{FILL} ends with thumbnails"
 
     assert shorten_content(text, terms("thumbnails")) == CUT + text[-CONTENT_CHARS:]

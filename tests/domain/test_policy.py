@@ -79,7 +79,7 @@ def test_what_a_session_may_not_wish_for_is_refused_in_words(
     assert resolve_action(service, action, replace(REACH, **more)) == Refusal(why)
 
 
-def test_nobody_reaches_anything_before_somebody_says_so() -> None:
+def test_nothing_is_reachable_by_default() -> None:
     assert resolve_action("web", "restart", SessionPermissions()) == Refusal(
         "sessions of tier 0 may not run actions"
     )

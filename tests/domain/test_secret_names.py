@@ -173,7 +173,7 @@ def test_options_headers_and_commands_hide_their_secret(form: str) -> None:
 
 
 @pytest.mark.parametrize("name", HARMLESS_NAMES)
-def test_a_name_that_only_tells_about_a_secret_hides_nothing(name: str) -> None:
+def test_a_name_about_a_secret_masks_nothing(name: str) -> None:
     assert build_redactor([(name, VALUE)]) == Redactor({})
     assert OPEN(f"{name}={VALUE}") == f"{name}={VALUE}"
 

@@ -38,7 +38,7 @@ def many(count: int, text: str, first: int = 1) -> list[Memory]:
     ]
 
 
-def test_a_memory_is_told_with_its_title_and_number() -> None:
+def test_a_memory_is_included_with_its_title_and_number() -> None:
     assert (
         render_memory(RULE) == "- [pattern, 2026-01-01] Names: Tests are named after the rule. (#7)"
     )
@@ -100,7 +100,7 @@ def test_a_text_is_measured_as_it_is_written() -> None:
         assert json_length(text) == len(json.dumps(text, ensure_ascii=False)) - 2
 
 
-def test_where_there_is_no_room_at_all_nothing_is_told() -> None:
+def test_without_room_nothing_is_included() -> None:
     block = fit_sections("## Head", [ContextSection("One", [RULE])], "Foot.", budget=3)
 
     assert (block.text, block.tokens, block.total) == ("", 0, 1)

@@ -36,7 +36,7 @@ def told(sign: VitalSign) -> tuple[str, str]:
     ("free", "condition"),
     [(10 * MB, "failing"), (64 * MB, "warning"), (1023 * MB, "warning"), (1024 * MB, "ok")],
 )
-def test_space_is_told_before_there_is_none(free: int, condition: str) -> None:
+def test_low_space_is_reported_before_there_is_none(free: int, condition: str) -> None:
     assert told(vitals.judge_space(free))[0] == condition
 
 
@@ -51,7 +51,7 @@ def test_large_free_space_is_in_gigabytes(free: int, size: str) -> None:
 @pytest.mark.parametrize(
     ("size", "condition"), [(0, "ok"), (64 * MB, "warning"), (1024 * MB, "failing")]
 )
-def test_a_log_that_grows_is_told(size: int, condition: str) -> None:
+def test_a_growing_log_is_reported(size: int, condition: str) -> None:
     assert told(vitals.judge_log_size(size))[0] == condition
 
 
@@ -118,7 +118,7 @@ def test_without_a_supervisor_no_round_is_late() -> None:
     ("count", "minutes", "condition"),
     [(0, None, "ok"), (1, 10, "ok"), (1, 11, "warning"), (40, 1, "ok")],
 )
-def test_a_request_that_waits_long_is_told(count: int, minutes: int | None, condition: str) -> None:
+def test_a_long_queued_request_is_reported(count: int, minutes: int | None, condition: str) -> None:
     oldest = None if minutes is None else NOON - timedelta(minutes=minutes)
 
     assert told(vitals.judge_requests(count, oldest, now=NOON))[0] == condition
@@ -128,7 +128,7 @@ def test_a_request_that_waits_long_is_told(count: int, minutes: int | None, cond
     ("clients", "behind", "condition"),
     [(0, 0, "ok"), (1, 500, "ok"), (2, 501, "warning")],
 )
-def test_a_client_that_reads_no_more_is_told(clients: int, behind: int, condition: str) -> None:
+def test_a_stalled_client_is_reported(clients: int, behind: int, condition: str) -> None:
     assert told(vitals.judge_feed(clients, behind))[0] == condition
 
 

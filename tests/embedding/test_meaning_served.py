@@ -72,7 +72,7 @@ async def test_one_process_keeps_what_was_written_and_tells_it(settings: Setting
         assert not await semantic._lock(settings).take()  # no other process does it too
 
 
-async def test_the_next_process_goes_on_when_the_first_ends(settings: Settings) -> None:
+async def test_the_next_process_continues_when_the_first_ends(settings: Settings) -> None:
     async with Database(settings.database_url) as db:
         async with semantic.semantic_service(settings, db, start=0):
             await asyncio.sleep(0.1)
@@ -106,7 +106,7 @@ async def test_turned_off_nothing_is_loaded_and_nobody_is_told_that_it_lacks(
         assert "LAMPLIGHTER_VECTORS is off" in (await here.sign()).text
 
 
-async def test_not_installed_searches_are_told_so(
+async def test_searches_report_a_missing_model(
     settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(embedding, "unavailable_reason", lambda: "onnxruntime not installed")

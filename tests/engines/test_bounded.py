@@ -163,13 +163,13 @@ async def test_a_gigabyte_is_drained_and_dropped() -> None:
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 64 * 1024
 
 
-async def test_what_prints_for_ever_is_out_of_time_all_the_same() -> None:
+async def test_an_endless_output_still_times_out() -> None:
     ended = await python("while True: print('x' * 1000)", timeout=1)
 
     assert (ended.timed_out, ended.exit_code, len(ended.output)) == (True, None, 1000)
 
 
-async def test_what_cannot_be_started_is_told_in_words(tmp_path: Path) -> None:
+async def test_a_start_failure_is_explained(tmp_path: Path) -> None:
     plain = tmp_path / "plain"
     plain.write_text("neither a program nor a script")
     odd = tmp_path / "odd"

@@ -58,7 +58,7 @@ def test_a_file_that_grows_byte_by_byte_gives_the_same_lines(path: Path) -> None
 
 
 @pytest.mark.parametrize("taken", range(len(LINES) + 1))
-def test_reading_goes_on_from_the_end_of_any_line(path: Path, taken: int) -> None:
+def test_reading_continues_from_the_end_of_any_line(path: Path, taken: int) -> None:
     path.write_bytes(CONTENT)
     offset = LINES[taken - 1].end if taken else 0
 

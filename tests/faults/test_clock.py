@@ -111,7 +111,7 @@ async def test_what_is_due_fades_when_the_time_has_really_passed(leading: Leadin
 
 
 @pytest.mark.parametrize("by", [40 * DAY, 4_000 * DAY, -40 * DAY, -4_000 * DAY])
-async def test_a_jump_that_is_taken_back_costs_no_belief(leading: Leading, by: timedelta) -> None:
+async def test_a_reverted_clock_change_costs_no_confidence(leading: Leading, by: timedelta) -> None:
     await leading.session()
     leading.clocks.go(HOUR)
     leading.clocks.set(by)

@@ -63,7 +63,7 @@ def observations(path: Path) -> int:
         return int(connection.execute(query).fetchone()[0])
 
 
-def test_a_deleted_database_is_noticed_rescued_and_never_made_anew_unasked(home: Home) -> None:
+def test_a_deleted_database_is_detected_rescued_and_never_recreated_unasked(home: Home) -> None:
     path = home.path / "lamplighter.db"
     with used(home) as (asking, supervisor):
         for rest in RESTS:

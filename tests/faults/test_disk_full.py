@@ -45,7 +45,7 @@ def until_refused(asking: httpx2.Client) -> tuple[int, httpx2.Response]:
     raise AssertionError(f"{WRITES} writes were taken by a disk that is full")
 
 
-def test_reads_go_on_and_writes_are_refused_until_there_is_space(
+def test_reads_continue_and_writes_are_refused_until_there_is_space(
     disk: SmallDisk, small_home: Home
 ) -> None:
     with serving(small_home) as server, client(server) as asking:
@@ -143,7 +143,7 @@ def test_a_process_that_is_asked_to_end_on_a_full_disk_ends(
     assert small_home.value("PRAGMA integrity_check") == "ok"
 
 
-def test_a_session_run_by_hand_on_a_full_disk_is_refused_in_words(
+def test_a_manual_session_on_a_full_disk_is_refused_with_a_reason(
     disk: SmallDisk, small_home: Home
 ) -> None:
     with serving(small_home) as server, client(server) as asking:

@@ -297,7 +297,7 @@ def test_a_look_that_fails_itself_is_a_finding(sound: Home, tmp_path: Path) -> N
     assert "report a bug" in advice
 
 
-def test_several_sicknesses_are_all_told(disk: SmallDisk, small_home: Home) -> None:
+def test_several_problems_are_all_reported(disk: SmallDisk, small_home: Home) -> None:
     (small_home.path / "sessions").write_text("")
     (small_home.path / "lamplighter.db").write_bytes(b"x" * 5_000)
     (small_home.path / "services.yaml").write_text("services: 5\n")

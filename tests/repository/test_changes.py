@@ -71,7 +71,7 @@ async def test_what_is_not_older_stays(db: Database) -> None:
 @pytest.mark.parametrize(
     ("seen", "missed"), [(0, True), (1, True), (2, False), (3, False), (5, False), (6, True)]
 )
-async def test_whoever_missed_what_is_gone_is_told_so(
+async def test_a_reader_behind_the_retention_is_notified(
     db: Database, seen: int, missed: bool
 ) -> None:
     await append(db, 2)

@@ -59,7 +59,7 @@ async def test_a_use_comes_back_as_it_was_kept(db: Database) -> None:
     assert await cooldowns.uses_since(db, NOON) == [expected]
 
 
-async def test_each_change_of_a_use_is_told_of(db: Database) -> None:
+async def test_each_change_of_a_use_is_in_the_feed(db: Database) -> None:
     use = await kept(db, outcome=UseOutcome.RESERVED)
     async with writing(db):
         await cooldowns.change(db, use.id, outcome=UseOutcome.FAILURE, settled_at=NOON, now=NOON)

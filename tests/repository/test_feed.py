@@ -113,7 +113,7 @@ async def test_a_wake_that_came_before_the_wait_is_not_lost(sqlite: str, sockets
         assert not await listener.wait(0.1)
 
 
-async def test_every_listener_of_a_home_is_told(sqlite: str, sockets: Path) -> None:
+async def test_every_listener_of_a_home_is_woken(sqlite: str, sockets: Path) -> None:
     async with Listener(sqlite, sockets) as one, Listener(sqlite, sockets) as two:
         announcer = ChangeNotifier(sockets)
         announcer()

@@ -150,7 +150,7 @@ async def test_an_updated_memory_reads_back_as_it_now_is(db: Database) -> None:
     assert await memories.get(db, kept.id) == expected
 
 
-async def test_every_change_of_a_memory_is_told_in_order(db: Database) -> None:
+async def test_every_change_of_a_memory_is_in_the_feed_in_order(db: Database) -> None:
     kept = await keep(db)
     raised = replace(kept, confidence=0.8, version=2)
     async with writing(db):
@@ -178,7 +178,7 @@ async def test_a_deleted_memory_leaves_its_number_and_no_words(db: Database) -> 
     assert (await keep(db)).id == other.id + 1
 
 
-async def test_nothing_is_told_of_what_was_rolled_back(db: Database) -> None:
+async def test_rolled_back_changes_are_not_in_the_feed(db: Database) -> None:
     async def fail() -> None:
         async with writing(db):
             await memories.insert(db, SLOW, now=NOON)

@@ -285,7 +285,7 @@ async def test_a_connection_that_is_cut_within_a_transaction_is_told_as_what_it_
     assert await count(plain) == 1
 
 
-async def test_cut_at_any_moment_by_the_server_it_goes_on(
+async def test_it_recovers_from_a_disconnect_at_any_moment(
     plain: Database, postgres_url: str
 ) -> None:
     chance = random.Random(7)
@@ -355,7 +355,7 @@ def test_an_address_is_shown_without_its_password(
 
 
 @pytest.mark.parametrize("where", ["between messages", "before it reads a result", "idle"])
-async def test_a_writer_that_stops_half_way_lets_others_go_on(
+async def test_a_suspended_writer_does_not_block_others(
     plain: Database, postgres_url: str, where: str
 ) -> None:
     stopped = await asyncpg.connect(address(postgres_url), server_settings=SETTINGS)

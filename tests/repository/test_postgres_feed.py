@@ -118,9 +118,7 @@ async def test_a_listener_whose_server_was_away_hears_again_and_looks(
             assert await listener.wait(30)
 
 
-async def test_a_connection_that_is_cut_is_made_anew(
-    postgres: PostgresServer, postgres_url: str
-) -> None:
+async def test_a_cut_connection_is_reopened(postgres: PostgresServer, postgres_url: str) -> None:
     async with PostgresListener(postgres_url) as listener, Database(postgres_url) as db:
         held = listener._connection
         postgres.ask(

@@ -100,7 +100,7 @@ def test_a_database_of_a_newer_program_is_refused_and_left_as_it_is(postgres_url
     assert migrate.revision_of(postgres_url) == "9999"
 
 
-def test_a_server_that_is_not_there_is_told_in_words(tmp_path_factory) -> None:  # type: ignore[no-untyped-def]
+def test_a_missing_server_is_explained(tmp_path_factory) -> None:  # type: ignore[no-untyped-def]
     nowhere = f"postgresql://lamp:secret@/lamp?host={tmp_path_factory.getbasetemp()}"
 
     with pytest.raises(
@@ -124,7 +124,7 @@ def test_a_server_that_is_only_starting_is_waited_for() -> None:
         server.remove()
 
 
-def test_what_the_database_refuses_is_told_by_its_name(postgres_url: str) -> None:
+def test_a_rejected_database_operation_is_named(postgres_url: str) -> None:
     with pytest.raises(asyncpg.CheckViolationError):
         by_hand.run(
             postgres_url,

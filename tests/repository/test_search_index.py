@@ -117,7 +117,7 @@ def test_counting_writes_nothing_into_the_index(url: str) -> None:
     assert by_hand.run(url, "SELECT count(*) FROM unindexed") == [(0,)]
 
 
-def test_a_damaged_index_is_named_and_mended(sqlite: str) -> None:
+def test_a_damaged_index_is_reported_and_repaired(sqlite: str) -> None:
     asyncio.run(filled(sqlite, texts(60)))
     path: Path = file_of(sqlite)
     assert inspect_file(path).index == ""

@@ -154,7 +154,7 @@ async def test_sessions_are_listed_newest_first(
     assert found == ids
 
 
-async def test_every_change_of_a_session_is_told(db: Database) -> None:
+async def test_every_change_of_a_session_is_in_the_feed(db: Database) -> None:
     opened = await open_one(db)
     async with writing(db):
         moved = await sessions.progress(db, 1, log_offset=5, now=NOON)

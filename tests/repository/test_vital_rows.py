@@ -89,7 +89,7 @@ async def test_what_is_inactive_counts_for_nothing(db: Database) -> None:
     assert await vitals.count_memories(db, stale_before=NOON) == MemoryCounts()
 
 
-async def test_the_database_tells_of_itself(db: Database) -> None:
+async def test_the_database_reports_its_state(db: Database) -> None:
     assert await vitals.size(db) > 100_000
     assert await vitals.revision(db) == migrate.head()
     assert await vitals.last_change_at(db) is None

@@ -17,7 +17,7 @@ DAY, HOUR = timedelta(days=1), timedelta(hours=1)
 SECOND = timedelta(seconds=1)
 
 
-async def test_a_token_lets_in_who_shows_it(db: Database) -> None:
+async def test_a_valid_token_grants_access(db: Database) -> None:
     token, words = await access.mint(db, "backup", ["read"], now=NOON)
 
     caller = await access.authenticate_token(db, words, now=NOON)
@@ -26,7 +26,7 @@ async def test_a_token_lets_in_who_shows_it(db: Database) -> None:
     assert (caller.kind, caller.name, caller.scopes) == ("token", "backup", ("read",))
 
 
-async def test_neither_half_of_another_token_lets_anybody_in(db: Database) -> None:
+async def test_neither_half_of_another_token_grants_access(db: Database) -> None:
     _, one = await access.mint(db, "one", ["read"], now=NOON)
     two, _ = await access.mint(db, "two", ["read"], now=NOON)
     secret = one.split("_", 2)[2]
@@ -43,7 +43,7 @@ async def test_a_token_ends_at_its_time(db: Database) -> None:
     assert not await access.is_still_valid(db, token.caller(), now=NOON + 2 * DAY)
 
 
-async def test_a_revoked_token_lets_nobody_in_and_is_not_revoked_twice(db: Database) -> None:
+async def test_a_revoked_token_is_denied_and_not_revoked_twice(db: Database) -> None:
     token, words = await access.mint(db, "", ["read"], now=NOON)
 
     await access.revoke(db, token.id, now=NOON)

@@ -104,7 +104,7 @@ async def test_a_marker_annotates_a_use_and_confirms_none(
     assert [row["text"] for row in await rows(db, "events")] == [f"Restart ({event}"]
 
 
-async def test_each_marker_tells_of_one_use(db: Database) -> None:
+async def test_each_marker_reports_one_use(db: Database) -> None:
     by = await session(db, tier=3)
     await acted(db, by)
 
@@ -114,7 +114,7 @@ async def test_each_marker_tells_of_one_use(db: Database) -> None:
     assert await texts(db, "warning") == ["Restart (claimed failure): Still down"]
 
 
-async def test_a_marker_of_a_second_attempt_tells_of_the_same_use(db: Database) -> None:
+async def test_a_marker_of_a_second_attempt_reports_the_same_use(db: Database) -> None:
     by = await session(db, tier=3)
     await said(db, "The first restart fails and the second one works", "remediation", "Web")
     first = await acted(db, by, ok=False)
@@ -290,7 +290,7 @@ async def test_a_second_attempt_comes_at_once_or_is_another_use(db: Database) ->
     assert (second.id, second.attempts) == (2, 1)
 
 
-async def test_a_dry_run_tells_what_the_cooldown_would_refuse(db: Database) -> None:
+async def test_a_dry_run_reports_what_the_cooldown_would_refuse(db: Database) -> None:
     by = await session(db, tier=3)
     for _ in range(2):
         await acted(db, by)

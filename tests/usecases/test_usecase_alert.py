@@ -90,7 +90,7 @@ async def test_a_payload_asks_for_no_more_than_the_setting(
     assert "tier" not in taken.request.prompt
 
 
-async def test_a_service_that_nobody_declared_is_everybodys(db: Database) -> None:
+async def test_an_undeclared_service_belongs_to_all(db: Database) -> None:
     [taken] = await took(db, replace(DOWN, names=("nas",)))
 
     assert taken.incident.service is None
@@ -98,7 +98,7 @@ async def test_a_service_that_nobody_declared_is_everybodys(db: Database) -> Non
     assert taken.request.services is None
 
 
-async def test_told_again_it_is_the_same_request(db: Database) -> None:
+async def test_a_repeated_alert_keeps_its_request(db: Database) -> None:
     [first] = await took(db, DOWN)
     [again] = await took(db, replace(DOWN, at=NOON + MINUTE))
 

@@ -116,7 +116,7 @@ async def test_of_people_who_decide_at_once_exactly_one_wins(db: Database, url: 
             assert held.version == 2
 
 
-async def test_a_yes_that_many_want_to_use_is_used_once(db: Database, url: str) -> None:
+async def test_an_approval_is_used_once_under_concurrency(db: Database, url: str) -> None:
     session = await opened(db)
     case = await asked(db, session)
     await said(db, case.id, YES)
@@ -164,7 +164,7 @@ async def test_a_decision_is_an_act_that_cannot_be_undone(
     assert (await approvals.get(db, case.id) or case).version == 2
 
 
-async def test_another_session_cannot_use_a_yes(db: Database) -> None:
+async def test_another_session_cannot_use_an_approval(db: Database) -> None:
     case = await asked(db, await opened(db))
     await said(db, case.id, YES)
 
@@ -185,7 +185,7 @@ async def test_what_is_not_approved_reserves_nothing(db: Database, state: Approv
     assert (action, use.outcome) == (None, UseOutcome.REFUSED)
 
 
-async def test_the_feed_tells_of_each_step_and_holds_no_secret(db: Database) -> None:
+async def test_the_feed_reports_each_step_without_secrets(db: Database) -> None:
     session = await opened(db)
     case = await asked(db, session)
     edited = await said(db, case.id, EDIT)
@@ -205,7 +205,7 @@ async def test_the_feed_tells_of_each_step_and_holds_no_secret(db: Database) -> 
     ]
 
 
-async def test_a_case_comes_back_as_it_was_kept_and_pages_go_on(db: Database) -> None:
+async def test_an_approval_reads_back_as_stored_and_pages_continue(db: Database) -> None:
     session = await opened(db)
     cases = [
         await asked(db, session, replace(WISH, argv=(f"/bin/{number}",))) for number in range(3)
@@ -240,7 +240,7 @@ async def test_first_holds_for_exactly_this_command_in_this_place(db: Database) 
     assert [name for name, yes in given.items() if yes] == ["this", "name"]
 
 
-async def test_while_everything_is_halted_a_yes_permits_nothing(db: Database) -> None:
+async def test_an_approval_permits_nothing_while_halted(db: Database) -> None:
     session = await opened(db)
     case = await asked(db, session)
     await said(db, case.id, YES)
@@ -252,7 +252,7 @@ async def test_while_everything_is_halted_a_yes_permits_nothing(db: Database) ->
     assert (await asking.get(db, case.id)).state == "withdrawn"
 
 
-async def test_people_are_told_outside_of_the_app_what_waits(db: Database) -> None:
+async def test_pending_approvals_send_notices(db: Database) -> None:
     db.telling = NoticePolicy()
     await asked(db, await opened(db))
 

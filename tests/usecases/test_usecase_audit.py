@@ -76,7 +76,7 @@ async def test_the_active_come_first_then_the_surest_in_pages(db: Database) -> N
     assert seen == [2, 3, 1, 5, 4, 6]
 
 
-async def test_who_confirmed_and_contradicted_it_and_who_was_told(db: Database) -> None:
+async def test_confirmations_contradictions_and_prompts_are_listed(db: Database) -> None:
     first, second, third = [await session(db) for _ in range(3)]
     held = (await said(db, first)).memory
     await said(db, second, now=LATER)

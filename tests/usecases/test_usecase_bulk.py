@@ -57,7 +57,7 @@ def alone(memory: Memory, act: BulkAction) -> Memory:
 
 @LOOSE
 @given(given=st.lists(ROWS, min_size=1, max_size=20), act=ACTS)
-async def test_an_act_on_many_is_what_it_is_on_each_and_can_be_taken_back(
+async def test_a_bulk_act_equals_single_acts_and_can_be_undone(
     db: Database, url: str, given: list[dict[str, Any]], act: BulkAction
 ) -> None:
     given = [
@@ -240,7 +240,7 @@ async def test_an_undo_is_an_act_that_is_not_undone(db: Database) -> None:
     )
 
 
-async def test_what_was_taken_back_as_one_is_not_taken_back_again_alone(db: Database) -> None:
+async def test_a_step_undone_in_bulk_is_not_undone_again_alone(db: Database) -> None:
     [one] = await made(db, 0.7)
     done = await bulk.apply_action(db, [one], BulkAction(action="adjust", value=0.2), now=LATER)
     await journal.undo(db, done.act, now=LATER)
@@ -272,7 +272,7 @@ async def test_deleting_takes_the_words_out_of_the_feed(db: Database) -> None:
     assert [each.id for each in await held(db)] == [*ids, *kept]
 
 
-async def test_what_never_was_cannot_be_taken_back(db: Database) -> None:
+async def test_an_unknown_act_cannot_be_undone(db: Database) -> None:
     with pytest.raises(NotFound):
         await journal.undo(db, 7, now=LATER)
 
@@ -289,7 +289,7 @@ async def test_what_is_due_of_fading_comes_first(db: Database) -> None:
     assert causes == ["edited", "faded", "created"]
 
 
-async def test_what_was_done_before_a_failure_stays_and_can_be_taken_back(
+async def test_completed_batches_survive_a_failure_and_can_be_undone(
     db: Database, url: str
 ) -> None:
     row = f"('timing', 'Takes 60s', 0.7, '{stamp(NOON)}', '{stamp(NOON)}')"

@@ -37,7 +37,7 @@ async def told(db: Database, source: str = "supervisor") -> list[tuple[str, str,
     ]
 
 
-async def test_what_a_session_hands_on_is_the_plan_of_the_next_one(db: Database) -> None:
+async def test_escalations_of_a_session_are_the_plan_of_the_next_one(db: Database) -> None:
     parent = await handed(db, "web", "db")
 
     plan = await chain.next_plan(db, parent)
@@ -56,7 +56,7 @@ async def test_what_a_session_hands_on_is_the_plan_of_the_next_one(db: Database)
     ]
 
 
-async def test_the_next_session_takes_it_on_and_is_told_all_of_it(db: Database) -> None:
+async def test_the_next_session_accepts_the_escalations_with_all_details(db: Database) -> None:
     root = await session(db)
     await seen(db, root, "Web", ok=False)
     await seen(db, root, "db", ok=True)
@@ -97,7 +97,7 @@ async def test_the_next_session_takes_it_on_and_is_told_all_of_it(db: Database) 
     assert children == [second.session.id, third.session.id]
 
 
-async def test_the_whole_chain_is_told_from_any_of_its_sessions(db: Database) -> None:
+async def test_the_whole_chain_is_returned_from_any_of_its_sessions(db: Database) -> None:
     root = await handed(db, "web")
     second = await taken_on(db, root)
     await said(db, second.session, "[ESCALATE:web] the connection fails")
@@ -113,7 +113,7 @@ async def test_the_whole_chain_is_told_from_any_of_its_sessions(db: Database) ->
         ]
 
 
-async def test_a_service_is_handed_on_once_a_session(db: Database) -> None:
+async def test_a_service_is_escalated_once_a_session(db: Database) -> None:
     by = await session(db)
     await said(db, by, "[ESCALATE:web] one", "[ESCALATE:WEB] two", "[ESCALATE:Web] three")
 
@@ -162,7 +162,7 @@ async def test_what_is_of_no_service_is_looked_into_at_all_of_them(db: Database)
 
 
 @pytest.mark.parametrize("status", sorted(set(sessions.ALARMING) | {Status.STOPPED}))
-async def test_only_a_session_that_completed_hands_on(db: Database, status: Status) -> None:
+async def test_only_a_completed_session_escalates(db: Database, status: Status) -> None:
     by = await session(db)
     await said(db, by, "[ESCALATE:web] connection refused")
 
@@ -175,7 +175,7 @@ async def test_only_a_session_that_completed_hands_on(db: Database, status: Stat
     assert ("warning", text, "Web") in await told(db)
 
 
-async def test_a_dry_run_hands_on_to_nobody_and_names_the_services(db: Database) -> None:
+async def test_a_dry_run_escalates_nothing_and_names_the_services(db: Database) -> None:
     by = await kept_dry(db)
     await said(db, by, "[ESCALATE:web] connection refused", "[ESCALATE:db] gone")
 
@@ -221,7 +221,7 @@ async def test_a_person_stays_asked_when_the_session_fails_after_that(db: Databa
     assert await states(db) == [("Web", "person", "")]
 
 
-async def test_what_was_handed_on_is_taken_on_once(db: Database) -> None:
+async def test_escalations_are_accepted_once(db: Database) -> None:
     parent = await handed(db, "web")
     plan = await chain.next_plan(db, parent)
     await sessions.begin(db, plan, services=SERVICES, epoch=1, now=NOON)

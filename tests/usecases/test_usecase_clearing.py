@@ -93,7 +93,7 @@ async def test_only_rounds_that_were_made_to_their_end_free_a_cooldown(
     assert await used(db) == [1, 0]
 
 
-async def test_a_round_that_broke_off_still_tells_what_fails(db: Database) -> None:
+async def test_an_interrupted_round_still_reports_failures(db: Database) -> None:
     await acted(db, await session(db, tier=3))
 
     await made_round(db, True, now=NOON + timedelta(minutes=5))
@@ -223,7 +223,7 @@ async def test_an_operator_gives_the_slots_back(
     assert len(kept) == cleared
 
 
-async def test_a_service_that_nobody_knows_has_nothing_to_reset(db: Database) -> None:
+async def test_an_unknown_service_has_nothing_to_reset(db: Database) -> None:
     with pytest.raises(NotFound):
         await act.reset_cooldowns(db, "plex", None, services=SERVICES, now=NOON)
 

@@ -105,7 +105,7 @@ async def test_the_end_leaves_a_summary(db: Database) -> None:
     assert await client_sessions.recent(db, "MYPROJ", limit=5) == [ended]
 
 
-async def test_the_words_of_a_client_stand_in_the_place_of_ours(db: Database) -> None:
+async def test_the_summary_of_a_client_replaces_ours(db: Database) -> None:
     await begun(db)
 
     ended = await client_sessions.end(context(db, LATER), "s1", TALK, summary="All went well")
@@ -113,7 +113,7 @@ async def test_the_words_of_a_client_stand_in_the_place_of_ours(db: Database) ->
     assert ended.summary == "All went well"
 
 
-async def test_a_session_that_went_on_has_the_newer_summary_and_loses_none(db: Database) -> None:
+async def test_a_resumed_session_has_the_newer_summary_and_loses_none(db: Database) -> None:
     await begun(db)
     await client_sessions.end(context(db), "s1", TALK[:2])
 
@@ -133,7 +133,7 @@ async def test_without_messages_or_where_it_is_switched_off_there_is_none(db: Da
         await client_sessions.end(context(db), "nobody", TALK)
 
 
-async def test_what_nobody_may_read_is_not_in_it(db: Database) -> None:
+async def test_private_texts_are_not_in_a_summary(db: Database) -> None:
     await begun(db)
     talk = [Message("user", "Use hunter2-hunter2 " + "x" * 200 + "<private>my cat</private>")]
 
@@ -212,7 +212,7 @@ async def test_prompts_are_kept_masked_and_found(db: Database) -> None:
         await client_sessions.delete_prompt(db, kept.id, project="other")
 
 
-async def test_a_prompt_that_is_taken_back_is_told_to_nobody(db: Database) -> None:
+async def test_a_withdrawn_prompt_is_never_included(db: Database) -> None:
     session = await begun(db)
     kept = await client_sessions.save_prompt(context(db), session, "Why 503?")
     await client_sessions.save_prompt(context(db), session, "Restart it")

@@ -35,7 +35,7 @@ async def held(db: Database, confidence: float = 0.7) -> Memory:
         return await memories.insert(db, replace(SLOW_START, confidence=confidence), now=NOON)
 
 
-async def test_what_nobody_confirmed_fades_once_for_each_week(db: Database) -> None:
+async def test_unconfirmed_memories_fade_once_for_each_week(db: Database) -> None:
     memory = await held(db)
 
     first = await fade(db, now=NOON + 44 * DAY)
@@ -57,7 +57,7 @@ async def test_a_clock_behind_what_was_seen_fades_nothing(db: Database) -> None:
     assert await fade(db, now=NOON + 100 * DAY) == 0
 
 
-async def test_a_row_dated_in_the_future_by_hand_stops_no_other(db: Database, url: str) -> None:
+async def test_a_row_edited_to_a_future_date_blocks_no_other(db: Database, url: str) -> None:
     memory, ahead = await held(db), await held(db)
     by_hand.run(
         url,

@@ -114,7 +114,7 @@ async def test_signs_are_found_like_words(db: Database) -> None:
     assert len(await ids(db, "caddy")) == 2
 
 
-async def test_what_narrowed_a_search_is_told(db: Database) -> None:
+async def test_applied_search_filters_are_returned(db: Database) -> None:
     found = await ask(db, "service:jellyfin in:events since:7d disk", kind=MemoryKind.SEMANTIC)
 
     assert found.filters == ("service:jellyfin", "in:events", "since:7d")
@@ -167,7 +167,7 @@ async def test_a_time_alone_lists_what_is_of_it(db: Database) -> None:
     assert await ids(db, "", since=NOON) == [each.id for each in reversed(held)]
 
 
-async def test_a_phrase_must_stand_and_a_minus_must_not(db: Database) -> None:
+async def test_a_phrase_is_required_and_a_minus_excludes(db: Database) -> None:
     phrase = await keep(db, "fails with no route to host")
     await keep(db, "the host has no route", title="route to")
     assert await ids(db, '"no route to host"') == [phrase.id]
@@ -293,7 +293,7 @@ async def test_a_long_reply_comes_before_short_turns_that_hold_less(db: Database
     assert hits[0].row.id == reply.id
 
 
-async def test_a_title_that_nobody_gave_has_no_weight(db: Database) -> None:
+async def test_a_derived_title_has_no_weight(db: Database) -> None:
     made = await keep(db, "The pool holds 40 connections", title="The pool holds 40 connections")
     none = await keep(db, "The pool holds 41 connections")
     given = await keep(db, "The pool holds 42 connections", title="Limits of the pool")
@@ -337,7 +337,9 @@ async def test_a_text_that_begins_with_a_day_is_of_that_day(db: Database) -> Non
     assert "from 8 may" in [reason.what for reason in found.results[0].reasons]
 
 
-async def test_rows_written_by_hand_are_taken_in_by_themselves(db: Database, url: str) -> None:
+async def test_rows_written_outside_the_app_are_indexed_automatically(
+    db: Database, url: str
+) -> None:
     columns = "service, category, observation, confidence, active, created_at, updated_at,"
     at = "'2026-01-01T12:00:00.000000Z'"
     by_hand.run(

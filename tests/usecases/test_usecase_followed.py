@@ -100,7 +100,7 @@ async def test_what_another_process_learns_is_found(db: Database, elsewhere: Dat
 
 
 @pytest.mark.parametrize("known", [False, True], ids=["before we look", "after we looked"])
-async def test_a_row_of_ten_columns_written_by_hand_is_found(
+async def test_a_row_of_ten_columns_written_outside_the_app_is_found(
     db: Database, url: str, known: bool
 ) -> None:
     if known:
@@ -125,7 +125,9 @@ def write_by_hand(url: str, texts: Sequence[str]) -> None:
     by_hand.run(url, f"{BY_HAND} VALUES {values}")
 
 
-async def test_many_rows_written_by_hand_are_all_found_at_once(db: Database, url: str) -> None:
+async def test_many_rows_written_outside_the_app_are_all_found_immediately(
+    db: Database, url: str
+) -> None:
     await look(db)
     write_by_hand(url, [*odd(400), SLOW_START.observation])
 
@@ -175,7 +177,7 @@ async def test_what_left_the_group_is_not_related_until_it_is_back(
     assert (await heard(db, MINUTE)).memory.id == mine.id
 
 
-async def test_those_that_were_put_aside_do_not_stand_before_the_one_that_matters(
+async def test_superseded_memories_do_not_hide_the_relevant_one(
     db: Database,
 ) -> None:
     mine = (await heard(db, MINUTE)).memory
@@ -190,7 +192,7 @@ async def test_those_that_were_put_aside_do_not_stand_before_the_one_that_matter
     assert (again.outcome, again.memory.id) == (ReconcileOutcome.REINFORCED, mine.id)
 
 
-async def test_those_that_are_often_confirmed_do_not_stand_before_the_one_that_matters(
+async def test_often_confirmed_memories_do_not_hide_the_relevant_one(
     db: Database,
 ) -> None:
     often = await typed(db, [each.replace("logs", "takes") for each in odd(12)])
@@ -250,7 +252,7 @@ async def test_what_was_rolled_back_is_not_related_nor_what_has_its_number_since
     assert (learned.outcome, learned.effects) == (ReconcileOutcome.LEARNED, ())
 
 
-async def test_it_is_read_anew_by_a_lexicon_that_knows_more_words(db: Database) -> None:
+async def test_a_larger_lexicon_analyzes_memories_again(db: Database) -> None:
     words = parse_lexicon(builtin_source(), '[synonyms]\ngrommet = "frobnicate"')
     before = (await heard(db, "Takes 60s to grommet itself")).memory
     [kept] = await rows(db, "analyses")

@@ -60,7 +60,7 @@ async def test_what_a_person_wrote_no_session_said(db: Database) -> None:
     assert (found["told"], found["partners"]) == ({"total": 0, "items": []}, [])
 
 
-async def test_who_was_told_it_newest_first(db: Database) -> None:
+async def test_prompts_with_a_memory_newest_first(db: Database) -> None:
     memory = await curate.create(context(db), SLOW_START)
     numbers = [(await session(db, tier=2)).id for _ in range(3)]
     for number, position in zip(numbers, (1, None, 4), strict=True):
@@ -73,7 +73,7 @@ async def test_who_was_told_it_newest_first(db: Database) -> None:
     assert (last["session_id"], last["tier"], last["position"]) == (numbers[2], 2, 4)
 
 
-async def test_what_contradicts_it_and_how_that_stands(db: Database) -> None:
+async def test_contradictions_and_their_status(db: Database) -> None:
     old = await believed(db, await session(db))
     other = (
         await said(db, await session(db), observation="Takes 5s to start after restart")

@@ -33,7 +33,7 @@ async def told(db: Database) -> list[tuple[str, str]]:
     return [(each.level, each.text) for each in reversed(found.items)]
 
 
-async def test_what_is_halted_keeps_its_first_reason_and_is_told_of_once(db: Database) -> None:
+async def test_a_halt_keeps_its_first_reason_and_is_reported_once(db: Database) -> None:
     await pulled(db)
     await pulled(db, "another one")
 
@@ -78,7 +78,7 @@ KINDS = ("a directory", "a link to nowhere", "a loop", "a pipe", "no text")
 
 
 @pytest.mark.parametrize("kind", KINDS)
-async def test_whatever_stands_at_the_place_of_the_file_halts(tmp_path: Path, kind: str) -> None:
+async def test_anything_at_the_path_of_the_file_halts(tmp_path: Path, kind: str) -> None:
     path = tmp_path / "HALT"
     match kind:
         case "a directory":
@@ -95,7 +95,7 @@ async def test_whatever_stands_at_the_place_of_the_file_halts(tmp_path: Path, ki
     assert HaltControl(path).by_file() is not None
 
 
-async def test_a_link_at_the_place_of_the_file_tells_nothing_of_another_file(
+async def test_a_link_at_the_path_of_the_file_reveals_no_other_file(
     tmp_path: Path,
 ) -> None:
     (tmp_path / "another").write_text("words of another file")
@@ -116,7 +116,7 @@ async def test_a_place_that_cannot_be_looked_at_halts(tmp_path: Path) -> None:
     assert "cannot be read" in found.reason
 
 
-async def test_the_coming_and_going_of_the_file_is_told_of_once(
+async def test_creation_and_removal_of_the_file_are_reported_once(
     db: Database, tmp_path: Path
 ) -> None:
     halt_control = HaltControl(tmp_path / "HALT")

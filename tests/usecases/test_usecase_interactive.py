@@ -80,7 +80,7 @@ async def test_a_session_that_no_hook_began_is_not_there(db: Database) -> None:
         await joined(db)
 
 
-async def test_a_session_that_goes_on_elsewhere_keeps_its_project(db: Database) -> None:
+async def test_a_session_resumed_elsewhere_keeps_its_project(db: Database) -> None:
     first = await joined(db)
 
     assert await joined(db, LATER, project="elsewhere", directory="/tmp") == first
@@ -110,7 +110,9 @@ async def test_a_session_starts_with_what_is_known_and_it_is_kept_byte_for_byte(
     ] == [(memory.id, 0)]
 
 
-async def test_a_session_that_starts_anew_is_told_again_and_both_are_kept(db: Database) -> None:
+async def test_a_restarted_session_gets_its_context_again_and_both_are_recorded(
+    db: Database,
+) -> None:
     await known(db)
     session = await joined(db)
     first = await interactive.start_context(agent_context(db, NOON), session)
@@ -123,7 +125,7 @@ async def test_a_session_that_starts_anew_is_told_again_and_both_are_kept(db: Da
     assert [each.injected for each in await exposures.updates_of(db, session.id)] == [again]
 
 
-async def test_a_prompt_is_told_what_is_near_once_in_a_session(db: Database) -> None:
+async def test_a_related_memory_is_included_once_in_a_session(db: Database) -> None:
     memory = await known(db)
     session = await joined(db)
 
@@ -136,7 +138,7 @@ async def test_a_prompt_is_told_what_is_near_once_in_a_session(db: Database) -> 
     assert [each.query for each in await exposures.updates_of(db, session.id)] == [ASKED]
 
 
-async def test_what_the_start_told_is_not_told_beside_a_prompt(db: Database) -> None:
+async def test_memories_from_the_start_are_not_repeated_with_a_prompt(db: Database) -> None:
     await known(db)
     session = await joined(db)
     await interactive.start_context(agent_context(db, NOON), session)
@@ -166,7 +168,7 @@ async def test_silence_is_better_than_noise(db: Database, more: dict[str, Any]) 
     [({"context_limit": 0}, ""), ({"auto_search": False}, None)],
     ids=["context_limit", "auto_search"],
 )
-async def test_what_an_agent_may_not_be_told_it_is_not(
+async def test_an_agent_gets_no_forbidden_memories(
     db: Database, off: dict[str, Any], start: str | None
 ) -> None:
     await known(db)
@@ -276,7 +278,7 @@ async def test_the_end_leaves_a_summary_of_what_the_hooks_brought(db: Database) 
     assert (found.status, found.response, found.turns) == (Status.COMPLETED, "It is up.", 2)
 
 
-async def test_a_resumed_session_is_the_same_and_its_summary_goes_on(db: Database) -> None:
+async def test_a_resumed_session_is_the_same_and_its_summary_continues(db: Database) -> None:
     session = await joined(db)
     await prompted(db, session, "First thing")
     await interactive.end(agent_context(db, LATER), session)

@@ -120,7 +120,7 @@ async def found(db: Database, by: Session) -> list[int]:
 
 
 @pytest.mark.parametrize("many", [False, True])
-async def test_the_feed_tells_of_both_and_keeps_no_words_of_what_is_deleted(
+async def test_the_feed_reports_both_without_text_of_deleted_memories(
     db: Database, many: bool
 ) -> None:
     memory = (await said(db, await session(db))).memory

@@ -181,7 +181,7 @@ async def test_a_key_counts_in_its_project_and_scope_only(db: Database) -> None:
     assert (other.outcome, wide.outcome) == (SaveOutcome.CREATED, SaveOutcome.CREATED)
 
 
-async def test_what_was_taken_back_is_neither_revised_nor_counted(db: Database) -> None:
+async def test_a_withdrawn_memory_is_neither_revised_nor_counted(db: Database) -> None:
     for wanted in (POOL, KEYED):
         gone = (await keep(db, wanted, project=str(wanted.topic_key))).memory
         await knowledge.withdraw_memory(db, gone.id, now=NOON)
@@ -216,7 +216,7 @@ async def test_what_a_client_says_is_observed(
 
 
 @pytest.mark.parametrize("source", [Source.CAPTURED, Source.IMPORTED, Source.EXTRACTED])
-async def test_what_nobody_thought_over_is_unverified(db: Database, source: Source) -> None:
+async def test_undistilled_memories_are_unverified(db: Database, source: Source) -> None:
     memory = (await keep(db, KEYED, source=source, confidence=0.9, trust=Trust.TRUSTED)).memory
 
     assert (memory.confidence, memory.trust, memory.distilled) == (0.6, Trust.UNVERIFIED, False)
@@ -299,7 +299,7 @@ async def test_private_and_secret_words_are_kept_nowhere_131(db: Database) -> No
     assert "hunter2-" not in words
 
 
-async def test_a_client_takes_back_and_an_operator_brings_back_127(db: Database) -> None:
+async def test_a_client_withdraws_and_an_operator_restores_127(db: Database) -> None:
     by = await session(db)
     memory = (await keep(db)).memory
 

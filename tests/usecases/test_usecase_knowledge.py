@@ -184,7 +184,7 @@ async def test_a_topic_key_has_one_current_memory(db: Database) -> None:
     assert await held(db) == [first, other, away]
 
 
-async def test_a_topic_key_is_free_where_nobody_holds_it_any_more(db: Database) -> None:
+async def test_a_released_topic_key_can_be_used_again(db: Database) -> None:
     first = await made(db)
     everywhere = await made(db, scope="global")
     await edited(db, first, active=False)

@@ -86,7 +86,7 @@ async def test_one_who_comes_second_ingests_nothing_twice(db: Database, tmp_path
     assert len(await facts(db)) == 9
 
 
-async def test_a_halt_ends_it_and_it_goes_on_later(db: Database, tmp_path: Path) -> None:
+async def test_a_halt_pauses_it_and_it_resumes_later(db: Database, tmp_path: Path) -> None:
     file, halt_control = tmp_path / "1.jsonl", HaltControl(tmp_path / "HALT")
     one = await limited(db, file)
     (tmp_path / "HALT").write_text("")

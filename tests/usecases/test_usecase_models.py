@@ -111,7 +111,7 @@ async def test_an_engine_without_a_model_means_what_it_repeats(db: Database) -> 
 
 
 @pytest.mark.parametrize("used", [1, 2])
-async def test_of_an_action_as_much_is_told_as_was_done(db: Database, used: int) -> None:
+async def test_an_action_reports_its_actual_progress(db: Database, used: int) -> None:
     one = await thinking(db)
     async with writing(db):
         for _ in range(used):

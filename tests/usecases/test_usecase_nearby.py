@@ -131,7 +131,7 @@ async def test_what_is_written_changed_and_deleted_is_followed(
     assert await embeddings.vectors(db, near.embedding.name, [slow.id]) == []
 
 
-async def test_what_is_told_no_more_is_left_out_at_once(
+async def test_excluded_memories_are_left_out_immediately(
     db: Database, embedder: Embedder, near: SemanticSearch
 ) -> None:
     (slow,) = await kept(db, SLOW)
@@ -146,7 +146,7 @@ async def test_what_is_told_no_more_is_left_out_at_once(
     assert len(await near(ASKED, request=replace(active, active=None))) == 1
 
 
-async def test_what_was_written_by_hand_is_embedded_too(
+async def test_rows_written_outside_the_app_are_embedded_too(
     db: Database, embedder: Embedder, near: SemanticSearch
 ) -> None:
     await caught_up(embedder)
@@ -216,7 +216,7 @@ async def test_a_memory_that_changes_while_it_is_embedded_is_embedded_again(
     assert nearness > 0.5
 
 
-async def test_a_feed_that_is_gone_too_far_is_read_anew(
+async def test_a_feed_gap_reloads_all_vectors(
     db: Database, embedder: Embedder, near: SemanticSearch, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await kept(db, SLOW)

@@ -249,7 +249,7 @@ async def test_no_session_records_more_than_its_share(db: Database) -> None:
     assert (ended.markers_left, ended.left_offset, ended.left_step) == (5, 0, 5)
 
 
-async def test_a_long_memory_is_kept_and_told_of(db: Database) -> None:
+async def test_a_long_memory_is_stored_and_reported(db: Database) -> None:
     await took(db, await session(db), stream(f"[MEMORY:timing:jellyfin] {'x' * 2_001}"))
 
     assert [len(each.observation) for each in await held(db)] == [2_001]
@@ -258,7 +258,7 @@ async def test_a_long_memory_is_kept_and_told_of(db: Database) -> None:
     ]
 
 
-async def test_a_memory_that_is_too_long_is_refused_and_told_of(db: Database) -> None:
+async def test_a_memory_that_is_too_long_is_rejected_and_reported(db: Database) -> None:
     taken = await took(db, await session(db), stream(f"[MEMORY:timing:x] {'x' * 50_001}"))
 
     assert (await held(db), taken.learned) == ([], 0)
@@ -293,7 +293,7 @@ async def test_services_are_spelled_as_they_are_declared(db: Database) -> None:
         assert {each["service"] for each in await rows(db, table)} == {"Jellyfin"}
 
 
-async def test_a_line_that_could_not_be_kept_is_told_of(db: Database) -> None:
+async def test_a_line_that_could_not_be_stored_is_reported(db: Database) -> None:
     await took(db, await session(db), [Line(0, 9, b"", "A line of 9 MB is too long.")])
 
     assert [each["text"] for each in await rows(db, "events")] == ["A line of 9 MB is too long."]
@@ -321,7 +321,7 @@ async def test_looks_at_services_are_kept_from_the_probe_alone(db: Database) -> 
     ],
 )
 @pytest.mark.parametrize("form", ["```\n{}\n```", "> {}", 'The log says "{}"'])
-async def test_a_marker_in_code_or_quoted_can_be_taken_by_hand(
+async def test_a_marker_in_code_or_quoted_can_be_ingested_manually(
     db: Database, form: str, words: str, outcome: str, memories: int, events: int
 ) -> None:
     one = await session(db)
@@ -349,7 +349,7 @@ async def test_a_long_marker_in_code_is_taken_whole(db: Database) -> None:
     assert [each.observation for each in await held(db)] == [words]
 
 
-async def test_a_marker_is_taken_by_hand_once(db: Database) -> None:
+async def test_a_marker_is_ingested_manually_once(db: Database) -> None:
     await took(db, await session(db), stream(MARKERS[4], MARKERS[0], MARKERS[5]))
     await ignored.ingest_ignored(context(db, LATER), DEFAULTS, 1, services=Services())
     before = await state(db)
@@ -361,7 +361,7 @@ async def test_a_marker_is_taken_by_hand_once(db: Database) -> None:
     assert await state(db) == before
 
 
-async def test_what_may_not_enter_may_not_be_taken_by_hand_either(db: Database) -> None:
+async def test_a_rejected_marker_cannot_be_ingested_manually_either(db: Database) -> None:
     await took(db, await session(db), stream(f"`[MEMORY:timing:{'x' * 65}] Too long a name`"))
     before = await state(db)
 

@@ -24,7 +24,7 @@ async def ran(db: Database, *, tier: int = 1, days: int = 0, **more: object) -> 
         await db.execute(sa.update(tables.sessions).where(of).values(**values))
 
 
-async def test_what_ran_is_told_by_day_tier_and_end(db: Database) -> None:
+async def test_sessions_are_counted_by_day_tier_and_status(db: Database) -> None:
     await ran(db)
     await ran(db, status="failed")
     await ran(db, tier=2, days=29)
@@ -42,7 +42,7 @@ async def test_what_ran_is_told_by_day_tier_and_end(db: Database) -> None:
     }
 
 
-async def test_what_nobody_reported_is_no_zero(db: Database) -> None:
+async def test_unreported_values_are_not_zero(db: Database) -> None:
     late = NOON + 20 * DAY
     await ran(db)
     before = await overview.overview(db, Services(), since=NOON, now=late)

@@ -149,7 +149,7 @@ async def test_each_moment_shows_what_was_seen_then(db: Database, seed: int) -> 
 
 
 @pytest.mark.parametrize("budget", [0, 60, 2_000])
-async def test_what_would_have_been_told_then(db: Database, budget: int) -> None:
+async def test_the_preview_as_of_a_moment(db: Database, budget: int) -> None:
     dice, now = random.Random(42), NOON
     by = [await session(db) for _ in range(3)]
     kept: list[tuple[datetime, Any]] = []
@@ -205,7 +205,9 @@ async def test_a_clock_that_was_wrong_for_a_while_hides_nothing_later(db: Databa
     assert await memories.count(db, MemoryFilter(), at=NOON + timedelta(hours=2)) == 1
 
 
-async def test_a_row_written_by_hand_is_there_from_its_creation_on(db: Database, url: str) -> None:
+async def test_a_row_written_outside_the_app_exists_from_its_creation(
+    db: Database, url: str
+) -> None:
     by_hand.run(
         url,
         "INSERT INTO memories (category, observation, confidence, active, created_at, updated_at)"

@@ -52,7 +52,7 @@ async def asked(
     )
 
 
-async def test_what_is_left_out_is_neither_told_nor_counted(db: Database) -> None:
+async def test_left_out_memories_are_neither_included_nor_counted(db: Database) -> None:
     await known(db, "One")
     two = await known(db, "Two", service="caddy", confidence=0.6)
     await known(db, "Three")
@@ -116,7 +116,7 @@ async def test_a_session_s_own_words_are_compared_with_what_is_true_now(db: Data
     assert (same.added, same.removed, same.text) == ((), (), "")
 
 
-async def test_a_session_that_is_not_there_or_was_told_nothing_is_said_so(db: Database) -> None:
+async def test_a_missing_session_or_prompt_is_reported(db: Database) -> None:
     mute = await session(db)
 
     for against, words in (
@@ -160,7 +160,7 @@ async def test_what_a_service_depends_on_and_what_depends_on_it_come_next(db: Da
     assert opened.prompt.injected.endswith(f"\n{found.block.text}")
 
 
-async def test_all_that_a_session_begun_now_would_get_is_told(db: Database) -> None:
+async def test_the_preview_holds_all_parts_of_a_prompt(db: Database) -> None:
     await session(db)
     await known(db, "One")
     plan = SessionPlan(tier=2, services=("jellyfin",))

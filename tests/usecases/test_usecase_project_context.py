@@ -37,7 +37,7 @@ async def told(db: Database, project: str = "lantern", at: datetime = LATER) -> 
     return (await project_context(db, project, now=at)).text
 
 
-async def test_a_project_of_which_nothing_is_known_is_told_nothing(db: Database) -> None:
+async def test_an_unknown_project_has_an_empty_context(db: Database) -> None:
     await known(db, "Another project's.", project="other")
 
     assert await told(db) == ""
@@ -96,7 +96,7 @@ async def test_fifteen_of_the_project_and_ten_decisions_of_seven_days(db: Databa
     assert "Old choice" not in text
 
 
-async def test_raw_unverified_inactive_and_other_projects_memories_are_not_told(
+async def test_raw_unverified_inactive_and_foreign_memories_are_not_included(
     db: Database, url: str
 ) -> None:
     await known(db, "Told.")

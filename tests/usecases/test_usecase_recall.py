@@ -36,7 +36,7 @@ def told(block: MemoryBlock) -> list[str]:
     return [each.memory.observation for each in block.placements if each.included]
 
 
-async def test_nothing_known_is_nothing_told(db: Database) -> None:
+async def test_no_memories_make_an_empty_block(db: Database) -> None:
     assert await recall.build_memory_context(db) == MemoryBlock()
 
 
@@ -80,7 +80,7 @@ async def test_equals_come_newest_first_and_then_in_their_order(db: Database) ->
     ]
 
 
-async def test_what_is_inactive_low_or_knowledge_is_not_told(db: Database) -> None:
+async def test_inactive_low_and_knowledge_memories_are_not_included(db: Database) -> None:
     await known(db, "Low", confidence=0.29)
     aside = await known(db, "Put aside", confidence=0.9)
     edit = Edit(active=False)
@@ -121,7 +121,7 @@ async def test_the_whole_block_keeps_within_the_budget(db: Database, budget: int
     assert all((each.why == FITS) == each.included for each in block.placements)
 
 
-async def test_what_does_not_fit_is_skipped_and_the_rest_still_told(db: Database) -> None:
+async def test_memories_over_the_budget_are_skipped_and_the_rest_included(db: Database) -> None:
     await known(db, "x" * 9_000, confidence=1.0)
     for number in range(10):
         await known(db, f"Short {number}", confidence=0.5)
@@ -154,7 +154,7 @@ async def test_a_memory_cannot_forge_a_heading(db: Database, url: str) -> None:
     assert text.count("\n### ") == text.count("\n- ") == 1
 
 
-async def test_what_a_session_is_told_is_kept_byte_for_byte(db: Database) -> None:
+async def test_a_session_prompt_is_recorded_byte_for_byte(db: Database) -> None:
     await session(db)
     await known(db, "Starts slowly")
     await known(db, "x" * 9_000, confidence=1.0)
@@ -176,7 +176,7 @@ async def test_what_a_session_is_told_is_kept_byte_for_byte(db: Database) -> Non
     assert all(line in opened.prompt.injected for line in (each.line for each in kept))
 
 
-async def test_without_memories_the_surroundings_stand_alone(db: Database) -> None:
+async def test_without_memories_the_prompt_has_the_environment_only(db: Database) -> None:
     await session(db)
 
     opened = await sessions.begin(db, SessionPlan(), services=SERVICES, epoch=1, now=NOON)

@@ -199,7 +199,7 @@ async def test_a_pair_has_one_open_review_however_often_it_is_said(db: Database)
 
 
 @pytest.mark.parametrize("decision", ["both", "dismiss"])
-async def test_what_a_person_said_both_stand_takes_nothing_from_each_other_again(
+async def test_memories_judged_compatible_no_longer_weaken_each_other(
     db: Database, decision: str
 ) -> None:
     old, new = await typed(db), (await heard(db, HALF)).memory
@@ -249,7 +249,7 @@ async def test_a_session_moves_a_memory_once_down_and_once_up(db: Database) -> N
     assert moves == ["created", "contradicted", "reinforced"]
 
 
-async def test_a_session_may_take_back_what_it_said_once_up_and_once_down(db: Database) -> None:
+async def test_a_session_may_reverse_its_observation_once_up_and_once_down(db: Database) -> None:
     await typed(db)
     one = await session(db)
 
@@ -282,7 +282,7 @@ async def test_a_session_does_not_reinforce_its_own_in_whatever_words(db: Databa
         (EchoPolicy.IGNORE, MINUTE, "", 0.8, "same fact: "),
     ],
 )
-async def test_an_echo_of_what_it_was_told(
+async def test_an_echo_of_its_prompt(
     db: Database, echo: EchoPolicy, words: str, looks: str, kept: float, reason: str
 ) -> None:
     await typed(db)
@@ -308,7 +308,7 @@ async def test_an_echo_of_what_it_was_told(
         assert entry.reason.startswith(reason)
 
 
-async def test_what_was_not_told_to_it_is_no_echo(db: Database) -> None:
+async def test_a_memory_outside_its_prompt_is_no_echo(db: Database) -> None:
     one = await told(db)
     await typed(db)
     candidate = replace(SLOW_START, session_id=one.id)
@@ -400,7 +400,7 @@ async def test_a_memory_that_turned_inactive_is_revived_and_not_contradicted_aga
     ]
 
 
-async def test_the_feed_tells_of_each_change_once_and_of_the_review(db: Database) -> None:
+async def test_the_feed_reports_each_change_once_and_the_review(db: Database) -> None:
     old = await typed(db)
     one = await session(db)
     seq = len(await rows(db, "changes"))

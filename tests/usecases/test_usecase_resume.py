@@ -76,7 +76,7 @@ async def test_under_the_same_leader_an_action_that_still_runs_is_left_to_it(
     assert token["revoked_at"] is None
 
 
-async def test_it_is_given_what_it_was_given_with_what_was_handed_to_it(db: Database) -> None:
+async def test_a_resumed_session_gets_its_prompt_and_escalations(db: Database) -> None:
     before = await handed_on(db)
 
     again = await reopen(db, before, SERVICES, now=LATER)
@@ -87,7 +87,7 @@ async def test_it_is_given_what_it_was_given_with_what_was_handed_to_it(db: Data
     assert [each.service for each in again.handoff.escalations] == ["Web"]
 
 
-async def test_one_that_has_ended_does_not_go_on(db: Database) -> None:
+async def test_an_ended_session_does_not_resume(db: Database) -> None:
     over = await session(db)
     await finished(db, over)
 
@@ -97,7 +97,7 @@ async def test_one_that_has_ended_does_not_go_on(db: Database) -> None:
     assert (await sessions.get(db, over.id) or over).resumed == 0
 
 
-async def test_one_whose_prompt_is_not_kept_does_not_go_on(db: Database) -> None:
+async def test_a_session_without_a_stored_prompt_does_not_resume(db: Database) -> None:
     with pytest.raises(Conflict, match="has no stored prompt"):
         await reopen(db, await session(db), SERVICES, now=LATER)
 

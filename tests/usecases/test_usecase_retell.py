@@ -37,7 +37,7 @@ async def test_as_long_as_only_the_time_is_another_it_stays_what_it_was(db: Data
     assert await exposures.updates_of(db, whom.session.id) == []
 
 
-async def test_what_was_learned_meanwhile_is_told_and_kept_once(db: Database) -> None:
+async def test_new_memories_update_the_prompt_and_are_recorded_once(db: Database) -> None:
     whom = await about(db)
     learned = await believed(db, whom.session, observation="Needs the disk", service=None)
 
@@ -59,7 +59,7 @@ async def test_what_was_learned_meanwhile_is_told_and_kept_once(db: Database) ->
     assert [each.memory_id for each in first] == [1]
 
 
-async def test_what_is_told_anew_stands_in_the_place_of_what_was_told_before(
+async def test_a_prompt_update_replaces_the_previous_one(
     db: Database,
 ) -> None:
     whom = await about(db)
@@ -74,7 +74,7 @@ async def test_what_is_told_anew_stands_in_the_place_of_what_was_told_before(
     assert len(await exposures.updates_of(db, whom.session.id)) == 2
 
 
-async def test_it_says_what_the_session_handed_on_and_nobody_took_up(db: Database) -> None:
+async def test_a_prompt_update_lists_open_escalations(db: Database) -> None:
     whom = await about(db)
     async with writing(db):
         await escalations.insert(

@@ -54,7 +54,7 @@ async def dismissed(db: Database, review: Review) -> Review:
         return await reviews.resolve(db, review, Resolution.DISMISS, by="operator", now=NOON)
 
 
-async def test_a_review_is_told_with_both_memories(db: Database) -> None:
+async def test_a_review_is_reported_with_both_memories(db: Database) -> None:
     old, new, by = await claims(db)
 
     review = await opened(db, old, new, by)
@@ -244,7 +244,7 @@ async def test_each_decision_does_what_it_says(db: Database, decision: str) -> N
 
 
 @every
-async def test_each_decision_is_taken_back_whole(db: Database, decision: str) -> None:
+async def test_each_decision_is_reverted_completely(db: Database, decision: str) -> None:
     old, new, review = await contradicted(db)
     resolved = await decided(db, review, decision)
 
@@ -384,7 +384,7 @@ async def test_a_memory_edited_meanwhile_keeps_its_edit(db: Database) -> None:
     assert told(await now_is(db, old)) == ("Takes 61s", 0.6, *HERE)
 
 
-async def test_a_later_edit_stands_in_the_way_of_taking_it_back(db: Database) -> None:
+async def test_a_later_edit_blocks_a_revert(db: Database) -> None:
     old, new, review = await contradicted(db)
     resolved = await decided(db, review, "merge")
     await raised(db, old, observation="Takes 7s")
@@ -397,7 +397,7 @@ async def test_a_later_edit_stands_in_the_way_of_taking_it_back(db: Database) ->
     assert told(await now_is(db, new)) == OUTCOMES["merge"][1]
 
 
-async def test_what_was_undone_by_hand_stands_in_the_way_until_that_is_undone(
+async def test_a_manual_undo_blocks_a_revert_until_undone(
     db: Database,
 ) -> None:
     old, new, review = await contradicted(db)

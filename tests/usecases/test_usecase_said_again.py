@@ -17,7 +17,7 @@ from lamplighter.repository.search import backlog
 from lamplighter.usecases.memory import undo
 
 
-async def test_the_undo_of_a_revision_puts_back_the_kind_and_what_was_not_thought_over(
+async def test_the_undo_of_a_revision_restores_the_kind_and_distillation(
     db: Database,
 ) -> None:
     raw = (await keep(db, KEYED, source=Source.CAPTURED)).memory
@@ -88,9 +88,7 @@ async def test_its_own_key_stays(db: Database) -> None:
     )
 
 
-async def test_words_that_were_written_by_hand_count_as_what_they_are(
-    db: Database, url: str
-) -> None:
+async def test_text_written_outside_the_app_counts_unchanged(db: Database, url: str) -> None:
     first = (await keep(db)).memory
     by_hand.run(url, f"UPDATE memories SET observation = 'It holds 40' WHERE id = {first.id}")
 

@@ -73,7 +73,7 @@ async def test_what_cannot_be_is_named_and_not_filed(
     assert await rows(db, "requests") == []
 
 
-async def test_a_waiting_request_can_be_taken_back_once(db: Database) -> None:
+async def test_a_queued_request_can_be_withdrawn_once(db: Database) -> None:
     first, second = await asked(db), await asked(db)
 
     await sessions.cancel(db, first.id, now=LATER)
@@ -106,7 +106,7 @@ async def test_a_request_is_answered_by_one_session(db: Database) -> None:
     assert len(await rows(db, "sessions")) == 2
 
 
-async def test_a_request_that_was_taken_back_opens_nothing(db: Database) -> None:
+async def test_a_withdrawn_request_opens_no_session(db: Database) -> None:
     await session(db)
     request = await asked(db)
     await sessions.cancel(db, request.id, now=NOON)

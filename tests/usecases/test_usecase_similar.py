@@ -102,7 +102,7 @@ async def test_one_among_many_is_found(db: Database) -> None:
     assert await typed(db, "Needs 60s to start after restart") == [(same.id, "reinforce", True)]
 
 
-async def test_what_was_written_by_hand_is_found(db: Database, url: str) -> None:
+async def test_rows_written_outside_the_app_are_found(db: Database, url: str) -> None:
     same = await known(db, OTHERWISE)
     await catch_up(db, builtin_lexicon())
     words = f"observation = '{SLOW_START.observation}', content_hash = ''"

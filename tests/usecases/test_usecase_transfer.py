@@ -249,9 +249,7 @@ async def test_what_was_changed_here_since_is_left(db: Database, form: ExportFor
 
 
 @pytest.mark.parametrize("form", list(ExportFormat))
-async def test_what_was_taken_back_here_does_not_come_back(
-    db: Database, form: ExportFormat
-) -> None:
+async def test_withdrawn_memories_are_not_reimported(db: Database, form: ExportFormat) -> None:
     [first, *_] = await filled(db)
     text = await written(db, form)
     await knowledge.withdraw_memory(db, first.id, now=LATER)
@@ -474,7 +472,7 @@ async def test_a_dry_run_counts_and_changes_nothing(db: Database) -> None:
     assert await everything(db) == before
 
 
-async def test_rows_without_a_number_are_told_apart_by_their_words(db: Database) -> None:
+async def test_rows_without_a_number_are_identified_by_their_text(db: Database) -> None:
     given = [{"content": f"Fact {n}", "project": where} for n in range(3) for where in ("a", "b")]
 
     first = await take(db, read(document(*given)))
@@ -497,7 +495,7 @@ async def test_secrets_and_private_parts_stay_out(db: Database) -> None:
     assert "hunter2-" not in words
 
 
-async def test_many_come_in_by_short_writes_that_tell_the_feed_once_each(db: Database) -> None:
+async def test_imports_are_short_writes_with_one_change_each(db: Database) -> None:
     rows_there = [{**SYNCED, "sync_id": f"obs-{n}", "content": f"Fact {n}"} for n in range(450)]
 
     done = await take(db, read(document(*rows_there)))

@@ -105,7 +105,7 @@ async def test_a_fade_before_an_edit_is_undone_for_good(db: Database) -> None:
     assert back.confidence == 0.8
 
 
-async def test_what_somebody_else_changed_first_is_not_undone(db: Database) -> None:
+async def test_a_concurrent_change_prevents_an_undo(db: Database) -> None:
     memory = await lived(db)
     step = (await past(db, memory))[-1]
 

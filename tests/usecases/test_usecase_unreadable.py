@@ -94,7 +94,7 @@ async def test_it_is_left_out_of_every_list(db: Database, bad: tuple[int, str]) 
     assert [each.memory.id for each in found.beliefs] == [1, 2]
 
 
-async def test_it_is_told_by_its_column_and_can_only_be_deleted(
+async def test_an_unreadable_row_names_its_column_and_can_only_be_deleted(
     db: Database, bad: tuple[int, str]
 ) -> None:
     number, column = bad

@@ -136,7 +136,7 @@ async def test_a_model_is_shown_words_where_they_alone_are_asked_for(client: Cli
     assert by_stdio.result.startswith("Duplicate: memory ")
 
 
-async def test_a_token_that_lets_nobody_in_is_told_at_once(client: Client) -> None:
+async def test_an_invalid_token_is_reported_at_once(client: Client) -> None:
     begun, asked = await client.run([says("I go on.")], client.http(NOBODY))
 
     assert begun["mcp_servers"][0]["status"] == "failed"

@@ -65,7 +65,7 @@ async def test_what_a_model_says_is_kept_and_what_a_tool_answers_is_not(
     assert abs(session.cost_usd - 2 * (0.001 + 0.00025 + 0.0007)) < 1e-9
 
 
-async def test_what_one_session_learned_the_next_is_told_byte_for_byte(
+async def test_observations_of_a_session_are_in_the_next_prompt_byte_for_byte(
     sessions: Sessions,
 ) -> None:
     await sessions.run("first", [says(FOUND)])
@@ -129,7 +129,7 @@ async def test_a_marker_that_was_cut_off_is_not_learned(sessions: Sessions) -> N
     assert told.count(lost) == 1
 
 
-async def test_a_failure_of_the_api_is_told_as_what_to_do_about_it(sessions: Sessions) -> None:
+async def test_an_api_failure_is_reported_with_instructions(sessions: Sessions) -> None:
     refused = await sessions.run("refused", [fails(401)])
 
     assert refused.status is Status.FAILED
@@ -205,7 +205,7 @@ async def test_a_session_whose_door_stays_shut_goes_on_and_says_so(sessions: Ses
     assert session.learned == 1
 
 
-async def test_a_session_has_no_way_in_but_its_tools(sessions: Sessions) -> None:
+async def test_a_session_has_no_access_but_its_tools(sessions: Sessions) -> None:
     seen: list[dict[str, str]] = []
 
     def looked(_: object) -> Any:

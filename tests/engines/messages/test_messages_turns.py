@@ -349,7 +349,7 @@ async def test_a_supervisor_that_does_not_answer_is_an_error_in_words(
     assert answer.text.startswith("The supervisor does not answer: ")
 
 
-async def test_the_checkpoint_holds_all_that_a_session_needs_to_go_on(
+async def test_the_checkpoint_holds_all_that_a_session_needs_to_resume(
     api: MessagesApi, gate: Desk
 ) -> None:
     await session(api, gate, "look").run()

@@ -47,7 +47,7 @@ def ids(message: Message, kind: str, key: str) -> list[str]:
 
 
 @given(conversations(), st.integers(0, 2_000))
-def test_whatever_is_trimmed_nothing_stands_alone(messages: list[Message], room: int) -> None:
+def test_trimming_leaves_no_answer_without_its_request(messages: list[Message], room: int) -> None:
     kept = trim_messages(messages, room)
 
     assert kept[-1] == messages[-1]

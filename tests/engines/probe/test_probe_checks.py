@@ -151,7 +151,7 @@ async def test_what_a_service_says_never_holds_a_marker(serve) -> None:
     assert len(outcome.excerpt) <= 200
 
 
-async def test_an_answer_that_is_not_http_is_told_harmlessly(serve) -> None:
+async def test_an_answer_that_is_not_http_is_reported_safely(serve) -> None:
     async def answer(head: str, writer: asyncio.StreamWriter) -> None:
         writer.write(b"[EVENT:info:jellyfin] all is well\r\n\r\n")
 
@@ -161,7 +161,7 @@ async def test_an_answer_that_is_not_http_is_told_harmlessly(serve) -> None:
     assert "[" not in outcome.detail
 
 
-async def test_a_server_that_hangs_up_is_told(serve) -> None:
+async def test_a_closed_connection_is_reported(serve) -> None:
     async def answer(head: str, writer: asyncio.StreamWriter) -> None:
         return
 
@@ -329,7 +329,7 @@ async def test_a_failure_at_another_look_is_not_hidden(serve) -> None:
     assert outcome.detail == "answered 500, expected 200-399"
 
 
-async def test_a_name_that_nobody_knows() -> None:
+async def test_an_unknown_host_name() -> None:
     check = HttpCheck(name="x", url="http://no-such-host.invalid/", retries=0)
     outcome = await checks.run(check, look_again=False)
 
@@ -347,7 +347,7 @@ async def test_a_name_that_cannot_be_one() -> None:
     assert outcome.detail == f"host name not found: {'a' * 70}.example"
 
 
-async def test_a_certificate_that_nobody_vouches_for(serve, tmp_path: Path) -> None:
+async def test_an_untrusted_certificate(serve, tmp_path: Path) -> None:
     (tmp_path / "pem").write_text(KEY_AND_CERTIFICATE)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(tmp_path / "pem")

@@ -63,7 +63,7 @@ async def test_nothing_is_run_through_a_shell() -> None:
     assert outcome.ok
 
 
-async def test_a_program_that_is_not_there_is_told() -> None:
+async def test_a_missing_program_is_reported() -> None:
     assert (await look("no-such-program")).detail == "program not found: no-such-program"
 
 

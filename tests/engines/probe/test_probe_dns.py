@@ -170,7 +170,7 @@ LONG = answering(*(f"{HOST} CNAME n0.", *(f"n{n}. CNAME n{n + 1}." for n in rang
         (LONG, "endless CNAME chain, answered by"),
     ],
 )
-async def test_a_server_that_lies_or_babbles_is_told(name_server, reply, words) -> None:
+async def test_an_invalid_dns_answer_is_reported(name_server, reply, words) -> None:
     port = await name_server(reply)
 
     outcome = await look(port)

@@ -209,7 +209,7 @@ async def test_what_a_disk_tells_in_words(monkeypatch, told, more, words) -> Non
     assert outcome.detail + outcome.warning == words
 
 
-async def test_a_path_that_is_gone_is_told(tmp_path: Path) -> None:
+async def test_a_missing_path_is_reported(tmp_path: Path) -> None:
     gone = tmp_path / "gone"
 
     assert (await disk(gone)).detail == f"cannot read {gone}: no such file or directory"

@@ -39,7 +39,7 @@ def web(serve, tmp_path: Path):
     return partial(started, serve, tmp_path)
 
 
-async def test_a_service_is_mended_by_its_restart_and_that_is_told(db, tmp_path, web) -> None:
+async def test_a_service_is_repaired_by_its_restart_and_reported(db, tmp_path, web) -> None:
     told = await mended(db, tmp_path, await web("web", mending(tmp_path / "web")))
 
     assert told.words == ["[COOLDOWN:restart:web] success - Healthy again after N s"]
@@ -133,7 +133,7 @@ async def test_a_person_is_asked_when_nothing_helps(
     assert told.summary.startswith("web: ")
 
 
-async def test_a_refusal_is_told_to_the_person_who_is_asked(db, tmp_path, web) -> None:
+async def test_a_refusal_is_reported_to_the_person(db, tmp_path, web) -> None:
     service = await web("web", useless())
     for _ in range(2):
         await mended(db, tmp_path, service)
@@ -160,7 +160,7 @@ async def test_without_a_gate_nothing_runs(web, tmp_path: Path) -> None:
     assert not (tmp_path / "web").exists()
 
 
-async def test_a_dry_run_says_what_it_would_do_and_asks_nobody(db, tmp_path, web) -> None:
+async def test_a_dry_run_reports_its_plan_and_requests_no_approval(db, tmp_path, web) -> None:
     service = await web(
         "web", mending(tmp_path / "web"), mending(tmp_path / "web", kind=REDEPLOYMENT)
     )
@@ -185,7 +185,7 @@ async def test_what_it_needs_must_be_well_first(db, tmp_path, web) -> None:
     assert await outcomes(db) == []
 
 
-async def test_what_others_need_is_mended_first(db, tmp_path, web) -> None:
+async def test_dependencies_are_repaired_first(db, tmp_path, web) -> None:
     front = await web("front", mending(tmp_path / "front"), needs=("web",))
     back = await web("db", mending(tmp_path / "db"))
     middle = await web("web", mending(tmp_path / "web"), needs=("db",))
@@ -206,7 +206,7 @@ async def test_what_others_need_is_mended_first(db, tmp_path, web) -> None:
         ({}, []),
     ],
 )
-def test_services_are_mended_in_layers(
+def test_services_are_repaired_in_layers(
     needs: dict[str, list[str]], layers: list[list[str]]
 ) -> None:
     services = tuple(Service(name=name, depends_on=tuple(each)) for name, each in needs.items())

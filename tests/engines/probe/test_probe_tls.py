@@ -277,7 +277,7 @@ async def test_what_is_no_tls_is_told_within_its_time(listen, speak, detail, ver
         (b"x", "no CA certificate in {}"),
     ],
 )
-async def test_an_authority_that_is_none_is_told(tmp_path: Path, content, words) -> None:
+async def test_an_invalid_authority_is_reported(tmp_path: Path, content, words) -> None:
     path = tmp_path / "ca.pem"
     if content is not None:
         path.write_bytes(content)

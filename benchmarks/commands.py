@@ -16,8 +16,9 @@ from statistics import median
 from typing import Any, Final
 
 from app import App  # of e2e/
+from benchmarks.measure import sized
 
-ROUNDS: Final = 9
+ROUNDS: Final = sized(9, short=2)
 LIMIT_MS: Final = 150
 MAX_MODULES: Final = 60
 BARE: Final = (sys.executable, "-c", "pass")

@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Any, Final
 
 from app import App  # of e2e/
-from benchmarks.measure import spread
+from benchmarks.measure import sized, spread
 from benchmarks.memory import MANY, _filled
 from lamplighter.repository.store import driver
 
 SERVICES: Final = 20
 DAYS: Final = 30
-ASKED: Final = 100
+ASKED: Final = sized(100, short=10)
 LIMIT_MS: Final = 50
 
 

@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any, Final
 
 from app import App  # of e2e/
-from benchmarks.measure import in_turn
+from benchmarks.measure import in_turn, sized
 from benchmarks.memory import HELD, _filled
 
 ASKED: Final = 20
-ROUNDS: Final = 9
+ROUNDS: Final = sized(9, short=2)
 CONTEXT: Final = "/api/v1/context?sections=operational"
 
 

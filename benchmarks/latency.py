@@ -8,10 +8,10 @@ from typing import Any, Final
 from playwright.sync_api import sync_playwright
 
 from app import App  # of e2e/
-from benchmarks.measure import spread
+from benchmarks.measure import sized, spread
 from chromium import ARGUMENTS, executable
 
-MARKERS: Final = 100
+MARKERS: Final = sized(100, short=10)
 PAUSE_SECONDS: Final = 0.5
 """Rows that come faster than the page moves them, one in 0.4 s, wait behind a button."""
 

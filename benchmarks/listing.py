@@ -10,11 +10,11 @@ from typing import Any, Final
 import msgspec
 
 from app import App  # of e2e/
-from benchmarks.measure import in_turn
+from benchmarks.measure import in_turn, sized
 from benchmarks.memory import MANY, _filled
 from lamplighter.repository.store import driver
 
-ASKED: Final = 100
+ASKED: Final = sized(100, short=10)
 ADDRESS: Final = "/api/v1/memories?state=active&sort=confidence&limit=50"
 QUERY: Final = (
     "SELECT * FROM memories WHERE active = 1 ORDER BY confidence DESC, updated_at DESC, id LIMIT 51"

@@ -1,5 +1,6 @@
 """How we measure: many times, in turn, and never one number alone."""
 
+import os
 import time
 from collections.abc import Callable, Sequence
 from statistics import median
@@ -15,6 +16,11 @@ def spread(seconds: Sequence[float], *, unit: float = 1_000.0) -> dict[str, floa
         "p95_ms": round(ordered[at] * unit, 2),
         "max_ms": round(ordered[-1] * unit, 2),
     }
+
+
+def sized(whole: int, *, short: int) -> int:
+    """Return how much a benchmark works on; with SHORT=1 it only shows that it still works."""
+    return short if os.environ.get("SHORT") else whole
 
 
 def timed(work: Callable[[], object]) -> float:

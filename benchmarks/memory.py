@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
-from benchmarks.measure import spread
+from benchmarks.measure import sized, spread
 from lamplighter.domain.memory.memory import Candidate, Category
 from lamplighter.domain.relate import builtin_lexicon
 from lamplighter.domain.secrets.redact import Redactor
@@ -20,9 +20,9 @@ from lamplighter.usecases.memory import recall
 from lamplighter.usecases.memory.analyze import catch_up
 from lamplighter.usecases.memory.remember import LearningContext, remember
 
-HELD: Final = 10_000
-MANY: Final = 100_000
-NEW: Final = 300
+HELD: Final = sized(10_000, short=500)
+MANY: Final = sized(100_000, short=2_000)
+NEW: Final = sized(300, short=20)
 NOW: Final = datetime(2026, 1, 1, tzinfo=UTC)
 GROUPS: Final = {"of_200_services": 200, "all_of_one_group": 1}
 THINGS: Final = tuple(f"{one}-{two}" for one in "abcdefghij" for two in range(30))

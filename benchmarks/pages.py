@@ -12,11 +12,11 @@ from typing import Any, Final
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from app import App  # of e2e/
-from benchmarks.measure import spread
+from benchmarks.measure import sized, spread
 from benchmarks.memory import HELD, MANY, _filled
 from chromium import ARGUMENTS, executable
 
-ROUNDS: Final = 9
+ROUNDS: Final = sized(9, short=2)
 FILTER_MS: Final = 100
 FIRST_MS: Final = 300
 AT_MOST: Final = 200

@@ -15,7 +15,7 @@ from statistics import median
 from typing import Any, Final
 
 from benchmarks import fit
-from benchmarks.measure import spread, timed
+from benchmarks.measure import sized, spread, timed
 from lamplighter.domain import relate
 from lamplighter.domain.relate import Analysis
 from lamplighter.domain.relate.analysis import Clause, ClauseWord
@@ -26,7 +26,7 @@ Pair = dict[str, Any]
 Judge = Callable[[Pair], str]
 
 FOLDS: Final = 5
-STRANGERS: Final = 3_000
+STRANGERS: Final = sized(3_000, short=200)
 
 
 def run() -> dict[str, Any]:

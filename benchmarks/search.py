@@ -16,7 +16,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Final
 
-from benchmarks.measure import spread
+from benchmarks.measure import sized, spread
 from lamplighter.domain.configuration import Configuration
 from lamplighter.domain.memory.memory import Candidate, Category, Source
 from lamplighter.domain.search.search import SearchRequest
@@ -32,9 +32,9 @@ from lamplighter.usecases.context import Context
 from lamplighter.usecases.memory import knowledge
 from lamplighter.usecases.search.session_search import find
 
-HELD: Final = 100_000
-FULL: Final = 1_000_000
-ASKED: Final = 200
+HELD: Final = sized(100_000, short=2_000)
+FULL: Final = sized(1_000_000, short=4_000)
+ASKED: Final = sized(200, short=20)
 PROJECTS: Final = 50
 SERVICES: Final = 200
 VOCABULARY: Final = 20_000

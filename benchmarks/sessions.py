@@ -8,9 +8,10 @@ from typing import Any, Final
 import psutil
 
 from app import PROCESSES, App  # of e2e/
+from benchmarks.measure import sized
 
-SESSIONS: Final = 300
-FIRST: Final = 50
+SESSIONS: Final = sized(300, short=20)
+FIRST: Final = sized(50, short=10)
 """What is loaded at first use has been loaded by then."""
 
 LOOKS: Final = 100

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import psutil
 
-from benchmarks.measure import spread
+from benchmarks.measure import sized, spread
 from lamplighter import clock
 from lamplighter.domain.configuration import Configuration
 from lamplighter.domain.secrets.redact import Redactor
@@ -27,8 +27,8 @@ from lamplighter.supervisor.run import runner
 from lamplighter.supervisor.run.context import SessionContext
 from lamplighter.supervisor.run.files import SessionFiles
 
-SESSIONS: Final = 300
-FIRST: Final = 50
+SESSIONS: Final = sized(300, short=20)
+FIRST: Final = sized(50, short=10)
 """What is loaded and kept ready at first use has been by then."""
 
 GROWTH: Final = 1.10

@@ -15,7 +15,7 @@ from typing import Any, Final
 import numpy as np
 import psutil
 
-from benchmarks.measure import spread
+from benchmarks.measure import sized, spread
 from benchmarks.memory import MANY, NOW, _filled
 from benchmarks.quality.sets import sets
 from lamplighter.domain.search.search import SearchLayer, SearchRequest
@@ -29,12 +29,12 @@ from lamplighter.usecases.search.embed import Embedder
 from lamplighter.usecases.search.find import find
 from lamplighter.usecases.search.semantic import RESCORED, SemanticSearch
 
-REAL: Final = 1_000
-ASKED: Final = 200
+REAL: Final = sized(1_000, short=100)
+ASKED: Final = sized(200, short=20)
 RATE: Final = 100
 LIMIT_MS: Final = 25
 RECALL: Final = 0.98
-BUSY_SECONDS: Final = 20
+BUSY_SECONDS: Final = sized(20, short=2)
 BUSY_RATIO: Final = 0.02
 """Of the rate on an idle machine, with three busy processes a core."""
 

@@ -1,6 +1,6 @@
 """Check results: the evidence for the reports of a probe."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Any, Final
@@ -35,6 +35,10 @@ _BEGAN: Final = Statement(
     .order_by(checks.c.id)
     .limit(1)
 )
+
+
+CheckKey = tuple[str, str]
+"""A check: the names of its service and its own."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,10 +83,11 @@ async def recent(db: Database, service: str, name: str, *, limit: int) -> list[C
     return [_check_result(row) for row in await db.fetch_all(query)]
 
 
-async def latest(db: Database, service: str, name: str) -> CheckResult | None:
-    """Return the last result of one check."""
-    row = await db.fetch_one(_LATEST(service=service, name=name))
-    return None if row is None else _check_result(row)
+async def latest(db: Database, wanted: Sequence[CheckKey]) -> dict[CheckKey, CheckResult]:
+    """Return the last result of each of some checks that have one."""
+    queries = [_LATEST(service=service, name=name) for service, name in wanted]
+    found = zip(wanted, await db.fetch_each(queries), strict=True)
+    return {key: _check_result(rows[0]) for key, rows in found if rows}
 
 
 async def of_session(
@@ -106,12 +111,16 @@ async def was_checked(db: Database, session_id: int, service: str) -> bool:
     return await db.fetch_val(query) is not None
 
 
-async def state_began_at(db: Database, service: str, name: str, *, ok: bool) -> datetime | None:
-    """Return when a check came to be as it is now, `ok` or not: its first look since the other."""
-    found: datetime | None = await db.fetch_val(
+async def states_began_at(
+    db: Database, wanted: Mapping[CheckKey, bool]
+) -> dict[CheckKey, datetime]:
+    """Return since when each check is as it is now, ok or not."""
+    queries = [
         _BEGAN(service=service, name=name, other=int(not ok))
-    )
-    return found
+        for (service, name), ok in wanted.items()
+    ]
+    found = zip(wanted, await db.fetch_each(queries), strict=True)
+    return {key: rows[0]["at"] for key, rows in found if rows and rows[0]["at"]}
 
 
 async def healthy_since(db: Database, service: str, *, after: datetime) -> datetime | None:

@@ -279,6 +279,25 @@ class PooledConnection(RowConnection):
         described, rows = await self._call(fetch, inline=self._writes_briefly(query))
         return rows_of(rows, columns or _column_names(described))
 
+    async def fetch_each(self, queries: Sequence[ClauseElement]) -> list[list[Row]]:
+        """Return all rows of each of several queries, in one turn of the connection's thread."""
+        compiled = [self._backend.compile(query) for query in queries]
+
+        def fetch(raw: driver.Connection) -> list[tuple[Any, list[Any]]]:
+            found = []
+            for sql, arguments, _ in compiled:
+                cursor = raw.execute(sql, arguments)
+                found.append((cursor.description, cursor.fetchall()))
+                cursor.close()
+            return found
+
+        return [
+            rows_of(rows, columns or _column_names(described))
+            for (described, rows), (_, _, columns) in zip(
+                await self._call(fetch), compiled, strict=True
+            )
+        ]
+
     async def execute(self, query: ClauseElement) -> int:
         """Run a statement; returns how many rows it touched."""
         sql, arguments, _ = self._backend.compile(query)

@@ -2,7 +2,7 @@
 
 import asyncio
 from abc import abstractmethod
-from collections.abc import AsyncGenerator, Callable, Coroutine
+from collections.abc import AsyncGenerator, Callable, Coroutine, Sequence
 from typing import Any, TypeVar
 
 from databases.core import Connection, Transaction
@@ -35,6 +35,10 @@ class RowConnection(ConnectionBackend):
 
     async def acquire(self) -> None:
         """Take nothing yet: what is needed shows with the first statement."""
+
+    async def fetch_each(self, queries: Sequence[ClauseElement]) -> list[list[Row]]:
+        """Return all rows of each of several queries."""
+        return [await self.fetch_all(query) for query in queries]
 
     async def fetch_one(self, query: ClauseElement) -> Row | None:  # type: ignore[override]
         """Return the first row, or None."""

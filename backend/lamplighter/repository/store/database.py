@@ -18,7 +18,7 @@ from lamplighter.domain.sessions.home import Home
 from lamplighter.repository.store.connection import SafeTransaction
 from lamplighter.repository.store.driver import OperationalError
 from lamplighter.repository.store.file_watch import FileWatch
-from lamplighter.repository.store.statements import Statement
+from lamplighter.repository.store.statements import Row, Statement
 from lamplighter.repository.store.tables import sessions
 
 if TYPE_CHECKING:
@@ -94,6 +94,13 @@ class Database(EncodeDatabase):
         """Run a prepared statement once for each of some rows, in their order."""
         if rows:
             await self.execute_many(statement, list(rows))  # type: ignore[arg-type]
+
+    async def fetch_each(self, queries: Sequence[Any]) -> list[list[Row]]:
+        """Return all rows of each of several queries, as fast as the database can give them."""
+        async with self.connection() as connection, connection._query_lock:
+            raw: Any = connection._connection
+            found: list[list[Row]] = await raw.fetch_each(queries)
+            return found
 
     async def __aenter__(self) -> "Database":
         await self.connect()

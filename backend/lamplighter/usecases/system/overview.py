@@ -16,7 +16,7 @@ from lamplighter.domain.sessions.session import OutcomeState, Session
 from lamplighter.repository import Database
 from lamplighter.repository.memory import facets
 from lamplighter.repository.services import checks
-from lamplighter.repository.services.checks import CheckDay
+from lamplighter.repository.services.checks import CheckDay, CheckKey
 from lamplighter.repository.sessions import approvals, escalations, sessions
 from lamplighter.repository.upkeep import leases, statistics
 from lamplighter.repository.upkeep.statistics import ConfidenceChange, RunTotals
@@ -147,34 +147,35 @@ async def service_conditions(
     used = await act.usage_by_service(db, [each.name for each in services], now=now)
     first = now.date() - timedelta(days=DAYS - 1)
     strips = await checks.days_by_service(db, first=first)
+    latest = await checks.latest(
+        db, [(service.name, check.name) for service in services for check in service.checks]
+    )
+    began = await checks.states_began_at(db, {key: result.ok for key, result in latest.items()})
     found: list[ServiceCondition] = []
     for service in services:
-        recent = [await checks.latest(db, service.name, check.name) for check in service.checks]
-        results = {result.name: result for result in recent if result}
+        name = service.name
+        own = {key: result for key, result in latest.items() if key[0] == name}
+        results = {result.name: result for result in own.values()}
         found.append(
             ServiceCondition(
                 service=service,
                 state=_state(results),
                 latest=results,
-                changed_at=await _state_since(db, service.name, results),
-                used=used[service.name],
-                strip=_strip(strips.get(service.name, ()), first),
-                memories=counts.get(service.name, 0),
+                changed_at=_state_since(own, began),
+                used=used[name],
+                strip=_strip(strips.get(name, ()), first),
+                memories=counts.get(name, 0),
             )
         )
     return found
 
 
-async def _state_since(
-    db: Database, service: str, results: Mapping[str, CheckResult]
+def _state_since(
+    results: Mapping[CheckKey, CheckResult], began: Mapping[CheckKey, datetime]
 ) -> datetime | None:
     """Return since when a service fails, or since when all of it is well."""
-    ill = [name for name, result in results.items() if not result.ok]
-    began = [
-        await checks.state_began_at(db, service, name, ok=results[name].ok)
-        for name in ill or list(results)
-    ]
-    known = [at for at in began if at]
+    ill = [key for key, result in results.items() if not result.ok]
+    known = [began[key] for key in ill or results if key in began]
     return min(known, default=None) if ill else max(known, default=None)
 
 

@@ -128,6 +128,19 @@ def test_parameters_and_variables_are_words_of_the_trade() -> None:
     assert found == []
 
 
+def test_test_names_are_words_of_the_trade() -> None:
+    banned = "|".join((PHRASES / "test_names.txt").read_text(encoding="utf-8").split())
+    pattern = re.compile(rf"def (test_(?:\w+_)?(?:{banned})(?:_\w+)?)\(")
+    found = [
+        f"{path.relative_to(ROOT)} {name}"
+        for folder in ("tests", "e2e")
+        for path in sorted((ROOT / folder).rglob("test_*.py"))
+        for name in pattern.findall(path.read_text(encoding="utf-8"))
+    ]
+
+    assert found == []
+
+
 def test_a_class_name_exists_once() -> None:
     places: dict[str, list[str]] = {}
     for path in sorted(BACKEND.rglob("*.py")):

@@ -152,6 +152,19 @@ def test_a_class_name_exists_once() -> None:
     assert several == _left("classes_left.txt")
 
 
+def _summaries() -> Iterator[tuple[str, str]]:
+    """Yield the first paragraph of each docstring of the backend."""
+    for path in sorted(BACKEND.rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+                summary = (ast.get_docstring(node) or "").split("\n\n")[0]
+                yield path.relative_to(BACKEND).as_posix(), " ".join(summary.split())
+
+
+def test_docstring_summaries_use_plain_words() -> None:
+    assert _counted(_summaries(), _phrases("docstrings.txt")) == []
+
+
 def _documents() -> Iterator[tuple[str, str]]:
     pages = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]
     for path in sorted(page for page in pages if "adr" not in page.parts):

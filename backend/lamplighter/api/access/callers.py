@@ -25,7 +25,7 @@ logger = logging.getLogger(__name__)
 NOTE_SECONDS: Final = 60.0
 CHECK_SECONDS: Final = 15.0
 KNOWN_SECONDS: Final = 5.0
-"""For how long a caller is known; one whose row somebody removed by hand is let in so long."""
+"""How long a caller is cached, even when its row is deleted outside the app."""
 
 MAX_KNOWN: Final = 1_000
 MAX_FAILURES: Final = 10

@@ -87,7 +87,7 @@ def test_every_tool_is_in_the_docs_and_in_the_prompt() -> None:
 
 
 @pytest.mark.parametrize("tier", TIERS)
-def test_the_prompt_tells_of_the_tools_that_there_are_and_of_no_others(tier: int) -> None:
+def test_the_prompt_lists_existing_tools_and_no_others(tier: int) -> None:
     assert "## Tools" not in system_prompt(tier)
     told = system_prompt(tier, ["look", "handoff"])
     assert told.startswith(system_prompt(tier))

@@ -47,7 +47,7 @@ def streamed(answer: httpx2.Response) -> list[dict[str, Any]]:
     return [json.loads(line[6:]) for line in lines if line.startswith("data: ")]
 
 
-def test_the_turn_that_answers_is_told_by_the_request_itself(api: MessagesApi) -> None:
+def test_the_answering_turn_is_chosen_by_the_request(api: MessagesApi) -> None:
     first = ask(api, "look").json()
     then = ask(api, "look", HELLO, LOOK, SEEN).json()
     after = ask(api, "look", HELLO, LOOK, SEEN, LOOK, SEEN, LOOK, SEEN).json()

@@ -39,7 +39,7 @@ def test_what_it_prints_and_how_it_ends_is_the_same(tmp_path: Path, words: str) 
 
 
 @FORKS
-def test_it_stands_alone_and_is_told_and_waited_for(tmp_path: Path) -> None:
+def test_a_nursery_task_is_isolated_stopped_and_awaited(tmp_path: Path) -> None:
     server = Server(Home(tmp_path / "home", {"LAMPLIGHTER_INTERVAL": "7h"}))
     child = server._process
     assert isinstance(child, nursery.Child)

@@ -128,6 +128,19 @@ def test_parameters_and_variables_are_words_of_the_trade() -> None:
     assert found == []
 
 
+def test_test_names_are_words_of_the_trade() -> None:
+    banned = "|".join((PHRASES / "test_names.txt").read_text(encoding="utf-8").split())
+    pattern = re.compile(rf"def (test_(?:\w+_)?(?:{banned})(?:_\w+)?)\(")
+    found = [
+        f"{path.relative_to(ROOT)} {name}"
+        for folder in ("tests", "e2e")
+        for path in sorted((ROOT / folder).rglob("test_*.py"))
+        for name in pattern.findall(path.read_text(encoding="utf-8"))
+    ]
+
+    assert found == []
+
+
 def test_a_class_name_exists_once() -> None:
     places: dict[str, list[str]] = {}
     for path in sorted(BACKEND.rglob("*.py")):
@@ -137,6 +150,19 @@ def test_a_class_name_exists_once() -> None:
     several = [f"{name} {' '.join(found)}" for name, found in sorted(places.items()) if found[1:]]
 
     assert several == _left("classes_left.txt")
+
+
+def _summaries() -> Iterator[tuple[str, str]]:
+    """Yield the first paragraph of each docstring of the backend."""
+    for path in sorted(BACKEND.rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+                summary = (ast.get_docstring(node) or "").split("\n\n")[0]
+                yield path.relative_to(BACKEND).as_posix(), " ".join(summary.split())
+
+
+def test_docstring_summaries_use_plain_words() -> None:
+    assert _counted(_summaries(), _phrases("docstrings.txt")) == []
 
 
 def _documents() -> Iterator[tuple[str, str]]:

@@ -48,7 +48,7 @@ scopes = st.lists(st.sampled_from(SCOPES), max_size=4)
         ("tokens:write", "admin", False),
     ],
 )
-def test_what_a_scope_stands_for(held: str, needed: str, may: bool) -> None:
+def test_scopes_that_a_scope_includes(held: str, needed: str, may: bool) -> None:
     caller = Caller(kind="token", id=1, name="x", scopes=(held,))
 
     assert caller.may(needed) is may
@@ -75,7 +75,7 @@ def test_a_session_reaches_nothing_that_decides_what_sessions_may_do(noun: str) 
     assert not {f"{noun}:read", f"{noun}:write", ADMIN} & expand_scopes(SESSION_SCOPES)
 
 
-def test_a_session_tells_events_and_knowledge_and_writes_nothing_else() -> None:
+def test_a_session_writes_events_and_knowledge_and_nothing_else() -> None:
     writes = {scope for scope in expand_scopes(SESSION_SCOPES) if scope.endswith(":write")}
 
     assert writes == {"events:write", "knowledge:write"}
@@ -87,7 +87,7 @@ def test_scopes_are_kept_once_each_as_they_are_spelled() -> None:
 
 
 @pytest.mark.parametrize("given", [["memory:read"], ["read", "all"], ["memories"], ["*"], [], [""]])
-def test_an_unknown_scope_is_told_all_that_there_are(given: list[str]) -> None:
+def test_an_unknown_scope_gets_the_list_of_scopes(given: list[str]) -> None:
     with pytest.raises(Invalid) as raised:
         validate_scopes(given)
 

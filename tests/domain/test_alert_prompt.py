@@ -49,7 +49,7 @@ def test_there_are_sixty_of_them() -> None:
 
 
 @pytest.mark.parametrize(("words", "place"), HOSTILE, ids=[str(n) for n in range(60)])
-def test_no_word_of_a_sender_stands_outside_of_quotes(words: str, place: str) -> None:
+def test_text_of_a_sender_is_always_quoted(words: str, place: str) -> None:
     [alert] = parse("generic", json.loads(json.dumps(payload(words, place))))
 
     told = build_prompt("generic", None, alert.severity, alert.title, alert.details)

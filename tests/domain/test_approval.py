@@ -55,7 +55,7 @@ def fit(each: Approval = YES, **more: Any) -> str:
     return refusal_reason(each, **{"session_id": 3, "declared": RESTART, "now": NOON, **more})
 
 
-def test_a_yes_permits_its_command_once() -> None:
+def test_an_approval_permits_its_command_once() -> None:
     assert fit() == ""
 
 
@@ -78,7 +78,7 @@ def test_what_is_not_approved_permits_nothing(state: ApprovalState) -> None:
         ({"declared": replace(RESTART, kind=ActionKind.REDEPLOYMENT)}, OTHERWISE),
     ],
 )
-def test_a_yes_is_bound_to_what_a_person_saw(more: dict[str, Any], why: str) -> None:
+def test_an_approval_is_bound_to_the_displayed_command(more: dict[str, Any], why: str) -> None:
     assert fit(**more) == why
 
 
@@ -92,7 +92,7 @@ def test_what_a_person_wrote_need_not_be_declared_but_where_it_runs_must() -> No
 
 
 @given(states, argvs, argvs, st.booleans(), st.integers(0, 600), st.integers(1, 2))
-def test_no_yes_permits_what_nobody_declared_or_wrote(
+def test_no_approval_permits_an_undeclared_command(
     state: ApprovalState,
     argv: tuple[str, ...],
     declared: tuple[str, ...],
@@ -164,11 +164,11 @@ def test_what_a_person_may_say(answer: ApprovalAnswer, wrong: list[str]) -> None
         (replace(YES, state=ApprovalState.WITHDRAWN, note="Gone"), "withdrawn: Gone"),
     ],
 )
-def test_what_a_session_is_told(each: Approval, said: str) -> None:
+def test_the_environment_block_of_a_session(each: Approval, said: str) -> None:
     assert describe_result(each) == said
 
 
-def test_what_a_session_is_told_of_a_yes() -> None:
+def test_the_approval_text_for_a_session() -> None:
     assert describe_agreement(YES) == "a person approved"
     edited = replace(
         YES, masked_argv=("docker", "restart", "a b"), edited=True, note="The other one"
@@ -188,7 +188,7 @@ def test_what_a_session_is_told_of_a_yes() -> None:
         (("***",), ("s3cret",)),
     ],
 )
-def test_what_was_masked_stays_what_it_is_when_a_person_writes_the_rest_anew(
+def test_masked_parts_are_restored_in_an_edited_command(
     written: tuple[str, ...], meant: tuple[str, ...]
 ) -> None:
     held = replace(YES, argv=("run", "s3cret", "-f"), masked_argv=("run", "***", "-f"))
@@ -201,7 +201,7 @@ TWO = replace(
 )
 
 
-def test_of_two_masked_words_that_look_the_same_the_place_tells_which_is_meant() -> None:
+def test_equal_masked_words_are_restored_by_position() -> None:
     kept = restore_masked(("go", "***", "-X", "***", "end"), TWO)
 
     assert kept == ("go", "one", "-X", "two", "end")

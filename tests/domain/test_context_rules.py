@@ -156,9 +156,7 @@ def test_an_observation_forges_nothing(observation: str, category: Category) -> 
 
 @THOROUGHLY
 @given(MEMORIES, TOTALS)
-def test_the_header_tells_the_smallest_number_that_agrees_with_itself(
-    memories: list[Memory], more: int
-) -> None:
+def test_the_header_has_the_smallest_consistent_number(memories: list[Memory], more: int) -> None:
     block = packed(memories, 10**6, more)
     if not memories:
         assert block.text == ""
@@ -188,7 +186,7 @@ def test_the_block_is_found_again_in_what_was_injected(memories: list[Memory], w
     assert extract_block(system_prompt_suffix(environment, block)) == block.text
 
 
-def test_a_session_is_told_which_actions_wait_for_a_person() -> None:
+def test_the_prompt_lists_actions_that_need_approval() -> None:
     restart = Action(name="restart", kind=ActionKind.RESTART, argv=("a",))
     actions = (
         restart,
@@ -205,7 +203,7 @@ def test_a_session_is_told_which_actions_wait_for_a_person() -> None:
 
 @THOROUGHLY
 @given(MEMORIES, MEMORIES)
-def test_a_difference_tells_what_came_and_what_went(
+def test_a_difference_lists_additions_and_removals(
     before: list[Memory], after: list[Memory]
 ) -> None:
     old, new = packed(before, 10**6).text, packed(after, 10**6).text
@@ -224,9 +222,7 @@ def test_a_difference_tells_what_came_and_what_went(
     st.integers(0, 6),
     st.integers(0, 400),
 )
-def test_it_is_told_beforehand_when_a_memory_fades_out(
-    confidence: float, taken: int, days: int
-) -> None:
+def test_the_fading_date_of_a_memory_is_predicted(confidence: float, taken: int, days: int) -> None:
     memory = Memory(
         id=MemoryId(1),
         category=Category.TIMING,

@@ -142,7 +142,7 @@ def test_what_is_full_is_free_again_exactly_when_it_says(
         ),
     ],
 )
-def test_how_it_stands_is_said_in_words(
+def test_a_status_is_described(
     action: ActionKind, ages: list[timedelta], words: str, refused: str
 ) -> None:
     found = cooldown_status("web", action, used(*ages, action=action), now=NOON)
@@ -214,7 +214,7 @@ def test_a_memory_says_that_a_first_attempt_fails(observation: str, says: bool) 
 
 
 @pytest.mark.parametrize(("apart", "known"), [(timedelta(hours=4), True), (5 * HOUR, False)])
-def test_a_failure_long_before_a_success_tells_nothing(apart: timedelta, known: bool) -> None:
+def test_a_failure_long_before_a_success_is_ignored(apart: timedelta, known: bool) -> None:
     uses = [
         replace(DONE, outcome=outcome, attempts=1, created_at=NOON - age)
         for outcome, age in [(OK, 0 * HOUR), (NO, apart), (OK, 30 * HOUR), (NO, 30 * HOUR + apart)]

@@ -42,7 +42,7 @@ def test_the_table_is_large_and_mostly_of_what_says_nothing() -> None:
 
 
 @pytest.mark.parametrize("row", [row for row in ROWS if row["part"] == "dev" and row["tone"]])
-def test_how_it_is_said_is_told_apart(row: dict[str, Any]) -> None:
+def test_correction_tones_are_distinguished(row: dict[str, Any]) -> None:
     assert [each.tone for each in find_corrections(row["prompt"])] == [row["tone"]]
 
 

@@ -41,7 +41,7 @@ def test_scores_stay_within_0_and_1_whatever_is_given() -> None:
     assert {each.id for each in found} == {1, 2, 3, 4, 5}
 
 
-def test_a_chance_word_among_many_does_not_stand_before_what_is_meant() -> None:
+def test_a_chance_match_does_not_rank_above_the_relevant_one() -> None:
     words, meaning = {1: 3.0}, {2: 0.7, 1: 0.2}
 
     assert [each.id for each in fuse_scores(words, meaning)] == [1, 2]

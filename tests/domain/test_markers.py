@@ -290,7 +290,7 @@ def test_a_quoted_marker_is_ignored_and_says_so(text: str) -> None:
         ("> quoted\n[MEMORY:timing:a] x", "x"),
     ],
 )
-def test_what_only_stands_beside_a_quotation_is_taken(text: str, body: str) -> None:
+def test_a_marker_beside_a_quotation_is_parsed(text: str, body: str) -> None:
     assert taken(text) == [("memory", "timing", "a", body)]
 
 

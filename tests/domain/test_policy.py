@@ -73,7 +73,7 @@ NEVER = asking(ApprovalPolicy.NEVER)
         ({"scope": ()}, "web", "restart", "Web is not in the scope of this session"),
     ],
 )
-def test_what_a_session_may_not_wish_for_is_refused_in_words(
+def test_a_forbidden_request_is_refused_with_a_reason(
     more: dict[str, Any], service: str, action: str, why: str
 ) -> None:
     assert resolve_action(service, action, replace(REACH, **more)) == Refusal(why)
@@ -152,7 +152,7 @@ def test_a_second_attempt_needs_no_slot_but_all_else() -> None:
         assert isinstance(decide(NEVER, replace(second, **more), now=NOON), Refusal)
 
 
-def test_what_nobody_established_counts_against_the_wish() -> None:
+def test_unknown_facts_count_against_a_request() -> None:
     established = ("alive", "halted", "solvent", "under_way", "cooldown")
 
     for name in established:

@@ -26,7 +26,7 @@ def test_common_words_are_left_out_unless_nothing_else_is_said() -> None:
     assert ask("the of").terms == ("the", "of")
 
 
-def test_a_phrase_stands_as_it_is_and_its_words_count() -> None:
+def test_a_phrase_matches_exactly_and_its_words_count() -> None:
     found = ask('jellyfin "no route to host"')
 
     assert found.phrases == (("no", "rout", "to", "host"),)
@@ -93,7 +93,7 @@ def test_a_filter_that_is_typed_never_replaces_what_is_asked_for_beside_the_word
     assert ask("since:1d x", since=NOW - timedelta(days=7)).request.since == NOW - timedelta(days=1)
 
 
-def test_the_filters_are_told_as_they_were_typed_and_only_those_that_count() -> None:
+def test_applied_filters_are_returned_as_typed() -> None:
     found = ask('slow service:jellyfin tag:"a b" fix:it -in:events', service="jellyfin")
 
     assert found.filters == ("service:jellyfin", 'tag:"a b"')

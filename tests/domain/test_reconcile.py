@@ -198,7 +198,7 @@ def test_an_inactive_memory_is_neither_raised_nor_weakened() -> None:
         assert (decision.outcome, decision.effects) == (ReconcileOutcome.LEARNED, ())
 
 
-def test_of_what_a_person_said_both_stand_nothing_is_taken_again() -> None:
+def test_memories_judged_compatible_are_not_weakened_again() -> None:
     held = [row(1), row(2)]
     standing = CandidateHistory(settled=[frozenset((MemoryId(1), MemoryId(2)))])
 
@@ -216,7 +216,7 @@ def test_of_what_a_person_said_both_stand_nothing_is_taken_again() -> None:
         (EchoPolicy.IGNORE, False, ReconcileOutcome.UNCHANGED, ECHO),
     ],
 )
-def test_an_echo_of_what_was_told_is_named_so(
+def test_an_echo_of_the_prompt_is_named_so(
     echo: EchoPolicy, looked: bool, outcome: ReconcileOutcome, reason: str
 ) -> None:
     standing = CandidateHistory(included=[HELD.id], echo=echo, looked=looked)

@@ -93,7 +93,7 @@ def test_a_known_shape_of_key_is_masked(secret: str, name: str) -> None:
 
 
 @pytest.mark.parametrize("shape", BESIDE)
-def test_what_stands_behind_its_name_is_masked_and_the_name_kept(shape: tuple[str, ...]) -> None:
+def test_a_value_after_its_name_is_masked_and_the_name_kept(shape: tuple[str, ...]) -> None:
     before, secret, name, after = (*shape, "")[:4]
 
     assert OPEN(f"{before}{secret}{after}") == f"{before}[REDACTED:{name}]{after}"

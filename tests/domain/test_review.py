@@ -108,7 +108,7 @@ def test_merged_they_are_one_as_sure_as_the_surer_of_them() -> None:
     assert (other.id, other.active, other.inactive_reason) == (NEW.id, False, ASIDE)
 
 
-def test_merged_into_what_was_superseded_it_is_told_again() -> None:
+def test_a_merge_into_a_superseded_memory_reactivates_it() -> None:
     aside = replace(OLD, active=False, inactive_reason=ASIDE)
     answer = ReviewAnswer(resolution=Resolution.MERGE, observation="Takes a while")
 
@@ -119,7 +119,7 @@ def test_merged_into_what_was_superseded_it_is_told_again() -> None:
 
 @pytest.mark.parametrize("reason", list(InactiveReason))
 @pytest.mark.parametrize(("confidence", "then"), [(0.1, 0.3), (0.7, 0.7)])
-def test_what_is_kept_is_told_again_unless_it_ended_for_another_reason(
+def test_a_kept_memory_is_reactivated_unless_deactivated_for_another_reason(
     reason: InactiveReason, confidence: float, then: float
 ) -> None:
     off = replace(NEW, active=False, inactive_reason=reason, confidence=confidence)
@@ -135,7 +135,7 @@ def test_what_is_kept_is_told_again_unless_it_ended_for_another_reason(
         assert ("raised to 0.30" in kept.reason) is (confidence < 0.3)
 
 
-def test_merged_of_two_that_are_hardly_believed_it_is_told_again() -> None:
+def test_a_merge_of_two_low_memories_is_active_again() -> None:
     low = {"confidence": 0.1, "active": False, "inactive_reason": InactiveReason.LOW}
     answer = ReviewAnswer(resolution=Resolution.MERGE, observation="Takes a while")
 

@@ -51,7 +51,7 @@ def test_a_text_that_begins_with_a_name_is_said_by_it(text: str, name: str | Non
         ("May Lin: it rains", "May Lin"),
     ],
 )
-def test_dates_places_and_marks_may_stand_around_a_name(text: str, name: str) -> None:
+def test_dates_places_and_marks_may_surround_a_name(text: str, name: str) -> None:
     assert find_speaker(text) == name
 
 
@@ -70,7 +70,7 @@ def test_a_name_that_is_all_of_a_title_in_a_session_is_who_speaks() -> None:
     assert utterance_speaker(replace(said, session_id=None)) is None
 
 
-def test_somebody_is_called_by_the_first_name_and_a_thing_by_all_of_it() -> None:
+def test_a_person_matches_by_first_name_and_a_thing_by_its_whole_name() -> None:
     assert speaker_terms("Ada Lund") == ["ada"]
     assert speaker_terms("fix auth") == ["fix", "auth"]
 
@@ -90,7 +90,7 @@ def test_somebody_is_called_by_the_first_name_and_a_thing_by_all_of_it() -> None
         ({"observation": "sonarr: up", "service": "sonarr"}, "sonarr", ["query names sonarr"]),
     ],
 )
-def test_a_thing_is_named_by_all_its_words_and_somebody_by_the_first(
+def test_a_thing_needs_all_its_words_and_a_person_the_first(
     given: dict[str, Any], query: str, named: list[str]
 ) -> None:
     row = {"category": Category.LEARNING, "observation": "x", "tier": 0, "session_id": None}

@@ -98,7 +98,7 @@ def test_a_term_holds_nothing_that_a_query_could_take_for_more(text: str) -> Non
 
 
 @given(st.text())
-def test_each_word_stands_where_it_says(text: str) -> None:
+def test_each_term_has_its_position(text: str) -> None:
     for word in term_spans(text):
         assert 0 <= word.start < word.end <= len(text)
         assert not text[word.start : word.end].isspace()

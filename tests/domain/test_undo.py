@@ -280,7 +280,7 @@ def test_when_its_text_stays_so_does_the_moment_it_was_confirmed() -> None:
     assert found.memory == life.memory
 
 
-def test_a_confidence_written_by_hand_comes_back_as_it_was() -> None:
+def test_a_manually_written_confidence_is_restored() -> None:
     life = Life(replace(SLOW_START, confidence=0.755))
     step = STEPS["confidence"](life)
 
@@ -301,7 +301,7 @@ def test_what_was_deleted_or_is_gone_is_not_undone() -> None:
 @pytest.mark.parametrize(
     ("before", "active", "reason"), [(0.5, True, None), (0.2, False, LOW), (0.9, False, OPERATOR)]
 )
-def test_an_entry_that_tells_less_restores_what_it_holds(
+def test_an_entry_with_fewer_fields_restores_those(
     before: float, active: bool, reason: InactiveReason | None
 ) -> None:
     old = {"observation": "Takes 9s", "confidence": before, "active": active}

@@ -193,7 +193,7 @@ async def test_the_server_ends_with_the_supervisor_and_is_not_there_before(
         await ask(door)
 
 
-def test_who_needs_no_door_loads_nothing_for_it() -> None:
+def test_a_process_without_mcp_does_not_import_it() -> None:
     code = "import sys, lamplighter.serve.supervisor; print('mcp' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
 

@@ -56,7 +56,7 @@ async def until(right: Callable[[], Any]) -> None:
             await asyncio.sleep(0.02)
 
 
-async def test_one_process_keeps_what_was_written_and_tells_it(settings: Settings) -> None:
+async def test_one_process_embeds_rows_and_reports_it(settings: Settings) -> None:
     by_hand.run(settings.database_url, HAND)
 
     async with (
@@ -88,7 +88,7 @@ async def test_the_next_process_continues_when_the_first_ends(settings: Settings
             await until(done)
 
 
-async def test_turned_off_nothing_is_loaded_and_nobody_is_told_that_it_lacks(
+async def test_a_disabled_model_is_neither_loaded_nor_reported_missing(
     settings: Settings, tmp_path: Path
 ) -> None:
     off = read_settings(
@@ -121,7 +121,7 @@ async def test_searches_report_a_missing_model(
         assert (await here.sign()).condition is VitalStatus.OK
 
 
-def test_the_command_keeps_all_and_tells_how_far_it_is(
+def test_the_command_embeds_all_and_reports_progress(
     settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("LAMPLIGHTER_HOME", str(settings.home))

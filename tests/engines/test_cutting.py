@@ -35,7 +35,7 @@ def test_a_cut_is_noted_on_the_line_before_it() -> None:
     assert cuts(undecided.ready([told(3)])) == [(1, True), (2, False), (3, False)]
 
 
-def test_what_goes_on_was_not_cut() -> None:
+def test_continued_text_was_not_cut() -> None:
     undecided = PendingLines()
     assert undecided.ready([said(0, HALF)]) == []
     assert cuts(undecided.ready([said(1, "All is well.")])) == [(0, False), (1, False)]

@@ -98,7 +98,7 @@ async def test_every_line_that_an_engine_prints_is_in_its_file(
     assert run.last_words() == []
 
 
-async def test_what_an_engine_reads_and_where_it_stands(begin: Start, tmp_path: Path) -> None:
+async def test_the_input_and_position_of_an_engine(begin: Start, tmp_path: Path) -> None:
     program = "import os, sys; print(sys.stdin.read(), os.getcwd(), os.environ['A'])"
     run = await begin(Command(argv=(sys.executable, "-c", program), stdin=b"given", env={"A": "b"}))
 

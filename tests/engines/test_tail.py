@@ -115,7 +115,7 @@ def test_a_line_that_is_too_long_is_not_held(path: Path) -> None:
         (b"\xff\xfe", Line(0, 2, b"\xff\xfe")),
     ],
 )
-def test_what_stands_behind_the_last_line_end_is_read_at_the_end(
+def test_bytes_after_the_last_line_end_are_read_at_the_end(
     path: Path, content: bytes, last: Line | None
 ) -> None:
     path.write_bytes(content)
@@ -137,14 +137,14 @@ async def test_a_file_that_grows_is_noticed(path: Path) -> None:
         await asyncio.wait_for(grown.wait(), 10)
 
 
-async def test_a_file_that_cannot_be_watched_stops_nobody(tmp_path: Path) -> None:
+async def test_a_file_that_cannot_be_watched_is_polled(tmp_path: Path) -> None:
     async with watch_growth(tmp_path / "nowhere") as grown:
         await asyncio.sleep(0.05)
 
         assert not grown.is_set()
 
 
-def test_what_is_passed_over_is_told_in_its_place(tmp_path: Path) -> None:
+def test_skipped_lines_are_reported_at_their_position(tmp_path: Path) -> None:
     path = tmp_path / "file"
     path.write_bytes(b"one\n" + b"x" * 2**21)
     tail = Tail(path)

@@ -149,7 +149,7 @@ def test_a_database_of_a_newer_program(sound: Home) -> None:
     )
 
 
-def test_a_database_that_somebody_holds(sound: Home) -> None:
+def test_a_database_locked_by_another_program(sound: Home) -> None:
     with held(sound, "BEGIN IMMEDIATE"):
         text, advice = only(looked(sound))
 
@@ -203,7 +203,7 @@ def test_an_engine_without_its_command(sound: Home) -> None:
 
 
 @pytest.mark.parametrize("other", ["a link", "a file", "another owner"])
-def test_a_run_directory_of_somebody_else(sound: Home, other: str, tmp_path: Path) -> None:
+def test_a_run_directory_of_another_user(sound: Home, other: str, tmp_path: Path) -> None:
     directory = run_directory(sound.path)
     for each in directory.iterdir():
         each.unlink()

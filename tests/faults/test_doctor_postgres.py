@@ -92,7 +92,7 @@ def test_one_whose_clock_was_ahead_is_named(home: Home, postgres_url: str) -> No
     assert status == SICK
 
 
-async def test_one_that_somebody_holds_is_named(home: Home, postgres_url: str) -> None:
+async def test_a_locked_database_is_named(home: Home, postgres_url: str) -> None:
     async with Database(postgres_url) as db, writing(db):
         status, said = await asyncio.to_thread(looked, home, postgres_url)
 

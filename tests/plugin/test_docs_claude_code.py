@@ -38,7 +38,7 @@ def test_each_example_of_what_is_kept_is_kept_so() -> None:
     assert MAX_CORRECTIONS < captured.CAPTURES
 
 
-def test_the_figures_are_those_in_force() -> None:
+def test_the_figures_are_the_active_ones() -> None:
     told = project_context
     for figure in (
         f"{TEXT_CHARS:,} characters",

@@ -35,7 +35,7 @@ def hook(desk: Desk, *words: str, python: tuple[str, ...] = (), **more: str) -> 
     return Done(ended.returncode, ended.stdout, ended.stderr, 0.0)
 
 
-def test_a_session_is_told_and_followed(server: Server, desk: Desk) -> None:
+def test_a_session_gets_its_context_and_is_followed(server: Server, desk: Desk) -> None:
     server.home.write(
         "INSERT INTO memories (category, observation, confidence, tier, kind, trust, project,"
         " created_at, updated_at)"
@@ -106,9 +106,7 @@ def test_switched_off_nothing_is_asked(desk: Desk) -> None:
     assert server.asked == 0
 
 
-def test_an_event_that_there_is_not_is_told_to_who_writes_the_hook(
-    desk: Desk, tmp_path: Path
-) -> None:
+def test_an_unknown_event_is_reported_to_the_hook_author(desk: Desk, tmp_path: Path) -> None:
     wrong, none, helped = hook(desk, "nonsense"), hook(desk), hook(desk, "--help")
 
     assert (wrong.status, none.status, helped.status) == (2, 2, 0)

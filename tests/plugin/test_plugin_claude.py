@@ -52,7 +52,7 @@ def told(asked: Asked, hook: str) -> list[str]:
     return [each for text in texts for each in re.findall(own, text, re.DOTALL)]
 
 
-def test_a_session_is_told_and_what_it_brings_is_kept(
+def test_a_session_gets_its_context_and_its_knowledge_is_stored(
     server: Server, ready: Desk, api: MessagesApi
 ) -> None:
     known(server, ready, "Rings point down only.", category="architecture")
@@ -84,7 +84,7 @@ def test_a_session_is_told_and_what_it_brings_is_kept(
     assert kept[1][1:] == ("We use tabs, not spaces.", "learning", "unverified")
 
 
-def test_a_prompt_is_told_what_is_near_and_a_resumed_session_is_the_same(
+def test_a_prompt_gets_related_memories_and_a_resumed_session_is_the_same(
     server: Server, ready: Desk, api: MessagesApi
 ) -> None:
     ready.asks("Hello there.", "--session-id", SESSION[:-1] + "2", api=api.url())
@@ -100,7 +100,7 @@ def test_a_prompt_is_told_what_is_near_and_a_resumed_session_is_the_same(
     assert server.home.rows(query, SESSION[:-1] + "2") == [("completed", 1, 4)]
 
 
-def test_what_came_to_be_known_meanwhile_is_told_beside_the_prompt(
+def test_new_memories_are_added_beside_the_prompt(
     server: Server, ready: Desk, api: MessagesApi
 ) -> None:
     """A decision of long ago is not told at the start, but beside a prompt that is about it."""
@@ -139,7 +139,7 @@ def test_the_tools_of_the_plugin_are_listed_and_called(
     assert server.home.rows(query) == [("We queue in Postgres.", ready.name, "architecture/queue")]
 
 
-def test_switched_off_a_session_is_not_told_and_not_kept(
+def test_a_disabled_plugin_adds_and_stores_nothing(
     server: Server, ready: Desk, api: MessagesApi
 ) -> None:
     known(server, ready, POOL)

@@ -31,7 +31,7 @@ def keep(server: Server, desk: Desk, text: str, **more: Any) -> None:
     )
 
 
-def test_a_session_is_told_what_is_known_of_its_project(server: Server, desk: Desk) -> None:
+def test_a_session_gets_the_context_of_its_project(server: Server, desk: Desk) -> None:
     keep(server, desk, "The pool holds 20 connections.")
 
     done = desk.hook("SessionStart", source="startup")
@@ -42,7 +42,7 @@ def test_a_session_is_told_what_is_known_of_its_project(server: Server, desk: De
     assert sessions(server, desk) == [(desk.session, desk.name, str(desk.project))]
 
 
-def test_a_prompt_is_told_what_is_near_to_it_or_nothing(server: Server, desk: Desk) -> None:
+def test_a_prompt_gets_related_memories_or_nothing(server: Server, desk: Desk) -> None:
     keep(server, desk, "The Postgres pool holds 20 connections.")
 
     silent = desk.hook("UserPromptSubmit", prompt="fix the test")
@@ -201,7 +201,7 @@ def test_a_server_that_hangs_is_waited_for_once(desk: Desk) -> None:
     assert server.asked == 1
 
 
-def test_a_directory_that_somebody_else_put_there_is_not_written_into(desk: Desk) -> None:
+def test_a_directory_of_another_user_is_not_written_into(desk: Desk) -> None:
     """Outside of the plugin it is below a directory in which everybody may make one."""
     common, aim = desk.path / "tmp", desk.path / "aim"
     common.mkdir()
@@ -286,7 +286,7 @@ def test_every_hook_is_given_five_seconds_at_most() -> None:
         assert 0 < hook["timeout"] <= 5
 
 
-def test_what_a_session_would_be_told_can_be_read_before(server: Server, desk: Desk) -> None:
+def test_a_session_context_can_be_previewed(server: Server, desk: Desk) -> None:
     keep(server, desk, "The pool holds 20 connections.")
     headers = {"Authorization": f"Bearer {desk.token}"}
     wanted = {"profile": "project", "project": desk.name}

@@ -134,7 +134,7 @@ async def test_a_row_comes_back_as_it_went_in(plain: Database) -> None:
         ("2026-01-01T13:00:00+01:00", datetime(2026, 1, 1, 12, tzinfo=UTC)),
     ],
 )
-async def test_a_moment_written_by_hand_is_read_as_utc(
+async def test_a_moment_without_a_zone_is_read_as_utc(
     plain: Database, text: str, at: datetime, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TZ", "Asia/Tokyo")
@@ -247,7 +247,7 @@ async def test_what_must_end_ends_before_its_cancellation_is_heard() -> None:
     assert steps == ["one", "two", "three"]
 
 
-async def test_what_must_end_tells_of_its_failure() -> None:
+async def test_a_required_cleanup_reports_its_failure() -> None:
     async def work() -> None:
         await asyncio.sleep(0)
         raise ZeroDivisionError

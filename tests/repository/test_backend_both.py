@@ -150,7 +150,7 @@ async def test_a_broken_rule_of_the_database_undoes_the_whole_transaction(plain:
     assert await count(plain) == 0
 
 
-async def test_execute_tells_how_many_rows_it_touched(plain: Database) -> None:
+async def test_execute_returns_the_number_of_rows(plain: Database) -> None:
     async with writing(plain):
         await plain.execute_many(sa.insert(THINGS), [{"id": n, "flag": True} for n in range(5)])
         assert await plain.execute(sa.update(THINGS).where(THINGS.c.id < 3).values(text="x")) == 3

@@ -292,9 +292,7 @@ async def test_slow_readers_hold_up_readers_and_no_writer(counting: Database) ->
 
 
 @pytest.mark.parametrize("after", [0, 0.05], ids=["at once", "while it runs"])
-async def test_a_slow_statement_that_nobody_waits_for_any_more_is_ended(
-    counting: Database, after: float
-) -> None:
+async def test_an_abandoned_slow_statement_is_ended(counting: Database, after: float) -> None:
     slow = [asyncio.create_task(counting.fetch_val(HOURS)) for _ in range(READERS)]
     await asyncio.sleep(after)
     for task in slow:

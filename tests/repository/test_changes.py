@@ -24,7 +24,7 @@ async def append(db: Database, count: int = 1, *, now: datetime = NOON) -> None:
             )
 
 
-async def test_a_change_reads_back_as_it_was_told(db: Database) -> None:
+async def test_a_change_reads_back_as_published(db: Database) -> None:
     await append(db)
 
     assert await changes.list_after(db, 0) == [
@@ -109,7 +109,7 @@ ROWS = st.lists(
 
 
 @given(ROWS, st.booleans(), st.booleans())
-def test_behind_any_row_stand_exactly_those_that_follow_it(
+def test_after_any_row_come_exactly_its_followers(
     rows: list[tuple[int, int, int]], first_down: bool, second_down: bool
 ) -> None:
     table = sa.Table("t", sa.MetaData(), *(sa.Column(name, sa.Integer) for name in "abc"))

@@ -139,7 +139,7 @@ async def test_what_a_session_left_reserved_is_abandoned(db: Database) -> None:
     assert [use.outcome for use in found] == ["abandoned", "success", "reserved", "success"]
 
 
-async def test_the_newest_use_that_no_marker_told_of(db: Database) -> None:
+async def test_the_newest_use_without_a_marker(db: Database) -> None:
     one, two = await opened(db), await opened(db)
     told = {"session_id": one.id}
     await kept(db, **told)

@@ -84,7 +84,7 @@ async def test_what_says_the_same_is_one_group(filled: Database) -> None:
     assert (many.sessions, many.session_id, many.text) == (2, 2, REFUSED)
 
 
-async def test_groups_go_on_where_a_page_ended(filled: Database) -> None:
+async def test_groups_continue_where_a_page_ended(filled: Database) -> None:
     first = await events.page_groups(filled, EventSelection(), limit=2)
     rest = await events.page_groups(filled, EventSelection(), limit=2, position=first.position)
 

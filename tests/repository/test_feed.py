@@ -82,7 +82,7 @@ async def test_a_commit_whose_datagram_is_lost_is_noticed_all_the_same(
         assert not await listener.wait(0.6)
 
 
-async def test_a_writer_that_tells_nobody_is_noticed_all_the_same(
+async def test_a_writer_without_a_signal_is_still_noticed(
     sqlite: str,
     sockets: Path,
     spawn,  # type: ignore[no-untyped-def]
@@ -93,7 +93,7 @@ async def test_a_writer_that_tells_nobody_is_noticed_all_the_same(
         assert await listener.wait(30)
 
 
-async def test_where_nothing_happens_nobody_wakes(sqlite: str, sockets: Path) -> None:
+async def test_without_changes_no_listener_wakes(sqlite: str, sockets: Path) -> None:
     async with Listener(sqlite, sockets) as listener:
         assert not await listener.wait(0.6)
 
@@ -194,7 +194,7 @@ async def test_a_listener_opens_however_long_the_runtime_directory_is(
 
 
 @pytest.mark.usefixtures("base")
-def test_a_run_directory_of_somebody_else_is_refused(tmp_path: Path) -> None:
+def test_a_run_directory_of_another_user_is_refused(tmp_path: Path) -> None:
     directory = run_directory(tmp_path)
     directory.rmdir()
     (tmp_path / "elsewhere").mkdir()

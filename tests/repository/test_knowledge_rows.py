@@ -102,7 +102,7 @@ async def test_what_agents_know_is_counted_128(db: Database) -> None:
     assert found.by_category == {"config": 2}
 
 
-async def test_neither_what_is_told_no_more_nor_what_is_operational_counts(db: Database) -> None:
+async def test_neither_inactive_nor_operational_memories_count(db: Database) -> None:
     await insert(db, by=SLOW)
     gone = await insert(db)
     await knowledge.withdraw_memory(db, gone.id, now=NOON)

@@ -249,7 +249,7 @@ async def test_pages_of_every_order_show_each_memory_once(
     assert pages == [order[at : at + limit] for at in range(0, 6, limit)]
 
 
-async def test_a_page_goes_on_where_it_stopped_whatever_came_or_went(db: Database) -> None:
+async def test_a_page_continues_where_it_stopped_despite_changes(db: Database) -> None:
     kept = await several(db)
     first = await memories.page(db, MemoryFilter(), sort=Sort.CONFIDENCE, limit=3)
     assert [each.id for each in first.items] == [2, 5, 3]
@@ -341,7 +341,7 @@ async def told(db: Database, services: list[str] | None, *, inside: bool = True)
         position = page.position
 
 
-async def test_sessions_are_told_active_operational_memories_the_surest_first(
+async def test_prompts_include_active_operational_memories_by_confidence(
     db: Database,
 ) -> None:
     await several(db)
@@ -357,7 +357,7 @@ async def test_sessions_are_told_active_operational_memories_the_surest_first(
 @pytest.mark.parametrize(
     ("confidence", "active", "is_told"), [(0.3, 1, True), (0.2, 1, False), (0.9, 0, False)]
 )
-async def test_a_row_written_by_hand_is_told_only_when_active_and_sure_enough(
+async def test_a_row_written_outside_the_app_is_included_only_when_active_and_confident(
     db: Database, confidence: float, active: int, is_told: bool
 ) -> None:
     async with writing(db):
@@ -371,7 +371,7 @@ async def test_a_row_written_by_hand_is_told_only_when_active_and_sure_enough(
     assert (await told(db, None) == [1]) is is_told
 
 
-async def test_the_history_tells_each_change_with_what_it_was_before(db: Database) -> None:
+async def test_the_history_has_each_change_with_previous_values(db: Database) -> None:
     kept = await keep(db)
     raised = replace(kept, confidence=0.8, version=2)
     state = {

@@ -88,7 +88,7 @@ async def kept_pinned(db: Database) -> Memory:
     return await memories.insert(db, SLOW, now=NOON)
 
 
-async def test_those_that_no_session_was_told_are_unused(db: Database) -> None:
+async def test_memories_in_no_prompt_are_unused(db: Database) -> None:
     told, left_out, unheard = [(await kept(db)).id for _ in range(3)]
     number = await session(db)
     row = {"session_id": number, "version": 1, "why": "", "line": ""}

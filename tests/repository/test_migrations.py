@@ -247,7 +247,7 @@ async def test_a_row_of_the_ten_columns_written_at_the_newest_revision_reads_bac
     assert page.items == [HAND]
 
 
-def test_what_is_held_is_taken_into_the_index_anew(tmp_path: Path) -> None:
+def test_existing_rows_are_indexed_again(tmp_path: Path) -> None:
     address = sqlite_url(tmp_path / "x.db")
     migrate.upgrade(address, target="0025")
 

@@ -262,7 +262,7 @@ async def test_a_server_that_was_away_is_used_again_when_it_is_back() -> None:
 
 
 @pytest.mark.parametrize("how", [writing, reading], ids=["writing", "reading"])
-async def test_a_connection_that_is_cut_within_a_transaction_is_told_as_what_it_is(
+async def test_a_connection_cut_within_a_transaction_is_reported_as_such(
     plain: Database,
     how: Callable[[Database], AbstractAsyncContextManager[None]],
 ) -> None:

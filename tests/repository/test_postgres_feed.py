@@ -85,7 +85,7 @@ async def test_a_commit_of_another_process_wakes(postgres_url: str, spawn) -> No
         assert not await listener.wait(0.3)
 
 
-async def test_what_changed_nothing_or_was_rolled_back_wakes_nobody(postgres_url: str) -> None:
+async def test_unchanged_or_rolled_back_writes_wake_no_listener(postgres_url: str) -> None:
     async with PostgresListener(postgres_url) as listener, Database(postgres_url) as db:
         async with writing(db):
             pass

@@ -40,7 +40,7 @@ def test_the_second_run_has_nothing_to_do(empty: str) -> None:
     assert migrate.revision_of(empty) == migrate.head()
 
 
-def test_what_is_held_is_taken_into_the_index_anew(empty: str) -> None:
+def test_existing_rows_are_indexed_again(empty: str) -> None:
     migrate.upgrade(empty, target="0025")
 
     assert by_hand.noted(empty) == [(41,), (42,)]

@@ -293,7 +293,7 @@ async def test_only_the_leader_s_own_heartbeat_counts(db: Database) -> None:
     assert await changes.last_seq(db) == before
 
 
-async def test_what_the_supervisor_does_is_told_to_everyone(db: Database) -> None:
+async def test_supervisor_acts_are_in_the_feed(db: Database) -> None:
     leader = await take(db)
     async with writing(db):
         told = await leases.update_status(db, now=LATER, session_id=None, next_round_at=LATER)

@@ -17,7 +17,7 @@ from lamplighter.usecases.ingest import session_lines
 RESTART = {"service": "web", "action": "restart", "reason": "Refuses connections"}
 
 
-async def test_a_declared_action_runs_and_its_use_is_told(db: Database) -> None:
+async def test_a_declared_action_runs_and_its_use_is_reported(db: Database) -> None:
     answer = await used(box(db, await opened(db)), "run_action", **RESTART)
 
     assert (
@@ -117,7 +117,7 @@ async def test_a_handoff_is_the_row_that_a_marker_makes(
     assert await told(db) == [*events, *events]
 
 
-async def test_what_is_not_declared_is_not_handed_on_but_general_is(db: Database) -> None:
+async def test_undeclared_services_are_not_escalated_but_general_is(db: Database) -> None:
     tools = box(db, await opened(db, tier=1))
 
     words = await refused(tools, "handoff", service="plex", reason="x")

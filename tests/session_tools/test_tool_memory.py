@@ -160,7 +160,7 @@ async def test_more_words_that_fit_come_first_and_every_search_is_kept(db: Datab
     assert elsewhere
 
 
-async def test_what_is_not_told_any_more_is_read_but_not_found(db: Database) -> None:
+async def test_inactive_memories_are_read_but_not_found(db: Database) -> None:
     gone = await kept(db, "Fails on Mondays", confidence=0.2)
     tools = box(db, await opened(db))
 

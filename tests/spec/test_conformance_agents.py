@@ -144,7 +144,7 @@ def test_137_without_auto_summarize_a_session_leaves_no_summary(
     assert bool(shown["summary"]) is kept
 
 
-def test_137_with_context_limit_0_no_observation_is_told(doors: dict[str, Door]) -> None:
+def test_137_with_context_limit_0_no_observation_is_included(doors: dict[str, Door]) -> None:
     deaf, other = doors["deaf"], doors["open"]
     asked = {"project": "shelf", "query": "wal"}
 
@@ -192,7 +192,7 @@ INJECTED = [
 
 
 @pytest.mark.parametrize(("name", "command", "told"), INJECTED)
-def test_the_rules_of_an_agent_tell_what_is_known_beside_its_tools(
+def test_the_rules_of_an_agent_add_memories_beside_its_tools(
     doors: dict[str, Door], name: str, command: str, told: str
 ) -> None:
     client, given = doors[name].client, {"session_id": f"kube-{name}", "cwd": "/srv/shelf"}

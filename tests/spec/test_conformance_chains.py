@@ -16,7 +16,7 @@ STATES = "SELECT tier, parent_id, status FROM sessions ORDER BY id"
 TOUCHES = "import sys; open(sys.argv[1], 'a').write('ran\\n')"
 
 
-def test_a_session_hands_on_to_the_next_tier_and_never_in_a_loop_81(home: Home) -> None:
+def test_a_session_escalates_to_the_next_tier_and_never_in_a_loop_81(home: Home) -> None:
     home.says(ASKS)  # the engine of each tier says the same
 
     assert home.rows(STATES) == [(1, None, "escalated"), (2, 1, "escalated"), (3, 2, "completed")]
@@ -42,7 +42,7 @@ def test_a_dry_run_starts_no_next_tier_and_says_so_82(home: Home) -> None:
 @pytest.mark.parametrize(
     "ending", [result(is_error=True, subtype="error_during_execution"), text("no result")]
 )
-def test_what_a_failed_session_hands_on_is_ignored_83(
+def test_escalations_of_a_failed_session_are_ignored_83(
     home: Home, ending: dict[str, object]
 ) -> None:
     home.run(text(ASKS), ending)

@@ -66,7 +66,7 @@ async def test_twenty_procedural_fifteen_project_and_ten_decisions_145_146(db: D
     assert block.tokens <= 4_000
 
 
-async def test_a_session_is_told_to_verify_before_it_acts_175(db: Database) -> None:
+async def test_the_prompt_requires_verification_before_acting_175(db: Database) -> None:
     await known(db, Category.PATTERN, 1)
     session = await opened(db)
 

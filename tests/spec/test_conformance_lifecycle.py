@@ -136,7 +136,7 @@ def test_who_is_contradicted_is_linked_and_a_person_is_asked_42_44(
     assert ask("new_id, old_id, kind, state FROM reviews") == [(new, old, "conflict", "open")]
 
 
-def test_what_is_not_contradicted_is_asked_of_nobody_45(told: tuple[Home, str]) -> None:
+def test_uncontradicted_memories_open_no_review_45(told: tuple[Home, str]) -> None:
     asked = {name for (name,) in told[0].rows("SELECT service FROM reviews")}
 
     assert asked == {NUMBERS[each] for each in ("42", "43", "44", "47-exactly", "47-below")}
@@ -159,7 +159,7 @@ def test_a_contradiction_is_shown_and_decided_over_the_api_42(
     assert ("Takes 60s" in told, "Takes 30s" in told) == (True, False)
 
 
-def test_contradicted_twice_it_stays_at_exactly_030_and_is_still_told_47(home: Home) -> None:
+def test_contradicted_twice_it_stays_at_exactly_030_and_is_still_included_47(home: Home) -> None:
     knows(home, ("jellyfin", "timing", "Takes 60s to start", 0.7))
 
     for words in ("Takes 30s to start", "Takes 5s to start"):
@@ -224,7 +224,7 @@ def pass_by(home: Home, days: int) -> None:
         home.write("UPDATE memories SET updated_at = ? WHERE id = ?", moment, id)
 
 
-def test_a_week_is_taken_once_and_a_confirmation_begins_anew_53_55(home: Home) -> None:
+def test_a_week_fades_once_and_a_confirmation_restarts_it_53_55(home: Home) -> None:
     knows(home, ("jellyfin", "timing", SAID, 0.9), days=36)
     held = []
     for days in (1, 7, 6):
@@ -242,7 +242,7 @@ def test_a_week_is_taken_once_and_a_confirmation_begins_anew_53_55(home: Home) -
     assert held == [(0.8, 1), (0.7, 1), (0.7, 1), (0.8, 1), (0.8, 1), (0.7, 1)]
 
 
-def test_a_memory_that_nobody_confirmed_is_raised_from_what_is_left_of_it_55(home: Home) -> None:
+def test_a_faded_memory_is_raised_from_its_current_confidence_55(home: Home) -> None:
     knows(home, ("jellyfin", "timing", SAID, 0.7), days=50)
 
     home.says(f"[MEMORY:timing:jellyfin] {AGAIN}")
@@ -322,7 +322,7 @@ def test_what_an_operator_adds_61(client: httpx2.Client) -> None:
     )
 
 
-def test_what_is_deleted_is_gone_and_told_of_once_each_62(client: httpx2.Client) -> None:
+def test_deletions_are_complete_and_reported_once_each_62(client: httpx2.Client) -> None:
     ids = [created(client)["id"] for _ in range(6)]
     seq = client.get("/api/v1/changes").json()["seq"]
 

@@ -104,7 +104,7 @@ def kept(postgres_url: str, tmp_path: Path) -> Kept:
     return Kept(tmp_path / "home", {"LAMPLIGHTER_DATABASE_URL": postgres_url})
 
 
-def test_said_again_revived_and_told_within_the_budget_40_46_70(kept: Kept) -> None:
+def test_reinforced_revived_and_included_within_the_budget_40_46_70(kept: Kept) -> None:
     for _ in range(3):
         kept.says(*[f"[MEMORY:timing:jellyfin] {SAID}"] * 2)
     assert believed(kept, "jellyfin") == [(0.9, 1)]

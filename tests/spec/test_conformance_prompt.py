@@ -217,7 +217,7 @@ def test_the_surroundings_come_first_and_cost_no_memory_161(home: Home) -> None:
 
 
 @pytest.mark.parametrize("tier", [1, 2, 3], ids=["78-tier1", "78-tier2", "78-tier3"])
-def test_each_tier_is_told_how_to_record_163_165(home: Home, tier: int) -> None:
+def test_each_tier_prompt_explains_how_to_record_163_165(home: Home, tier: int) -> None:
     system = home.says("x", tier=tier).told["system"]
 
     section = system[system.index("## Memory Recording") :]
@@ -246,7 +246,7 @@ def test_unverified_memories_are_included_as_such_79(home: Home) -> None:
 
 
 @pytest.mark.parametrize("tier", [1, 2, 3], ids=["78-tier1", "78-tier2", "78-tier3"])
-def test_each_tier_is_told_the_format_with_examples_and_to_check_first_78_175(
+def test_each_tier_prompt_has_the_format_with_examples_and_verification_78_175(
     home: Home, tier: int
 ) -> None:
     system = home.says("x", tier=tier).told["system"]

@@ -117,7 +117,7 @@ async def test_names_versions_and_parts_of_cjk_are_found_121(
     assert (await ask(db, query))[0] == held
 
 
-async def test_one_character_finds_where_it_stands_before_what_stands_beside_121(
+async def test_one_character_ranks_exact_matches_before_neighbors_121(
     db: Database,
 ) -> None:
     session, _ = await client_sessions.start(db, NewSession(external_id="a", project="x"), now=NOON)

@@ -41,7 +41,7 @@ def shown_as(family: Metric) -> str:
     return family.name + kinds.get(family.type, "")
 
 
-def test_every_figure_is_told_of_with_its_words_and_no_other(told: dict[str, Metric]) -> None:
+def test_every_metric_is_documented_with_its_help_and_no_other(told: dict[str, Metric]) -> None:
     rows = {name: (kind, words) for name, _, kind, _, words in ROW.findall(page())}
     ours = {
         shown_as(each): (each.type, each.documentation)
@@ -52,7 +52,7 @@ def test_every_figure_is_told_of_with_its_words_and_no_other(told: dict[str, Met
     assert rows == ours
 
 
-def test_labels_are_told_of(told: dict[str, Metric]) -> None:
+def test_labels_are_documented(told: dict[str, Metric]) -> None:
     labels = {name: set(re.findall(r"`(\w+)`", each)) for name, each, *_ in ROW.findall(page())}
     for family in told.values():
         for sample in family.samples:

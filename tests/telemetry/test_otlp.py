@@ -83,7 +83,7 @@ def test_140_a_context_call_with_a_traceparent_has_one_span_with_an_event_a_memo
 
 
 @pytest.mark.parametrize("way", ["header", "_meta"])
-def test_a_tool_of_mcp_goes_on_in_the_trace_of_its_caller(
+def test_an_mcp_tool_continues_the_trace_of_its_caller(
     tmp_path: Path, collector: Collector, way: str
 ) -> None:
     server = Server(home(tmp_path, collector.url))
@@ -107,7 +107,7 @@ def test_a_tool_of_mcp_goes_on_in_the_trace_of_its_caller(
     assert not used["error"]
 
 
-def test_a_session_hands_its_span_to_its_engine_and_tells_how_it_ended(
+def test_a_session_passes_its_span_to_its_engine_and_records_its_end(
     tmp_path: Path, collector: Collector
 ) -> None:
     lines = [text("[MEMORY:timing:jellyfin] Takes 60s to start"), result()]
@@ -213,7 +213,7 @@ def session(**more: object) -> Session:
     return Session(**{**given, **more})  # type: ignore[arg-type]
 
 
-async def test_each_turn_of_a_model_tells_what_it_used(collected: Collected) -> None:
+async def test_each_turn_of_a_model_records_its_usage(collected: Collected) -> None:
     ended = session(
         status=Status.FAILED, input_tokens=30, output_tokens=9, cache_read_tokens=400, turns=2
     )

@@ -14,7 +14,7 @@ PARENT = {"traceparent": "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-0
 COLLECTOR = {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:9"}
 
 
-def test_a_span_goes_on_from_the_one_of_who_asks(collected: Collected) -> None:
+def test_a_span_continues_that_of_the_caller(collected: Collected) -> None:
     with collected, telemetry.span("outer", parent=PARENT), telemetry.span("inner"):
         carried = telemetry.traceparent()
 
@@ -47,7 +47,7 @@ def test_secrets_are_masked_and_what_is_not_known_is_left_out(collected: Collect
     assert dict(event.attributes or {}) == {"title": "the *** of it"}
 
 
-def test_what_fails_is_told_by_its_kind_and_not_by_its_words(collected: Collected) -> None:
+def test_failures_are_recorded_by_kind_and_not_by_text(collected: Collected) -> None:
     with pytest.raises(ValueError, match="hunter2"), collected, telemetry.span("it"):
         raise ValueError("hunter2 and more")
 
@@ -66,7 +66,7 @@ def test_spans_that_are_over_have_their_own_times(collected: Collected) -> None:
     assert chat.parent is not None
 
 
-def test_who_it_is_that_tells(collected: Collected) -> None:
+def test_the_resource_names_the_process(collected: Collected) -> None:
     with collected, telemetry.span("it"):
         pass
 
@@ -121,7 +121,7 @@ def test_nothing_of_it_is_loaded_where_it_is_not_wanted() -> None:
     assert subprocess.run([sys.executable, "-c", script], timeout=30, check=False).returncode == 0
 
 
-def test_without_the_extra_it_says_so_and_goes_on(caplog: pytest.LogCaptureFixture) -> None:
+def test_without_the_extra_it_reports_that_and_continues(caplog: pytest.LogCaptureFixture) -> None:
     hidden = "\n".join(
         (
             "import sys",

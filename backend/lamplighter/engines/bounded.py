@@ -205,7 +205,7 @@ def _directory_problem(directory: str) -> str:
 
 
 def _warden_error(program: str, errors: bytes) -> OSError | None:
-    """Return what the warden told; the same status of a program's own has other words."""
+    """Return the start error that the warden reported; None for output of the program itself."""
     name, _, reason = errors.decode(errors="replace").rstrip("\n").rpartition(": ")
     number = _REASONS.get(reason)
     return OSError(number, reason) if number and name == program else None

@@ -71,7 +71,7 @@ class MemoryRecord:
 
     @property
     def _names(self) -> tuple[str, ...]:
-        """What it tells of a memory: other systems know no services."""
+        """Fields for comparing a memory: other systems have no services."""
         return (
             TEXT_FIELDS
             if self.whole is None

@@ -11,11 +11,11 @@ class OfferedTool(Protocol):
 
     @property
     def name(self) -> str:
-        """What it is called."""
+        """Its name."""
 
     @property
     def about(self) -> str:
-        """What it is for."""
+        """Its purpose."""
 
     @property
     def title(self) -> str:

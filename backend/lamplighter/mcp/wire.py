@@ -38,7 +38,7 @@ def never_values(_: Context) -> bool:
 def server(
     find: Find, *, values: WantsValues = never_values, instructions: str | None = None
 ) -> Server[dict[str, Any]]:
-    """Return what answers by the tools of whoever asks, in words, and in values to who wants."""
+    """Return a server with the tools of a caller; answers are text, and values on request."""
 
     async def listed(
         context: Context, params: types.PaginatedRequestParams | None

@@ -54,7 +54,7 @@ def address_problems(urls: Sequence[str]) -> list[str]:
 
 
 def secrets_in(url: str) -> list[str]:
-    """Return what of an address nobody may read: all of it, its user, and what is no plain word."""
+    """Return the private parts of an address: all of it, its user, and unusual parts."""
     user = _USER.search(url)
     named = _PARTS.split(user[1]) if user else []
     parts = [part for part in _PARTS.split(url) if not _HARMLESS_PART.fullmatch(part)]

@@ -44,7 +44,7 @@ class ProcessRunner:
     _running: dict[str, asyncio.subprocess.Process] = field(default_factory=dict)
 
     async def run(self) -> int:
-        """Keep them until told to stop, or until one cannot work; return the exit status."""
+        """Keep processes running until stopped, or until one cannot work; return the status."""
         loop = asyncio.get_running_loop()
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             loop.add_signal_handler(number, self.stopping.set)

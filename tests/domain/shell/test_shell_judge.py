@@ -53,7 +53,7 @@ def test_what_is_run_and_which_of_it_are_paths(
     assert judge_line(line, RULES) == PermittedCommand(tuple(argv), tuple(paths))
 
 
-def test_curl_takes_the_settings_of_nobody() -> None:
+def test_curl_reads_no_settings() -> None:
     found = judge_line("curl -s http://127.0.0.1:8096/health", RULES)
 
     assert isinstance(found, PermittedCommand)

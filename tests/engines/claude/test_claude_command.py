@@ -53,7 +53,7 @@ def test_the_cli_is_started_with_no_tool_but_ours_and_leaves_nothing_behind() ->
     )
 
 
-def test_the_token_of_the_door_stands_in_a_file_alone() -> None:
+def test_the_mcp_token_is_only_in_a_file() -> None:
     command = engine("http://127.0.0.1:9").command(task(scratch=SCRATCH, tools=DOOR))
 
     assert json.loads(command.files["mcp.json"]) == {
@@ -264,7 +264,7 @@ def test_it_says_that_there_is_no_key(tmp_path: Path, environ: dict[str, str], r
 @pytest.mark.parametrize(
     ("tier", "given", "thinking"), [(1, "", "0"), (1, "4000", "4000"), (2, "", None), (3, "", None)]
 )
-def test_a_round_of_tier_1_does_not_think_unless_it_is_told_to(
+def test_a_round_of_tier_1_does_not_think_unless_configured(
     tier: int, given: str, thinking: str | None
 ) -> None:
     environ = {"ANTHROPIC_API_KEY": "key", "MAX_THINKING_TOKENS": given}

@@ -205,7 +205,7 @@ async def test_the_api_sees_the_session_and_nothing_else_of_ours(
     assert not [path for path in ended.left if "projects" in path or path.endswith(".jsonl")]
 
 
-async def test_a_model_of_ones_own_is_asked_with_a_token_and_costs_what_nobody_knows(
+async def test_a_custom_model_uses_a_token_and_has_an_unknown_cost(
     tmp_path: Path,
 ) -> None:
     with MessagesApi({"says": SCENARIOS["says"]}, key="ollama") as local:

@@ -189,7 +189,9 @@ async def test_a_session_that_is_stopped_while_a_tool_runs_ends_it_and_says_so(
     assert ended == ["cancelled"]
 
 
-async def test_a_session_whose_door_stays_shut_goes_on_and_says_so(sessions: Sessions) -> None:
+async def test_a_session_without_an_mcp_connection_continues_and_reports_it(
+    sessions: Sessions,
+) -> None:
     @asynccontextmanager
     async def wrong(box: Toolbox) -> AsyncIterator[ToolEndpoint]:
         async with sessions.server.open(box) as door:

@@ -107,7 +107,7 @@ def test_killed_while_the_model_thinks_it_asks_again_and_says_nothing_twice(
     assert {line["session_id"] for line in ran.printed} == {"7"}
 
 
-def test_what_was_under_way_is_not_done_again_and_the_model_is_told_so(
+def test_an_interrupted_tool_is_not_repeated_and_the_model_is_notified(
     ran: Session, gate: Desk, stage: Stage
 ) -> None:
     begun, over = Event(), Event()
@@ -179,7 +179,7 @@ def test_only_one_process_has_a_session(ran: Session, api: MessagesApi) -> None:
         (signal.SIGHUP, -signal.SIGHUP, []),
     ],
 )
-def test_whoever_interrupts_it_is_answered_and_a_dead_supervisor_is_not(
+def test_an_interrupt_is_answered_unless_the_supervisor_is_dead(
     ran: Session, api: MessagesApi, number: signal.Signals, exit_code: int, reasons: list[str]
 ) -> None:
     process = ran.start()

@@ -106,7 +106,7 @@ async def test_several_tools_of_one_turn_are_used_one_after_another(
     assert whole(asked)
 
 
-async def test_what_is_told_is_asked_for_each_turn_and_replaces_what_was_told(
+async def test_each_turn_requests_the_prompt_update_and_replaces_the_last(
     api: MessagesApi, gate: Desk
 ) -> None:
     gate.told = ["## Environment\nfirst", "## Environment\nsecond"]
@@ -257,7 +257,7 @@ async def test_a_refusal_ends_it(api: MessagesApi, gate: Desk) -> None:
     assert Text("I had rather not.") in ran.items
 
 
-async def test_an_answer_that_was_cut_off_goes_on_and_each_marker_is_printed_once_and_whole(
+async def test_a_cut_off_answer_continues_and_prints_each_marker_once_and_whole(
     api: MessagesApi, gate: Desk
 ) -> None:
     ran = session(api, gate, "cut")
@@ -301,7 +301,7 @@ async def test_an_answer_of_nothing_is_an_end(api: MessagesApi, gate: Desk) -> N
     assert ran.lines[-1]["is_error"] is False
 
 
-async def test_a_long_session_is_trimmed_and_no_answer_of_a_tool_stands_alone(
+async def test_a_long_session_is_trimmed_in_pairs_of_tool_calls_and_answers(
     api: MessagesApi, gate: Desk
 ) -> None:
     def much(_: str, __: Mapping[str, Any]) -> dict[str, Any]:

@@ -97,7 +97,7 @@ def test_an_unknown_model_is_sent_little() -> None:
     assert window.window_tokens("qwen3-coder") == window.SMALL_WINDOW
 
 
-def test_what_is_left_out_is_told_by_its_tools_and_their_results() -> None:
+def test_trimmed_turns_are_summarized_by_tools_and_results() -> None:
     def used(number: int, answer: str, *, failed: bool = False) -> list[Message]:
         use = {"type": "tool_use", "id": str(number), "name": "look", "input": {"service": "web"}}
         result = {

@@ -157,7 +157,7 @@ def test_the_first_failure_of_a_service_is_that_of_any_of_its_checks() -> None:
         ),
     ],
 )
-def test_who_failed_first_and_since_when_is_told(
+def test_the_root_failure_and_its_time_are_reported(
     own: list[PastResult], below: list[PastResult], words: str
 ) -> None:
     now = seen("a b", "c")
@@ -168,7 +168,7 @@ def test_who_failed_first_and_since_when_is_told(
     assert (str(found), found.cause) == (words, None if "failed before it" in words else B)
 
 
-def test_what_it_needs_is_told_to_be_well() -> None:
+def test_healthy_dependencies_are_reported() -> None:
     now = seen("a", "b c")
 
     found = findings.find_cause(A, now["a"][0], request({"a/tcp": looked(True)}), now)
@@ -222,7 +222,7 @@ async def investigated(
     return summary, texts(said), [each for each in found if each and "stage" in each]
 
 
-async def test_an_investigation_hands_on_what_failed_first(serve) -> None:
+async def test_an_investigation_escalates_the_root_failure(serve) -> None:
     shut, up = await closed_port(), await serve(replying("503 Service Unavailable"))
     database = replace(
         C, name="db", checks=(TcpCheck(name="tcp", host="127.0.0.1", port=shut, **QUICK),)
@@ -247,7 +247,7 @@ async def test_an_investigation_hands_on_what_failed_first(serve) -> None:
     assert summary.endswith("; escalated: db.")
 
 
-async def test_what_is_well_again_is_not_handed_on(serve) -> None:
+async def test_recovered_services_are_not_escalated(serve) -> None:
     port = await serve(replying("200 OK"))
     web = Service(name="web", checks=(asks(port),))
 
@@ -257,7 +257,7 @@ async def test_what_is_well_again_is_not_handed_on(serve) -> None:
     assert (summary, found) == ("All services are healthy again without a repair.", [])
 
 
-async def test_what_waits_for_a_person_is_handed_on_for_the_chain_to_decide() -> None:
+async def test_services_waiting_for_a_person_are_escalated_to_the_chain() -> None:
     port = await closed_port()
     web = Service(name="web", checks=(asks(port),))
 

@@ -310,7 +310,7 @@ async def test_all_retries_are_used_before_a_check_fails() -> None:
     assert (outcome.ok, outcome.flapped, outcome.attempts) == (False, False, 3)
 
 
-async def test_another_look_tells_what_is_usual(serve) -> None:
+async def test_a_repeated_check_reports_the_usual_value(serve) -> None:
     outcome = await look(await serve(replying("302 Found")), again=True)
 
     assert outcome.statuses == (302, 302, 302)

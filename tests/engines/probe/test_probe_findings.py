@@ -200,7 +200,7 @@ def test_what_is_worth_remembering(outcome, history, memories, learned) -> None:
         (DOWN, {"postgres": NOON}, [], "; escalated to a person for postgres at 12:00 UTC"),
     ],
 )
-def test_what_fails_is_handed_on_until_a_person_was_asked(outcome, waiting, handed, said) -> None:
+def test_failures_are_escalated_until_a_person_was_asked(outcome, waiting, handed, said) -> None:
     service = Service(name="Jelly_fin", checks=(outcome.check,), depends_on=("postgres",))
 
     lines = findings.service_markers(service, [outcome], RoundFacts(now=NOON, waiting=waiting))
@@ -249,7 +249,7 @@ def test_while_a_person_is_awaited_a_fact_is_stated_once_until_it_changes(
         ([PastResult(ok=False, at=LATER), PastResult(ok=True, at=NOON)], False),
     ],
 )
-def test_while_a_person_is_awaited_a_check_that_fails_newly_is_handed_on(
+def test_a_new_failure_is_escalated_while_waiting_for_a_person(
     before: list[PastResult], handed: bool
 ) -> None:
     service = Service(name="web", checks=(HTTP,))
@@ -269,7 +269,7 @@ def test_without_a_person_awaited_each_round_states_what_fails() -> None:
     ]
 
 
-def test_two_checks_of_one_path_are_told_apart() -> None:
+def test_two_checks_of_one_path_are_distinguished() -> None:
     admin = replace(HTTP, name="admin", url="http://127.0.0.1:9000/login")
     service = replace(JELLYFIN, checks=(HTTP, admin))
     seen = replace(FOUND, check=admin, statuses=(302, 302, 302))

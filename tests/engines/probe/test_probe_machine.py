@@ -201,7 +201,7 @@ def statvfs(**fields: int) -> os.statvfs_result:
         (statvfs(f_blocks=0, f_bfree=0, f_bavail=0), {}, "no file system size at /x"),
     ],
 )
-async def test_what_a_disk_tells_in_words(monkeypatch, told, more, words) -> None:
+async def test_disk_results_are_described(monkeypatch, told, more, words) -> None:
     monkeypatch.setattr(os, "statvfs", lambda path: told)
 
     outcome = await disk("/x", **more)

@@ -53,7 +53,7 @@ async def isolated(check: Check) -> FailedStage:
     return await investigate.isolate(outcome)
 
 
-async def test_a_name_that_nobody_knows_is_the_stage_that_fails() -> None:
+async def test_an_unknown_host_name_fails_at_its_stage() -> None:
     for check in (
         asks(80, host="no-such-host.invalid"),
         TcpCheck(name="tcp", host="no-such-host.invalid", port=80, **QUICK),
@@ -83,9 +83,7 @@ async def test_a_port_that_refuses_is_the_stage_of_its_own_check() -> None:
     assert found == FailedStage("tcp", REFUSED.format(port=port))
 
 
-async def test_a_certificate_that_nobody_trusts_is_the_stage_that_fails(
-    serve, tmp_path: Path
-) -> None:
+async def test_an_untrusted_certificate_fails_at_its_stage(serve, tmp_path: Path) -> None:
     later = datetime.now(UTC) + timedelta(days=90)
     port = await serve(replying("200 OK"), tls_context(tmp_path / "pem", ends=later))
 
@@ -153,7 +151,7 @@ async def test_a_check_of_another_kind_has_one_stage() -> None:
     assert str(found) == "the command check fails: exit code 3, expected 0"
 
 
-async def test_what_is_well_again_meanwhile_is_told_as_it_was_seen(serve) -> None:
+async def test_a_recovered_check_is_reported_with_its_earlier_result(serve) -> None:
     port = await serve(replying("200 OK"))
     outcome = CheckOutcome(check=asks(port), ok=False, latency_ms=1.0, detail="answered 503")
 

@@ -164,7 +164,7 @@ def test_what_memory_says_is_said_again_in_its_own_words_while_it_is_true(
     assert facts.startup_lesson(took, RESTART, [], known) == (SLOW_START if agrees else None)
 
 
-def test_what_memory_says_wrongly_is_learned_anew_from_three_measurements() -> None:
+def test_a_wrong_memory_is_corrected_by_three_measurements() -> None:
     known = DurationClaim(60, held(SLOW_START))
 
     assert facts.startup_lesson(8.0, RESTART, uses(8.0, 9.0), known) == about("8 s")

@@ -259,7 +259,9 @@ async def drip(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> No
         (drip, "timed out after 0.5 s"),
     ],
 )
-async def test_what_is_no_tls_is_told_within_its_time(listen, speak, detail, verify) -> None:
+async def test_a_server_without_tls_is_reported_within_its_timeout(
+    listen, speak, detail, verify
+) -> None:
     port = await listen(speak)
     started = monotonic()
 

@@ -1,4 +1,4 @@
-"""Sessions, the requests for them, and what they print and are told."""
+"""Sessions, their requests, output and prompts."""
 
 from typing import Annotated, Literal
 

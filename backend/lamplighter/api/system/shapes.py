@@ -1,4 +1,4 @@
-"""How this installation is: its health, and the settings in force."""
+"""Health of this installation, and its active configuration."""
 
 from typing import Annotated, Any, Literal
 

@@ -201,7 +201,7 @@ def _undo_clock(memory: Memory, before: Values, after: Values) -> Values:
 
 
 def _undo_kind(memory: Memory, before: Values, after: Values) -> Values:
-    """Return what goes with its words: its kind, whether they are thought over, how often revised.
+    """Return the values that follow the text: kind, distillation and revision count.
 
     Later revisions still count.
     """

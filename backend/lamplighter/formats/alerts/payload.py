@@ -63,7 +63,7 @@ def join_key(*parts: str) -> str:
 
 
 def hash_name(name: str) -> str:
-    """Return a stand-in for a name that is not stored itself."""
+    """Return the hash of a name that is not stored itself."""
     return hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()
 
 

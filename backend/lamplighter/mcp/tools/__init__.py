@@ -13,7 +13,7 @@ _IMPLEMENTATIONS: Final = implementations_in(changing, relating, saving, search,
 
 
 def tools_of(here: ClientContext, identity: ClientIdentity) -> OfferedTools:
-    """Return the tools that somebody has, and nothing that they may not use."""
+    """Return the tools that a caller may use."""
     agent = identity.agent
     away = agent is not None and identity.elsewhere
     knowledge = here.remote(agent) if away and agent else LocalKnowledge(here, identity)

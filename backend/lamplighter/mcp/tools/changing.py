@@ -45,7 +45,7 @@ async def mem_update(place: SpeakerContext, arguments: CorrectKnowledge) -> Tool
 
 @implements(WithdrawKnowledge)
 async def mem_delete(place: SpeakerContext, arguments: WithdrawKnowledge) -> ToolOutput:
-    """Take a memory back: nobody is told it any more, a person may restore it."""
+    """Withdraw a memory: prompts no longer include it; a person may restore it."""
     here = place.context
     async with writing(here.db):
         project = place.project(arguments)

@@ -17,7 +17,7 @@ NOTES: Final = (
 
 
 def memory_notes(memory: Memory) -> str:
-    """Say what somebody keeps in mind of a memory beside its words."""
+    """Describe the metadata of a memory beside its text."""
     marks = [f"saved {memory.created_at:%Y-%m-%d}"]
     if memory.updated_at.date() != memory.created_at.date():
         marks.append(f"confirmed {memory.updated_at:%Y-%m-%d}")

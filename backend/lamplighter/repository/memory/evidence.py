@@ -228,7 +228,7 @@ class MemoryInclusion:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceCounts:
-    """How often a memory was said, by how many sessions, and how many were told it."""
+    """How often and by how many sessions a memory was observed, and in how many prompts."""
 
     reports: int
     sessions: int

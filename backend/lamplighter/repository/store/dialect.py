@@ -151,7 +151,7 @@ class JsonFlag(FunctionElement[Any]):
 
 
 class IsBlob(FunctionElement[bool]):
-    """Whether bytes stand where text belongs: SQLite takes them, and makes no JSON of them."""
+    """Return whether a text column holds bytes: SQLite accepts them, but not as JSON."""
 
     type = sa.Boolean()
     inherit_cache = True

@@ -48,7 +48,7 @@ async def inspect_connection(url: str) -> DatabaseCondition:
 
 
 async def _locked(connection: asyncpg.Connection) -> bool:
-    """Whether nobody can write for a while: waiting for the writer's lock writes nothing."""
+    """Return whether writes stay blocked: waiting for the writer's lock writes nothing."""
     try:
         await connection.execute(WAIT)
     except asyncpg.LockNotAvailableError:

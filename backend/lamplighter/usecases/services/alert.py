@@ -94,7 +94,7 @@ async def _ingest_alert(
 async def _open(
     here: AlertContext, source: str, alert: Alert, count: int, *, now: datetime
 ) -> AlertResult:
-    """Keep a new incident with its request; of one that is over already it is taken back."""
+    """Store a new incident with its request; a resolved incident withdraws its request."""
     db, request = here.db, await _request_investigation(here, source, alert, now=now)
     over = alert.state is AlertState.RESOLVED
     held = await alerts.insert(
@@ -141,7 +141,7 @@ async def _request_investigation(
 
 
 async def _record_resolved(db: Database, incident: AlertIncident, *, now: datetime) -> None:
-    """Say that an incident is over; nobody needs to look into it who has not begun."""
+    """Resolve an incident; its investigation is withdrawn unless it has begun."""
     back = incident.request_id and await requests.cancel(db, incident.request_id, now=now)
     more = f" Request {incident.request_id} was canceled." if back else ""
     text = f"{incident.source} reports it resolved: {incident.title}.{more}"

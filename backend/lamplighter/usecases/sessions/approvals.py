@@ -191,7 +191,7 @@ async def expire(db: Database, number: int, *, now: datetime) -> Approval:
 
 
 async def withdraw(db: Database, number: int, note: str, *, now: datetime) -> None:
-    """Let nothing come any more of an approval that nobody waits for."""
+    """Cancel an approval that no session waits for."""
     async with writing(db):
         await approvals.withdraw(db, note, number=number, now=now)
 

@@ -23,7 +23,7 @@ MAX_APPROVALS: Final = 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PromptRecipient:
-    """Whom it is told to, and by which rules."""
+    """The session that gets the update, and its rules."""
 
     session: Session
     services: Services

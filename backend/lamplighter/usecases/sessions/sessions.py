@@ -194,9 +194,9 @@ async def begin(
     fading: bool = True,
     now: datetime,
 ) -> OpenedSession:
-    """Open a session with all it is told, in one transaction; before it, what is due fades.
-    Without `fading` nothing fades now: the clock is not to be trusted.
-    Raises Conflict when the request it answers was taken back meanwhile, and Halted.
+    """Apply due fading, then open a session with its prompt in one transaction.
+    Without `fading` no memory fades: the clock may be wrong.
+    Raises Conflict when its request was withdrawn meanwhile, and Halted.
     """
     if fading:
         await fade(db, now=now)

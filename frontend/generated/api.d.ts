@@ -127,7 +127,7 @@ export interface components {
         };
         /**
          * Trust
-         * @description Who stands behind a memory.
+         * @description The source of a memory.
          * @enum {unknown}
          */
         Trust: "observed" | "trusted" | "unverified";
@@ -823,7 +823,7 @@ export interface components {
         Trigger: "alert" | "api" | "client" | "escalation" | "manual" | "scheduled";
         /**
          * Status
-         * @description Where a session stands; all but `running` are final.
+         * @description State of a session; all but `running` are final.
          * @enum {unknown}
          */
         Status: "completed" | "escalated" | "failed" | "interrupted" | "running" | "stopped" | "timed_out";
@@ -1247,7 +1247,7 @@ export interface components {
         };
         /**
          * ApprovalState
-         * @description Where an approval stands: `open` waits for a person, `approved` for its one use.
+         * @description State of an approval: `open` waits for a person, `approved` for its one use.
          * @enum {unknown}
          */
         ApprovalState: "approved" | "denied" | "expired" | "open" | "replaced" | "used" | "withdrawn";
@@ -1413,7 +1413,7 @@ export interface components {
         };
         /**
          * RequestState
-         * @description Where a request for a session stands.
+         * @description State of a request for a session.
          * @enum {unknown}
          */
         RequestState: "cancelled" | "done" | "queued" | "running";
@@ -1494,7 +1494,7 @@ export interface components {
         };
         /**
          * EscalationState
-         * @description Where an escalation stands; `open` and `accepted` are not final, `person` waits for one.
+         * @description State of an escalation; `open` and `accepted` are not final, `person` waits for a person.
          * @enum {unknown}
          */
         EscalationState: "accepted" | "closed" | "dropped" | "dry" | "open" | "person" | "taken";

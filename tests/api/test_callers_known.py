@@ -33,7 +33,7 @@ def test_a_revoked_token_is_denied_even_right_after_use(
         assert status(own_server, headers) == 401
 
 
-def test_a_token_that_is_removed_by_hand_lets_nobody_in(
+def test_a_token_deleted_in_the_database_is_refused(
     own_server: Server, own_client: httpx2.Client
 ) -> None:
     for _ in range(ROUNDS):

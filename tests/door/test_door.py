@@ -16,8 +16,10 @@ from mcp.client.client import Client
 from mcp.client.streamable_http import streamable_http_client
 
 from lamplighter.engines import ToolEndpoint
+from lamplighter.formats.tools.definition import ToolHints
 from lamplighter.mcp.session_server import SessionServer
 
+HINTS = ToolHints()
 LIST = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}
 HEADERS = {"Accept": "application/json, text/event-stream", "Content-Type": "application/json"}
 
@@ -34,6 +36,8 @@ class Offered:
     name: str
     about: str
     schema: Mapping[str, Any]
+    title: str = "Say it"
+    hints: ToolHints = HINTS
 
 
 @dataclass

@@ -50,7 +50,7 @@ def test_the_web_process_serves_from_there_and_hears_of_what_others_commit(
     assert "Listening on" in kept.until(lambda: (kept.path / "log").read_text())  # type: ignore[operator]
 
 
-def test_a_token_that_another_process_revokes_lets_nobody_in(kept: Home) -> None:
+def test_a_token_that_another_process_revokes_is_refused(kept: Home) -> None:
     port = free_port()
     kept.env["LAMPLIGHTER_PORT"] = str(port)
     kept.start("web")

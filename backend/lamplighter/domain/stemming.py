@@ -63,7 +63,7 @@ def _without_past_tense(word: str) -> str:
 
 
 def _replace_ending(word: str, rules: SuffixRules) -> str:
-    """Replace the first ending that fits, where what stands before it is long enough."""
+    """Replace the first ending that fits, where the text before it is long enough."""
     for ending, other in rules:
         if word.endswith(ending):
             before = word[: -len(ending)]

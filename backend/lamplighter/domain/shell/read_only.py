@@ -48,6 +48,6 @@ def read_rules(*tables: Mapping[str, Any]) -> dict[str, CommandRule]:
 
 
 def _commands(key: str) -> Iterator[str]:
-    """Write out a key: `docker|podman ps, docker top` stands for three commands."""
+    """Write out a key: `docker|podman ps, docker top` means three commands."""
     for each in key.split(","):
         yield from map(" ".join, product(*(word.split("|") for word in each.split())))

@@ -475,7 +475,7 @@ class Meaning:
         self.found = found
 
     async def __call__(
-        self, query: str, ids: Sequence[int] | None = None, *, wanted: SearchRequest | None = None
+        self, query: str, ids: Sequence[int] | None = None, *, request: SearchRequest | None = None
     ) -> Sequence[tuple[int, float]]:
         if isinstance(self.found, Exception):
             raise self.found

@@ -13,6 +13,7 @@ from mcp.client.streamable_http import streamable_http_client
 from lamplighter.formats.tools import CLIENT_TOOLS
 from lamplighter.repository import Database
 from living import Server
+from tool_hints import as_annotations
 
 ARGUMENTS: dict[str, dict[str, Any]] = {
     "mem_context": {"query": "WAL"},
@@ -71,12 +72,8 @@ async def test_clients_are_offered_the_tools_of_the_table(
         )
         assert each.input_schema == declared.schema
         assert each.annotations is not None
-        assert each.annotations.model_dump(by_alias=True, exclude_none=True) == {
-            "readOnlyHint": declared.hints.read_only,
-            "destructiveHint": declared.hints.destructive,
-            "idempotentHint": declared.hints.idempotent,
-            "openWorldHint": declared.hints.open_world,
-        }
+        annotations = each.annotations.model_dump(by_alias=True, exclude_none=True)
+        assert annotations == as_annotations(declared.hints)
 
 
 @pytest.mark.parametrize("declared", CLIENT_TOOLS, ids=lambda each: each.name)

@@ -16,6 +16,7 @@ from lamplighter.formats.tools.definition import READS, RECORDS, ToolHints
 from lamplighter.repository import Database
 from lamplighter.repository.store.tables import metadata
 from lamplighter.supervisor.tools.toolbox import Toolbox
+from tool_hints import as_annotations
 
 SHUT = TcpCheck(name="port", host="127.0.0.1", port=9, timeout=5.0, retries=0)
 CHECKED = Service(name="Web", checks=(SHUT,))
@@ -54,12 +55,8 @@ async def test_sessions_are_offered_the_tools_of_the_table(db: Database, tmp_pat
     ]
     for each, declared in zip(listed, SESSION_TOOLS, strict=True):
         assert each.annotations is not None
-        assert each.annotations.model_dump(by_alias=True, exclude_none=True) == {
-            "readOnlyHint": declared.hints.read_only,
-            "destructiveHint": declared.hints.destructive,
-            "idempotentHint": declared.hints.idempotent,
-            "openWorldHint": declared.hints.open_world,
-        }
+        annotations = each.annotations.model_dump(by_alias=True, exclude_none=True)
+        assert annotations == as_annotations(declared.hints)
 
 
 @pytest.mark.parametrize("declared", SESSION_TOOLS, ids=lambda each: each.name)

@@ -25,6 +25,7 @@ from lamplighter.usecases.memory.recall import build_memory_context
 
 LONG_AFTER = NOON + timedelta(days=44)
 FAULTS = [
+    ("tags", "'" + "[" * 100_000 + "'"),
     ("category", "'misc'"),
     ("category", "'Timing'"),
     ("updated_at", "'yesterday'"),
@@ -46,7 +47,7 @@ SQLITE = [
 POSTGRES = [("confidence", "'Infinity'"), ("confidence", "'NaN'")]
 
 
-@pytest.fixture(params=[*FAULTS, *SQLITE, *POSTGRES], ids=" ".join)
+@pytest.fixture(params=[*FAULTS, *SQLITE, *POSTGRES], ids=lambda each: " ".join(each)[:40])
 async def bad(request: pytest.FixtureRequest, db: Database, url: str) -> tuple[int, str]:
     """Let a person break one of two memories; return its number and which column."""
     column, value = request.param

@@ -65,8 +65,8 @@ async def page(
 
 
 @lru_cache(_MAX_CACHED)
-def _first_page(wanted: MemoryFilter, order: Order, most: int) -> Statement:
-    return Statement(_query(wanted, order, None).limit(most), long=True)
+def _first_page(selection: MemoryFilter, order: Order, most: int) -> Statement:
+    return Statement(_query(selection, order, None).limit(most), long=True)
 
 
 def _query(selection: MemoryFilter, order: Order, position: Sequence[Any] | None) -> sa.Select[Any]:
@@ -85,7 +85,7 @@ def _to_json(row: dict[str, Any]) -> bool:
     try:
         for name, read in _READ:
             row[name] = read(row[name])
-    except (ValueError, TypeError, OverflowError):
+    except (ValueError, TypeError, OverflowError, RecursionError):
         return _refuse(row, name)
     return True if 0.0 <= row["confidence"] <= 1.0 else _refuse(row, "confidence")
 

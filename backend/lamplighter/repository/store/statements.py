@@ -94,7 +94,7 @@ def prepare_insert(table: sa.Table, *names: str, returning: bool = False) -> Sta
 def one_of(column: sa.ColumnElement[Any], values: Iterable[Any]) -> sa.ColumnElement[bool]:
     """Return whether a column has one of a few values, as a prepared statement can hold it.
 
-    SQLAlchemy writes an IN out anew for each run. Both databases read this as one.
+    SQLAlchemy expands an IN for each run. Both databases treat this the same as an IN.
     """
     return sa.or_(*(column == value for value in values))
 

@@ -1,3 +1,4 @@
+import { onceShown } from "../../shared/browser/focus.js"
 import { quoted } from "../../shared/format/argv.js"
 import { copy } from "../../shared/browser/clipboard.js"
 import { duration } from "../../shared/format/format.js"
@@ -43,12 +44,12 @@ export function approvalsPage(store) {
       const { form } = approvalQueue
       approvalQueue.closeForm()
       const button = `.ask[data-id="${card.id}"] [data-way="${form}"]`
-      focusOn(button)
+      focusFree(button)
     },
 
     /** Once something was decided, what had the focus is gone: on to the one that is chosen now. @param {boolean} saving */
     settle(saving) {
-      if (was && !saving) focusOn(`.ask[data-id="${approvalQueue.at}"] h2 a`)
+      if (was && !saving) focusFree(`.ask[data-id="${approvalQueue.at}"] h2 a`)
       was = saving
     },
 
@@ -63,13 +64,12 @@ export function approvalsPage(store) {
 }
 
 /** Give the focus, where nothing has it, to what is only just about to be shown. @param {string} place */
-function focusOn(place) {
-  const give = () => {
+function focusFree(place) {
+  onceShown(() => {
     if (document.activeElement !== document.body) return
     const found = /** @type {HTMLElement | null} */ (document.querySelector(place))
     found?.focus({ preventScroll: true })
-  }
-  requestAnimationFrame(() => setTimeout(give))
+  })
 }
 
 /** @param {any} approvalQueue */

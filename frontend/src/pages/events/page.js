@@ -1,3 +1,4 @@
+import { focusOn } from "../../shared/browser/focus.js"
 import { copy } from "../../shared/browser/clipboard.js"
 import { RANGES } from "./range.js"
 import { localTime, momentOf } from "../../shared/format/local-time.js"
@@ -46,7 +47,7 @@ export function eventsPage(store) {
     lately(key) {
       this.picking = key === "chosen"
       if (!this.picking) events.lately(key, Date.now())
-      else setTimeout(() => /** @type {HTMLElement} */ (document.querySelector(".when-range input"))?.focus())
+      else focusOn(".when-range input")
     },
 
     from: () => localTime(events.filters.from),

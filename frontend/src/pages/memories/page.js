@@ -1,3 +1,4 @@
+import { focusOn } from "../../shared/browser/focus.js"
 import { focusField, rowOf } from "./commands.js"
 import { ago, confidence, exact, serviceName, stateWords } from "../../shared/format/format.js"
 import { VIEWS } from "../../../generated/values.js"
@@ -201,7 +202,7 @@ export function memoriesPage(store) {
     /** Ask which moment, and let it be typed at once. */
     pick() {
       this.picking = true
-      setTimeout(() => /** @type {HTMLElement} */ (document.querySelector("input[type=datetime-local]"))?.focus())
+      focusOn("input[type=datetime-local]")
     },
 
     /** Show everything as it stood then; nothing means now. @param {string} local */

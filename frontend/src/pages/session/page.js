@@ -1,3 +1,4 @@
+import { onceShown } from "../../shared/browser/focus.js"
 import { duration, serviceNames } from "../../shared/format/format.js"
 import { costWords, tokenWords } from "../../shared/format/spending.js"
 import { wish } from "../../shared/stores/approvals.js"
@@ -177,9 +178,7 @@ function updatesOf({ injected, retold = [] }) {
 /** What had the focus is gone once the page is drawn anew: something else takes it. @param {() => Element | null | undefined} next */
 function settle(next) {
   const { activeElement: held } = document
-  requestAnimationFrame(() =>
-    setTimeout(() => /** @type {any} */ (held)?.offsetParent || /** @type {any} */ (next())?.focus()),
-  )
+  onceShown(() => /** @type {any} */ (held)?.offsetParent || /** @type {any} */ (next())?.focus())
 }
 
 /** @param {Session} row */

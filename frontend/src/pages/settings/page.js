@@ -1,3 +1,4 @@
+import { focusOn } from "../../shared/browser/focus.js"
 import { t } from "../../shared/texts/index.js"
 import { NARROW, WIDE } from "./tokens.js"
 
@@ -31,28 +32,28 @@ export function settingsPage(store) {
     /** The focus goes back to where it came from. @param {Setting} setting */
     cancel({ name }) {
       settings.close()
-      focusOn(`change-${name}`)
+      focusOn(`#change-${CSS.escape(name)}`)
     },
 
     async makeToken() {
       await tokens.create()
-      if (tokens.minted) focusOn("minted")
+      if (tokens.minted) focusOn("#minted")
     },
 
     cancelToken() {
       tokens.hide()
-      focusOn("new-token")
+      focusOn("#new-token")
     },
 
     keepToken() {
       tokens.forget()
-      focusOn("new-token")
+      focusOn("#new-token")
     },
 
     /** @param {AccessToken} token */
     async revoke(token) {
       await tokens.revoke(token)
-      if (!tokens.living.some((/** @type {AccessToken} */ { id }) => id === token.id)) focusOn("new-token")
+      if (!tokens.living.some((/** @type {AccessToken} */ { id }) => id === token.id)) focusOn("#new-token")
     },
 
     memoriesOf: (/** @type {AgentState} */ { project }) => `/memories?${new URLSearchParams({ project })}`,
@@ -75,9 +76,4 @@ export function settingsPage(store) {
       }
     },
   }
-}
-
-/** What was pressed is gone: the focus goes where one goes on. @param {string} id */
-function focusOn(id) {
-  setTimeout(() => document.getElementById(id)?.focus())
 }

@@ -1,3 +1,4 @@
+import { focusOn } from "../../shared/browser/focus.js"
 import { confidence, exact, timeAgo, serviceName } from "../../shared/format/format.js"
 import { t } from "../../shared/texts/index.js"
 
@@ -36,5 +37,5 @@ export function trashPage(store) {
 
 /** The row that had the focus is gone. */
 function focusHead() {
-  setTimeout(() => /** @type {HTMLElement | null} */ (document.querySelector("main h1"))?.focus())
+  focusOn("main h1")
 }

@@ -1,3 +1,4 @@
+import { focusOn } from "../../shared/browser/focus.js"
 import { t } from "../../shared/texts/index.js"
 
 /** Moving through the rows of whatever list is in sight. @param {any} stores */
@@ -52,7 +53,7 @@ function close(router) {
   const path = `/${router.page}/${router.id}`
   const row = `a[data-row]:is([href="${path}"], [href^="${path}?"])`
   router.go(router.keeping(`/${router.page}`))
-  setTimeout(() => /** @type {HTMLElement | null} */ (document.querySelector(row))?.focus())
+  focusOn(row)
 }
 
 /** From one case to the next. @param {{router: any, review: any, reviews: any}} with_ @param {number} by */

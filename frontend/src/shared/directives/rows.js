@@ -1,3 +1,5 @@
+import { focusOn } from "../browser/focus.js"
+
 const FRAMES = 30
 const FRAME_MS = 16
 const CONTROLS = "a, button, input, select, label, form"
@@ -5,7 +7,7 @@ const CONTROLS = "a, button, input, select, label, form"
 /** Show what waited and put the focus on the first of it. @param {any} list */
 export function revealIn(list) {
   const [first] = list.reveal()
-  if (first) setTimeout(() => /** @type {HTMLElement} */ (document.querySelector("tr.is-fresh [data-row]"))?.focus())
+  if (first) focusOn("tr.is-fresh [data-row]")
 }
 
 /** A click on a row opens it; a click on something in it is its own. @param {Event} click */

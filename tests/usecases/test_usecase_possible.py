@@ -2,8 +2,8 @@
 
 from examples import held, rows, said, session
 
+from lamplighter.domain.memory.review import MAX_POSSIBLE, POSSIBLE_FULL
 from lamplighter.repository import Database
-from lamplighter.usecases.memory.review import FULL, MAX_POSSIBLE
 
 CHANNELS = ("kitchen", "garden", "attic", "cellar", "garage", "balcony", "hallway", "bathroom")
 
@@ -31,5 +31,5 @@ async def test_a_service_asks_about_twenty_and_then_says_so_once(db: Database) -
     assert len(await held(db)) == len(CHANNELS)
     assert {each.confidence for each in await held(db)} == {0.7}
     assert len(await rows(db, "reviews")) == MAX_POSSIBLE
-    told = [each for each in await rows(db, "events") if each["text"] == FULL.format(MAX_POSSIBLE)]
+    told = [each for each in await rows(db, "events") if each["text"] == POSSIBLE_FULL]
     assert [(each["level"], each["service"]) for each in told] == [("warning", "jellyfin")]

@@ -13,6 +13,7 @@ from examples import LATER, NOON, OPEN, SLOW_START, held, rows, said, session, s
 
 import by_hand
 from contexts import context, ingesting, learning
+from lamplighter.domain.memory.intents import CONTRADICTS, REVIVES
 from lamplighter.domain.memory.memory import Category, Edit, InactiveReason, Memory
 from lamplighter.domain.memory.review import (
     Resolution,
@@ -105,7 +106,7 @@ async def test_a_contradiction_takes_a_fifth_is_linked_and_asks_a_person(
     weaker = replace(old, confidence=0.5, version=2)
     assert await held(db) == [weaker, new.memory]
     assert (new.outcome, new.memory.confidence) == (ReconcileOutcome.LEARNED, 0.7)
-    assert await links.of_memory(db, new.memory.id) == [(old.id, links.CONTRADICTS)]
+    assert await links.of_memory(db, new.memory.id) == [(old.id, CONTRADICTS)]
     [review] = await waiting(db)
     assert (review.kind, review.old_id, review.new_id, review.observation, review.session_id) == (
         *(ReviewKind.CONFLICT, old.id, new.memory.id, HALF, by.id),
@@ -166,8 +167,8 @@ async def test_all_that_conflict_lose_and_the_best_of_the_same_grows(db: Databas
         (hour.id, sure.id),
     ]
     assert await links.of_memory(db, sure.id) == [
-        (fast.id, links.CONTRADICTS),
-        (hour.id, links.CONTRADICTS),
+        (fast.id, CONTRADICTS),
+        (hour.id, CONTRADICTS),
     ]
     left = await held(db)
     assert [left[0], left[4], left[5]] == [same, other, elsewhere]
@@ -395,8 +396,8 @@ async def test_a_memory_that_turned_inactive_is_revived_and_not_contradicted_aga
     assert [each.before.id for each in again.effects] == [new.id]
     assert await confidences(db) == [0.2, 0.5, 0.7]
     assert await links.of_memory(db, again.memory.id) == [
-        (old.id, links.REVIVES),
-        (new.id, links.CONTRADICTS),
+        (old.id, REVIVES),
+        (new.id, CONTRADICTS),
     ]
 
 

@@ -20,6 +20,7 @@ from examples import (
 import by_hand
 from contexts import context, learning
 from lamplighter.domain.errors import Invalid
+from lamplighter.domain.memory.intents import REVIVES
 from lamplighter.domain.memory.memory import Category, Edit, InactiveReason, MemoryKind
 from lamplighter.domain.relate.reconcile import ReconcileOutcome
 from lamplighter.formats import serialize
@@ -142,7 +143,7 @@ async def test_an_inactive_twin_is_revived_by_a_new_row(db: Database) -> None:
     assert str(old.id) in new.reason
     assert (gone.active, gone.confidence, gone.inactive_reason) == (False, 0.2, InactiveReason.LOW)
     assert (revived, revived.confidence, revived.active) == (new.memory, 0.7, True)
-    assert await links.of_memory(db, revived.id) == [(old.id, links.REVIVES)]
+    assert await links.of_memory(db, revived.id) == [(old.id, REVIVES)]
 
 
 async def test_an_active_memory_is_reinforced_even_beside_an_inactive_twin(db: Database) -> None:

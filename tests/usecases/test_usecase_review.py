@@ -11,6 +11,7 @@ from examples import LATER, NOON, SECRETIVE, SLOW_START, believed, rows, said, s
 
 from contexts import context
 from lamplighter.domain.errors import Conflict, Invalid, Stale
+from lamplighter.domain.memory.intents import MemoryLink
 from lamplighter.domain.memory.memory import Edit, InactiveReason, Memory, with_confidence
 from lamplighter.domain.memory.review import (
     Resolution,
@@ -26,7 +27,7 @@ from lamplighter.repository.memory.history import ChangeOrigin
 from lamplighter.repository.memory.reviews import ReviewFilter
 from lamplighter.usecases.access.recording import recorded
 from lamplighter.usecases.memory import curate, journal
-from lamplighter.usecases.memory.review import changes_of_resolution, open_review, reopen, resolve
+from lamplighter.usecases.memory.review import changes_of_resolution, reopen, resolve
 from lamplighter.usecases.memory.undo import undo_step
 
 FAST = "Takes 5s to start after restart"
@@ -44,9 +45,10 @@ async def opened(
     db: Database, old: Memory, new: Memory, by: Session, kind: ReviewKind = ReviewKind.CONFLICT
 ) -> Review:
     said, why = new.observation, f"{WHY}: {old.observation}"
-    return await open_review(
-        db, kind, old, new.id, text=said, reason=why, session_id=by.id, now=NOON
-    )
+    async with writing(db):
+        return await reviews.insert(
+            db, kind, old, new.id, text=said, reason=why, session_id=by.id, now=NOON
+        )
 
 
 async def dismissed(db: Database, review: Review) -> Review:
@@ -169,7 +171,7 @@ async def contradicted(db: Database, *, confidence: float = 0.7) -> tuple[Memory
     new = await believed(db, by, observation=FAST)
     async with writing(db):
         lower = await weakened(db, old, by)
-        await links.insert(db, new.id, old.id, "contradicts", session_id=by.id, now=NOON)
+        await links.insert(db, MemoryLink(new.id, old.id, "contradicts", by.id), now=NOON)
         review = await opened(db, lower, new, by)
     return lower, new, review
 

@@ -63,10 +63,6 @@ class ApiContext(MemoryServiceContext):
     figures: CountCache = field(default_factory=CountCache)
     halt_control: HaltControl = field(default_factory=HaltControl)
 
-    def service_names(self) -> list[str]:
-        """Return the names of the services as they are spelled."""
-        return [service.name for service in self.services()]
-
 
 def api_context(request: Request) -> ApiContext:
     """Return the context of a request."""

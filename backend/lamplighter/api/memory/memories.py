@@ -34,11 +34,10 @@ from lamplighter.repository import Database, reading
 from lamplighter.repository.feed import changes
 from lamplighter.repository.memory import facets as counts
 from lamplighter.repository.memory import history, json_rows, memories
-from lamplighter.repository.memory.memories import MemoryFilter, Order, Sort, View
+from lamplighter.repository.memory.memories import MemoryFilter, Order, Sort, View, service_name
 from lamplighter.repository.store.paging import Page
 from lamplighter.usecases.memory import curate, undo
 from lamplighter.usecases.memory.evidence import evidence_of
-from lamplighter.usecases.memory.service_names import spelled
 
 FADING_WITHIN: Final = timedelta(days=30)
 """How far the view of those that fade looks ahead."""
@@ -97,7 +96,7 @@ async def create(request: Request) -> Response:
     candidate = Candidate(
         **values, tier=0, session_id=None, source=Source.OPERATOR, trust=Trust.TRUSTED
     )
-    memory = await curate.create(here, candidate, services=here.service_names())
+    memory = await curate.create(here, candidate, services=here.services().names)
     location = f"/api/v1/memories/{memory.id}"
     return versioned(serialize.memory(memory), 201, Location=location)
 
@@ -120,7 +119,7 @@ async def update(request: Request) -> Response:
         memory_id,
         _edit(given),
         version=params.version(request, memory_id),
-        services=here.service_names(),
+        services=here.services().names,
     )
     return versioned(serialize.memory(memory))
 
@@ -198,7 +197,7 @@ async def filter_of(here: ApiContext, query: shapes.MemoryQuery | shapes.ViewQue
     service = query.service
     if service is not None:
         plain_name = GENERAL if normalize_service_name(service) == GENERAL else service
-        service = await spelled(here.db, plain_name, here.service_names()) or GENERAL
+        service = await service_name(here.db, plain_name, here.services().names) or GENERAL
     return MemoryFilter(
         q=query.q,
         service=service,

@@ -1,9 +1,11 @@
 """What is not confirmed fades (SPEC-0015, Staleness Decay)."""
 
+from collections.abc import Iterable
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Final
 
+from lamplighter.domain.memory.intents import ChangeOrigin, MemoryChange
 from lamplighter.domain.memory.memory import (
     ACTIVE_THRESHOLD,
     OPERATIONAL,
@@ -34,6 +36,24 @@ def apply_decay(memory: Memory, *, now: datetime) -> Memory:
         weaker = with_confidence(memory, lower)
     weeks = memory.decayed_weeks + due
     return replace(weaker, decayed_weeks=weeks, version=memory.version + 1)
+
+
+def decay_changes(
+    existing: Iterable[Memory], *, now: datetime, act_id: int | None = None
+) -> list[MemoryChange]:
+    """Return the changes of those memories that something is due from.
+
+    Before an operator's act they are part of it, and undone with it.
+    """
+    found = []
+    for memory in existing:
+        weaker = apply_decay(memory, now=now)
+        if weaker is not memory:
+            weeks = weaker.decayed_weeks - memory.decayed_weeks
+            reason = f"not confirmed for {weeks} more week{'s' if weeks > 1 else ''}"
+            why = ChangeOrigin(cause="faded", actor="supervisor", reason=reason, act_id=act_id)
+            found.append(MemoryChange(memory, weaker, why))
+    return found
 
 
 def weeks_due(memory: Memory, *, now: datetime) -> int:

@@ -26,6 +26,15 @@ DELETION: Final = "deletion"
 """The resolver recorded in the reviews of a deleted memory."""
 
 
+MAX_POSSIBLE: Final = 20
+"""How many possible conflicts of one service wait for a person at the most."""
+
+POSSIBLE_FULL: Final = (
+    f"{MAX_POSSIBLE} possible conflicts are open for review; "
+    "further ones are learned without a review"
+)
+
+
 class ReviewKind(StrEnum):
     """How sure we are: in a conflict the old claim lost confidence, a possible one cost nothing."""
 

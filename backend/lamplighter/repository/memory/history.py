@@ -8,10 +8,12 @@ from typing import Any, Final
 
 import sqlalchemy as sa
 
+from lamplighter.domain.memory.intents import CONTRADICTED as CONTRADICTED
+from lamplighter.domain.memory.intents import CONTRADICTS, MemoryChange
+from lamplighter.domain.memory.intents import ChangeOrigin as ChangeOrigin
 from lamplighter.domain.memory.memory import MEMORY_FIELDS, Memory, MemoryId
 from lamplighter.domain.memory.undo import REVIEW, UNDOING
 from lamplighter.formats import serialize
-from lamplighter.repository.memory.links import CONTRADICTS
 from lamplighter.repository.store.database import Database
 from lamplighter.repository.store.dialect import Json, stamp
 from lamplighter.repository.store.paging import Page, newest_first
@@ -19,7 +21,6 @@ from lamplighter.repository.store.statements import Statement, prepare_insert
 from lamplighter.repository.store.tables import history, links
 
 REINFORCED: Final = "reinforced"
-CONTRADICTED: Final = "contradicted"
 DELETED: Final = "deleted"
 RESTORED: Final = "restored"
 PURGED: Final = "purged"
@@ -62,22 +63,6 @@ class HistoryRecord:
     after: dict[str, Any] | None
     review_id: int | None = None
     act_id: int | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ChangeOrigin:
-    """Why a memory changed: the cause, the actor, the reason, and the batch."""
-
-    cause: str
-    actor: str
-    reason: str = ""
-    session_id: int | None = None
-    review_id: int | None = None
-    act_id: int | None = None
-
-
-MemoryChange = tuple[Memory | None, Memory | None, ChangeOrigin]
-"""What a memory was and is, and why."""
 
 
 def record_as_json(each: HistoryRecord) -> dict[str, Any]:

@@ -1,7 +1,6 @@
 """Queries on what was captured: whether we hold it already, and how often it was said again."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from datetime import datetime
 from typing import Any, Final
 
@@ -43,15 +42,11 @@ async def find_duplicate(db: Database, candidate: Candidate, *, since: datetime)
     return next((each for each in found if content_hash(each.observation) == words), None)
 
 
-async def count_duplicate(db: Database, memory: Memory, *, now: datetime) -> Memory:
+async def count_duplicate(db: Database, memory_id: MemoryId, *, now: datetime) -> None:
     """Count that a memory was said once more; its version and its history stay."""
     again = memories.c.duplicate_count + 1
-    await db.execute(
-        sa.update(memories)
-        .where(memories.c.id == memory.id)
-        .values(duplicate_count=again, last_seen_at=now)
-    )
-    return replace(memory, duplicate_count=memory.duplicate_count + 1, last_seen_at=now)
+    statement = sa.update(memories).where(memories.c.id == memory_id)
+    await db.execute(statement.values(duplicate_count=again, last_seen_at=now))
 
 
 ACTIVE_KNOWLEDGE: Final = f"active = 1 AND {KNOWLEDGE}"

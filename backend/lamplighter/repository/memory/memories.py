@@ -34,6 +34,7 @@ from lamplighter.repository.memory.as_of import parts
 from lamplighter.repository.memory.listing import UPDATED
 from lamplighter.repository.memory.listing import Order as Order
 from lamplighter.repository.memory.listing import Sort as Sort
+from lamplighter.repository.services import events
 from lamplighter.repository.store.database import Database
 from lamplighter.repository.store.dialect import NUMBER, Seconds
 from lamplighter.repository.store.paging import Page
@@ -258,8 +259,17 @@ async def list_by_ids(db: Database, ids: Sequence[int]) -> list[Memory]:
     return [from_row(row) for row in await db.fetch_all(query) if is_readable(dict(row))]
 
 
-async def spelling(db: Database, service: str) -> str | None:
-    """Return how a service is spelled in the memories we hold, whatever its case here."""
+async def service_name(db: Database, service: str | None, declared: Sequence[str]) -> str | None:
+    """Return a service's name as services.yaml spells it, else as it was first written."""
+    if service is None or normalize_service_name(service) == GENERAL:
+        return None
+    for name in declared:
+        if normalize_service_name(name) == normalize_service_name(service):
+            return name
+    return await _spelling(db, service) or await events.spelling(db, service) or service
+
+
+async def _spelling(db: Database, service: str) -> str | None:
     if await db.fetch_val(_SPELLING(service=service)) is not None:
         return service
     query = sa.select(memories.c.service).distinct().order_by(memories.c.service)

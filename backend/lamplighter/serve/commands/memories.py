@@ -15,11 +15,10 @@ from lamplighter.domain.services.service import normalize_service_name
 from lamplighter.formats import serialize
 from lamplighter.repository import Database, reading, writing
 from lamplighter.repository.memory import history, memories, trash
-from lamplighter.repository.memory.memories import MemoryFilter, Order, Sort, View
+from lamplighter.repository.memory.memories import MemoryFilter, Order, Sort, View, service_name
 from lamplighter.serve import home
 from lamplighter.serve.commands.access import run_in_database
 from lamplighter.serve.local.queries import QueryContext
-from lamplighter.usecases.memory.service_names import spelled
 
 T = TypeVar("T")
 FADING_WITHIN: Final = timedelta(days=30)
@@ -81,7 +80,9 @@ def add(settings: Settings, candidate: Candidate) -> Memory:
     return _run_in_database(
         settings,
         lambda db: curate.create(
-            home.context(settings, db), candidate, services=_service_names(settings)
+            home.context(settings, db),
+            candidate,
+            services=home.ServicesFile(settings.services).last_good().names,
         ),
     )
 
@@ -179,18 +180,14 @@ async def inclusion(
 async def _edit(settings: Settings, db: Database, memory_id: int, change: Edit) -> Memory:
     from lamplighter.usecases.memory import curate
 
-    here, known = home.context(settings, db), _service_names(settings)
+    here, known = home.context(settings, db), home.ServicesFile(settings.services).last_good().names
     return await curate.edit(here, memory_id, change, version=None, services=known)
 
 
-def _service_names(settings: Settings) -> list[str]:
-    return [each.name for each in home.ServicesFile(settings.services).last_good()]
-
-
 async def _service_name(here: QueryContext, service: str) -> str:
-    known = [each.name for each in here.services.last_good()]
+    known = here.services.last_good().names
     name = GENERAL if normalize_service_name(service) == GENERAL else service
-    return await spelled(here.db, name, known) or GENERAL
+    return await service_name(here.db, name, known) or GENERAL
 
 
 def _run_in_database(settings: Settings, operation: Callable[[Database], Awaitable[T]]) -> T:

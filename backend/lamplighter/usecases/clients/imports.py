@@ -10,6 +10,7 @@ from lamplighter.domain.change import ChangeOp
 from lamplighter.domain.clients.client_prompt import admit_prompt
 from lamplighter.domain.errors import Invalid
 from lamplighter.domain.memory.admit import Redact, admit_candidate
+from lamplighter.domain.memory.intents import ChangeOrigin, MemoryChange
 from lamplighter.domain.memory.memory import OPERATIONAL, Memory, MemoryId
 from lamplighter.domain.project import normalize_project
 from lamplighter.domain.sessions.session import Session
@@ -90,7 +91,7 @@ class Importing:
     counts: dict[ImportOutcome, int] = field(default_factory=dict)
     faults: list[Fault] = field(default_factory=list)
     _sessions: dict[str, int | None] = field(default_factory=dict)
-    _steps: list[history.MemoryChange] = field(default_factory=list)
+    _steps: list[MemoryChange] = field(default_factory=list)
     _changed: dict[ChangeOp, list[int]] = field(default_factory=dict)
     _imported: dict[str, tuple[MemoryId, str]] = field(default_factory=dict)
     _last: int | None = 0
@@ -246,7 +247,7 @@ class Importing:
         await curate.check_key(self.db, existing, changed)
         if not self.dry:
             await memories.update(self.db, changed, now=self.now)
-            self._steps.append((existing, changed, self._why(REVISED, place)))
+            self._steps.append(MemoryChange(existing, changed, self._why(REVISED, place)))
         return ImportOutcome.REVISED
 
     async def _create(self, record: MemoryRecord, place: str) -> MemoryId | None:
@@ -256,7 +257,7 @@ class Importing:
         number = await self._number(record.number)
         made = record.memory(session_id, now=self.now)
         memory = await imports.insert(self.db, made, number=number)
-        self._steps.append((None, memory, self._why(IMPORTED, place)))
+        self._steps.append(MemoryChange(None, memory, self._why(IMPORTED, place)))
         self._note(record, memory.id)
         self._changed.setdefault(ChangeOp.CREATED, []).append(memory.id)
         return memory.id
@@ -340,7 +341,5 @@ class Importing:
             self._sessions[name] = None if held is None else held.id
         return self._sessions[name]
 
-    def _why(self, cause: str, place: str) -> history.ChangeOrigin:
-        return history.ChangeOrigin(
-            cause=cause, actor=OPERATOR, reason=f"from {self.origin}, {place}"
-        )
+    def _why(self, cause: str, place: str) -> ChangeOrigin:
+        return ChangeOrigin(cause=cause, actor=OPERATOR, reason=f"from {self.origin}, {place}")

@@ -7,6 +7,8 @@ from datetime import datetime
 
 from lamplighter.domain.errors import Invalid, InvalidField, NotFound, Stale
 from lamplighter.domain.memory.admit import admit_candidate, admit_edit, knowledge_field_errors
+from lamplighter.domain.memory.decay import apply_decay, decay_changes
+from lamplighter.domain.memory.intents import MemoryChange, NewMemory
 from lamplighter.domain.memory.knowledge import withdraw
 from lamplighter.domain.memory.memory import (
     GENERAL,
@@ -18,13 +20,13 @@ from lamplighter.domain.memory.memory import (
     apply_edit,
 )
 from lamplighter.repository import Database
-from lamplighter.repository.memory import history, knowledge, memories, trash
+from lamplighter.repository.memory import knowledge, memories, trash
+from lamplighter.repository.memory.memories import service_name
 from lamplighter.repository.store.unreadable import Unreadable
+from lamplighter.repository.writes import store
 from lamplighter.usecases.access.recording import OPERATOR as OPERATOR
 from lamplighter.usecases.access.recording import recording
 from lamplighter.usecases.context import Context
-from lamplighter.usecases.memory.fade import apply_due
-from lamplighter.usecases.memory.service_names import spelled
 
 
 async def create(here: Context, candidate: Candidate, *, services: Sequence[str] = ()) -> Memory:
@@ -32,10 +34,9 @@ async def create(here: Context, candidate: Candidate, *, services: Sequence[str]
     db, now = here.db, here.now()
     candidate = admit_candidate(candidate, here.redact)
     async with recording(db, "create", now=now) as act:
-        candidate = replace(candidate, service=await spelled(db, candidate.service, services))
+        candidate = replace(candidate, service=await service_name(db, candidate.service, services))
         await _check_key(db, candidate.topic_key, candidate.project, candidate.scope)
-        memory = await memories.insert(db, candidate, now=now)
-        await history.append(db, None, memory, act.why("created"), now=now)
+        [memory] = await store(db, [NewMemory(candidate, act.why("created"))], now=now)
         act.did(memory.id)
         return memory
 
@@ -67,8 +68,9 @@ async def edit(
             raise Stale(memory)
         change = admit_edit(change, memory.category, here.redact)
         if change.service not in (None, GENERAL):
-            change = replace(change, service=await spelled(db, change.service, services))
-        [memory] = await apply_due(db, [memory], now=now, act_id=act.id)
+            change = replace(change, service=await service_name(db, change.service, services))
+        changes = decay_changes([memory], now=now, act_id=act.id)
+        memory = apply_decay(memory, now=now)
         changed = apply_edit(memory, change, now=now)
         if change.active and not changed.active:
             raise Invalid(
@@ -78,9 +80,9 @@ async def edit(
             )
         await _check_place(db, memory, changed)
         if changed != memory:
-            await memories.update(db, changed, now=now)
-            await history.append(db, memory, changed, act.why("edited"), now=now)
+            changes.append(MemoryChange(memory, changed, act.why("edited")))
             act.did(memory.id)
+        await store(db, changes, now=now)
         return changed
 
 
@@ -102,8 +104,7 @@ async def soft_delete(db: Database, memory_id: int, *, now: datetime) -> Memory:
         if memory.inactive_reason is InactiveReason.DELETED:
             return memory
         gone = withdraw(memory)
-        await memories.update(db, gone, now=now)
-        await history.append(db, memory, gone, act.why("forgotten"), now=now)
+        await store(db, [MemoryChange(memory, gone, act.why("forgotten"))], now=now)
         act.did(memory_id)
         return gone
 

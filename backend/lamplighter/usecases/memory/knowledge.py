@@ -7,6 +7,13 @@ from typing import Final
 from lamplighter.domain.errors import Invalid, NotFound
 from lamplighter.domain.memory.admit import admit_edit, admit_knowledge, require_knowledge
 from lamplighter.domain.memory.corrections import extract_learnings, learning_title
+from lamplighter.domain.memory.intents import (
+    ChangeOrigin,
+    Intent,
+    MemoryChange,
+    NewMemory,
+    Repeat,
+)
 from lamplighter.domain.memory.knowledge import (
     CaptureResult,
     MemoryTimeline,
@@ -21,8 +28,9 @@ from lamplighter.domain.memory.knowledge import (
 )
 from lamplighter.domain.memory.memory import OPERATIONAL, Candidate, Category, Edit, Memory, Source
 from lamplighter.repository import Database, reading, writing
-from lamplighter.repository.memory import history, knowledge, memories, trash
+from lamplighter.repository.memory import knowledge, memories, trash
 from lamplighter.repository.memory import knowledge as timelines
+from lamplighter.repository.writes import store
 from lamplighter.usecases.access import instrumentation
 from lamplighter.usecases.context import Context
 from lamplighter.usecases.memory import curate
@@ -66,10 +74,11 @@ async def merge_duplicate(
     placed = None if again is None else await _merge_scope(db, again, candidate)
     if again is None or placed is None:
         return None
-    counted = await knowledge.count_duplicate(db, placed, now=now)
+    counted = replace(placed, duplicate_count=placed.duplicate_count + 1, last_seen_at=now)
+    intent: Intent = Repeat(again.id)
     if placed != again:
-        await memories.update(db, counted, now=now)
-        await history.append(db, again, counted, _why(PLACED, candidate.session_id, by), now=now)
+        intent = MemoryChange(again, counted, _why(PLACED, candidate.session_id, by))
+    await store(db, [intent], now=now)
     return SavedKnowledge(SaveOutcome.DEDUPLICATED, counted)
 
 
@@ -77,9 +86,8 @@ async def learn(
     db: Database, candidate: Candidate, *, now: datetime, reason: str = ""
 ) -> SavedKnowledge:
     """Keep an admitted candidate as a new memory; call it within `writing`."""
-    memory = await memories.insert(db, candidate, now=now)
     why = _why("learned", candidate.session_id, reason)
-    await history.append(db, None, memory, why, now=now)
+    [memory] = await store(db, [NewMemory(candidate, why)], now=now)
     return SavedKnowledge(SaveOutcome.CREATED, memory)
 
 
@@ -148,8 +156,8 @@ async def correct(
         if wrong := require_knowledge(changed.category):
             raise Invalid(*wrong)
         await curate.check_key(db, memory, changed)
-        await memories.update(db, changed, now=now)
-        await history.append(db, memory, changed, _why("edited", session_id, by), now=now)
+        why = _why("edited", session_id, by)
+        await store(db, [MemoryChange(memory, changed, why)], now=now)
         return changed
 
 
@@ -164,8 +172,8 @@ async def withdraw_memory(
     async with writing(db):
         memory = await get(db, memory_id)
         gone = withdraw(memory)
-        await memories.update(db, gone, now=now)
-        await history.append(db, memory, gone, _why(FORGOTTEN, session_id, by), now=now)
+        why = _why(FORGOTTEN, session_id, by)
+        await store(db, [MemoryChange(memory, gone, why)], now=now)
         return gone
 
 
@@ -229,11 +237,11 @@ async def _revise(
     db: Database, existing: Memory, candidate: Candidate, *, now: datetime, by: str
 ) -> SavedKnowledge:
     memory = revise(existing, candidate, now=now)
-    await memories.update(db, memory, now=now)
-    await history.append(db, existing, memory, _why(REVISED, candidate.session_id, by), now=now)
+    why = _why(REVISED, candidate.session_id, by)
+    await store(db, [MemoryChange(existing, memory, why)], now=now)
     return SavedKnowledge(SaveOutcome.UPDATED, memory)
 
 
-def _why(cause: str, session_id: int | None, reason: str = "") -> history.ChangeOrigin:
+def _why(cause: str, session_id: int | None, reason: str = "") -> ChangeOrigin:
     actor = "client" if session_id is None else "session"
-    return history.ChangeOrigin(cause=cause, actor=actor, reason=reason, session_id=session_id)
+    return ChangeOrigin(cause=cause, actor=actor, reason=reason, session_id=session_id)

@@ -10,7 +10,7 @@ from typing import Any, Final
 import click
 
 from lamplighter import __version__
-from lamplighter.cli.common import exit_with_error, load_settings, report_errors
+from lamplighter.cli.common import JSON, exit_with_error, load_settings, print_json, report_errors
 from lamplighter.domain.errors import EXIT_FAILED, Busy
 from lamplighter.domain.sessions.session import ENGINES, SessionPlan, Status, Trigger
 from lamplighter.domain.text import escape_terminal
@@ -167,7 +167,7 @@ def run(
     )
     ran = rounds.run_once(load_settings(), plan, engine=engine, report=_reporter(quiet=as_json))
     if as_json:
-        click.echo(json.dumps(serialize.session(ran.first), ensure_ascii=False))
+        print_json(serialize.session(ran.first))
     else:
         ended = ". ".join(filter(None, (ran.last.outcome or ran.last.status, ran.last.reason)))
         click.echo(f"Session {ran.last.id}: {escape_terminal(ended)}", err=True)
@@ -228,7 +228,7 @@ def migrate() -> None:
 
 
 @main.command()
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@JSON
 @report_errors
 def settings(*, as_json: bool) -> None:
     """Show each setting, its value and where it comes from."""

@@ -9,7 +9,14 @@ from typing import IO, TYPE_CHECKING, Any, Final
 
 import click
 
-from lamplighter.cli.common import exit_with_error, load_settings, report_errors
+from lamplighter.cli.common import (
+    JSON,
+    exit_with_error,
+    load_settings,
+    print_json,
+    read,
+    report_errors,
+)
 from lamplighter.domain.errors import EXIT_FAILED
 from lamplighter.domain.memory.memory import (
     GENERAL,
@@ -65,9 +72,6 @@ class Share(click.FloatRange):
         return float(number)
 
 
-JSON: Final = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-
-
 @click.command(name="list")
 @click.option("--q", help="Only memories that contain this text.")
 @click.option("--service", help="Only this service; `general`: no service.")
@@ -90,11 +94,9 @@ JSON: Final = click.option("--json", "as_json", is_flag=True, help="Print JSON."
 @report_errors
 def list_(*, as_json: bool, **request: Any) -> None:
     """List memories, highest confidence first."""
-    from lamplighter.serve.local import client
-
-    found = client.read(load_settings(), "memories.list_memories", **request)
+    found = read("memories.list_memories", **request)
     if as_json:
-        click.echo(json.dumps(found, ensure_ascii=False))
+        print_json(found)
         return
     for line in _table(found["items"]):
         click.echo(line)
@@ -207,11 +209,9 @@ def restore(number: int, *, as_json: bool) -> None:
 @report_errors
 def trash(q: str, limit: int, *, as_json: bool) -> None:
     """List deleted memories."""
-    from lamplighter.serve.local import client
-
-    found = client.read(load_settings(), "memories.list_trash", q=q, limit=limit)
+    found = read("memories.list_trash", q=q, limit=limit)
     if as_json:
-        click.echo(json.dumps(found, ensure_ascii=False))
+        print_json(found)
         return
     for line in _table([each["memory"] for each in found["items"] if each["memory"] is not None]):
         click.echo(line)
@@ -224,11 +224,9 @@ def trash(q: str, limit: int, *, as_json: bool) -> None:
 @report_errors
 def history(number: int, *, as_json: bool) -> None:
     """Show who changed a memory, when and why, newest first."""
-    from lamplighter.serve.local import client
-
-    found = client.read(load_settings(), "memories.list_changes", memory_id=number)
+    found = read("memories.list_changes", memory_id=number)
     if as_json:
-        click.echo(json.dumps(found, ensure_ascii=False))
+        print_json(found)
         return
     for each in found["items"]:
         for line in _step(each):
@@ -245,13 +243,9 @@ def history(number: int, *, as_json: bool) -> None:
 @report_errors
 def why(number: int, *, services: str | None, budget: int | None, as_json: bool) -> None:
     """Show whether the next prompt includes a memory, why, and what would include it."""
-    from lamplighter.serve.local import client
-
-    found = client.read(
-        load_settings(), "memories.inclusion", memory_id=number, services=services, budget=budget
-    )
+    found = read("memories.inclusion", memory_id=number, services=services, budget=budget)
     if as_json:
-        click.echo(json.dumps(found, ensure_ascii=False))
+        print_json(found)
         return
     line, ways = found["line"], found["ways"]
     state = "In" if line else "Not in"
@@ -281,7 +275,7 @@ def _print_memory(memory: Memory, done: str, *, as_json: bool) -> None:
     from lamplighter.formats import serialize
 
     if as_json:
-        click.echo(json.dumps(serialize.memory(memory), ensure_ascii=False))
+        print_json(serialize.memory(memory))
     else:
         click.echo(f"{done} memory {memory.id}.")
 
@@ -356,7 +350,7 @@ def memory() -> None:
 @click.argument("new", required=False)
 @click.option("--service", help="The service that both texts are about.")
 @click.option("--category", hidden=True)
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@JSON
 @click.option("--jsonl", is_flag=True, help="Read pairs from standard input, a JSON object a line.")
 @report_errors
 def relate(
@@ -384,7 +378,7 @@ def relate(
         sys.exit(EXIT_FAILED if _each(sys.stdin.buffer, words) else 0)
     found = relating.relate(new, old, service=service, lexicon=words)
     if as_json:
-        click.echo(json.dumps(serialize.verdict(found), ensure_ascii=False))
+        print_json(serialize.verdict(found))
     else:
         click.echo(
             f"{found.label}{'' if found.sure else ' (not sure)'}: {escape_terminal(found.reason)}"

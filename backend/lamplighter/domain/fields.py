@@ -21,6 +21,8 @@ class Field:
     `public`: it is part of the JSON of the entity.
     `options`: the values of a text, where there are only these.
     `constant`: an update leaves it alone. It is set once, or counted by statements of its own.
+    `json`, `column`: what it is called there, where that is not its name.
+    `stored`: it has a column.
     """
 
     history: bool = False
@@ -29,17 +31,29 @@ class Field:
     public: bool = True
     options: tuple[str, ...] = ()
     constant: bool = False
+    json: str = ""
+    column: str = ""
+    stored: bool = True
 
 
 @dataclass(frozen=True, slots=True)
 class DeclaredField:
-    """A field of an entity: its name, the type of its value, and what is declared of it."""
+    """A field of an entity: its name, the type of its value, and what is declared of it.
+
+    `item_type` is the type of each value of a tuple.
+    """
 
     name: str
     value_type: type[Any]
     nullable: bool
     default: Any
     declared: Field
+    item_type: type[Any] = str
+
+    @property
+    def column(self) -> str:
+        """The name of its column."""
+        return self.declared.column or self.name
 
     @property
     def required(self) -> bool:
@@ -74,4 +88,5 @@ def _declared(name: str, hint: Any, default: Any) -> DeclaredField:
         (hint,) = [each for each in get_args(hint) if each is not type(None)]
     if isinstance(hint, NewType):
         hint = hint.__supertype__
-    return DeclaredField(name, get_origin(hint) or hint, nullable, default, declared)
+    item = next(iter(get_args(hint)), str)
+    return DeclaredField(name, get_origin(hint) or hint, nullable, default, declared, item)

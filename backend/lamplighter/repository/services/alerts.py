@@ -12,6 +12,7 @@ from lamplighter.formats import serialize as plain
 from lamplighter.formats.alerts import Alert, AlertIncident, AlertState
 from lamplighter.repository.feed import changes
 from lamplighter.repository.store.database import Database
+from lamplighter.repository.store.entities import reader
 from lamplighter.repository.store.paging import Page, newest_first
 from lamplighter.repository.store.session_tables import alerts
 from lamplighter.repository.store.statements import Statement
@@ -143,5 +144,4 @@ async def _publish(db: Database, incident: AlertIncident, op: ChangeOp, *, now: 
     await changes.append(db, ENTITY, incident.id, op, now=now, version=incident.version, row=row)
 
 
-def _from_row(row: Any) -> AlertIncident:
-    return AlertIncident(**{**row, "state": AlertState(row["state"])})
+_from_row: Final = reader(AlertIncident)

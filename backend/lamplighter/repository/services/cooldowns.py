@@ -15,6 +15,7 @@ from lamplighter.formats import serialize
 from lamplighter.repository.feed import changes
 from lamplighter.repository.store.database import Database
 from lamplighter.repository.store.dialect import UTCDateTime
+from lamplighter.repository.store.entities import reader
 from lamplighter.repository.store.paging import Page, newest_first
 from lamplighter.repository.store.statements import Statement, one_of
 from lamplighter.repository.store.tables import cooldowns
@@ -265,8 +266,4 @@ async def _publish(db: Database, use: CooldownUse, op: ChangeOp, *, now: datetim
     await changes.append(db, ENTITY, use.id, op, now=now, version=use.version, row=row)
 
 
-def _use(row: Any) -> CooldownUse:
-    row = {name: row[name] for name in row if name != "act_id"}
-    return CooldownUse(
-        **{**row, "action": ActionKind(row["action"]), "outcome": UseOutcome(row["outcome"])}
-    )
+_use: Final = reader(CooldownUse)

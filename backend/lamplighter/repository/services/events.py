@@ -15,6 +15,7 @@ from lamplighter.formats import serialize
 from lamplighter.repository.feed import changes
 from lamplighter.repository.services import notices
 from lamplighter.repository.store.database import Database
+from lamplighter.repository.store.entities import reader
 from lamplighter.repository.store.paging import Key, Page, after, newest_first
 from lamplighter.repository.store.statements import Statement
 from lamplighter.repository.store.tables import events
@@ -150,9 +151,7 @@ def _of(column: sa.Column[Any], event_id: int) -> sa.ScalarSelect[Any]:
     return sa.select(other.c[column.name]).where(other.c.id == event_id).scalar_subquery()
 
 
-def from_row(row: Any) -> Event:
-    """Return the event that a row holds."""
-    return Event(**{**row, "level": Level(row["level"])})
+from_row: Final = reader(Event)
 
 
 TIME_PREFIX_CHARS: Final = {1: 19, 10: 18, 60: 16, 600: 15, 3_600: 13, DAY: 10}

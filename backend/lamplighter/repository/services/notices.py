@@ -21,6 +21,7 @@ from lamplighter.domain.text import abridge, clean_lines, one_line, shorten
 from lamplighter.formats import serialize as plain
 from lamplighter.repository.feed import changes
 from lamplighter.repository.store.database import Database
+from lamplighter.repository.store.entities import reader
 from lamplighter.repository.store.paging import Page, newest_first
 from lamplighter.repository.store.session_tables import notices
 
@@ -216,12 +217,4 @@ async def _publish(db: Database, notice: Notice, op: ChangeOp, *, now: datetime)
     await changes.append(db, ENTITY, notice.id, op, now=now, version=notice.version, row=row)
 
 
-def _notice(row: Any) -> Notice:
-    return Notice(
-        **{
-            **row,
-            "kind": NoticeKind(row["kind"]),
-            "level": Level(row["level"]),
-            "state": NoticeState(row["state"]),
-        }
-    )
+_notice: Final = reader(Notice)

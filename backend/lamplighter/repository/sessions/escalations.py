@@ -12,6 +12,7 @@ from lamplighter.domain.sessions.handoff import Escalation, EscalationState
 from lamplighter.formats import serialize
 from lamplighter.repository.feed import changes
 from lamplighter.repository.store.database import Database
+from lamplighter.repository.store.entities import reader
 from lamplighter.repository.store.statements import Statement
 from lamplighter.repository.store.tables import escalations
 
@@ -174,5 +175,4 @@ async def _fetch(db: Database, query: Any) -> list[Escalation]:
     return [_escalation(row) for row in await db.fetch_all(query)]
 
 
-def _escalation(row: Any) -> Escalation:
-    return Escalation(**{**row, "state": EscalationState(row["state"])})
+_escalation: Final = reader(Escalation)

@@ -1,7 +1,7 @@
 """Queries on halts."""
 
 from datetime import datetime
-from typing import Any, Final
+from typing import Final
 
 import sqlalchemy as sa
 
@@ -10,6 +10,7 @@ from lamplighter.domain.change import ChangeOp
 from lamplighter.formats import serialize as plain
 from lamplighter.repository.feed import changes
 from lamplighter.repository.store.database import Database
+from lamplighter.repository.store.entities import reader
 from lamplighter.repository.store.session_tables import halts
 from lamplighter.repository.store.statements import Statement
 
@@ -65,5 +66,4 @@ async def _publish(db: Database, halt: Halt, op: ChangeOp, *, now: datetime) -> 
     await changes.append(db, ENTITY, halt.id, op, now=now, version=halt.version, row=row)
 
 
-def _halt(row: Any) -> Halt:
-    return Halt(**{**row, "way": HaltSource(row["way"])})
+_halt: Final = reader(Halt)

@@ -8,10 +8,11 @@ import sqlalchemy as sa
 
 from lamplighter.domain.change import ChangeOp
 from lamplighter.domain.sessions.marker_results import MarkerResult
-from lamplighter.domain.sessions.markers import MarkerKind, MarkerReading
+from lamplighter.domain.sessions.markers import MarkerReading
 from lamplighter.formats import serialize
 from lamplighter.repository.feed import changes
 from lamplighter.repository.store.database import Database
+from lamplighter.repository.store.entities import reader
 from lamplighter.repository.store.paging import Key, Page, after
 from lamplighter.repository.store.statements import Statement, prepare_insert
 from lamplighter.repository.store.tables import markers
@@ -103,7 +104,4 @@ async def _publish(db: Database, mark: MarkerResult, op: ChangeOp, *, now: datet
     await changes.append(db, ENTITY, mark.id, op, now=now, version=mark.version, row=row)
 
 
-def _mark(row: Any) -> MarkerResult:
-    return MarkerResult(
-        **{**row, "what": MarkerKind(row["what"]), "state": MarkerReading(row["state"])}
-    )
+_mark: Final = reader(MarkerResult)

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 
 import sqlalchemy as sa
 
@@ -12,6 +12,7 @@ from lamplighter.domain.sessions.session import RequestState, SessionPlan, Sessi
 from lamplighter.formats import serialize
 from lamplighter.repository.feed import changes
 from lamplighter.repository.store.database import Database
+from lamplighter.repository.store.entities import reader
 from lamplighter.repository.store.paging import Page, newest_first
 from lamplighter.repository.store.tables import requests
 
@@ -161,13 +162,4 @@ async def _publish(db: Database, request: SessionRequest, op: ChangeOp, *, now: 
     await changes.append(db, ENTITY, request.id, op, now=now, version=request.version, row=row)
 
 
-def _request(row: Any) -> SessionRequest:
-    services = row["services"]
-    return SessionRequest(
-        **{
-            **row,
-            "state": RequestState(row["state"]),
-            "trigger": Trigger(row["trigger"]),
-            "services": None if services is None else tuple(services),
-        }
-    )
+_request: Final = reader(SessionRequest)

@@ -1,7 +1,5 @@
 """Memories for the command line: with or without a running server, which hears of each change."""
 
-import asyncio
-from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any, Final, TypeVar
@@ -17,7 +15,6 @@ from lamplighter.repository import Database, reading, writing
 from lamplighter.repository.memory import history, memories, trash
 from lamplighter.repository.memory.memories import MemoryFilter, Order, Sort, View, service_name
 from lamplighter.serve import home
-from lamplighter.serve.commands.access import run_in_database
 from lamplighter.serve.local.queries import QueryContext
 
 T = TypeVar("T")
@@ -77,7 +74,7 @@ def add(settings: Settings, candidate: Candidate) -> Memory:
     """Keep what a person knows; raises Invalid."""
     from lamplighter.usecases.memory import curate
 
-    return _run_in_database(
+    return home.run(
         settings,
         lambda db: curate.create(
             home.context(settings, db),
@@ -89,7 +86,7 @@ def add(settings: Settings, candidate: Candidate) -> Memory:
 
 def edit(settings: Settings, memory_id: int, change: Edit) -> Memory:
     """Change a memory; raises Invalid, NotFound."""
-    return _run_in_database(settings, lambda db: _edit(settings, db, memory_id, change))
+    return home.run(settings, lambda db: _edit(settings, db, memory_id, change))
 
 
 def get_memory(settings: Settings, memory_id: int, *, trashed: bool = False) -> Memory:
@@ -100,7 +97,7 @@ def get_memory(settings: Settings, memory_id: int, *, trashed: bool = False) -> 
         held = await trash.get(db, memory_id) if trashed else None
         return await curate.get(db, memory_id) if held is None or not held.memory else held.memory
 
-    return _run_in_database(settings, ask)
+    return home.run(settings, ask)
 
 
 def delete(settings: Settings, memory_id: int, *, soft: bool, permanently: bool) -> None:
@@ -119,7 +116,7 @@ def delete(settings: Settings, memory_id: int, *, soft: bool, permanently: bool)
             if permanently:
                 await journal.purge(db, memory_id, now=now)
 
-    _run_in_database(settings, ask)
+    home.run(settings, ask)
 
 
 def restore(settings: Settings, memory_id: int) -> Memory:
@@ -131,7 +128,7 @@ def restore(settings: Settings, memory_id: int) -> Memory:
             return await journal.restore(db, memory_id, now=clock.now())
         return await _edit(settings, db, memory_id, Edit(active=True))
 
-    return _run_in_database(settings, ask)
+    return home.run(settings, ask)
 
 
 async def list_trash(here: QueryContext, *, q: str, limit: int) -> dict[str, Any]:
@@ -188,8 +185,3 @@ async def _service_name(here: QueryContext, service: str) -> str:
     known = here.services.last_good().names
     name = GENERAL if normalize_service_name(service) == GENERAL else service
     return await service_name(here.db, name, known) or GENERAL
-
-
-def _run_in_database(settings: Settings, operation: Callable[[Database], Awaitable[T]]) -> T:
-    home.prepare(settings)
-    return asyncio.run(run_in_database(settings, operation))

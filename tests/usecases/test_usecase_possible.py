@@ -2,6 +2,7 @@
 
 from examples import held, rows, said, session
 
+from confidences import LEARNED, UP, after
 from lamplighter.domain.memory.review import MAX_POSSIBLE, POSSIBLE_FULL
 from lamplighter.repository import Database
 
@@ -19,7 +20,7 @@ async def test_what_may_conflict_is_learned_and_asked_about_once(db: Database) -
         await report(db, channel)
 
     found = {each.observation.split()[-2]: each.confidence for each in await held(db)}
-    assert found == {"kitchen": 0.7, "garden": 0.8}
+    assert found == {"kitchen": LEARNED, "garden": after(UP)}
     (review,) = await rows(db, "reviews")
     assert (review["kind"], review["state"]) == ("possible", "open")
 

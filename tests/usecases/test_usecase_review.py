@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from examples import LATER, NOON, SECRETIVE, SLOW_START, believed, rows, said, session
 
+from confidences import DOWN, UP, after
 from contexts import context
 from lamplighter.domain.errors import Conflict, Invalid, Stale
 from lamplighter.domain.memory.intents import MemoryLink
@@ -178,7 +179,7 @@ async def contradicted(db: Database, *, confidence: float = 0.7) -> tuple[Memory
 
 async def weakened(db: Database, old: Memory, by: Session, *, now: datetime = NOON) -> Memory:
     async with writing(db):
-        lower = with_confidence(old, old.confidence - 0.2)
+        lower = with_confidence(old, old.confidence + DOWN)
         lower = replace(lower, version=old.version + 1)
         await memories.update(db, lower, now=now)
         why = ChangeOrigin(cause="contradicted", actor="session", session_id=by.id)
@@ -302,10 +303,10 @@ async def test_what_others_took_is_not_given_back(db: Database) -> None:
     possible = await opened(db, lower, third, by, ReviewKind.POSSIBLE)
 
     await decided(db, possible, "keep old")
-    assert (await now_is(db, old)).confidence == 0.5
+    assert (await now_is(db, old)).confidence == after(DOWN, UP, DOWN, DOWN, of=1.0)
 
     await decided(db, review, "keep old")
-    assert (await now_is(db, old)).confidence == 0.7
+    assert (await now_is(db, old)).confidence == after(DOWN, UP, DOWN, of=1.0)
     given = (await history.of_memory(db, old.id, limit=1)).items[0]
     assert given.reason == "undoes contradicted of version 2"
 

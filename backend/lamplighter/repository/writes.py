@@ -53,9 +53,10 @@ async def around(
     service = await memories.service_name(db, candidate.service, services)
     candidate = replace(candidate, service=service)
     analysis = analyze(candidate.observation, lexicon, service=service)
+    terms = lookup_terms(analysis)
     related = [
         (memory, verdict_on(candidate.observation, analysis, memory, known, lexicon))
-        for memory, known in await _related(db, candidate, analysis, lexicon)
+        for memory, known in await _related(db, candidate, terms, lexicon)
     ]
     return Surroundings(
         candidate=candidate,
@@ -94,11 +95,11 @@ async def store(
 
 
 async def _related(
-    db: Database, candidate: Candidate, analysis: Analysis, lexicon: Lexicon
+    db: Database, candidate: Candidate, terms: Set[str], lexicon: Lexicon
 ) -> list[tuple[Memory, Analysis | None]]:
     """Return the active memories that may be related, and twins whether active or not."""
     group = (candidate.service, candidate.category)
-    near = await analyses.nearest(db, group, lookup_terms(analysis), lexicon, limit=NEAREST)
+    near = await analyses.nearest(db, group, terms, lexicon, limit=NEAREST)
     found = await analyses.fetch_related(db, near, candidate, lexicon)
     active = {memory.id for memory, _ in found if memory.active}
     analyses.drop_from_index(db, group, set(near) - active)

@@ -28,7 +28,8 @@ from lamplighter.domain.memory.reach import Reach
 from lamplighter.domain.services.service import normalize_service_name
 from lamplighter.domain.text import content_hash
 from lamplighter.formats import serialize
-from lamplighter.repository.feed import changes, indexing
+from lamplighter.repository.feed import indexing
+from lamplighter.repository.feed.changes import publisher
 from lamplighter.repository.memory import listing
 from lamplighter.repository.memory.as_of import parts
 from lamplighter.repository.memory.listing import UPDATED
@@ -400,9 +401,7 @@ def _placed(row: dict[str, Any]) -> Memory:
     return from_fields({name: value for name, value in row.items() if name != UPDATED})
 
 
-async def _publish(db: Database, memory: Memory, op: ChangeOp, *, now: datetime) -> None:
-    row = serialize.memory(memory)
-    await changes.append(db, ENTITY, memory.id, op, now=now, version=memory.version, row=row)
+_publish = publisher(ENTITY, serialize.memory)
 
 
 def row_values(memory: Memory, names: Sequence[str]) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from lamplighter.domain.services.cooldown import SPENDING_OUTCOMES, CooldownUse,
 from lamplighter.domain.services.service import ActionKind, normalize_service_name
 from lamplighter.domain.sessions.session import Session
 from lamplighter.formats import serialize
-from lamplighter.repository.feed import changes
+from lamplighter.repository.feed.changes import publisher
 from lamplighter.repository.store.database import Database
 from lamplighter.repository.store.dialect import UTCDateTime
 from lamplighter.repository.store.entities import reader
@@ -261,9 +261,5 @@ async def _update(
     return found
 
 
-async def _publish(db: Database, use: CooldownUse, op: ChangeOp, *, now: datetime) -> None:
-    row = serialize.cooldown_use(use)
-    await changes.append(db, ENTITY, use.id, op, now=now, version=use.version, row=row)
-
-
+_publish = publisher(ENTITY, serialize.cooldown_use)
 _use: Final = reader(CooldownUse)

@@ -12,7 +12,7 @@ from lamplighter.domain.services.density import DAY, EventCount
 from lamplighter.domain.services.event import Event, Level
 from lamplighter.domain.services.service import GENERAL, normalize_service_name
 from lamplighter.formats import serialize
-from lamplighter.repository.feed import changes
+from lamplighter.repository.feed.changes import publisher
 from lamplighter.repository.services import notices
 from lamplighter.repository.store.database import Database
 from lamplighter.repository.store.entities import reader
@@ -69,15 +69,7 @@ async def insert(
         .returning(events)
     )
     event = from_row(await db.fetch_one(statement))
-    await changes.append(
-        db,
-        ENTITY,
-        event.id,
-        ChangeOp.CREATED,
-        now=now,
-        version=event.version,
-        row=serialize.event(event),
-    )
+    await _publish(db, event, ChangeOp.CREATED, now=now)
     await notices.insert_for_event(db, event, now=now)
     return event
 
@@ -151,6 +143,7 @@ def _of(column: sa.Column[Any], event_id: int) -> sa.ScalarSelect[Any]:
     return sa.select(other.c[column.name]).where(other.c.id == event_id).scalar_subquery()
 
 
+_publish = publisher(ENTITY, serialize.event)
 from_row: Final = reader(Event)
 
 

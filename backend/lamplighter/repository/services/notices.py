@@ -19,7 +19,7 @@ from lamplighter.domain.services.notice import (
 )
 from lamplighter.domain.text import abridge, clean_lines, one_line, shorten
 from lamplighter.formats import serialize as plain
-from lamplighter.repository.feed import changes
+from lamplighter.repository.feed.changes import publisher
 from lamplighter.repository.store.database import Database
 from lamplighter.repository.store.entities import reader
 from lamplighter.repository.store.paging import Page, newest_first
@@ -212,9 +212,5 @@ async def _change(
     return sorted(found, key=lambda each: each.id)
 
 
-async def _publish(db: Database, notice: Notice, op: ChangeOp, *, now: datetime) -> None:
-    row = plain.notice(notice)
-    await changes.append(db, ENTITY, notice.id, op, now=now, version=notice.version, row=row)
-
-
+_publish = publisher(ENTITY, plain.notice)
 _notice: Final = reader(Notice)

@@ -17,7 +17,7 @@ from lamplighter.domain.actions.approval import (
 from lamplighter.domain.change import ChangeOp
 from lamplighter.domain.sessions.session import Session
 from lamplighter.formats import serialize
-from lamplighter.repository.feed import changes
+from lamplighter.repository.feed.changes import publisher
 from lamplighter.repository.store.database import Database
 from lamplighter.repository.store.dialect import UTCDateTime
 from lamplighter.repository.store.entities import reader
@@ -238,10 +238,7 @@ def _same_command(argv: Sequence[str], directory: str | None) -> list[sa.ColumnE
     ]
 
 
-async def _publish(db: Database, each: Approval, op: ChangeOp, *, now: datetime) -> Approval:
-    row = serialize.approval(each)
-    await changes.append(db, ENTITY, each.id, op, now=now, version=each.version, row=row)
-    return each
+_publish = publisher(ENTITY, serialize.approval)
 
 
 async def _fetch(db: Database, query: Any) -> list[Approval]:

@@ -8,7 +8,7 @@ import sqlalchemy as sa
 from lamplighter.domain.actions.halt import Halt, HaltSource
 from lamplighter.domain.change import ChangeOp
 from lamplighter.formats import serialize as plain
-from lamplighter.repository.feed import changes
+from lamplighter.repository.feed.changes import publisher
 from lamplighter.repository.store.database import Database
 from lamplighter.repository.store.entities import reader
 from lamplighter.repository.store.session_tables import halts
@@ -61,9 +61,5 @@ async def release(db: Database, halt_id: int, *, by: str, now: datetime) -> Halt
     return halt
 
 
-async def _publish(db: Database, halt: Halt, op: ChangeOp, *, now: datetime) -> None:
-    row = plain.halt(halt)
-    await changes.append(db, ENTITY, halt.id, op, now=now, version=halt.version, row=row)
-
-
+_publish = publisher(ENTITY, plain.halt)
 _halt: Final = reader(Halt)

@@ -11,6 +11,7 @@ from lamplighter.domain.sessions.marker_results import MarkerResult
 from lamplighter.domain.sessions.markers import MarkerReading
 from lamplighter.formats import serialize
 from lamplighter.repository.feed import changes
+from lamplighter.repository.feed.changes import publisher
 from lamplighter.repository.store.database import Database
 from lamplighter.repository.store.entities import reader
 from lamplighter.repository.store.paging import Key, Page, after
@@ -99,9 +100,5 @@ async def blank_texts(db: Database, ids: Sequence[int]) -> None:
     await db.execute(sa.update(markers).where(theirs).values(text="", reason=""))
 
 
-async def _publish(db: Database, mark: MarkerResult, op: ChangeOp, *, now: datetime) -> None:
-    row = serialize.marker_result(mark)
-    await changes.append(db, ENTITY, mark.id, op, now=now, version=mark.version, row=row)
-
-
+_publish = publisher(ENTITY, serialize.marker_result)
 _mark: Final = reader(MarkerResult)

@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from lamplighter.domain.change import ChangeOp
 from lamplighter.domain.sessions.session import RequestState, SessionPlan, SessionRequest, Trigger
 from lamplighter.formats import serialize
-from lamplighter.repository.feed import changes
+from lamplighter.repository.feed.changes import publisher
 from lamplighter.repository.store.database import Database
 from lamplighter.repository.store.entities import reader
 from lamplighter.repository.store.paging import Page, newest_first
@@ -157,9 +157,5 @@ async def _update(
     return request
 
 
-async def _publish(db: Database, request: SessionRequest, op: ChangeOp, *, now: datetime) -> None:
-    row = serialize.request(request)
-    await changes.append(db, ENTITY, request.id, op, now=now, version=request.version, row=row)
-
-
+_publish = publisher(ENTITY, serialize.request)
 _request: Final = reader(SessionRequest)

@@ -22,7 +22,8 @@ from lamplighter.domain.sessions.session import (
 )
 from lamplighter.domain.sessions.transcript import Usage, UsageReport
 from lamplighter.formats import serialize
-from lamplighter.repository.feed import changes, indexing
+from lamplighter.repository.feed import indexing
+from lamplighter.repository.feed.changes import publisher
 from lamplighter.repository.store import database
 from lamplighter.repository.store.database import Database
 from lamplighter.repository.store.dialect import UTCDateTime
@@ -345,12 +346,7 @@ def _conditions(selection: SessionFilter) -> list[sa.ColumnElement[bool]]:
     return found
 
 
-async def publish(db: Database, session: Session, op: ChangeOp, *, now: datetime) -> None:
-    """Tell the feed what became of a session."""
-    row = serialize.session(session)
-    await changes.append(db, ENTITY, session.id, op, now=now, version=session.version, row=row)
-
-
+publish = publisher(ENTITY, serialize.session)
 from_row: Final = reader(Session)
 
 

@@ -1,6 +1,6 @@
 """The kinds of values that several shapes share, and shapes made of declared fields."""
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import datetime
 from typing import Annotated, Any, Literal, TypeVar
 
@@ -64,15 +64,18 @@ class SlotOut(Struct):
     frees_at: str | None
 
 
-def public_shape(entity: type[Any], **behind: tuple[Any, ...]) -> Callable[[type[S]], type[S]]:
+def public_shape(
+    entity: type[Any], inline: Collection[str] = (), **behind: tuple[Any, ...]
+) -> Callable[[type[S]], type[S]]:
     """Give a shape the public fields of an entity, after its own.
 
+    `inline` are those whose values are listed in place, not as an enumeration by its name.
     `behind` are further ones as `defstruct` takes them, by the field that each stands behind.
     """
     found: list[tuple[Any, ...]] = []
     for each in declared_fields(entity).values():
         if each.declared.public:
-            found.append((each.declared.json or each.name, _json_type(each)))
+            found.append((each.declared.json or each.name, _json_type(each, each.name in inline)))
         if each.name in behind:
             found.append(behind[each.name])
     return lambda shape: _with_fields(shape, found)
@@ -94,14 +97,17 @@ def _with_fields(shape: type[S], fields: Sequence[Any]) -> Any:
     return defstruct(shape.__name__, fields, bases=(shape,), namespace=about, kw_only=own)
 
 
-def _json_type(field: DeclaredField) -> Any:
+def _json_type(field: DeclaredField, inline: bool = False) -> Any:
     kind: Any = field.value_type
-    if field.declared.options:
-        kind = Literal[field.declared.options]
+    options = tuple(map(str, field.choices)) if inline and field.choices else field.declared.options
+    if options:
+        kind = Literal[options]
     elif kind is datetime:
         kind = str
     elif kind is tuple:
         kind = list[field.item_type]  # type: ignore[name-defined]
+    elif kind is Mapping:
+        kind = dict[str, str]
     return kind | None if field.nullable else kind
 
 

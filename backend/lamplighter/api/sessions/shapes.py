@@ -6,6 +6,7 @@ from msgspec import UNSET, Meta, Struct, UnsetType, field
 
 from lamplighter.api.common_shapes import Limit, Name, Seq, ShortText, Tier, UseOut, public_shape
 from lamplighter.domain.sessions.handoff import Escalation, Finding
+from lamplighter.domain.sessions.marker_results import MarkerResult
 from lamplighter.domain.sessions.session import (
     RequestState,
     Session,
@@ -150,25 +151,9 @@ class LogOut(Struct):
     seq: int
 
 
+@public_shape(MarkerResult, ("what", "state"))
 class MarkerOut(Struct):
     """One marker and its outcome."""
-
-    id: int
-    session_id: int
-    offset: int
-    index: int
-    line: int
-    what: Literal["memory", "event", "cooldown", "escalate"]
-    state: Literal["taken", "ignored", "refused"]
-    outcome: str
-    reason: str
-    text: str
-    service: str | None
-    category: str | None
-    memory_id: int | None
-    event_id: int | None
-    created_at: str
-    version: int
 
 
 class MarkerPage(Struct):

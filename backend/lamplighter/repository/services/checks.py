@@ -11,6 +11,7 @@ from lamplighter.domain.sessions.marker_results import CheckResult
 from lamplighter.domain.sessions.session import Status, Trigger
 from lamplighter.repository.store.database import Database
 from lamplighter.repository.store.dialect import stamp
+from lamplighter.repository.store.entities import reader
 from lamplighter.repository.store.paging import Page, newest_first
 from lamplighter.repository.store.statements import Statement
 from lamplighter.repository.store.tables import checks, days, sessions
@@ -233,5 +234,4 @@ async def _count_in_day(db: Database, result: CheckResult, day: str) -> None:
         await db.execute(sa.insert(days).values(service=result.service, day=day, **more))
 
 
-def _check_result(row: Any) -> CheckResult:
-    return CheckResult(**{name: row[name] for name in row if name != "id"})
+_check_result: Final = reader(CheckResult)

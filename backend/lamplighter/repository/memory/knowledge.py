@@ -196,9 +196,14 @@ _TOPIC_KEY_HOLDER: Final = Statement(
 
 
 async def topic_key_holder(
-    db: Database, topic_key: str, *, project: str, scope: str, without: MemoryId | None = None
+    db: Database, keyed: Candidate | Memory, *, without: MemoryId | None = None
 ) -> MemoryId | None:
-    """Return the active memory that holds a key in its project and scope: the newest of them."""
-    place = {"topic_key": topic_key, "project": project, "scope": scope}
+    """Return the active memory that holds the key of another one in its project and scope.
+
+    Of several the newest; None where there is no key.
+    """
+    if keyed.topic_key is None:
+        return None
+    place = {"topic_key": keyed.topic_key, "project": keyed.project, "scope": keyed.scope}
     row = await db.fetch_one(_TOPIC_KEY_HOLDER(**place, other_than=without or 0))
     return None if row is None else MemoryId(row["id"])

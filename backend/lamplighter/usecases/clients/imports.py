@@ -217,11 +217,7 @@ class Importing:
             return await memories.get(self.db, imported[0])
         said = record.candidate
         aside = record.deleted or (record.whole is not None and not record.whole.active)
-        if said.topic_key is None or aside:
-            return None
-        holder = await knowledge.topic_key_holder(
-            self.db, said.topic_key, project=said.project, scope=said.scope
-        )
+        holder = None if aside else await knowledge.topic_key_holder(self.db, said)
         return None if holder is None else await memories.get(self.db, holder)
 
     def _same_words(self, record: MemoryRecord) -> MemoryId | None:

@@ -69,7 +69,8 @@ async def _move(db: Database, memory: Memory, target: str, *, who: str, now: dat
     """Move a memory; returns whether it or the one that has its key there is superseded now."""
     moved = replace(memory, project=target, version=memory.version + 1)
     reason = "; ".join(filter(None, (f"{memory.project} is now {target}", who)))
-    there = await _holder(db, moved)
+    holder = moved.active and await knowledge.topic_key_holder(db, moved, without=moved.id)
+    there = await memories.get(db, holder) if holder else None
     if there is None:
         await store(db, [_change(memory, moved, reason)], now=now)
         return False
@@ -82,14 +83,6 @@ async def _move(db: Database, memory: Memory, target: str, *, who: str, now: dat
         changes = [_change(there, gone, _newer(moved)), _change(memory, moved, reason)]
     await store(db, [*changes, MemoryLink(by.id, aside.id, SUPERSEDES)], now=now)
     return True
-
-
-async def _holder(db: Database, memory: Memory) -> Memory | None:
-    if memory.topic_key is None or not memory.active:
-        return None
-    place = {"project": memory.project, "scope": memory.scope}
-    number = await knowledge.topic_key_holder(db, memory.topic_key, **place, without=memory.id)
-    return None if number is None else await memories.get(db, number)
 
 
 def _change(before: Memory, after: Memory, reason: str) -> MemoryChange:

@@ -35,7 +35,8 @@ async def create(here: Context, candidate: Candidate, *, services: Sequence[str]
     candidate = admit_candidate(candidate, here.redact)
     async with recording(db, "create", now=now) as act:
         candidate = replace(candidate, service=await service_name(db, candidate.service, services))
-        await _check_key(db, candidate.topic_key, candidate.project, candidate.scope)
+        # a key has one current version: what a person writes beside it is refused, not merged
+        _refuse_key_of(await knowledge.topic_key_holder(db, candidate))
         [memory] = await store(db, [NewMemory(candidate, act.why("created"))], now=now)
         act.did(memory.id)
         return memory
@@ -121,34 +122,23 @@ async def _check_place(db: Database, memory: Memory, changed: Memory) -> None:
 
 async def check_key(db: Database, memory: Memory, changed: Memory) -> None:
     """Raise Invalid where another memory holds the key that a change would give this one."""
-    holder = await find_key_holder(db, memory, changed)
-    if holder is not None:
-        raise _key_conflict(holder)
+    _refuse_key_of(await find_key_holder(db, memory, changed))
 
 
 async def find_key_holder(db: Database, memory: Memory, changed: Memory) -> MemoryId | None:
     """Return the memory that holds the key which a change would give this one."""
     held, wanted = (_key_state(each) for each in (memory, changed))
-    if held == wanted or not changed.active or changed.topic_key is None:
+    if held == wanted or not changed.active:
         return None
-    place = {"project": changed.project, "scope": changed.scope}
-    return await knowledge.topic_key_holder(db, changed.topic_key, **place, without=memory.id)
+    return await knowledge.topic_key_holder(db, changed, without=memory.id)
 
 
 def _key_state(memory: Memory) -> tuple[object, ...]:
     return memory.project, memory.scope, memory.topic_key, memory.active
 
 
-async def _check_key(db: Database, topic_key: str | None, project: str, scope: str) -> None:
-    """A key has one current version: what a person writes beside it is refused, not merged."""
-    if topic_key is None:
-        return
-    holder = await knowledge.topic_key_holder(db, topic_key, project=project, scope=scope)
+def _refuse_key_of(holder: MemoryId | None) -> None:
     if holder is not None:
-        raise _key_conflict(holder)
-
-
-def _key_conflict(holder: MemoryId) -> Invalid:
-    return Invalid(
-        InvalidField("topic_key", f"belongs to memory {holder}; edit that memory instead")
-    )
+        raise Invalid(
+            InvalidField("topic_key", f"belongs to memory {holder}; edit that memory instead")
+        )

@@ -172,11 +172,9 @@ async def _keys(db: Database, plan: UndoPlan) -> None:
     """A topic key that another memory has by now is not given away."""
     for each in await trash.by_ids(db, plan.restore):
         memory = each.memory
-        if memory is None or memory.topic_key is None or not memory.active:
+        if memory is None or not memory.active:
             continue
-        holder = await knowledge.topic_key_holder(
-            db, memory.topic_key, project=memory.project, scope=memory.scope
-        )
+        holder = await knowledge.topic_key_holder(db, memory)
         if holder is not None:
             plan.conflicts[each.id] = (
                 f"The topic key of memory {each.id} now belongs to memory {holder}"

@@ -66,7 +66,8 @@ async def merge_duplicate(
     db: Database, candidate: Candidate, window: timedelta, *, now: datetime, by: str = ""
 ) -> SavedKnowledge | None:
     """Revise or count the memory that an admitted candidate says again; None where none does."""
-    held = await _find_by_key(db, candidate)
+    holder = await knowledge.topic_key_holder(db, candidate)
+    held = None if holder is None else await memories.get(db, holder)
     if held is not None:
         return await _revise(db, held, candidate, now=now, by=by)
     since = now - min(window, ALWAYS)
@@ -202,15 +203,6 @@ async def timeline(db: Database, memory_id: int, *, before: int, after: int) -> 
         return await timelines.around(db, focus, before=before, after=after)
 
 
-async def _find_by_key(db: Database, candidate: Candidate) -> Memory | None:
-    if candidate.topic_key is None:
-        return None
-    holder = await knowledge.topic_key_holder(
-        db, candidate.topic_key, project=candidate.project, scope=candidate.scope
-    )
-    return None if holder is None else await memories.get(db, holder)
-
-
 async def _merge_scope(db: Database, existing: Memory, candidate: Candidate) -> Memory | None:
     """Return what is held where its words are said again: found as widely, under its key.
 
@@ -218,19 +210,12 @@ async def _merge_scope(db: Database, existing: Memory, candidate: Candidate) -> 
     another memory has is not given to this one.
     """
     wide = widen_scope(existing, candidate)
-    if wide != existing and not await _is_key_free(db, wide):
+    if wide != existing and await knowledge.topic_key_holder(db, wide, without=wide.id):
         return None
     both = set_topic_key(wide, candidate)
-    return both if both == wide or await _is_key_free(db, both) else wide
-
-
-async def _is_key_free(db: Database, memory: Memory) -> bool:
-    if memory.topic_key is None:
-        return True
-    holder = await knowledge.topic_key_holder(
-        db, memory.topic_key, project=memory.project, scope=memory.scope, without=memory.id
-    )
-    return holder is None
+    if both != wide and await knowledge.topic_key_holder(db, both, without=both.id):
+        return wide
+    return both
 
 
 async def _revise(

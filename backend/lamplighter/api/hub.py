@@ -81,7 +81,7 @@ class Hub:
         return self._caught_up and not self._listener.pending
 
     def version(self) -> int:
-        """Return a number that changes with every commit to the database, where one is known."""
+        """Return a number that changes with every commit to the database; 0 or -1: not known."""
         return self._listener.version()
 
     @property

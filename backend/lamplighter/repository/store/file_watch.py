@@ -110,9 +110,17 @@ class FileWatch:
         while True:
             await asyncio.sleep(POLL_SECONDS)
             try:
-                await asyncio.to_thread(self.look)
+                if not self._quiet():
+                    await asyncio.to_thread(self.look)
             except Exception:
                 logger.exception("Could not check the database file; retrying.")
+
+    def _quiet(self) -> bool:
+        """Whether nothing changed since the last look, and nothing is due: a thread costs more."""
+        if self.problem or self._doubted or self._overdue() or self._identities() != self._files:
+            return False
+        found = self.path.stat()
+        return (found.st_mtime_ns, found.st_size) == (self._changed, self._size)
 
     def look(self) -> None:
         """Compare the files, and check the pages when it is time."""
@@ -149,8 +157,11 @@ class FileWatch:
         found, now = self.path.stat(), time.monotonic()
         changed, self._changed = found.st_mtime_ns != self._changed, found.st_mtime_ns
         shrunk, self._size = found.st_size < self._size, found.st_size
-        self._doubted = self._doubted or changed or now - self._checked > ROUTINE_CHECK_SECONDS
+        self._doubted = self._doubted or changed or self._overdue()
         return shrunk or (self._doubted and now >= self._next_check)
+
+    def _overdue(self) -> bool:
+        return time.monotonic() - self._checked > ROUTINE_CHECK_SECONDS
 
     def _check(self) -> None:
         began, self._doubted = time.monotonic(), False

@@ -42,6 +42,7 @@ class FileWatch:
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self._paths = [f"{path}{part}" for part in PARTS]
         self.problem = ""
         self._files: list[Identity | None] = [None] * len(PARTS)
         self._held: driver.Connection | None = None
@@ -140,7 +141,7 @@ class FileWatch:
         self.problem = found
 
     def _identities(self) -> list[Identity | None]:
-        return [_identity(Path(f"{self.path}{part}")) for part in PARTS]
+        return [_identity(path) for path in self._paths]
 
     def _moved(self) -> str:
         """Say what became of the files since they were opened; the log is made a little later."""
@@ -238,9 +239,9 @@ def _damage(connection: driver.Connection) -> str:
     return "" if first == "ok" else " ".join(first.split())
 
 
-def _identity(path: Path) -> Identity | None:
+def _identity(path: str) -> Identity | None:
     try:
-        found = path.stat()
+        found = os.stat(path)
     except OSError:
         return None
     return found.st_dev, found.st_ino

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 from starlette.requests import Request
 
 from lamplighter.api.hub import Hub
-from lamplighter.api.row_counts import CountCache
+from lamplighter.api.row_counts import CountCache, MatchCounts
 from lamplighter.domain.configuration import Configuration
 from lamplighter.domain.search.search import SemanticIndex
 from lamplighter.domain.services.service import Services
@@ -61,6 +61,7 @@ class ApiContext(MemoryServiceContext):
     engines: tuple[Engine, ...] = ()
     tools: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
     figures: CountCache = field(default_factory=CountCache)
+    matches: MatchCounts = field(default_factory=MatchCounts)
     halt_control: HaltControl = field(default_factory=HaltControl)
 
 

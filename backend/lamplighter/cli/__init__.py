@@ -4,6 +4,7 @@ import gc
 import json
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from importlib import import_module
 from typing import Any, Final
 
@@ -17,6 +18,8 @@ from lamplighter.domain.text import escape_terminal
 
 # to start makes many objects that stay: to look through them again and again is a tenth of it
 gc.set_threshold(10_000, 20, 20)
+M_ARENA_MAX: Final = -8
+"""A parameter of glibc's `mallopt`, as malloc.h numbers it."""
 
 MODULES: Final = {
     "login": "access",
@@ -103,6 +106,14 @@ def up() -> None:
     sys.exit(asyncio.run(keep.run()))
 
 
+def _share_one_heap() -> None:
+    """Have glibc use one heap for all threads: each further one keeps memory that it freed."""
+    import ctypes
+
+    with suppress(AttributeError, OSError, TypeError):  # another C library
+        ctypes.CDLL(None).mallopt(M_ARENA_MAX, 1)
+
+
 @main.command()
 @_runner_option
 @report_errors
@@ -111,6 +122,7 @@ def web(keeper: int | None) -> None:
     from lamplighter.serve import process_runner as keeping
     from lamplighter.serve import web as process
 
+    _share_one_heap()
     if keeper:
         keeping.exit_with_runner(keeper)
     process.run(load_settings(), welcome=None if keeper else click.echo)
@@ -124,6 +136,7 @@ def supervisor(keeper: int | None) -> None:
     from lamplighter.serve import process_runner as keeping
     from lamplighter.serve import supervisor as rounds
 
+    _share_one_heap()
     if keeper:
         keeping.exit_with_runner(keeper)
     rounds.run(load_settings())

@@ -49,11 +49,19 @@ logger = logging.getLogger(__name__)
 POLL_SECONDS: Final = 0.5
 
 
-async def record_file_changes(context: SessionContext) -> None:
-    """Record each time that the file comes or goes, until cancelled."""
+async def record_file_changes(context: SessionContext, version: Callable[[], int]) -> None:
+    """Record each time that the halt file comes or goes, until cancelled.
+
+    The database is read when the file changed, or the number of commits that `version` returns;
+    where that number is not known, always.
+    """
+    recorded = None
     while True:
+        state = context.halt_control.by_file(), version()
         try:
-            await halt.record_file(context.db, context.halt_control, now=context.now())
+            if state != recorded or state[1] <= 0:
+                await halt.record_file(context.db, context.halt_control, now=context.now())
+                recorded = state
         except OperationalError as error:
             logger.log(severity(error), "The halt file could not be recorded: %s", error)
         await asyncio.sleep(POLL_SECONDS)
@@ -186,7 +194,8 @@ class Supervisor:
         try:
             async with asyncio.TaskGroup() as both:
                 if await self.standby.until_leader(self.lead, self._ingest_pending, self.draining):
-                    along = [self.heartbeat.ended(), record_file_changes(self.context)]
+                    recording = record_file_changes(self.context, listener.version)
+                    along = [self.heartbeat.ended(), recording]
                     along += [each() for each in self.beside]
                     beside = [both.create_task(each) for each in along]
                     await self._work(listener)

@@ -47,12 +47,12 @@ async def index(request: Request) -> Response:
     """GET /api/v1/memories."""
     here, wanted = api_context(request), params.query(request, shapes.MemoryQuery)
     position = params.position(wanted.cursor)
-    at = _moment(wanted, here.now())
+    at, before = _moment(wanted, here.now()), here.hub.version()
     async with reading(here.db):
         chosen = replace(await _caller_filter(request, wanted), ids=tuple(wanted.ids))
         found = await _page(here.db, chosen, wanted, position=position, at=at)
-        total = await memories.count(here.db, chosen, at=at)
         seq = await changes.last_seq(here.db)
+        total = await _count(here, chosen, at=at, before=before, seq=seq)
     return page(request, found.items, found.position, seq, total=total, **_as_of(at))
 
 
@@ -178,6 +178,15 @@ async def _page(
         return await json_rows.page(db, chosen, order, limit=limit, position=position)
     found = await memories.page(db, chosen, sort=order, limit=limit, position=position, at=at)
     return Page([serialize.memory(each) for each in found.items], found.position)
+
+
+async def _count(
+    here: ApiContext, chosen: MemoryFilter, *, at: datetime | None, before: int, seq: int
+) -> int:
+    if at is not None:
+        return await memories.count(here.db, chosen, at=at)
+    after = here.hub.version()
+    return await here.matches.count(here.db, chosen, before=before, after=after, seq=seq)
 
 
 def _as_of(at: datetime | None) -> dict[str, str | None]:

@@ -398,7 +398,9 @@ def _read_rows(found: Page[Any], at: datetime | None) -> Page[Memory]:
 
 def _placed(row: dict[str, Any]) -> Memory:
     """Return the memory of a row of a page, which holds readable ones only."""
-    return from_fields({name: value for name, value in row.items() if name != UPDATED})
+    fields = dict(row)
+    del fields[UPDATED]
+    return from_fields(fields)
 
 
 _publish = publisher(ENTITY, serialize.memory)

@@ -122,6 +122,12 @@ async def is_due(db: Database, *, now: datetime, gap: timedelta) -> bool:
     return bool(kinds) and (last is None or last <= now - gap or last > now)
 
 
+async def has_waiting(db: Database) -> bool:
+    """Whether any notice is still to be sent, now or later."""
+    waiting = sa.select(notices.c.id).where(notices.c.state == NoticeState.WAITING).limit(1)
+    return await db.fetch_val(waiting) is not None
+
+
 async def claim(db: Database, *, limit: int, now: datetime) -> list[Notice]:
     """Take the notices that wait on to be sent: all that are new, and those whose time came."""
     chosen = (

@@ -257,7 +257,7 @@ def end(status: object) -> None:
     if status is not None and not isinstance(status, int):
         sys.stderr.write(f"{status}\n")
         status = 1
-    threading._shutdown()
+    threading._shutdown()  # type: ignore[attr-defined]
     atexit._run_exitfuncs()
     gc.collect()  # warns of what was left open
     sys.stdout.flush()

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from typing import Final
 
@@ -11,6 +11,8 @@ from lamplighter.domain.relate.measures import MeasureMatch, match_measures
 from lamplighter.domain.stemming import stem
 
 HEAVY: Final = 0.9  # the least weight of a word that makes a fact another one
+_DENYING: Final = frozenset(["un", "in", "im", "ir", "il", "dis", "mis", "non", "de"])
+_NOT_DENYING: Final = frozenset(["default", "defaults", "discover", "discovers", "discovered"])
 _LEAST_TYPED: Final = 5
 _LONG_TYPED: Final = 8
 _MOST_TYPED: Final = 40
@@ -32,7 +34,9 @@ class WordPair:
 
     @property
     def opposite_signs(self) -> bool:
-        """Whether only one of them says no."""
+        """Return whether only one of them says no; not two words of one end of an axis."""
+        if self.one.axis and self.one.sign == self.two.sign:
+            return False
         return (self.one.tells < 0) != (self.two.tells < 0)
 
 
@@ -86,10 +90,16 @@ def match(old: Sequence[Clause], new: Sequence[Clause]) -> Match:
     )
     rest = [word for clause in new for word in clause.tokens]
     for word in (word for clause in old for word in clause.tokens):
-        pair = _counterpart(word, rest)
-        if pair is None:
+        same = next((each for each in rest if each.surface == word.surface), None)
+        if same is None:
             found.left.append(word)
         else:
+            rest.remove(same)
+            found.pairs.append(WordPair(word, same, word.senses[0], same.senses[0]))
+    for word in list(found.left) if rest else ():
+        pair = _counterpart(word, rest)
+        if pair is not None:
+            found.left.remove(word)
             rest.remove(pair.new)
             found.pairs.append(pair)
     found.right.extend(rest)
@@ -98,19 +108,33 @@ def match(old: Sequence[Clause], new: Sequence[Clause]) -> Match:
 
 def _counterpart(word: ClauseWord, among: Sequence[ClauseWord]) -> WordPair | None:
     senses = word.senses
+    opposed: WordPair | None = None
     for other in among:
         for one in senses:
             for two in other.senses:
-                if one.key == two.key:
+                if one.key == two.key and one.sign == two.sign:
                     return WordPair(word, other, one, two)
+                if one.key == two.key and opposed is None:
+                    opposed = WordPair(word, other, one, two)
+    if opposed is not None:
+        return opposed
     first = word.surface[0]
     for other in among:
         named = word.name or other.name  # a slip in a name makes it the name of another thing
         if not named and same_root(word.surface, other.surface):
             return WordPair(word, other, senses[0], senses[0])
+        if not named and negates(word.surface, other.surface):
+            return WordPair(word, other, senses[0], replace(senses[0], sign=-senses[0].sign))
         if not named and other.surface[0] == first and differs_by_typo(word.surface, other.surface):
             return WordPair(word, other, senses[0], senses[0])
     return None
+
+
+def negates(one: str, two: str) -> bool:
+    """Whether one word is the other with a prefix of denial: "reversible", "irreversible"."""
+    short, long = sorted((one, two), key=len)
+    prefix = long.removesuffix(short)
+    return len(short) >= _LEAST_TYPED and prefix in _DENYING and long not in _NOT_DENYING
 
 
 def same_root(one: str, two: str) -> bool:

@@ -66,7 +66,7 @@ async def main(url):
                           tier=0, session_id=None, owner="ada")
         at = lambda hours: Context(db=db, now=lambda: NOON + hours * HOUR, redact=Redactor())
         made = await curate.create(at(0), given)
-        edit = _edit(msgspec.convert({"owner": "bob"}, MemoryEdit))
+        edit = _edit(msgspec.convert({"owner": "bob"}, MemoryEdit), now=NOON)
         edited = await curate.edit(at(1), made.id, edit, version=None)
         assert (made.owner, edited.owner) == ("ada", "bob")
         assert (await memories.get(db, made.id, at=NOON + HOUR / 2)).owner == "ada"

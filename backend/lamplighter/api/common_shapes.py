@@ -108,6 +108,8 @@ def _json_type(field: DeclaredField, inline: bool = False) -> Any:
         kind = list[field.item_type]  # type: ignore[name-defined]
     elif kind is Mapping:
         kind = dict[str, str]
+    elif kind is dict:
+        kind = dict[str, Any]
     return kind | None if field.nullable else kind
 
 

@@ -5,6 +5,7 @@ import math
 import shutil
 import sys
 from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
 from typing import IO, TYPE_CHECKING, Any, Final
 
 import click
@@ -21,6 +22,7 @@ from lamplighter.domain.errors import EXIT_FAILED
 from lamplighter.domain.memory.memory import (
     GENERAL,
     INITIAL_CONFIDENCE,
+    NEVER,
     OPERATIONAL,
     OPERATIONS,
     Candidate,
@@ -49,11 +51,52 @@ CHANGE_FIELDS: Final = (
     "tags",
     "scope",
     "topic_key",
+    "metadata",
+    "expires_at",
 )
 CATEGORIES: Final = click.Choice([each.value for each in Category], case_sensitive=False)
 KINDS: Final = click.Choice([each.value for each in MemoryKind], case_sensitive=False)
 SCOPES: Final = click.Choice(["project", "global"])
 SORTS: Final = ("confidence", "updated", "created", "service", "category", "state", "source")
+
+
+class Moment(click.ParamType["datetime"]):
+    """A day or a moment, in UTC unless it names a zone."""
+
+    name = "time"
+
+    def __init__(self, *, clears: bool = False) -> None:
+        self._clears = clears
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> datetime:
+        """Read it."""
+        if value == "" and self._clears:
+            return NEVER
+        try:
+            read = datetime.fromisoformat(value)
+            return read.replace(tzinfo=UTC) if read.tzinfo is None else read.astimezone(UTC)
+        except (ValueError, OverflowError):
+            self.fail(
+                f"{value!r} is not a time such as 2026-01-31 or 2026-01-31T12:00Z.", param, ctx
+            )
+
+
+class JsonParameter(click.ParamType["dict[str, Any]"]):
+    """A JSON object."""
+
+    name = "JSON object"
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> dict[str, Any]:
+        """Read it."""
+        try:
+            read = json.loads(value)
+        except (ValueError, RecursionError):
+            read = None
+        if not isinstance(read, dict):
+            self.fail(
+                f"{value!r} is not a JSON object such as " + '\'{"env": "prod"}\'.', param, ctx
+            )
+        return read
 
 
 class Share(click.FloatRange):
@@ -113,6 +156,10 @@ def list_(*, as_json: bool, **request: Any) -> None:
 @click.option("--project", default=OPERATIONS, show_default=True)
 @click.option("--scope", type=SCOPES, default="project", show_default=True)
 @click.option("--topic-key", help="Replaces the memory with this key: config/db/pool.")
+@click.option(
+    "--metadata", type=JsonParameter(), default="{}", help="More facts, as a JSON object."
+)
+@click.option("--expires", "expires_at", type=Moment(), help="When it expires: 2026-01-31.")
 @JSON
 @report_errors
 def add(words: tuple[str, ...], category: str | None, *, as_json: bool, **value: Any) -> None:
@@ -145,6 +192,8 @@ def add(words: tuple[str, ...], category: str | None, *, as_json: bool, **value:
 @click.option("--tag", "tags", multiple=True, help="Replaces all tags; `--tag ''`: none.")
 @click.option("--scope", type=SCOPES)
 @click.option("--topic-key", help="`--topic-key ''` removes the key.")
+@click.option("--metadata", type=JsonParameter(), help="Replaces all metadata.")
+@click.option("--expires", "expires_at", type=Moment(clears=True), help="`--expires ''`: never.")
 @JSON
 @report_errors
 def edit(

@@ -6,6 +6,7 @@ type; its column, its JSON, its history and its undo follow from that.
 
 from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, fields
+from dataclasses import Field as DataclassField
 from enum import StrEnum
 from types import UnionType
 from typing import Annotated, Any, Final, NewType, get_args, get_origin, get_type_hints
@@ -70,11 +71,16 @@ def declared_fields(entity: type[Any]) -> Mapping[str, DeclaredField]:
     """Return the fields of an entity by name, in the order of their declaration."""
     hints = get_type_hints(entity, include_extras=True)
     return {
-        each.name: _declared(each.name, hints[each.name], each.default) for each in fields(entity)
+        each.name: _declared(each.name, hints[each.name], _default(each)) for each in fields(entity)
     }
 
 
 _UNDECLARED: Final = Field()
+
+
+def _default(field: DataclassField[Any]) -> Any:
+    made = field.default_factory
+    return field.default if made is MISSING else made()
 
 
 def _declared(name: str, hint: Any, default: Any) -> DeclaredField:

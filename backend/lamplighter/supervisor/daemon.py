@@ -41,7 +41,7 @@ from lamplighter.supervisor.run.context import SessionContext
 from lamplighter.supervisor.run.parking import ParkedChains
 from lamplighter.supervisor.standby import RETRY_MESSAGE, Standby
 from lamplighter.usecases.clients import client_sessions
-from lamplighter.usecases.memory import journal
+from lamplighter.usecases.memory import fade, journal
 from lamplighter.usecases.sessions import chain, halt
 
 logger = logging.getLogger(__name__)
@@ -262,6 +262,9 @@ class Supervisor:
             self.db, self.context.active.trash_retention, now=self.context.now()
         )
         await client_sessions.close_inactive(self.db, now=self.context.now())
+        if self.context.timepiece.steady(self.context.now()):
+            lifetime = self.context.active.episode_lifetime
+            await fade.expire(self.db, lifetime, now=self.context.now())
         if self._problem and not self._services.path:
             await self._tell_next_round()
             return

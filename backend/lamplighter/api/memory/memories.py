@@ -19,6 +19,7 @@ from lamplighter.domain.errors import Invalid, InvalidField, collect_errors
 from lamplighter.domain.memory.admit import admit_edit
 from lamplighter.domain.memory.memory import (
     GENERAL,
+    NEVER,
     NO_KEY,
     Candidate,
     Category,
@@ -93,6 +94,9 @@ async def create(request: Request) -> Response:
     here, given = api_context(request), await params.body(request, shapes.MemoryIn, rules)
     values = {**msgspec.structs.asdict(given), "tags": tuple(given.tags)}
     values["confidence"] = require_finite(given.confidence)
+    values["expires_at"] = period.parse_future_moment(
+        given.expires_at, "expires_at", now=here.now()
+    )
     candidate = Candidate(
         **values, tier=0, session_id=None, source=Source.OPERATOR, trust=Trust.TRUSTED
     )
@@ -117,7 +121,7 @@ async def update(request: Request) -> Response:
     memory = await curate.edit(
         here,
         memory_id,
-        _edit(given),
+        _edit(given, now=here.now()),
         version=params.version(request, memory_id),
         services=here.services().names,
     )
@@ -241,12 +245,13 @@ def _order(query: shapes.MemoryQuery) -> Order:
 
 def rules(values: Mapping[str, Any]) -> list[InvalidField]:
     """Return the invalid fields of a memory edit."""
-    asked = {name: values.get(name) for name in ("observation", "service", "title", "topic_key")}
+    names = ("observation", "service", "title", "topic_key", "metadata")
+    asked = {name: values.get(name) for name in names}
     edit = Edit(**{name: value for name, value in asked.items() if value is not msgspec.UNSET})
     return collect_errors(lambda: admit_edit(edit, values.get("category", Category.TIMING), str))
 
 
-def _edit(body: shapes.MemoryEdit) -> Edit:
+def _edit(body: shapes.MemoryEdit, *, now: datetime) -> Edit:
     fields = {
         name: value
         for name, value in msgspec.structs.asdict(body).items()
@@ -260,6 +265,9 @@ def _edit(body: shapes.MemoryEdit) -> Edit:
         fields["tags"] = tuple(fields["tags"])
     if "confidence" in fields:
         fields["confidence"] = require_finite(fields["confidence"])
+    if "expires_at" in fields:
+        when = period.parse_future_moment(fields["expires_at"], "expires_at", now=now)
+        fields["expires_at"] = when or NEVER
     return Edit(**fields)
 
 

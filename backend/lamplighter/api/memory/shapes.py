@@ -1,6 +1,6 @@
 """Memories: as they go out, and what may come in."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
@@ -131,6 +131,8 @@ class MemoryIn(Struct):
     project: Name = OPERATIONS
     scope: Scope = "project"
     topic_key: str | None = None
+    metadata: dict[str, Any] = {}
+    expires_at: ShortText | None = None
 
 
 class MemoryEdit(Struct):
@@ -147,6 +149,8 @@ class MemoryEdit(Struct):
     project: Name | UnsetType = UNSET
     scope: Scope | UnsetType = UNSET
     topic_key: str | UnsetType | None = UNSET
+    metadata: dict[str, Any] | UnsetType = UNSET
+    expires_at: ShortText | UnsetType | None = UNSET
 
 
 class BulkFilter(ViewQuery, forbid_unknown_fields=True):

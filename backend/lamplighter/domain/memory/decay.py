@@ -10,6 +10,7 @@ from lamplighter.domain.memory.memory import (
     ACTIVE_THRESHOLD,
     OPERATIONAL,
     Memory,
+    MemoryKind,
     clamp,
     with_confidence,
 )
@@ -17,6 +18,9 @@ from lamplighter.domain.memory.memory import (
 GRACE_PERIOD: Final = timedelta(days=30)
 WEEK: Final = timedelta(weeks=1)
 WEEKLY_DECAY: Final = 0.1
+EPISODE_LIFETIME: Final = timedelta(days=30)
+"""How long an episode is kept unless a setting says otherwise (four-tier-memory-schema)."""
+
 MAX_DECAY_WEEKS: Final = 10  # after so many nothing is left of any confidence
 
 
@@ -59,6 +63,19 @@ def decay_changes(
 def weeks_due(memory: Memory, *, now: datetime) -> int:
     """Return how many weeks of fading have not been taken yet."""
     return (now - memory.updated_at - GRACE_PERIOD) // WEEK - memory.decayed_weeks
+
+
+def expiry(memory: Memory, lifetime: timedelta | None) -> datetime | None:
+    """Return when a memory expires; None: never.
+
+    Its own moment decides, else an episode expires a lifetime after its last change; None
+    keeps episodes. Operational memories fade instead (SPEC-0015), pinned ones stay.
+    """
+    if memory.pinned or memory.category in OPERATIONAL:
+        return None
+    if memory.expires_at is not None or memory.kind is not MemoryKind.EPISODIC or not lifetime:
+        return memory.expires_at
+    return memory.updated_at + lifetime
 
 
 def inactive_from(memory: Memory) -> datetime | None:

@@ -72,7 +72,9 @@ _OPEN: Final = re.compile(
 )
 _ARTICLES: Final = re.compile(r"\b(?:the|an?|its|their|our|each) ")
 _BREAK: Final = re.compile(r"[;,()]|[.:](?:\s|$)| - ")
-_JOINTS: Final = frozenset("in on of for at to from under with is are".split())
+_JOINTS: Final = frozenset(
+    ["in", "on", "of", "for", "at", "to", "from", "under", "with", "is", "are"]
+)
 _GENERIC: Final = stems("file folder directory drive disk bucket value topic")
 _LONGEST: Final = 80
 

@@ -243,9 +243,9 @@ def state(memory: Memory | None) -> dict[str, Any] | None:
 def _recorded(value: Any) -> Any:
     if isinstance(value, datetime):
         return stamp(value)
-    return (
-        Json.written(list(value)) if isinstance(value, tuple) else value
-    )  # as its column holds it
+    if isinstance(value, tuple | dict):  # as its column holds it
+        return Json.written(list(value) if isinstance(value, tuple) else value)
+    return value
 
 
 async def _fetch(db: Database, query: sa.Select[Any]) -> list[HistoryRecord]:
@@ -260,15 +260,24 @@ def _entry(row: Any) -> HistoryRecord:
 
 
 def _read_state(state: dict[str, Any] | None) -> dict[str, Any] | None:
-    if state is None or "tags" not in state:
+    if state is None:
         return state
-    return {**state, "tags": _tags(state["tags"])}
+    written = {name: kind for name, kind in _WRITTEN.items() if name in state}
+    return {**state, **{name: _read(state[name], kind) for name, kind in written.items()}}
 
 
-def _tags(text: str) -> list[str]:
-    """Read tags as an entry keeps them; of what a person broke there are none."""
+_WRITTEN: Final = {
+    name: list if each.value_type is tuple else dict
+    for name, each in MEMORY_FIELDS.items()
+    if each.value_type in (tuple, dict)
+}
+"""The fields that an entry keeps as the JSON text of their column."""
+
+
+def _read(text: str, kind: type[Any]) -> Any:
+    """Read a list or an object as an entry keeps it; of what a person broke there is nothing."""
     try:
         found = json.loads(text)
-    except ValueError:
-        return []
-    return found if isinstance(found, list) else []
+    except (ValueError, TypeError, RecursionError):
+        return kind()
+    return found if isinstance(found, kind) else kind()

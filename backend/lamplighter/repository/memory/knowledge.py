@@ -54,10 +54,10 @@ ACTIVE_KNOWLEDGE: Final = f"active = 1 AND {KNOWLEDGE}"
 
 
 async def newest_in_project(
-    db: Database, project: str, *, without: Sequence[int] = (), limit: int
+    db: Database, project: str, *, without: Sequence[int] = (), limit: int, now: datetime
 ) -> list[Memory]:
     """Return the active knowledge of a project, and the global one of all, newest first."""
-    others = memories.c.id.not_in(list(without))
+    others = memories.c.id.not_in(list(without)) & lasts(now)
     own = memories.c.project == project
     wide = memories.c.scope == GLOBAL
     found = [
@@ -93,6 +93,11 @@ async def _fetch_newest(
         .order_by(memories.c.updated_at.desc(), memories.c.id.desc())
     )
     return [from_row(row) for row in await fetch_readable(db, query.limit, limit)]
+
+
+def lasts(now: datetime) -> sa.ColumnElement[bool]:
+    """Return what is true of memories that have not expired, marked as such yet or not."""
+    return memories.c.expires_at.is_(None) | (memories.c.expires_at > now)
 
 
 ACTIVE_UNINDEXED: Final = f"+active = 1 AND {KNOWLEDGE}"

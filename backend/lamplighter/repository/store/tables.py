@@ -171,6 +171,7 @@ _LENIENT: Final[Mapping[type[Any], Any]] = {
     float: CONFIDENCE,
     datetime: LenientMoment,
     tuple: LenientJson,
+    dict: LenientJson,
 }
 """People write memories by hand too: their columns read leniently."""
 

@@ -111,9 +111,9 @@ async def soft_delete(db: Database, memory_id: int, *, now: datetime) -> Memory:
 
 
 async def _check_place(db: Database, memory: Memory, changed: Memory) -> None:
-    """Raise Invalid for a scope or a topic key that a memory may not have with its category."""
+    """Raise Invalid for a scope, key or expiry that a memory may not have with its category."""
     wrong = knowledge_field_errors(
-        changed.category, changed.scope, changed.topic_key, changed.project
+        changed.category, changed.scope, changed.topic_key, changed.project, changed.expires_at
     )
     if wrong:
         raise Invalid(*wrong)

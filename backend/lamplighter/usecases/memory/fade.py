@@ -1,8 +1,8 @@
-"""Fade: at the start of every tier session, unconfirmed memories lose confidence."""
+"""Fade at the start of every tier session (SPEC-0015); expire before each round."""
 
 import logging
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, Final
 
 from lamplighter.domain.memory.decay import decay_changes
@@ -25,12 +25,34 @@ async def fade(db: Database, *, now: datetime) -> int:
     Held back when `now` is before a time at which we wrote: a clock that was wrong
     must not cost a belief. What a row written by hand says of its time is not asked.
     """
-    async with reading(db):
-        seen = await history.newest_at(db), await sessions.newest(db)
-    if now < max((each for each in seen if each is not None), default=now):
-        logger.warning("The clock is behind the newest row; memories do not decay now.")
+    if await _is_clock_behind(db, now):
         return 0
     return await fade_due(db, now=now)
+
+
+async def expire(db: Database, lifetime: timedelta | None, *, now: datetime) -> int:
+    """Make inactive what is over and return how many: knowledge with a moment of its own, and
+    episodes a `lifetime` after their last change; None keeps these.
+
+    They stay in the list and in the history, and a person can activate them.
+    """
+    if await _is_clock_behind(db, now):
+        return 0
+    over = await fading.find_expired(db, lifetime, now=now)
+
+    async def take(some: Sequence[int]) -> list[int]:
+        return await fading.expire(db, some, lifetime, now=now)
+
+    return len(await in_batches(db, over, take))
+
+
+async def _is_clock_behind(db: Database, now: datetime) -> bool:
+    async with reading(db):
+        seen = await history.newest_at(db), await sessions.newest(db)
+    behind = now < max((each for each in seen if each is not None), default=now)
+    if behind:
+        logger.warning("The clock is behind the newest row; memories do not decay now.")
+    return behind
 
 
 async def fade_due(db: Database, *where: Any, now: datetime, act_id: int | None = None) -> int:

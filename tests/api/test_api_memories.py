@@ -112,6 +112,8 @@ def test_what_an_operator_adds_is_kept_as_given(client: httpx2.Client) -> None:
         "topic_key": None,
         "inactive_reason": None,
         "pinned": False,
+        "metadata": {},
+        "expires_at": None,
         "duplicate_count": 1,
         "revision_count": 1,
         "last_seen_at": None,

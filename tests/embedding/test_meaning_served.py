@@ -18,7 +18,7 @@ from lamplighter.domain.search.semantic import IndexProgress, judge_index
 from lamplighter.domain.services.vitals import VitalStatus
 from lamplighter.embedding.minilm import MiniLM
 from lamplighter.repository import Database
-from lamplighter.serve import semantic
+from lamplighter.serve.semantic import service as semantic
 
 HAND = (
     "INSERT INTO memories (category, observation, confidence, created_at, updated_at)"

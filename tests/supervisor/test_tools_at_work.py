@@ -24,7 +24,7 @@ from lamplighter.repository.memory.memories import MemoryFilter, Sort
 from lamplighter.repository.sessions import escalations
 from lamplighter.serve import home, supervisor
 from lamplighter.supervisor.tools.readable import Readable
-from lamplighter.usecases.sessions.sessions import prompt_of, system_prompt
+from lamplighter.usecases.sessions.prompts import prompt_of, system_prompt
 
 USER = Path(__file__).parents[1] / "fakes" / "tool_user.py"
 SERVICES = Services((Service(name="Web"),), path="here")

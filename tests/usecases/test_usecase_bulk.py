@@ -23,7 +23,7 @@ from lamplighter.repository.memory.memories import MemoryFilter
 from lamplighter.repository.store import driver
 from lamplighter.repository.store.dialect import stamp
 from lamplighter.repository.upkeep.batches import FIRST
-from lamplighter.usecases.memory import bulk, curate, journal, undo
+from lamplighter.usecases.memory import bulk, curate, journal, lookup, undo
 from lamplighter.usecases.memory.bulk import BulkAction
 
 ACTS = st.one_of(
@@ -283,7 +283,7 @@ async def test_what_is_due_of_fading_comes_first(db: Database) -> None:
 
     await bulk.apply_action(db, [one], BulkAction(action="adjust", value=0.05), now=later)
 
-    memory = await curate.get(db, one)
+    memory = await lookup.get(db, one)
     assert (memory.confidence, memory.updated_at, memory.decayed_weeks) == (0.55, later, 0)
     causes = [entry.cause for entry in (await history.of_memory(db, one, limit=9)).items]
     assert causes == ["edited", "faded", "created"]

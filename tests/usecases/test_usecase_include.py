@@ -19,7 +19,7 @@ from lamplighter.domain.sessions.inclusion import Inclusion, InclusionOption, In
 from lamplighter.domain.sessions.session import SessionPlan
 from lamplighter.repository import Database, writing
 from lamplighter.repository.memory import memories
-from lamplighter.usecases.memory import curate
+from lamplighter.usecases.memory import curate, lookup
 from lamplighter.usecases.memory.recall import Hypothesis
 from lamplighter.usecases.sessions.inclusion import InclusionRequest, explain
 from lamplighter.usecases.sessions.preview import PreviewRequest, PromptPreview, preview_prompt
@@ -104,7 +104,7 @@ async def world(db: Database, random: Random) -> list[Memory]:
             memory = await edit(db, memory, active=False)
         elif random.random() < 0.1:
             await curate.soft_delete(db, memory.id, now=LATER)
-            memory = await curate.get(db, memory.id)
+            memory = await lookup.get(db, memory.id)
         elif random.random() < 0.2:
             memory = await edit(db, memory, service=random.choice(NAMES))
         found.append(memory)
@@ -134,7 +134,7 @@ async def test_what_is_said_to_include_a_memory_includes_it(db: Database, seed: 
                 now = await why(db, memory, then)
                 lines = (await shown(db, then)).block.text.splitlines()
                 assert now.reason is InclusionReason.INCLUDED, (way, found, now)
-                assert render_bullet(await curate.get(db, memory.id)) in lines
+                assert render_bullet(await lookup.get(db, memory.id)) in lines
     assert ways
 
 

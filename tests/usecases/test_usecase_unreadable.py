@@ -16,7 +16,7 @@ from lamplighter.repository.memory import json_rows, memories
 from lamplighter.repository.memory.memories import MemoryFilter, Order, Sort
 from lamplighter.repository.store.database import is_postgres
 from lamplighter.repository.store.unreadable import Unreadable
-from lamplighter.usecases.memory import bulk, curate
+from lamplighter.usecases.memory import bulk, curate, lookup
 from lamplighter.usecases.memory.analyze import catch_up
 from lamplighter.usecases.memory.bulk import BulkAction
 from lamplighter.usecases.memory.evidence import page_on_topic
@@ -101,7 +101,7 @@ async def test_an_unreadable_row_names_its_column_and_can_only_be_deleted(
     number, column = bad
 
     with pytest.raises(Unreadable, match=f"^Memory {number} cannot be read: its {column} is "):
-        await curate.get(db, number)
+        await lookup.get(db, number)
     change = Edit(confidence=0.5)
     with pytest.raises(Unreadable):
         await curate.edit(context(db, LATER), number, change, version=None)

@@ -76,7 +76,7 @@ def list_(*, as_json: bool) -> None:
     """List tokens, newest first. Secrets are not printed."""
     from lamplighter.serve.local import client
 
-    found = client.read(load_settings(), "access.list_tokens")["items"]
+    found = client.read(load_settings(), "tokens.list_tokens")["items"]
     if as_json:
         click.echo(json.dumps(found, ensure_ascii=False))
     else:

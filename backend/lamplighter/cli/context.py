@@ -42,7 +42,7 @@ def context(
 
     found = client.read(
         load_settings(),
-        "context.context",
+        "prompt.preview",
         services=services,
         budget=budget,
         without=without,
@@ -67,7 +67,7 @@ def audit(topic: str, *, whole: bool, as_json_: bool) -> None:
     from lamplighter.serve.local import client
 
     limit = None if whole else MAX_BELIEFS
-    found = client.read(load_settings(), "context.audit", topic=topic, limit=limit)
+    found = client.read(load_settings(), "audit.audit_topic", topic=topic, limit=limit)
     if as_json_:
         click.echo(json.dumps(found, ensure_ascii=False))
         return

@@ -209,7 +209,7 @@ def trash(q: str, limit: int, *, as_json: bool) -> None:
     """List deleted memories."""
     from lamplighter.serve.local import client
 
-    found = client.read(load_settings(), "memories.list_trash", q=q, limit=limit)
+    found = client.read(load_settings(), "trash.list_trash", q=q, limit=limit)
     if as_json:
         click.echo(json.dumps(found, ensure_ascii=False))
         return
@@ -226,7 +226,7 @@ def history(number: int, *, as_json: bool) -> None:
     """Show who changed a memory, when and why, newest first."""
     from lamplighter.serve.local import client
 
-    found = client.read(load_settings(), "memories.list_changes", memory_id=number)
+    found = client.read(load_settings(), "history.list_changes", memory_id=number)
     if as_json:
         click.echo(json.dumps(found, ensure_ascii=False))
         return
@@ -248,7 +248,7 @@ def why(number: int, *, services: str | None, budget: int | None, as_json: bool)
     from lamplighter.serve.local import client
 
     found = client.read(
-        load_settings(), "memories.inclusion", memory_id=number, services=services, budget=budget
+        load_settings(), "inclusion.explain", memory_id=number, services=services, budget=budget
     )
     if as_json:
         click.echo(json.dumps(found, ensure_ascii=False))

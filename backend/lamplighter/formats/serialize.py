@@ -3,23 +3,22 @@
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
-from lamplighter.domain.access.access import Token
-from lamplighter.domain.actions.approval import Approval
-from lamplighter.domain.actions.halt import Halt
 from lamplighter.domain.memory.memory import MEMORY_FIELDS, Memory
-from lamplighter.domain.memory.review import Review
-from lamplighter.domain.search.search import SearchResult, SearchResults
-from lamplighter.domain.services.cooldown import CooldownStatus, CooldownUse
-from lamplighter.domain.services.event import Event
-from lamplighter.domain.services.leader import Leader
-from lamplighter.domain.services.notice import Notice
-from lamplighter.domain.sessions.handoff import Escalation, Finding
-from lamplighter.domain.sessions.marker_results import CheckResult, MarkerResult
-from lamplighter.domain.sessions.session import Session, SessionRequest
-from lamplighter.formats.alerts import AlertIncident
 
-if TYPE_CHECKING:  # it takes a while to load, and most commands never need it
+if TYPE_CHECKING:  # each caller has loaded what it gives, and needs none of the others
+    from lamplighter.domain.access.access import Token
+    from lamplighter.domain.actions.approval import Approval
+    from lamplighter.domain.actions.halt import Halt
+    from lamplighter.domain.memory.review import Review
     from lamplighter.domain.relate import RelationVerdict
+    from lamplighter.domain.services.cooldown import CooldownStatus, CooldownUse
+    from lamplighter.domain.services.event import Event
+    from lamplighter.domain.services.leader import Leader
+    from lamplighter.domain.services.notice import Notice
+    from lamplighter.domain.sessions.handoff import Escalation, Finding
+    from lamplighter.domain.sessions.marker_results import CheckResult, MarkerResult
+    from lamplighter.domain.sessions.session import Session, SessionRequest
+    from lamplighter.formats.alerts import AlertIncident
 
 
 _MEMORY_FIELDS: Final = tuple(name for name, each in MEMORY_FIELDS.items() if each.declared.public)
@@ -44,7 +43,7 @@ def memory(each: Memory) -> dict[str, Any]:
     return values
 
 
-def review(each: Review, old: Memory | None, new: Memory | None) -> dict[str, Any]:
+def review(each: "Review", old: Memory | None, new: Memory | None) -> dict[str, Any]:
     """Return a review as JSON, beside both memories as they are now; None is one that is gone."""
     return {
         "id": each.id,
@@ -70,7 +69,7 @@ def verdict(each: "RelationVerdict") -> dict[str, Any]:
     return {"label": each.label, "sure": each.sure, "p": each.p, "reason": each.reason}
 
 
-def event(each: Event) -> dict[str, Any]:
+def event(each: "Event") -> dict[str, Any]:
     """Return an event as JSON."""
     return {
         "id": each.id,
@@ -85,7 +84,7 @@ def event(each: Event) -> dict[str, Any]:
     }
 
 
-def session(each: Session) -> dict[str, Any]:
+def session(each: "Session") -> dict[str, Any]:
     """Return a session as JSON, without its prompt block and its log."""
     return {
         "id": each.id,
@@ -132,7 +131,7 @@ def session(each: Session) -> dict[str, Any]:
     }
 
 
-def request(each: SessionRequest) -> dict[str, Any]:
+def request(each: "SessionRequest") -> dict[str, Any]:
     """Return a request as JSON."""
     return {
         "id": each.id,
@@ -150,7 +149,7 @@ def request(each: SessionRequest) -> dict[str, Any]:
     }
 
 
-def marker_result(each: MarkerResult) -> dict[str, Any]:
+def marker_result(each: "MarkerResult") -> dict[str, Any]:
     """Return what became of a marker as JSON."""
     return {
         "id": each.id,
@@ -172,7 +171,7 @@ def marker_result(each: MarkerResult) -> dict[str, Any]:
     }
 
 
-def leader(each: Leader | None, *, now: datetime) -> dict[str, Any]:
+def leader(each: "Leader | None", *, now: datetime) -> dict[str, Any]:
     """Return the supervisor's state as JSON; None is a supervisor that never ran."""
     away = each is None or each.state(now=now) == "away"
     return {
@@ -188,7 +187,7 @@ def leader(each: Leader | None, *, now: datetime) -> dict[str, Any]:
     }
 
 
-def cooldown_use(each: CooldownUse) -> dict[str, Any]:
+def cooldown_use(each: "CooldownUse") -> dict[str, Any]:
     """Return a use of a cooldown, or its refusal, as JSON."""
     return {
         "id": each.id,
@@ -210,7 +209,7 @@ def cooldown_use(each: CooldownUse) -> dict[str, Any]:
     }
 
 
-def cooldown_status(each: CooldownStatus) -> dict[str, Any]:
+def cooldown_status(each: "CooldownStatus") -> dict[str, Any]:
     """Return how much of a cooldown is used as JSON."""
     return {
         "service": each.service,
@@ -223,7 +222,7 @@ def cooldown_status(each: CooldownStatus) -> dict[str, Any]:
     }
 
 
-def approval(each: Approval) -> dict[str, Any]:
+def approval(each: "Approval") -> dict[str, Any]:
     """Return an approval as JSON; what is secret in its command is masked."""
     return {
         "id": each.id,
@@ -249,7 +248,7 @@ def approval(each: Approval) -> dict[str, Any]:
     }
 
 
-def check_result(each: CheckResult) -> dict[str, Any]:
+def check_result(each: "CheckResult") -> dict[str, Any]:
     """Return the result of a check as JSON."""
     return {
         "service": each.service,
@@ -266,7 +265,7 @@ def check_result(each: CheckResult) -> dict[str, Any]:
     }
 
 
-def escalation(each: Escalation) -> dict[str, Any]:
+def escalation(each: "Escalation") -> dict[str, Any]:
     """Return an escalation as JSON."""
     return {
         "id": each.id,
@@ -283,7 +282,7 @@ def escalation(each: Escalation) -> dict[str, Any]:
     }
 
 
-def token(each: Token) -> dict[str, Any]:
+def token(each: "Token") -> dict[str, Any]:
     """Return a token as JSON; what is kept of its secret is not in it."""
     return {
         "id": each.id,
@@ -298,7 +297,7 @@ def token(each: Token) -> dict[str, Any]:
     }
 
 
-def finding(each: Finding) -> dict[str, Any]:
+def finding(each: "Finding") -> dict[str, Any]:
     """Return what an investigation found as JSON."""
     return {
         "service": each.service,
@@ -315,7 +314,7 @@ def _names(services: tuple[str, ...] | None) -> list[str] | None:
     return None if services is None else list(services)
 
 
-def alert(each: AlertIncident) -> dict[str, Any]:
+def alert(each: "AlertIncident") -> dict[str, Any]:
     """Return an alert as JSON."""
     return {
         "id": each.id,
@@ -336,7 +335,7 @@ def alert(each: AlertIncident) -> dict[str, Any]:
     }
 
 
-def notice(each: Notice) -> dict[str, Any]:
+def notice(each: "Notice") -> dict[str, Any]:
     """Return a notice as JSON."""
     return {
         "id": each.id,
@@ -356,7 +355,7 @@ def notice(each: Notice) -> dict[str, Any]:
     }
 
 
-def halt(each: Halt) -> dict[str, Any]:
+def halt(each: "Halt") -> dict[str, Any]:
     """Return a halt as JSON."""
     return {
         "id": each.id,
@@ -368,34 +367,3 @@ def halt(each: Halt) -> dict[str, Any]:
         "released_at": format_moment(each.released_at),
         "version": each.version,
     }
-
-
-def search_results(found: SearchResults) -> dict[str, Any]:
-    """Return what was found as plain values."""
-    return {
-        "items": [_search_result(each) for each in found.results],
-        "terms": list(found.terms),
-        "partial": found.partial,
-        "missing": list(found.missing),
-        "layers": [each.value for each in found.layers],
-        "filters": list(found.filters),
-    }
-
-
-def _search_result(each: SearchResult) -> dict[str, Any]:
-    return {
-        "layer": each.layer.value,
-        "rank": each.rank,
-        "score": each.score,
-        "method": each.method.value,
-        "reasons": [{"what": reason.what, "score": reason.score} for reason in each.reasons],
-        "text": each.text,
-        "spans": [list(span) for span in each.spans],
-        each.layer.value: _row(each.row),
-    }
-
-
-def _row(row: Memory | Session | Event) -> dict[str, Any]:
-    if isinstance(row, Memory):
-        return memory(row)
-    return session(row) if isinstance(row, Session) else event(row)

@@ -15,8 +15,8 @@ from lamplighter.domain.services.service import Services
 from lamplighter.mcp.client_context import ClientContext
 from lamplighter.repository import Database
 from lamplighter.serve import home
-from lamplighter.serve.commands.access import run_in_database
 from lamplighter.serve.configuration import build_configuration
+from lamplighter.serve.services_file import ServicesFile
 from lamplighter.usecases.access import access
 from lamplighter.usecases.clients.remote import RemoteStores
 from lamplighter.usecases.context import Context
@@ -58,7 +58,7 @@ def serve(
     named = validate_agent_name(agent) if agent else None
     home.prepare(settings)
     active = build_configuration(settings, lexicon.active_lexicon(settings))
-    files = home.ServicesFile(settings.services)
+    files = ServicesFile(settings.services)
 
     async def answer(db: Database) -> None:
         from lamplighter.mcp import stdio
@@ -73,7 +73,7 @@ def serve(
         async with home.tracing(settings, "mcp"):
             await stdio.serve(here, who, project=project, values=not words)
 
-    asyncio.run(run_in_database(settings, answer))
+    asyncio.run(home.run_in_database(settings, answer))
 
 
 async def _caller(db: Database, token: str, agent: str | None) -> Caller:

@@ -36,9 +36,9 @@ from lamplighter.repository.memory import facets as counts
 from lamplighter.repository.memory import history, json_rows, memories
 from lamplighter.repository.memory.memories import MemoryFilter, Order, Sort, View
 from lamplighter.repository.store.paging import Page
-from lamplighter.usecases.memory import curate, undo
+from lamplighter.usecases.memory import curate, lookup, undo
 from lamplighter.usecases.memory.evidence import evidence_of
-from lamplighter.usecases.memory.service_names import spelled
+from lamplighter.usecases.memory.lookup import spelled
 
 FADING_WITHIN: Final = timedelta(days=30)
 """How far the view of those that fade looks ahead."""
@@ -107,7 +107,7 @@ async def show(request: Request) -> Response:
     here, wanted = api_context(request), params.query(request, shapes.AsOfQuery)
     at = period.parse_elapsed_moment(wanted.as_of, "as_of", now=here.now())
     async with reading(here.db):
-        memory = await curate.get(here.db, params.number(request), at=at)
+        memory = await lookup.get(here.db, params.number(request), at=at)
     return versioned({**serialize.memory(memory), **_as_of(at)})
 
 
@@ -140,7 +140,7 @@ async def read_history(request: Request) -> Response:
     async with reading(here.db):
         found = await history.of_memory(here.db, memory_id, limit=wanted.limit, position=position)
         if not found.items:
-            await curate.get(here.db, memory_id)
+            await lookup.get(here.db, memory_id)
         items = await undo.with_undo_state(here.db, memory_id, found.items)
         seq = await changes.last_seq(here.db)
     return page(request, [entry(each, undoable=able) for each, able in items], found.position, seq)

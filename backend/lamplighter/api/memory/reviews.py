@@ -24,7 +24,7 @@ from lamplighter.repository.feed import changes
 from lamplighter.repository.memory import exposures, history, reviews
 from lamplighter.repository.memory.reviews import ReviewFilter
 from lamplighter.usecases.memory import review, undo
-from lamplighter.usecases.memory.service_names import spelled
+from lamplighter.usecases.memory.lookup import spelled
 
 LIST_LIMIT: Final = 20
 

@@ -14,9 +14,9 @@ from lamplighter.api.search import shapes
 from lamplighter.domain.errors import Invalid, InvalidField
 from lamplighter.domain.search import period
 from lamplighter.domain.search.search import SearchLayer, SearchRequest
-from lamplighter.formats.serialize import search_results
+from lamplighter.formats.search_results import search_results
 from lamplighter.repository.feed import changes
-from lamplighter.usecases.memory.service_names import spelled
+from lamplighter.usecases.memory.lookup import spelled
 from lamplighter.usecases.search.session_search import find
 
 ACTIVE = {"active": True, "inactive": False, "all": None}

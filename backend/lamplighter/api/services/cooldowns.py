@@ -15,7 +15,7 @@ from lamplighter.repository import reading
 from lamplighter.repository.feed import changes
 from lamplighter.repository.services import cooldowns
 from lamplighter.repository.services.cooldowns import CooldownFilter
-from lamplighter.usecases.services import act
+from lamplighter.usecases.services import act, cooldown_usage
 
 
 async def index(request: Request) -> Response:
@@ -28,10 +28,10 @@ async def index(request: Request) -> Response:
     async with reading(here.db):
         used = {
             (use.service, use.action)
-            for use in await cooldowns.spent_since(here.db, now - act.LONGEST_WINDOW)
+            for use in await cooldowns.spent_since(here.db, now - cooldown_usage.LONGEST_WINDOW)
         }
         names = sorted({name for name, _ in declared | used}, key=normalize_service_name)
-        found = await act.usage_by_service(here.db, names, now=now)
+        found = await cooldown_usage.by_service(here.db, names, now=now)
         seq = await changes.last_seq(here.db)
     items = [
         {**serialize.cooldown_status(each), "declared": (each.service, each.action) in declared}

@@ -21,7 +21,7 @@ from lamplighter.repository import reading
 from lamplighter.repository.feed import changes
 from lamplighter.repository.services import events
 from lamplighter.repository.services.events import EventGroup, EventSelection
-from lamplighter.usecases.memory.service_names import spelled
+from lamplighter.usecases.memory.lookup import spelled
 from lamplighter.usecases.services import events as densities
 from lamplighter.usecases.services import events as report
 

@@ -23,7 +23,7 @@ from lamplighter.repository import reading
 from lamplighter.repository.feed import changes
 from lamplighter.repository.services import alerts
 from lamplighter.repository.services.alerts import AlertFilter
-from lamplighter.usecases.memory.service_names import spelled
+from lamplighter.usecases.memory.lookup import spelled
 from lamplighter.usecases.services import alert
 from lamplighter.usecases.services.alert import AlertContext, AlertResult
 

@@ -8,7 +8,9 @@ from typing import Any, Final
 
 import sqlalchemy as sa
 
-from lamplighter.domain.memory.memory import MEMORY_FIELDS, Memory, MemoryId
+from lamplighter.domain.memory.memory import HISTORY_FIELDS as HISTORY_FIELDS
+from lamplighter.domain.memory.memory import RESTORED as RESTORED
+from lamplighter.domain.memory.memory import Memory, MemoryId
 from lamplighter.domain.memory.undo import REVIEW, UNDOING
 from lamplighter.formats import serialize
 from lamplighter.repository.memory.links import CONTRADICTS
@@ -21,11 +23,7 @@ from lamplighter.repository.store.tables import history, links
 REINFORCED: Final = "reinforced"
 CONTRADICTED: Final = "contradicted"
 DELETED: Final = "deleted"
-RESTORED: Final = "restored"
 PURGED: Final = "purged"
-HISTORY_FIELDS: Final = tuple(name for name, each in MEMORY_FIELDS.items() if each.declared.history)
-"""What an entry keeps of a memory; entries of earlier versions hold less."""
-
 REPORT_CAUSES: Final = ("created", "learned", REINFORCED)
 """The causes of changes by observations."""
 

@@ -28,7 +28,7 @@ from lamplighter.domain.memory.reach import Reach
 from lamplighter.domain.services.service import normalize_service_name
 from lamplighter.domain.text import content_hash
 from lamplighter.formats import serialize
-from lamplighter.repository.feed import changes, indexing
+from lamplighter.repository.feed import changes
 from lamplighter.repository.memory import listing
 from lamplighter.repository.memory.as_of import parts
 from lamplighter.repository.memory.listing import UPDATED
@@ -276,8 +276,7 @@ async def insert(db: Database, candidate: Candidate, *, now: datetime) -> Memory
     new = new_memory(candidate, now=now)
     number = await db.fetch_val(_INSERT(**row_values(new, STORED)))
     memory = replace(new, id=MemoryId(number))
-    await indexing.index_changed_memory(db, memory)
-    await _publish(db, memory, ChangeOp.CREATED, now=now)
+    await _index_and_publish(db, memory, ChangeOp.CREATED, now=now)
     return memory
 
 
@@ -287,8 +286,7 @@ async def update(db: Database, memory: Memory, *, now: datetime) -> None:
         sa.update(memories).where(memories.c.id == memory.id).values(**row_values(memory, _UPDATED))
     )
     await db.execute(statement)
-    await indexing.index_changed_memory(db, memory)
-    await _publish(db, memory, ChangeOp.UPDATED, now=now)
+    await _index_and_publish(db, memory, ChangeOp.UPDATED, now=now)
 
 
 async def page(
@@ -390,7 +388,10 @@ def _placed(row: dict[str, Any]) -> Memory:
     return from_fields({name: value for name, value in row.items() if name != UPDATED})
 
 
-async def _publish(db: Database, memory: Memory, op: ChangeOp, *, now: datetime) -> None:
+async def _index_and_publish(db: Database, memory: Memory, op: ChangeOp, *, now: datetime) -> None:
+    from lamplighter.repository.feed import indexing  # its rules are many, and reads need none
+
+    await indexing.index_changed_memory(db, memory)
     row = serialize.memory(memory)
     await changes.append(db, ENTITY, memory.id, op, now=now, version=memory.version, row=row)
 

@@ -4,29 +4,25 @@ import asyncio
 import logging
 import os
 import socket
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import Final, TypeVar
 from urllib.parse import quote
 
 from lamplighter import clock
 from lamplighter.config.settings import Settings
 from lamplighter.domain.access.access import Token
-from lamplighter.domain.errors import Busy, LamplighterError, Unavailable
+from lamplighter.domain.errors import LamplighterError, Unavailable
 from lamplighter.repository import Database, writing
-from lamplighter.repository.access import logins, tokens
+from lamplighter.repository.access import logins
 from lamplighter.repository.store import driver
 from lamplighter.serve import home
-from lamplighter.serve.local.address import web_url
-
-if TYPE_CHECKING:
-    from lamplighter.serve.local.queries import QueryContext
+from lamplighter.serve.local.address import HOME_TOKEN, web_url
 
 logger = logging.getLogger(__name__)
 T = TypeVar("T")
 
-FILE: Final = "token"
 GROUP_AND_OTHERS: Final = 0o077
 LIST_LIMIT: Final = 200
 RETRY_SECONDS: Final = 1.0
@@ -35,13 +31,13 @@ LOGIN: Final = "Run `lamplighter login` for a login link."
 
 def token_file(settings: Settings) -> Path:
     """Return the file with the token for this machine's scripts and commands."""
-    return settings.home / FILE
+    return settings.home / HOME_TOKEN
 
 
 def prepare(settings: Settings) -> None:
     """Make the home, its database and its token ready; raises Unavailable."""
     home.prepare(settings)
-    asyncio.run(run_in_database(settings, lambda db: ensure_token(db, token_file(settings))))
+    asyncio.run(home.run_in_database(settings, lambda db: ensure_token(db, token_file(settings))))
 
 
 def read_home_token(settings: Settings) -> str:
@@ -73,7 +69,7 @@ def create_login_link(settings: Settings) -> str:
 
 async def new_login_link(settings: Settings) -> str:
     """Return a new one-time link to log in by."""
-    return await run_in_database(settings, lambda db: _link(db, settings))
+    return await home.run_in_database(settings, lambda db: _link(db, settings))
 
 
 async def _link(db: Database, settings: Settings) -> str:
@@ -88,7 +84,7 @@ def welcome(settings: Settings) -> str:
 
     A database that is busy is not waited for: raises Busy.
     """
-    return asyncio.run(run_in_database(settings, lambda db: _welcome(db, settings)))
+    return asyncio.run(home.run_in_database(settings, lambda db: _welcome(db, settings)))
 
 
 async def _welcome(db: Database, settings: Settings) -> str:
@@ -138,19 +134,10 @@ def create(
 
     now = clock.now()
     return asyncio.run(
-        run_in_database(
+        home.run_in_database(
             settings, lambda db: access.mint(db, name, scopes, days=days, agent=agent, now=now)
         )
     )
-
-
-async def list_tokens(here: "QueryContext") -> dict[str, Any]:
-    """Return the tokens that were made for programs, newest first."""
-    from lamplighter.formats import serialize
-
-    await ensure_token(here.db, token_file(here.settings))
-    found = await tokens.page(here.db, limit=LIST_LIMIT)
-    return {"items": [serialize.token(each) for each in found.items]}
 
 
 def revoke(settings: Settings, token_id: int) -> None:
@@ -158,16 +145,7 @@ def revoke(settings: Settings, token_id: int) -> None:
     from lamplighter.usecases.access import access
 
     now = clock.now()
-    asyncio.run(run_in_database(settings, lambda db: access.revoke(db, token_id, now=now)))
-
-
-async def run_in_database(settings: Settings, work: Callable[[Database], Awaitable[T]]) -> T:
-    """Do something with the home's database; raises Busy when it is locked for long."""
-    async with home.database(settings) as db:
-        try:
-            return await work(db)
-        except (driver.OperationalError, TimeoutError) as error:
-            raise Busy(f"The database is not available ({error}). Try again.") from error
+    asyncio.run(home.run_in_database(settings, lambda db: access.revoke(db, token_id, now=now)))
 
 
 async def _works(db: Database, path: Path) -> bool:

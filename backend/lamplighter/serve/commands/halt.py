@@ -11,7 +11,6 @@ from lamplighter.domain.actions.halt import FILE, Halt
 from lamplighter.domain.errors import Unavailable
 from lamplighter.repository import Database
 from lamplighter.serve import home
-from lamplighter.serve.commands.access import run_in_database
 from lamplighter.usecases.sessions import halt
 from lamplighter.usecases.sessions.halt import HaltControl
 
@@ -24,7 +23,9 @@ def halt_all(settings: Settings, reason: str) -> str:
         control.write(reason, by=_who(), now=clock.now())
     try:
         home.prepare(settings)
-        pulled = asyncio.run(run_in_database(settings, lambda db: _halt_all(db, control, reason)))
+        pulled = asyncio.run(
+            home.run_in_database(settings, lambda db: _halt_all(db, control, reason))
+        )
     except Unavailable as error:
         if control.by_file() is None:
             message = f"Not halted: {error} Cannot write {control.file} either."
@@ -47,7 +48,7 @@ def resume_all(settings: Settings) -> str:
     home.prepare(settings)
     control = home.halt_control(settings)
     asyncio.run(
-        run_in_database(
+        home.run_in_database(
             settings, lambda db: halt.resume_all(db, control, by=_who(), now=clock.now())
         )
     )

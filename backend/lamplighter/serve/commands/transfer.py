@@ -22,7 +22,6 @@ from lamplighter.formats.import_records import ImportRecord
 from lamplighter.formats.json_items import MAX_ITEM_CHARS, JsonItem, JsonItemError, JsonItemReader
 from lamplighter.repository import Database, writing
 from lamplighter.serve import home
-from lamplighter.serve.commands.access import run_in_database
 from lamplighter.usecases.access.recording import record_act
 from lamplighter.usecases.clients.exports import ExportFormat, ExportTotals, export
 from lamplighter.usecases.clients.imports import CHANGES, Fault, Importing, LocatedRecord
@@ -80,7 +79,7 @@ def write_export(
         return done
 
     try:
-        return asyncio.run(run_in_database(settings, ask))
+        return asyncio.run(home.run_in_database(settings, ask))
     except OSError as error:
         raise Unavailable(f"Cannot write {output or 'the output'}: {error.strerror}") from error
 
@@ -107,7 +106,7 @@ def import_file(settings: Settings, options: ImportOptions, *, step: Step) -> Im
             return done
 
         try:
-            return asyncio.run(run_in_database(settings, ask))
+            return asyncio.run(home.run_in_database(settings, ask))
         except OSError as error:
             raise _unreadable(path, error) from error
 

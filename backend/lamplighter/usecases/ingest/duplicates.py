@@ -6,7 +6,7 @@ from lamplighter.domain.services.service import GENERAL, ActionKind
 from lamplighter.domain.sessions.markers import Marker, MarkerKind
 from lamplighter.repository.sessions import marker_results
 from lamplighter.usecases.ingest.context import IngestContext
-from lamplighter.usecases.memory.service_names import spelled
+from lamplighter.usecases.memory.lookup import spelled
 from lamplighter.usecases.services import act
 
 DUPLICATE_REASON: Final = "repeated in this session"

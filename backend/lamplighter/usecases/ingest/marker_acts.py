@@ -17,8 +17,8 @@ from lamplighter.repository.services import cooldowns, events
 from lamplighter.repository.sessions import escalations
 from lamplighter.usecases.ingest.awaiting_person import PendingRequest, find_pending_request
 from lamplighter.usecases.ingest.context import IngestContext, IngestResult
+from lamplighter.usecases.memory.lookup import spelled
 from lamplighter.usecases.memory.remember import remember
-from lamplighter.usecases.memory.service_names import spelled
 from lamplighter.usecases.services import act
 
 EVENT_CHARS: Final = 2_000

@@ -5,7 +5,7 @@ from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
 
-from lamplighter.domain.errors import Invalid, InvalidField, NotFound, Stale
+from lamplighter.domain.errors import Invalid, InvalidField, Stale
 from lamplighter.domain.memory.admit import admit_candidate, admit_edit, knowledge_field_errors
 from lamplighter.domain.memory.knowledge import withdraw
 from lamplighter.domain.memory.memory import (
@@ -23,8 +23,9 @@ from lamplighter.repository.store.unreadable import Unreadable
 from lamplighter.usecases.access.recording import OPERATOR as OPERATOR
 from lamplighter.usecases.access.recording import recording
 from lamplighter.usecases.context import Context
+from lamplighter.usecases.memory import lookup
 from lamplighter.usecases.memory.fade import apply_due
-from lamplighter.usecases.memory.service_names import spelled
+from lamplighter.usecases.memory.lookup import spelled
 
 
 async def create(here: Context, candidate: Candidate, *, services: Sequence[str] = ()) -> Memory:
@@ -40,17 +41,6 @@ async def create(here: Context, candidate: Candidate, *, services: Sequence[str]
         return memory
 
 
-async def get(db: Database, memory_id: int, *, at: datetime | None = None) -> Memory:
-    """Return a memory, now or as of `at`; raises NotFound."""
-    memory = await memories.get(db, memory_id, at=at)
-    if memory is None:
-        if at is None and await trash.get(db, memory_id) is not None:
-            raise NotFound(f"Memory {memory_id} is in the trash. Restore it first.")
-        then = "" if at is None else " at that time"
-        raise NotFound(f"Memory {memory_id} not found{then}.")
-    return memory
-
-
 async def edit(
     here: Context,
     memory_id: int,
@@ -62,7 +52,7 @@ async def edit(
     """Change a memory; raises Stale when it is no longer at `version`, NotFound, Invalid."""
     db, now = here.db, here.now()
     async with recording(db, "edit", now=now) as act:
-        memory = await get(db, memory_id)
+        memory = await lookup.get(db, memory_id)
         if version is not None and version != memory.version:
             raise Stale(memory)
         change = admit_edit(change, memory.category, here.redact)
@@ -88,7 +78,7 @@ async def delete(db: Database, memory_id: int, *, version: int | None, now: date
     """Move a memory into the trash; raises Stale, NotFound."""
     async with recording(db, "delete", now=now) as act:
         with suppress(Unreadable):  # then nobody can have read a version either
-            memory = await get(db, memory_id)
+            memory = await lookup.get(db, memory_id)
             if version is not None and version != memory.version:
                 raise Stale(memory)
         await trash.move(db, [memory_id], act.why("deleted"), now=now, alone=True)
@@ -98,7 +88,7 @@ async def delete(db: Database, memory_id: int, *, version: int | None, now: date
 async def soft_delete(db: Database, memory_id: int, *, now: datetime) -> Memory:
     """Delete a memory so that it stays inactive in the list. Raises NotFound."""
     async with recording(db, "deactivate", now=now) as act:
-        memory = await get(db, memory_id)
+        memory = await lookup.get(db, memory_id)
         if memory.inactive_reason is InactiveReason.DELETED:
             return memory
         gone = withdraw(memory)

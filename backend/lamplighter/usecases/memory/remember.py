@@ -34,8 +34,8 @@ from lamplighter.repository.services import checks
 from lamplighter.usecases.access import instrumentation
 from lamplighter.usecases.context import Context
 from lamplighter.usecases.memory.fade import apply_due
+from lamplighter.usecases.memory.lookup import spelled
 from lamplighter.usecases.memory.review import open_possible, open_review
-from lamplighter.usecases.memory.service_names import spelled
 
 NEAREST: Final = 10
 

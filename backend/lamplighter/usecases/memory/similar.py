@@ -12,8 +12,8 @@ from lamplighter.domain.relate.nearest import lookup_terms
 from lamplighter.repository import reading
 from lamplighter.repository.search import analyses
 from lamplighter.usecases.context import Context
+from lamplighter.usecases.memory.lookup import spelled
 from lamplighter.usecases.memory.remember import verdict_on
-from lamplighter.usecases.memory.service_names import spelled
 
 MAX_SIMILAR: Final = 5
 COMPARED: Final = 200

@@ -20,7 +20,7 @@ from lamplighter.repository.memory import memories
 from lamplighter.repository.search import searches
 from lamplighter.usecases.access.project_wall import is_visible
 from lamplighter.usecases.context import Context
-from lamplighter.usecases.memory.service_names import spelled
+from lamplighter.usecases.memory.lookup import spelled
 from lamplighter.usecases.search.find import find
 
 MAX_SEARCHES: Final = 200

@@ -16,7 +16,7 @@ from lamplighter.repository.services import events
 from lamplighter.repository.services.events import EventSelection
 from lamplighter.repository.sessions import sessions
 from lamplighter.usecases.context import Context
-from lamplighter.usecases.memory.service_names import spelled
+from lamplighter.usecases.memory.lookup import spelled
 
 
 async def report(

@@ -28,7 +28,7 @@ from lamplighter.domain.text import one_line, shorten
 from lamplighter.repository import Database, writing
 from lamplighter.repository.services import checks, cooldowns, events, findings, notices
 from lamplighter.repository.sessions import approvals, escalations, sessions
-from lamplighter.usecases.services import act
+from lamplighter.usecases.services import act, cooldown_usage
 from lamplighter.usecases.sessions import outcomes, parking
 
 ASK_AGAIN_AFTER: Final = timedelta(hours=24)
@@ -93,9 +93,9 @@ async def handoff_from(
     if not accepted:
         return None
     named = [each.service for each in accepted]
-    around = [*named, *neighbors(services, named)]
+    around = [*named, *services.neighbors(named)]
     seen = [result for each in ids for result in await checks.of_session(db, each, around)]
-    tried = await cooldowns.spent_since(db, now - act.LONGEST_WINDOW)
+    tried = await cooldowns.spent_since(db, now - cooldown_usage.LONGEST_WINDOW)
     return Handoff(
         session_id=parent_id,
         tier=accepted[0].tier,
@@ -246,7 +246,7 @@ async def services_waiting(
     }
     here = [service for service in services if normalize_service_name(service.name) in asked]
     found: dict[str, WaitingService] = {}
-    used = await act.usage_by_service(db, [service.name for service in here], now=now)
+    used = await cooldown_usage.by_service(db, [service.name for service in here], now=now)
     full = await parking.capacity_reason(db, active.max_parked) if here else ""
     for service in here:
         by, at = (
@@ -272,19 +272,6 @@ def _needs_approval(service: Service) -> bool:
     return ApprovalPolicy.NEVER not in rules
 
 
-def neighbors(services: Services, names: Sequence[str]) -> list[str]:
-    """Return what some services depend on and what depends on them, without themselves."""
-    own = {normalize_service_name(name) for name in names}
-    found: list[str] = []
-    for service in services:
-        needs = {normalize_service_name(name) for name in service.depends_on}
-        if normalize_service_name(service.name) in own:
-            found += service.depends_on
-        elif needs & own:
-            found.append(service.name)
-    return [name for name in dict.fromkeys(found) if normalize_service_name(name) not in own]
-
-
 async def _close(db: Database, service: str, *, now: datetime) -> None:
     """End the waiting for a person once a service is well for some rounds, not for a moment."""
     asked = [
@@ -304,7 +291,7 @@ async def _clear(
 ) -> None:
     uses = [
         use
-        for use in await cooldowns.spent_since(db, now - act.LONGEST_WINDOW)
+        for use in await cooldowns.spent_since(db, now - cooldown_usage.LONGEST_WINDOW)
         if normalize_service_name(use.service) == normalize_service_name(service)
     ]
     if not uses or any(use.outcome is UseOutcome.RESERVED for use in uses):

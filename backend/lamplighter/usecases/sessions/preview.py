@@ -23,8 +23,7 @@ from lamplighter.repository.memory.exposures import SessionPrompt
 from lamplighter.repository.sessions import sessions
 from lamplighter.usecases.memory import recall
 from lamplighter.usecases.memory.recall import Hypothesis
-from lamplighter.usecases.sessions import chain
-from lamplighter.usecases.sessions import sessions as lifecycle
+from lamplighter.usecases.sessions import prompts
 
 NOW: Final = "now"
 LARGEST: Final = 2**63 - 1
@@ -123,18 +122,18 @@ async def preview_prompt(
     what_if, plan = question.what_if, question.plan
     async with reading(db):
         await _check(db, what_if)
-        block, environment = await lifecycle.build_context(
+        block, environment = await prompts.build_context(
             db, plan, services, budget=question.budget, what_if=what_if, now=now
         )
         other = None
         if question.against == NOW:
-            known = await lifecycle.build_context(db, plan, services, budget=usual_budget, now=now)
+            known = await prompts.build_context(db, plan, services, budget=usual_budget, now=now)
             other = known[0].text
         elif question.against is not None:
             other = await _recorded_block(db, question.against)
     return PromptPreview(
         block=block,
-        prompt=lifecycle.prompt_of(plan, block, environment, budget=question.budget),
+        prompt=prompts.prompt_of(plan, block, environment, budget=question.budget),
         circles=_circles(plan, services),
         usual_budget=usual_budget,
         at=what_if.at,
@@ -199,4 +198,4 @@ async def _difference(
 def _circles(plan: SessionPlan, services: Services) -> Circles:
     if not plan.services:
         return Circles()
-    return Circles(plan.services, tuple(chain.neighbors(services, plan.services)))
+    return Circles(plan.services, tuple(services.neighbors(plan.services)))

@@ -16,7 +16,7 @@ from lamplighter.repository.sessions import approvals, escalations
 from lamplighter.usecases.access import instrumentation
 from lamplighter.usecases.context import Context
 from lamplighter.usecases.memory import recall
-from lamplighter.usecases.sessions import sessions as lifecycle
+from lamplighter.usecases.sessions import prompts
 
 MAX_APPROVALS: Final = 20
 
@@ -79,7 +79,7 @@ async def _last_prompt(db: Database, session: Session) -> tuple[str, datetime]:
 
 
 async def _render(db: Database, about: PromptRecipient, at: datetime) -> tuple[MemoryBlock, str]:
-    block, environment = await lifecycle.build_context(
+    block, environment = await prompts.build_context(
         db,
         about.session.plan,
         about.services,

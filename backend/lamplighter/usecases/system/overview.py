@@ -20,7 +20,7 @@ from lamplighter.repository.services.checks import CheckDay, CheckKey
 from lamplighter.repository.sessions import approvals, escalations, sessions
 from lamplighter.repository.upkeep import leases, statistics
 from lamplighter.repository.upkeep.statistics import ConfidenceChange, RunTotals
-from lamplighter.usecases.services import act
+from lamplighter.usecases.services import cooldown_usage
 from lamplighter.usecases.sessions.statistics import DAYS, RunStatistics, first_day, summarize_runs
 
 MAX_CHANGES: Final = 5
@@ -144,7 +144,7 @@ async def service_conditions(
 ) -> list[ServiceCondition]:
     """Return the status of some services, in order."""
     counts = await facets.count_active(db, [each.name for each in services])
-    used = await act.usage_by_service(db, [each.name for each in services], now=now)
+    used = await cooldown_usage.by_service(db, [each.name for each in services], now=now)
     first = now.date() - timedelta(days=DAYS - 1)
     strips = await checks.days_by_service(db, first=first)
     latest = await checks.latest(

@@ -2,8 +2,8 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import asynccontextmanager, contextmanager, suppress
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -19,8 +19,8 @@ from lamplighter.repository import Database
 from lamplighter.repository.search import embeddings
 from lamplighter.repository.store import driver
 from lamplighter.repository.store.database import file_of, is_postgres
-from lamplighter.repository.upkeep import migrate
 from lamplighter.serve import home
+from lamplighter.serve.semantic.finder import semantic_finder, why_not
 from lamplighter.supervisor.lease import Lease, Lock
 from lamplighter.usecases.search.embed import Embedder
 from lamplighter.usecases.search.semantic import NoSemanticSearch, SemanticSearch
@@ -31,37 +31,8 @@ SUFFIX: Final = ".vectors.lock"
 START_SECONDS: Final = 10.0  # who has just started wants the first page first
 LOCK_SECONDS: Final = 5.0
 PROGRESS_SECONDS: Final = 0.2
-SEARCH_SECONDS: Final = 2.0
 
 ShowProgress = Callable[[IndexProgress], None]
-
-
-def why_not(settings: Settings) -> str:
-    """Return why memories cannot be found by their meaning, empty when they can; loads nothing."""
-    if settings.vectors == "off":
-        return "LAMPLIGHTER_VECTORS is off"
-    missing = embedding.unavailable_reason()
-    return f"{missing} ({embedding.EXTRA})" if missing else ""
-
-
-def semantic_finder(settings: Settings, db: Database) -> SemanticSearch | None:
-    """Return what finds memories by their meaning, None where nothing can."""
-    model = None if why_not(settings) else embedding.installed_model()
-    return None if model is None else SemanticSearch(db, model)
-
-
-@contextmanager
-def open_finder(settings: Settings, db: Database) -> Iterator[SemanticSearch | None]:
-    """Open what finds memories by their meaning for one search."""
-    near = semantic_finder(settings, db)
-    if near is None:
-        yield None
-        return
-    near.within = SEARCH_SECONDS  # the model has to be loaded for this one search
-    try:
-        yield near
-    finally:
-        near.close()
 
 
 @dataclass(slots=True)
@@ -125,26 +96,10 @@ async def semantic_service(
             found.close()
 
 
-def progress(settings: Settings) -> IndexProgress | None:
-    """Return of how many memories the meaning is kept, None where that cannot be asked."""
-    url = settings.database_url
-    if not is_postgres(url) and not file_of(url).exists():
-        return None
-    with suppress(LamplighterError, driver.Error, OSError):
-        if migrate.revision_of(url) == migrate.head():
-            return asyncio.run(_progress(url))
-    return None
-
-
 def backfill(settings: Settings, show: ShowProgress) -> IndexProgress:
     """Keep the meaning of all memories now, or follow the process that does; show how far it is."""
     home.prepare(settings)
     return asyncio.run(_backfill(settings, show))
-
-
-async def _progress(url: str) -> IndexProgress:
-    async with Database(url) as db:
-        return await embeddings.progress(db, embedding.NAME)
 
 
 async def _backfill(settings: Settings, show: ShowProgress) -> IndexProgress:

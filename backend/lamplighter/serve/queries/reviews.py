@@ -1,17 +1,19 @@
-"""What waits for a person, for the command line: with or without a running server."""
+"""Reviews that wait for a person."""
 
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from lamplighter.domain.memory.review import ReviewState
 from lamplighter.repository import reading
 from lamplighter.repository.memory import reviews
 from lamplighter.repository.memory.reviews import ReviewFilter
-from lamplighter.serve.local.queries import QueryContext
+
+if TYPE_CHECKING:
+    from lamplighter.serve.local.queries import QueryContext
 
 LIST_LIMIT: Final = 200
 
 
-async def list_open_reviews(here: QueryContext) -> dict[str, Any]:
+async def list_open_reviews(here: "QueryContext") -> dict[str, Any]:
     """Return the reviews that wait the longest, and how many wait in all."""
     wanted = ReviewFilter(state=ReviewState.OPEN)
     async with reading(here.db):

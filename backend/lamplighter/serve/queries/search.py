@@ -1,26 +1,28 @@
-"""The search for the command line: with or without a running server."""
+"""The search."""
 
 import asyncio
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from lamplighter import clock
 from lamplighter.domain.errors import Unavailable
 from lamplighter.domain.memory.memory import Category, MemoryKind
 from lamplighter.domain.search.search import SearchLayer, SearchRequest
-from lamplighter.formats.serialize import search_results
+from lamplighter.formats.search_results import search_results
 from lamplighter.repository.search import backlog
-from lamplighter.serve.local.queries import QueryContext
-from lamplighter.serve.semantic import SEARCH_SECONDS
-from lamplighter.usecases.search.session_search import find
+from lamplighter.serve.semantic.finder import SEARCH_SECONDS
+from lamplighter.usecases.search.find import find
+
+if TYPE_CHECKING:
+    from lamplighter.serve.local.queries import QueryContext
 
 CATCHING_SECONDS: Final = 5.0
 PREPARING_SECONDS: Final = 5.0
 
 
 async def search(
-    here: QueryContext,
+    here: "QueryContext",
     *,
     query: str,
     layers: Sequence[str],

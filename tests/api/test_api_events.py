@@ -2,7 +2,7 @@
 
 import httpx2
 import pytest
-from asking import Asking
+from route_requests import Asking
 
 from living import Server
 

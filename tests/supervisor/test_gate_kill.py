@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from homes import Home
 
-import by_hand
+import direct_writes
 from lamplighter import clock
 from lamplighter.domain.services.cooldown import UseOutcome
 from lamplighter.domain.sessions.session import SessionPlan
@@ -51,7 +51,7 @@ def url(request: pytest.FixtureRequest) -> str:
 
 def sound(url: str) -> None:
     """Let SQLite look at its file; PostgreSQL recovers its own."""
-    assert is_postgres(url) or by_hand.run(url, "PRAGMA integrity_check") == [("ok",)]
+    assert is_postgres(url) or direct_writes.run(url, "PRAGMA integrity_check") == [("ok",)]
 
 
 def driven(*words: object) -> subprocess.Popen[str]:

@@ -6,7 +6,7 @@ from datetime import timedelta
 import pytest
 from examples import LATER, NOON, SLOW_START, held, rows, said, session
 
-import by_hand
+import direct_writes
 from contexts import context
 from lamplighter.domain.memory.memory import Edit
 from lamplighter.domain.relate import builtin_lexicon
@@ -58,7 +58,7 @@ async def bad(request: pytest.FixtureRequest, db: Database, url: str) -> tuple[i
         memory = await curate.create(context(db), candidate)
     broken = await curate.create(context(db), SLOW_START)
     assert memory.id < broken.id
-    by_hand.run(url, f"UPDATE memories SET {column} = {value} WHERE id = {broken.id}")
+    direct_writes.run(url, f"UPDATE memories SET {column} = {value} WHERE id = {broken.id}")
     return broken.id, column
 
 
@@ -128,7 +128,7 @@ async def test_one_that_can_be_read_is_found_behind_many_that_cannot(
     first = await curate.create(context(db), SLOW_START)
     for _ in range(20):
         await curate.create(context(db, LATER), SLOW_START)
-    by_hand.run(url, f"UPDATE memories SET category = 'misc' WHERE id <> {first.id}")
+    direct_writes.run(url, f"UPDATE memories SET category = 'misc' WHERE id <> {first.id}")
 
     page = await memories.page(db, MemoryFilter(), sort=Sort.UPDATED, limit=2)
 

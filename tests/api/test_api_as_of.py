@@ -112,7 +112,7 @@ def test_pages_as_of_a_moment_continue_despite_changes(own_client: httpx2.Client
 def test_the_preview_without_some_memories(own_client: httpx2.Client) -> None:
     one, two = (new(own_client, observation=words)["id"] for words in ("One", "Two"))
 
-    found = ask(own_client, CONTEXT, without=f"{two}, {two}", against="now", budget=500)
+    found = ask(own_client, CONTEXT, exclude=f"{two}, {two}", compare_to="now", budget=500)
 
     assert [each["id"] for each in found["included"]] == [one]
     assert found["diff"]["against"] == "now"
@@ -122,21 +122,33 @@ def test_the_preview_without_some_memories(own_client: httpx2.Client) -> None:
     assert "diff" not in ask(own_client, CONTEXT)
 
 
+def test_earlier_names_of_parameters_still_work(own_client: httpx2.Client) -> None:
+    two = new(own_client, observation="Two")["id"]
+
+    earlier = ask(own_client, CONTEXT, without=two, against="now", budget=500)
+    current = ask(own_client, CONTEXT, exclude=two, compare_to="now", budget=500)
+    both = own_client.get(CONTEXT, params={"without": two, "exclude": two})
+
+    assert earlier["diff"] == current["diff"]
+    assert earlier["included"] == current["included"] == []
+    assert fields(both) == ["exclude"]
+
+
 @pytest.mark.parametrize("given", ["x", "1,x", "-1", "1.5", "٣", "1" * 30, "1;2"])
 def test_what_is_left_out_are_numbers(client: httpx2.Client, given: str) -> None:
-    assert fields(client.get(CONTEXT, params={"without": given})) == ["without"]
+    assert fields(client.get(CONTEXT, params={"exclude": given})) == ["exclude"]
 
 
 @pytest.mark.parametrize("given", ["", "then", "-1", "1.5", "1" * 30])
 def test_a_preview_is_compared_with_now_or_a_session(client: httpx2.Client, given: str) -> None:
-    assert fields(client.get(CONTEXT, params={"against": given})) == ["against"]
+    assert fields(client.get(CONTEXT, params={"compare_to": given})) == ["compare_to"]
 
 
 def test_memories_and_sessions_that_are_not_there_are_named(client: httpx2.Client) -> None:
-    unknown = client.get(CONTEXT, params={"without": "888888,999999"})
-    nobody = client.get(CONTEXT, params={"against": str(2**63)})
+    unknown = client.get(CONTEXT, params={"exclude": "888888,999999"})
+    nobody = client.get(CONTEXT, params={"compare_to": str(2**63)})
 
-    assert fields(unknown) == ["without"]
+    assert fields(unknown) == ["exclude"]
     assert "888888, 999999" in unknown.text
     assert nobody.status_code == 404
 

@@ -66,10 +66,10 @@ def test_reports_are_compared_as_json(home: Home) -> None:
 @pytest.mark.parametrize(
     ("words", "why"),
     [
-        (("--without", "7,8"), "without: names memories that do not exist: 7, 8"),
-        (("--without", "x"), "without: must be a list of numbers"),
+        (("--exclude", "7,8"), "exclude: names memories that do not exist: 7, 8"),
+        (("--exclude", "x"), "exclude: must be a list of numbers"),
         (("--against", "77"), "Session 77 not found."),
-        (("--against", "then"), "against: must be now or"),
+        (("--against", "then"), "compare_to: must be now or"),
         (("--as-of", "yesterday"), "as_of: must be a time"),
         (("--as-of", "2999-01-01T00:00:00Z"), "as_of: is in the future"),
     ],

@@ -23,9 +23,14 @@ MINUTE_CHARS: Final = len("2026-01-01T12:00")
 @click.option(
     "--budget", type=click.IntRange(0, 1_000_000), help="Override LAMPLIGHTER_MEMORY_BUDGET."
 )
-@click.option("--without", help="Leave out these memories: 7,8.")
+@click.option("--exclude", "--without", "without", help="Leave out these memories: 7,8.")
 @click.option("--as-of", help="Memories as of this time: 2026-01-01T12:00:00Z.")
-@click.option("--against", help="Show the difference to `now` or to the prompt of session N.")
+@click.option(
+    "--compare-to",
+    "--against",
+    "against",
+    help="Show the difference to `now` or to the prompt of session N.",
+)
 @click.option("--json", "as_json_", is_flag=True, help="Print JSON.")
 @report_errors
 def context(

@@ -97,7 +97,7 @@ async def _filter(here: ApiContext, query: event_shapes.EventFilter) -> EventSel
         q=query.q,
         since=since,
         until=until,
-        same=query.same,
+        same=query.repeats_of,
     )
 
 

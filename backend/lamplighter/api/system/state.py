@@ -51,7 +51,7 @@ async def context(request: Request) -> Response:
         return await hooks.context(request, wanted)
     known, now = here.services(), here.now()
     what_if = Hypothesis(
-        without=previews.parse_ids(wanted.without),
+        without=previews.parse_ids(wanted.exclude),
         at=period.parse_elapsed_moment(wanted.as_of, "as_of", now=now),
     )
     question = PreviewRequest(
@@ -63,7 +63,7 @@ async def context(request: Request) -> Response:
         ),
         budget=here.active.budget if wanted.budget is None else wanted.budget,
         what_if=what_if,
-        against=previews.parse_comparison(wanted.against),
+        against=previews.parse_comparison(wanted.compare_to),
     )
     async with reading(here.db):
         found = await previews.preview_prompt(
@@ -81,7 +81,7 @@ async def inclusion(request: Request) -> Response:
     asked = InclusionRequest(
         services=previews.parse_focus(wanted.services, known),
         budget=here.active.budget if wanted.budget is None else wanted.budget,
-        what_if=Hypothesis(without=previews.parse_ids(wanted.without), at=at),
+        what_if=Hypothesis(without=previews.parse_ids(wanted.exclude), at=at),
     )
     async with reading(here.db):
         found = await explain(here.db, params.number(request), asked, known, now=now)

@@ -145,7 +145,7 @@ def parse_ids(text: str | None) -> tuple[int, ...]:
     """Read the memories that are to be left out; raises Invalid."""
     words = [word.strip() for word in (text or "").split(",") if word.strip()]
     if not all(word.isascii() and word.isdigit() and len(word) < 20 for word in words):
-        raise Invalid(InvalidField("without", "must be a list of numbers such as 7,8"))
+        raise Invalid(InvalidField("exclude", "must be a list of numbers such as 7,8"))
     return tuple(dict.fromkeys(map(int, words)))
 
 
@@ -153,7 +153,7 @@ def parse_comparison(text: str | None) -> str | None:
     """Read what the answer is compared with; raises Invalid."""
     if text is None or text == NOW or (text.isascii() and text.isdigit() and len(text) < 20):
         return text
-    raise Invalid(InvalidField("against", "must be now or the number of a session"))
+    raise Invalid(InvalidField("compare_to", "must be now or the number of a session"))
 
 
 def parse_focus(text: str | None, services: Services) -> tuple[str, ...] | None:
@@ -173,7 +173,7 @@ async def _check(db: Database, what_if: Hypothesis) -> None:
     if missing:
         then = "" if what_if.at is None else " at that time"
         raise Invalid(
-            InvalidField("without", f"names memories that do not exist{then}: {', '.join(missing)}")
+            InvalidField("exclude", f"names memories that do not exist{then}: {', '.join(missing)}")
         )
 
 

@@ -134,8 +134,8 @@ def test_every_reason_in_the_docs_is_one_that_is_given() -> None:
     watch = LimitWatch(Limits(), asyncio.Event())
     day = [Charge(NOON - timedelta(hours=each), 2.5) for each in (5, 4, 3, 2)]
     usual = SpendingCaps(session=1, chain=3, day=10)
-    full = replace(watch, began=watch.began - 1_000)
-    mute = replace(watch, heard=watch.heard - 400)
+    full = replace(watch, clock=replace(watch.clock, began=watch.clock.began - 1_000))
+    mute = replace(watch, clock=replace(watch.clock, last_output=watch.clock.last_output - 400))
     given = {
         (FAILED, overspend_reason(UsageReport(51, Usage(), None), turns=50, dollars=1)),
         (FAILED, overspend_reason(UsageReport(3, Usage(), 1.2345), turns=50, dollars=1)),

@@ -6,15 +6,15 @@ import pytest
 
 from lamplighter.domain.configuration import Configuration
 from lamplighter.supervisor.actions.consent import ApprovalWait
-from lamplighter.supervisor.run.limits import Limits, LimitWatch
+from lamplighter.supervisor.run.limits import Limits, LimitWatch, SessionClock
 
 
 @pytest.mark.parametrize(("waited", "over"), [(0.0, True), (40.0, True), (90.0, False)])
 def test_waiting_for_a_person_is_no_working_time(waited: float, over: bool) -> None:
     active = Configuration(session_seconds=60, idle_seconds=1_000)
-    watch = LimitWatch(Limits(), asyncio.Event(), active=active, waited=waited)
+    watch = LimitWatch(Limits(), asyncio.Event(), active=active, clock=SessionClock(waited=waited))
 
-    watch.began -= 120
+    watch.clock.began -= 120
 
     assert bool(watch.due()) is over
 

@@ -49,8 +49,8 @@ async def follow(
         if time.monotonic() - looked > STOP_POLL_SECONDS:
             looked = time.monotonic()
             if gate.busy:  # an action may take its time: the engine waits for it
-                watch.heard = looked
-            watch.waited = gate.waiting.seconds
+                watch.clock.last_output = looked
+            watch.clock.waited = gate.waiting.seconds
             if watch.draining.is_set() and gate.waiting.now:
                 watch.stop(Status.INTERRUPTED, PARKED, started)
             await _watch(here, task.session, started, watch, unfinished=tail.unfinished)

@@ -24,8 +24,8 @@ ACTIVE = {"active": True, "inactive": False, "all": None}
 
 async def index(request: Request) -> Response:
     """GET /api/v1/search."""
-    here, given = api_context(request), params.query(request, shapes.SearchQuery)
-    wanted = await _search_options(here, given)
+    here, query = api_context(request), params.query(request, shapes.SearchQuery)
+    wanted = await _search_options(here, query)
     project = await project_wall.project_bound(request)
     wanted = wanted if project is None else replace(wanted, project=project)
     found = await find(here.db, wanted, now=here.now(), near=here.near)

@@ -51,16 +51,16 @@ async def receive_alerts(request: Request) -> Response:
 
 async def index(request: Request) -> Response:
     """GET /api/v1/alerts."""
-    here, wanted = api_context(request), params.query(request, notification_shapes.AlertQuery)
-    position = params.position(wanted.cursor)
+    here, query = api_context(request), params.query(request, notification_shapes.AlertQuery)
+    position = params.position(query.cursor)
     async with reading(here.db):
-        service = wanted.service and await spelled(here.db, wanted.service, here.service_names())
+        service = query.service and await spelled(here.db, query.service, here.service_names())
         chosen = AlertFilter(
-            state=None if wanted.state is None else AlertState(wanted.state),
-            source=wanted.source,
+            state=None if query.state is None else AlertState(query.state),
+            source=query.source,
             service=service,
         )
-        found = await alerts.page(here.db, chosen, limit=wanted.limit, position=position)
+        found = await alerts.page(here.db, chosen, limit=query.limit, position=position)
         seq = await changes.last_seq(here.db)
     return page(request, [serialize.alert(each) for each in found.items], found.position, seq)
 

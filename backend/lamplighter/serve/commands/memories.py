@@ -40,8 +40,12 @@ def get_memory(settings: Settings, memory_id: int, *, trashed: bool = False) -> 
     from lamplighter.usecases.memory import lookup
 
     async def ask(db: Database) -> Memory:
-        held = await trash.get(db, memory_id) if trashed else None
-        return await lookup.get(db, memory_id) if held is None or not held.memory else held.memory
+        existing = await trash.get(db, memory_id) if trashed else None
+        return (
+            await lookup.get(db, memory_id)
+            if existing is None or not existing.memory
+            else existing.memory
+        )
 
     return _run_in_database(settings, ask)
 

@@ -24,8 +24,8 @@ LIST_LIMIT: Final = 200
 
 async def list_approvals(here: "QueryContext", *, whole: bool) -> dict[str, Any]:
     """Return the approvals that wait, the longest first; the whole of them newest first."""
-    wanted = ApprovalFilter(state=None if whole else ApprovalState.OPEN)
-    found, now = await rows.page(here.db, wanted, limit=LIST_LIMIT), clock.now()
+    selection = ApprovalFilter(state=None if whole else ApprovalState.OPEN)
+    found, now = await rows.page(here.db, selection, limit=LIST_LIMIT), clock.now()
     items = [each for each in found.items if whole or not each.expired(now=now)]
     return {"items": [_as_json(each, now=now) for each in items]}
 
@@ -40,12 +40,12 @@ async def get_approval(here: "QueryContext", *, number: int) -> dict[str, Any]:
         found = await rows.get(here.db, number)
         if found is None:
             raise NotFound(f"Approval {number} not found.")
-        held = await memories.by_ids(here.db, [MemoryId(each) for each in found.memories])
+        existing = await memories.by_ids(here.db, [MemoryId(each) for each in found.memories])
         usages = (await cooldown_usage.by_service(here.db, [found.service], now=now))[found.service]
     usage = next((one for one in usages if one.action is found.action), None)
     return {
         **_as_json(found, now=now),
-        "told": [serialize.memory(each) for each in held.values()],
+        "told": [serialize.memory(each) for each in existing.values()],
         "cooldown": None if usage is None else cooldown.describe_slots(usage, now=now),
     }
 

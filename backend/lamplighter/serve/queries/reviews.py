@@ -15,8 +15,8 @@ LIST_LIMIT: Final = 200
 
 async def list_open_reviews(here: "QueryContext") -> dict[str, Any]:
     """Return the reviews that wait the longest, and how many wait in all."""
-    wanted = ReviewFilter(state=ReviewState.OPEN)
+    selection = ReviewFilter(state=ReviewState.OPEN)
     async with reading(here.db):
-        found = await reviews.page(here.db, wanted, limit=LIST_LIMIT)
+        found = await reviews.page(here.db, selection, limit=LIST_LIMIT)
         items = await reviews.as_json(here.db, found.items)
-        return {"items": items, "total": await reviews.count(here.db, wanted)}
+        return {"items": items, "total": await reviews.count(here.db, selection)}

@@ -167,7 +167,7 @@ async def _watch(
         watch.stop(*due, started)
     watch.linger(started)
     with suppress(OperationalError):  # looked again in a moment
-        held = await sessions.get(here.db, session.id)
-        if held and held.stop_requested_at is not None:
+        existing = await sessions.get(here.db, session.id)
+        if existing and existing.stop_requested_at is not None:
             watch.stop(Status.STOPPED, STOPPED, started)
     watch.press_on()

@@ -233,13 +233,13 @@ async def rule_on_action(
 
 async def session_facts(db: Database, session: Session) -> PolicyFacts:
     """Return whether a session may do anything now; of a cooldown it says nothing."""
-    leader, held = await leases.get(db), await sessions.get(db, session.id)
-    if held is None:
+    leader, existing = await leases.get(db), await sessions.get(db, session.id)
+    if existing is None:
         return PolicyFacts()
     epoch = leader.epoch if leader else None
-    spent = held.budget_usd is not None and (held.cost_usd or 0) >= held.budget_usd
+    spent = existing.budget_usd is not None and (existing.cost_usd or 0) >= existing.budget_usd
     return PolicyFacts(
-        alive=held.running and not held.stop_requested_at and epoch == session.leader_epoch,
+        alive=existing.running and not existing.stop_requested_at and epoch == session.leader_epoch,
         halted=await halts.is_halted(db),
         solvent=not spent,
     )
@@ -269,8 +269,8 @@ async def first_fails(db: Database, service: str, uses: Sequence[CooldownUse]) -
     """Whether it is known that a first attempt fails: by what was done, or by a person."""
     if cooldown.first_attempt_fails(uses):
         return True
-    wanted = MemoryFilter(active=True, service=service)
-    held = await memories.page(db, wanted, sort=Sort.CONFIDENCE, limit=MAX_MEMORIES)
+    selection = MemoryFilter(active=True, service=service)
+    held = await memories.page(db, selection, sort=Sort.CONFIDENCE, limit=MAX_MEMORIES)
     return any(
         each.category in (Category.BEHAVIOR, Category.REMEDIATION)
         and each.trust is Trust.TRUSTED  # what a session says permits nothing

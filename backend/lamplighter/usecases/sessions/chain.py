@@ -112,8 +112,8 @@ async def lineage(db: Database, session_id: int) -> list[int]:
     number: int | None = session_id
     while number is not None and len(found) <= MAX_TIER:
         found.insert(0, number)
-        held = await sessions.get(db, number)
-        number = held.parent_id if held else None
+        existing = await sessions.get(db, number)
+        number = existing.parent_id if existing else None
     return found
 
 
@@ -222,12 +222,12 @@ async def mark_handled(db: Database, number: int, *, now: datetime) -> Escalatio
     When the service still fails at the next round, it is handed on again.
     """
     async with writing(db):
-        held = await escalations.get(db, number)
-        if held is None:
+        existing = await escalations.get(db, number)
+        if existing is None:
             raise NotFound(f"Escalation {number} not found.")
-        if held.state is not EscalationState.PERSON:
-            raise Conflict(f"Escalation {number} is not open: it is {held.state}.")
-        handled = await escalations.close(db, held.service, why=escalations.HANDLED, now=now)
+        if existing.state is not EscalationState.PERSON:
+            raise Conflict(f"Escalation {number} is not open: it is {existing.state}.")
+        handled = await escalations.close(db, existing.service, why=escalations.HANDLED, now=now)
         await outcomes.refresh(db, [each.session_id for each in handled], now=now)
         closed = await escalations.get(db, number)
         assert closed is not None

@@ -50,8 +50,8 @@ async def explain(
     what_if = request.what_if
     around = tuple(services.neighbors(request.services)) if request.services else ()
     async with reading(db):
-        held = await lookup.get(db, memory_id, at=what_if.at)
-        prospect = InclusionProbe(held, now)
+        existing = await lookup.get(db, memory_id, at=what_if.at)
+        prospect = InclusionProbe(existing, now)
         block = await recall.build_memory_context(
             db,
             budget=request.budget,
@@ -61,9 +61,9 @@ async def explain(
             prospect=prospect,
         )
         lines = await _lines_before(db, prospect.memory, request, around)
-    if held.id in what_if.without:
+    if existing.id in what_if.without:
         return Inclusion(
-            memory=held,
+            memory=existing,
             reason=InclusionReason.WITHOUT,
             explanation=WITHOUT,
             budget=request.budget,

@@ -63,8 +63,8 @@ async def update_prompt(here: Context, about: PromptRecipient, query: str) -> Up
             )
             instrumentation.trace_block("ops", block)
         handed = await escalations.of_sessions(db, [session.id])
-        wanted = approvals.ApprovalFilter(state=ApprovalState.OPEN, session=session.id)
-        waiting = await approvals.page(db, wanted, limit=MAX_APPROVALS)
+        selection = approvals.ApprovalFilter(state=ApprovalState.OPEN, session=session.id)
+        waiting = await approvals.page(db, selection, limit=MAX_APPROVALS)
     still = [each for each in handed if each.state is EscalationState.OPEN]
     return UpdatedPrompt(text=text, open=tuple(still), approvals=tuple(waiting.items))
 

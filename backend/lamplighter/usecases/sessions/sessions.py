@@ -139,14 +139,14 @@ async def cancel(db: Database, request_id: int, *, now: datetime) -> None:
 async def stop(db: Database, session_id: int, *, now: datetime) -> Session:
     """Ask for a running session to be stopped; raises NotFound or Conflict."""
     async with writing(db):
-        held = await sessions.get(db, session_id)
-        if held is None:
+        existing = await sessions.get(db, session_id)
+        if existing is None:
             raise NotFound(f"Session {session_id} not found.")
-        if held.trigger is Trigger.CLIENT:
+        if existing.trigger is Trigger.CLIENT:
             raise Conflict(f"Session {session_id} belongs to a client. Only the client can end it.")
         session = await sessions.request_stop(db, session_id, now=now)
         if session is None:
-            raise Conflict(f"Session {session_id} has already ended: it is {held.status}.")
+            raise Conflict(f"Session {session_id} has already ended: it is {existing.status}.")
         return session
 
 

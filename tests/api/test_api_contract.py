@@ -8,7 +8,7 @@ from typing import Annotated, Any, get_origin
 import httpx2
 import msgspec
 import pytest
-from asking import (
+from route_requests import (
     METHODS,
     PATHS,
     WITH_BODY,

@@ -51,7 +51,8 @@ from lamplighter.usecases.sessions import sessions
 DAY = timedelta(days=1)
 HALF = "Takes 30s to start after restart"
 MINUTE = "It needs about a minute to start after a restart"
-ROOT, MANDATORY = "Must be run as root", "root privileges are mandatory"
+BLUE_KEY = "The log forwarder needs the blue key"
+GREEN_KEY = "The log forwarder needs the green key"
 ALL = ("memories", "history", "links", "reviews", "changes", "analyses")
 DIES = """
 import asyncio, os, signal, sys
@@ -179,9 +180,9 @@ async def test_all_that_conflict_lose_and_the_best_of_the_same_grows(db: Databas
 
 
 async def test_what_we_are_not_sure_of_takes_nothing_and_asks(db: Database) -> None:
-    old = await typed(db, ROOT)
+    old = await typed(db, BLUE_KEY)
 
-    done = await heard(db, MANDATORY)
+    done = await heard(db, GREEN_KEY)
 
     assert (done.outcome, await held(db)) == (ReconcileOutcome.LEARNED, [old, done.memory])
     [review] = await waiting(db)

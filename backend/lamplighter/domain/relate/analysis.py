@@ -32,7 +32,7 @@ class ClauseWord:
 
     `end` is +1 for a word that something ends well by, -1 for one that it ends badly by.
     `effect` is what a verb does to what it is said of: "remedies", "ceases" or "persists".
-    `given` marks an event of a condition that the text does not deny: "after a crash".
+    `incidental` marks an event of a condition that the text does not deny: "after a crash".
     """
 
     senses: tuple[Sense, ...]
@@ -44,7 +44,7 @@ class ClauseWord:
     raw: str = ""
     end: int = 0
     effect: str = ""
-    given: bool = False
+    incidental: bool = False
 
     @property
     def label(self) -> str:

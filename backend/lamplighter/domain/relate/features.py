@@ -138,8 +138,8 @@ def is_flipped(m: Match, swapped: float = 0.0) -> int:
 
 
 def count_denials(words: Sequence[ClauseWord]) -> int:
-    """Count the words that say no, apart from the events that a condition names: "after a crash"."""
-    return sum(word.senses[0].tells < 0 and not word.given for word in words)
+    """Count the words that say no, apart from the events of a condition: "after a crash"."""
+    return sum(word.senses[0].tells < 0 and not word.incidental for word in words)
 
 
 def count_denied(claims: Sequence[Clause]) -> int:

@@ -128,8 +128,7 @@ def judge_raw(new: Analysis, existing: Analysis, by: Weights | None = None) -> R
     """Judge two observations; `p` is the score of the verdict, not yet calibrated."""
     differing = differing_slots(existing.slots, new.slots)
     if differing is not None:
-        old, other = differing
-        reason = f"{_shorten(other.label)} instead of {_shorten(old.label)}"
+        reason = " instead of ".join(_shorten(slot.label) for slot in reversed(differing))
         return RelationVerdict(Relation.CONFLICTING, reason, FRAMED)
     whole = match(existing.clauses, new.clauses)
     if whole.least < LEAST_COVER and whole.size < LEAST_SHARED:

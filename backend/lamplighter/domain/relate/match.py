@@ -1,7 +1,7 @@
 """Which words of two clauses, or of two texts, are the same, and what is left on each side."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from typing import Final
@@ -107,31 +107,47 @@ def match(old: Sequence[Clause], new: Sequence[Clause]) -> Match:
 
 
 def _counterpart(word: ClauseWord, among: Sequence[ClauseWord]) -> WordPair | None:
-    senses = word.senses
+    return _of_one_meaning(word, among) or _of_one_form(word, among)
+
+
+def _of_one_meaning(word: ClauseWord, among: Sequence[ClauseWord]) -> WordPair | None:
+    """Return the first pair of one meaning; where there is none, the first pair of opposites."""
     opposed: WordPair | None = None
+    for other, one, two in _shared(word, among):
+        if one.sign == two.sign:
+            return WordPair(word, other, one, two)
+        opposed = opposed or WordPair(word, other, one, two)
+    return opposed
+
+
+def _shared(
+    word: ClauseWord, among: Sequence[ClauseWord]
+) -> Iterator[tuple[ClauseWord, Sense, Sense]]:
+    """Return the senses that a word shares with others, of whichever sign."""
     for other in among:
-        for one in senses:
+        for one in word.senses:
             for two in other.senses:
-                if one.key == two.key and one.sign == two.sign:
-                    return WordPair(word, other, one, two)
-                if one.key == two.key and opposed is None:
-                    opposed = WordPair(word, other, one, two)
-    if opposed is not None:
-        return opposed
-    first = word.surface[0]
+                if one.key == two.key:
+                    yield other, one, two
+
+
+def _of_one_form(word: ClauseWord, among: Sequence[ClauseWord]) -> WordPair | None:
+    sense = word.senses[0]
     for other in among:
-        named = word.name or other.name  # a slip in a name makes it the name of another thing
-        if not named and same_root(word.surface, other.surface):
-            return WordPair(word, other, senses[0], senses[0])
-        if not named and negates(word.surface, other.surface):
-            return WordPair(word, other, senses[0], replace(senses[0], sign=-senses[0].sign))
-        if not named and other.surface[0] == first and differs_by_typo(word.surface, other.surface):
-            return WordPair(word, other, senses[0], senses[0])
+        if word.name or other.name:  # a slip in a name makes it the name of another thing
+            continue
+        one, two = word.surface, other.surface
+        if same_root(one, two) or (one[0] == two[0] and differs_by_typo(one, two)):
+            return WordPair(word, other, sense, sense)
+        if negates(one, two):
+            return WordPair(word, other, sense, replace(sense, sign=-sense.sign))
     return None
 
 
 def negates(one: str, two: str) -> bool:
     """Whether one word is the other with a prefix of denial: "reversible", "irreversible"."""
+    if not (one.endswith(two) or two.endswith(one)):
+        return False
     short, long = sorted((one, two), key=len)
     prefix = long.removesuffix(short)
     return len(short) >= _LEAST_TYPED and prefix in _DENYING and long not in _NOT_DENYING

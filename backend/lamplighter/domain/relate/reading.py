@@ -138,10 +138,10 @@ class _ClauseReader:
         if self.condition:
             end, effect = 0, ""
         at = self.place
-        given = self.condition and not self.denials[1] and senses[0].key not in _ABSENCE
+        aside = self.condition and not self.denials[1] and senses[0].key not in _ABSENCE
         self.tokens.append(
             ClauseWord(
-                senses, text, weight, at, self.condition, name, self.phrase, end, effect, given
+                senses, text, weight, at, self.condition, name, self.phrase, end, effect, aside
             )
         )
         self.denying = False

@@ -2,6 +2,7 @@
 
 import re
 import unicodedata
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
@@ -58,7 +59,7 @@ _UNDER: Final = "(less than|under|below|within|in|about|over|more than|every)"
 _PARTS: Final = {"third": 33, "quarter": 25, "fifth": 20, "tenth": 10}
 _READY: Final = r"\b(ready|up|back|warm|available|usable|answers?|answered|starts|started|done)"
 _AT_ONCE: Final = r"(?:at once|immediately|instantly|right away|straight away|in no time)\b"
-_SPELLED: Final = (
+_SPELLED: Final[tuple[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]], ...]] = (
     (re.compile(rf"\b(?:an?|1) ({_TIMES}) and an? half\b"), r"1.5 \1"),
     (re.compile(rf"\b(\d+) and an? half ({_TIMES})\b"), r"\1.5 \2"),
     (re.compile(rf"\bhalf (?:an?|1) ({_TIMES})\b"), r"0.5 \1"),
@@ -180,8 +181,8 @@ def split_items(text: str) -> list[TextItem]:
     for pattern, words in _CONTRACTIONS:
         plain = pattern.sub(words, plain)
     plain = _NUMBER_WORD.sub(lambda found: _WORDED[found[0]], plain)
-    for pattern, words in _SPELLED:
-        plain = pattern.sub(words, plain)
+    for pattern, spelled in _SPELLED:
+        plain = pattern.sub(spelled, plain)
     return [_build_item(found) for found in _ITEM.finditer(plain)]
 
 

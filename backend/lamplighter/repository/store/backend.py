@@ -29,6 +29,8 @@ ACQUIRE_SECONDS: Final = 30.0
 MAX_WAITING: Final = {True: 400, False: 64}
 """How many may wait for a connection that reads, or that writes: of more each waits too long."""
 ROLLBACK_POLL_SECONDS: Final = 0.05
+COMPILER: Final = Compiler(pysqlite.dialect(paramstyle="qmark"))
+"""Compiles each statement once a process, however many databases it opens."""
 
 
 def interrupt(connection: aiosqlite.Connection) -> None:
@@ -184,7 +186,7 @@ class PooledBackend(DatabaseBackend):
         self.log = WriteLog(Path(path))
         self.writers = Pool(path, size=1, readonly=False)
         self.readers = Pool(path, size=READERS, readonly=True)
-        self.compile = Compiler(pysqlite.dialect(paramstyle="qmark"))
+        self.compile = COMPILER
 
     async def connect(self) -> None:
         """Open every connection."""

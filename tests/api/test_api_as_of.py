@@ -10,6 +10,7 @@ import direct_writes
 from lamplighter.repository.store.database import sqlite_url
 from living import Server, lately
 
+EVENTS = "/api/v1/events"
 MEMORIES = "/api/v1/memories"
 CONTEXT = "/api/v1/context"
 WRONG = [
@@ -132,6 +133,23 @@ def test_earlier_names_of_parameters_still_work(own_client: httpx2.Client) -> No
     assert earlier["diff"] == current["diff"]
     assert earlier["included"] == current["included"] == []
     assert fields(both) == ["exclude"]
+
+
+def test_an_error_names_the_parameter_that_was_sent(own_client: httpx2.Client) -> None:
+    def wrong(path: str, **query: object) -> list[str]:
+        answer = own_client.get(path, params=query)
+        assert answer.status_code == 422
+        names = fields(answer)
+        assert answer.json()["detail"].startswith(f"{names[0]}: ")
+        return names
+
+    assert wrong(CONTEXT, without="x", against="then") == ["without"]
+    assert wrong(CONTEXT, exclude="x") == ["exclude"]
+    assert wrong(CONTEXT, without="888888") == ["without"]
+    assert wrong(CONTEXT, against="then") == ["against"]
+    assert wrong(CONTEXT, without="1" * 4001, against="now") == ["without"]
+    assert wrong(EVENTS, same="x") == ["same"]
+    assert wrong(EVENTS, repeats_of="x") == ["repeats_of"]
 
 
 @pytest.mark.parametrize("given", ["x", "1,x", "-1", "1.5", "٣", "1" * 30, "1;2"])

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 from typing import Annotated, Any, Final, TypeVar, get_args, get_origin
 
@@ -86,6 +87,17 @@ def deprecated_names(form: type[msgspec.Struct]) -> dict[str, str]:
     """Return the parameters of a query by their earlier names."""
     names = {field.encode_name for field in msgspec.structs.fields(form)}
     return {old: new for new, old in DEPRECATED.items() if new in names and old not in names}
+
+
+def with_sent_names(request: Request, wrong: Sequence[InvalidField]) -> list[InvalidField]:
+    """Return the invalid fields of a request, each by the name under which the client sent it."""
+    sent = request.query_params
+    return [
+        replace(each, field=DEPRECATED[each.field])
+        if each.field not in sent and DEPRECATED.get(each.field) in sent
+        else each
+        for each in wrong
+    ]
 
 
 def number(request: Request, name: str = "id") -> int:

@@ -11,17 +11,18 @@ from lamplighter.domain.actions.halt import Halt
 from lamplighter.domain.fields import DeclaredField, declared_fields
 from lamplighter.domain.memory.memory import Memory
 from lamplighter.domain.memory.review import Review
-from lamplighter.domain.services.cooldown import CooldownStatus, CooldownUse
+from lamplighter.domain.services.alert import AlertIncident
+from lamplighter.domain.services.cooldown import CooldownUse
 from lamplighter.domain.services.event import Event
-from lamplighter.domain.services.leader import Leader
 from lamplighter.domain.services.notice import Notice
 from lamplighter.domain.sessions.handoff import Escalation, Finding
 from lamplighter.domain.sessions.marker_results import CheckResult, MarkerResult
 from lamplighter.domain.sessions.session import Session, SessionRequest
-from lamplighter.formats.alerts import AlertIncident
 
 if TYPE_CHECKING:  # it takes a while to load, and most commands never need it
     from lamplighter.domain.relate import RelationVerdict
+    from lamplighter.domain.services.cooldown import CooldownStatus
+    from lamplighter.domain.services.leader import Leader
 
 T = TypeVar("T")
 
@@ -104,7 +105,7 @@ def verdict(each: "RelationVerdict") -> dict[str, Any]:
     return {"label": each.label, "sure": each.sure, "p": each.p, "reason": each.reason}
 
 
-def leader(each: Leader | None, *, now: datetime) -> dict[str, Any]:
+def leader(each: "Leader | None", *, now: datetime) -> dict[str, Any]:
     """Return the supervisor's state as JSON; None is a supervisor that never ran."""
     away = each is None or each.state(now=now) == "away"
     return {
@@ -120,7 +121,7 @@ def leader(each: Leader | None, *, now: datetime) -> dict[str, Any]:
     }
 
 
-def cooldown_status(each: CooldownStatus) -> dict[str, Any]:
+def cooldown_status(each: "CooldownStatus") -> dict[str, Any]:
     """Return how much of a cooldown is used as JSON."""
     return {
         "service": each.service,

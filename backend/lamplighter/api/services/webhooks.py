@@ -16,9 +16,9 @@ from lamplighter.api.responses import answer, page
 from lamplighter.api.services import notification_shapes
 from lamplighter.domain.access.access import WEBHOOKS, Caller
 from lamplighter.domain.errors import Invalid, InvalidField
+from lamplighter.domain.services.alert import AlertState
 from lamplighter.formats import alerts as payloads
 from lamplighter.formats import serialize
-from lamplighter.formats.alerts import AlertState
 from lamplighter.repository import reading
 from lamplighter.repository.feed import changes
 from lamplighter.repository.memory.memories import service_name

@@ -34,7 +34,6 @@ from lamplighter.repository.memory.as_of import parts
 from lamplighter.repository.memory.listing import UPDATED
 from lamplighter.repository.memory.listing import Order as Order
 from lamplighter.repository.memory.listing import Sort as Sort
-from lamplighter.repository.services import event_names
 from lamplighter.repository.store.database import Database
 from lamplighter.repository.store.dialect import NUMBER, Seconds
 from lamplighter.repository.store.paging import Page
@@ -266,7 +265,11 @@ async def service_name(db: Database, service: str | None, declared: Sequence[str
     for name in declared:
         if normalize_service_name(name) == normalize_service_name(service):
             return name
-    return await _spelling(db, service) or await event_names.spelling(db, service) or service
+    if (written := await _spelling(db, service)) is not None:
+        return written
+    from lamplighter.repository.services import event_names  # few names are in events only
+
+    return await event_names.spelling(db, service) or service
 
 
 async def _spelling(db: Database, service: str) -> str | None:

@@ -24,7 +24,6 @@ logger = logging.getLogger(__name__)
 T = TypeVar("T")
 
 GROUP_AND_OTHERS: Final = 0o077
-LIST_LIMIT: Final = 200
 RETRY_SECONDS: Final = 1.0
 LOGIN: Final = "Run `lamplighter login` for a login link."
 

@@ -2,7 +2,6 @@
 
 import getpass
 import os
-from typing import Final
 
 from lamplighter.config.settings import Settings
 from lamplighter.domain.actions.approval import (
@@ -15,8 +14,6 @@ from lamplighter.engines.process import MARK
 from lamplighter.repository import Database
 from lamplighter.serve import home
 from lamplighter.usecases.sessions import approvals
-
-LIST_LIMIT: Final = 200
 
 
 def decide(

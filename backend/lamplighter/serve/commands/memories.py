@@ -1,8 +1,5 @@
 """Memories for the command line: with or without a running server, which hears of each change."""
 
-from datetime import timedelta
-from typing import Final, TypeVar
-
 from lamplighter import clock
 from lamplighter.config.settings import Settings
 from lamplighter.domain.memory.memory import Candidate, Edit, Memory
@@ -10,10 +7,6 @@ from lamplighter.repository import Database, writing
 from lamplighter.repository.memory import trash
 from lamplighter.serve import home
 from lamplighter.serve.services_file import ServicesFile
-
-T = TypeVar("T")
-FADING_WITHIN: Final = timedelta(days=30)
-STEPS: Final = 200
 
 
 def add(settings: Settings, candidate: Candidate) -> Memory:

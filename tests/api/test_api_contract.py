@@ -141,7 +141,7 @@ def test_every_wrong_field_is_named_at_once(asking: Asking, op: Operation) -> No
     assert op.body
     known = [field.encode_name for field in msgspec.structs.fields(op.body)]
 
-    body = problem(asking.ask(op, json={each: {"x": 1} for each in [*known, "nonsense"]}), 422)
+    body = problem(asking.ask(op, json={each: [{"x": 1}] for each in [*known, "nonsense"]}), 422)
 
     assert fields(body) == sorted([*known, "nonsense"])
 

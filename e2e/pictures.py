@@ -13,13 +13,13 @@ from playwright.sync_api import Browser, sync_playwright
 
 from app import App
 from chromium import ARGUMENTS, executable
+from homelab_history import write
 from lamplighter.config.settings import read_settings
 from lamplighter.domain.actions.approval import ActionRequest
 from lamplighter.domain.services.service import ActionKind
 from lamplighter.repository import writing
 from lamplighter.repository.sessions import approvals, sessions
 from lamplighter.serve.home import database
-from lived import write
 
 OUT = Path(__file__).parents[1] / "docs" / "pictures" / "app"
 PAGES = {

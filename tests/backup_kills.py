@@ -8,7 +8,7 @@ from pathlib import Path
 
 from homes import Home
 
-import by_hand
+import direct_writes
 from lamplighter.serve.backup import manifest
 
 ROWS = (
@@ -25,7 +25,7 @@ def state(home: Home, url: str) -> State:
     assert done.returncode == 0, done.stderr
     outputs = {path.name: path.read_bytes() for path in (home.path / "sessions").glob("*.jsonl")}
     services = (home.path / "services.yaml").read_text()
-    return (*(by_hand.run(url, query) for query in ROWS), outputs, services)
+    return (*(direct_writes.run(url, query) for query in ROWS), outputs, services)
 
 
 def killed(home: Home, chance: random.Random, seconds: float, *words: str) -> None:

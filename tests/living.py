@@ -22,7 +22,7 @@ from lamplighter.repository.store import driver
 from lamplighter.repository.store.database import sqlite_url
 from lamplighter.repository.upkeep import migrate
 
-ENGINE = Path(__file__).parent / "fakes" / "said.py"
+ENGINE = Path(__file__).parent / "fakes" / "scripted.py"
 STARTING_SECONDS = 30.0
 KEPT = ("PATH", "HOME", "LANG", "VIRTUAL_ENV", "XDG_RUNTIME_DIR")
 

@@ -5,13 +5,13 @@ import subprocess
 import sys
 from pathlib import Path
 
-import by_hand
+import direct_writes
 from lamplighter.repository.upkeep import migrate
 
 KILLED = """
 import itertools, os, sys
 import alembic.command, asyncpg, sqlalchemy as sa  # once, for all that are forked
-import by_hand
+import direct_writes
 from lamplighter.repository.upkeep import migrate, migrate_postgres
 
 TABLES = "SELECT tablename FROM pg_tables WHERE schemaname = 'public'"
@@ -33,7 +33,7 @@ for number in itertools.count(start, step):
     status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
     if status == 0:
         break
-    print(status, by_hand.run(url, TABLES), flush=True)
+    print(status, direct_writes.run(url, TABLES), flush=True)
 """
 COLUMNS = (
     "SELECT table_name, column_name, data_type, is_nullable, column_default, collation_name"
@@ -57,6 +57,6 @@ def kill_migrations(empty: str, whole: str, *, start: int, step: int) -> int:
     kills = done.stdout.splitlines()
     assert (set(kills), done.stderr) == ({"-9 []"}, ""), f"from statement {start} on"
     for query in (COLUMNS, INDEXES):
-        assert by_hand.run(empty, query) == by_hand.run(whole, query)
+        assert direct_writes.run(empty, query) == direct_writes.run(whole, query)
     assert migrate.upgrade(empty) is False
     return len(kills)

@@ -21,7 +21,7 @@ from lamplighter.domain.sessions.session import TIERS
 from lamplighter.engines import stream
 from lamplighter.formats.tools import CLIENT_TOOLS, SESSION_TOOLS
 from lamplighter.formats.tools.definition import ToolHints
-from lamplighter.usecases.sessions.sessions import system_prompt
+from lamplighter.usecases.sessions.prompts import system_prompt
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"

@@ -882,7 +882,7 @@ export interface components {
             /** @default null */
             to?: string | null;
             /** @default null */
-            same?: number | null;
+            repeats_of?: number | null;
             /** @default null */
             cursor?: string | null;
             /** @default 50 */
@@ -940,7 +940,7 @@ export interface components {
             /** @default null */
             to?: string | null;
             /** @default null */
-            same?: number | null;
+            repeats_of?: number | null;
             /** @default 60 */
             buckets?: number;
         };
@@ -2220,7 +2220,7 @@ export interface components {
             /** @default null */
             budget?: number | null;
             /** @default null */
-            without?: string | null;
+            exclude?: string | null;
             /** @default null */
             as_of?: string | null;
         };
@@ -2381,9 +2381,9 @@ export interface components {
         };
         /**
          * ContextQuery
-         * @description Options of the next prompt; `without` and `as_of` change its memories.
+         * @description Options of the next prompt; `exclude` and `as_of` change its memories.
          *
-         *         `against` is `now` or the id of a session to compare with. `profile=agent` takes `agent`,
+         *         `compare_to` is `now` or the id of a session to compare with. `profile=agent` takes `agent`,
          *         `project`, `query`, `limit` and `budget`, `profile=project` takes `project` and `budget`;
          *         the rest is for `ops`.
          */
@@ -2407,9 +2407,9 @@ export interface components {
             /** @default false */
             dry_run?: boolean;
             /** @default null */
-            without?: string | null;
+            exclude?: string | null;
             /** @default null */
-            against?: string | null;
+            compare_to?: string | null;
             /** @default null */
             as_of?: string | null;
             /** @default null */

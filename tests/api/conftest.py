@@ -5,7 +5,7 @@ from pathlib import Path
 
 import httpx2
 import pytest
-from asking import Asking
+from route_requests import Asking
 
 from living import Home, Server
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import httpx2
 import pytest
-from asking import LOG_OUT, METHODS, SECRET, Asking, name, numbered
+from route_requests import LOG_OUT, METHODS, SECRET, Asking, name, numbered
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Mount, Route

@@ -2,7 +2,7 @@
 
 import httpx2
 import pytest
-from asking import Asking, name
+from route_requests import Asking, name
 
 from lamplighter.api.routes import OPS
 from lamplighter.domain.access.access import SCOPES, SESSION_SCOPES, expand_scopes

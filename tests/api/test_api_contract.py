@@ -8,7 +8,7 @@ from typing import Annotated, Any, get_origin
 import httpx2
 import msgspec
 import pytest
-from asking import (
+from route_requests import (
     METHODS,
     PATHS,
     WITH_BODY,
@@ -141,7 +141,7 @@ def test_every_wrong_field_is_named_at_once(asking: Asking, op: Operation) -> No
     assert op.body
     known = [field.encode_name for field in msgspec.structs.fields(op.body)]
 
-    body = problem(asking.ask(op, json={each: {"x": 1} for each in [*known, "nonsense"]}), 422)
+    body = problem(asking.ask(op, json={each: [{"x": 1}] for each in [*known, "nonsense"]}), 422)
 
     assert fields(body) == sorted([*known, "nonsense"])
 

@@ -2,7 +2,7 @@
 
 import httpx2
 import pytest
-from asking import Asking
+from route_requests import Asking
 
 from living import Server
 
@@ -44,8 +44,10 @@ def test_what_is_counted_is_what_is_listed(own_server: Server, own_client: httpx
     listed = own_client.get(EVENTS, params=query).json()["items"]
     grouped = own_client.get(f"{EVENTS}/groups", params=query).json()["items"]
     counted = own_client.get(f"{EVENTS}/density", params=query).json()
-    same = own_client.get(EVENTS, params={"same": listed[0]["id"]}).json()["items"]
+    same = own_client.get(EVENTS, params={"repeats_of": listed[0]["id"]}).json()["items"]
+    earlier = own_client.get(EVENTS, params={"same": listed[0]["id"]}).json()["items"]
 
+    assert earlier == same
     assert len(listed) == counted["total"] == grouped[0]["count"] == 2
     assert [each["id"] for each in same] == [each["id"] for each in listed]
     assert own_client.get(f"{EVENTS}/{listed[0]['id']}").json() == listed[0]

@@ -4,7 +4,7 @@ from typing import Any
 
 import httpx2
 import pytest
-from asking import STAMP, Asking
+from route_requests import STAMP, Asking
 
 MEMORIES = "/api/v1/memories"
 CASES = [

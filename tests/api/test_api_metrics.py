@@ -7,9 +7,9 @@ from pathlib import Path
 
 import httpx2
 import pytest
-from asking import Asking
 from prometheus_client.core import Metric
 from prometheus_client.parser import text_string_to_metric_families
+from route_requests import Asking
 
 from lamplighter import __version__
 from living import Home, Server, lately

@@ -7,7 +7,7 @@ from typing import Any
 
 import httpx2
 import pytest
-from asking import STAMP, Asking
+from route_requests import STAMP, Asking
 
 from living import Server
 

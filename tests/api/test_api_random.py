@@ -5,9 +5,9 @@ from typing import Any
 import httpx2
 import msgspec
 import pytest
-from asking import Asking, name, numbered
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from route_requests import Asking, name, numbered
 
 from lamplighter.api.openapi import openapi
 from lamplighter.api.routes import OPS, Operation

@@ -83,3 +83,16 @@ def sent(case: schemathesis.Case, response: schemathesis.Response) -> bool:
     """Whether all that was made up is in the request: an empty list leaves nothing behind."""
     asked = parse_qs(urlsplit(response.request.url or "").query, keep_blank_values=True)
     return set(case.query or {}) <= set(asked)
+
+
+def test_earlier_names_of_parameters_are_marked_deprecated() -> None:
+    paths = openapi()["paths"]
+
+    found = {
+        each["name"]
+        for path in paths.values()
+        for op in path.values()
+        for each in op.get("parameters", ())
+        if each.get("deprecated")
+    }
+    assert found == {"without", "against", "same"}

@@ -8,7 +8,7 @@ from typing import Any
 
 import httpx2
 import pytest
-from asking import Asking, name
+from route_requests import Asking, name
 
 from lamplighter.api.routes import OPS, Operation
 from lamplighter.domain.access.access import SESSION_SCOPES, expand_scopes

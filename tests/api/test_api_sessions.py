@@ -6,7 +6,7 @@ from typing import Any
 
 import httpx2
 import pytest
-from asking import CODE, Asking
+from route_requests import CODE, Asking
 
 from living import Server, text
 

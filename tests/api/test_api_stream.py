@@ -6,8 +6,8 @@ from typing import Any
 
 import httpx2
 import pytest
-from asking import Asking
 from listening import PATIENCE, Message, listening, take
+from route_requests import Asking
 
 from lamplighter import __version__
 from living import Server

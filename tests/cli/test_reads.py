@@ -28,6 +28,22 @@ finally:
     open(loaded, "w").write("\\n".join(ours))
 """
 MAX_MODULES = 60
+MAX_MODULES_ALONE = {
+    "memory list": 84,
+    "memory trash": 102,
+    "memory history 1": 74,
+    "memory why 1": 120,
+    "reviews": 83,
+    "approvals": 90,
+    "approvals show 1": 90,
+    "search nothing": 127,
+    "context": 119,
+    "audit jellyfin --all --json": 109,
+    "token list": 75,
+    "vectors status": 72,
+}
+"""Without a web process: the figures may only fall."""
+
 READS = (
     "memory list",
     "memory list --json --service jellyfin --limit 1",
@@ -169,6 +185,17 @@ def test_the_web_process_answers_each_read_with_the_same_bytes(home: Home) -> No
     assert all(beside[each].status == 2 for each in WRONG)
     assert b"Takes 60s to start" in beside["memory list"].stdout
     assert b"restart of jellyfin, denied" in beside["approvals --all"].stdout
+
+
+def test_a_read_without_a_web_process_loads_what_it_needs(home: Home) -> None:
+    assert home.ask("login").returncode == 0  # a home that has its token
+
+    done = {command: ask(home, command) for command in MAX_MODULES_ALONE}
+
+    assert {each: len(done[each].loaded) for each in done} == {
+        each: min(len(done[each].loaded), most) for each, most in MAX_MODULES_ALONE.items()
+    }
+    assert all(each.used_database for each in done.values())
 
 
 def test_a_read_follows_each_change_at_once(home: Home, server: Server) -> None:

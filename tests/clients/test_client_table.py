@@ -6,7 +6,7 @@ from typing import Any
 
 import httpx2
 import pytest
-from desks import WAL, box, desk, opened, session_caller, used
+from client_contexts import WAL, box, desk, opened, session_caller, used
 from mcp.client.client import Client
 from mcp.client.streamable_http import streamable_http_client
 

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from desks import (
+from client_contexts import (
     WAL,
     agent,
     box,

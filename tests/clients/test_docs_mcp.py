@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 import httpx2
-from desks import WAL
+from client_contexts import WAL
 
 from living import Server
 

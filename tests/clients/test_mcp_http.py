@@ -10,7 +10,7 @@ from typing import Any
 
 import httpx2
 import pytest
-from desks import WAL
+from client_contexts import WAL
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from mcp.client.client import Client

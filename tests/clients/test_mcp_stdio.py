@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
-from desks import WAL
+from client_contexts import WAL
 from mcp.client.client import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 

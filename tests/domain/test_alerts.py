@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from lamplighter.domain.errors import Invalid, NotFound
-from lamplighter.formats.alerts import Alert, AlertState, parse, parse_source
+from lamplighter.domain.services.alert import Alert, AlertState
+from lamplighter.formats.alerts import parse, parse_source
 from lamplighter.formats.alerts.payload import READ_CHARS
 
 BEGAN = datetime(2023, 2, 6, 13, 8, 45, 828000, tzinfo=UTC)

@@ -25,7 +25,7 @@ from lamplighter.supervisor.daemon import Supervisor
 from lamplighter.supervisor.lease import Lock
 from living import result, text
 
-SAID = Path(__file__).parents[1] / "fakes" / "said.py"
+SAID = Path(__file__).parents[1] / "fakes" / "scripted.py"
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
 KNOWN = Services((Service(name="jellyfin"),), path="here")

@@ -8,7 +8,7 @@ import httpx2
 import pytest
 from homes import Home
 
-import by_hand
+import direct_writes
 from lamplighter.repository import Database, writing
 from living import free_port
 from postgres_server import PostgresServer
@@ -70,7 +70,7 @@ def test_one_that_takes_no_writes_is_named(
 
 
 def test_one_of_a_newer_program_is_named(home: Home, postgres_url: str) -> None:
-    by_hand.run(postgres_url, "UPDATE alembic_version SET version_num = '9999'")
+    direct_writes.run(postgres_url, "UPDATE alembic_version SET version_num = '9999'")
 
     status, said = looked(home, postgres_url)
 
@@ -80,7 +80,7 @@ def test_one_of_a_newer_program_is_named(home: Home, postgres_url: str) -> None:
 
 
 def test_one_whose_clock_was_ahead_is_named(home: Home, postgres_url: str) -> None:
-    by_hand.run(
+    direct_writes.run(
         postgres_url,
         "INSERT INTO changes (entity, entity_id, op, at)"
         " VALUES ('memory', 1, 'created', '2999-01-01T00:00:00.000000Z')",

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import psutil
 import pytest
-from workbench import ModelEngine, Workbench, command, leading
+from inline_supervisor import ModelEngine, Workbench, command, leading
 
 from lamplighter.domain.sessions.session import Session, SessionPlan, Status
 from lamplighter.repository import Database

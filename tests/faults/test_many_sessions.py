@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import psutil
-from workbench import ModelEngine, leading
+from inline_supervisor import ModelEngine, leading
 
 from lamplighter.engines import ToolEndpoint, Trait
 from lamplighter.engines.process import MARK

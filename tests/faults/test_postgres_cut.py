@@ -11,7 +11,7 @@ from pathlib import Path
 import httpx2
 import pytest
 
-import by_hand
+import direct_writes
 from living import Home, Server
 from postgres_server import PostgresServer
 
@@ -75,7 +75,7 @@ def test_a_server_killed_again_and_again_loses_nothing_that_was_acknowledged(
 
     statuses = sum((writer.statuses for writer in writers), Counter[int]())
     acknowledged = [text for writer in writers for text in writer.acknowledged]
-    rows = by_hand.run(web.home.more["LAMPLIGHTER_DATABASE_URL"], "SELECT text FROM events")
+    rows = direct_writes.run(web.home.more["LAMPLIGHTER_DATABASE_URL"], "SELECT text FROM events")
     held = Counter(str(text) for (text,) in rows)
     assert set(statuses) <= {201, 503}, statuses
     assert statuses[503] >= KILLS, f"hardly anything was refused: {statuses}"

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import httpx2
 import pytest
-from desk import Desk
+from developer_project import Desk
 
 from living import Home, Server
 

@@ -4,7 +4,7 @@ import json
 import re
 import tomllib
 
-from desk import PLUGIN, ROOT, Desk
+from developer_project import PLUGIN, ROOT, Desk
 
 from lamplighter.api.clients import hooks
 from lamplighter.domain.clients.interactive_text import TEXT_CHARS

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from desk import Desk, Done, bad, hangs, hangs_up, says
+from developer_project import Desk, Done, bad, hangs, hangs_up, says
 
 from lamplighter.hook import EVENTS, root
 from living import Home, Server

@@ -8,8 +8,8 @@ from typing import Any
 
 import httpx2
 import pytest
-from desk import PLUGIN, ROOT, Answer, Desk, bad, hangs, hangs_up
-from desk import says as answers
+from developer_project import PLUGIN, ROOT, Answer, Desk, bad, hangs, hangs_up
+from developer_project import says as answers
 
 from living import Home, Server
 from messages_api import Asked, MessagesApi, Turn, says, uses

@@ -7,7 +7,7 @@ from typing import Any
 
 import httpx2
 import pytest
-from desk import HOOK, Desk, bad, hangs, hangs_up, says
+from developer_project import HOOK, Desk, bad, hangs, hangs_up, says
 
 from living import Server
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-import by_hand
+import direct_writes
 from lamplighter.domain.memory.memory import Candidate, Category, Source, Trust
 from lamplighter.formats import serialize
 from lamplighter.repository import Database, writing
@@ -74,7 +74,7 @@ async def test_a_moment_that_a_person_wrote_has_the_form_of_all_others(
     url: str, db: Database, moment: str
 ) -> None:
     await several(db)
-    by_hand.run(url, f"UPDATE memories SET updated_at = '{moment}' WHERE id = 1")
+    direct_writes.run(url, f"UPDATE memories SET updated_at = '{moment}' WHERE id = 1")
 
     rows = await json_rows.page(db, MemoryFilter(ids=(1,)), Order(Sort.CREATED), limit=1)
 

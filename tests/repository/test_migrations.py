@@ -15,7 +15,7 @@ import asyncpg
 import pytest
 import sqlalchemy as sa
 
-import by_hand
+import direct_writes
 from lamplighter.domain.errors import Unavailable
 from lamplighter.domain.memory.memory import Category, Memory, MemoryId, MemoryKind, Source, Trust
 from lamplighter.repository import Database
@@ -237,7 +237,7 @@ async def test_a_row_of_the_ten_columns_written_before_the_rest_reads_back(tmp_p
 async def test_a_row_of_the_ten_columns_written_at_the_newest_revision_reads_back(
     url: str,
 ) -> None:
-    by_hand.run(url, TEN)
+    direct_writes.run(url, TEN)
 
     async with Database(url) as db:
         assert await memories.get(db, 41) == HAND
@@ -251,7 +251,7 @@ def test_existing_rows_are_indexed_again(tmp_path: Path) -> None:
     address = sqlite_url(tmp_path / "x.db")
     migrate.upgrade(address, target="0025")
 
-    assert by_hand.noted(address) == [(41,), (42,)]
+    assert direct_writes.noted(address) == [(41,), (42,)]
 
 
 @pytest.mark.parametrize(
@@ -260,9 +260,9 @@ def test_existing_rows_are_indexed_again(tmp_path: Path) -> None:
 def test_the_database_itself_refuses_what_no_memory_can_be(
     url: str, column: str, value: str
 ) -> None:
-    by_hand.run(url, TEN)
+    direct_writes.run(url, TEN)
     with pytest.raises((driver.IntegrityError, asyncpg.CheckViolationError)):
-        by_hand.run(url, f"UPDATE memories SET {column} = '{value}'")
+        direct_writes.run(url, f"UPDATE memories SET {column} = '{value}'")
 
 
 def kind_of_column(kind: sa.types.TypeEngine[Any]) -> str:

@@ -13,7 +13,7 @@ import pytest
 import sqlalchemy as sa
 from counting import COUNTER, THINGS, add, count, make, whole
 
-import by_hand
+import direct_writes
 from lamplighter.domain.change import ChangeOp
 from lamplighter.repository import Database, reading, writing
 from lamplighter.repository.feed import changes
@@ -240,7 +240,7 @@ async def test_a_server_that_was_away_is_used_again_when_it_is_back() -> None:
     server = PostgresServer()
     try:
         url = server.create("away")
-        by_hand.run(
+        direct_writes.run(
             url, "CREATE TABLE counter (id INTEGER, n INTEGER)", "INSERT INTO counter VALUES (1, 0)"
         )
         async with Database(url) as db:
@@ -270,7 +270,7 @@ async def test_a_connection_cut_within_a_transaction_is_reported_as_such(
         async with how(plain):
             pid = await plain.fetch_val("SELECT pg_backend_pid()")
             await asyncio.to_thread(
-                by_hand.run, str(plain.url), f"SELECT pg_terminate_backend({pid})"
+                direct_writes.run, str(plain.url), f"SELECT pg_terminate_backend({pid})"
             )
             await asyncio.sleep(0.1)
             await count(plain)

@@ -10,7 +10,7 @@ from pathlib import Path
 import asyncpg
 import pytest
 
-import by_hand
+import direct_writes
 from lamplighter.domain.change import ChangeOp
 from lamplighter.domain.errors import LeadershipLost
 from lamplighter.repository import Database, writing
@@ -201,7 +201,7 @@ async def test_a_lock_is_freed_together_with_the_right_to_write(postgres_url: st
         await stuck.execute(BEGIN_WRITE)
         await stuck.prepare("UPDATE leases SET pid = 7")  # the server waits for the next message
         behind = asyncio.create_task(waiting.execute(BEGIN_WRITE))
-        await until(lambda: bool(by_hand.run(postgres_url, WAITING)))
+        await until(lambda: bool(direct_writes.run(postgres_url, WAITING)))
 
         assert await other.free_from(read)
 

@@ -9,7 +9,7 @@ import asyncpg
 import pytest
 import sqlalchemy as sa
 
-import by_hand
+import direct_writes
 from lamplighter.domain.errors import Unavailable
 from lamplighter.repository.store.tables import metadata
 from lamplighter.repository.upkeep import migrate
@@ -43,7 +43,7 @@ def test_the_second_run_has_nothing_to_do(empty: str) -> None:
 def test_existing_rows_are_indexed_again(empty: str) -> None:
     migrate.upgrade(empty, target="0025")
 
-    assert by_hand.noted(empty) == [(41,), (42,)]
+    assert direct_writes.noted(empty) == [(41,), (42,)]
 
 
 def test_of_four_processes_at_once_exactly_one_migrates(empty: str, spawn) -> None:  # type: ignore[no-untyped-def]
@@ -52,7 +52,9 @@ def test_of_four_processes_at_once_exactly_one_migrates(empty: str, spawn) -> No
 
     assert sorted(out.strip() for out, _ in ended) == ["False", "False", "False", "True"]
     assert [errors for _, errors in ended] == [""] * 4
-    assert by_hand.run(empty, "SELECT version_num FROM alembic_version") == [(migrate.head(),)]
+    assert direct_writes.run(empty, "SELECT version_num FROM alembic_version") == [
+        (migrate.head(),)
+    ]
 
 
 def test_killed_at_any_statement_it_leaves_nothing_and_the_next_start_completes(
@@ -67,7 +69,7 @@ def test_killed_at_any_statement_it_leaves_nothing_and_the_next_start_completes(
 
 def test_the_tables_in_code_are_the_tables_in_the_database(postgres_url: str) -> None:
     held: dict[str, list[tuple[str, str, bool]]] = {}
-    for table, column, kind, nullable, _, _ in by_hand.run(postgres_url, COLUMNS):
+    for table, column, kind, nullable, _, _ in direct_writes.run(postgres_url, COLUMNS):
         held.setdefault(table, []).append((column, kind, nullable == "YES"))
     kinds = {sa.Float: "double precision", sa.Integer: "bigint", sa.String: "text"}
     kinds[sa.LargeBinary] = "bytea"
@@ -86,13 +88,13 @@ def test_the_tables_in_code_are_the_tables_in_the_database(postgres_url: str) ->
 
 
 def test_text_is_compared_by_its_code_points_as_on_sqlite(postgres_url: str) -> None:
-    texts = [row for row in by_hand.run(postgres_url, COLUMNS) if row[2] == "text"]
+    texts = [row for row in direct_writes.run(postgres_url, COLUMNS) if row[2] == "text"]
 
     assert {row[5] for row in texts} == {"C"}
 
 
 def test_a_database_of_a_newer_program_is_refused_and_left_as_it_is(postgres_url: str) -> None:
-    by_hand.run(postgres_url, "UPDATE alembic_version SET version_num = '9999'")
+    direct_writes.run(postgres_url, "UPDATE alembic_version SET version_num = '9999'")
 
     with pytest.raises(Unavailable, match=r"newer Lamplighter.*9999.*Nothing was changed"):
         migrate.upgrade(postgres_url)
@@ -126,7 +128,7 @@ def test_a_server_that_is_only_starting_is_waited_for() -> None:
 
 def test_a_rejected_database_operation_is_named(postgres_url: str) -> None:
     with pytest.raises(asyncpg.CheckViolationError):
-        by_hand.run(
+        direct_writes.run(
             postgres_url,
             "INSERT INTO events (level, text, created_at) VALUES ('loud', 'x', 'x')",
         )

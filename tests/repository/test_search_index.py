@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-import by_hand
+import direct_writes
 from lamplighter.domain.errors import Unavailable
 from lamplighter.domain.memory.memory import Candidate, Category
 from lamplighter.domain.search.search import SearchRequest
@@ -74,7 +74,7 @@ def test_every_trigger_is_there(url: str) -> None:
         if url.startswith("sqlite")
         else "SELECT tgname FROM pg_trigger WHERE NOT tgisinternal"
     )
-    assert sorted(name for (name,) in by_hand.run(url, held)) == list(TRIGGERS)
+    assert sorted(name for (name,) in direct_writes.run(url, held)) == list(TRIGGERS)
 
 
 def test_both_databases_answer_alike(sqlite: str, postgres_url: str) -> None:
@@ -91,7 +91,7 @@ def test_both_databases_answer_alike(sqlite: str, postgres_url: str) -> None:
 
 def test_what_a_bulk_statement_wrote_waits_and_is_taken_in(url: str) -> None:
     asyncio.run(filled(url, texts(120)))
-    by_hand.run(url, "UPDATE memories SET observation = 'zebra ' || id")
+    direct_writes.run(url, "UPDATE memories SET observation = 'zebra ' || id")
 
     async def taken() -> tuple[bool, int, bool]:
         async with Database(url) as db:
@@ -105,16 +105,16 @@ def test_what_a_bulk_statement_wrote_waits_and_is_taken_in(url: str) -> None:
 
 def test_what_was_held_before_is_taken_in(url: str) -> None:
     asyncio.run(filled(url, ["The zebra is striped"]))
-    by_hand.run(url, "DELETE FROM terms", "INSERT INTO unindexed (id) VALUES (1)")
+    direct_writes.run(url, "DELETE FROM terms", "INSERT INTO unindexed (id) VALUES (1)")
 
     assert [number for number, _ in asyncio.run(answers(url, ["zebra"]))[0]] == [1]
 
 
 def test_counting_writes_nothing_into_the_index(url: str) -> None:
     asyncio.run(filled(url, ["The zebra is striped"]))
-    by_hand.run(url, "UPDATE memories SET access_count = 5, confidence = 0.5, version = 2")
+    direct_writes.run(url, "UPDATE memories SET access_count = 5, confidence = 0.5, version = 2")
 
-    assert by_hand.run(url, "SELECT count(*) FROM unindexed") == [(0,)]
+    assert direct_writes.run(url, "SELECT count(*) FROM unindexed") == [(0,)]
 
 
 def test_a_damaged_index_is_reported_and_repaired(sqlite: str) -> None:
@@ -138,7 +138,7 @@ def test_a_damaged_index_is_reported_and_repaired(sqlite: str) -> None:
 def test_lost_triggers_are_named_and_what_was_written_meanwhile_is_found(url: str) -> None:
     asyncio.run(filled(url, ["The zebra is striped"]))
     on = "" if url.startswith("sqlite") else " ON memories"
-    by_hand.run(
+    direct_writes.run(
         url,
         f"DROP TRIGGER memories_changed{on}",
         "UPDATE memories SET observation = 'The okapi is shy'",

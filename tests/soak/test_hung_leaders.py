@@ -14,7 +14,7 @@ from statistics import median
 import pytest
 from homes import NO_SERVICES, Home
 
-import by_hand
+import direct_writes
 from lamplighter.repository.store.postgres import LOCK_NAMESPACE, WRITER
 
 HANGS = 20
@@ -45,7 +45,7 @@ def home(tmp_path: Path, postgres_url: str) -> Iterator[Home]:
 
 def lease(home: Home) -> tuple[int, int]:
     """Return epoch and process of the leader; zeros while there is none."""
-    found = by_hand.run(home.env["LAMPLIGHTER_DATABASE_URL"], "SELECT epoch, pid FROM leases")
+    found = direct_writes.run(home.env["LAMPLIGHTER_DATABASE_URL"], "SELECT epoch, pid FROM leases")
     return found[0] if found else (0, 0)
 
 
@@ -66,7 +66,7 @@ def stop(home: Home, pid: int, *, writing: bool) -> None:
     """Stop the leader, on request at a moment in which it holds the right to write."""
     os.kill(pid, signal.SIGSTOP)
     deadline = time.monotonic() + WRITING_SECONDS
-    while writing and not by_hand.run(home.env["LAMPLIGHTER_DATABASE_URL"], HOLDS_WRITER):
+    while writing and not direct_writes.run(home.env["LAMPLIGHTER_DATABASE_URL"], HOLDS_WRITER):
         os.kill(pid, signal.SIGCONT)
         assert time.monotonic() < deadline, "it writes at no moment"
         time.sleep(random.Random(time.monotonic_ns()).uniform(0, 0.02))
@@ -89,7 +89,7 @@ def test_each_of_many_hung_leaders_is_replaced(home: Home, *, load: bool) -> Non
             os.kill(pid, signal.SIGCONT)
             ended = f"SELECT 1 FROM sessions WHERE leader_epoch = {epoch} AND status = 'running'"
             url = home.env["LAMPLIGHTER_DATABASE_URL"]
-            home.until(lambda ended=ended, url=url: not by_hand.run(url, ended))
+            home.until(lambda ended=ended, url=url: not direct_writes.run(url, ended))
             assert processes[pid].poll() is None
     for writing, seconds in took.items():
         when = "during a write" if writing else "at any moment"

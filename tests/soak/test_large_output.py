@@ -12,7 +12,7 @@ import psutil
 import pytest
 from homes import NO_SERVICES, Home
 
-import by_hand
+import direct_writes
 from lamplighter.repository.store.database import sqlite_url
 from lamplighter.supervisor.run.limits import MAX_OUTPUT_BYTES
 from living import KEPT, free_port
@@ -79,7 +79,7 @@ def two_sessions(home: Home, first: int) -> float:
     """Request two sessions at once; return the seconds from the end of one to the next's start."""
     url = sqlite_url(home.path / "lamplighter.db")
     for _ in range(2):
-        by_hand.run(url, REQUEST)
+        direct_writes.run(url, REQUEST)
     home.until(lambda: home.value(MOMENTS, first + 1), 600)
     ended, started = (home.rows(MOMENTS, first)[0][1], home.rows(MOMENTS, first + 1)[0][0])
     return (

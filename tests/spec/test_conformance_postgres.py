@@ -12,7 +12,7 @@ import httpx2
 import pytest
 from test_conformance_lifecycle import DAYS, NUMBERS, SAID, TOLD, Row
 
-import by_hand
+import direct_writes
 from lamplighter.domain.sessions.context import estimate_tokens
 from lamplighter.repository.upkeep import migrate
 from living import Home, Server, lately
@@ -30,7 +30,7 @@ class Kept(Home):
 
     def rows(self, query: str, *given: object) -> list[tuple[Any, ...]]:
         assert not given
-        return by_hand.run(self.url, query)
+        return direct_writes.run(self.url, query)
 
     def knows(self, *rows: tuple[str, str, str, float], days: int = 0) -> None:
         moment = lately(1 + days * 24)
@@ -39,7 +39,7 @@ class Kept(Home):
             for service, category, observation, confidence in rows
         )
         columns = "service, category, observation, confidence, created_at, updated_at"
-        by_hand.run(self.url, f"INSERT INTO memories ({columns}) VALUES {values}")
+        direct_writes.run(self.url, f"INSERT INTO memories ({columns}) VALUES {values}")
 
 
 @pytest.fixture(scope="module")
@@ -108,7 +108,7 @@ def test_reinforced_revived_and_included_within_the_budget_40_46_70(kept: Kept) 
     for _ in range(3):
         kept.says(*[f"[MEMORY:timing:jellyfin] {SAID}"] * 2)
     assert believed(kept, "jellyfin") == [(0.9, 1)]
-    by_hand.run(kept.url, "UPDATE memories SET confidence = 0.2, active = 0")
+    direct_writes.run(kept.url, "UPDATE memories SET confidence = 0.2, active = 0")
 
     kept.says(f"[MEMORY:timing:jellyfin] {SAID}")
 

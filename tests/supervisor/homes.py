@@ -11,7 +11,7 @@ from pathlib import Path
 
 import psutil
 
-import by_hand
+import direct_writes
 import nursery
 from lamplighter.repository.store import driver
 
@@ -91,7 +91,7 @@ class Home:
 
 def rows(home: Home, query: str) -> list[tuple[object, ...]]:
     """Return the rows of a query to a home's PostgreSQL."""
-    return by_hand.run(home.env["LAMPLIGHTER_DATABASE_URL"], query)
+    return direct_writes.run(home.env["LAMPLIGHTER_DATABASE_URL"], query)
 
 
 def there(home: Home, query: str) -> bool:

@@ -16,7 +16,7 @@ import asyncpg
 import pytest
 from homes import NO_SERVICES, Home
 
-import by_hand
+import direct_writes
 from lamplighter.repository.store import driver
 from lamplighter.repository.store.database import sqlite_url
 from lamplighter.repository.upkeep import migrate
@@ -56,7 +56,7 @@ def database(home: Home) -> str:
 
 
 def rows(home: Home) -> list[list[tuple[object, ...]]]:
-    return [by_hand.run(database(home), query) for query in ROWS]
+    return [direct_writes.run(database(home), query) for query in ROWS]
 
 
 def backed_up(home: Home, *more: str) -> Path:
@@ -113,7 +113,7 @@ def test_a_backup_restores_into_a_new_home_that_works(fresh: Fresh) -> None:
 
     ran(second, 2)
 
-    assert by_hand.run(database(second), MARKERS) == [(1, 6), (2, 6), (3, 6), (4, 6)]
+    assert direct_writes.run(database(second), MARKERS) == [(1, 6), (2, 6), (3, 6), (4, 6)]
     assert second.run("doctor").returncode in (0, 1)
 
 
@@ -136,7 +136,7 @@ def test_a_home_that_holds_data_is_replaced_only_when_asked_to(fresh: Fresh) -> 
     aside = Path(json.loads(done.stdout)["replaced"])
     assert len(list((aside / "sessions").glob("*.jsonl"))) == 4
     ran(home, 1)
-    assert by_hand.run(database(home), MARKERS) == [(1, 6), (2, 6), (5, 6)]
+    assert direct_writes.run(database(home), MARKERS) == [(1, 6), (2, 6), (5, 6)]
 
 
 @pytest.mark.timeout(240)
@@ -145,7 +145,7 @@ def test_a_restore_is_refused_while_a_process_uses_the_home(fresh: Fresh) -> Non
     ran(home, 1)
     path = backed_up(home)
     supervisor = home.start("supervisor")
-    home.until(lambda: by_hand.run(database(home), "SELECT 1 FROM sessions WHERE id = 2"))
+    home.until(lambda: direct_writes.run(database(home), "SELECT 1 FROM sessions WHERE id = 2"))
     before = rows(home)
 
     refused = home.run("restore", str(path), "--replace")
@@ -245,7 +245,7 @@ def test_a_backup_of_an_older_version_is_migrated(home: Home, tmp_path: Path) ->
     url = sqlite_url(home.path / "lamplighter.db")
     (home.path / "lamplighter.db").unlink()
     migrate.upgrade(url, target="0028")
-    by_hand.run(
+    direct_writes.run(
         url,
         "INSERT INTO sessions (id, status, started_at, ended_at, log_offset)"
         " VALUES (7, 'completed', '2026-01-01T12:00:00.000000Z', '2026-01-01T12:01:00.000000Z', 9)",

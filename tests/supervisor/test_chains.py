@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from homes import Home
 
-import by_hand
+import direct_writes
 from contexts import changed, session_context
 from lamplighter import clock
 from lamplighter.domain.services.service import Service, Services
@@ -279,7 +279,7 @@ async def test_a_session_whose_task_cannot_be_read_at_first_is_made_all_the_same
 ) -> None:
     """What fails between a session's opening and its engine must not leave it open."""
     leading.script.write_text(json.dumps({1: {"says": ["[EVENT:info] here"]}}))
-    by_hand.run(url, "ALTER TABLE findings RENAME TO away")
+    direct_writes.run(url, "ALTER TABLE findings RENAME TO away")
 
     running = asyncio.create_task(
         runner.run(leading.supervisor.context, SessionPlan(engine="exec"), SERVICES)
@@ -288,7 +288,7 @@ async def test_a_session_whose_task_cannot_be_read_at_first_is_made_all_the_same
         while "retrying" not in caplog.text:  # noqa: ASYNC110 - it logs, and tells nobody
             await asyncio.sleep(0.01)
     opened = await leading.sessions()
-    by_hand.run(url, "ALTER TABLE away RENAME TO findings")
+    direct_writes.run(url, "ALTER TABLE away RENAME TO findings")
     ended = await asyncio.wait_for(running, 30)
 
     assert opened == [(1, "running", None)]
@@ -302,8 +302,8 @@ async def test_one_that_is_deposed_while_it_takes_over_waits_its_turn(
     first = leading.supervisor
     await runner.run(first.context, SessionPlan(engine="exec"), SERVICES)
     await first.lock.release()
-    by_hand.run(url, "UPDATE sessions SET status = 'running', ended_at = NULL")
-    by_hand.run(
+    direct_writes.run(url, "UPDATE sessions SET status = 'running', ended_at = NULL")
+    direct_writes.run(
         url,
         "CREATE TRIGGER takes AFTER UPDATE OF epoch ON leases WHEN new.epoch = old.epoch + 1"
         " AND (SELECT count(*) FROM leases WHERE epoch > 3) = 0"

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from workbench import leading
+from inline_supervisor import leading
 
 from lamplighter import clock
 from lamplighter.domain.sessions.session import SessionPlan, Trigger

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from homes import Home
 
-import by_hand
+import direct_writes
 from lamplighter import clock
 from lamplighter.domain.services.cooldown import UseOutcome
 from lamplighter.domain.sessions.session import SessionPlan
@@ -21,7 +21,7 @@ from lamplighter.repository.services import cooldowns
 from lamplighter.repository.sessions import sessions
 from lamplighter.repository.store.database import is_postgres
 from lamplighter.repository.upkeep import leases
-from lamplighter.usecases.services import act
+from lamplighter.usecases.services import cooldown_usage
 from lamplighter.usecases.sessions import sessions as lifecycle
 from living import free_port
 from thorough import examples
@@ -51,7 +51,7 @@ def url(request: pytest.FixtureRequest) -> str:
 
 def sound(url: str) -> None:
     """Let SQLite look at its file; PostgreSQL recovers its own."""
-    assert is_postgres(url) or by_hand.run(url, "PRAGMA integrity_check") == [("ok",)]
+    assert is_postgres(url) or direct_writes.run(url, "PRAGMA integrity_check") == [("ok",)]
 
 
 def driven(*words: object) -> subprocess.Popen[str]:
@@ -144,7 +144,7 @@ async def test_killed_again_and_again_while_it_acts_the_gate_never_acts_too_ofte
         for (point, service, action), ended in zip(wishes, came, strict=True)
         if (point, ended) == ("after", "killed")
     )
-    used = await act.usage_by_service(db, SERVICES, now=clock.now())
+    used = await cooldown_usage.by_service(db, SERVICES, now=clock.now())
     for service in SERVICES:
         for found in used[service]:
             acted = runs(tmp_path, service, found.action)

@@ -10,7 +10,7 @@ import httpx2
 import pytest
 from homes import Home
 
-import by_hand
+import direct_writes
 from lamplighter import clock
 from lamplighter.domain.sessions.home import Home as Identity
 from lamplighter.domain.sessions.session import SessionPlan
@@ -98,7 +98,7 @@ def old_home(home: Home) -> None:
     url = sqlite_url(home.path / "lamplighter.db")
     (home.path / "lamplighter.db").unlink()
     migrate.upgrade(url, target="0028")
-    by_hand.run(
+    direct_writes.run(
         url,
         "INSERT INTO sessions (id, status, started_at, ended_at, log_offset)"
         " VALUES (7, 'completed', '2026-01-01T12:00:00.000000Z', '2026-01-01T12:01:00.000000Z', 9)",
@@ -159,6 +159,6 @@ def test_numbers_on_postgresql_do_not_jump_when_its_server_crashes(home: Home) -
 
         run(home, 2)
 
-        assert by_hand.run(url, MARKERS) == [(1, 6), (2, 6), (3, 6), (4, 6)]
+        assert direct_writes.run(url, MARKERS) == [(1, 6), (2, 6), (3, 6), (4, 6)]
     finally:
         server.remove()

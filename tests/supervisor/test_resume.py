@@ -12,7 +12,7 @@ import psutil
 import pytest
 from homes import Home
 
-import by_hand
+import direct_writes
 from lamplighter.engines import CHECKPOINT_LOCK
 from lamplighter.repository.store.database import sqlite_url
 from lamplighter.repository.store.driver import OperationalError
@@ -201,7 +201,7 @@ def test_a_stopped_session_does_not_resume(thinking: Home) -> None:
         """Ask while the supervisor stands still, unless it does so with the database in hand."""
         supervisor.send_signal(signal.SIGSTOP)
         try:
-            by_hand.run(sqlite_url(thinking.path / "lamplighter.db"), ASK_TO_STOP)
+            direct_writes.run(sqlite_url(thinking.path / "lamplighter.db"), ASK_TO_STOP)
         except OperationalError:
             supervisor.send_signal(signal.SIGCONT)
             return False

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 from gates import EVERY_TIER, RESTART, opened
-from test_tool_doors import by_mcp, called
+from test_tool_interfaces import by_mcp, called
 from toolboxes import box
 
 from lamplighter.domain.services.check import TcpCheck

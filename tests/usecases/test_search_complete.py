@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-import by_hand
+import direct_writes
 from contexts import WINDOW, context
 from lamplighter.domain.errors import Unavailable
 from lamplighter.domain.memory.memory import Candidate, Category, Memory, Source
@@ -83,7 +83,7 @@ async def test_within_a_transaction_rows_that_wait_to_be_indexed_are_named(
     db: Database, url: str
 ) -> None:
     kept = await keep(db, "The WAL mode is on")
-    by_hand.run(url, "UPDATE memories SET title = 'Journal'")
+    direct_writes.run(url, "UPDATE memories SET title = 'Journal'")
 
     async with db.transaction(readonly=True):
         within = await find(db, SearchRequest(query="WAL journal"), now=NOON)

@@ -8,9 +8,9 @@ import pytest
 
 from lamplighter.domain.configuration import Configuration
 from lamplighter.domain.secrets.redact import build_redactor
+from lamplighter.domain.services.alert import Alert, AlertState
 from lamplighter.domain.services.service import Service, Services
 from lamplighter.domain.sessions.session import RequestState, SessionPlan, Trigger
-from lamplighter.formats.alerts import Alert, AlertState
 from lamplighter.formats.alerts.payload import MAX_CHARS
 from lamplighter.repository import Database, writing
 from lamplighter.repository.feed import changes

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from examples import LATER, NOON, SLOW_START, said, session
 
-import by_hand
+import direct_writes
 from contexts import context
 from lamplighter.domain.errors import Invalid
 from lamplighter.domain.memory.intents import MemoryLink
@@ -116,7 +116,7 @@ async def test_links_are_seen_from_both_sides_and_cases_while_they_are_open(
         await links.insert(db, MemoryLink(new.id, old.id, "contradicts"), now=NOON)
         await links.insert(db, MemoryLink(old.id, 99, "supersedes"), now=LATER)
     for state in ("open", "resolved"):
-        by_hand.run(
+        direct_writes.run(
             url,
             "INSERT INTO reviews (kind, state, old_id, new_id, category, said, created_at)"
             f" VALUES ('conflict', '{state}', {old.id}, {new.id}, 'timing', 'Takes 90s',"

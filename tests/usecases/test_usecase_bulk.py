@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from test_usecase_fade_rule import LOOSE, ROWS, unhashed, written
 
-import by_hand
+import direct_writes
 from contexts import context
 from lamplighter.domain.errors import Conflict, NotFound
 from lamplighter.domain.memory.decay import apply_decay
@@ -23,7 +23,7 @@ from lamplighter.repository.memory.memories import MemoryFilter
 from lamplighter.repository.store import driver
 from lamplighter.repository.store.dialect import stamp
 from lamplighter.repository.upkeep.batches import FIRST
-from lamplighter.usecases.memory import bulk, curate, journal, undo
+from lamplighter.usecases.memory import bulk, curate, journal, lookup, undo
 from lamplighter.usecases.memory.bulk import BulkAction
 
 ACTS = st.one_of(
@@ -283,7 +283,7 @@ async def test_what_is_due_of_fading_comes_first(db: Database) -> None:
 
     await bulk.apply_action(db, [one], BulkAction(action="adjust", value=0.05), now=later)
 
-    memory = await curate.get(db, one)
+    memory = await lookup.get(db, one)
     assert (memory.confidence, memory.updated_at, memory.decayed_weeks) == (0.55, later, 0)
     causes = [entry.cause for entry in (await history.of_memory(db, one, limit=9)).items]
     assert causes == ["edited", "faded", "created"]
@@ -294,18 +294,18 @@ async def test_completed_batches_survive_a_failure_and_can_be_undone(
 ) -> None:
     row = f"('timing', 'Takes 60s', 0.7, '{stamp(NOON)}', '{stamp(NOON)}')"
     names = "category, observation, confidence, created_at, updated_at"
-    by_hand.run(url, f"INSERT INTO memories ({names}) VALUES {', '.join([row] * 1_200)}")
-    by_hand.refuse(url, "UPDATE ON memories", "not this one", only_if="old.id = 700")
+    direct_writes.run(url, f"INSERT INTO memories ({names}) VALUES {', '.join([row] * 1_200)}")
+    direct_writes.refuse(url, "UPDATE ON memories", "not this one", only_if="old.id = 700")
     count = "SELECT count(*) FROM memories WHERE active = 0"
 
     with pytest.raises(driver.DatabaseError, match="not this one"):
         await bulk.apply_action(db, MemoryFilter(), BulkAction(action="deactivate"), now=LATER)
-    done = by_hand.run(url, count)
+    done = direct_writes.run(url, count)
     back = await journal.undo(db, 1, now=LATER)
 
     assert done == [(FIRST,)]
     assert (len(back.ids), back.left) == (FIRST, 0)
-    assert by_hand.run(url, count) == [(0,)]
+    assert direct_writes.run(url, count) == [(0,)]
 
 
 async def test_within_another_write_it_is_part_of_that(db: Database) -> None:

@@ -270,4 +270,4 @@ async def test_reasons_are_kept_without_secrets_and_short(db: Database) -> None:
 def test_neighbours_are_what_it_needs_and_what_needs_it(
     names: list[str], around: list[str]
 ) -> None:
-    assert chain.neighbors(SERVICES, names) == around
+    assert SERVICES.neighbors(names) == around

@@ -19,7 +19,7 @@ from lamplighter.domain.memory.memory import (
 )
 from lamplighter.domain.services.event import Level
 from lamplighter.repository import Database
-from lamplighter.usecases.memory import curate
+from lamplighter.usecases.memory import curate, lookup
 from lamplighter.usecases.services import events
 
 BY_HAND = replace(SLOW_START, tier=0, source=Source.OPERATOR, trust=Trust.TRUSTED)
@@ -118,7 +118,7 @@ async def test_a_stale_edit_is_refused_with_the_current_row(db: Database) -> Non
 
 async def test_what_is_not_there_cannot_be_touched(db: Database) -> None:
     for act in (
-        curate.get(db, 7),
+        lookup.get(db, 7),
         curate.edit(context(db), 7, Edit(pinned=True), version=None),
         curate.delete(db, 7, version=None, now=NOON),
     ):

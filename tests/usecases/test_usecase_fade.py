@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 from examples import NOON
 
-import by_hand
+import direct_writes
 from confidences import UP, WEEK, after
 from contexts import context, learning
 from lamplighter.domain.errors import LeadershipLost
@@ -60,7 +60,7 @@ async def test_a_clock_behind_what_was_seen_fades_nothing(db: Database) -> None:
 
 async def test_a_row_edited_to_a_future_date_blocks_no_other(db: Database, url: str) -> None:
     memory, ahead = await held(db), await held(db)
-    by_hand.run(
+    direct_writes.run(
         url,
         f"UPDATE memories SET updated_at = '2099-01-01T00:00:00Z' WHERE id = {ahead.id}",
     )
@@ -98,21 +98,21 @@ def many(url: str, count: int = 1_200) -> None:
     at = stamp(NOON)
     row = f"('timing', 'Takes 60s', 0.7, '{at}', '{at}')"
     names = "category, observation, confidence, created_at, updated_at"
-    by_hand.run(url, f"INSERT INTO memories ({names}) VALUES {', '.join([row] * count)}")
+    direct_writes.run(url, f"INSERT INTO memories ({names}) VALUES {', '.join([row] * count)}")
 
 
 def confidences(url: str) -> list[float]:
-    rows = by_hand.run(url, "SELECT confidence FROM memories ORDER BY id")
+    rows = direct_writes.run(url, "SELECT confidence FROM memories ORDER BY id")
     return [confidence for (confidence,) in rows]
 
 
 async def test_what_a_crash_left_is_done_at_the_next_session(db: Database, url: str) -> None:
     many(url)
-    by_hand.refuse(url, "UPDATE ON memories", "not now", only_if="old.id = 700")
+    direct_writes.refuse(url, "UPDATE ON memories", "not now", only_if="old.id = 700")
     with pytest.raises(driver.DatabaseError, match="not now"):
         await fade(db, now=NOON + 44 * DAY)
     half = confidences(url)
-    by_hand.allow(url, "memories")
+    direct_writes.allow(url, "memories")
 
     rest = await fade(db, now=NOON + 44 * DAY)
 
@@ -120,7 +120,7 @@ async def test_what_a_crash_left_is_done_at_the_next_session(db: Database, url: 
     assert rest == 1_200 - FIRST
     assert confidences(url) == [0.5] * 1_200
     entries = "SELECT memory_id FROM history ORDER BY memory_id"
-    assert by_hand.run(url, entries) == [(number,) for number in range(1, 1_201)]
+    assert direct_writes.run(url, entries) == [(number,) for number in range(1, 1_201)]
 
 
 async def test_others_write_between_two_batches(db: Database, url: str) -> None:

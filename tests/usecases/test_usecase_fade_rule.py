@@ -12,7 +12,7 @@ from examples import NOON, held, rows
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-import by_hand
+import direct_writes
 from lamplighter.domain.memory.decay import GRACE_PERIOD, WEEK, apply_decay
 from lamplighter.domain.memory.memory import Category, InactiveReason, Memory, clamp
 from lamplighter.repository import Database
@@ -81,7 +81,7 @@ def written(url: str, given: list[dict[str, Any]], now: datetime) -> None:
             "updated_at": updated,
         }
         statements.append(insert(values))
-    by_hand.run(url, *statements)
+    direct_writes.run(url, *statements)
 
 
 def insert(values: dict[str, Any]) -> str:
@@ -187,7 +187,7 @@ async def test_every_confidence_loses_what_the_rule_takes(db: Database, url: str
         for row in given
     )
     names = "category, observation, confidence, created_at, updated_at"
-    by_hand.run(url, f"INSERT INTO memories ({names}) VALUES {values}")
+    direct_writes.run(url, f"INSERT INTO memories ({names}) VALUES {values}")
     before = await held(db)
 
     await fade(db, now=NOON)

@@ -11,7 +11,7 @@ import sqlalchemy as sa
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-import by_hand
+import direct_writes
 from contexts import WINDOW, context
 from lamplighter.domain.errors import Unavailable
 from lamplighter.domain.memory.memory import Candidate, Category, Memory, MemoryKind, Source
@@ -229,13 +229,13 @@ async def test_nothing_is_left_of_what_is_deleted(db: Database, url: str) -> Non
     await keep(db, "Ada: before it", session_id=session.id)
     held = await keep(db, "Bob: the password is swordfish", session_id=session.id)
     assert await ids(db, "swordfish") == [held.id]
-    (around,) = by_hand.run(url, "SELECT around FROM terms WHERE id = 1")
+    (around,) = direct_writes.run(url, "SELECT around FROM terms WHERE id = 1")
     assert "swordfish" in around[0]
 
     async with writing(db):
         await trash.move(db, [held.id], GONE, now=NOON, alone=True)
 
-    rows = by_hand.run(url, "SELECT title, text, keys, around, scope FROM terms")
+    rows = direct_writes.run(url, "SELECT title, text, keys, around, scope FROM terms")
     assert "swordfish" not in str(rows)
     assert await ids(db, "swordfish") == []
 
@@ -364,21 +364,21 @@ async def test_rows_written_outside_the_app_are_indexed_automatically(
 ) -> None:
     columns = "service, category, observation, confidence, active, created_at, updated_at,"
     at = "'2026-01-01T12:00:00.000000Z'"
-    by_hand.run(
+    direct_writes.run(
         url,
         f"INSERT INTO memories ({columns} session_id, tier) VALUES"
         f" ('jellyfin', 'timing', 'Takes 60s to start', 0.9, 1, {at}, {at}, NULL, 2)",
     )
     assert await ids(db, "start") == [1]
 
-    by_hand.run(url, "UPDATE memories SET observation = 'Starts at once' WHERE id = 1")
+    direct_writes.run(url, "UPDATE memories SET observation = 'Starts at once' WHERE id = 1")
     assert await ids(db, "60s") == []
     assert await ids(db, "once") == [1]
 
-    by_hand.run(url, "DELETE FROM memories")
+    direct_writes.run(url, "DELETE FROM memories")
     assert await ids(db, "once") == []
-    assert by_hand.run(url, "SELECT count(*) FROM terms") == [(0,)]
-    assert by_hand.run(url, "SELECT sum(documents) FROM term_totals") == [(0,)]
+    assert direct_writes.run(url, "SELECT count(*) FROM terms") == [(0,)]
+    assert direct_writes.run(url, "SELECT sum(documents) FROM term_totals") == [(0,)]
 
 
 async def test_sessions_are_found_by_their_summary_and_events_on_request(db: Database) -> None:
@@ -410,9 +410,9 @@ async def test_the_totals_are_those_of_what_is_held(db: Database, url: str) -> N
         await keep(db, f"Fact {number}")
     await keep(db, "Low", confidence=0.1)
 
-    counted = by_hand.run(url, "SELECT documents, size FROM term_totals ORDER BY part")
+    counted = direct_writes.run(url, "SELECT documents, size FROM term_totals ORDER BY part")
     assert [row[0] for row in counted] == [3, 0, 0, 1]
-    (size,) = by_hand.run(url, "SELECT sum(size) FROM terms")[0]
+    (size,) = direct_writes.run(url, "SELECT sum(size) FROM terms")[0]
     assert sum(row[1] for row in counted) == pytest.approx(size)
 
 

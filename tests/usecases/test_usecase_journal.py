@@ -26,7 +26,7 @@ from lamplighter.repository.feed import changes
 from lamplighter.repository.memory import trash
 from lamplighter.repository.memory.memories import MemoryFilter
 from lamplighter.usecases.access.recording import recorded
-from lamplighter.usecases.memory import bulk, curate, knowledge, review, undo
+from lamplighter.usecases.memory import bulk, curate, knowledge, lookup, review, undo
 from lamplighter.usecases.memory import journal as acts
 from lamplighter.usecases.memory.bulk import BulkAction
 from lamplighter.usecases.search.session_search import SearchingSession, search
@@ -72,7 +72,7 @@ async def lived(db: Database) -> Memory:
     await said(db, await session(db), now=LATER)
     claim = "[MEMORY:timing:jellyfin] Takes 600s to start after restart"
     await marked(db, await session(db), claim, now=LATER)
-    return await curate.get(db, first.id)
+    return await lookup.get(db, first.id)
 
 
 async def test_a_deleted_memory_comes_back_as_the_same_row(db: Database) -> None:
@@ -96,7 +96,7 @@ async def test_a_deleted_memory_comes_back_as_the_same_row(db: Database) -> None
     assert (await rows(db, "history"))[: len(past)] == past
     causes = [(row["cause"], row["actor"]) for row in (await rows(db, "history"))[len(past) :]]
     assert causes == [("deleted", "operator"), ("restored", "operator")] * 2
-    assert (await curate.get(db, kept.id)).trust is Trust.OBSERVED
+    assert (await lookup.get(db, kept.id)).trust is Trust.OBSERVED
 
 
 async def test_a_restored_memory_is_found_and_reinforced_like_any_other(db: Database) -> None:
@@ -275,7 +275,7 @@ async def test_a_hard_delete_of_a_client_goes_into_the_trash(db: Database) -> No
     await knowledge.remove(db, kept.id, now=LATER, by="agent shop")
 
     with pytest.raises(NotFound, match=f"Memory {kept.id} is in the trash"):
-        await curate.get(db, kept.id)
+        await lookup.get(db, kept.id)
     assert (await acts.restore(db, kept.id, now=LATER)) == kept
 
 

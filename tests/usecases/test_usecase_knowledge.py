@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from examples import LATER, NOON, SECRETIVE, SLOW_START, held, rows
 
-import by_hand
+import direct_writes
 from contexts import context
 from lamplighter.domain.errors import Invalid
 from lamplighter.domain.memory.memory import NO_KEY, Category, Edit, Memory, MemoryKind
@@ -121,7 +121,7 @@ async def test_a_bulk_keeps_what_it_leaves_alone(db: Database) -> None:
 
 async def test_tags_that_a_person_broke_are_none_in_the_history(db: Database, url: str) -> None:
     memory = await made(db)
-    by_hand.run(url, f"UPDATE memories SET tags = 'none' WHERE id = {memory.id}")
+    direct_writes.run(url, f"UPDATE memories SET tags = 'none' WHERE id = {memory.id}")
 
     await bulk.apply_action(db, [memory.id], BulkAction(action="confidence", value=0.5), now=LATER)
 

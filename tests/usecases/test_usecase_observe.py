@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from examples import LATER, NOON, SECRETIVE, held, rows, session, stream
 
-import by_hand
+import direct_writes
 from confidences import UP, after
 from contexts import DEFAULTS, context, ingesting
 from lamplighter.domain.errors import Conflict, NotFound
@@ -150,13 +150,13 @@ async def test_a_crash_in_the_middle_keeps_neither_rows_nor_offset(
     lines = stream(*MARKERS)
     before = await state(db)
     soon = f"(SELECT count(*) FROM markers) = {at}"
-    by_hand.refuse(url, "INSERT ON markers", "crash", only_if=soon)
+    direct_writes.refuse(url, "INSERT ON markers", "crash", only_if=soon)
 
     with pytest.raises(driver.DatabaseError, match="crash"):
         await took(db, one, lines)
     assert await state(db) == before
 
-    by_hand.allow(url, "markers")
+    direct_writes.allow(url, "markers")
     await took(db, one, lines)
     assert [each.observation for each in await held(db)] == ["Takes 60s to start"]
     assert len(await rows(db, "markers")) == len(MARKERS)
@@ -171,11 +171,11 @@ async def test_a_kill_between_two_transactions_loses_and_doubles_nothing(
     expected = await found_in(db, 1)
     one = await session(db)
     printed = f"(SELECT count(*) FROM markers WHERE session_id = {one.id})"
-    by_hand.refuse(url, "INSERT ON markers", "crash", only_if=f"{printed} = {at}")
+    direct_writes.refuse(url, "INSERT ON markers", "crash", only_if=f"{printed} = {at}")
 
     with pytest.raises(driver.DatabaseError, match="crash"):
         await took(db, one, lines, pace=Pace(seconds=0))
-    by_hand.allow(url, "markers")
+    direct_writes.allow(url, "markers")
     half = await sessions.get(db, one.id)
     assert half
     assert (half.log_offset, half.log_step) == (0, at)
@@ -223,7 +223,7 @@ async def test_other_writers_get_in_between_the_transactions_of_one_line(
 async def test_a_crash_at_the_offset_keeps_no_rows_either(db: Database, url: str) -> None:
     one = await session(db)
     before = await state(db)
-    by_hand.refuse(url, "UPDATE OF log_offset ON sessions", "crash")
+    direct_writes.refuse(url, "UPDATE OF log_offset ON sessions", "crash")
 
     with pytest.raises(driver.DatabaseError, match="crash"):
         await took(db, one, stream(*MARKERS))

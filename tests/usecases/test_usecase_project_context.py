@@ -6,7 +6,7 @@ from typing import Any
 
 from examples import LATER, NOON
 
-import by_hand
+import direct_writes
 from contexts import WINDOW, context
 from lamplighter.domain.clients.interactive_text import BUDGET
 from lamplighter.domain.memory.memory import Candidate, Category, Memory, Source, Trust
@@ -72,7 +72,7 @@ async def test_what_was_used_most_comes_first_and_twenty_at_most(db: Database, u
     made = [await known(db, f"Rule {number}.") for number in range(25)]
     for number in (3, 17):
         set_it = f"UPDATE memories SET access_count = {number} WHERE id = {made[number].id}"
-        by_hand.run(url, set_it)
+        direct_writes.run(url, set_it)
 
     lines = [line for line in (await told(db)).splitlines() if line.startswith("- ")]
 
@@ -103,10 +103,10 @@ async def test_raw_unverified_inactive_and_foreign_memories_are_not_included(
     await known(db, "Raw.", topic_key=None)
     await known(db, "Captured.", source=Source.CAPTURED, trust=Trust.UNVERIFIED)
     doubted = await known(db, "Unverified.")
-    by_hand.run(url, f"UPDATE memories SET trust = 'unverified' WHERE id = {doubted.id}")
+    direct_writes.run(url, f"UPDATE memories SET trust = 'unverified' WHERE id = {doubted.id}")
     gone = await known(db, "Superseded.")
     aside = "UPDATE memories SET active = 0, inactive_reason = 'superseded' WHERE id ="
-    by_hand.run(url, f"{aside} {gone.id}")
+    direct_writes.run(url, f"{aside} {gone.id}")
     await known(db, "Elsewhere.", project="other")
     await known(db, "Everywhere.", project="other", scope="global")
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from examples import LATER, NOON, OPEN, SLOW_START, held, rows, said, session, stream
 
-import by_hand
+import direct_writes
 from confidences import DOWN, LEARNED, UP, WEEK, after
 from contexts import context, ingesting, learning
 from lamplighter.domain.memory.intents import CONTRADICTS, REVIVES
@@ -368,13 +368,13 @@ async def test_all_that_a_contradiction_changes_is_kept_or_nothing(
     await typed(db)
     one = await session(db)
     kept = {each: await rows(db, each) for each in ALL}
-    by_hand.refuse(url, f"INSERT ON {table}", "not today")
+    direct_writes.refuse(url, f"INSERT ON {table}", "not today")
 
     with pytest.raises(driver.DatabaseError, match="not today"):
         await said(db, one, observation=HALF, now=LATER)
 
     assert {each: await rows(db, each) for each in ALL} == kept
-    by_hand.allow(url, table)
+    direct_writes.allow(url, table)
     assert (await said(db, one, observation=HALF, now=LATER)).memory.confidence == 0.7
     assert await confidences(db) == [after(DOWN), LEARNED]
 

@@ -17,7 +17,7 @@ from examples import (
     session,
 )
 
-import by_hand
+import direct_writes
 from confidences import UP, after
 from contexts import context, learning
 from lamplighter.domain.errors import Invalid
@@ -323,7 +323,7 @@ async def test_all_of_it_is_kept_or_nothing(db: Database, url: str, table: str) 
     await curate.edit(context(db), old.id, Edit(confidence=0.2), version=None)
     two = await session(db)
     kept = {each: await rows(db, each) for each in ("memories", "history", "links", "changes")}
-    by_hand.refuse(url, f"INSERT ON {table}", "not today")
+    direct_writes.refuse(url, f"INSERT ON {table}", "not today")
 
     with pytest.raises(driver.DatabaseError, match="not today"):
         await said(db, two, now=LATER)

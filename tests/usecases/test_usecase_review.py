@@ -27,7 +27,7 @@ from lamplighter.repository.memory import history, links, memories, reviews
 from lamplighter.repository.memory.history import ChangeOrigin
 from lamplighter.repository.memory.reviews import ReviewFilter
 from lamplighter.usecases.access.recording import recorded
-from lamplighter.usecases.memory import curate, journal
+from lamplighter.usecases.memory import curate, journal, lookup
 from lamplighter.usecases.memory.review import changes_of_resolution, reopen, resolve
 from lamplighter.usecases.memory.undo import undo_step
 
@@ -199,7 +199,7 @@ async def undone(db: Database, review: Review, *, version: int | None = None) ->
 
 
 async def now_is(db: Database, memory: Memory) -> Memory:
-    return await curate.get(db, memory.id)
+    return await lookup.get(db, memory.id)
 
 
 async def raised(db: Database, memory: Memory, **more: Any) -> Memory:
@@ -446,7 +446,7 @@ async def test_two_operators_at_once_decide_it_once(url: str) -> None:
         )
 
         assert sorted(type(each).__name__ for each in found) == ["Review", "Stale"]
-        kept = await curate.get(one, new.id)
+        kept = await lookup.get(one, new.id)
         assert kept.active is (found[0].__class__ is Stale)
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from examples import LATER, NOON, SECRETIVE, SLOW_START, said, session
 
-import by_hand
+import direct_writes
 from contexts import context
 from lamplighter.domain.errors import Invalid
 from lamplighter.domain.memory.memory import Category, Edit, Memory
@@ -106,7 +106,7 @@ async def test_rows_written_outside_the_app_are_found(db: Database, url: str) ->
     same = await known(db, OTHERWISE)
     await catch_up(db, builtin_lexicon())
     words = f"observation = '{SLOW_START.observation}', content_hash = ''"
-    by_hand.run(url, f"UPDATE memories SET {words} WHERE id = {same.id}")
+    direct_writes.run(url, f"UPDATE memories SET {words} WHERE id = {same.id}")
 
     assert await typed(db, SAME) == [(same.id, "reinforce", True)]
     assert await typed(db, SLOW_START.observation) == [(same.id, "reinforce", True)]

@@ -6,7 +6,7 @@ from datetime import timedelta
 import pytest
 from examples import LATER, NOON, SLOW_START, held, rows, said, session
 
-import by_hand
+import direct_writes
 from confidences import UP, WEEK, after
 from contexts import context
 from lamplighter.domain.memory.memory import Edit
@@ -17,7 +17,7 @@ from lamplighter.repository.memory import json_rows, memories
 from lamplighter.repository.memory.memories import MemoryFilter, Order, Sort
 from lamplighter.repository.store.database import is_postgres
 from lamplighter.repository.store.unreadable import Unreadable
-from lamplighter.usecases.memory import bulk, curate
+from lamplighter.usecases.memory import bulk, curate, lookup
 from lamplighter.usecases.memory.analyze import catch_up
 from lamplighter.usecases.memory.bulk import BulkAction
 from lamplighter.usecases.memory.evidence import page_on_topic
@@ -59,7 +59,7 @@ async def bad(request: pytest.FixtureRequest, db: Database, url: str) -> tuple[i
         memory = await curate.create(context(db), candidate)
     broken = await curate.create(context(db), SLOW_START)
     assert memory.id < broken.id
-    by_hand.run(url, f"UPDATE memories SET {column} = {value} WHERE id = {broken.id}")
+    direct_writes.run(url, f"UPDATE memories SET {column} = {value} WHERE id = {broken.id}")
     return broken.id, column
 
 
@@ -105,7 +105,7 @@ async def test_an_unreadable_row_names_its_column_and_can_only_be_deleted(
     number, column = bad
 
     with pytest.raises(Unreadable, match=f"^Memory {number} cannot be read: its {column} is "):
-        await curate.get(db, number)
+        await lookup.get(db, number)
     change = Edit(confidence=0.5)
     with pytest.raises(Unreadable):
         await curate.edit(context(db, LATER), number, change, version=None)
@@ -132,7 +132,7 @@ async def test_one_that_can_be_read_is_found_behind_many_that_cannot(
     first = await curate.create(context(db), SLOW_START)
     for _ in range(20):
         await curate.create(context(db, LATER), SLOW_START)
-    by_hand.run(url, f"UPDATE memories SET category = 'misc' WHERE id <> {first.id}")
+    direct_writes.run(url, f"UPDATE memories SET category = 'misc' WHERE id <> {first.id}")
 
     page = await memories.page(db, MemoryFilter(), sort=Sort.UPDATED, limit=2)
 

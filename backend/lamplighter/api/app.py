@@ -17,7 +17,7 @@ from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, ExceptionHandler
 
-from lamplighter.api import openapi
+from lamplighter.api import openapi, params
 from lamplighter.api.access import login
 from lamplighter.api.access.callers import Callers, LoginAttempts
 from lamplighter.api.agentops import app as agentops
@@ -218,7 +218,8 @@ async def _on_http(request: Request, error: Exception) -> Response:
 
 async def _on_invalid(request: Request, error: Exception) -> Response:
     assert isinstance(error, Invalid)
-    return problem(422, str(error), wrong=error.wrong)
+    sent = Invalid(*params.with_sent_names(request, error.wrong))
+    return problem(422, str(sent), wrong=sent.wrong)
 
 
 async def _on_not_found(request: Request, error: Exception) -> Response:

@@ -10,7 +10,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
 from lamplighter import __version__
-from lamplighter.api import common_shapes
+from lamplighter.api import common_shapes, params
 from lamplighter.api.responses import PROBLEM, answer
 from lamplighter.api.routes import OPS, Operation
 
@@ -92,6 +92,18 @@ def _parameters(op: Operation, components: dict[str, Any]) -> list[dict[str, Any
         form = components[op.query.__name__]
         for name, schema in form["properties"].items():
             found.append({"name": name, "in": "query", "required": False, "schema": schema})
+        for old, new in params.deprecated_names(op.query).items():
+            about = f"The earlier name of `{new}`."
+            found.append(
+                {
+                    "name": old,
+                    "in": "query",
+                    "required": False,
+                    "deprecated": True,
+                    "description": about,
+                    "schema": form["properties"][new],
+                }
+            )
     if op.matches:
         about = "The expected version, from the ETag."
         schema = {"type": "string"}

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 from typing import Annotated, Any, Final, TypeVar, get_args, get_origin
 
@@ -20,6 +21,9 @@ T = TypeVar("T")
 Rules = Callable[[Mapping[str, Any]], list[InvalidField]]
 
 MAX_ID: Final = 2**63 - 1
+DEPRECATED: Final = {"repeats_of": "same", "exclude": "without", "compare_to": "against"}
+"""Earlier names of query parameters, which still work."""
+
 _ID_DIGITS: Final = 100
 
 
@@ -67,14 +71,33 @@ def query(request: Request, form: type[S]) -> S:
     lists = _lists(form)
     given: dict[str, Any] = {}
     wrong: list[InvalidField] = []
-    for name, value in request.query_params.multi_items():
+    renamed = deprecated_names(form)
+    for sent, value in request.query_params.multi_items():
+        name = renamed.get(sent, sent)
         if name in lists:
             given.setdefault(name, []).append(value)
         elif name in given:
-            wrong.append(InvalidField(name, "appears more than once"))
+            wrong.append(InvalidField(sent, "appears more than once"))
         else:
             given[name] = value
     return _read(given, form, strict=False, wrong=wrong)
+
+
+def deprecated_names(form: type[msgspec.Struct]) -> dict[str, str]:
+    """Return the parameters of a query by their earlier names."""
+    names = {field.encode_name for field in msgspec.structs.fields(form)}
+    return {old: new for new, old in DEPRECATED.items() if new in names and old not in names}
+
+
+def with_sent_names(request: Request, wrong: Sequence[InvalidField]) -> list[InvalidField]:
+    """Return the invalid fields of a request, each by the name under which the client sent it."""
+    sent = request.query_params
+    return [
+        replace(each, field=DEPRECATED[each.field])
+        if each.field not in sent and DEPRECATED.get(each.field) in sent
+        else each
+        for each in wrong
+    ]
 
 
 def number(request: Request, name: str = "id") -> int:

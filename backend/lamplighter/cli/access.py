@@ -69,7 +69,7 @@ def create(
 @report_errors
 def list_(*, as_json: bool) -> None:
     """List tokens, newest first. Secrets are not printed."""
-    found = read("access.list_tokens")["items"]
+    found = read("tokens.list_tokens")["items"]
     if as_json:
         print_json(found)
     else:

@@ -22,9 +22,14 @@ MINUTE_CHARS: Final = len("2026-01-01T12:00")
 @click.option(
     "--budget", type=click.IntRange(0, 1_000_000), help="Override LAMPLIGHTER_MEMORY_BUDGET."
 )
-@click.option("--without", help="Leave out these memories: 7,8.")
+@click.option("--exclude", "--without", "without", help="Leave out these memories: 7,8.")
 @click.option("--as-of", help="Memories as of this time: 2026-01-01T12:00:00Z.")
-@click.option("--against", help="Show the difference to `now` or to the prompt of session N.")
+@click.option(
+    "--compare-to",
+    "--against",
+    "against",
+    help="Show the difference to `now` or to the prompt of session N.",
+)
 @click.option("--json", "as_json_", is_flag=True, help="Print JSON.")
 @report_errors
 def context(
@@ -38,7 +43,7 @@ def context(
 ) -> None:
     """Print the memories that the next prompt would include."""
     found = read(
-        "context.context",
+        "prompt.preview",
         services=services,
         budget=budget,
         without=without,
@@ -61,7 +66,7 @@ def context(
 def audit(topic: str, *, whole: bool, as_json_: bool) -> None:
     """Show the memories about a service or a word, and their evidence."""
     limit = None if whole else MAX_BELIEFS
-    found = read("context.audit", topic=topic, limit=limit)
+    found = read("audit.audit_topic", topic=topic, limit=limit)
     if as_json_:
         print_json(found)
         return

@@ -258,7 +258,7 @@ def restore(number: int, *, as_json: bool) -> None:
 @report_errors
 def trash(q: str, limit: int, *, as_json: bool) -> None:
     """List deleted memories."""
-    found = read("memories.list_trash", q=q, limit=limit)
+    found = read("trash.list_trash", q=q, limit=limit)
     if as_json:
         print_json(found)
         return
@@ -273,7 +273,7 @@ def trash(q: str, limit: int, *, as_json: bool) -> None:
 @report_errors
 def history(number: int, *, as_json: bool) -> None:
     """Show who changed a memory, when and why, newest first."""
-    found = read("memories.list_changes", memory_id=number)
+    found = read("history.list_changes", memory_id=number)
     if as_json:
         print_json(found)
         return
@@ -292,7 +292,7 @@ def history(number: int, *, as_json: bool) -> None:
 @report_errors
 def why(number: int, *, services: str | None, budget: int | None, as_json: bool) -> None:
     """Show whether the next prompt includes a memory, why, and what would include it."""
-    found = read("memories.inclusion", memory_id=number, services=services, budget=budget)
+    found = read("inclusion.explain", memory_id=number, services=services, budget=budget)
     if as_json:
         print_json(found)
         return

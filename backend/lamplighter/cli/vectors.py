@@ -27,10 +27,9 @@ def status(*, as_json: bool) -> None:
     settings = load_settings()
     found = client.ask_web_process(settings, "vectors.read_progress")
     if found is None:  # a database that is missing or old is left as it is
-        from lamplighter.serve import semantic
-        from lamplighter.serve.commands import vectors as state
+        from lamplighter.serve.queries import vectors as state
 
-        found = state.describe(settings, semantic.progress(settings))
+        found = state.describe(settings, state.progress(settings))
     _print_progress(found, as_json=as_json)
 
 
@@ -39,15 +38,15 @@ def status(*, as_json: bool) -> None:
 @report_errors
 def backfill(*, as_json: bool) -> None:
     """Compute missing embeddings now. Lamplighter can keep running; interrupt at any time."""
-    from lamplighter.serve import semantic
-    from lamplighter.serve.commands import vectors as state
+    from lamplighter.serve.queries import vectors as state
+    from lamplighter.serve.semantic import finder, service
 
     settings = load_settings()
-    why_not = semantic.why_not(settings)
+    why_not = finder.why_not(settings)
     if why_not:
         exit_with_error(f"Semantic search is not available: {why_not}.")
     if as_json:
-        done = semantic.backfill(settings, lambda _: None)
+        done = service.backfill(settings, lambda _: None)
         _print_progress(state.describe(settings, done), as_json=True)
         return
     with click.progressbar(length=0, label="Memories", show_pos=True) as bar:
@@ -56,7 +55,7 @@ def backfill(*, as_json: bool) -> None:
             bar.length = found.total
             bar.update(found.indexed - bar.pos)
 
-        done = semantic.backfill(settings, show)
+        done = service.backfill(settings, show)
         show(done)
     _print_progress(state.describe(settings, done), as_json=False)
 

@@ -11,18 +11,18 @@ from lamplighter.domain.actions.halt import Halt
 from lamplighter.domain.fields import DeclaredField, declared_fields
 from lamplighter.domain.memory.memory import Memory
 from lamplighter.domain.memory.review import Review
-from lamplighter.domain.search.search import SearchResult, SearchResults
-from lamplighter.domain.services.cooldown import CooldownStatus, CooldownUse
+from lamplighter.domain.services.alert import AlertIncident
+from lamplighter.domain.services.cooldown import CooldownUse
 from lamplighter.domain.services.event import Event
-from lamplighter.domain.services.leader import Leader
 from lamplighter.domain.services.notice import Notice
 from lamplighter.domain.sessions.handoff import Escalation, Finding
 from lamplighter.domain.sessions.marker_results import CheckResult, MarkerResult
 from lamplighter.domain.sessions.session import Session, SessionRequest
-from lamplighter.formats.alerts import AlertIncident
 
 if TYPE_CHECKING:  # it takes a while to load, and most commands never need it
     from lamplighter.domain.relate import RelationVerdict
+    from lamplighter.domain.services.cooldown import CooldownStatus
+    from lamplighter.domain.services.leader import Leader
 
 T = TypeVar("T")
 
@@ -105,7 +105,7 @@ def verdict(each: "RelationVerdict") -> dict[str, Any]:
     return {"label": each.label, "sure": each.sure, "p": each.p, "reason": each.reason}
 
 
-def leader(each: Leader | None, *, now: datetime) -> dict[str, Any]:
+def leader(each: "Leader | None", *, now: datetime) -> dict[str, Any]:
     """Return the supervisor's state as JSON; None is a supervisor that never ran."""
     away = each is None or each.state(now=now) == "away"
     return {
@@ -121,7 +121,7 @@ def leader(each: Leader | None, *, now: datetime) -> dict[str, Any]:
     }
 
 
-def cooldown_status(each: CooldownStatus) -> dict[str, Any]:
+def cooldown_status(each: "CooldownStatus") -> dict[str, Any]:
     """Return how much of a cooldown is used as JSON."""
     return {
         "service": each.service,
@@ -132,34 +132,3 @@ def cooldown_status(each: CooldownStatus) -> dict[str, Any]:
         "frees_at": format_moment(each.frees_at),
         "last_at": format_moment(each.last_at),
     }
-
-
-def search_results(found: SearchResults) -> dict[str, Any]:
-    """Return what was found as plain values."""
-    return {
-        "items": [_search_result(each) for each in found.results],
-        "terms": list(found.terms),
-        "partial": found.partial,
-        "missing": list(found.missing),
-        "layers": [each.value for each in found.layers],
-        "filters": list(found.filters),
-    }
-
-
-def _search_result(each: SearchResult) -> dict[str, Any]:
-    return {
-        "layer": each.layer.value,
-        "rank": each.rank,
-        "score": each.score,
-        "method": each.method.value,
-        "reasons": [{"what": reason.what, "score": reason.score} for reason in each.reasons],
-        "text": each.text,
-        "spans": [list(span) for span in each.spans],
-        each.layer.value: _row(each.row),
-    }
-
-
-def _row(row: Memory | Session | Event) -> dict[str, Any]:
-    if isinstance(row, Memory):
-        return memory(row)
-    return session(row) if isinstance(row, Session) else event(row)

@@ -18,7 +18,8 @@ from lamplighter.repository import Database
 from lamplighter.repository.store import driver
 from lamplighter.repository.store.database import display_address, is_postgres
 from lamplighter.repository.upkeep import leases, vitals
-from lamplighter.serve.home import SESSIONS, ServicesFile
+from lamplighter.serve.home import SESSIONS
+from lamplighter.serve.services_file import ServicesFile
 
 LICENSE = "Apache-2.0"
 

@@ -15,6 +15,7 @@ from lamplighter.mcp.client_context import ClientContext
 from lamplighter.repository import Database
 from lamplighter.serve import home
 from lamplighter.serve.configuration import build_configuration
+from lamplighter.serve.services_file import ServicesFile
 from lamplighter.usecases.access import access
 from lamplighter.usecases.clients.remote import RemoteStores
 from lamplighter.usecases.context import Context
@@ -55,7 +56,7 @@ def serve(
     """
     named = validate_agent_name(agent) if agent else None
     active = build_configuration(settings, lexicon.active_lexicon(settings))
-    files = home.ServicesFile(settings.services)
+    files = ServicesFile(settings.services)
 
     async def answer(db: Database) -> None:
         from lamplighter.mcp import stdio

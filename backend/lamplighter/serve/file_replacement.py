@@ -16,8 +16,8 @@ from typing import Final
 from lamplighter.config.settings import Settings
 from lamplighter.repository.store.database import is_postgres
 from lamplighter.serve import home_lock
+from lamplighter.serve.home_lock import JOURNAL
 
-JOURNAL: Final = "restore.json"
 STAGE: Final = ".restore"
 _BESIDE: Final = ("-wal", "-shm", "-journal")
 

@@ -7,14 +7,13 @@ import secrets as random_text
 import socket
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from lamplighter import __version__, clock, telemetry
 from lamplighter.config.settings import Settings
-from lamplighter.domain.errors import Busy, LamplighterError, Unavailable
+from lamplighter.domain.errors import Busy, Unavailable
 from lamplighter.domain.sessions.home import Home
 from lamplighter.repository import Database
 from lamplighter.repository.feed.signals import ChangeNotifier
@@ -28,7 +27,6 @@ from lamplighter.serve.local.address import IDENTITY, run_directory
 if TYPE_CHECKING:
     from lamplighter.domain.secrets.redact import Redactor
     from lamplighter.domain.services.notice import NoticePolicy
-    from lamplighter.domain.services.service import Services
     from lamplighter.engines import Engine
     from lamplighter.usecases.context import Context
     from lamplighter.usecases.sessions.halt import HaltControl
@@ -177,11 +175,11 @@ def context(settings: Settings, db: Database) -> "Context":
 
 def notification_rules(settings: Settings) -> "NoticePolicy | None":
     """Return which events send notices; None without an address."""
+    if not settings.notify:
+        return None
     from lamplighter.domain.services.event import Level
     from lamplighter.domain.services.notice import NoticePolicy
 
-    if not settings.notify:
-        return None
     gather = settings.notify_digest
     return NoticePolicy(
         Level(settings.notify_level), None if gather is None else timedelta(seconds=gather)
@@ -246,70 +244,6 @@ async def _open_database(settings: Settings) -> AsyncIterator[Database]:
     finally:
         await db.disconnect()
         announcer.close()
-
-
-@dataclass(slots=True)
-class ServicesFile:
-    """services.yaml as it is now, and the last version of it that could be read."""
-
-    path: Path
-    _stamp: tuple[int, int] | None = None
-    _good: "Services | None" = None
-    _error: LamplighterError | None = None
-
-    def load(self) -> "Services":
-        """Return the services; raises what is wrong with the file."""
-        self._look()
-        if self._error is not None:
-            raise self._error
-        return self._services()
-
-    def last_good(self) -> "Services":
-        """Return the services of the last version that could be read."""
-        self._look()
-        return self._services()
-
-    def _services(self) -> "Services":
-        from lamplighter.domain.services.service import Services
-
-        return Services() if self._good is None else self._good  # one of no services is kept too
-
-    def problems(self) -> list[dict[str, object]]:
-        """Return every mistake in the file as it is now."""
-        from lamplighter.config.services import ServicesError
-
-        self._look()
-        if isinstance(self._error, ServicesError):
-            return [
-                {
-                    "path": each.path,
-                    "line": each.line,
-                    "column": each.column,
-                    "message": each.message,
-                }
-                for each in self._error.problems
-            ]
-        return []
-
-    def _look(self) -> None:
-        from lamplighter.config import services as services_file
-
-        stamp = _stamp(self.path)
-        if stamp == self._stamp:
-            return
-        self._stamp = stamp
-        try:
-            self._good, self._error = services_file.load(self.path), None
-        except LamplighterError as error:
-            self._error = error
-
-
-def _stamp(path: Path) -> tuple[int, int]:
-    try:
-        found = path.stat()
-    except OSError:
-        return (0, 0)
-    return (found.st_mtime_ns, found.st_size)
 
 
 def _unusable(path: Path, why: str | None) -> str:

@@ -11,6 +11,8 @@ from typing import Final
 from lamplighter.domain.errors import Unavailable
 
 FILE: Final = "home.lock"
+JOURNAL: Final = "restore.json"
+"""Where a restore notes how far it came, until it has ended."""
 RESTORING: Final = "A restore is running in {}. Try again when it has finished."
 IN_USE: Final = (
     "{} is in use. Stop Lamplighter first (web process, supervisor, running commands), "

@@ -22,7 +22,7 @@ from lamplighter.serve.commands import access
 from lamplighter.serve.configuration import build_configuration
 from lamplighter.serve.indexing import indexing
 from lamplighter.serve.local.address import known_hosts, web_url
-from lamplighter.serve.semantic import semantic_service
+from lamplighter.serve.semantic.service import semantic_service
 
 logger = logging.getLogger(__name__)
 

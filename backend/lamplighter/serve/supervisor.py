@@ -31,6 +31,7 @@ from lamplighter.serve import home
 from lamplighter.serve.configuration import build_configuration
 from lamplighter.serve.local.address import run_directory, web_url
 from lamplighter.serve.outbox import AppriseTransport
+from lamplighter.serve.services_file import ServicesFile
 from lamplighter.supervisor.daemon import Supervisor
 from lamplighter.supervisor.lease import SUFFIX, Lease, Lock
 from lamplighter.supervisor.run.context import SessionContext
@@ -249,7 +250,7 @@ def _report_new(tail: Tail, redact: Redactor, report: Report) -> None:
 async def build_supervisor(settings: Settings) -> AsyncIterator[SupervisorProcess]:
     """Assemble a supervisor; it is not the leader yet."""
     active = build_configuration(settings, lexicon.active_lexicon(settings))
-    services = home.ServicesFile(settings.services)
+    services = ServicesFile(settings.services)
     lock = _lease(settings.database_url)
     directory = run_directory(settings.home)
     async with (
@@ -272,7 +273,7 @@ def build_session_context(
     here: Context,
     active: Configuration,
     server: SessionServer,
-    services: home.ServicesFile,
+    services: ServicesFile,
 ) -> SessionContext:
     """Return what the supervisor runs sessions with."""
     return SessionContext(

@@ -30,7 +30,8 @@ from lamplighter.serve.indexing import indexing
 from lamplighter.serve.local.address import known_hosts, run_directory, web_url
 from lamplighter.serve.local.queries import QueryContext
 from lamplighter.serve.local.server import command_server
-from lamplighter.serve.semantic import semantic_service
+from lamplighter.serve.semantic.service import semantic_service
+from lamplighter.serve.services_file import ServicesFile
 
 logger = logging.getLogger(__name__)
 
@@ -138,7 +139,7 @@ async def _open_context(
     settings: Settings, active: Configuration, endpoint: Endpoint
 ) -> AsyncIterator[ApiContext]:
     directory = run_directory(settings.home)
-    services = home.ServicesFile(settings.services)
+    services = ServicesFile(settings.services)
     async with (
         home.tracing(settings, "web"),
         home.database(settings) as db,

@@ -68,7 +68,7 @@ test("one more of a group counts up where it stands", async () => {
 
 test("a session that said it before is not one more of a group", async () => {
   const now = { ...GROUP, count: 4, last_id: 40 }
-  const page = ({ same }) => ({ items: [same ? now : GROUP], next: null, seq: 5 })
+  const page = ({ repeats_of }) => ({ items: [repeats_of ? now : GROUP], next: null, seq: 5 })
   const { store, api } = groups({ "/events/groups": page })
   await store.visit(EVERYTHING)
   await Promise.resolve()
@@ -78,7 +78,7 @@ test("a session that said it before is not one more of a group", async () => {
   store.apply(created({ ...REFUSED, id: 41, session_id: 12 }))
 
   const [{ count, sessions, session_id }] = store.rows
-  assert.equal(api.asked.at(-1).body.same, 40)
+  assert.equal(api.asked.at(-1).body.repeats_of, 40)
   assert.deepEqual({ count, sessions, session_id }, { count: 5, sessions: 3, session_id: 12 })
 })
 
@@ -100,7 +100,7 @@ test("what was never said before is a group of its own", async () => {
 
 test("one that may belong to a group not read yet is asked for", async () => {
   const far = { ...GROUP, text: "Far back", count: 9, first_id: 1, last_id: 40 }
-  const page = ({ same }) => ({ items: [same ? far : GROUP], next: same ? null : "more", seq: 5 })
+  const page = ({ repeats_of }) => ({ items: [repeats_of ? far : GROUP], next: repeats_of ? null : "more", seq: 5 })
   const { store } = groups({ "/events/groups": page })
   await store.visit(EVERYTHING)
   await Promise.resolve()
@@ -121,7 +121,7 @@ test("a group unfolds into its events, and says how many came since", async () =
 
   store.apply(created({ ...REFUSED, id: 41 }))
 
-  assert.equal(api.asked.at(-1).body.same, 30)
+  assert.equal(api.asked.at(-1).body.repeats_of, 30)
   assert.deepEqual([store.unfolded[10].rows.length, store.behind(store.rows[0])], [1, 1])
   store.toggle(store.rows[0])
   assert.equal(store.unfolded[10], undefined)

@@ -141,7 +141,7 @@ test("what was left out by hand keeps its row, and what comes in for it stands w
 
 test("a session that was told nothing is no reason to show nothing", async () => {
   const refusal = Object.assign(new Error("Session 9 was told nothing."), { status: 404 })
-  const { store, visit } = setUp(({ against }) => (against ? refusal : ALL), "against=9")
+  const { store, visit } = setUp(({ compare_to }) => (compare_to ? refusal : ALL), "against=9")
 
   await visit()
 
@@ -150,7 +150,7 @@ test("a session that was told nothing is no reason to show nothing", async () =>
 
 test("what a session was told is compared in words", async () => {
   const diff = { against: "12", added: ["- a"], removed: ["- b", "- c"], text: "…" }
-  const { store, visit } = setUp(({ against }) => (against ? { ...ALL, diff } : ALL), "against=12")
+  const { store, visit } = setUp(({ compare_to }) => (compare_to ? { ...ALL, diff } : ALL), "against=12")
   await visit()
   const words = store.comparison
   store.diff = { ...diff, added: [], removed: [], text: "" }
@@ -207,8 +207,8 @@ test("any memory is found by its words, with the reason why the prompt in sight 
   await timers.ring()
 
   assert.equal(api.asked.filter(({ path }) => path === "/memories").length, 1)
-  const { services, budget, without } = api.asked.at(-1).body
-  assert.deepEqual([services, budget, without], ["jellyfin", 40, "3"])
+  const { services, budget, exclude } = api.asked.at(-1).body
+  assert.deepEqual([services, budget, exclude], ["jellyfin", 40, "3"])
   assert.deepEqual(search.rows, [
     {
       id: 7,

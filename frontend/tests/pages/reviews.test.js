@@ -189,7 +189,7 @@ test("the new one is kept in words of one's own", async () => {
 test("what the next prompt would lose and gain is foreseen", async () => {
   const diff = { against: "now", added: ["- 10s"], removed: ["- 60s"] }
   const { store } = await opened({
-    "/context": ({ without }) => ({ diff: without === 7 ? diff : { added: [], removed: [] } }),
+    "/context": ({ exclude }) => ({ diff: exclude === 7 ? diff : { added: [], removed: [] } }),
   })
 
   await store.foresee()

@@ -20,12 +20,12 @@ function setUp(answer) {
 
 test("the next prompt is asked for without the memory, and against the one as it is", async () => {
   const diff = { removed: ["- [timing] Takes 60s"], added: ["- [timing] Fits now"] }
-  const { store, api } = setUp(({ without }) => (without ? { ...TOLD, diff } : TOLD))
+  const { store, api } = setUp(({ exclude }) => (exclude ? { ...TOLD, diff } : TOLD))
 
   await store.show(memory())
 
-  const { without, against, budget, services } = api.asked.at(-1).body
-  assert.deepEqual([without, against, budget, services], [7, "now", 2_000, undefined])
+  const { exclude, compare_to, budget, services } = api.asked.at(-1).body
+  assert.deepEqual([exclude, compare_to, budget, services], [7, "now", 2_000, undefined])
   assert.deepEqual(
     store.lines.map(({ part: [{ kind, text }] }) => [kind, text]),
     [

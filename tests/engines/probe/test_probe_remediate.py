@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from mended import (
+from repaired import (
     NOON,
     QUICK,
     REDEPLOYMENT,

@@ -52,8 +52,8 @@ def restrict_session(handler: Handler) -> Handler:
     async def walled(request: Request) -> Response:
         project, number = await project_bound(request), params.number(request)
         if project is not None:
-            held = await sessions.get(api_context(request).db, number)
-            if held is None or held.project != project:
+            existing = await sessions.get(api_context(request).db, number)
+            if existing is None or existing.project != project:
                 raise NotFound(f"Session {number} not found.")
         return await handler(request)
 

@@ -25,19 +25,19 @@ from lamplighter.usecases.access import access
 
 async def index(request: Request) -> Response:
     """GET /api/v1/tokens."""
-    here, wanted = api_context(request), params.query(request, common_shapes.PageQuery)
-    position = params.position(wanted.cursor)
+    here, query = api_context(request), params.query(request, common_shapes.PageQuery)
+    position = params.position(query.cursor)
     async with reading(here.db):
-        found = await tokens.page(here.db, limit=wanted.limit, position=position)
+        found = await tokens.page(here.db, limit=query.limit, position=position)
         seq = await changes.last_seq(here.db)
     return page(request, [serialize.token(token) for token in found.items], found.position, seq)
 
 
 async def create(request: Request) -> Response:
     """POST /api/v1/tokens: no caller can grant scopes that it does not hold."""
-    here, given = api_context(request), await params.body(request, shapes.TokenIn, _rules)
-    scopes = validate_scopes(given.scopes)
-    caller, agent = caller_of(request), given.agent
+    here, body = api_context(request), await params.body(request, shapes.TokenIn, _rules)
+    scopes = validate_scopes(body.scopes)
+    caller, agent = caller_of(request), body.agent
     if not covers(caller.scopes, scopes):
         raise HTTPException(
             403,
@@ -47,7 +47,7 @@ async def create(request: Request) -> Response:
     if caller.agent is not None and agent != caller.agent:
         raise HTTPException(403, f"This token can only create tokens for the agent {caller.agent}.")
     token, words = await access.mint(
-        here.db, given.name, scopes, days=given.days, agent=agent, now=here.now()
+        here.db, body.name, scopes, days=body.days, agent=agent, now=here.now()
     )
     return answer({**serialize.token(token), "token": words}, 201)
 

@@ -27,11 +27,11 @@ PROJECT = "default"
 
 async def index(request: Request) -> Response:
     """GET /api/v1/agents."""
-    here, wanted = api_context(request), params.query(request, common_shapes.PageQuery)
+    here, query = api_context(request), params.query(request, common_shapes.PageQuery)
     async with reading(here.db):
         found = await list_agents(here.db, here.active.agents)
         seq = await changes.last_seq(here.db)
-    some, behind = params.part_of(found, wanted.cursor, wanted.limit)
+    some, behind = params.part_of(found, query.cursor, query.limit)
     return page(request, [_agent_out(each, here.redact) for each in some], behind, seq)
 
 

@@ -15,14 +15,14 @@ from lamplighter.usecases.memory.evidence import page_on_topic
 
 async def index(request: Request) -> Response:
     """GET /api/v1/audit."""
-    here, wanted = api_context(request), params.query(request, review_shapes.AuditQuery)
-    position = params.position(wanted.cursor)
+    here, query = api_context(request), params.query(request, review_shapes.AuditQuery)
+    position = params.position(query.cursor)
     async with reading(here.db):
         found = await page_on_topic(
             here.db,
-            wanted.topic,
+            query.topic,
             services=here.services().names,
-            limit=wanted.limit,
+            limit=query.limit,
             position=position,
         )
         seq = await changes.last_seq(here.db)

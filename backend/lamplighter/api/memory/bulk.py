@@ -26,12 +26,12 @@ EMPTY_FILTER = 'is empty and matches every memory; send "all": true to confirm'
 
 async def act(request: Request) -> Response:
     """POST /api/v1/memories/bulk."""
-    here, given = api_context(request), await params.body(request, shapes.BulkIn)
-    wanted = _act(given)
-    if given.preview:
-        return await _preview(here, given, wanted)
-    done = await bulk.apply_action(here.db, await _selection(here, given), wanted, now=here.now())
-    ids = {} if given.ids is None else {"ids": done.ids}
+    here, body = api_context(request), await params.body(request, shapes.BulkIn)
+    wanted = _act(body)
+    if body.preview:
+        return await _preview(here, body, wanted)
+    done = await bulk.apply_action(here.db, await _selection(here, body), wanted, now=here.now())
+    ids = {} if body.ids is None else {"ids": done.ids}
     return answer(await _result_out(here, done) | ids)
 
 

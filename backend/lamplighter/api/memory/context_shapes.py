@@ -10,9 +10,9 @@ from lamplighter.domain.project import PROJECT_CHARS
 
 
 class ContextQuery(Struct):
-    """Options of the next prompt; `without` and `as_of` change its memories.
+    """Options of the next prompt; `exclude` and `as_of` change its memories.
 
-    `against` is `now` or the id of a session to compare with. `profile=agent` takes `agent`,
+    `compare_to` is `now` or the id of a session to compare with. `profile=agent` takes `agent`,
     `project`, `query`, `limit` and `budget`, `profile=project` takes `project` and `budget`;
     the rest is for `ops`.
     """
@@ -23,8 +23,8 @@ class ContextQuery(Struct):
     profile: Literal["ops", "agent", "project"] = "ops"
     sections: Literal["all", "operational"] = "all"
     dry_run: bool = False
-    without: Annotated[str, Meta(max_length=4000)] | None = None
-    against: ShortText | None = None
+    exclude: Annotated[str, Meta(max_length=4000)] | None = None
+    compare_to: ShortText | None = None
     as_of: ShortText | None = None
     agent: Annotated[str, Meta(max_length=64)] | None = None
     project: Annotated[str, Meta(max_length=PROJECT_CHARS)] | None = None

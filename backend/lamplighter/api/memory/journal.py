@@ -25,10 +25,10 @@ UNDO_SCOPES: Final = {"review": "reviews:write", "reset": "cooldowns:write"}
 
 async def index(request: Request) -> Response:
     """GET /api/v1/acts."""
-    here, wanted = api_context(request), params.query(request, common_shapes.PageQuery)
-    position = params.position(wanted.cursor)
+    here, query = api_context(request), params.query(request, common_shapes.PageQuery)
+    position = params.position(query.cursor)
     async with reading(here.db):
-        found = await journal.page(here.db, limit=wanted.limit, position=position)
+        found = await journal.page(here.db, limit=query.limit, position=position)
         seq = await changes.last_seq(here.db)
     named = caller_of(request).may(ADMIN)
     items = [_act_out(each, named=named) for each in found.items]
@@ -38,12 +38,12 @@ async def index(request: Request) -> Response:
 async def undo(request: Request) -> Response:
     """POST /api/v1/acts/{id}/undo."""
     here, number = api_context(request), params.number(request)
-    given = await params.body(request, journal_shapes.UndoIn)
-    held = await journal.get(here.db, number)
-    scope = UNDO_SCOPES.get(held.action if held else "", "memories:write")
+    body = await params.body(request, journal_shapes.UndoIn)
+    existing = await journal.get(here.db, number)
+    scope = UNDO_SCOPES.get(existing.action if existing else "", "memories:write")
     if not caller_of(request).may(scope):
         raise HTTPException(403, f"Undoing this act needs the scope {scope}.")
-    done = await acts.undo(here.db, number, now=here.now(), partly=given.partly)
+    done = await acts.undo(here.db, number, now=here.now(), partly=body.partly)
     return answer(
         {
             "act": done.act,

@@ -37,7 +37,7 @@ from lamplighter.repository.memory import facets as counts
 from lamplighter.repository.memory import history, json_rows, memories
 from lamplighter.repository.memory.memories import MemoryFilter, Order, Sort, View, service_name
 from lamplighter.repository.store.paging import Page
-from lamplighter.usecases.memory import curate, undo
+from lamplighter.usecases.memory import curate, lookup, undo
 from lamplighter.usecases.memory.evidence import evidence_of
 
 FADING_WITHIN: Final = timedelta(days=30)
@@ -46,12 +46,12 @@ FADING_WITHIN: Final = timedelta(days=30)
 
 async def index(request: Request) -> Response:
     """GET /api/v1/memories."""
-    here, wanted = api_context(request), params.query(request, shapes.MemoryQuery)
-    position = params.position(wanted.cursor)
-    at, before = _moment(wanted, here.now()), here.hub.version()
+    here, query = api_context(request), params.query(request, shapes.MemoryQuery)
+    position = params.position(query.cursor)
+    at, before = _moment(query, here.now()), here.hub.version()
     async with reading(here.db):
-        chosen = replace(await _caller_filter(request, wanted), ids=tuple(wanted.ids))
-        found = await _page(here.db, chosen, wanted, position=position, at=at)
+        chosen = replace(await _caller_filter(request, query), ids=tuple(query.ids))
+        found = await _page(here.db, chosen, query, position=position, at=at)
         seq = await changes.last_seq(here.db)
         total = await _count(here, chosen, at=at, before=before, seq=seq)
     return page(request, found.items, found.position, seq, total=total, **_as_of(at))
@@ -59,10 +59,10 @@ async def index(request: Request) -> Response:
 
 async def facets(request: Request) -> Response:
     """GET /api/v1/memories/facets."""
-    here, wanted = api_context(request), params.query(request, shapes.FacetQuery)
-    at = _moment(wanted, here.now())
+    here, query = api_context(request), params.query(request, shapes.FacetQuery)
+    at = _moment(query, here.now())
     async with reading(here.db):
-        chosen = await _caller_filter(request, wanted)
+        chosen = await _caller_filter(request, query)
         services = await counts.services(here.db, chosen, at=at)
         categories = await counts.categories(here.db, chosen, at=at)
         projects = await counts.projects(here.db, chosen, at=at)
@@ -82,21 +82,19 @@ async def facets(request: Request) -> Response:
 
 async def views(request: Request) -> Response:
     """GET /api/v1/memories/views."""
-    here, wanted = api_context(request), params.query(request, shapes.ViewQuery)
+    here, query = api_context(request), params.query(request, shapes.ViewQuery)
     async with reading(here.db):
-        found = await counts.views(here.db, await _caller_filter(request, wanted))
+        found = await counts.views(here.db, await _caller_filter(request, query))
         seq = await changes.last_seq(here.db)
     return answer({"views": found, "seq": seq})
 
 
 async def create(request: Request) -> Response:
     """POST /api/v1/memories."""
-    here, given = api_context(request), await params.body(request, shapes.MemoryIn, rules)
-    values = {**msgspec.structs.asdict(given), "tags": tuple(given.tags)}
-    values["confidence"] = require_finite(given.confidence)
-    values["expires_at"] = period.parse_future_moment(
-        given.expires_at, "expires_at", now=here.now()
-    )
+    here, body = api_context(request), await params.body(request, shapes.MemoryIn, rules)
+    values = {**msgspec.structs.asdict(body), "tags": tuple(body.tags)}
+    values["confidence"] = require_finite(body.confidence)
+    values["expires_at"] = period.parse_future_moment(body.expires_at, "expires_at", now=here.now())
     candidate = Candidate(
         **values, tier=0, session_id=None, source=Source.OPERATOR, trust=Trust.TRUSTED
     )
@@ -107,21 +105,21 @@ async def create(request: Request) -> Response:
 
 async def show(request: Request) -> Response:
     """GET /api/v1/memories/{id}."""
-    here, wanted = api_context(request), params.query(request, shapes.AsOfQuery)
-    at = period.parse_elapsed_moment(wanted.as_of, "as_of", now=here.now())
+    here, query = api_context(request), params.query(request, shapes.AsOfQuery)
+    at = period.parse_elapsed_moment(query.as_of, "as_of", now=here.now())
     async with reading(here.db):
-        memory = await curate.get(here.db, params.number(request), at=at)
+        memory = await lookup.get(here.db, params.number(request), at=at)
     return versioned({**serialize.memory(memory), **_as_of(at)})
 
 
 async def update(request: Request) -> Response:
     """PATCH /api/v1/memories/{id}."""
     here, memory_id = api_context(request), params.number(request)
-    given = await params.body(request, shapes.MemoryEdit, rules)
+    body = await params.body(request, shapes.MemoryEdit, rules)
     memory = await curate.edit(
         here,
         memory_id,
-        _edit(given, now=here.now()),
+        _edit(body, now=here.now()),
         version=params.version(request, memory_id),
         services=here.services().names,
     )
@@ -138,12 +136,12 @@ async def delete(request: Request) -> Response:
 
 async def read_history(request: Request) -> Response:
     """GET /api/v1/memories/{id}/history."""
-    here, wanted = api_context(request), params.query(request, common_shapes.PageQuery)
-    memory_id, position = params.number(request), params.position(wanted.cursor)
+    here, query = api_context(request), params.query(request, common_shapes.PageQuery)
+    memory_id, position = params.number(request), params.position(query.cursor)
     async with reading(here.db):
-        found = await history.of_memory(here.db, memory_id, limit=wanted.limit, position=position)
+        found = await history.of_memory(here.db, memory_id, limit=query.limit, position=position)
         if not found.items:
-            await curate.get(here.db, memory_id)
+            await lookup.get(here.db, memory_id)
         items = await undo.with_undo_state(here.db, memory_id, found.items)
         seq = await changes.last_seq(here.db)
     return page(request, [entry(each, undoable=able) for each, able in items], found.position, seq)
@@ -151,8 +149,8 @@ async def read_history(request: Request) -> Response:
 
 async def read_evidence(request: Request) -> Response:
     """GET /api/v1/memories/{id}/evidence."""
-    here, wanted = api_context(request), params.query(request, shapes.EvidenceQuery)
-    found = await evidence_of(here.db, params.number(request), limit=wanted.limit)
+    here, query = api_context(request), params.query(request, shapes.EvidenceQuery)
+    found = await evidence_of(here.db, params.number(request), limit=query.limit)
     return answer(found.as_json())
 
 

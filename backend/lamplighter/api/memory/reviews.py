@@ -31,11 +31,11 @@ LIST_LIMIT: Final = 20
 
 async def index(request: Request) -> Response:
     """GET /api/v1/reviews."""
-    here, wanted = api_context(request), params.query(request, review_shapes.ReviewQuery)
-    position = params.position(wanted.cursor)
+    here, query = api_context(request), params.query(request, review_shapes.ReviewQuery)
+    position = params.position(query.cursor)
     async with reading(here.db):
-        chosen = await _filter(here.db, wanted, here.services().names)
-        found = await reviews.page(here.db, chosen, limit=wanted.limit, position=position)
+        chosen = await _filter(here.db, query, here.services().names)
+        found = await reviews.page(here.db, chosen, limit=query.limit, position=position)
         items = await reviews.as_json(here.db, found.items)
         total = await reviews.count(here.db, chosen)
         seq = await changes.last_seq(here.db)
@@ -52,12 +52,12 @@ async def show(request: Request) -> Response:
 async def resolve(request: Request) -> Response:
     """PUT /api/v1/reviews/{id}/resolution."""
     here, number = api_context(request), params.number(request)
-    given = await params.body(request, review_shapes.ResolutionIn)
+    body = await params.body(request, review_shapes.ResolutionIn)
     answer = ReviewAnswer(
-        resolution=Resolution(given.resolution),
-        old_scope=given.old_scope,
-        new_scope=given.new_scope,
-        observation=given.observation,
+        resolution=Resolution(body.resolution),
+        old_scope=body.old_scope,
+        new_scope=body.new_scope,
+        observation=body.observation,
     )
     version = params.version(request, number)
     await review.resolve(here, number, answer, version=version)

@@ -303,7 +303,7 @@ class InclusionQuery(Struct):
 
     services: ShortText | None = None
     budget: Annotated[int, Meta(ge=0, le=MOST_BUDGET)] | None = None
-    without: Annotated[str, Meta(max_length=4000)] | None = None
+    exclude: Annotated[str, Meta(max_length=4000)] | None = None
     as_of: ShortText | None = None
 
 

@@ -16,11 +16,11 @@ from lamplighter.usecases.memory.similar import find_similar
 
 async def create(request: Request) -> Response:
     """POST /api/v1/memories/similar."""
-    here, given = api_context(request), await params.body(request, shapes.SimilarIn, rules)
+    here, body = api_context(request), await params.body(request, shapes.SimilarIn, rules)
     candidate = Candidate(
-        category=given.category,
-        service=given.service,
-        observation=given.observation,
+        category=body.category,
+        service=body.service,
+        observation=body.observation,
         tier=0,
         session_id=None,
         source=Source.OPERATOR,
@@ -31,7 +31,7 @@ async def create(request: Request) -> Response:
         candidate,
         here.active.lexicon,
         services=here.services().names,
-        without=None if given.without is None else MemoryId(given.without),
+        without=None if body.without is None else MemoryId(body.without),
     )
     items = [
         {"memory": serialize.memory(each.memory), **serialize.verdict(each.verdict)}
@@ -42,8 +42,8 @@ async def create(request: Request) -> Response:
 
 async def relate_pair(request: Request) -> Response:
     """POST /api/v1/memories/relate."""
-    given = await params.body(request, shapes.RelateIn)
+    body = await params.body(request, shapes.RelateIn)
     found = relate(
-        given.new, given.old, service=given.service, lexicon=api_context(request).active.lexicon
+        body.new, body.old, service=body.service, lexicon=api_context(request).active.lexicon
     )
     return answer(serialize.verdict(found))

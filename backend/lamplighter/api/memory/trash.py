@@ -20,10 +20,10 @@ from lamplighter.usecases.memory import journal
 
 async def index(request: Request) -> Response:
     """GET /api/v1/trash."""
-    here, wanted = api_context(request), params.query(request, journal_shapes.TrashQuery)
-    position, q = params.position(wanted.cursor), wanted.q or ""
+    here, query = api_context(request), params.query(request, journal_shapes.TrashQuery)
+    position, q = params.position(query.cursor), query.q or ""
     async with reading(here.db):
-        found = await trash.page(here.db, q=q, limit=wanted.limit, position=position)
+        found = await trash.page(here.db, q=q, limit=query.limit, position=position)
         total = await trash.count(here.db, q=q)
         counts = await trash.count_related(here.db, [each.id for each in found.items])
         seq = await changes.last_seq(here.db)

@@ -14,7 +14,7 @@ from lamplighter.api.search import shapes
 from lamplighter.domain.errors import Invalid, InvalidField
 from lamplighter.domain.search import period
 from lamplighter.domain.search.search import SearchLayer, SearchRequest
-from lamplighter.formats.serialize import search_results
+from lamplighter.formats.search_results import search_results
 from lamplighter.repository.feed import changes
 from lamplighter.repository.memory.memories import service_name
 from lamplighter.usecases.search.session_search import find
@@ -24,8 +24,8 @@ ACTIVE = {"active": True, "inactive": False, "all": None}
 
 async def index(request: Request) -> Response:
     """GET /api/v1/search."""
-    here, given = api_context(request), params.query(request, shapes.SearchQuery)
-    wanted = await _search_options(here, given)
+    here, query = api_context(request), params.query(request, shapes.SearchQuery)
+    wanted = await _search_options(here, query)
     project = await project_wall.project_bound(request)
     wanted = wanted if project is None else replace(wanted, project=project)
     found = await find(here.db, wanted, now=here.now(), near=here.near)

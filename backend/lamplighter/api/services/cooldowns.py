@@ -15,23 +15,23 @@ from lamplighter.repository import reading
 from lamplighter.repository.feed import changes
 from lamplighter.repository.services import cooldowns
 from lamplighter.repository.services.cooldowns import CooldownFilter
-from lamplighter.usecases.services import act
+from lamplighter.usecases.services import act, cooldown_usage
 
 
 async def index(request: Request) -> Response:
     """GET /api/v1/cooldowns."""
     here, now = api_context(request), api_context(request).now()
-    wanted = params.query(request, common_shapes.PageQuery)
+    query = params.query(request, common_shapes.PageQuery)
     declared = {
         (service.name, action.kind) for service in here.services() for action in service.actions
     }
     async with reading(here.db):
         used = {
             (use.service, use.action)
-            for use in await cooldowns.spent_since(here.db, now - act.LONGEST_WINDOW)
+            for use in await cooldowns.spent_since(here.db, now - cooldown_usage.LONGEST_WINDOW)
         }
         names = sorted({name for name, _ in declared | used}, key=normalize_service_name)
-        found = await act.usage_by_service(here.db, names, now=now)
+        found = await cooldown_usage.by_service(here.db, names, now=now)
         seq = await changes.last_seq(here.db)
     items = [
         {**serialize.cooldown_status(each), "declared": (each.service, each.action) in declared}
@@ -39,18 +39,18 @@ async def index(request: Request) -> Response:
         for each in found[name]
         if (each.service, each.action) in declared | used
     ]
-    some, behind = params.part_of(items, wanted.cursor, wanted.limit)
+    some, behind = params.part_of(items, query.cursor, query.limit)
     return page(request, some, behind, seq)
 
 
 async def uses(request: Request) -> Response:
     """GET /api/v1/cooldowns/uses."""
-    here, wanted = api_context(request), params.query(request, shapes.UseQuery)
-    position = params.position(wanted.cursor)
+    here, query = api_context(request), params.query(request, shapes.UseQuery)
+    position = params.position(query.cursor)
     async with reading(here.db):
-        service = wanted.service and await _declared_name(here, wanted.service)
-        chosen = CooldownFilter(service=service, action=wanted.action)
-        found = await cooldowns.page(here.db, chosen, limit=wanted.limit, position=position)
+        service = query.service and await _declared_name(here, query.service)
+        chosen = CooldownFilter(service=service, action=query.action)
+        found = await cooldowns.page(here.db, chosen, limit=query.limit, position=position)
         seq = await changes.last_seq(here.db)
     return page(
         request, [serialize.cooldown_use(each) for each in found.items], found.position, seq
@@ -60,9 +60,9 @@ async def uses(request: Request) -> Response:
 async def reset(request: Request) -> Response:
     """POST /api/v1/cooldowns/{name}/resets."""
     here, now = api_context(request), api_context(request).now()
-    given: Any = await params.body(request, shapes.ResetIn)
+    body: Any = await params.body(request, shapes.ResetIn)
     service, cleared = await act.reset_cooldowns(
-        here.db, request.path_params["name"], given.action, services=here.services(), now=now
+        here.db, request.path_params["name"], body.action, services=here.services(), now=now
     )
     return answer({"service": service, "cleared": cleared}, 201)
 

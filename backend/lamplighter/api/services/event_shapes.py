@@ -22,7 +22,7 @@ class EventPage(Struct):
 
 
 class EventFilter(Struct):
-    """Filters for events; `level` is repeatable, `same` is the id of a repeated event."""
+    """Filters for events; `level` is repeatable, `repeats_of` is the id of a repeated event."""
 
     level: list[Level] = []
     service: Name | None = None
@@ -30,7 +30,7 @@ class EventFilter(Struct):
     q: ShortText | None = None
     since: ShortText | None = field(default=None, name="from")
     until: ShortText | None = field(default=None, name="to")
-    same: Seq | None = None
+    repeats_of: Seq | None = None
 
 
 class EventQuery(EventFilter):

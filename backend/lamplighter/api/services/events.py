@@ -37,21 +37,21 @@ async def groups(request: Request) -> Response:
 
 
 async def _list_events(request: Request, fetch: Any, form: Callable[[Any], Any]) -> Response:
-    here, wanted = api_context(request), params.query(request, event_shapes.EventQuery)
-    position = params.position(wanted.cursor)
+    here, query = api_context(request), params.query(request, event_shapes.EventQuery)
+    position = params.position(query.cursor)
     async with reading(here.db):
-        chosen = await _filter(here, wanted)
-        found = await fetch(here.db, chosen, limit=wanted.limit, position=position)
+        chosen = await _filter(here, query)
+        found = await fetch(here.db, chosen, limit=query.limit, position=position)
         seq = await changes.last_seq(here.db)
     return page(request, [form(each) for each in found.items], found.position, seq)
 
 
 async def density(request: Request) -> Response:
     """GET /api/v1/events/density."""
-    here, wanted = api_context(request), params.query(request, event_shapes.DensityQuery)
+    here, query = api_context(request), params.query(request, event_shapes.DensityQuery)
     async with reading(here.db):
-        chosen = await _filter(here, wanted)
-        found = await densities.density(here.db, chosen, most=wanted.buckets, now=here.now())
+        chosen = await _filter(here, query)
+        found = await densities.density(here.db, chosen, most=query.buckets, now=here.now())
         seq = await changes.last_seq(here.db)
     return answer({**found.as_json(), "seq": seq})
 
@@ -67,12 +67,12 @@ async def show(request: Request) -> Response:
 
 async def create(request: Request) -> Response:
     """POST /api/v1/events."""
-    here, given = api_context(request), await params.body(request, event_shapes.EventIn, _rules)
+    here, body = api_context(request), await params.body(request, event_shapes.EventIn, _rules)
     event = await report.report(
         here,
-        given.level,
-        given.text,
-        service=given.service,
+        body.level,
+        body.text,
+        service=body.service,
         services=here.services().names,
         session_id=caller_of(request).session_id,
     )
@@ -97,7 +97,7 @@ async def _filter(here: ApiContext, query: event_shapes.EventFilter) -> EventSel
         q=query.q,
         since=since,
         until=until,
-        same=query.same,
+        same=query.repeats_of,
     )
 
 

@@ -18,11 +18,11 @@ from lamplighter.usecases.services import notify
 
 async def index(request: Request) -> Response:
     """GET /api/v1/notices."""
-    here, wanted = api_context(request), params.query(request, notification_shapes.NoticeQuery)
-    position = params.position(wanted.cursor)
-    state = None if wanted.state is None else NoticeState(wanted.state)
+    here, query = api_context(request), params.query(request, notification_shapes.NoticeQuery)
+    position = params.position(query.cursor)
+    state = None if query.state is None else NoticeState(query.state)
     async with reading(here.db):
-        found = await notices.page(here.db, state, limit=wanted.limit, position=position)
+        found = await notices.page(here.db, state, limit=query.limit, position=position)
         seq = await changes.last_seq(here.db)
     return page(request, [plain.notice(each) for each in found.items], found.position, seq)
 

@@ -6,8 +6,8 @@ from msgspec import Struct
 
 from lamplighter.api.common_shapes import Limit, Name, ShortText, public_shape
 from lamplighter.api.sessions.shapes import SessionRequestOut
+from lamplighter.domain.services.alert import AlertIncident
 from lamplighter.domain.services.notice import Notice
-from lamplighter.formats.alerts import AlertIncident
 
 AlertState = Literal["firing", "resolved"]
 

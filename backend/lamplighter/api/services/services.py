@@ -29,8 +29,8 @@ from lamplighter.usecases.system.overview import RECENT, ServiceCondition, Servi
 
 async def index(request: Request) -> Response:
     """GET /api/v1/services."""
-    here, wanted = api_context(request), params.query(request, common_shapes.PageQuery)
-    some, behind = params.part_of(list(here.services()), wanted.cursor, wanted.limit)
+    here, query = api_context(request), params.query(request, common_shapes.PageQuery)
+    some, behind = params.part_of(list(here.services()), query.cursor, query.limit)
     async with reading(here.db):
         found = await views.service_conditions(here.db, some, now=here.now())
         seq = await changes.last_seq(here.db)
@@ -49,10 +49,10 @@ async def show(request: Request) -> Response:
 
 async def list_check_results(request: Request) -> Response:
     """GET /api/v1/services/{name}/checks/results."""
-    here, wanted = api_context(request), params.query(request, common_shapes.PageQuery)
-    service, position = _service(here, request), params.position(wanted.cursor)
+    here, query = api_context(request), params.query(request, common_shapes.PageQuery)
+    service, position = _service(here, request), params.position(query.cursor)
     async with reading(here.db):
-        found = await checks.page(here.db, service.name, limit=wanted.limit, position=position)
+        found = await checks.page(here.db, service.name, limit=query.limit, position=position)
         seq = await changes.last_seq(here.db)
     return page(
         request, [serialize.check_result(each) for each in found.items], found.position, seq
@@ -61,9 +61,9 @@ async def list_check_results(request: Request) -> Response:
 
 async def overview(request: Request) -> Response:
     """GET /api/v1/overview."""
-    here, wanted = api_context(request), params.query(request, shapes.OverviewQuery)
+    here, query = api_context(request), params.query(request, shapes.OverviewQuery)
     now = here.now()
-    since = period.parse_moment(wanted.since, "since") or now - RECENT
+    since = period.parse_moment(query.since, "since") or now - RECENT
     project = await project_wall.project_bound(request)
     async with reading(here.db):
         found = await views.overview(
@@ -79,13 +79,13 @@ async def overview(request: Request) -> Response:
 
 async def list_learned(request: Request) -> Response:
     """GET /api/v1/learned."""
-    here, wanted = api_context(request), params.query(request, shapes.LearnedQuery)
-    position = params.position(wanted.cursor)
-    since = period.parse_moment(wanted.since, "since") or here.now() - RECENT
-    causes = [wanted.cause] if wanted.cause else statistics.CAUSES
+    here, query = api_context(request), params.query(request, shapes.LearnedQuery)
+    position = params.position(query.cursor)
+    since = period.parse_moment(query.since, "since") or here.now() - RECENT
+    causes = [query.cause] if query.cause else statistics.CAUSES
     async with reading(here.db):
         found = await statistics.page(
-            here.db, causes, since=since, limit=wanted.limit, position=position
+            here.db, causes, since=since, limit=query.limit, position=position
         )
         seq = await changes.last_seq(here.db)
     return page(request, [_learned_out(each) for each in found.items], found.position, seq)

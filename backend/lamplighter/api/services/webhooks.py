@@ -16,9 +16,9 @@ from lamplighter.api.responses import answer, page
 from lamplighter.api.services import notification_shapes
 from lamplighter.domain.access.access import WEBHOOKS, Caller
 from lamplighter.domain.errors import Invalid, InvalidField
+from lamplighter.domain.services.alert import AlertState
 from lamplighter.formats import alerts as payloads
 from lamplighter.formats import serialize
-from lamplighter.formats.alerts import AlertState
 from lamplighter.repository import reading
 from lamplighter.repository.feed import changes
 from lamplighter.repository.memory.memories import service_name
@@ -51,17 +51,17 @@ async def receive_alerts(request: Request) -> Response:
 
 async def index(request: Request) -> Response:
     """GET /api/v1/alerts."""
-    here, wanted = api_context(request), params.query(request, notification_shapes.AlertQuery)
-    position = params.position(wanted.cursor)
+    here, query = api_context(request), params.query(request, notification_shapes.AlertQuery)
+    position = params.position(query.cursor)
     async with reading(here.db):
         names = here.services().names
-        service = wanted.service and await service_name(here.db, wanted.service, names)
+        service = query.service and await service_name(here.db, query.service, names)
         chosen = AlertFilter(
-            state=None if wanted.state is None else AlertState(wanted.state),
-            source=wanted.source,
+            state=None if query.state is None else AlertState(query.state),
+            source=query.source,
             service=service,
         )
-        found = await alerts.page(here.db, chosen, limit=wanted.limit, position=position)
+        found = await alerts.page(here.db, chosen, limit=query.limit, position=position)
         seq = await changes.last_seq(here.db)
     return page(request, [serialize.alert(each) for each in found.items], found.position, seq)
 

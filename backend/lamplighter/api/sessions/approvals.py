@@ -24,18 +24,18 @@ from lamplighter.repository.memory import memories
 from lamplighter.repository.services import cooldowns
 from lamplighter.repository.sessions import approvals as rows
 from lamplighter.repository.sessions.approvals import ApprovalFilter
-from lamplighter.usecases.services import act
+from lamplighter.usecases.services import cooldown_usage
 from lamplighter.usecases.sessions import approvals
 
 
 async def index(request: Request) -> Response:
     """GET /api/v1/approvals."""
-    here, wanted = api_context(request), params.query(request, approval_shapes.ApprovalQuery)
-    position = params.position(wanted.cursor)
-    state = None if wanted.state == "all" else ApprovalState(wanted.state)
-    chosen = ApprovalFilter(state=state, session=wanted.session)
+    here, query = api_context(request), params.query(request, approval_shapes.ApprovalQuery)
+    position = params.position(query.cursor)
+    state = None if query.state == "all" else ApprovalState(query.state)
+    chosen = ApprovalFilter(state=state, session=query.session)
     async with reading(here.db):
-        found = await rows.page(here.db, chosen, limit=wanted.limit, position=position)
+        found = await rows.page(here.db, chosen, limit=query.limit, position=position)
         seq = await changes.last_seq(here.db)
     return page(request, [serialize.approval(each) for each in found.items], found.position, seq)
 
@@ -50,11 +50,11 @@ async def show(request: Request) -> Response:
 async def decide(request: Request) -> Response:
     """PUT /api/v1/approvals/{id}/decision."""
     here, number = api_context(request), params.number(request)
-    given = await params.body(request, approval_shapes.DecisionIn)
+    body = await params.body(request, approval_shapes.DecisionIn)
     answer = ApprovalAnswer(
-        choice=ApprovalChoice(given.decision),
-        argv=None if given.argv is None else tuple(given.argv),
-        note=given.note,
+        choice=ApprovalChoice(body.decision),
+        argv=None if body.argv is None else tuple(body.argv),
+        note=body.note,
     )
     decided = await approvals.decide(
         here,
@@ -70,14 +70,14 @@ async def decide(request: Request) -> Response:
 async def approval_case_out(here: ApiContext, each: Approval) -> dict[str, Any]:
     """Return an approval as JSON, with all that helps to decide it."""
     db, now = here.db, here.now()
-    held = await memories.by_ids(db, [MemoryId(number) for number in each.memories])
+    existing = await memories.by_ids(db, [MemoryId(number) for number in each.memories])
     instead = await rows.replacement_of(db, each.id)
     use = None if each.use_id is None else await cooldowns.get(db, each.use_id)
-    usages = (await act.usage_by_service(db, [each.service], now=now))[each.service]
+    usages = (await cooldown_usage.by_service(db, [each.service], now=now))[each.service]
     [usage] = [one for one in usages if one.action is each.action]
     return {
         **serialize.approval(each),
-        "told": [serialize.memory(one) for one in held.values()],
+        "told": [serialize.memory(one) for one in existing.values()],
         "cooldown": _slot(serialize.cooldown_status(usage)),
         "seconds_left": each.seconds_left(now=now),
         "replaced_by": None if instead is None else instead.id,

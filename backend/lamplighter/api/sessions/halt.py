@@ -33,13 +33,13 @@ async def show(request: Request) -> Response:
 async def pull(request: Request) -> Response:
     """PUT /api/v1/halt."""
     here, by, now = api_context(request), _person(request), api_context(request).now()
-    given = await params.body(request, approval_shapes.HaltIn)
+    body = await params.body(request, approval_shapes.HaltIn)
     try:
-        here.halt_control.write(given.reason, by=by, now=now)
+        here.halt_control.write(body.reason, by=by, now=now)
     except OSError as error:
         logger.warning("Could not write %s: %s", here.halt_control.file, error)
     if here.halt_control.by_request() is None:  # without a file only the database can halt
-        await halt.halt_all(here.db, here.halt_control, given.reason, by=by, now=now)
+        await halt.halt_all(here.db, here.halt_control, body.reason, by=by, now=now)
     else:
         work = halt.sync_file_patiently(here.db, here.halt_control, now=now)
         await request.app.state.jobs.start("the halt", work, wait=CACHE_SECONDS)

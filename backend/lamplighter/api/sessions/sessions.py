@@ -36,18 +36,18 @@ from lamplighter.usecases.sessions import sessions as lifecycle
 
 async def index(request: Request) -> Response:
     """GET /api/v1/sessions."""
-    here, wanted = api_context(request), params.query(request, shapes.SessionQuery)
-    position = params.position(wanted.cursor)
+    here, query = api_context(request), params.query(request, shapes.SessionQuery)
+    position = params.position(query.cursor)
     chosen = SessionFilter(
-        status=wanted.status,
-        tier=wanted.tier,
-        trigger=wanted.trigger,
-        service=None if wanted.service is None else _declared_name(here, wanted.service),
-        since=period.parse_moment(wanted.since, "from"),
+        status=query.status,
+        tier=query.tier,
+        trigger=query.trigger,
+        service=None if query.service is None else _declared_name(here, query.service),
+        since=period.parse_moment(query.since, "from"),
         project=await project_wall.project_bound(request),
     )
     async with reading(here.db):
-        found = await sessions.page(here.db, chosen, limit=wanted.limit, position=position)
+        found = await sessions.page(here.db, chosen, limit=query.limit, position=position)
         linked = await sessions.chain_members(here.db, found.items)
         every = [each.id for each in (*found.items, *linked)]
         waiting = await approvals.waiting_sessions(here.db)
@@ -66,22 +66,22 @@ async def index(request: Request) -> Response:
 async def create(request: Request) -> Response:
     """POST /api/v1/sessions."""
     here = api_context(request)
-    given = await params.body(request, shapes.SessionIn, partial(_rules, here))
-    if wrong := _engine_problem(here, given.engine):
+    body = await params.body(request, shapes.SessionIn, partial(_rules, here))
+    if wrong := _engine_problem(here, body.engine):
         raise Invalid(*wrong)
     plan = SessionPlan(
-        tier=given.tier,
+        tier=body.tier,
         trigger=Trigger.MANUAL,
-        services=None if given.services is None else tuple(given.services),
-        prompt="" if given.prompt is msgspec.UNSET else given.prompt,
-        dry_run=given.dry_run,
+        services=None if body.services is None else tuple(body.services),
+        prompt="" if body.prompt is msgspec.UNSET else body.prompt,
+        dry_run=body.dry_run,
     )
     filed = await lifecycle.file_request(
         here,
         plan,
         services=here.services(),
         max_tier=here.active.max_tier,
-        engine=given.engine,
+        engine=body.engine,
     )
     headers = {"Location": f"/api/v1/requests/{filed.id}"}
     return answer(serialize.request(filed), 202, headers=headers)
@@ -152,8 +152,8 @@ def _engine(here: ApiContext, engine: Engine) -> dict[str, Any]:
 
 async def log(request: Request) -> Response:
     """GET /api/v1/sessions/{id}/log."""
-    here, wanted = api_context(request), params.query(request, shapes.LogQuery)
-    if wanted.before is not None and wanted.after:
+    here, query = api_context(request), params.query(request, shapes.LogQuery)
+    if query.before is not None and query.after:
         raise Invalid(InvalidField("before", "cannot be combined with after"))
     async with reading(here.db):
         session = await _session(here, params.number(request))
@@ -162,17 +162,17 @@ async def log(request: Request) -> Response:
     ours = session.is_of(here.db.home.id if here.db.home else None) or path.exists()
     # what is shown is what was taken in: the file itself may be further on
     until = session.log_offset if session.running else None
-    read = partial(session_log.entries, form=wanted.form, redact=here.redact)
-    if wanted.before is None:
+    read = partial(session_log.entries, form=query.form, redact=here.redact)
+    if query.before is None:
         found = await asyncio.to_thread(
-            session_log.forward, path, wanted.after, limit=wanted.limit, until=until, read=read
+            session_log.forward, path, query.after, limit=query.limit, until=until, read=read
         )
         complete = not session.running and not found["more"]
     else:
         found = await asyncio.to_thread(
-            session_log.backward, path, wanted.before, limit=wanted.limit, until=until, read=read
+            session_log.backward, path, query.before, limit=query.limit, until=until, read=read
         )
-        complete = not session.running and wanted.before >= found["next"]
+        complete = not session.running and query.before >= found["next"]
     return answer(
         {**found, "complete": complete, "elsewhere": None if ours else session.host, "seq": seq}
     )
@@ -180,11 +180,11 @@ async def log(request: Request) -> Response:
 
 async def markers(request: Request) -> Response:
     """GET /api/v1/sessions/{id}/markers."""
-    here, wanted = api_context(request), params.query(request, common_shapes.PageQuery)
-    after = params.position(wanted.cursor)
+    here, query = api_context(request), params.query(request, common_shapes.PageQuery)
+    after = params.position(query.cursor)
     async with reading(here.db):
         session = await _session(here, params.number(request))
-        found = await marker_results.page(here.db, session.id, limit=wanted.limit, position=after)
+        found = await marker_results.page(here.db, session.id, limit=query.limit, position=after)
         seq = await changes.last_seq(here.db)
     return page(
         request, [serialize.marker_result(each) for each in found.items], found.position, seq
@@ -193,15 +193,15 @@ async def markers(request: Request) -> Response:
 
 async def list_searches(request: Request) -> Response:
     """GET /api/v1/sessions/{id}/searches."""
-    here, wanted = api_context(request), params.query(request, common_shapes.PageQuery)
+    here, query = api_context(request), params.query(request, common_shapes.PageQuery)
     async with reading(here.db):
         session = await _session(here, params.number(request))
         found = await searches.of_session(here.db, session.id)
-        some, behind = params.part_of(found, wanted.cursor, wanted.limit)
+        some, behind = params.part_of(found, query.cursor, query.limit)
         ids = {MemoryId(hit.memory_id) for each in some for hit in each.hits}
-        held = await memories.by_ids(here.db, sorted(ids))
+        existing = await memories.by_ids(here.db, sorted(ids))
         seq = await changes.last_seq(here.db)
-    return page(request, [_search(each, held) for each in some], behind, seq)
+    return page(request, [_search(each, existing) for each in some], behind, seq)
 
 
 async def accept_marker(request: Request) -> Response:
@@ -258,10 +258,10 @@ async def settle(request: Request) -> Response:
 
 async def queue(request: Request) -> Response:
     """GET /api/v1/requests."""
-    here, wanted = api_context(request), params.query(request, shapes.RequestQuery)
-    position = params.position(wanted.cursor)
+    here, query = api_context(request), params.query(request, shapes.RequestQuery)
+    position = params.position(query.cursor)
     async with reading(here.db):
-        found = await requests.page(here.db, wanted.state, limit=wanted.limit, position=position)
+        found = await requests.page(here.db, query.state, limit=query.limit, position=position)
         seq = await changes.last_seq(here.db)
     return page(request, [serialize.request(each) for each in found.items], found.position, seq)
 

@@ -42,24 +42,24 @@ class Pings(TypedDict, total=False):
 
 async def index(request: Request) -> Response:
     """GET /api/v1/changes."""
-    here, wanted = api_context(request), params.query(request, shapes.ChangesQuery)
+    here, query = api_context(request), params.query(request, shapes.ChangesQuery)
     async with reading(here.db):
         seq = await changes.last_seq(here.db)
-        if await changes.has_missed(here.db, wanted.after):
+        if await changes.has_missed(here.db, query.after):
             return answer({"reset": True, "seq": seq})
-        found = await changes.list_after(here.db, wanted.after, limit=wanted.limit)
-    reached = found[-1].seq if found else wanted.after
+        found = await changes.list_after(here.db, query.after, limit=query.limit)
+    reached = found[-1].seq if found else query.after
     return answer({"items": [as_json(change) for change in found], "next": reached, "seq": seq})
 
 
 async def stream(request: Request) -> Response:
     """GET /api/v1/stream: it ends when its caller would no longer be let in."""
-    here, wanted = api_context(request), params.query(request, shapes.StreamQuery)
+    here, query = api_context(request), params.query(request, shapes.StreamQuery)
     last = request.headers.get(LAST_EVENT_ID, "")
-    after = int(last) if last.isdecimal() and len(last) < 19 else wanted.after
+    after = int(last) if last.isdecimal() and len(last) < 19 else query.after
     admitted = AdmissionCheck(callers_of(request), caller_of(request))
     frames = _frames(here, after, admitted)
-    return Stream(frames, send_timeout=SEND_SECONDS, sep="\n", **_pings(wanted.ping))
+    return Stream(frames, send_timeout=SEND_SECONDS, sep="\n", **_pings(query.ping))
 
 
 def _pings(seconds: int | None) -> Pings:

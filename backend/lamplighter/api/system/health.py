@@ -37,8 +37,8 @@ async def settings(request: Request) -> Response:
 
 async def line(request: Request) -> Response:
     """POST /api/v1/settings/line: nothing is changed, the operator writes the line."""
-    given = await params.body(request, shapes.SettingIn)
-    return answer({"line": api_context(request).settings.line_of(given.name, given.value)})
+    body = await params.body(request, shapes.SettingIn)
+    return answer({"line": api_context(request).settings.line_of(body.name, body.value)})
 
 
 def _health(found: Sequence[tuple[datetime, VitalSign]]) -> dict[str, Any]:

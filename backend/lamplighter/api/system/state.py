@@ -51,7 +51,7 @@ async def context(request: Request) -> Response:
         return await hooks.context(request, wanted)
     known, now = here.services(), here.now()
     what_if = Hypothesis(
-        without=previews.parse_ids(wanted.without),
+        without=previews.parse_ids(wanted.exclude),
         at=period.parse_elapsed_moment(wanted.as_of, "as_of", now=now),
     )
     question = PreviewRequest(
@@ -63,7 +63,7 @@ async def context(request: Request) -> Response:
         ),
         budget=here.active.budget if wanted.budget is None else wanted.budget,
         what_if=what_if,
-        against=previews.parse_comparison(wanted.against),
+        against=previews.parse_comparison(wanted.compare_to),
     )
     async with reading(here.db):
         found = await previews.preview_prompt(
@@ -75,13 +75,13 @@ async def context(request: Request) -> Response:
 
 async def inclusion(request: Request) -> Response:
     """GET /api/v1/memories/{id}/prompt: whether the next prompt includes a memory, and why."""
-    here, wanted = api_context(request), params.query(request, memory_shapes.InclusionQuery)
+    here, query = api_context(request), params.query(request, memory_shapes.InclusionQuery)
     known, now = here.services(), here.now()
-    at = period.parse_elapsed_moment(wanted.as_of, "as_of", now=now)
+    at = period.parse_elapsed_moment(query.as_of, "as_of", now=now)
     asked = InclusionRequest(
-        services=previews.parse_focus(wanted.services, known),
-        budget=here.active.budget if wanted.budget is None else wanted.budget,
-        what_if=Hypothesis(without=previews.parse_ids(wanted.without), at=at),
+        services=previews.parse_focus(query.services, known),
+        budget=here.active.budget if query.budget is None else query.budget,
+        what_if=Hypothesis(without=previews.parse_ids(query.exclude), at=at),
     )
     async with reading(here.db):
         found = await explain(here.db, params.number(request), asked, known, now=now)

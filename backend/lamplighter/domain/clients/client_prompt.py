@@ -2,11 +2,13 @@
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from lamplighter.domain.errors import Invalid, InvalidField
-from lamplighter.domain.memory.admit import Redact
 from lamplighter.domain.text import clean_lines, without_private
+
+if TYPE_CHECKING:
+    from lamplighter.domain.memory.admit import Redact
 
 MAX_PROMPT_CHARS: Final = 50_000
 CUT: Final = "... [truncated]"
@@ -24,7 +26,7 @@ class ClientPrompt:
     deleted_at: datetime | None = None
 
 
-def admit_prompt(content: str, redact: Redact) -> str:
+def admit_prompt(content: str, redact: "Redact") -> str:
     """Return a prompt as it may be kept: masked, and cut where it is very long; raises Invalid."""
     words = clean_lines(redact(without_private(content)))
     if not words:

@@ -196,6 +196,11 @@ class Memory:
 
 
 MEMORY_FIELDS: Final = declared_fields(Memory)
+HISTORY_FIELDS: Final = tuple(name for name, each in MEMORY_FIELDS.items() if each.declared.history)
+"""The fields of an entry of the history; entries of earlier versions have fewer."""
+
+RESTORED: Final = "restored"
+"""The cause of a change that took a memory out of the trash."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,11 +4,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from typing import Final, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 from lamplighter.domain.memory.memory import Category, Memory, MemoryKind
-from lamplighter.domain.services.event import Event
 from lamplighter.domain.sessions.session import Session
+
+if TYPE_CHECKING:  # the names of the layers are part of the tables, events are not
+    from lamplighter.domain.services.event import Event
 
 LIMIT: Final = 10
 MOST: Final = 100
@@ -74,7 +76,7 @@ class SearchResult:
     """
 
     layer: SearchLayer
-    row: Memory | Session | Event
+    row: "Memory | Session | Event"
     rank: int
     score: float
     method: SearchMethod

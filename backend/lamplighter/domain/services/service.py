@@ -5,9 +5,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from enum import StrEnum
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from lamplighter.domain.services.check import Check
+if TYPE_CHECKING:
+    from lamplighter.domain.services.check import Check
 
 GENERAL: Final = "general"
 """The reserved name that means: of no service in particular."""
@@ -91,7 +92,7 @@ class Service:
 
     name: str
     description: str = ""
-    checks: tuple[Check, ...] = ()
+    checks: "tuple[Check, ...]" = ()
     depends_on: tuple[str, ...] = ()
     actions: tuple[Action, ...] = ()
     approve: ApprovalPolicy = ApprovalPolicy.NEVER
@@ -142,3 +143,15 @@ class Services:
                     found[needed.name] = needed
                     rest.append(needed)
         return list(found.values())
+
+    def neighbors(self, names: Sequence[str]) -> list[str]:
+        """Return what some services depend on and what depends on them, without themselves."""
+        own = {normalize_service_name(name) for name in names}
+        found: list[str] = []
+        for service in self.items:
+            needs = {normalize_service_name(name) for name in service.depends_on}
+            if normalize_service_name(service.name) in own:
+                found += service.depends_on
+            elif needs & own:
+                found.append(service.name)
+        return [name for name in dict.fromkeys(found) if normalize_service_name(name) not in own]

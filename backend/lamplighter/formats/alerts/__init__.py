@@ -5,10 +5,8 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from lamplighter.domain.errors import NotFound
+from lamplighter.domain.services.alert import Alert
 from lamplighter.formats.alerts import alertmanager, generic, healthchecks, uptime_kuma
-from lamplighter.formats.alerts.alert import Alert as Alert
-from lamplighter.formats.alerts.alert import AlertIncident as AlertIncident
-from lamplighter.formats.alerts.alert import AlertState as AlertState
 
 MAX_ALERTS: Final = 1_000
 SOURCE: Final = re.compile(r"[a-z0-9][a-z0-9_-]{0,39}", re.ASCII)

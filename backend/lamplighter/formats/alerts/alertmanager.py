@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from lamplighter.domain.errors import Invalid, InvalidField
+from lamplighter.domain.services.alert import Alert, AlertState
 from lamplighter.formats.alerts import payload as words
-from lamplighter.formats.alerts.alert import Alert, AlertState
 
 SERVICE_LABELS: Final = ("service", "app", "container", "deployment", "name", "job", "instance")
 SUMMARY: Final = ("summary", "title", "message", "description")

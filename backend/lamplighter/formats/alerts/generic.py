@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from lamplighter.domain.errors import Invalid, InvalidField
+from lamplighter.domain.services.alert import Alert, AlertState
 from lamplighter.formats.alerts import alertmanager
 from lamplighter.formats.alerts import payload as words
-from lamplighter.formats.alerts.alert import Alert, AlertState
 
 RESOLVED_WORDS: Final = frozenset(
     {"resolved", "ok", "up", "recovered", "recovery", "closed", "normal", "good", "healthy"}

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from lamplighter.domain.errors import Invalid, InvalidField
+from lamplighter.domain.services.alert import Alert, AlertState
 from lamplighter.formats.alerts import payload as words
-from lamplighter.formats.alerts.alert import Alert, AlertState
 
 STATES: Final = {"down": AlertState.FIRING, "up": AlertState.RESOLVED}
 DETAIL_FIELDS: Final = (

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from datetime import datetime
 
-from lamplighter.formats.alerts.alert import Alert, AlertIncident, AlertState
+from lamplighter.domain.services.alert import Alert, AlertIncident, AlertState
 
 
 def find_incident(

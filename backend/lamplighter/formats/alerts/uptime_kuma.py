@@ -9,8 +9,8 @@ from typing import Any, Final
 from urllib.parse import urlsplit
 
 from lamplighter.domain.errors import Invalid, InvalidField
+from lamplighter.domain.services.alert import Alert, AlertState
 from lamplighter.formats.alerts import payload as words
-from lamplighter.formats.alerts.alert import Alert, AlertState
 
 STATES: Final = {0: AlertState.FIRING, 1: AlertState.RESOLVED}  # 2 is pending and 3 maintenance
 TESTING: Final = "testing"

@@ -75,8 +75,10 @@ async def _save_by_marker(
 
 async def _ingest_context(here: ClientContext, session: Session) -> IngestContext:
     """Return how a session's words are taken in; raises Conflict when it has said all it may."""
-    held = await sessions.get(here.db, session.id)
-    assert held is not None
-    if held.learned + held.reinforced + held.events >= here.active.max_markers:
+    existing = await sessions.get(here.db, session.id)
+    assert existing is not None
+    if existing.learned + existing.reinforced + existing.events >= here.active.max_markers:
         raise Conflict(f"This session reached its limit of {here.active.max_markers:,} reports.")
-    return ingest_context(here, here.active, held, here.services(), tool=SaveKnowledge.tool.name)
+    return ingest_context(
+        here, here.active, existing, here.services(), tool=SaveKnowledge.tool.name
+    )

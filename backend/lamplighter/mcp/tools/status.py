@@ -51,10 +51,10 @@ async def _open_reviews(here: ClientContext, project: str) -> list[tuple[Review,
     """Return the open reviews of memories that a project finds, those that wait longest first."""
     chosen = reviews.ReviewFilter(state=ReviewState.OPEN)
     page = await reviews.page(here.db, chosen, limit=MAX_SCANNED)
-    held = await memories.by_ids(
+    existing = await memories.by_ids(
         here.db, [number for each in page.items for number in (each.old_id, each.new_id)]
     )
-    found = [(each, held.get(each.old_id), held.get(each.new_id)) for each in page.items]
+    found = [(each, existing.get(each.old_id), existing.get(each.new_id)) for each in page.items]
     return [
         (review, old, new)
         for review, old, new in found

@@ -56,8 +56,8 @@ async def get_with_hash(db: Database, token_id: int) -> tuple[Token, str] | None
     row = await db.fetch_one(_BY_ID(token=token_id))
     if row is None:
         return None
-    given = dict(row)
-    return _token(given), given["secret_hash"]
+    fields = dict(row)
+    return _token(fields), fields["secret_hash"]
 
 
 async def page(db: Database, *, limit: int, position: Sequence[Any] | None = None) -> Page[Token]:

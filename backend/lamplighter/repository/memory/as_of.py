@@ -13,8 +13,7 @@ import sqlalchemy as sa
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.functions import FunctionElement
 
-from lamplighter.domain.memory.memory import KINDS, MemoryKind
-from lamplighter.repository.memory.history import HISTORY_FIELDS, RESTORED
+from lamplighter.domain.memory.memory import HISTORY_FIELDS, KINDS, RESTORED, MemoryKind
 from lamplighter.repository.store.tables import history, memories
 
 MOMENTS: Final = 32

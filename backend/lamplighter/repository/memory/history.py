@@ -11,7 +11,9 @@ import sqlalchemy as sa
 from lamplighter.domain.memory.intents import CONTRADICTED as CONTRADICTED
 from lamplighter.domain.memory.intents import CONTRADICTS, MemoryChange
 from lamplighter.domain.memory.intents import ChangeOrigin as ChangeOrigin
+from lamplighter.domain.memory.memory import HISTORY_FIELDS as HISTORY_FIELDS
 from lamplighter.domain.memory.memory import MEMORY_FIELDS, Memory, MemoryId
+from lamplighter.domain.memory.memory import RESTORED as RESTORED
 from lamplighter.domain.memory.undo import REVIEW, UNDOING
 from lamplighter.formats import serialize
 from lamplighter.repository.store.database import Database
@@ -22,11 +24,7 @@ from lamplighter.repository.store.tables import history, links
 
 REINFORCED: Final = "reinforced"
 DELETED: Final = "deleted"
-RESTORED: Final = "restored"
 PURGED: Final = "purged"
-HISTORY_FIELDS: Final = tuple(name for name, each in MEMORY_FIELDS.items() if each.declared.history)
-"""What an entry keeps of a memory; entries of earlier versions hold less."""
-
 REPORT_CAUSES: Final = ("created", "learned", REINFORCED)
 """The causes of changes by observations."""
 

@@ -28,14 +28,12 @@ from lamplighter.domain.memory.reach import Reach
 from lamplighter.domain.services.service import normalize_service_name
 from lamplighter.domain.text import content_hash
 from lamplighter.formats import serialize
-from lamplighter.repository.feed import indexing
 from lamplighter.repository.feed.changes import publisher
 from lamplighter.repository.memory import listing
 from lamplighter.repository.memory.as_of import parts
 from lamplighter.repository.memory.listing import UPDATED
 from lamplighter.repository.memory.listing import Order as Order
 from lamplighter.repository.memory.listing import Sort as Sort
-from lamplighter.repository.services import events
 from lamplighter.repository.store.database import Database
 from lamplighter.repository.store.dialect import NUMBER, Seconds
 from lamplighter.repository.store.paging import Page
@@ -267,7 +265,11 @@ async def service_name(db: Database, service: str | None, declared: Sequence[str
     for name in declared:
         if normalize_service_name(name) == normalize_service_name(service):
             return name
-    return await _spelling(db, service) or await events.spelling(db, service) or service
+    if (written := await _spelling(db, service)) is not None:
+        return written
+    from lamplighter.repository.services import event_names  # few names are in events only
+
+    return await event_names.spelling(db, service) or service
 
 
 async def _spelling(db: Database, service: str) -> str | None:
@@ -287,8 +289,7 @@ async def insert(db: Database, candidate: Candidate, *, now: datetime) -> Memory
     new = new_memory(candidate, now=now)
     number = await db.fetch_val(_INSERT(**row_values(new, STORED)))
     memory = replace(new, id=MemoryId(number))
-    await indexing.index_changed_memory(db, memory)
-    await _publish(db, memory, ChangeOp.CREATED, now=now)
+    await _index_and_publish(db, memory, ChangeOp.CREATED, now=now)
     return memory
 
 
@@ -298,8 +299,7 @@ async def update(db: Database, memory: Memory, *, now: datetime) -> None:
         sa.update(memories).where(memories.c.id == memory.id).values(**row_values(memory, _UPDATED))
     )
     await db.execute(statement)
-    await indexing.index_changed_memory(db, memory)
-    await _publish(db, memory, ChangeOp.UPDATED, now=now)
+    await _index_and_publish(db, memory, ChangeOp.UPDATED, now=now)
 
 
 async def page(
@@ -404,6 +404,13 @@ def _placed(row: dict[str, Any]) -> Memory:
 
 
 _publish = publisher(ENTITY, serialize.memory)
+
+
+async def _index_and_publish(db: Database, memory: Memory, op: ChangeOp, *, now: datetime) -> None:
+    from lamplighter.repository.feed import indexing  # its rules are many, and reads need none
+
+    await indexing.index_changed_memory(db, memory)
+    await _publish(db, memory, op, now=now)
 
 
 def row_values(memory: Memory, names: Sequence[str]) -> dict[str, Any]:

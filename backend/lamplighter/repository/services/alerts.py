@@ -8,8 +8,8 @@ from typing import Any, Final
 import sqlalchemy as sa
 
 from lamplighter.domain.change import ChangeOp
+from lamplighter.domain.services.alert import Alert, AlertIncident, AlertState
 from lamplighter.formats import serialize as plain
-from lamplighter.formats.alerts import Alert, AlertIncident, AlertState
 from lamplighter.repository.feed.changes import publisher
 from lamplighter.repository.store.database import Database
 from lamplighter.repository.store.entities import reader

@@ -10,20 +10,16 @@ import sqlalchemy as sa
 from lamplighter.domain.change import ChangeOp
 from lamplighter.domain.services.density import DAY, EventCount
 from lamplighter.domain.services.event import Event, Level
-from lamplighter.domain.services.service import GENERAL, normalize_service_name
+from lamplighter.domain.services.service import GENERAL
 from lamplighter.formats import serialize
 from lamplighter.repository.feed.changes import publisher
 from lamplighter.repository.services import notices
 from lamplighter.repository.store.database import Database
 from lamplighter.repository.store.entities import reader
 from lamplighter.repository.store.paging import Key, Page, after, newest_first
-from lamplighter.repository.store.statements import Statement
 from lamplighter.repository.store.tables import events
 
 ENTITY: Final = "event"
-_SPELLING: Final = Statement(
-    sa.select(events.c.service).where(events.c.service == sa.bindparam("service")).limit(1)
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,18 +87,6 @@ async def get(db: Database, event_id: int) -> Event | None:
     """Return one event."""
     row = await db.fetch_one(sa.select(events).where(events.c.id == event_id))
     return None if row is None else from_row(row)
-
-
-async def spelling(db: Database, service: str) -> str | None:
-    """Return how a service is spelled in the events we hold, whatever its case here."""
-    if await db.fetch_val(_SPELLING(service=service)) is not None:
-        return service
-    query = sa.select(events.c.service).distinct().order_by(events.c.service)
-    names = [row["service"] for row in await db.fetch_all(query) if row["service"]]
-    return next(
-        (name for name in names if normalize_service_name(name) == normalize_service_name(service)),
-        None,
-    )
 
 
 async def page(

@@ -22,7 +22,6 @@ from lamplighter.domain.sessions.session import (
 )
 from lamplighter.domain.sessions.transcript import Usage, UsageReport
 from lamplighter.formats import serialize
-from lamplighter.repository.feed import indexing
 from lamplighter.repository.feed.changes import publisher
 from lamplighter.repository.store import database
 from lamplighter.repository.store.database import Database
@@ -328,6 +327,8 @@ async def _update(
         return None
     session = from_row(row)
     if "summary" in values:
+        from lamplighter.repository.feed import indexing  # its rules are many, and reads need none
+
         await indexing.index_changed_session(db, session)
     await publish(db, session, ChangeOp.UPDATED, now=now)
     return session

@@ -13,17 +13,15 @@ import sqlalchemy as sa
 from databases import Database as EncodeDatabase
 from databases import DatabaseURL
 
-from lamplighter.domain.services.notice import NoticePolicy
-from lamplighter.domain.sessions.home import Home
 from lamplighter.repository.store.connection import SafeTransaction
 from lamplighter.repository.store.driver import OperationalError
 from lamplighter.repository.store.file_watch import FileWatch
-from lamplighter.repository.store.statements import Fetch, Row, Statement
 from lamplighter.repository.store.tables import sessions
 
 if TYPE_CHECKING:
-    pass
-
+    from lamplighter.domain.services.notice import NoticePolicy
+    from lamplighter.domain.sessions.home import Home
+    from lamplighter.repository.store.statements import Fetch, Row, Statement
 
 CHANNEL: Final = "lamplighter_changes"
 NOTIFY: Final = f"NOTIFY {CHANNEL}"
@@ -90,19 +88,19 @@ class Database(EncodeDatabase):
         """Return a transaction that survives the cancellation of its task."""
         return SafeTransaction(self.connection, force_rollback=force_rollback, **options)
 
-    async def run_many(self, statement: Statement, rows: Sequence[Mapping[str, Any]]) -> None:
+    async def run_many(self, statement: "Statement", rows: Sequence[Mapping[str, Any]]) -> None:
         """Run a prepared statement once for each of some rows, in their order."""
         if rows:
             await self.execute_many(statement, list(rows))  # type: ignore[arg-type]
 
-    async def fetch_each(self, queries: Sequence[Any]) -> list[list[Row]]:
+    async def fetch_each(self, queries: Sequence[Any]) -> "list[list[Row]]":
         """Return all rows of each of several queries, as fast as the database can give them."""
         async with self.connection() as connection, connection._query_lock:
             raw: Any = connection._connection
             found: list[list[Row]] = await raw.fetch_each(queries)
             return found
 
-    async def fetch_together(self, *fetches: Fetch[Any]) -> list[Any]:
+    async def fetch_together(self, *fetches: "Fetch[Any]") -> list[Any]:
         """Run the queries of all, and return what each makes of its rows."""
         rows = iter(await self.fetch_each([query for each in fetches for query in each.queries]))
         return [each.read([next(rows) for _ in each.queries]) for each in fetches]

@@ -5,8 +5,8 @@ import sqlalchemy as sa
 from lamplighter.domain.actions.approval import Approval
 from lamplighter.domain.actions.halt import Halt
 from lamplighter.domain.clients.client_prompt import ClientPrompt
+from lamplighter.domain.services.alert import AlertIncident
 from lamplighter.domain.services.notice import Notice
-from lamplighter.formats.alerts.alert import AlertIncident
 from lamplighter.repository.store.dialect import NUMBER, Json, UTCDateTime, metadata
 from lamplighter.repository.store.entities import table
 

@@ -265,7 +265,7 @@ def _readable(project: str | None) -> sa.ColumnElement[bool]:
 
 async def _with_memories(db: Database, rows: Sequence[Any]) -> list[ConfidenceChange]:
     """Return changes with their memories as they are now; a deleted one has no row any more."""
-    held = await memory_rows.by_ids(db, list({MemoryId(row["memory_id"]) for row in rows}))
+    existing = await memory_rows.by_ids(db, list({MemoryId(row["memory_id"]) for row in rows}))
     return [
         ConfidenceChange(
             cause=row["cause"],
@@ -273,10 +273,10 @@ async def _with_memories(db: Database, rows: Sequence[Any]) -> list[ConfidenceCh
             reason=row["reason"],
             before=_confidence(row["before"]),
             after=_confidence(row["after"]),
-            memory=held[MemoryId(row["memory_id"])],
+            memory=existing[MemoryId(row["memory_id"])],
         )
         for row in rows
-        if row["memory_id"] in held
+        if row["memory_id"] in existing
     ]
 
 

@@ -21,8 +21,9 @@ from lamplighter.repository.store import driver
 from lamplighter.repository.store.database import is_postgres
 from lamplighter.serve import outbox
 from lamplighter.serve.commands import access
-from lamplighter.serve.home import SESSIONS, ServicesFile, default_engines, engines
+from lamplighter.serve.home import SESSIONS, default_engines, engines
 from lamplighter.serve.local.address import run_directory as directory_of
+from lamplighter.serve.services_file import ServicesFile
 
 HealthCheck = Callable[[Settings], Iterable[VitalSign]]
 

@@ -22,10 +22,12 @@ from lamplighter.repository.store.file_watch import REPAIR
 from lamplighter.repository.store.unreadable import HINT, list_unreadable
 from lamplighter.repository.upkeep import migrate
 from lamplighter.repository.upkeep.database_state import DatabaseCondition, inspect_file
-from lamplighter.serve import database_file, home, semantic, web
+from lamplighter.serve import database_file, home, web
 from lamplighter.serve.checkup import checks
 from lamplighter.serve.commands import access
 from lamplighter.serve.local.address import web_url
+from lamplighter.serve.queries import vectors
+from lamplighter.serve.semantic import finder
 from lamplighter.usecases.sessions.halt import HaltControl
 from lamplighter.usecases.system import vitals as gathered
 
@@ -186,8 +188,8 @@ async def _count_memories(url: str) -> list[VitalSign]:
 
 def _embeddings(settings: Settings) -> Iterator[VitalSign]:
     """Report how many memories have embeddings, if the database can be read."""
-    why_not = semantic.why_not(settings)
-    found = None if why_not else semantic.progress(settings)
+    why_not = finder.why_not(settings)
+    found = None if why_not else vectors.progress(settings)
     if why_not or found is not None:
         yield told_meaning(found, why_not=why_not)
 

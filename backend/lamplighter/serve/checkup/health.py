@@ -20,7 +20,7 @@ from lamplighter.repository.store.unreadable import count_unreadable, list_unrea
 from lamplighter.repository.upkeep.database_state import inspect_file
 from lamplighter.serve import home
 from lamplighter.serve.checkup import checks
-from lamplighter.serve.semantic import SemanticService
+from lamplighter.serve.semantic.service import SemanticService
 from lamplighter.usecases.system import vitals as gathered
 
 SETUP_SECONDS: Final = 15.0

@@ -7,7 +7,7 @@ import socket
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import Final, TypeVar
 from urllib.parse import quote
 
 from lamplighter import clock
@@ -15,27 +15,22 @@ from lamplighter.config.settings import Settings
 from lamplighter.domain.access.access import Token
 from lamplighter.domain.errors import LamplighterError, Unavailable
 from lamplighter.repository import Database, writing
-from lamplighter.repository.access import logins, tokens
+from lamplighter.repository.access import logins
 from lamplighter.repository.store import driver
 from lamplighter.serve import home
-from lamplighter.serve.local.address import web_url
-
-if TYPE_CHECKING:
-    from lamplighter.serve.local.queries import QueryContext
+from lamplighter.serve.local.address import HOME_TOKEN, web_url
 
 logger = logging.getLogger(__name__)
 T = TypeVar("T")
 
-FILE: Final = "token"
 GROUP_AND_OTHERS: Final = 0o077
-LIST_LIMIT: Final = 200
 RETRY_SECONDS: Final = 1.0
 LOGIN: Final = "Run `lamplighter login` for a login link."
 
 
 def token_file(settings: Settings) -> Path:
     """Return the file with the token for this machine's scripts and commands."""
-    return settings.home / FILE
+    return settings.home / HOME_TOKEN
 
 
 def prepare(settings: Settings) -> None:
@@ -137,15 +132,6 @@ def create(
 
     now = clock.now()
     return _run(settings, lambda db: access.mint(db, name, scopes, days=days, agent=agent, now=now))
-
-
-async def list_tokens(here: "QueryContext") -> dict[str, Any]:
-    """Return the tokens that were made for programs, newest first."""
-    from lamplighter.formats import serialize
-
-    await ensure_token(here.db, token_file(here.settings))
-    found = await tokens.page(here.db, limit=LIST_LIMIT)
-    return {"items": [serialize.token(each) for each in found.items]}
 
 
 def revoke(settings: Settings, token_id: int) -> None:

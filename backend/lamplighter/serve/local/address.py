@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 BASE_CHARS: Final = 32  # leaves room for a directory and a socket of ours within 104 bytes
 LOOPBACK: Final = "127.0.0.1"
 IDENTITY: Final = "home-id"
+HOME_TOKEN: Final = "token"
 DIGEST_CHARS: Final = 16
 
 

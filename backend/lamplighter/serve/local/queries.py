@@ -13,28 +13,29 @@ from typing import TYPE_CHECKING, Any, Final
 
 from lamplighter.config.settings import Settings
 from lamplighter.repository import Database
-from lamplighter.serve import home
+from lamplighter.serve.local import reading
+from lamplighter.serve.services_file import ServicesFile
 
 if TYPE_CHECKING:
     from lamplighter.usecases.search.semantic import SemanticSearch
 
 QUERIES: Final = frozenset(
     {
-        "access.list_tokens",
+        "tokens.list_tokens",
         "approvals.get_approval",
         "approvals.list_approvals",
-        "context.audit",
-        "context.context",
-        "memories.inclusion",
-        "memories.list_changes",
+        "audit.audit_topic",
+        "prompt.preview",
+        "inclusion.explain",
+        "history.list_changes",
         "memories.list_memories",
-        "memories.list_trash",
+        "trash.list_trash",
         "reviews.list_open_reviews",
         "search.search",
         "vectors.read_progress",
     }
 )
-"""Modules of `serve.commands`, and their functions that may be asked for."""
+"""Modules of `serve.queries`, and their functions that may be asked for."""
 
 Query = Callable[..., Awaitable[dict[str, Any]]]
 
@@ -45,7 +46,7 @@ class QueryContext:
 
     settings: Settings
     db: Database
-    services: home.ServicesFile
+    services: ServicesFile
     semantic: "Callable[[], AbstractContextManager[SemanticSearch | None]]"
 
 
@@ -54,7 +55,7 @@ async def answer(here: QueryContext, query: str, options: Mapping[str, Any]) -> 
     if query not in QUERIES:
         raise ValueError(f"Unknown query: {query}")
     module, _, function = query.partition(".")
-    found: Query = getattr(import_module(f"lamplighter.serve.commands.{module}"), function)
+    found: Query = getattr(import_module(f"lamplighter.serve.queries.{module}"), function)
     return json.dumps(await found(here, **options)).encode()
 
 
@@ -62,16 +63,16 @@ def run(settings: Settings, query: str, options: Mapping[str, Any]) -> Any:
     """Answer a query from the database; raises what the query raises, and Busy."""
 
     async def ask(db: Database) -> bytes:
-        services = home.ServicesFile(settings.services)
+        services = ServicesFile(settings.services)
         here = QueryContext(settings, db, services, partial(_open_semantic, settings, db))
         return await answer(here, query, options)
 
-    return json.loads(home.run(settings, ask))
+    return json.loads(reading.run(settings, ask))
 
 
 def _open_semantic(
     settings: Settings, db: Database
 ) -> "AbstractContextManager[SemanticSearch | None]":
-    from lamplighter.serve import semantic
+    from lamplighter.serve.semantic import finder
 
-    return semantic.open_finder(settings, db)
+    return finder.open_finder(settings, db)

@@ -49,8 +49,8 @@ async def follow(
         if time.monotonic() - looked > STOP_POLL_SECONDS:
             looked = time.monotonic()
             if gate.busy:  # an action may take its time: the engine waits for it
-                watch.heard = looked
-            watch.waited = gate.waiting.seconds
+                watch.clock.last_output = looked
+            watch.clock.waited = gate.waiting.seconds
             if watch.draining.is_set() and gate.waiting.now:
                 watch.stop(Status.INTERRUPTED, PARKED, started)
             await _watch(here, task.session, started, watch, unfinished=tail.unfinished)
@@ -167,7 +167,7 @@ async def _watch(
         watch.stop(*due, started)
     watch.linger(started)
     with suppress(OperationalError):  # looked again in a moment
-        held = await sessions.get(here.db, session.id)
-        if held and held.stop_requested_at is not None:
+        existing = await sessions.get(here.db, session.id)
+        if existing and existing.stop_requested_at is not None:
             watch.stop(Status.STOPPED, STOPPED, started)
     watch.press_on()

@@ -41,32 +41,66 @@ class Limits:
 
 
 @dataclass(slots=True)
+class StopSteps:
+    """The remaining steps that end an engine, the mildest first, and when the next one is due."""
+
+    remaining: list[Callable[[], None]] = field(default_factory=list)
+    next_at: float = 0.0
+
+    def begin(self, *steps: Callable[[], None]) -> None:
+        """Replace the remaining steps; the first one is due at once."""
+        self.remaining, self.next_at = list(steps), 0.0
+
+    def advance(self, grace: float) -> None:
+        """Take the next step if it is due; the one after it is due in `grace` seconds."""
+        if self.remaining and time.monotonic() >= self.next_at:
+            self.remaining.pop(0)()
+            self.next_at = time.monotonic() + grace
+
+
+@dataclass(slots=True)
+class SessionClock:
+    """The moments of a running session, by the monotonic clock in seconds.
+
+    `waited` is how long it waited for a person: no working time.
+    """
+
+    began: float = field(default_factory=time.monotonic)
+    last_output: float = field(default_factory=time.monotonic)
+    waited: float = 0.0
+    result_at: float | None = None
+    draining_at: float | None = None
+
+    def overdue(self, active: Configuration, now: float) -> str | None:
+        """Return which time limit has passed, in words; None while none has."""
+        if now - self.began - self.waited > active.session_seconds:
+            return f"The session ran longer than {active.session_seconds:g} s."
+        if now - self.last_output > active.idle_seconds:
+            return f"The session printed nothing for {active.idle_seconds:g} s."
+        return None
+
+
+@dataclass(slots=True)
 class LimitWatch:
     """What decides that a running session has to stop, and how far stopping has got.
 
-    `dollars` are what it may spend; `spent` says why it may take
-    no more, and since when it has been so. `waited` are the seconds that it waited for
-    a person: no working time.
+    `dollars` are what it may spend; `spent` says why it may take no more, and from when on it
+    is ended for it. `last_position` is how far the output of an engine that was stopped is read.
     """
 
     limits: Limits
     draining: asyncio.Event
     active: Configuration = field(default_factory=Configuration)
     dollars: float | None = None
-    began: float = field(default_factory=time.monotonic)
-    heard: float = field(default_factory=time.monotonic)
-    waited: float = 0.0
-    result_at: float | None = None
-    draining_at: float | None = None
+    clock: SessionClock = field(default_factory=SessionClock)
     status: Status | None = None
     reason: str = ""
     disk_full: bool = False
     lingered: bool = False
     spent: tuple[str, float] | None = None
-    steps: list[Callable[[], None]] = field(default_factory=list)
-    next_step: float = 0.0
-    far: int = 0
+    steps: StopSteps = field(default_factory=StopSteps)
     grace: float | None = None
+    last_position: int = 0
     spans: TurnSpans = field(default_factory=TurnSpans)
 
     def halt(self, reason: str, run: EngineRun) -> None:
@@ -76,76 +110,66 @@ class LimitWatch:
 
     def take(self, result: IngestResult) -> None:
         """Take note of what some lines brought."""
-        self.heard = time.monotonic()
+        self.clock.last_output = time.monotonic()
         if self.spent is not None:  # it goes on although it may not
             self.spent = self.spent[0], 0.0
         if result.spent is not None:
             self.spans.take(result.spent)
         if result.spent is not None and self.spent is None:
             why = overspend_reason(result.spent, turns=self.active.max_turns, dollars=self.dollars)
-            self.spent = (why, self.heard + self.limits.last_word) if why else None
+            self.spent = (why, self.clock.last_output + self.limits.last_word) if why else None
         if result.finished is not None:
-            self.result_at = self.heard
+            self.clock.result_at = self.clock.last_output
 
     def stop(self, status: Status, reason: str, run: EngineRun) -> None:
         """Begin to stop: interrupt, then terminate, then kill."""
         if self.status is None:
             self.status, self.reason = status, reason
-            self.steps = [run.interrupt, run.terminate, run.kill]
-            self.next_step = 0.0
+            self.steps.begin(run.interrupt, run.terminate, run.kill)
 
     def press_on(self) -> None:
         """Take the next step when the last one had its time."""
-        if self.steps and time.monotonic() >= self.next_step:
-            self.steps.pop(0)()
-            self.next_step = time.monotonic() + (self.grace or self.limits.grace)
+        self.steps.advance(self.grace or self.limits.grace)
 
     def flooded(self, printed: int, run: EngineRun) -> None:
         """End at once an engine that has printed too much: each second is more of it."""
         if printed > self.limits.most:
             size = f"{self.limits.most / 2**20:g} MB"
             self.stop(Status.FAILED, f"The session printed more than {size}.", run)
-            self.steps = [run.kill]
+            self.steps.remaining = [run.kill]
 
     def enough(self, position: int) -> bool:
         """Whether of an engine that was stopped, and has ended, no more is to be read."""
         if self.status is None:
             return False
-        self.far = self.far or position + self.limits.rest
-        return position >= self.far
+        self.last_position = self.last_position or position + self.limits.rest
+        return position >= self.last_position
 
     def due(self, *, unfinished: int = 0) -> tuple[Status, str] | None:
         """Say which limit the session has passed; `unfinished` is the size of its last line."""
         now = time.monotonic()
-        if self.result_at is not None:
+        if self.clock.result_at is not None:
             return None
         if self.spent is not None and now >= self.spent[1]:
             return Status.FAILED, self.spent[0]
         if unfinished > self.limits.endless:
             size = f"{self.limits.endless / 2**20:g} MB"
             return Status.FAILED, f"The session printed a line longer than {size}."
-        overdue = self.overdue(now)
+        overdue = self.clock.overdue(self.active, now)
         return (Status.TIMED_OUT, overdue) if overdue else None
-
-    def overdue(self, now: float) -> str | None:
-        """Say which time has passed."""
-        if now - self.began - self.waited > self.active.session_seconds:
-            return f"The session ran longer than {self.active.session_seconds:g} s."
-        if now - self.heard > self.active.idle_seconds:
-            return f"The session printed nothing for {self.active.idle_seconds:g} s."
-        return None
 
     def drained(self) -> bool:
         """Whether a session had its time to end by itself since the supervisor was asked to."""
-        self.draining_at = self.draining_at or time.monotonic()
-        return time.monotonic() - self.draining_at >= self.limits.drain
+        self.clock.draining_at = self.clock.draining_at or time.monotonic()
+        return time.monotonic() - self.clock.draining_at >= self.limits.drain
 
     def linger(self, run: EngineRun) -> None:
         """End an engine that has given its result but does not end."""
         now = time.monotonic()
-        if self.result_at is None or self.lingered or self.status is not None:
+        if self.clock.result_at is None or self.lingered or self.status is not None:
             return
-        if now - self.result_at > self.limits.after_result or self.overdue(now):
+        if now - self.clock.result_at > self.limits.after_result or self.clock.overdue(
+            self.active, now
+        ):
             self.lingered = True
-            self.steps = [run.terminate, run.kill]
-            self.next_step = 0.0
+            self.steps.begin(run.terminate, run.kill)

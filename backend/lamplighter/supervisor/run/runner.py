@@ -157,7 +157,7 @@ async def resume_run(
         lambda: resume.resume_session(here.db, held, why, epoch=here.epoch, now=here.now()),
         watch.draining,
     )
-    watch.heard = time.monotonic()
+    watch.clock.last_output = time.monotonic()
     return await resumed_task(here, replace(task, session=session))
 
 
@@ -298,7 +298,7 @@ async def _run(
     watch.spans.session = session
     if session.resumed:  # its time counts from its beginning, without that it waited for people
         waited = await parking.time_waited(here.db, session.id)
-        watch.began -= (here.now() - session.started_at - waited).total_seconds()
+        watch.clock.began -= (here.now() - session.started_at - waited).total_seconds()
     exit_code: int | None = None
     errors: Sequence[str] = ()
     try:

@@ -179,10 +179,10 @@ async def delete_prompt(db: Database, prompt_id: int, *, project: str | None = N
 
 
 async def _prompt(db: Database, prompt_id: int, project: str | None) -> ClientPrompt:
-    held = await client_prompts.get(db, prompt_id)
-    if held is None or project not in (None, held.project):
+    existing = await client_prompts.get(db, prompt_id)
+    if existing is None or project not in (None, existing.project):
         raise NotFound(f"Prompt {prompt_id} not found.")
-    return held
+    return existing
 
 
 def check_id(client_id: str) -> str:

@@ -61,11 +61,11 @@ async def _ingest_some(
     ingest, taken, count, done = feed.ingest, IngestResult(), 0, 0
     steps = await feed.ahead()
     async with writing(ingest.db):
-        held = await sessions.get(ingest.db, ingest.session.id)
-        if held is None or (held.left_offset, held.left_step) != place:
+        existing = await sessions.get(ingest.db, ingest.session.id)
+        if existing is None or (existing.left_offset, existing.left_step) != place:
             return None
         ingest.pace.begin()
-        while done < len(steps) and count < held.markers_left:
+        while done < len(steps) and count < existing.markers_left:
             step = steps[done]
             if isinstance(step.content, Marker):
                 await ingest_marker(ingest, step, _of_ended(step.content), taken, now=now)
@@ -74,11 +74,13 @@ async def _ingest_some(
             if ingest.pace.over():
                 break
         place = steps[done - 1].reached
-        await sessions.ingest_leftover(ingest.db, held.id, count, offset=place[0], step=place[1])
-        await sessions.add_counts(ingest.db, held.id, now=now, **taken.counts)
+        await sessions.ingest_leftover(
+            ingest.db, existing.id, count, offset=place[0], step=place[1]
+        )
+        await sessions.add_counts(ingest.db, existing.id, now=now, **taken.counts)
     feed.drop(done)
     await ingest.pace.rest()
-    return place if count < held.markers_left else None
+    return place if count < existing.markers_left else None
 
 
 def _of_ended(marker: Marker) -> Marker:

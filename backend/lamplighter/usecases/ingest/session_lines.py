@@ -142,8 +142,8 @@ async def _within_limit(
         return True
     if result.first_left is None:
         result.first_left = step.line.start, step.number
-        held = await sessions.get(ingest.db, ingest.session.id)
-        if held is not None and not held.markers_left:
+        existing = await sessions.get(ingest.db, ingest.session.id)
+        if existing is not None and not existing.markers_left:
             text = LIMIT_REACHED.format(ingest.active.max_markers)
             await record_event(ingest, Level.WARNING, text, result, source=SUPERVISOR, now=now)
     result.left += 1

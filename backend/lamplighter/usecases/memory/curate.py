@@ -5,7 +5,7 @@ from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
 
-from lamplighter.domain.errors import Invalid, InvalidField, NotFound, Stale
+from lamplighter.domain.errors import Invalid, InvalidField, Stale
 from lamplighter.domain.memory.admit import admit_candidate, admit_edit, knowledge_field_errors
 from lamplighter.domain.memory.decay import apply_decay, decay_changes
 from lamplighter.domain.memory.intents import MemoryChange, NewMemory
@@ -20,13 +20,14 @@ from lamplighter.domain.memory.memory import (
     apply_edit,
 )
 from lamplighter.repository import Database
-from lamplighter.repository.memory import knowledge, memories, trash
+from lamplighter.repository.memory import knowledge, trash
 from lamplighter.repository.memory.memories import service_name
 from lamplighter.repository.store.unreadable import Unreadable
 from lamplighter.repository.writes import store
 from lamplighter.usecases.access.recording import OPERATOR as OPERATOR
 from lamplighter.usecases.access.recording import recording
 from lamplighter.usecases.context import Context
+from lamplighter.usecases.memory import lookup
 
 
 async def create(here: Context, candidate: Candidate, *, services: Sequence[str] = ()) -> Memory:
@@ -42,17 +43,6 @@ async def create(here: Context, candidate: Candidate, *, services: Sequence[str]
         return memory
 
 
-async def get(db: Database, memory_id: int, *, at: datetime | None = None) -> Memory:
-    """Return a memory, now or as of `at`; raises NotFound."""
-    memory = await memories.get(db, memory_id, at=at)
-    if memory is None:
-        if at is None and await trash.get(db, memory_id) is not None:
-            raise NotFound(f"Memory {memory_id} is in the trash. Restore it first.")
-        then = "" if at is None else " at that time"
-        raise NotFound(f"Memory {memory_id} not found{then}.")
-    return memory
-
-
 async def edit(
     here: Context,
     memory_id: int,
@@ -64,7 +54,7 @@ async def edit(
     """Change a memory; raises Stale when it is no longer at `version`, NotFound, Invalid."""
     db, now = here.db, here.now()
     async with recording(db, "edit", now=now) as act:
-        memory = await get(db, memory_id)
+        memory = await lookup.get(db, memory_id)
         if version is not None and version != memory.version:
             raise Stale(memory)
         change = admit_edit(change, memory.category, here.redact)
@@ -91,7 +81,7 @@ async def delete(db: Database, memory_id: int, *, version: int | None, now: date
     """Move a memory into the trash; raises Stale, NotFound."""
     async with recording(db, "delete", now=now) as act:
         with suppress(Unreadable):  # then nobody can have read a version either
-            memory = await get(db, memory_id)
+            memory = await lookup.get(db, memory_id)
             if version is not None and version != memory.version:
                 raise Stale(memory)
         await trash.move(db, [memory_id], act.why("deleted"), now=now, alone=True)
@@ -101,7 +91,7 @@ async def delete(db: Database, memory_id: int, *, version: int | None, now: date
 async def soft_delete(db: Database, memory_id: int, *, now: datetime) -> Memory:
     """Delete a memory so that it stays inactive in the list. Raises NotFound."""
     async with recording(db, "deactivate", now=now) as act:
-        memory = await get(db, memory_id)
+        memory = await lookup.get(db, memory_id)
         if memory.inactive_reason is InactiveReason.DELETED:
             return memory
         gone = withdraw(memory)

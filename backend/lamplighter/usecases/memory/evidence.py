@@ -15,7 +15,7 @@ from lamplighter.repository import Database, reading
 from lamplighter.repository.memory import evidence, memories
 from lamplighter.repository.memory.evidence import MemoryInclusion, MemoryReport, SourceCounts
 from lamplighter.repository.memory.memories import service_name
-from lamplighter.usecases.memory import curate
+from lamplighter.usecases.memory import lookup
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,7 +55,7 @@ class MemoryEvidence:
 async def evidence_of(db: Database, number: int, *, limit: int) -> MemoryEvidence:
     """Return what a memory rests on, at most `limit` of each; raises NotFound."""
     async with reading(db):
-        memory_id = (await curate.get(db, number)).id
+        memory_id = (await lookup.get(db, number)).id
         others = await evidence.contradicting(db, memory_id, limit=limit)
         held = await memories.by_ids(db, others)
         cases = await evidence.last_reviews(db, memory_id, others)

@@ -83,8 +83,8 @@ async def read(here: Context, memory_id: int, searcher: SearchingSession) -> Mem
     db, now = here.db, here.now()
     async with writing(db):
         await _bounded(db, searcher)
-        held = await memories.get(db, MemoryId(memory_id))
-        found = held if held and is_visible(searcher.project, held) else None
+        existing = await memories.get(db, MemoryId(memory_id))
+        found = existing if existing and is_visible(searcher.project, existing) else None
         await _keep(db, searcher, str(memory_id), [found] if found else [], now=now)
     if found is None:
         raise NotFound(f"Memory {memory_id} not found.")

@@ -18,8 +18,6 @@ from lamplighter.domain.memory.memory import Category, Trust
 from lamplighter.domain.services import cooldown
 from lamplighter.domain.services.cooldown import (
     ATTEMPTS,
-    LIMITS,
-    SPENDING_OUTCOMES,
     CooldownStatus,
     CooldownUse,
     UseOutcome,
@@ -30,7 +28,6 @@ from lamplighter.domain.services.service import (
     ActionKind,
     Service,
     Services,
-    normalize_service_name,
 )
 from lamplighter.domain.sessions.session import Session
 from lamplighter.repository import Database, writing
@@ -40,13 +37,13 @@ from lamplighter.repository.services import cooldowns, events
 from lamplighter.repository.sessions import halts, sessions
 from lamplighter.repository.upkeep import leases
 from lamplighter.usecases.access.recording import recording
+from lamplighter.usecases.services.cooldown_usage import LONGEST_WINDOW, uses_of
 
 MAX_USES: Final = 20
 PAIR_WINDOW: Final = timedelta(minutes=30)
 """How long after the first one a second attempt is still part of the same use."""
 
 MAX_MEMORIES: Final = 200
-LONGEST_WINDOW: Final = max(limit.window for limit in LIMITS.values())
 
 
 async def reserve(
@@ -196,20 +193,6 @@ async def reset_cooldowns(
         return name, len(cleared)
 
 
-async def usage_by_service(
-    db: Database, names: Sequence[str], *, now: datetime
-) -> dict[str, tuple[CooldownStatus, ...]]:
-    """Return how much of each cooldown of some services is used, by service."""
-    uses = await cooldowns.spent_since(db, now - LONGEST_WINDOW)
-    return {
-        name: tuple(
-            cooldown.cooldown_status(name, action, _of(name, uses), now=now)
-            for action in ActionKind
-        )
-        for name in names
-    }
-
-
 async def rule_on_request(
     db: Database,
     session: Session,
@@ -237,7 +220,7 @@ async def rule_on_action(
 ) -> PolicyDecision:
     """Say whether an action may run now; `pair` is the use that it is the second attempt of."""
     chosen = RequestedAction(Service(name=service), action)
-    uses = _of(service, await cooldowns.spent_since(db, now - LONGEST_WINDOW))
+    uses = uses_of(service, await cooldowns.spent_since(db, now - LONGEST_WINDOW))
     facts = replace(
         await session_facts(db, session),
         under_way=_under_way(session, uses),
@@ -250,13 +233,13 @@ async def rule_on_action(
 
 async def session_facts(db: Database, session: Session) -> PolicyFacts:
     """Return whether a session may do anything now; of a cooldown it says nothing."""
-    leader, held = await leases.get(db), await sessions.get(db, session.id)
-    if held is None:
+    leader, existing = await leases.get(db), await sessions.get(db, session.id)
+    if existing is None:
         return PolicyFacts()
     epoch = leader.epoch if leader else None
-    spent = held.budget_usd is not None and (held.cost_usd or 0) >= held.budget_usd
+    spent = existing.budget_usd is not None and (existing.cost_usd or 0) >= existing.budget_usd
     return PolicyFacts(
-        alive=held.running and not held.stop_requested_at and epoch == session.leader_epoch,
+        alive=existing.running and not existing.stop_requested_at and epoch == session.leader_epoch,
         halted=await halts.is_halted(db),
         solvent=not spent,
     )
@@ -286,8 +269,8 @@ async def first_fails(db: Database, service: str, uses: Sequence[CooldownUse]) -
     """Whether it is known that a first attempt fails: by what was done, or by a person."""
     if cooldown.first_attempt_fails(uses):
         return True
-    wanted = MemoryFilter(active=True, service=service)
-    held = await memories.page(db, wanted, sort=Sort.CONFIDENCE, limit=MAX_MEMORIES)
+    selection = MemoryFilter(active=True, service=service)
+    held = await memories.page(db, selection, sort=Sort.CONFIDENCE, limit=MAX_MEMORIES)
     return any(
         each.category in (Category.BEHAVIOR, Category.REMEDIATION)
         and each.trust is Trust.TRUSTED  # what a session says permits nothing
@@ -308,16 +291,6 @@ def _refusal_reason(found: PolicyDecision) -> str:
 
 def _under_way(session: Session, uses: Sequence[CooldownUse]) -> bool:
     return any(use.outcome is UseOutcome.RESERVED and use.session_id == session.id for use in uses)
-
-
-def _of(service: str, uses: Sequence[CooldownUse]) -> list[CooldownUse]:
-    """Return a service's uses, in whatever case it was spelled when they were made."""
-    return [
-        use
-        for use in uses
-        if normalize_service_name(use.service) == normalize_service_name(service)
-        and use.outcome in SPENDING_OUTCOMES
-    ]
 
 
 def first_free_at(found: Sequence[CooldownStatus]) -> datetime | None:

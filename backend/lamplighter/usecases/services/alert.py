@@ -7,11 +7,11 @@ from typing import Final
 
 from lamplighter.domain.configuration import Configuration
 from lamplighter.domain.memory.admit import Redact
+from lamplighter.domain.services.alert import Alert, AlertIncident, AlertState
 from lamplighter.domain.services.event import Level
 from lamplighter.domain.services.service import Services
 from lamplighter.domain.sessions.session import SessionPlan, SessionRequest, Trigger
 from lamplighter.domain.text import shorten
-from lamplighter.formats.alerts import Alert, AlertIncident, AlertState
 from lamplighter.formats.alerts.incident import find_incident, incident_name
 from lamplighter.formats.alerts.payload import MAX_CHARS, hash_name
 from lamplighter.formats.alerts.prompt import build_prompt

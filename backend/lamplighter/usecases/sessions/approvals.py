@@ -144,10 +144,10 @@ async def decide(
 
 async def get(db: Database, number: int) -> Approval:
     """Return an approval; raises NotFound."""
-    held = await approvals.get(db, number)
-    if held is None:
+    existing = await approvals.get(db, number)
+    if existing is None:
         raise NotFound(f"Approval {number} not found.")
-    return held
+    return existing
 
 
 async def redeem(

@@ -28,7 +28,7 @@ from lamplighter.domain.text import one_line, shorten
 from lamplighter.repository import Database, writing
 from lamplighter.repository.services import checks, cooldowns, events, findings, notices
 from lamplighter.repository.sessions import approvals, escalations, sessions
-from lamplighter.usecases.services import act
+from lamplighter.usecases.services import act, cooldown_usage
 from lamplighter.usecases.sessions import outcomes, parking
 
 ASK_AGAIN_AFTER: Final = timedelta(hours=24)
@@ -93,9 +93,9 @@ async def handoff_from(
     if not accepted:
         return None
     named = [each.service for each in accepted]
-    around = [*named, *neighbors(services, named)]
+    around = [*named, *services.neighbors(named)]
     seen = [result for each in ids for result in await checks.of_session(db, each, around)]
-    tried = await cooldowns.spent_since(db, now - act.LONGEST_WINDOW)
+    tried = await cooldowns.spent_since(db, now - cooldown_usage.LONGEST_WINDOW)
     return Handoff(
         session_id=parent_id,
         tier=accepted[0].tier,
@@ -112,8 +112,8 @@ async def lineage(db: Database, session_id: int) -> list[int]:
     number: int | None = session_id
     while number is not None and len(found) <= MAX_TIER:
         found.insert(0, number)
-        held = await sessions.get(db, number)
-        number = held.parent_id if held else None
+        existing = await sessions.get(db, number)
+        number = existing.parent_id if existing else None
     return found
 
 
@@ -222,12 +222,12 @@ async def mark_handled(db: Database, number: int, *, now: datetime) -> Escalatio
     When the service still fails at the next round, it is handed on again.
     """
     async with writing(db):
-        held = await escalations.get(db, number)
-        if held is None:
+        existing = await escalations.get(db, number)
+        if existing is None:
             raise NotFound(f"Escalation {number} not found.")
-        if held.state is not EscalationState.PERSON:
-            raise Conflict(f"Escalation {number} is not open: it is {held.state}.")
-        handled = await escalations.close(db, held.service, why=escalations.HANDLED, now=now)
+        if existing.state is not EscalationState.PERSON:
+            raise Conflict(f"Escalation {number} is not open: it is {existing.state}.")
+        handled = await escalations.close(db, existing.service, why=escalations.HANDLED, now=now)
         await outcomes.refresh(db, [each.session_id for each in handled], now=now)
         closed = await escalations.get(db, number)
         assert closed is not None
@@ -246,7 +246,7 @@ async def services_waiting(
     }
     here = [service for service in services if normalize_service_name(service.name) in asked]
     found: dict[str, WaitingService] = {}
-    used = await act.usage_by_service(db, [service.name for service in here], now=now)
+    used = await cooldown_usage.by_service(db, [service.name for service in here], now=now)
     full = await parking.capacity_reason(db, active.max_parked) if here else ""
     for service in here:
         by, at = (
@@ -272,19 +272,6 @@ def _needs_approval(service: Service) -> bool:
     return ApprovalPolicy.NEVER not in rules
 
 
-def neighbors(services: Services, names: Sequence[str]) -> list[str]:
-    """Return what some services depend on and what depends on them, without themselves."""
-    own = {normalize_service_name(name) for name in names}
-    found: list[str] = []
-    for service in services:
-        needs = {normalize_service_name(name) for name in service.depends_on}
-        if normalize_service_name(service.name) in own:
-            found += service.depends_on
-        elif needs & own:
-            found.append(service.name)
-    return [name for name in dict.fromkeys(found) if normalize_service_name(name) not in own]
-
-
 async def _close(db: Database, service: str, *, now: datetime) -> None:
     """End the waiting for a person once a service is well for some rounds, not for a moment."""
     asked = [
@@ -304,7 +291,7 @@ async def _clear(
 ) -> None:
     uses = [
         use
-        for use in await cooldowns.spent_since(db, now - act.LONGEST_WINDOW)
+        for use in await cooldowns.spent_since(db, now - cooldown_usage.LONGEST_WINDOW)
         if normalize_service_name(use.service) == normalize_service_name(service)
     ]
     if not uses or any(use.outcome is UseOutcome.RESERVED for use in uses):

@@ -25,9 +25,8 @@ from lamplighter.domain.sessions.inclusion import (
 )
 from lamplighter.repository import Database, reading
 from lamplighter.repository.memory import exposures
-from lamplighter.usecases.memory import curate, recall
+from lamplighter.usecases.memory import lookup, recall
 from lamplighter.usecases.memory.recall import Hypothesis
-from lamplighter.usecases.sessions import chain
 
 WITHOUT = "Not included: the preview excludes this memory."
 
@@ -49,10 +48,10 @@ async def explain(
     Of an earlier moment there is no way to include a memory any more.
     """
     what_if = request.what_if
-    around = tuple(chain.neighbors(services, request.services)) if request.services else ()
+    around = tuple(services.neighbors(request.services)) if request.services else ()
     async with reading(db):
-        held = await curate.get(db, memory_id, at=what_if.at)
-        prospect = InclusionProbe(held, now)
+        existing = await lookup.get(db, memory_id, at=what_if.at)
+        prospect = InclusionProbe(existing, now)
         block = await recall.build_memory_context(
             db,
             budget=request.budget,
@@ -62,9 +61,9 @@ async def explain(
             prospect=prospect,
         )
         lines = await _lines_before(db, prospect.memory, request, around)
-    if held.id in what_if.without:
+    if existing.id in what_if.without:
         return Inclusion(
-            memory=held,
+            memory=existing,
             reason=InclusionReason.WITHOUT,
             explanation=WITHOUT,
             budget=request.budget,

@@ -23,8 +23,7 @@ from lamplighter.repository.memory.exposures import SessionPrompt
 from lamplighter.repository.sessions import sessions
 from lamplighter.usecases.memory import recall
 from lamplighter.usecases.memory.recall import Hypothesis
-from lamplighter.usecases.sessions import chain
-from lamplighter.usecases.sessions import sessions as lifecycle
+from lamplighter.usecases.sessions import prompts
 
 NOW: Final = "now"
 LARGEST: Final = 2**63 - 1
@@ -123,18 +122,18 @@ async def preview_prompt(
     what_if, plan = question.what_if, question.plan
     async with reading(db):
         await _check(db, what_if)
-        block, environment = await lifecycle.build_context(
+        block, environment = await prompts.build_context(
             db, plan, services, budget=question.budget, what_if=what_if, now=now
         )
         other = None
         if question.against == NOW:
-            known = await lifecycle.build_context(db, plan, services, budget=usual_budget, now=now)
+            known = await prompts.build_context(db, plan, services, budget=usual_budget, now=now)
             other = known[0].text
         elif question.against is not None:
             other = await _recorded_block(db, question.against)
     return PromptPreview(
         block=block,
-        prompt=lifecycle.prompt_of(plan, block, environment, budget=question.budget),
+        prompt=prompts.prompt_of(plan, block, environment, budget=question.budget),
         circles=_circles(plan, services),
         usual_budget=usual_budget,
         at=what_if.at,
@@ -146,7 +145,7 @@ def parse_ids(text: str | None) -> tuple[int, ...]:
     """Read the memories that are to be left out; raises Invalid."""
     words = [word.strip() for word in (text or "").split(",") if word.strip()]
     if not all(word.isascii() and word.isdigit() and len(word) < 20 for word in words):
-        raise Invalid(InvalidField("without", "must be a list of numbers such as 7,8"))
+        raise Invalid(InvalidField("exclude", "must be a list of numbers such as 7,8"))
     return tuple(dict.fromkeys(map(int, words)))
 
 
@@ -154,7 +153,7 @@ def parse_comparison(text: str | None) -> str | None:
     """Read what the answer is compared with; raises Invalid."""
     if text is None or text == NOW or (text.isascii() and text.isdigit() and len(text) < 20):
         return text
-    raise Invalid(InvalidField("against", "must be now or the number of a session"))
+    raise Invalid(InvalidField("compare_to", "must be now or the number of a session"))
 
 
 def parse_focus(text: str | None, services: Services) -> tuple[str, ...] | None:
@@ -174,7 +173,7 @@ async def _check(db: Database, what_if: Hypothesis) -> None:
     if missing:
         then = "" if what_if.at is None else " at that time"
         raise Invalid(
-            InvalidField("without", f"names memories that do not exist{then}: {', '.join(missing)}")
+            InvalidField("exclude", f"names memories that do not exist{then}: {', '.join(missing)}")
         )
 
 
@@ -199,4 +198,4 @@ async def _difference(
 def _circles(plan: SessionPlan, services: Services) -> Circles:
     if not plan.services:
         return Circles()
-    return Circles(plan.services, tuple(chain.neighbors(services, plan.services)))
+    return Circles(plan.services, tuple(services.neighbors(plan.services)))

@@ -16,7 +16,7 @@ from lamplighter.repository.sessions import approvals, escalations
 from lamplighter.usecases.access import instrumentation
 from lamplighter.usecases.context import Context
 from lamplighter.usecases.memory import recall
-from lamplighter.usecases.sessions import sessions as lifecycle
+from lamplighter.usecases.sessions import prompts
 
 MAX_APPROVALS: Final = 20
 
@@ -63,8 +63,8 @@ async def update_prompt(here: Context, about: PromptRecipient, query: str) -> Up
             )
             instrumentation.trace_block("ops", block)
         handed = await escalations.of_sessions(db, [session.id])
-        wanted = approvals.ApprovalFilter(state=ApprovalState.OPEN, session=session.id)
-        waiting = await approvals.page(db, wanted, limit=MAX_APPROVALS)
+        selection = approvals.ApprovalFilter(state=ApprovalState.OPEN, session=session.id)
+        waiting = await approvals.page(db, selection, limit=MAX_APPROVALS)
     still = [each for each in handed if each.state is EscalationState.OPEN]
     return UpdatedPrompt(text=text, open=tuple(still), approvals=tuple(waiting.items))
 
@@ -79,7 +79,7 @@ async def _last_prompt(db: Database, session: Session) -> tuple[str, datetime]:
 
 
 async def _render(db: Database, about: PromptRecipient, at: datetime) -> tuple[MemoryBlock, str]:
-    block, environment = await lifecycle.build_context(
+    block, environment = await prompts.build_context(
         db,
         about.session.plan,
         about.services,

@@ -1,12 +1,10 @@
 """Sessions: requested, opened with their prompt, and ended with a reason."""
 
-import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Final
 
-from lamplighter.assets import PROMPTS
 from lamplighter.domain.configuration import Configuration
 from lamplighter.domain.errors import Conflict, Halted, Invalid, InvalidField, NotFound
 from lamplighter.domain.memory.admit import Redact
@@ -14,12 +12,9 @@ from lamplighter.domain.memory.memory import Memory
 from lamplighter.domain.services.event import Level
 from lamplighter.domain.services.service import Services
 from lamplighter.domain.sessions import exit_reasons
-from lamplighter.domain.sessions.context import MemoryBlock
-from lamplighter.domain.sessions.environment import build_env_context
-from lamplighter.domain.sessions.handoff import EscalationState, Handoff, join_names
+from lamplighter.domain.sessions.handoff import EscalationState, Handoff
 from lamplighter.domain.sessions.session import (
     DEFAULT_BUDGET,
-    TIERS,
     Session,
     SessionPlan,
     SessionRequest,
@@ -37,43 +32,15 @@ from lamplighter.repository.sessions import approvals, escalations, halts, reque
 from lamplighter.repository.upkeep import leases
 from lamplighter.usecases.access import instrumentation
 from lamplighter.usecases.context import Context
-from lamplighter.usecases.memory import recall
 from lamplighter.usecases.memory.fade import fade
-from lamplighter.usecases.services import act
-from lamplighter.usecases.sessions import chain
+from lamplighter.usecases.sessions import chain, prompts
 from lamplighter.usecases.sessions.outcomes import outcome_of
-
-TOOLS: Final = "tools"
-_PARTIAL: Final = re.compile(r"^\{\{ *([a-z-]+) *\}\}$", re.MULTILINE)
-_TOOL: Final = re.compile(r"^- ([a-z_]+): .*\n(?:  .*\n)*", re.MULTILINE)
-
-
-def system_prompt(tier: int, tools: Collection[str] = ()) -> str:
-    """Return the prompt of a tier, its shared parts filled in, with what is said of its tools."""
-    text = (PROMPTS / f"tier{tier}-{TIERS[tier]}.md").read_text(encoding="utf-8")
-    text = _PARTIAL.sub(lambda found: _partial(found[1]), text)
-    return f"{text}\n{_tool_section(tools)}\n" if tools else text
-
-
-def _tool_section(tools: Collection[str]) -> str:
-    """Return what is said of tools: of those that there are."""
-    return _TOOL.sub(lambda found: found[0] if found[1] in tools else "", _partial(TOOLS))
-
-
-def _partial(name: str) -> str:
-    return (PROMPTS / "partials" / f"{name}.md").read_text(encoding="utf-8").rstrip("\n")
-
 
 MAX_PROMPT_CHARS: Final = 100_000
 ALARMING: Final = {
     Status.FAILED: Level.CRITICAL,
     Status.TIMED_OUT: Level.CRITICAL,
     Status.INTERRUPTED: Level.WARNING,
-}
-MESSAGES: Final = {
-    1: "Check {}.",
-    2: "Find out what is wrong with {}.",
-    3: "Repair {}.",
 }
 ENDED: Final = {
     Status.FAILED: "failed",
@@ -172,14 +139,14 @@ async def cancel(db: Database, request_id: int, *, now: datetime) -> None:
 async def stop(db: Database, session_id: int, *, now: datetime) -> Session:
     """Ask for a running session to be stopped; raises NotFound or Conflict."""
     async with writing(db):
-        held = await sessions.get(db, session_id)
-        if held is None:
+        existing = await sessions.get(db, session_id)
+        if existing is None:
             raise NotFound(f"Session {session_id} not found.")
-        if held.trigger is Trigger.CLIENT:
+        if existing.trigger is Trigger.CLIENT:
             raise Conflict(f"Session {session_id} belongs to a client. Only the client can end it.")
         session = await sessions.request_stop(db, session_id, now=now)
         if session is None:
-            raise Conflict(f"Session {session_id} has already ended: it is {held.status}.")
+            raise Conflict(f"Session {session_id} has already ended: it is {existing.status}.")
         return session
 
 
@@ -205,10 +172,10 @@ async def begin(
         if halt is not None:
             raise Halted(halt.description)
         handoff = await _handoff(db, plan, services, now=now)
-        block, environment = await build_context(
+        block, environment = await prompts.build_context(
             db, plan, services, budget=budget, handoff=handoff, now=now
         )
-        prompt = prompt_of(plan, block, environment, budget=budget)
+        prompt = prompts.prompt_of(plan, block, environment, budget=budget)
         session = await sessions.insert(db, plan, model=plan.model or None, epoch=epoch, now=now)
         if plan.parent_id is not None:
             states = EscalationState.ACCEPTED, EscalationState.TAKEN
@@ -222,42 +189,6 @@ async def begin(
     included = tuple(each.memory for each in block.placements if each.included)
     instrumentation.trace_block("ops", block)
     return OpenedSession(session, prompt, included, handoff)
-
-
-def prompt_of(
-    plan: SessionPlan, block: MemoryBlock, environment: str, *, budget: int
-) -> exposures.SessionPrompt:
-    """Return all that a session of this plan is given, as it is kept."""
-    return exposures.SessionPrompt(
-        system=system_prompt(plan.tier, plan.tools),
-        injected=recall.system_prompt_suffix(environment, block),
-        message=plan.prompt or _usual_message(plan),
-        tokens=block.tokens,
-        budget=budget,
-    )
-
-
-async def build_context(
-    db: Database,
-    plan: SessionPlan,
-    services: Services,
-    *,
-    budget: int,
-    handoff: Handoff | None = None,
-    what_if: recall.Hypothesis = recall.NO_CHANGE,
-    now: datetime,
-) -> tuple[MemoryBlock, str]:
-    """Return the prompt of a session of this plan: its memory block and its environment.
-
-    `what_if` says what would be otherwise with the memories; the rest is as it is now.
-    """
-    in_scope = [each for each in services if plan.services is None or each.name in plan.services]
-    around = chain.neighbors(services, plan.services) if plan.services else []
-    block = await recall.build_memory_context(
-        db, budget=budget, focus=plan.services, neighbours=around, what_if=what_if
-    )
-    used = await act.usage_by_service(db, [each.name for each in in_scope], now=now)
-    return block, build_env_context(plan, in_scope, now=now, used=used, handoff=handoff)
 
 
 async def _handoff(
@@ -373,8 +304,3 @@ def status_of(
             f"The engine returned its result, then ended with {ended}.{last_words}"
         )
     return Status.COMPLETED, ""
-
-
-def _usual_message(plan: SessionPlan) -> str:
-    names = "all services" if plan.services is None else join_names(plan.services)
-    return MESSAGES[plan.tier].format(names)

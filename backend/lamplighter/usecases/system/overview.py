@@ -19,7 +19,7 @@ from lamplighter.repository.services.checks import CheckDay, LatestResult
 from lamplighter.repository.sessions import approvals, escalations, sessions
 from lamplighter.repository.upkeep import leases, statistics
 from lamplighter.repository.upkeep.statistics import Activity
-from lamplighter.usecases.services import act
+from lamplighter.usecases.services import cooldown_usage
 from lamplighter.usecases.sessions.statistics import DAYS, RunStatistics, first_day, summarize_runs
 
 MAX_CHANGES: Final = 5
@@ -141,7 +141,7 @@ async def service_conditions(
 ) -> list[ServiceCondition]:
     """Return the status of some services, in order."""
     names = [each.name for each in services]
-    used = await act.usage_by_service(db, names, now=now)
+    used = await cooldown_usage.by_service(db, names, now=now)
     first = now.date() - timedelta(days=DAYS - 1)
     wanted = [(first + timedelta(days=number)).isoformat() for number in range(DAYS)]
     counts, strips, latest = await db.fetch_together(

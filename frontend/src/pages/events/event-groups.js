@@ -115,7 +115,7 @@ export function eventGroups({ api, feed, later = setTimeout }) {
 
     /** Of a group that was not read yet, or by a session that it may hold: who knows is the server. @param {OpsEvent} event */
     async ask(event) {
-      const page = await grouped.get("/events/groups", { ...filters, same: event.id }).catch(() => null)
+      const page = await grouped.get("/events/groups", { ...filters, repeats_of: event.id }).catch(() => null)
       if (!page?.items.length) return
       const [group] = page.items
       const held = known.get(wordsOf(group))
@@ -135,7 +135,7 @@ export function eventGroups({ api, feed, later = setTimeout }) {
       this.unfolded[id] ??= { phase: "loading", problem: "", rows: [], next: null, count }
       const held = this.unfolded[id]
       try {
-        const page = await api.get("/events", { ...filters, same: last_id, limit: AT_ONCE })
+        const page = await api.get("/events", { ...filters, repeats_of: last_id, limit: AT_ONCE })
         Object.assign(held, { phase: "ready", problem: "", rows: page.items, next: page.next, count })
       } catch (problem) {
         Object.assign(held, { phase: "failed", problem: /** @type {Error} */ (problem).message })
@@ -146,7 +146,7 @@ export function eventGroups({ api, feed, later = setTimeout }) {
     async further({ id, last_id }) {
       const held = this.unfolded[id]
       try {
-        const query = { ...filters, same: last_id, limit: AT_ONCE, cursor: held.next }
+        const query = { ...filters, repeats_of: last_id, limit: AT_ONCE, cursor: held.next }
         const page = await api.get("/events", query)
         held.rows.push(...page.items)
         held.next = page.next

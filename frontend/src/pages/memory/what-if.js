@@ -44,8 +44,8 @@ export function whatIf({ api, later = setTimeout }) {
           tier: 1,
           sections: "operational",
           budget: this.budget,
-          without: this.without ? id : "",
-          against: "now",
+          exclude: this.without ? id : "",
+          compare_to: "now",
         })
         if (mine === turn && this.id === id) this.take(told)
       } catch (problem) {

@@ -30,7 +30,7 @@ export function previewSearch({ api, later = setTimeout }) {
       const q = this.q.trim()
       if (!q) return this.take([], "")
       const number = q.match(/^#?(\d{1,15})$/)?.[1]
-      const prompt = { services: services.join(","), budget, without: without.join(","), as_of }
+      const prompt = { services: services.join(","), budget, exclude: without.join(","), as_of }
       try {
         const page = await api.get("/memories", { ...(number ? { ids: number } : { q }), limit: SHOWN, as_of })
         const places = await Promise.all(

@@ -112,9 +112,9 @@ export function preview({ api, router, services, clock, later = setTimeout }) {
 
     /** A session that cannot be compared with is no reason to show nothing. @param {Record<string, any>} plain @param {PreviewQuery} query */
     async ask(plain, { budget, without, against }) {
-      const asked = { ...plain, budget, without: without.join(",") }
+      const asked = { ...plain, budget, exclude: without.join(",") }
       try {
-        return { context: await api.get("/context", { ...asked, against }), problem: "" }
+        return { context: await api.get("/context", { ...asked, compare_to: against }), problem: "" }
       } catch (problem) {
         const { status, message } = /** @type {any} */ (problem)
         if (!against || status !== 404) throw problem

@@ -255,7 +255,7 @@ export function review({ api, reviews, toasts, journal, router, later = setTimeo
   /** What the next prompt would be if this one went. @param {Memory} memory @returns {Promise<any>} */
   function without({ id, service }) {
     const services = service ?? ""
-    return api.get("/context", { tier: 1, services, sections: "operational", without: id, against: "now" })
+    return api.get("/context", { tier: 1, services, sections: "operational", exclude: id, compare_to: "now" })
   }
 }
 

@@ -1,0 +1,40 @@
+"""Search results as plain JSON."""
+
+from typing import Any
+
+from lamplighter.domain.memory.memory import Memory
+from lamplighter.domain.search.search import SearchResult, SearchResults
+from lamplighter.domain.services.event import Event
+from lamplighter.domain.sessions.session import Session
+from lamplighter.formats import serialize
+
+
+def search_results(found: SearchResults) -> dict[str, Any]:
+    """Return what was found as plain values."""
+    return {
+        "items": [_search_result(each) for each in found.results],
+        "terms": list(found.terms),
+        "partial": found.partial,
+        "missing": list(found.missing),
+        "layers": [each.value for each in found.layers],
+        "filters": list(found.filters),
+    }
+
+
+def _search_result(each: SearchResult) -> dict[str, Any]:
+    return {
+        "layer": each.layer.value,
+        "rank": each.rank,
+        "score": each.score,
+        "method": each.method.value,
+        "reasons": [{"what": reason.what, "score": reason.score} for reason in each.reasons],
+        "text": each.text,
+        "spans": [list(span) for span in each.spans],
+        each.layer.value: _row(each.row),
+    }
+
+
+def _row(row: Memory | Session | Event) -> dict[str, Any]:
+    if isinstance(row, Memory):
+        return serialize.memory(row)
+    return serialize.session(row) if isinstance(row, Session) else serialize.event(row)

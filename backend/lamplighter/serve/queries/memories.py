@@ -1,0 +1,74 @@
+"""Lists of memories."""
+
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any, Final
+
+from lamplighter import clock
+from lamplighter.domain.memory.memory import GENERAL, Category, MemoryKind
+from lamplighter.domain.project import normalize_project
+from lamplighter.domain.search import period
+from lamplighter.domain.services.service import normalize_service_name
+from lamplighter.formats import serialize
+from lamplighter.repository import reading
+from lamplighter.repository.memory import memories
+from lamplighter.repository.memory.memories import MemoryFilter, Order, Sort, View, service_name
+
+if TYPE_CHECKING:
+    from lamplighter.serve.local.queries import QueryContext
+
+FADING_WITHIN: Final = timedelta(days=30)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemoryListOptions:
+    """Which memories are asked for, in the words of the command line; None asks for all."""
+
+    q: str | None = None
+    service: str | None = None
+    category: str | None = None
+    kind: str | None = None
+    project: str | None = None
+    scope: str | None = None
+    state: str = "all"
+    view: str | None = None
+    as_of: str | None = None
+    sort: str = "confidence"
+    order: str | None = None
+    limit: int = 50
+
+    def filter(self) -> MemoryFilter:
+        """Return it as the repository takes it, but for the service."""
+        return MemoryFilter(
+            q=self.q,
+            category=None if self.category is None else Category(self.category),
+            kind=None if self.kind is None else MemoryKind(self.kind),
+            project=None if self.project is None else normalize_project(self.project),
+            scope=self.scope,
+            active={"active": True, "inactive": False}.get(self.state),
+            in_review=self.state == "review",
+            view=None if self.view is None else View(self.view),
+            by=clock.now() + FADING_WITHIN,
+        )
+
+
+async def list_memories(here: "QueryContext", **options: Any) -> dict[str, Any]:
+    """Return the first memories of those that are asked for, and how many there are."""
+    asked = MemoryListOptions(**options)
+    at = period.parse_elapsed_moment(asked.as_of, "as_of", now=clock.now())
+    sort = Sort(asked.sort)
+    falling = sort.falling if asked.order is None else asked.order == "desc"
+    order = Order(sort, backward=falling != sort.falling)
+    async with reading(here.db):
+        wanted = asked.filter()
+        if asked.service is not None:
+            wanted = replace(wanted, service=await _service_name(here, asked.service))
+        found = await memories.page(here.db, wanted, sort=order, limit=asked.limit, at=at)
+        total = await memories.count(here.db, wanted, at=at)
+    return {"items": [serialize.memory(each) for each in found.items], "total": total}
+
+
+async def _service_name(here: "QueryContext", service: str) -> str:
+    known = here.services.last_good().names
+    name = GENERAL if normalize_service_name(service) == GENERAL else service
+    return await service_name(here.db, name, known) or GENERAL

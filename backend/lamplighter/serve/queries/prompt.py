@@ -1,0 +1,37 @@
+"""The preview of the next prompt."""
+
+from typing import TYPE_CHECKING, Any
+
+from lamplighter import clock
+from lamplighter.domain.search import period
+from lamplighter.domain.sessions.session import SessionPlan
+from lamplighter.usecases.memory.recall import Hypothesis
+from lamplighter.usecases.sessions import preview as previews
+from lamplighter.usecases.sessions.preview import PreviewRequest
+
+if TYPE_CHECKING:
+    from lamplighter.serve.local.queries import QueryContext
+
+
+async def preview(
+    here: "QueryContext",
+    *,
+    services: str | None,
+    budget: int | None,
+    without: str | None,
+    as_of: str | None,
+    against: str | None,
+) -> dict[str, Any]:
+    """Describe the prompt of the next session; raises Invalid, NotFound."""
+    now, known, usual = clock.now(), here.services.last_good(), here.settings.memory_budget
+    question = PreviewRequest(
+        plan=SessionPlan(services=previews.parse_focus(services, known)),
+        budget=usual if budget is None else budget,
+        what_if=Hypothesis(
+            without=previews.parse_ids(without),
+            at=period.parse_elapsed_moment(as_of, "as_of", now=now),
+        ),
+        against=previews.parse_comparison(against),
+    )
+    found = await previews.preview_prompt(here.db, question, known, usual_budget=usual, now=now)
+    return found.as_json(whole=False)

@@ -1,0 +1,22 @@
+"""Lists of API tokens."""
+
+from typing import TYPE_CHECKING, Any, Final
+
+from lamplighter.formats import serialize
+from lamplighter.repository.access import tokens
+from lamplighter.serve.local.address import HOME_TOKEN
+
+if TYPE_CHECKING:
+    from lamplighter.serve.local.queries import QueryContext
+
+LIST_LIMIT: Final = 200
+
+
+async def list_tokens(here: "QueryContext") -> dict[str, Any]:
+    """Return the tokens that were made for programs, newest first."""
+    if not (here.settings.home / HOME_TOKEN).exists():
+        from lamplighter.serve.commands import access  # it writes: only the first command needs it
+
+        await access.ensure_token(here.db, access.token_file(here.settings))
+    found = await tokens.page(here.db, limit=LIST_LIMIT)
+    return {"items": [serialize.token(each) for each in found.items]}

@@ -1,0 +1,56 @@
+"""The state of the embeddings: how many memories have one."""
+
+import asyncio
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+from lamplighter import embedding
+from lamplighter.config.settings import Settings
+from lamplighter.domain.errors import LamplighterError
+from lamplighter.domain.search import semantic as rules
+from lamplighter.domain.search.semantic import IndexProgress
+from lamplighter.repository import Database
+from lamplighter.repository.search import embeddings
+from lamplighter.repository.store import driver
+from lamplighter.repository.store.database import file_of, is_postgres
+from lamplighter.repository.upkeep import migrate
+from lamplighter.serve.semantic.finder import why_not
+
+if TYPE_CHECKING:
+    from lamplighter.serve.local.queries import QueryContext
+
+
+async def read_progress(here: "QueryContext") -> dict[str, Any]:
+    """Return of how many memories there are embeddings."""
+    return describe(here.settings, await embeddings.progress(here.db, embedding.NAME))
+
+
+def describe(settings: Settings, found: IndexProgress | None) -> dict[str, Any]:
+    """Return the state of the embeddings as JSON, and in words."""
+    reason = why_not(settings)
+    return {
+        "words": rules.judge_index(found, why_not=reason).text,
+        "progress": {
+            "ready": not reason,
+            "why_not": reason,
+            "model": embedding.NAME,
+            "kept": found.indexed if found else None,
+            "total": found.total if found else None,
+        },
+    }
+
+
+def progress(settings: Settings) -> IndexProgress | None:
+    """Return of how many memories the meaning is kept, None where that cannot be asked."""
+    url = settings.database_url
+    if not is_postgres(url) and not file_of(url).exists():
+        return None
+    with suppress(LamplighterError, driver.Error, OSError):
+        if migrate.revision_of(url) == migrate.head():
+            return asyncio.run(_progress(url))
+    return None
+
+
+async def _progress(url: str) -> IndexProgress:
+    async with Database(url) as db:
+        return await embeddings.progress(db, embedding.NAME)

@@ -1,0 +1,159 @@
+"""Meaning: what a process needs to find memories by it, and the one process that keeps it."""
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from lamplighter import clock, embedding
+from lamplighter.config.settings import Settings
+from lamplighter.domain.errors import LamplighterError
+from lamplighter.domain.search import semantic as rules
+from lamplighter.domain.search.search import SemanticIndex
+from lamplighter.domain.search.semantic import IndexProgress
+from lamplighter.domain.services.vitals import VitalSign
+from lamplighter.repository import Database
+from lamplighter.repository.search import embeddings
+from lamplighter.repository.store import driver
+from lamplighter.repository.store.database import file_of, is_postgres
+from lamplighter.serve import home
+from lamplighter.serve.semantic.finder import semantic_finder, why_not
+from lamplighter.supervisor.lease import Lease, Lock
+from lamplighter.usecases.search.embed import Embedder
+from lamplighter.usecases.search.semantic import NoSemanticSearch, SemanticSearch
+
+logger = logging.getLogger(__name__)
+
+SUFFIX: Final = ".vectors.lock"
+START_SECONDS: Final = 10.0  # who has just started wants the first page first
+LOCK_SECONDS: Final = 5.0
+PROGRESS_SECONDS: Final = 0.2
+
+ShowProgress = Callable[[IndexProgress], None]
+
+
+@dataclass(slots=True)
+class SemanticService:
+    """What a web process does for it: it answers, and keeps the meaning of what is written."""
+
+    settings: Settings
+    db: Database
+    near: SemanticSearch | None
+    embedder: Embedder | None = None
+    start: float = START_SECONDS
+
+    @property
+    def answers(self) -> SemanticIndex | None:
+        """What searches ask: where none is installed one that says so, None when turned off."""
+        if self.near is not None or self.settings.vectors == "off":
+            return self.near
+        return NoSemanticSearch(why_not(self.settings))
+
+    async def sign(self) -> VitalSign:
+        """Return its status."""
+        if self.near is None:
+            return rules.judge_index(None, why_not=why_not(self.settings))
+        found = await embeddings.progress(self.db, self.near.embedding.name)
+        return rules.judge_index(found, problem=self.embedder.problem if self.embedder else "")
+
+    async def run(self) -> None:
+        """Keep what memories mean, as soon as no other process does; then until cancelled."""
+        if self.embedder is None:
+            return
+        await asyncio.sleep(self.start)
+        await self._prepare()
+        async with _exclusive_lock(self.settings):
+            await self.embedder.run()
+
+    async def _prepare(self) -> None:
+        """Be ready for the first search, where there is anything to be found."""
+        try:
+            if self.near is not None and await embeddings.count_memories(self.db):
+                await self.near.prepare()
+        except (LamplighterError, driver.Error, TimeoutError) as error:
+            logger.warning("Semantic search is not available now: %s", error)
+
+
+@asynccontextmanager
+async def semantic_service(
+    settings: Settings, db: Database, *, start: float = START_SECONDS
+) -> AsyncIterator[SemanticService]:
+    """Find memories by their meaning, and keep it in the background, where a model is installed."""
+    found = semantic_finder(settings, db)
+    embedder = None if found is None else Embedder(db, found.embedding, clock.now)
+    here = SemanticService(settings, db, found, embedder, start)
+    working = asyncio.create_task(here.run())
+    try:
+        yield here
+    finally:
+        working.cancel()
+        with suppress(asyncio.CancelledError):
+            await working
+        if found is not None:
+            found.close()
+
+
+def backfill(settings: Settings, show: ShowProgress) -> IndexProgress:
+    """Keep the meaning of all memories now, or follow the process that does; show how far it is."""
+    home.prepare(settings)
+    return asyncio.run(_backfill(settings, show))
+
+
+async def _backfill(settings: Settings, show: ShowProgress) -> IndexProgress:
+    model = embedding.installed_model()
+    assert model is not None
+    async with home.database(settings) as db:
+        lock = _lock(settings)
+        embedder = Embedder(db, model, clock.now)
+        try:
+            if await lock.take():
+                await embedder.begin()
+                while await embedder.step():
+                    show(await embedder.progress())
+            else:
+                await _follow_progress(embedder, show)
+            return await embedder.progress()
+        finally:
+            await lock.release()
+            model.close()
+
+
+async def _follow_progress(embedder: Embedder, show: ShowProgress) -> None:
+    """Show what another process does, until it is done."""
+    while not (found := await embedder.progress()).whole:
+        show(found)
+        await asyncio.sleep(PROGRESS_SECONDS)
+
+
+@asynccontextmanager
+async def _exclusive_lock(settings: Settings) -> AsyncIterator[None]:
+    """Wait until no other process does it, and keep others from it."""
+    lock = _lock(settings)
+    try:
+        await _wait_for(lock)
+        yield
+    finally:
+        await lock.release()
+
+
+async def _wait_for(lock: Lease) -> None:
+    while True:
+        try:
+            if await lock.take():
+                return
+        except (LamplighterError, driver.Error) as error:
+            logger.warning("Embeddings cannot be computed now: %s", error)
+        await asyncio.sleep(LOCK_SECONDS)
+
+
+def _lock(settings: Settings) -> Lease:
+    url = settings.database_url
+    if is_postgres(url):
+        from lamplighter.repository.store.postgres import EMBEDDER
+        from lamplighter.repository.upkeep.lease_postgres import PostgresLock
+
+        return PostgresLock(url, EMBEDDER)
+    return Lock(Path(f"{file_of(url)}{SUFFIX}"))

@@ -1,0 +1,74 @@
+"""services.yaml while a process runs: as it is now, and the last version that could be read."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from lamplighter.domain.errors import LamplighterError
+
+if TYPE_CHECKING:
+    from lamplighter.domain.services.service import Services
+
+
+@dataclass(slots=True)
+class ServicesFile:
+    """services.yaml as it is now, and the last version of it that could be read."""
+
+    path: Path
+    _stamp: tuple[int, int] | None = None
+    _good: "Services | None" = None
+    _error: LamplighterError | None = None
+
+    def load(self) -> "Services":
+        """Return the services; raises what is wrong with the file."""
+        self._look()
+        if self._error is not None:
+            raise self._error
+        return self._services()
+
+    def last_good(self) -> "Services":
+        """Return the services of the last version that could be read."""
+        self._look()
+        return self._services()
+
+    def _services(self) -> "Services":
+        from lamplighter.domain.services.service import Services
+
+        return Services() if self._good is None else self._good  # one of no services is kept too
+
+    def problems(self) -> list[dict[str, object]]:
+        """Return every mistake in the file as it is now."""
+        from lamplighter.config.services import ServicesError
+
+        self._look()
+        if isinstance(self._error, ServicesError):
+            return [
+                {
+                    "path": each.path,
+                    "line": each.line,
+                    "column": each.column,
+                    "message": each.message,
+                }
+                for each in self._error.problems
+            ]
+        return []
+
+    def _look(self) -> None:
+        from lamplighter.config import services as services_file
+
+        stamp = _stamp(self.path)
+        if stamp == self._stamp:
+            return
+        self._stamp = stamp
+        try:
+            self._good, self._error = services_file.load(self.path), None
+        except LamplighterError as error:
+            self._error = error
+
+
+def _stamp(path: Path) -> tuple[int, int]:
+    try:
+        found = path.stat()
+    except OSError:
+        return (0, 0)
+    return (found.st_mtime_ns, found.st_size)

@@ -1,0 +1,309 @@
+"""One request for each route: an address that exists and a valid body."""
+
+import itertools
+import os
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import httpx2
+
+from lamplighter.api import common_shapes
+from lamplighter.api.access import shapes as access_shapes
+from lamplighter.api.memory import journal_shapes, review_shapes
+from lamplighter.api.memory import shapes as memory_shapes
+from lamplighter.api.routes import OPS, Operation
+from lamplighter.api.services import event_shapes
+from lamplighter.api.services import shapes as services_shapes
+from lamplighter.api.sessions import approval_shapes
+from lamplighter.api.sessions import shapes as sessions_shapes
+from lamplighter.api.system import shapes as system_shapes
+from lamplighter.domain.access.access import Credential, hash_secret
+from living import Home
+
+NAMES = [f"{op.method} {op.path}" for op in OPS]
+WITH_ID = [op for op in OPS if "{id:int}" in op.path]
+WITH_BODY = [op for op in OPS if op.body]
+WITH_QUERY = [op for op in OPS if op.query]
+WITH_VERSION = [op for op in OPS if op.matches]
+PATHS = list(dict.fromkeys(op.path for op in OPS))
+METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
+LIMIT = "LAMPLIGHTER_MAX_MARKERS"
+HALT = ("PUT", "/api/v1/halt")
+LOG_OUT = ("DELETE", "/api/v1/login")
+SECRET = "a secret that a browser keeps".replace(" ", "-")
+STAMP = "2026-01-01T12:00:00.000000Z"
+NUMBERS = itertools.count(1)
+CODE = "`[MEMORY:timing:jellyfin] Takes 60s to start`"
+
+
+def name(op: Operation) -> str:
+    return f"{op.method} {op.path}"
+
+
+def numbered(path: str, *numbers: int | str) -> str:
+    """Return an address of a path: with one number for all of its parts, or with one for each."""
+    parts = path.count(":int}")
+    given = iter(numbers * parts if len(numbers) == 1 else numbers)
+    return re.sub(r"\{\w+:int\}", lambda _: str(next(given)), path)
+
+
+def row_of(address: str) -> str:
+    """Return the address of the row that another one changes something of."""
+    return re.sub(r"/(history/\d+/undo|resolution|decision)$", "", address)
+
+
+@dataclass
+class Asking:
+    """Asks routes of a server; what an address needs is made first, by the API where it can."""
+
+    home: Home
+    client: httpx2.Client
+
+    def ask(self, op: Operation, **more: Any) -> httpx2.Response:
+        """Ask a route as it wants to be asked, but for what `more` says."""
+        address = more.pop("address", None) or self.address(op)
+        if not {"json", "content"} & more.keys():
+            more |= self.sent(op)
+        request = self.client.build_request(op.method, address, **more)
+        if (op.method, op.path) == LOG_OUT:  # a token cannot
+            del request.headers["authorization"]
+            shown = {"Sec-Fetch-Site": "same-origin", **self.cookie()}
+            request.headers.update({k: v for k, v in shown.items() if k not in request.headers})
+        answer = self.client.send(request, stream=True)
+        try:
+            if op.media == "application/json" or answer.status_code != 200:
+                answer.read()
+        finally:
+            answer.close()
+            self.let_go(op)
+        return answer
+
+    def address(self, op: Operation) -> str:
+        if "{id:int}" not in op.path:
+            asked = "?topic=jellyfin" if op.path.endswith("/audit") else ""
+            if "{reset}" in op.path:
+                self.reset()
+            parts = {
+                "{name}": "jellyfin",
+                "{reset}": STAMP,
+                "{source}": f"m{os.getpid()}",
+                "{event}": "SessionStart",
+            }
+            path = op.path
+            for part, given in parts.items():
+                path = path.replace(part, given)
+            return path + asked
+        if "/bulk/" in op.path:
+            return op.path.replace("{id:int}", str(self.bulk()))
+        makes = {
+            "memories": self.memory,
+            "events": self.event,
+            "reviews": self.resolved if op.method == "DELETE" else self.review,
+            "approvals": self.approval,
+            "sessions": self.session_for(op),
+            "markers": self.ignored,
+            "requests": self.request,
+            "escalations": self.escalated,
+            "tokens": self.token,
+            "notices": self.notice,
+            "acts": self.act,
+            "trash": self.deleted,
+        }
+        number = makes[op.path.split("/")[3]]()
+        if "{entry:int}" in op.path:
+            return numbered(op.path, number, self.edited(number))
+        return numbered(op.path, number)
+
+    def sent(self, op: Operation) -> dict[str, Any]:
+        """Return what a route is asked with: its body, or the alert of a monitor."""
+        if "/webhooks/" in op.path:
+            down = {"service": "jellyfin", "title": "is down", "id": f"a{next(NUMBERS)}"}
+            return {"json": down}
+        if "/hooks/" in op.path:
+            return {"json": {"session_id": f"s{next(NUMBERS)}", "cwd": "/home/ann/lamplighter"}}
+        return {"json": self.body(op)} if op.body else {}
+
+    def let_go(self, op: Operation) -> None:
+        """Release what a route may have halted, or no session could begin any more."""
+        if (op.method, op.path) == HALT:
+            self.client.delete(op.path)
+
+    def body(self, op: Operation) -> dict[str, Any]:
+        bodies: dict[type, dict[str, Any]] = {
+            memory_shapes.MemoryIn: {"category": "timing", "observation": "Takes 60s to start"},
+            memory_shapes.MemoryEdit: {"confidence": 0.9},
+            review_shapes.ResolutionIn: {"resolution": "keep_new"},
+            approval_shapes.DecisionIn: {"decision": "approve", "note": "Go on"},
+            memory_shapes.BulkIn: {"ids": [self.memory()], "action": "deactivate"},
+            memory_shapes.RelateIn: {"old": "Takes 60s to start", "new": "Starts within a minute"},
+            memory_shapes.SimilarIn: {
+                "category": "timing",
+                "observation": "Starts within a minute",
+            },
+            event_shapes.EventIn: {"level": "info", "text": "All is well"},
+            sessions_shapes.SessionIn: {"tier": 2, "prompt": "Look closer"},
+            common_shapes.Empty: {},
+            journal_shapes.UndoIn: {},
+            services_shapes.ResetIn: {"action": "restart"},
+            approval_shapes.HaltIn: {"reason": "the rack is moved"},
+            system_shapes.SettingIn: {"name": "interval", "value": "15m"},
+            access_shapes.TokenIn: {"scopes": ["read"], "name": "backup"},
+        }
+        assert op.body
+        return bodies[op.body]
+
+    def memory(self, **more: Any) -> int:
+        given = {"category": "timing", "observation": "Takes 60s to start", **more}
+        return int(self.made("/api/v1/memories", given)["id"])
+
+    def event(self, **more: Any) -> int:
+        given = {"level": "info", "text": "All is well", **more}
+        return int(self.made("/api/v1/events", given)["id"])
+
+    def review(self, **more: Any) -> int:
+        """Let a session say otherwise than a memory, as one that has ended did."""
+        old, new = self.memory(), self.memory(observation="Takes 5s to start")
+        row = {
+            "kind": "conflict",
+            "state": "open",
+            "old_id": old,
+            "new_id": new,
+            "category": "timing",
+            "reason": "60s is not 5s",
+            "said": "Takes 5s to start",
+            "session_id": None,
+            "created_at": STAMP,
+            **more,
+        }
+        names, places = ", ".join(row), ", ".join("?" * len(row))
+        self.home.write(f"INSERT INTO reviews ({names}) VALUES ({places})", *row.values())
+        return int(self.home.value("SELECT max(id) FROM reviews"))
+
+    def resolved(self) -> int:
+        number = self.review()
+        address = f"/api/v1/reviews/{number}/resolution"
+        assert self.client.put(address, json={"resolution": "keep_new"}).is_success
+        return number
+
+    def edited(self, memory: int) -> int:
+        """Change a memory and return the number of the change."""
+        self.client.patch(f"/api/v1/memories/{memory}", json={"confidence": 0.9})
+        return int(self.home.value("SELECT max(id) FROM history"))
+
+    def act(self) -> int:
+        """Change a memory and return the number of the act."""
+        answer = self.client.patch(f"/api/v1/memories/{self.memory()}", json={"confidence": 0.9})
+        return int(answer.headers["lamplighter-act"])
+
+    def deleted(self) -> int:
+        """Delete a memory and return its number in the trash."""
+        number = self.memory()
+        assert self.client.delete(f"/api/v1/memories/{number}").is_success
+        return number
+
+    def bulk(self) -> int:
+        given = {"ids": [self.memory()], "action": "deactivate"}
+        return int(self.client.post("/api/v1/memories/bulk", json=given).json()["bulk"])
+
+    def request(self) -> int:
+        return int(self.made("/api/v1/sessions", {})["id"])
+
+    def made(self, address: str, given: dict[str, Any]) -> dict[str, Any]:
+        answer = self.client.post(address, json=given)
+        assert answer.is_success, answer.text
+        found: dict[str, Any] = answer.json()
+        return found
+
+    def session(self) -> int:
+        ended = self.home.rows("SELECT id FROM sessions WHERE status = 'completed'")
+        return int(ended[0][0]) if ended else self.home.says(*[CODE] * 20).id
+
+    def session_for(self, op: Operation) -> Callable[[], int]:
+        """Return what makes the session that a route of sessions needs."""
+        if op.path.endswith("/stop"):
+            return self.running
+        return self.limited if op.method == "POST" else self.session
+
+    def limited(self) -> int:
+        """Let a session print more markers than are ingested."""
+        self.home.more[LIMIT] = "1"
+        try:
+            return self.home.says("[EVENT:info] one [EVENT:info] two [EVENT:info] three").id
+        finally:
+            del self.home.more[LIMIT]
+
+    def ignored(self) -> int:
+        """Return a marker that was not taken; each request that takes one leaves one less."""
+        first = "SELECT min(id) FROM markers WHERE state = 'ignored'"
+        if not (self.session() and self.home.value(first)):
+            self.home.says(*[CODE] * 20)
+        return int(self.home.value(first))
+
+    def escalated(self) -> int:
+        """Let a person be asked for a service."""
+        self.home.write(
+            "INSERT INTO escalations (session_id, tier, service, reason, state, created_at) "
+            "VALUES (?, 4, 'jellyfin', 'Nothing helped', 'person', ?)",
+            self.running(),
+            STAMP,
+        )
+        return int(self.home.value("SELECT max(id) FROM escalations"))
+
+    def approval(self, **more: Any) -> int:
+        """Let a session that runs ask a person."""
+        row = {
+            "session_id": self.running(),
+            "tier": 3,
+            "service": "jellyfin",
+            "action": "restart",
+            "name": "restart",
+            "argv": '["docker","restart","jellyfin"]',
+            "shown": '["docker","restart","jellyfin"]',
+            "directory": "/srv",
+            "reason": "It answers 503",
+            "memories": f"[{self.memory()}]",
+            "state": "open",
+            "created_at": STAMP,
+            "expires_at": "2999-01-01T00:00:00.000000Z",
+            **more,
+        }
+        names, places = ", ".join(row), ", ".join("?" * len(row))
+        self.home.write(f"INSERT INTO approvals ({names}) VALUES ({places})", *row.values())
+        return int(self.home.value("SELECT max(id) FROM approvals"))
+
+    def reset(self) -> None:
+        """Let an operator have given a slot back at STAMP."""
+        self.home.write(
+            "INSERT INTO cooldowns (service, action, outcome, tier, created_at, cleared_at,"
+            " cleared_by) VALUES ('jellyfin', 'restart', 'success', 3, ?, ?, 'operator')",
+            STAMP,
+            STAMP,
+        )
+
+    def token(self) -> int:
+        return int(self.made("/api/v1/tokens", {"scopes": ["read"]})["id"])
+
+    def notice(self) -> int:
+        return int(self.made("/api/v1/notices/test", {})["id"])
+
+    def cookie(self) -> dict[str, str]:
+        """Log a browser in and return what it shows then."""
+        self.home.write(
+            "INSERT INTO logins (secret_hash, created_at, seen_at, expires_at) VALUES (?, ?, ?, ?)",
+            hash_secret(SECRET),
+            STAMP,
+            STAMP,
+            "2999-01-01T00:00:00.000000Z",
+        )
+        login = Credential(self.home.value("SELECT max(id) FROM logins"), SECRET)
+        return {"Cookie": f"lamplighter-{self.client.base_url.port}={login}"}
+
+    def running(self) -> int:
+        self.home.write(
+            "INSERT INTO sessions (tier, engine, trigger, status, prompt, started_at) "
+            "VALUES (1, 'probe', 'manual', 'running', '', ?)",
+            STAMP,
+        )
+        return int(self.home.value("SELECT max(id) FROM sessions"))

@@ -1,0 +1,172 @@
+"""Project isolation in the API: a session or agent of one project reads no other project."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import httpx2
+import pytest
+
+from lamplighter.api.routes import OPS
+from lamplighter.domain.access.access import Credential, hash_secret
+from living import Home, Server
+
+CANARY = "Canary of the other project"
+SECRET = "the-secret-of-a-bound-token"
+SAVED = {"other": "project", "ops": "project", "global": "global"}
+
+
+def keep(server: Server) -> None:
+    """Keep a memory and a client's session of each project, as agents do it."""
+    with httpx2.Client(base_url=f"{server.url}/agentops", headers=server.headers) as client:
+        for project, scope in SAVED.items():
+            words = CANARY if project == "other" else f"Canary of {project}"
+            opened = client.post("/sessions", json={"id": project, "project": project})
+            assert opened.status_code == 201, opened.text
+            told = {"session_id": project, "project": project, "content": words}
+            assert client.post("/prompts", json=told).status_code == 201
+            given = {**told, "type": "decision", "title": words, "scope": scope}
+            saved = client.post("/observations", json=given)
+            assert saved.status_code == 201, saved.text
+    for each in httpx2.get(
+        f"{server.url}/api/v1/memories?state=all", headers=server.headers
+    ).json()["items"]:
+        change(server, each["id"])
+
+
+def change(server: Server, number: int) -> None:
+    """Give a memory a history, and the journal an act of it."""
+    path = f"{server.url}/api/v1/memories/{number}"
+    answer = httpx2.patch(path, json={"pinned": True}, headers=server.headers)
+    assert answer.status_code == 200, answer.text
+
+
+def session_of(server: Server, project: str) -> int:
+    return int(server.home.value("SELECT id FROM sessions WHERE project = ?", project))
+
+
+def memory_of(server: Server, project: str) -> int:
+    return int(server.home.value("SELECT id FROM memories WHERE project = ?", project))
+
+
+@pytest.fixture(scope="module")
+def there(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    home = Home(tmp_path_factory.mktemp("walls") / "home")
+    (home.path / "lamplighter.toml").write_text('[agents.hermes]\nproject = "ops"\n')
+    server = Server(home)
+    keep(server)
+    yield server
+    server.kill()
+
+
+@pytest.fixture(scope="module", params=["session", "agent"])
+def bound(there: Server, request: pytest.FixtureRequest) -> Iterator[httpx2.Client]:
+    """Ask with the token of a session of ours, or of an agent that may do all an operator does."""
+    made = {"scopes": ["write"], "name": request.param}
+    answer = httpx2.post(f"{there.url}/api/v1/tokens", json=made, headers=there.headers)
+    token = answer.json()
+    own = session_of(there, "ops")
+    column = f"session_id = {own}" if request.param == "session" else "agent = 'hermes'"
+    there.home.write(
+        f"UPDATE tokens SET {column}, secret_hash = ? WHERE id = ?",
+        hash_secret(SECRET),
+        token["id"],
+    )
+    headers = {"Authorization": f"Bearer {Credential(token['id'], SECRET)}"}
+    with httpx2.Client(base_url=there.url, headers=headers, timeout=20) as client:
+        yield client
+
+
+LISTS: dict[str, dict[str, Any]] = {
+    "/memories": {"state": "all", "project": "other"},
+    "/memories/facets": {"state": "all"},
+    "/memories/views": {},
+    "/search": {"q": "canary", "project": "other", "state": "all", "layers": "memory,session"},
+    "/sessions": {},
+    "/context?profile=agent": {"project": "other", "query": "canary"},
+    "/context?profile=project": {"project": "other"},
+    "/events": {},
+    "/reviews": {},
+    "/overview": {},
+}
+
+
+@pytest.mark.parametrize("path", LISTS)
+def test_no_list_reveals_another_project(bound: httpx2.Client, path: str) -> None:
+    address, _, query = path.partition("?")
+    wanted = {**LISTS[path], **dict(each.split("=") for each in filter(None, [query]))}
+
+    answer = bound.get(f"/api/v1{address}", params=wanted)
+
+    assert answer.status_code == 200, answer.text
+    assert CANARY not in answer.text
+    assert '"other"' not in answer.text
+
+
+def test_its_own_and_what_is_global_is_found(there: Server, bound: httpx2.Client) -> None:
+    own = {memory_of(there, project) for project in ("ops", "global")}
+    listed = bound.get("/api/v1/memories", params={"state": "all"}).json()
+    found = bound.get("/api/v1/search", params={"q": "canary", "layers": "memory"}).json()
+
+    overview = bound.get("/api/v1/overview").json()["learned"]
+
+    assert {each["id"] for each in listed["items"]} == own
+    assert {each["memory"]["id"] for each in found["items"]} == own
+    assert {each["memory"]["id"] for each in overview["items"]} == own
+    assert overview["learned"] == len(own)
+    for number in own:
+        assert bound.get(f"/api/v1/memories/{number}").status_code == 200
+    assert bound.get(f"/api/v1/sessions/{session_of(there, 'ops')}").status_code == 200
+
+
+ROWS = [op for op in OPS if op.method == "GET" and "{id:int}" in op.path]
+WALLED = [op for op in ROWS if op.path.split("/")[3] in ("memories", "sessions")]
+
+
+@pytest.mark.parametrize("op", WALLED, ids=lambda each: each.path)
+def test_no_row_of_another_project_is_read(there: Server, bound: httpx2.Client, op: Any) -> None:
+    number = (memory_of if "/memories/" in op.path else session_of)(there, "other")
+
+    answer = bound.get(op.path.replace("{id:int}", str(number)))
+
+    assert answer.status_code == 404
+    assert CANARY not in answer.text
+
+
+@pytest.mark.parametrize(
+    "op", [each for each in OPS if each.across], ids=lambda each: f"{each.method} {each.path}"
+)
+def test_what_is_of_every_project_is_refused(bound: httpx2.Client, op: Any) -> None:
+    path = op.path.replace("{id:int}", "2").replace("{entry:int}", "1")
+
+    answer = bound.request(op.method, path, json={} if op.body else None)
+
+    assert answer.status_code == 403
+    assert "the token is limited to one" in answer.json()["detail"]
+
+
+READS = [op for op in OPS if op.method == "GET" and not op.across and "stream" not in op.path]
+QUERIES = {"/api/v1/search": "q=canary"}  # the others take none, or need none
+
+
+@pytest.mark.parametrize("op", READS, ids=lambda each: each.path)
+def test_no_route_reveals_another_project(there: Server, bound: httpx2.Client, op: Any) -> None:
+    """Every route that reads is asked, by a row of the other project where it takes one."""
+    of_session = "/sessions/" in op.path
+    number = (session_of if of_session else memory_of)(there, "other")
+    path = op.path.replace("{id:int}", str(number)).replace("{name}", "other")
+
+    answer = bound.get(f"{path}?{QUERIES.get(op.path, '')}")
+
+    assert answer.status_code in (200, 400, 403, 404, 422), answer.text
+    assert CANARY not in answer.text
+    assert '"other"' not in answer.text
+
+
+def test_who_is_bound_to_none_reads_every_project(there: Server) -> None:
+    answer = httpx2.get(f"{there.url}/api/v1/memories?state=all", headers=there.headers)
+
+    assert {each["id"] for each in answer.json()["items"]} == {
+        memory_of(there, project) for project in SAVED
+    }
+    everything = httpx2.get(f"{there.url}/api/v1/overview", headers=there.headers).json()
+    assert everything["learned"]["learned"] == len(SAVED)

@@ -1,0 +1,69 @@
+"""Callers are authenticated from a cache; a revocation takes effect at once."""
+
+import httpx2
+import pytest
+
+from living import Server
+
+ROUNDS = 8
+
+
+def token(client: httpx2.Client) -> tuple[int, dict[str, str]]:
+    made = client.post("/api/v1/tokens", json={"scopes": ["memories:read"]}).json()
+    return made["id"], {"Authorization": f"Bearer {made['token']}"}
+
+
+def status(server: Server, headers: dict[str, str]) -> int:
+    return httpx2.get(f"{server.url}/api/v1/memories", headers=headers).status_code
+
+
+@pytest.mark.parametrize("how", ["api", "command line"])
+def test_a_revoked_token_is_denied_even_right_after_use(
+    own_server: Server, own_client: httpx2.Client, how: str
+) -> None:
+    for _ in range(ROUNDS):
+        number, headers = token(own_client)
+        assert [status(own_server, headers) for _ in range(3)] == [200, 200, 200]
+
+        if how == "api":
+            own_client.delete(f"/api/v1/tokens/{number}")
+        else:
+            own_server.home.ask("token", "revoke", str(number))
+
+        assert status(own_server, headers) == 401
+
+
+def test_a_token_deleted_in_the_database_is_refused(
+    own_server: Server, own_client: httpx2.Client
+) -> None:
+    for _ in range(ROUNDS):
+        number, headers = token(own_client)
+        assert [status(own_server, headers) for _ in range(3)] == [200, 200, 200]
+
+        own_server.home.write("DELETE FROM tokens WHERE id = ?", number)
+
+        assert status(own_server, headers) == 401
+
+
+def test_another_secret_of_a_cached_token_is_denied(
+    own_server: Server, own_client: httpx2.Client
+) -> None:
+    number, headers = token(own_client)
+    assert status(own_server, headers) == 200
+
+    wrong = {"Authorization": f"Bearer lamp_{number}_{'x' * 43}"}
+
+    assert status(own_server, wrong) == 401
+    assert status(own_server, headers) == 200
+
+
+def test_a_token_and_a_login_of_one_number_are_not_taken_for_each_other(
+    own_server: Server, own_client: httpx2.Client
+) -> None:
+    _, headers = token(own_client)
+    words = headers["Authorization"].removeprefix("Bearer ")
+    assert status(own_server, headers) == 200
+
+    cookie = {"Cookie": f"lamplighter-{own_server.port}={words}"}
+
+    assert status(own_server, cookie) == 401

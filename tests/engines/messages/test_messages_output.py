@@ -1,0 +1,38 @@
+"""Displayed answers: words as they arrive, then the complete text in their place."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from lamplighter.api.sessions import session_log
+from lamplighter.domain.secrets.redact import Redactor
+from lamplighter.domain.sessions.transcript import Line
+from lamplighter.engines.messages import lines
+
+PARTS = [lines.partial_line("One line."), lines.partial_line("[MEMORY:timing:caddy] Takes 5 s")]
+WHOLE = lines.block_line(
+    {"type": "text", "text": "One line.\n[MEMORY:timing:caddy] Takes 5 s"}, "m"
+)
+SPENT = {"type": "system", "subtype": "spent"}
+
+
+def read(line: Line) -> list[dict[str, Any]]:
+    return session_log.entries(line, form="whole", redact=Redactor())
+
+
+def test_a_whole_answer_takes_the_place_of_its_partial_words(tmp_path: Path) -> None:
+    file = tmp_path / "7.jsonl"
+    file.write_text("".join(f"{json.dumps(each)}\n" for each in PARTS))
+
+    before = session_log.forward(file, 0, limit=100, until=None, read=read)
+    with file.open("a") as more:
+        more.writelines(f"{json.dumps(each)}\n" for each in (SPENT, WHOLE))
+    after = session_log.forward(file, 0, limit=100, until=None, read=read)
+    rest = session_log.forward(file, before["next"], limit=100, until=None, read=read)
+
+    assert [(each["kind"], each["text"]) for each in before["items"]] == [
+        ("partial", "One line."),
+        ("partial", "[MEMORY:timing:caddy] Takes 5 s"),
+    ]
+    assert [each["kind"] for each in after["items"]] == ["text"]
+    assert rest["items"] == after["items"]

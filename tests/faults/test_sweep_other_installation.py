@@ -1,0 +1,65 @@
+"""A sweep by another installation: its warden ends the whole tree, also unmarked processes."""
+
+import asyncio
+import os
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import psutil
+
+from lamplighter.engines import warden
+from lamplighter.engines.process import MARK, WARDEN, sweep
+
+ENGINE = (
+    "import os, subprocess, sys, time; "
+    "child = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(300)'], "
+    "start_new_session=True, env={}); print(os.getpid(), child.pid, flush=True); time.sleep(300)"
+)
+
+
+def living(pids: list[int]) -> list[int]:
+    return [
+        pid
+        for pid in pids
+        if psutil.pid_exists(pid) and psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+    ]
+
+
+def test_the_tree_of_another_installations_warden_is_ended_whole(tmp_path: Path) -> None:
+    copied = tmp_path / WARDEN
+    copied.parent.mkdir(parents=True)
+    shutil.copy(warden.__file__, copied)
+    dead = subprocess.Popen([sys.executable, "-c", ""])
+    dead.wait()
+    control, ours = os.pipe()  # held open: it is not the end of its supervisor that ends it
+    words = [sys.executable, "-I", "-S", str(copied), str(control), "2.0", "0", "2", "--"]
+    guarding = subprocess.Popen(
+        [*words, sys.executable, "-c", ENGINE],
+        stdout=subprocess.PIPE,
+        env={**os.environ, MARK: f"7:{dead.pid}:123"},
+        pass_fds=(control,),
+        start_new_session=True,
+    )
+    pids = [guarding.pid]
+    try:
+        assert guarding.stdout is not None
+        pids += map(int, guarding.stdout.readline().split())
+        assert len(living(pids)) == 3
+
+        asyncio.run(sweep())
+
+        guarding.wait(20)
+        deadline = time.monotonic() + 20
+        while living(pids):
+            assert time.monotonic() < deadline, f"still alive: {living(pids)}"
+            time.sleep(0.05)
+    finally:
+        for pid in living(pids):
+            os.kill(pid, 9)
+        guarding.wait()
+        guarding.stdout.close()  # type: ignore[union-attr]
+        os.close(control)
+        os.close(ours)

@@ -1,0 +1,228 @@
+"""A developer's project: the plugin with its settings, the real CLI, and failing servers."""
+
+import json
+import os
+import shutil
+import socket
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lamplighter.engines.claude import ClaudeEngine
+
+ROOT = Path(__file__).parents[2]
+PLUGIN = ROOT / "plugins" / "claude-code"
+HOOK = PLUGIN / "scripts" / "hook.sh"
+KEY = "sk-ant-stub-key-0123456789"
+CLI_SECONDS = 60
+
+
+def cli() -> str:
+    """Return the real CLI; where there is none the tests fail."""
+    kept = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
+    found = ClaudeEngine(environ={**kept, "ANTHROPIC_API_KEY": KEY}).installed()
+    assert found is not None
+    return found.path
+
+
+@dataclass(frozen=True)
+class Done:
+    """How a command ended, and after how long."""
+
+    status: int
+    out: str
+    err: str
+    seconds: float
+
+    @property
+    def lines(self) -> list[dict[str, Any]]:
+        return [json.loads(line) for line in self.out.splitlines()]
+
+    @property
+    def answer(self) -> str:
+        """The last words of the model."""
+        results = [line for line in self.lines if line["type"] == "result"]
+        assert len(results) == 1, self
+        return str(results[0]["result"])
+
+    @property
+    def context(self) -> str:
+        """What a hook tells the session."""
+        told: str = json.loads(self.out)["hookSpecificOutput"]["additionalContext"]
+        return told
+
+
+@dataclass
+class Desk:
+    """A project in a directory of its own, and the settings of one who works in it."""
+
+    path: Path
+    url: str = "http://127.0.0.1:9"
+    token: str = "lamp_1_nothing-that-anybody-knows"
+    name: str = "lantern"
+    more: dict[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        (self.project / ".git").mkdir(parents=True)
+        (self.path / "claude").mkdir()
+
+    @property
+    def project(self) -> Path:
+        return self.path / self.name
+
+    @property
+    def state(self) -> Path:
+        return self.path / "state"
+
+    @property
+    def session(self) -> str:
+        """The name of its session, which no other desk has."""
+        return f"{self.path.parent.name}-{self.name}"
+
+    def hook(self, event: str, *, cwd: Path | None = None, **given: Any) -> Done:
+        """Run the plugin's hook as the CLI does."""
+        where = cwd or self.project
+        told = {"session_id": self.session, "cwd": str(where), "hook_event_name": event, **given}
+        env = {
+            "CLAUDE_PLUGIN_OPTION_SERVER_URL": self.url,
+            "CLAUDE_PLUGIN_OPTION_TOKEN": self.token,
+            "CLAUDE_PLUGIN_DATA": str(self.state),
+            "CLAUDE_PROJECT_DIR": str(where),
+        }
+        return self._run(["sh", str(HOOK), event], env, json.dumps(told), cwd=where)
+
+    def configure(self, plugin: str = "lamplighter@inline") -> None:
+        """Set the plugin's settings as the CLI keeps them."""
+        settings = {"pluginConfigs": {plugin: {"options": {"server_url": self.url}}}}
+        secrets = {"pluginSecrets": {plugin: {"token": self.token}}}
+        (self.path / "claude" / "settings.json").write_text(json.dumps(settings))
+        (self.path / "claude" / ".credentials.json").write_text(json.dumps(secrets))
+
+    def claude(
+        self, *words: str, prompt: str = "", api: str = "http://127.0.0.1:9", **more: str
+    ) -> Done:
+        """Run the CLI in the project."""
+        env = {
+            "CLAUDE_CONFIG_DIR": str(self.path / "claude"),
+            "CLAUDE_CODE_TMPDIR": str(self.path),
+            "ANTHROPIC_BASE_URL": api,
+            "ANTHROPIC_API_KEY": KEY,
+            "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+            "CLAUDE_CODE_DISABLE_AUTO_MEMORY": "1",
+            "DISABLE_AUTOUPDATER": "1",
+            "CLAUDE_CODE_MAX_RETRIES": "0",
+            **more,
+        }
+        return self._run([cli(), *words], env, prompt, cwd=self.project)
+
+    def asks(self, prompt: str, *words: str, api: str, plugin: bool = True, **more: str) -> Done:
+        """Run one session of the CLI, with the plugin."""
+        flags = ["-p", "--output-format", "stream-json", "--verbose", *words]
+        if plugin:
+            flags = ["--plugin-dir", str(PLUGIN), *flags]
+        return self.claude(*flags, prompt=prompt, api=api, **more)
+
+    def _run(self, argv: list[str], env: dict[str, str], given: str, *, cwd: Path) -> Done:
+        base = {"PATH": os.environ["PATH"], "HOME": str(self.path), "LANG": "C.UTF-8"}
+        full = {**base, **env, **self.more}
+        if not any(shutil.which(name, path=full["PATH"]) for name in ("curl", "lamplighter")):
+            pytest.skip("the plugin's script needs curl, which could not be installed here")
+        began = time.monotonic()
+        ended = subprocess.run(
+            argv,
+            input=given,
+            env=full,
+            cwd=cwd,
+            capture_output=True,
+            text=True,
+            timeout=CLI_SECONDS,
+            check=False,
+        )
+        seconds = time.monotonic() - began
+        return Done(ended.returncode, ended.stdout, ended.stderr, seconds)
+
+
+Answer = Callable[[socket.socket], None]
+
+
+def says(content: bytes, status: str = "200 OK") -> Answer:
+    """Return a server that answers everything so."""
+    head = f"HTTP/1.1 {status}\r\nContent-Type: application/json\r\nConnection: close\r\n"
+
+    def answer(peer: socket.socket) -> None:
+        _read(peer)
+        peer.sendall(f"{head}Content-Length: {len(content)}\r\n\r\n".encode() + content)
+
+    return answer
+
+
+def hangs(peer: socket.socket) -> None:
+    """Read what comes and never answer."""
+    while peer.recv(65_536):
+        pass
+
+
+def hangs_up(peer: socket.socket) -> None:
+    """End the connection in the middle of an answer."""
+    _read(peer)
+    peer.sendall(b'HTTP/1.1 200 OK\r\nContent-Length: 900\r\n\r\n{"hookSpecificOutput":{')
+
+
+def _read(peer: socket.socket) -> None:
+    """Read one request to its end."""
+    read = b""
+    while b"\r\n\r\n" not in read:
+        read += peer.recv(65_536)
+    head, _, body = read.partition(b"\r\n\r\n")
+    fields = dict(line.lower().split(b": ", 1) for line in head.split(b"\r\n")[1:])
+    while len(body) < int(fields.get(b"content-length", b"0")):
+        body += peer.recv(65_536)
+
+
+@dataclass
+class Bad:
+    """A server that answers as it is told to; how often it was asked."""
+
+    url: str
+    asked: int = 0
+
+
+@contextmanager
+def bad(answer: Answer) -> Iterator[Bad]:
+    """Serve on loopback, each connection by a thread of its own."""
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        found = Bad(f"http://127.0.0.1:{listening.getsockname()[1]}")
+        peers: list[socket.socket] = []
+        threads: list[threading.Thread] = []
+
+        def serve(peer: socket.socket) -> None:
+            with peer, suppress(OSError):
+                answer(peer)
+
+        def accept() -> None:
+            with suppress(OSError):
+                while True:
+                    peer, _ = listening.accept()
+                    found.asked += 1
+                    peers.append(peer)
+                    threads.append(threading.Thread(target=serve, args=(peer,)))
+                    threads[-1].start()
+
+        accepting = threading.Thread(target=accept)
+        accepting.start()
+        try:
+            yield found
+        finally:
+            listening.shutdown(socket.SHUT_RDWR)
+            for peer in peers:
+                with suppress(OSError):
+                    peer.shutdown(socket.SHUT_RDWR)
+            for thread in (accepting, *threads):
+                thread.join(10)

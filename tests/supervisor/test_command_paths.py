@@ -1,0 +1,228 @@
+"""The paths of a command are opened before it runs: nobody can replace them in between."""
+
+import os
+import shutil
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from gates import EVERY_TIER, SERVICES, gate, opened
+
+from lamplighter.domain.services.service import Services
+from lamplighter.repository import Database
+from lamplighter.supervisor.tools.readable import Readable
+from lamplighter.supervisor.tools.shell import run_command
+from lamplighter.usecases.sessions.toolbox import ToolOutput
+
+SECRET = "do not tell"
+TRIES = 40
+GIT = pytest.mark.skipif(not shutil.which("git"), reason="git is not installed")
+
+
+class Giving:
+    """A new session for each command: it is never deaf from refusals."""
+
+    def __init__(self, db: Database, root: Path, *declared: tuple[str, ...]) -> None:
+        self.db, self.services = db, Services(SERVICES.items, shell=declared)
+        self.readable = Readable(roots=(root,), private=(root.parent / "home",))
+
+    async def says(self, command: str) -> ToolOutput:
+        by = await opened(self.db)
+        return await run_command(
+            gate(self.db, by, services=self.services, active=EVERY_TIER), self.readable, command
+        )
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    """Return a root of files, beside a home whose files are not to be read."""
+    (tmp_path / "home").mkdir()
+    (tmp_path / "home" / "token").write_text(SECRET)
+    root = tmp_path / "root"
+    root.mkdir()
+    return root
+
+
+@contextmanager
+def meanwhile(swap: Callable[[], None]) -> Iterator[None]:
+    """Do something again and again beside what is tested."""
+    over = threading.Event()
+
+    def again() -> None:
+        while not over.is_set():
+            swap()
+
+    thread = threading.Thread(target=again)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
+
+
+@pytest.mark.parametrize("name", ["y.log", "z.log"])
+async def test_a_star_follows_no_link_out_of_its_directory(
+    db: Database, root: Path, name: str
+) -> None:
+    logs = root / "logs"
+    logs.mkdir()
+    (root.parent / "outside").write_text(SECRET)
+    (logs / "y.log").symlink_to(root.parent / "outside")
+    (logs / "z.log").symlink_to(root.parent / "home" / "token")
+    (logs / "a.log").write_text("one\ntwo\n")
+    (logs / "b.log").symlink_to(logs / "a.log")
+    by = Giving(db, root, ("tail", "-n", "1", f"{logs}/*.log"), ("cat", f"{root}/*/*.log"))
+
+    for command in ("tail -n 1", "cat"):
+        answer = await by.says(f"{command} {logs}/{name}")
+        assert answer.is_error
+        assert "is outside " in answer.text
+        assert SECRET not in answer.text
+    assert (await by.says(f"tail -n 1 {logs}/a.log")).text == "exit 0\ntwo"
+    assert (await by.says(f"tail -n 1 {logs}/b.log")).text == "exit 0\ntwo"
+
+
+async def test_a_star_alone_reads_nothing_of_ours(db: Database, root: Path) -> None:
+    (root / "log").write_text("tell")
+    (root / "own").symlink_to(root.parent / "home" / "token")
+    by = Giving(db, root, ("cat", "*"))
+
+    own = [await by.says(f"cat {path}") for path in (root / "own", root.parent / "home" / "token")]
+
+    assert all("belongs to Lamplighter" in answer.text for answer in own)
+    assert not any(SECRET in answer.text for answer in own)
+    assert (await by.says(f"cat {root}/log")).text == "exit 0\ntell"
+
+
+async def test_a_directory_exchanged_for_a_link_is_not_read_through(
+    db: Database, root: Path
+) -> None:
+    (root / "real").mkdir()
+    (root / "real" / "token").write_text("harmless")
+    place, link = root / "place", root / "link"
+
+    def swap() -> None:
+        for target in (root / "real", root.parent / "home"):
+            link.symlink_to(target)
+            link.rename(place)
+
+    by = Giving(db, root)
+    swap()
+    with meanwhile(swap):
+        answers = [await by.says(f"cat {place}/token") for _ in range(TRIES)]
+
+    assert not [answer.text for answer in answers if SECRET in answer.text]
+
+
+@pytest.mark.parametrize(
+    ("command", "shown"),
+    [
+        ("ls {}", "a b"),
+        ("ls -l {}/a", "{}/a"),
+        ("ls -d {}", "{}"),
+        ("find {} -name a", "{}/a"),
+        ("find {}/a -size -9", "{}/a"),
+        ("grep -r one {}", "{}/a:one"),
+        ("grep -c one {}/a {}/b", "{}/a:1 {}/b:0"),
+        ("wc -l {}/a", "1 {}/a"),
+        ("stat -c '%F %n %s' {}/a", "regular file {}/a 4"),
+        ("du -s {}", "{}"),
+        ("md5sum {}/a", "5bbf5a52328e7439ae6e719dfe712200 {}/a"),
+        ("readlink -f {}/a", "{}/a"),
+        ("realpath {}", "{}"),
+        ("diff {}/a {}/b", "1c1 < one --- > two"),
+        ("diff -q {} {}", ""),
+        ("head -n 1 {}/a {}/b", "==> {}/a <== one ==> {}/b <== two"),
+        ("cat {}", "cat: {}: Is a directory"),
+    ],
+)
+async def test_commands_show_the_names_that_were_given(
+    db: Database, root: Path, command: str, shown: str
+) -> None:
+    place = root / "place"
+    place.mkdir()
+    (place / "a").write_text("one\n")
+    (place / "b").write_text("two\n")
+
+    answer = await Giving(db, root).says(command.replace("{}", str(place)))
+
+    words = " ".join(" ".join(answer.text.split("\n")[1:]).split())
+    assert words.removeprefix("On standard error: ").endswith(shown.replace("{}", str(place)))
+    assert "/proc/self" not in answer.text
+
+
+def run_git(top: Path, *words: str) -> None:
+    known = ("-c", "user.name=a", "-c", "user.email=a@example.org", "-c", "commit.gpgSign=false")
+    env = {"PATH": os.environ["PATH"], "HOME": str(top), "GIT_CONFIG_NOSYSTEM": "1"}
+    subprocess.run(["git", *known, *words], cwd=top, check=True, env=env)
+
+
+@pytest.fixture
+def repository(root: Path) -> Path:
+    """Return a repository with two commits, a branch, a tag and a change."""
+    top = root / "repository"
+    top.mkdir()
+    run_git(top, "init", "-q", "-b", "main", ".")
+    for text in ("one", "two"):
+        (top / "file").write_text(f"{text}\n")
+        run_git(top, "add", "file")
+        run_git(top, "commit", "-q", "-m", f"Say {text}")
+    run_git(top, "branch", "side", "HEAD^")
+    run_git(top, "tag", "v1", "HEAD^")
+    run_git(top, "pack-refs", "--all")
+    (top / "file").write_text("three\n")
+    (top / "new").write_text("")
+    return top
+
+
+@GIT
+@pytest.mark.parametrize(
+    ("words", "shown"),
+    [
+        ("log --format=%s", "Say two\nSay one"),
+        ("log --oneline -n 1 --format=%s side", "Say one"),
+        ("show --format=%s HEAD:file", "two"),
+        ("status -s", "M file\n?? new"),
+        ("branch -a", "* main\n  side"),
+        ("describe --tags", "v1-1-g"),
+        ("diff --numstat", "1 1 file"),
+        ("rev-parse --abbrev-ref HEAD", "main"),
+    ],
+)
+async def test_git_shows_a_repository_as_it_is(
+    db: Database, root: Path, repository: Path, words: str, shown: str
+) -> None:
+    answer = await Giving(db, root).says(f"git -C {repository} {words}")
+
+    assert answer.text.startswith("exit 0\n"), answer.text
+    assert answer.text.partition("\n")[2].strip().startswith(shown)
+
+
+@GIT
+async def test_a_repository_whose_settings_are_exchanged_runs_nothing(
+    db: Database, root: Path, repository: Path
+) -> None:
+    ran, program = root / "ran", root / "program"
+    program.write_text(f"#!{sys.executable}\nopen({str(ran)!r}, 'w')\n")
+    program.chmod(0o755)
+    inside = repository / ".git"
+    good = (inside / "config").read_text()
+    bad = f'{good}[filter "x"]\n\tclean = {program}\n[core]\n\tfsmonitor = {program}\n'
+    (repository / ".gitattributes").write_text("file filter=x\n")
+
+    def swap() -> None:
+        for text in (bad, good):
+            (inside / "next").write_text(text)
+            (inside / "next").rename(inside / "config")
+
+    by = Giving(db, root)
+    with meanwhile(swap):
+        answers = [await by.says(f"git -C {repository} status -s") for _ in range(TRIES)]
+
+    assert any(not answer.is_error for answer in answers), "some are let run"
+    assert not ran.exists()

@@ -274,6 +274,8 @@ async def test_every_change_is_in_the_history(db: Database) -> None:
         "kind": "semantic",
         "distilled": True,
         "revision_count": 1,
+        "metadata": "{}",
+        "expires_at": None,
     }
     assert learned == {
         "id": 1,

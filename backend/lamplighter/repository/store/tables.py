@@ -18,6 +18,12 @@ from lamplighter.repository.store.dialect import (
     UTCDateTime,
     metadata,
 )
+from lamplighter.repository.store.graph_tables import aliases as aliases
+from lamplighter.repository.store.graph_tables import entities as entities
+from lamplighter.repository.store.graph_tables import graph_evidence as graph_evidence
+from lamplighter.repository.store.graph_tables import graph_position as graph_position
+from lamplighter.repository.store.graph_tables import graph_steps as graph_steps
+from lamplighter.repository.store.graph_tables import relationships as relationships
 from lamplighter.repository.store.session_tables import alerts as alerts
 from lamplighter.repository.store.session_tables import approvals as approvals
 from lamplighter.repository.store.session_tables import client_prompts as client_prompts

@@ -37,3 +37,14 @@ def decision_score(question: str, decision: str) -> float:
 def _content(text: str) -> set[str]:
     words = (word.strip(".'`").lower() for word in _WORD.findall(text))
     return {stem(word) for word in words if word and word not in _ASKING}
+
+
+def text_names(text: str) -> list[str]:
+    """Return what may be names of entities in a text: its runs of up to three words."""
+    words = [word.strip(".'`") for word in _WORD.findall(text)]
+    runs = {
+        " ".join(words[at : at + size])
+        for size in range(1, LONGEST_NAME + 1)
+        for at in range(len(words) - size + 1)
+    }
+    return sorted(run for run in runs if run.lower() not in _ASKING)

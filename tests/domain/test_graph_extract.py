@@ -46,7 +46,7 @@ def test_an_abbreviation_in_parentheses_is_a_name() -> None:
 
 def test_an_existing_entity_is_known_by_its_name() -> None:
     kinds = {"checkout": EntityKind.SERVICE, "big store": EntityKind.PROJECT}
-    about = TextContext(known=lambda name: kinds.get(name.lower()))
+    about = TextContext(kind_of=lambda name: kinds.get(name.lower()))
 
     [claim] = extract("big store depends on checkout", about).claims
 

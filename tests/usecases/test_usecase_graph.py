@@ -6,8 +6,7 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from conftest import NOON
-from contexts import context
+from contexts import NOON, context
 from lamplighter.domain.errors import Conflict, Invalid, NotFound, Stale
 from lamplighter.domain.graph.entity import Entity, EntityKind, RelationshipKind
 from lamplighter.domain.memory.reach import Reach

@@ -5,8 +5,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from conftest import NOON
-from contexts import WINDOW, context, learning
+from contexts import NOON, WINDOW, context, learning
 from lamplighter.domain.graph.entity import EntityKind
 from lamplighter.domain.memory.memory import Candidate, Category, Edit, Memory, Source
 from lamplighter.domain.memory.reach import Reach

@@ -219,7 +219,7 @@ class TextContext:
 
     project: str = OPERATIONS
     service: str | None = None
-    known: KnownKinds = nothing_known
+    kind_of: KnownKinds = nothing_known
     decision: str | None = None
 
     @property
@@ -245,7 +245,7 @@ def extract(text: str, about: TextContext) -> Extraction:
         whole = _decision(about.decision, text)
         entities[fold_name(whole.name)] = whole
     for sentence in split_sentences(text):
-        masked = mask(sentence, about.known)
+        masked = mask(sentence, about.kind_of)
         aliases += _abbreviations(masked)
         decided = _decided(masked) if whole is None else ()
         concerned = _whole_claims(whole, masked) if whole is not None else ()

@@ -166,7 +166,7 @@ def _is_name(word: str) -> bool:
 
 
 def _continues(word: str) -> bool:
-    """Whether a capitalized word goes on with a name that has begun."""
+    """Whether a capitalized word continues a name."""
     return word[0].isupper() and word.lower() not in NO_NAMES | CLASS_NOUNS.keys()
 
 

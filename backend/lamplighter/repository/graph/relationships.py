@@ -18,8 +18,11 @@ from lamplighter.repository.store.paging import Page, newest_first
 from lamplighter.repository.store.tables import entities, relationships
 
 ENTITY: Final = rows.RELATIONSHIP
-MAX_STEPS: Final = 4_000
-"""How many steps along relationships one traversal takes at most."""
+STEPS_EACH: Final = 3
+"""How many steps a traversal takes at most for each entity that it may return.
+
+An entity that is reached by ways of different lengths takes one step for each length.
+"""
 
 _ROW: Final = relationships.c
 
@@ -151,8 +154,8 @@ async def reachable(
 ) -> dict[int, int]:
     """Return the entities within so many steps of one, and how many steps away each is.
 
-    The nearest come first. Relationships are followed both ways, one query for all depths. After
-    MAX_STEPS steps the rest is left out: of hubs with thousands of neighbors not all are there.
+    The nearest come first. Relationships are followed both ways, one query for all depths. Of
+    hubs with thousands of neighbors not all are there (STEPS_EACH).
     """
     query = traversal(center, reach, depth=depth, limit=limit)
     return {row["id"]: row["depth"] for row in await db.fetch_all(query)}
@@ -173,7 +176,7 @@ def traversal(center: int, reach: Reach | None, *, depth: int, limit: int) -> sa
     )
     near = near.union(step)
     # both databases stop the recursion where the outer query has enough
-    walked = sa.select(near.c.id, near.c.depth).limit(MAX_STEPS).subquery()
+    walked = sa.select(near.c.id, near.c.depth).limit(STEPS_EACH * limit).subquery()
     nearest = sa.func.min(walked.c.depth)
     query = sa.select(walked.c.id, nearest.label("depth")).group_by(walked.c.id)
     return query.order_by(nearest, walked.c.id).limit(limit)

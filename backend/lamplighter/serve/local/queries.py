@@ -27,6 +27,8 @@ QUERIES: Final = frozenset(
         "approvals.list_approvals",
         "context.audit",
         "context.context",
+        "graph.graph",
+        "graph.why",
         "memories.inclusion",
         "memories.list_changes",
         "memories.list_memories",

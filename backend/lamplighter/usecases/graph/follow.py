@@ -122,11 +122,9 @@ async def _read(db: Database, text: str, context: TextContext, place: Place) -> 
     owners = await entities.owners(db, names, place.project)
     held = await entities.by_ids(db, set(owners.values()))
     kinds = {folded: held[number].kind for folded, number in owners.items() if number in held}
-    found = extract(text, replace(context, known=lambda name: kinds.get(fold_name(name))))
+    found = extract(text, replace(context, kind_of=lambda name: kinds.get(fold_name(name))))
     named = [held[number] for number in dict.fromkeys(owners.values()) if number in held]
     mentioned = [NamedEntity(each.name, each.kind) for each in named if _is_worth(each.kind)]
-    if context.service is not None:
-        mentioned.append(NamedEntity(context.service, EntityKind.SERVICE))
     return replace(found, entities=(*found.entities, *mentioned))
 
 

@@ -28,6 +28,7 @@ from lamplighter.domain.text import one_line, shorten
 from lamplighter.repository import Database, writing
 from lamplighter.repository.services import checks, cooldowns, events, findings, notices
 from lamplighter.repository.sessions import approvals, escalations, sessions
+from lamplighter.usecases.graph.view import neighbor_services
 from lamplighter.usecases.services import act
 from lamplighter.usecases.sessions import outcomes, parking
 
@@ -283,6 +284,14 @@ def neighbors(services: Services, names: Sequence[str]) -> list[str]:
         elif needs & own:
             found.append(service.name)
     return [name for name in dict.fromkeys(found) if normalize_service_name(name) not in own]
+
+
+async def related_services(db: Database, services: Services, names: Sequence[str]) -> list[str]:
+    """Return the neighbors of some services, and behind them those of the knowledge graph."""
+    declared = neighbors(services, names)
+    own = {normalize_service_name(name) for name in (*names, *declared)}
+    found = await neighbor_services(db, names)
+    return [*declared, *(name for name in found if normalize_service_name(name) not in own)]
 
 
 async def _close(db: Database, service: str, *, now: datetime) -> None:

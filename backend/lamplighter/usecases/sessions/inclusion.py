@@ -49,7 +49,8 @@ async def explain(
     Of an earlier moment there is no way to include a memory any more.
     """
     what_if = request.what_if
-    around = tuple(chain.neighbors(services, request.services)) if request.services else ()
+    focus = request.services
+    around = tuple(await chain.related_services(db, services, focus)) if focus else ()
     async with reading(db):
         held = await curate.get(db, memory_id, at=what_if.at)
         prospect = InclusionProbe(held, now)

@@ -135,7 +135,7 @@ async def preview_prompt(
     return PromptPreview(
         block=block,
         prompt=lifecycle.prompt_of(plan, block, environment, budget=question.budget),
-        circles=_circles(plan, services),
+        circles=await _circles(db, plan, services),
         usual_budget=usual_budget,
         at=what_if.at,
         difference=await _difference(other, block.text, question.against),
@@ -196,7 +196,7 @@ async def _difference(
     return await asyncio.to_thread(compare_blocks, before, after, against=against)
 
 
-def _circles(plan: SessionPlan, services: Services) -> Circles:
+async def _circles(db: Database, plan: SessionPlan, services: Services) -> Circles:
     if not plan.services:
         return Circles()
-    return Circles(plan.services, tuple(chain.neighbors(services, plan.services)))
+    return Circles(plan.services, tuple(await chain.related_services(db, services, plan.services)))

@@ -252,7 +252,7 @@ async def build_context(
     `what_if` says what would be otherwise with the memories; the rest is as it is now.
     """
     in_scope = [each for each in services if plan.services is None or each.name in plan.services]
-    around = chain.neighbors(services, plan.services) if plan.services else []
+    around = await chain.related_services(db, services, plan.services) if plan.services else []
     block = await recall.build_memory_context(
         db, budget=budget, focus=plan.services, neighbours=around, what_if=what_if
     )

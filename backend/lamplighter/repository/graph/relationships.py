@@ -15,10 +15,11 @@ from lamplighter.repository.graph.rows import relationship_of
 from lamplighter.repository.store.database import Database
 from lamplighter.repository.store.dialect import NUMBER
 from lamplighter.repository.store.paging import Page, newest_first
+from lamplighter.repository.store.statements import Statement
 from lamplighter.repository.store.tables import entities, relationships
 
 ENTITY: Final = rows.RELATIONSHIP
-STEPS_EACH: Final = 3
+STEPS_EACH: Final = 2
 """How many steps a traversal takes at most for each entity that it may return.
 
 An entity that is reached by ways of different lengths takes one step for each length.
@@ -157,29 +158,40 @@ async def reachable(
     The nearest come first. Relationships are followed both ways, one query for all depths. Of
     hubs with thousands of neighbors not all are there (STEPS_EACH).
     """
-    query = traversal(center, reach, depth=depth, limit=limit)
-    return {row["id"]: row["depth"] for row in await db.fetch_all(query)}
+    asked: dict[str, Any] = {"center": center, "depth": depth, "most": limit}
+    asked["steps"] = STEPS_EACH * limit
+    if reach is not None:
+        asked["project"] = reach.project
+    query = WALK if reach is None else WALK_WITHIN
+    return {row["id"]: row["depth"] for row in await db.fetch_all(query(**asked))}
 
 
-def traversal(center: int, reach: Reach | None, *, depth: int, limit: int) -> sa.Select[Any]:
-    """Return the query of `reachable`."""
-    start = sa.select(sa.literal(center, NUMBER).label("id"), sa.literal(0, NUMBER).label("depth"))
+def _traversal(reach: Reach | None) -> Statement:
+    center, depth, steps, most = (
+        sa.bindparam(name, type_=NUMBER) for name in ("center", "depth", "steps", "most")
+    )
+    start = sa.select(center.label("id"), sa.literal_column("0", NUMBER).label("depth"))
     near = start.cte("near", recursive=True)
     edge = relationships.alias("edge")
     other = edge.c.source_id + edge.c.target_id - near.c.id
     ends = (edge.c.source_id == near.c.id) | (edge.c.target_id == near.c.id)
     step = (
-        sa.select(other, near.c.depth + 1)
+        sa.select(other, near.c.depth + sa.literal_column("1", NUMBER))
         .select_from(near.join(edge, ends))
-        .where(near.c.depth < sa.literal(depth, NUMBER))
+        .where(near.c.depth < depth)
         .where(*is_current(edge.c), *within(reach, edge.c))
     )
     near = near.union(step)
     # both databases stop the recursion where the outer query has enough
-    walked = sa.select(near.c.id, near.c.depth).limit(STEPS_EACH * limit).subquery()
+    walked = sa.select(near.c.id, near.c.depth).limit(steps).subquery()
     nearest = sa.func.min(walked.c.depth)
     query = sa.select(walked.c.id, nearest.label("depth")).group_by(walked.c.id)
-    return query.order_by(nearest, walked.c.id).limit(limit)
+    return Statement(query.order_by(nearest, walked.c.id).limit(most), long=True)
+
+
+_ANY: Any = sa.bindparam("project", type_=sa.Text())
+WALK: Final = _traversal(None)
+WALK_WITHIN: Final = _traversal(Reach(_ANY))
 
 
 async def delete_with(db: Database, number: int, *, now: datetime, act: int | None) -> int:

@@ -128,6 +128,7 @@ async def test_what_an_operator_deleted_does_not_come_back(db: Database) -> None
     await edit.delete_entity(context(db), redis.id, version=None)
     await curate.edit(context(db), memory.id, Edit(confidence=0.9), version=None)
     await save(db, "Reports were slow. The checkout service uses Redis.")
+    await save(db, "The billing service uses Redis.")
     await catch_up(db)
 
     assert await facts(db) == set()

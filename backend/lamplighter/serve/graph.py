@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager, suppress
 from typing import Final
 
 from lamplighter import clock
+from lamplighter.domain.errors import LamplighterError
 from lamplighter.domain.services.service import Services
 from lamplighter.repository import Database
 from lamplighter.repository.store.driver import Error
@@ -48,7 +49,7 @@ async def follow_step(db: Database, services: Callable[[], Services] | None) -> 
         return REST_SECONDS
     try:
         worked = await follow(db, services() if services else None, now=clock.now())
-    except (Error, TimeoutError) as error:
+    except (Error, LamplighterError, TimeoutError) as error:
         logger.warning("The knowledge graph cannot be updated now: %s", error)
         return RETRY_SECONDS
     return PAUSE_SECONDS if worked else REST_SECONDS

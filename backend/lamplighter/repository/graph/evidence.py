@@ -144,6 +144,9 @@ async def _relationship(
     held = await relationships.find(db, origin.place.project, claim.kind, *named)
     if held is None:
         roots = await entities.roots_of(db, named)
+        ends = await entities.by_ids(db, {*named, *roots.values()})
+        if any(each.deleted_at is not None for each in ends.values()):
+            return None  # an operator took the entity away
         held = await relationships.insert(
             db,
             claim.kind,

@@ -20,8 +20,7 @@ from lamplighter.domain.relate import builtin_lexicon
 from lamplighter.serve import home, web
 from lamplighter.serve.commands import access
 from lamplighter.serve.configuration import build_configuration
-from lamplighter.serve.graph import following
-from lamplighter.serve.indexing import indexing
+from lamplighter.serve.indexing import following, indexing
 from lamplighter.serve.local.address import known_hosts, web_url
 from lamplighter.serve.semantic import semantic_service
 

@@ -26,8 +26,7 @@ from lamplighter.serve.active_settings import ActiveSettings
 from lamplighter.serve.checkup.health import HealthMonitor
 from lamplighter.serve.commands import access
 from lamplighter.serve.configuration import build_configuration
-from lamplighter.serve.graph import following
-from lamplighter.serve.indexing import indexing
+from lamplighter.serve.indexing import following, indexing
 from lamplighter.serve.local.address import known_hosts, run_directory, web_url
 from lamplighter.serve.local.queries import QueryContext
 from lamplighter.serve.local.server import command_server

@@ -46,6 +46,25 @@ def test_a_memory_that_is_saved_appears_in_the_graph(own_client: httpx2.Client) 
     assert [each["id"] for each in neighbor["evidence"]] == [memory["id"]]
 
 
+def test_an_observation_of_agentops_appears_in_the_graph(own_client: httpx2.Client) -> None:
+    opened = {"id": "s1", "project": "shop"}
+    assert own_client.post("/agentops/sessions", json=opened).status_code == 201
+    saved = {"session_id": "s1", "project": "shop", "type": "decision", "title": "Queue"}
+    saved["content"] = "Ann decided to use NATS because it is small."
+    assert own_client.post("/agentops/observations", json=saved).status_code == 201
+    end = time.monotonic() + 20
+    decisions: list[dict[str, Any]] = []
+    while not decisions and time.monotonic() < end:
+        answer = own_client.get("/api/v1/why", params={"q": "why NATS?", "project": "shop"})
+        decisions = answer.json()["decisions"]
+        time.sleep(0.1)
+
+    [case] = decisions
+    assert (case["decision"]["name"], case["rationale"]) == ("Queue", "it is small")
+    assert [each["name"] for each in case["decided_by"]] == ["Ann"]
+    assert [each["name"] for each in case["concerns"]] == ["NATS"]
+
+
 def test_entities_are_listed_by_name_and_kind(own_client: httpx2.Client) -> None:
     entity(own_client, "Claude Code", aliases=["CC"])
     entity(own_client, "Ann", "person")

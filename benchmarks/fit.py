@@ -19,7 +19,7 @@ from lamplighter.domain.relate.features import compare
 PAIRS: Final = Path(__file__).parent.parent / "tests" / "data" / "relate"
 TARGET: Final = Path(relate.__file__).with_name("weights.json")
 LABELS: Final = ("reinforce", "contradict", "new")
-SETS: Final = ("pairs", "outcomes", "kinds")
+SETS: Final = ("pairs", "outcomes", "kinds", "kinds_more")
 # a false contradiction costs a sound memory: conflicts weigh a little less
 WEIGHTS: Final = {"reinforce": 1.1, "contradict": 0.8, "new": 1.1}
 STRANGERS: Final = 900

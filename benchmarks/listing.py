@@ -1,5 +1,6 @@
 """A list page of 50 of 100,000 memories over HTTP. Held to 1/3 of raw sqlite3 + msgspec."""
 
+import asyncio
 import http.client
 import json
 import tempfile
@@ -11,7 +12,7 @@ import msgspec
 
 from app import App  # of e2e/
 from benchmarks.measure import in_turn, sized
-from benchmarks.memory import MANY, _filled
+from benchmarks.memory import MANY, _filled, indexed
 from lamplighter.repository.store import driver
 
 ASKED: Final = sized(100, short=10)
@@ -26,7 +27,7 @@ def run() -> dict[str, Any]:
     with tempfile.TemporaryDirectory(prefix="lamplighter-") as directory:
         home = Path(directory) / "home"
         home.mkdir()
-        _filled(home / "lamplighter.db", MANY)
+        asyncio.run(indexed(_filled(home / "lamplighter.db", MANY)))
         app = App(home).start("web")
         try:
             with closing(http.client.HTTPConnection("127.0.0.1", app.port)) as connection:

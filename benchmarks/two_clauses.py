@@ -7,7 +7,7 @@ another condition, and two further facts. Of these the rule makes six pairs a se
 * contradict: one claim in other words beside the contradiction of the other, both ways round;
 * new: the two further facts, and the first claim under another condition beside a further fact.
 
-The joint between the clauses changes from pair to pair. Nothing is fitted to these pairs.
+The joint between the clauses changes from pair to pair. No weights are fitted to these pairs.
 """
 
 import json

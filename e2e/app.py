@@ -26,6 +26,7 @@ from lamplighter.repository.upkeep import migrate
 from lamplighter.serve.commands import access
 
 PUPPET = Path(__file__).parent / "puppet.py"
+KEPT = ("PATH", "HOME", "LANG", "XDG_RUNTIME_DIR")
 PROCESSES = ("web", "supervisor")
 SERVICES = """
 services:
@@ -158,7 +159,7 @@ class App:
         if not services.exists():
             services.write_text(SERVICES)
         command = shlex.join([sys.executable, str(PUPPET), str(self._fifo)])
-        kept = {name: os.environ[name] for name in ("PATH", "HOME", "LANG") if name in os.environ}
+        kept = {name: os.environ[name] for name in KEPT if name in os.environ}
         ours = {
             "LAMPLIGHTER_HOME": str(self.home),
             "LAMPLIGHTER_PORT": str(self.port),

@@ -1,5 +1,6 @@
 """A real browser in front of the real product; every console error fails the test."""
 
+import shutil
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -15,6 +16,7 @@ from playwright.sync_api import (
     sync_playwright,
 )
 
+import run_files
 from app import App
 from chromium import ARGUMENTS, executable
 from lamplighter.repository.upkeep import migrate
@@ -33,6 +35,14 @@ WAIT_MS = 30_000
 expect.set_options(timeout=WAIT_MS)
 
 REFUSED = "the server responded with a status of"  # looked at in the answers themselves
+
+
+RUN_DIRECTORY = run_files.make()
+
+
+def pytest_unconfigure() -> None:
+    """Remove the sockets of all homes."""
+    shutil.rmtree(RUN_DIRECTORY, ignore_errors=True)
 
 
 @pytest.fixture(scope="session")

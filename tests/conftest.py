@@ -2,6 +2,7 @@
 
 import gc
 import os
+import shutil
 import signal
 from collections.abc import AsyncIterator, Iterator
 from datetime import UTC, datetime, timedelta
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+import run_files
 from lamplighter.domain.secrets.redact import Redactor
 from lamplighter.repository import Database
 from lamplighter.repository.store.database import sqlite_url
@@ -32,6 +34,14 @@ for name in [name for name in os.environ if name.startswith(("LAMPLIGHTER_", "CL
 
 # a shell that starts the tests in the background lets them ignore it, and what they start
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+RUN_DIRECTORY = run_files.make()
+
+
+def pytest_unconfigure() -> None:
+    """Remove the sockets of all homes."""
+    shutil.rmtree(RUN_DIRECTORY, ignore_errors=True)
 
 
 def pytest_collection_finish() -> None:

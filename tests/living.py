@@ -24,7 +24,7 @@ from lamplighter.repository.upkeep import migrate
 
 ENGINE = Path(__file__).parent / "fakes" / "said.py"
 STARTING_SECONDS = 30.0
-KEPT = ("PATH", "HOME", "LANG", "VIRTUAL_ENV")
+KEPT = ("PATH", "HOME", "LANG", "VIRTUAL_ENV", "XDG_RUNTIME_DIR")
 
 
 def lately(hours: int = 1) -> str:

@@ -1,4 +1,4 @@
-"""A field added to a memory is declared once: history, undo, as-of, export and API carry it."""
+"""A field added to a memory or an event is declared once: all that carries it follows."""
 
 import os
 import shutil
@@ -16,12 +16,14 @@ MEMORY = "backend/lamplighter/domain/memory/memory.py"
 SHAPES = "backend/lamplighter/api/memory/shapes.py"
 MIGRATION = "migrations/versions/9999_owner.py"
 KEPT = 'Annotated[str, Field(history=True, undo="owner", editable=True)]'
+EVENT = "backend/lamplighter/domain/services/event.py"
 PLACES = (  # file, what is there, what stands before it then
     (MEMORY, "    version: int = 1\n", f'owner: {KEPT} = ""'),
     (MEMORY, "\n    @property\n    def distilled", 'owner: str = ""'),
     (MEMORY, "\n\ndef clamp(", "owner: str | None = None"),
     (SHAPES, "\n\nclass MemoryEdit(", 'owner: str = ""'),
     (SHAPES, "\n\nclass BulkFilter(", "owner: str | UnsetType = UNSET"),
+    (EVENT, "    version: int = 1\n", 'owner: str = ""'),
 )
 COLUMN = '''"""Keep who owns a memory."""
 
@@ -33,7 +35,7 @@ down_revision = "{before}"
 
 def upgrade() -> None:
     """Keep who owns a memory."""
-    for table in ("memories", "trash"):
+    for table in ("memories", "trash", "events"):
         op.execute(f"ALTER TABLE {{table}} ADD COLUMN owner TEXT NOT NULL DEFAULT ''")
 '''
 PROGRAM = """
@@ -42,10 +44,13 @@ from datetime import UTC, datetime, timedelta
 import msgspec
 from lamplighter.api.memory.memories import _edit
 from lamplighter.api.memory.shapes import MemoryEdit, MemoryIn, MemoryOut
+from lamplighter.api.services.event_shapes import EventOut
 from lamplighter.domain.memory.memory import Candidate, Category, Edit
 from lamplighter.formats import native_export, serialize
-from lamplighter.repository import Database
+from lamplighter.repository import Database, writing
+from lamplighter.domain.services.event import Level
 from lamplighter.repository.memory import history, memories
+from lamplighter.repository.services import events
 from lamplighter.repository.upkeep import migrate
 from lamplighter.usecases.access.recording import recorded
 from lamplighter.domain.secrets.redact import Redactor
@@ -61,7 +66,7 @@ async def main(url):
                           tier=0, session_id=None, owner="ada")
         at = lambda hours: Context(db=db, now=lambda: NOON + hours * HOUR, redact=Redactor())
         made = await curate.create(at(0), given)
-        edit = _edit(msgspec.convert({"owner": "bob"}, MemoryEdit))
+        edit = _edit(msgspec.convert({"owner": "bob"}, MemoryEdit), now=NOON)
         edited = await curate.edit(at(1), made.id, edit, version=None)
         assert (made.owner, edited.owner) == ("ada", "bob")
         assert (await memories.get(db, made.id, at=NOON + HOUR / 2)).owner == "ada"
@@ -82,7 +87,10 @@ async def main(url):
         record = native_export.parse_line(line)
         assert (memory.owner, record.whole.owner, record.candidate.owner) == ("ada",) * 3
         assert serialize.memory(memory)["owner"] == "ada"
-        for shape in (MemoryOut, MemoryIn, MemoryEdit):
+        async with writing(db):
+            event = await events.insert(db, Level.INFO, "Slow", source="operator", now=NOON)
+        assert (event.owner, serialize.event(event)["owner"]) == ("", "")
+        for shape in (MemoryOut, MemoryIn, MemoryEdit, EventOut):
             assert "owner" in shape.__struct_fields__, shape
 
 migrate.upgrade(sys.argv[1])

@@ -116,6 +116,8 @@ export interface components {
             topic_key: string | null;
             inactive_reason: components["schemas"]["InactiveReason"] | null;
             pinned: boolean;
+            metadata: Record<string, unknown>;
+            expires_at: string | null;
             duplicate_count: number;
             revision_count: number;
             last_seen_at: string | null;
@@ -167,6 +169,10 @@ export interface components {
             scope?: "global" | "project";
             /** @default null */
             topic_key?: string | null;
+            /** @default {} */
+            metadata?: Record<string, unknown>;
+            /** @default null */
+            expires_at?: string | null;
         };
         /**
          * FacetQuery
@@ -450,6 +456,8 @@ export interface components {
             /** @enum {unknown} */
             scope?: "global" | "project";
             topic_key?: string | null;
+            metadata?: Record<string, unknown>;
+            expires_at?: string | null;
         };
         /**
          * PageQuery
@@ -509,6 +517,8 @@ export interface components {
             topic_key?: string | null;
             inactive_reason?: components["schemas"]["InactiveReason"] | null;
             pinned?: boolean;
+            metadata?: Record<string, unknown>;
+            expires_at?: string | null;
             revision_count?: number;
             distilled?: boolean;
             decayed_weeks?: number;

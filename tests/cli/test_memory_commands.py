@@ -259,3 +259,18 @@ def test_a_confidence_is_from_0_to_1(run: Run, value: str) -> None:
 
     [only] = json.loads(run("memory", "list", "--json").stdout)["items"]
     assert (only["confidence"], only["version"]) == (0.7, 1)
+
+
+def test_metadata_and_an_expiry_are_set_shown_and_cleared(run: Run) -> None:
+    bad = run("memory", "add", *POOL, "--metadata", "[1]")
+    assert (bad.exit_code, "is not a JSON object" in bad.stderr) == (2, True)
+    late = run("memory", "add", *POOL, "--expires", "soon")
+    assert (late.exit_code, "is not a time such as" in late.stderr) == (2, True)
+
+    found = made(run, *POOL, "--metadata", '{"env": "prod"}', "--expires", "2999-01-31")
+
+    assert found["metadata"] == {"env": "prod"}
+    assert found["expires_at"] == "2999-01-31T00:00:00.000000Z"
+    done = run("memory", "edit", "1", "--metadata", "{}", "--expires", "", "--json")
+    changed = json.loads(done.stdout)
+    assert (changed["metadata"], changed["expires_at"]) == ({}, None)

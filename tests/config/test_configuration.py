@@ -51,6 +51,7 @@ def test_each_value_comes_from_its_setting(tmp_path: Path) -> None:
         "echo": "ignore",
         "dedup_window": "6m",
         "trash_retention": "0",
+        "episode_lifetime": "0",
     }
     found, defaults = build(tmp_path, **given), Configuration()
 

@@ -78,6 +78,7 @@ def test_without_anything_set_these_are_the_values(tmp_path: Path) -> None:
         "notify_digest": None,
         "dedup_window": 900.0,
         "trash_retention": 2_592_000.0,
+        "episode_lifetime": 2_592_000.0,
         "vectors": "auto",
         "memory_port": 7437,
         "memory_tokens": False,

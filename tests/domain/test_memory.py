@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from confidences import LEARNED, UP, after
 from lamplighter.domain.memory.memory import (
     GENERAL,
     OPERATIONAL,
@@ -110,7 +111,9 @@ def test_confidence_reactivates_only_low_or_operator_deactivated_memories(
     assert raised == replace(SLOW, confidence=0.5, active=active, inactive_reason=kept)
 
 
-@pytest.mark.parametrize(("held", "raised"), [(0.7, 0.8), (0.8, 0.9), (0.95, 1.0), (1.0, 1.0)])
+@pytest.mark.parametrize(
+    ("held", "raised"), [(LEARNED, after(UP)), (after(UP), after(UP, UP)), (0.95, 1.0), (1.0, 1.0)]
+)
 def test_reinforcement_adds_a_tenth_and_never_passes_one(held: float, raised: float) -> None:
     memory = replace(SLOW, confidence=held)
 

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from confidences import DOWN, LEARNED, UP, after
 from lamplighter.domain.memory.memory import Candidate, Category, InactiveReason, Memory, MemoryId
 from lamplighter.domain.memory.review import ReviewKind
 from lamplighter.domain.relate import Relation, RelationVerdict, relate
@@ -68,7 +69,7 @@ def test_what_is_not_known_is_learned() -> None:
     assert decide(SAYS, []) == Decision(ReconcileOutcome.LEARNED, reason="no similar memory")
 
 
-@pytest.mark.parametrize(("held", "raised"), [(0.7, 0.8), (0.95, 1.0), (1.0, 1.0)])
+@pytest.mark.parametrize(("held", "raised"), [(LEARNED, after(UP)), (0.95, 1.0), (1.0, 1.0)])
 def test_what_another_session_says_again_grows_stronger(held: float, raised: float) -> None:
     memory = replace(HELD, confidence=held)
 
@@ -143,7 +144,12 @@ UNSURE, UNRELATED = Relation.UNSURE, Relation.UNRELATED
 
 @pytest.mark.parametrize(
     ("held", "left", "active"),
-    [(0.8, 0.6, True), (0.5, 0.3, True), (0.4, 0.2, False), (0.1, 0.0, False)],
+    [
+        (0.8, after(DOWN, of=0.8), True),
+        (0.5, after(DOWN, of=0.5), True),
+        (0.4, after(DOWN, of=0.4), False),
+        (0.1, 0.0, False),
+    ],
 )
 def test_what_is_contradicted_loses_a_fifth_and_the_new_one_is_learned(
     held: float, left: float, active: bool

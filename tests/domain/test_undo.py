@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from confidences import DOWN, LEARNED, UP, WEEK, after
 from lamplighter.domain.errors import Conflict
 from lamplighter.domain.memory.decay import apply_decay
 from lamplighter.domain.memory.memory import (
@@ -181,17 +182,25 @@ def test_undoing_the_newest_step_restores_the_memory(name: str) -> None:
     ("first", "later", "left"),
     [
         # what a later step did not touch goes back, the rest stays
-        ("reinforced", ["contradicted"], {"confidence": 0.5, "updated_at": NOON}),
-        ("contradicted", ["reinforced"], {"confidence": 0.8}),
-        ("contradicted", ["contradicted", "contradicted"], {"confidence": 0.3, "active": True}),
-        ("low", ["aside"], {"confidence": 0.7, "active": True, "inactive_reason": None}),
+        ("reinforced", ["contradicted"], {"confidence": after(DOWN), "updated_at": NOON}),
+        ("contradicted", ["reinforced"], {"confidence": after(UP)}),
+        (
+            "contradicted",
+            ["contradicted", "contradicted"],
+            {"confidence": after(DOWN, DOWN), "active": True},
+        ),
+        ("low", ["aside"], {"confidence": LEARNED, "active": True, "inactive_reason": None}),
         ("aside", ["low"], {"confidence": 0.1, "active": False, "inactive_reason": LOW}),
-        ("contradicted", ["superseded"], {"confidence": 0.7, "inactive_reason": SUPERSEDED}),
-        ("contradicted", ["aside"], {"confidence": 0.7, "inactive_reason": OPERATOR}),
-        ("both", ["text"], {"confidence": 0.7, "observation": "Takes 2 minutes"}),
-        ("both", ["reinforced"], {"confidence": 0.8, "observation": "Takes 60s to start"}),
-        ("confidence", ["faded"], {"confidence": 0.6, "decayed_weeks": 1, "updated_at": NOON}),
-        ("reinforced", ["reinforced"], {"confidence": 0.8, "updated_at": NOON + 2 * HOUR}),
+        ("contradicted", ["superseded"], {"confidence": LEARNED, "inactive_reason": SUPERSEDED}),
+        ("contradicted", ["aside"], {"confidence": LEARNED, "inactive_reason": OPERATOR}),
+        ("both", ["text"], {"confidence": LEARNED, "observation": "Takes 2 minutes"}),
+        ("both", ["reinforced"], {"confidence": after(UP), "observation": "Takes 60s to start"}),
+        (
+            "confidence",
+            ["faded"],
+            {"confidence": after(WEEK), "decayed_weeks": 1, "updated_at": NOON},
+        ),
+        ("reinforced", ["reinforced"], {"confidence": after(UP), "updated_at": NOON + 2 * HOUR}),
         ("reinforced", ["confidence", "low"], {"confidence": 0.0, "inactive_reason": LOW}),
         ("general", ["caddy", "pin"], None),
         ("text", ["text"], None),

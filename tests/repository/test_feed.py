@@ -5,14 +5,19 @@ import os
 import shutil
 import socket
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
+from gates import until
 
 from lamplighter.domain.errors import Unavailable
 from lamplighter.repository import Database, writing
+from lamplighter.repository.feed import signals
+from lamplighter.repository.feed.file_writes import FileWrites
 from lamplighter.repository.feed.signals import ChangeNotifier, Listener
-from lamplighter.repository.store.database import sqlite_url
+from lamplighter.repository.store import driver
+from lamplighter.repository.store.database import file_of, sqlite_url
 from lamplighter.serve.local.address import run_directory
 
 COMMIT = """
@@ -96,6 +101,69 @@ async def test_a_writer_without_a_signal_is_still_noticed(
 async def test_without_changes_no_listener_wakes(sqlite: str, sockets: Path) -> None:
     async with Listener(sqlite, sockets) as listener:
         assert not await listener.wait(0.6)
+
+
+@pytest.fixture
+def other(sqlite: str) -> Iterator[driver.Connection]:
+    """Return another program's connection: it sends no datagram."""
+    with closing(driver.connect(str(file_of(sqlite)))) as connection:
+        connection.execute("SELECT count(*) FROM links").fetchone()
+        yield connection
+
+
+def commit(connection: driver.Connection) -> None:
+    connection.execute("BEGIN IMMEDIATE")
+    connection.execute("INSERT INTO links VALUES (NULL, 1, 1, 'x', NULL, 'x', NULL)")
+    connection.execute("COMMIT")
+
+
+async def test_a_quiet_listener_reads_nothing_and_yet_hears_of_each_commit(
+    sqlite: str, sockets: Path, other: driver.Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reads = []
+    version = Listener.version
+    monkeypatch.setattr(Listener, "version", lambda self: (reads.append(1), version(self))[1])
+    monkeypatch.setattr(signals, "QUIET_POLL_SECONDS", 600.0)
+    async with Listener(sqlite, sockets) as listener:
+        reads.clear()
+        assert not await listener.wait(0.8)
+        assert len(reads) <= 1
+        for _ in range(3):
+            commit(other)
+            assert await listener.wait(60)
+
+
+async def test_a_write_is_looked_at_for_a_second_for_its_commit_comes_later(tmp_path: Path) -> None:
+    (tmp_path / "a.db").touch()
+    log = tmp_path / "a.db-wal"
+    log.touch()
+    looks: list[int] = []
+    writes = FileWrites(str(tmp_path / "a.db"), lambda: looks.append(1))
+    assert writes.open()
+    try:
+        log.write_text("x")
+        await until(lambda: len(looks) == 5)
+        await asyncio.sleep(0.4)
+        assert len(looks) == 5
+
+        log.write_text("xy")
+        await until(lambda: len(looks) == 6)
+    finally:
+        writes.close()
+
+
+async def test_without_inotify_a_listener_polls(
+    sqlite: str, sockets: Path, other: driver.Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def none_left(*_: object) -> None:
+        raise OSError("too many watches")
+
+    monkeypatch.setattr("asyncinotify.Inotify.add_watch", none_left)
+    monkeypatch.setattr(signals, "QUIET_POLL_SECONDS", 600.0)
+    async with Listener(sqlite, sockets) as listener:
+        commit(other)
+
+        assert await listener.wait(60)
 
 
 async def test_a_commit_of_this_process_wakes_too(sqlite: str, sockets: Path) -> None:

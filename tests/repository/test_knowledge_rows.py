@@ -122,10 +122,12 @@ async def test_the_newest_of_a_project_and_of_all(db: Database) -> None:
     gone = await insert(db, at=NOON + timedelta(hours=4))
     await knowledge.withdraw_memory(db, gone.id, now=NOON)
 
-    assert await recency.newest_in_project(db, "shop", limit=9) == [new, middle, old]
-    assert await recency.newest_in_project(db, "shop", limit=2) == [new, middle]
-    assert await recency.newest_in_project(db, "shop", without=[new.id], limit=1) == [middle]
-    assert await recency.newest_in_project(db, "shop", limit=0) == []
+    assert await recency.newest_in_project(db, "shop", limit=9, now=NOON) == [new, middle, old]
+    assert await recency.newest_in_project(db, "shop", limit=2, now=NOON) == [new, middle]
+    assert await recency.newest_in_project(db, "shop", without=[new.id], limit=1, now=NOON) == [
+        middle
+    ]
+    assert await recency.newest_in_project(db, "shop", limit=0, now=NOON) == []
 
 
 async def test_the_newest_of_what_is_asked_for(db: Database) -> None:
@@ -175,7 +177,7 @@ async def test_the_last_rows_come_by_an_index(
 async def test_the_newest_come_by_an_index(db: Database, url: str) -> None:
     if is_postgres(url):
         pytest.skip("PostgreSQL asks its statistics, which an empty table does not have")
-    await recency.newest_in_project(db, "shop", limit=9)
+    await recency.newest_in_project(db, "shop", limit=9, now=NOON)
     with driver.connect(str(file_of(url))) as connection:
         for where, index in (
             ("project = 'shop'", "idx_memories_recent"),

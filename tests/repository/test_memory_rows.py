@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from lamplighter.domain.change import Change, ChangeOp
+from lamplighter.domain.memory.intents import REVIVES, MemoryLink
 from lamplighter.domain.memory.memory import (
     Candidate,
     Category,
@@ -212,9 +213,9 @@ async def test_twins_say_the_same_of_the_same_whether_active_or_not(db: Database
 async def test_a_service_keeps_its_first_spelling(db: Database) -> None:
     await keep(db, replace(SLOW, service="AdGuard-Home"))
 
-    assert await memories.spelling(db, "adguard_home") == "AdGuard-Home"
-    assert await memories.spelling(db, "AdGuard-Home") == "AdGuard-Home"
-    assert await memories.spelling(db, "plex") is None
+    assert await memories.service_name(db, "adguard_home", ()) == "AdGuard-Home"
+    assert await memories.service_name(db, "AdGuard-Home", ()) == "AdGuard-Home"
+    assert await memories.service_name(db, "plex", ()) == "plex"
 
 
 @pytest.mark.parametrize("limit", [1, 2, 3, 5, 6, 7])
@@ -470,8 +471,8 @@ async def test_the_history_comes_in_pages_newest_first(db: Database) -> None:
 
 async def test_links_come_in_the_order_they_were_made(db: Database) -> None:
     async with writing(db):
-        for target, what in ((5, links.REVIVES), (3, "contradicts")):
-            await links.insert(db, MemoryId(9), MemoryId(target), what, session_id=None, now=NOON)
+        for target, what in ((5, REVIVES), (3, "contradicts")):
+            await links.insert(db, MemoryLink(MemoryId(9), MemoryId(target), what), now=NOON)
 
     assert await links.of_memory(db, MemoryId(9)) == [(5, "revives"), (3, "contradicts")]
     assert await links.of_memory(db, MemoryId(5)) == []

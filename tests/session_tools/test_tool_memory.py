@@ -9,6 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from toolboxes import box, refused, used
 
+from confidences import UP, after
 from contexts import OPEN, WINDOW, context, ingesting, learning
 from lamplighter.domain.memory.memory import Candidate, Category, Source, Trust
 from lamplighter.domain.relate.reconcile import EchoPolicy
@@ -79,7 +80,10 @@ async def test_saying_it_again_reinforces(db: Database) -> None:
     answer = await used(box(db, await opened(db)), "mem_save", **START)
 
     assert answer.structured is not None
-    assert (answer.structured["outcome"], answer.structured["confidence"]) == ("reinforced", 0.8)
+    assert (answer.structured["outcome"], answer.structured["confidence"]) == (
+        "reinforced",
+        after(UP),
+    )
 
 
 @pytest.mark.parametrize(

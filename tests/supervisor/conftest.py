@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from homes import NO_SERVICES, Home
 
-from living import free_port, give_database
+from living import KEPT, free_port, give_database
 
 
 @pytest.fixture
@@ -16,8 +16,7 @@ def home(tmp_path: Path) -> Iterator[Home]:
     path.mkdir()
     (path / "services.yaml").write_text(NO_SERVICES)
     give_database(path)
-    kept = ("PATH", "HOME", "LANG", "VIRTUAL_ENV")
-    env = {name: os.environ[name] for name in kept if name in os.environ}
+    env = {name: os.environ[name] for name in KEPT if name in os.environ}
     env |= {"LAMPLIGHTER_HOME": str(path), "LAMPLIGHTER_INTERVAL": "1h"}
     env["LAMPLIGHTER_PORT"] = str(free_port())  # the usual one may be in use on this machine
     env["LAMPLIGHTER_VECTORS"] = "off"  # the model takes a second and 200 MB of each process

@@ -2,6 +2,7 @@
 
 from homes import Home
 
+from confidences import UP, after
 from lamplighter.domain.memory.frames import ANSWERS, FAILS_WITH
 
 
@@ -18,8 +19,8 @@ def test_two_causes_are_learned_apart(home: Home) -> None:
 
     held = home.rows("SELECT observation, confidence, active FROM memories ORDER BY id")
     assert held == [
-        ("Fails when redis fails; repair redis first", 0.9, 1),
-        ("Fails when postgres fails; repair postgres first", 0.8, 1),
+        ("Fails when redis fails; repair redis first", after(UP, UP), 1),
+        ("Fails when postgres fails; repair postgres first", after(UP), 1),
     ]
     assert home.value("SELECT count(*) FROM reviews") == 0
 

@@ -328,6 +328,9 @@ class Never:
 
     def wake(self) -> None: ...
 
+    def version(self) -> int:
+        return 0
+
     async def wait(self, seconds: float) -> bool:
         await asyncio.sleep(seconds)
         return False

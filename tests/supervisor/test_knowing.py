@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from confidences import UP, after
 from lamplighter.repository.store.database import sqlite_url
 from lamplighter.repository.upkeep import migrate
 from living import Home, lately
@@ -92,7 +93,7 @@ def test_what_is_believed_is_shown_with_what_it_rests_on(home: Home) -> None:
     lines = done.stdout.splitlines()
     assert lines[0] == "Jellyfin: 1 active, 1 inactive"
     assert lines[2:4] == [
-        "#1  jellyfin/timing  0.80  active, observed",
+        f"#1  jellyfin/timing  {after(UP):.2f}  active, observed",
         "    Takes 60s to start",
     ]
     assert [line.split()[0] for line in lines[4:9]] == [

@@ -1,9 +1,11 @@
 """What people are told: kept first, sent once, in one message where it can be."""
 
+import asyncio
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from gates import until
 
 from lamplighter.domain.services.event import Level
 from lamplighter.domain.services.notice import (
@@ -18,6 +20,7 @@ from lamplighter.domain.services.notice import (
 from lamplighter.repository import Database, writing
 from lamplighter.repository.feed import changes
 from lamplighter.repository.services import events, notices
+from lamplighter.supervisor import sender as sender_module
 from lamplighter.supervisor.sender import Sender
 from lamplighter.usecases.services import notify
 from lamplighter.usecases.sessions import halt
@@ -229,3 +232,43 @@ async def test_pending_notices_are_dropped_without_an_address(db: Database, cloc
         NoticeState.FAILED,
         "No notification target is configured. Set LAMPLIGHTER_NOTIFY.",
     )
+
+
+async def test_a_sender_reads_nothing_until_a_commit_and_then_sends_within_seconds(
+    db: Database, clock: Watch, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    commits, people, reads = [1], People(), []
+    is_due = notices.is_due
+    monkeypatch.setattr(sender_module, "POLL_SECONDS", 0.01)
+    monkeypatch.setattr(
+        notices, "is_due", lambda *given, **more: (reads.append(1), is_due(*given, **more))[1]
+    )
+    running = asyncio.create_task(Sender(db, people, clock.now, version=lambda: commits[-1]).run())
+    try:
+        await until(lambda: reads)
+        await asyncio.sleep(0.3)
+        assert len(reads) <= 2  # it begins with a commit of its own
+
+        await happened(db, "Down", clock.at)
+        commits.append(2)
+        await asyncio.sleep(0.1)
+        assert people.got == []  # other events of these seconds go with it
+        clock.at += SETTLE
+        await until(lambda: people.got)
+    finally:
+        running.cancel()
+
+
+async def test_without_a_number_of_commits_a_sender_polls(
+    db: Database, clock: Watch, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    people = People()
+    monkeypatch.setattr(sender_module, "POLL_SECONDS", 0.01)
+    running = asyncio.create_task(Sender(db, people, clock.now).run())
+    try:
+        await asyncio.sleep(0.1)
+        await happened(db, "Down", clock.at)
+        clock.at += SETTLE
+        await until(lambda: people.got)
+    finally:
+        running.cancel()

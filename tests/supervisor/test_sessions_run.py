@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from homes import Home
 
+from confidences import UP, after
 from lamplighter.repository.store import driver
 
 
@@ -73,7 +74,7 @@ def test_the_next_session_that_says_it_again_reinforces_it(home: Home) -> None:
     for _ in range(3):
         home.run("run")
 
-    assert home.rows("SELECT confidence, version FROM memories") == [(0.9, 3)]
+    assert home.rows("SELECT confidence, version FROM memories") == [(after(UP, UP), 3)]
 
 
 @pytest.mark.parametrize(

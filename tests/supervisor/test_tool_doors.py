@@ -14,6 +14,7 @@ from mcp.client.client import Client
 from mcp.client.streamable_http import streamable_http_client
 from toolboxes import box
 
+from confidences import LEARNED, UP, after
 from lamplighter.formats.tools import SESSION_TOOLS
 from lamplighter.mcp.session_server import SessionServer
 from lamplighter.repository import Database
@@ -111,7 +112,7 @@ async def test_both_interfaces_answer_alike_and_for_their_session(
 
     for name in ("mem_search", "read_memory", "handoff"):
         (one, failed, found), (other, *rest) = answers[0][name], answers[1][name]
-        expected = one.replace("0.7", "0.8")
+        expected = one.replace(f"{LEARNED}", f"{after(UP)}")
         if name == "handoff":
             expected = expected.replace("Web", "other")
         assert (expected, failed) == (other, rest[0])
@@ -119,7 +120,7 @@ async def test_both_interfaces_answer_alike_and_for_their_session(
     assert [each["run_action"][1] for each in answers] == [False, False]
     assert [use.session_id for use in await uses(db)] == [first.id, second.id]
     (held,) = (await memories.page(db, MemoryFilter(), sort=Sort.CREATED, limit=9)).items
-    assert (held.session_id, held.tier, held.confidence) == (first.id, 3, 0.8)
+    assert (held.session_id, held.tier, held.confidence) == (first.id, 3, after(UP))
 
 
 @pytest.mark.parametrize("door", ["socket", "mcp"])

@@ -10,6 +10,7 @@ from examples import LATER, NOON, SLOW_START, said, session
 import by_hand
 from contexts import context
 from lamplighter.domain.errors import Invalid
+from lamplighter.domain.memory.intents import MemoryLink
 from lamplighter.domain.memory.memory import Category, Edit, Memory
 from lamplighter.domain.services.service import Services
 from lamplighter.domain.sessions.session import SessionPlan
@@ -112,8 +113,8 @@ async def test_links_are_seen_from_both_sides_and_cases_while_they_are_open(
     old = await known(db, "Takes 60s")
     new = await known(db, "Takes 90s", category=Category.BEHAVIOR)
     async with writing(db):
-        await links.insert(db, new.id, old.id, "contradicts", session_id=None, now=NOON)
-        await links.insert(db, old.id, 99, "supersedes", session_id=None, now=LATER)
+        await links.insert(db, MemoryLink(new.id, old.id, "contradicts"), now=NOON)
+        await links.insert(db, MemoryLink(old.id, 99, "supersedes"), now=LATER)
     for state in ("open", "resolved"):
         by_hand.run(
             url,
@@ -146,7 +147,7 @@ async def test_what_is_named_is_bounded_and_what_is_counted_is_not(db: Database)
             now = NOON + timedelta(minutes=number)
             why = history.ChangeOrigin(cause="reinforced", actor="session", session_id=None)
             await history.append(db, held, held, why, now=now)
-            await links.insert(db, held.id, held.id + 9, "revives", session_id=None, now=now)
+            await links.insert(db, MemoryLink(held.id, held.id + 9, "revives"), now=now)
 
     [belief] = (await asked(db)).beliefs
     written = as_json(belief)

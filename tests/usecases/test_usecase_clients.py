@@ -181,11 +181,13 @@ async def test_sessions_of_clients_are_none_of_ours(db: Database) -> None:
 
     assert await sessions.running(db) == [ours]
     assert seen.running == ours
-    assert seen.ran.by_tier == {2: 1}
+    assert seen.activity.runs.by_tier == {2: 1}
     with pytest.raises(Conflict):
         await lifecycle.stop(db, (await client_sessions.get(db, "s1")).id, now=LATER)
-    days = await statistics.runs_by_day(db, first=NOON.date())
-    assert [(each.tier, each.count) for each in days] == [(2, 1)]
+    activity = await statistics.recent_activity(
+        db, since=NOON, recent=NOON, first=NOON.date(), limit=1
+    )
+    assert [(each.tier, each.count) for each in activity.days] == [(2, 1)]
 
 
 async def test_prompts_are_kept_masked_and_found(db: Database) -> None:

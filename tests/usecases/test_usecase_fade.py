@@ -8,6 +8,7 @@ import pytest
 from examples import NOON
 
 import by_hand
+from confidences import UP, WEEK, after
 from contexts import context, learning
 from lamplighter.domain.errors import LeadershipLost
 from lamplighter.domain.memory.memory import Candidate, Category, Edit, Memory
@@ -76,7 +77,7 @@ async def test_reinforcement_counts_from_the_faded_confidence(db: Database) -> N
     result = await remember(learning(db), SLOW_START, now=NOON + 50 * DAY)
 
     assert result.memory.id == memory.id
-    assert (result.memory.confidence, result.memory.decayed_weeks) == (0.6, 0)
+    assert (result.memory.confidence, result.memory.decayed_weeks) == (after(WEEK, WEEK, UP), 0)
     assert result.memory.updated_at == NOON + 50 * DAY
     assert await fade(db, now=NOON + 80 * DAY) == 0
 

@@ -57,6 +57,28 @@ async def ask(db: Database, query: str, **more: Any) -> SearchResults:
     return await find(db, SearchRequest(query=query, **more), now=NOON + DAY, seconds=LONG)
 
 
+async def test_metadata_narrows_a_search(db: Database) -> None:
+    one = await keep(db, "Deploys run at night", metadata={"env": "Prod", "ports": [80, 8080]})
+    two = await keep(db, "Deploys run at noon", metadata={"env": "test", "net": {"zone": "a b"}})
+
+    assert await ids(db, "meta.env:prod") == [one.id]
+    assert await ids(db, "deploys meta.ports:8080 meta.env:PROD") == [one.id]
+    assert await ids(db, 'deploys meta.net.zone:"a b"') == [two.id]
+    assert await ids(db, "deploys meta.env:other") == []
+    async with writing(db):
+        await memories.update(db, dataclasses.replace(one, metadata={"env": "stage"}), now=NOON)
+    assert await ids(db, "meta.env:prod") == []
+    assert await ids(db, "meta.env:stage") == [one.id]
+
+
+async def test_what_expired_is_not_found(db: Database) -> None:
+    over = await keep(db, "The freeze lasts until noon", expires_at=NOON + timedelta(hours=1))
+    lasts = await keep(db, "The freeze was announced", expires_at=NOON + 2 * DAY)
+
+    assert await ids(db, "freeze") == [lasts.id]
+    assert sorted(await ids(db, "freeze", active=None)) == [over.id, lasts.id]
+
+
 async def ids(db: Database, query: str, **more: Any) -> list[int]:
     return [each.row.id for each in (await ask(db, query, **more)).results]
 

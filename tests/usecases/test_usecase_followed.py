@@ -10,6 +10,7 @@ import pytest
 from examples import LATER, NOON, SLOW_START, held, rows, said, session
 
 import by_hand
+from confidences import DOWN, LEARNED, UP, after
 from contexts import context, learning
 from lamplighter.domain.memory.memory import Category, Edit, Memory
 from lamplighter.domain.relate import builtin_lexicon
@@ -96,7 +97,7 @@ async def test_what_another_process_learns_is_found(db: Database, elsewhere: Dat
 
     assert (await heard(db, MINUTE)).memory.id == theirs.id
     assert (await heard(elsewhere, MINUTE)).memory.id == theirs.id
-    assert [each.confidence for each in await held(db)] == [0.7, 0.7, 0.9]
+    assert [each.confidence for each in await held(db)] == [LEARNED, LEARNED, after(UP, UP)]
 
 
 @pytest.mark.parametrize("known", [False, True], ids=["before we look", "after we looked"])
@@ -113,9 +114,9 @@ async def test_a_row_of_ten_columns_written_outside_the_app_is_found(
     )
 
     again = await heard(db, MINUTE)
-    assert (again.outcome, again.memory.confidence) == (ReconcileOutcome.REINFORCED, 0.8)
+    assert (again.outcome, again.memory.confidence) == (ReconcileOutcome.REINFORCED, after(UP))
     [effect] = (await heard(db, HALF)).effects
-    assert (effect.before.id, effect.after.confidence) == (again.memory.id, 0.6)
+    assert (effect.before.id, effect.after.confidence) == (again.memory.id, after(UP, DOWN))
 
 
 def write_by_hand(url: str, texts: Sequence[str]) -> None:
@@ -226,7 +227,9 @@ async def test_one_of_two_thousand_is_found(db: Database) -> None:
     other = await heard(db, HALF)
 
     assert (again.outcome, again.memory.id) == (ReconcileOutcome.REINFORCED, mine.id)
-    assert [(each.before.id, each.after.confidence) for each in other.effects] == [(mine.id, 0.6)]
+    assert [(each.before.id, each.after.confidence) for each in other.effects] == [
+        (mine.id, after(UP, DOWN))
+    ]
 
 
 async def test_what_was_rolled_back_is_not_related_nor_what_has_its_number_since(

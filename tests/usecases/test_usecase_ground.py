@@ -5,6 +5,7 @@ from datetime import timedelta
 import pytest
 from examples import LATER, SLOW_START, believed, said, session
 
+from confidences import LEARNED, UP, after
 from contexts import context
 from lamplighter.domain.errors import NotFound
 from lamplighter.domain.memory.review import Resolution, ReviewAnswer
@@ -41,7 +42,10 @@ async def test_who_said_it_and_what_that_did(db: Database) -> None:
         (three.id, 3, "reinforced"),
         (two.id, 2, "reinforced"),
     ]
-    assert [(each["before"], each["after"]) for each in found["items"]] == [(0.8, 0.9), (0.7, 0.8)]
+    assert [(each["before"], each["after"]) for each in found["items"]] == [
+        (after(UP), after(UP, UP)),
+        (LEARNED, after(UP)),
+    ]
 
 
 async def test_what_a_person_wrote_no_session_said(db: Database) -> None:

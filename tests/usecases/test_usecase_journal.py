@@ -12,6 +12,7 @@ from examples import LATER, NOON, SLOW_START, believed, held, rows, said, sessio
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from confidences import UP, after
 from contexts import WINDOW, context
 from lamplighter.domain.errors import Conflict, NotFound
 from lamplighter.domain.memory.memory import Candidate, Category, Edit, Memory, Source, Trust
@@ -109,7 +110,7 @@ async def test_a_restored_memory_is_found_and_reinforced_like_any_other(db: Data
 
     assert memory.id in await found(db, by)
     again = await said(db, await session(db), now=LATER)
-    assert (again.memory.id, again.memory.confidence) == (memory.id, 0.8)
+    assert (again.memory.id, again.memory.confidence) == (memory.id, after(UP))
     assert len(await held(db)) == 2
 
 

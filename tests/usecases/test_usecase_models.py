@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 from examples import NOON, OPEN, held, rows, session, stream
 
+from confidences import UP, after
 from contexts import ingesting
 from lamplighter.domain.services.cooldown import UseOutcome
 from lamplighter.domain.sessions.session import Session, SessionPlan
@@ -99,7 +100,7 @@ async def test_another_session_may_say_the_same(db: Database) -> None:
         await take(db, await thinking(db), *TWICE)
 
     assert (await texts(db)).count("Looked") == 2
-    assert [each.confidence for each in await held(db)] == [0.8]
+    assert [each.confidence for each in await held(db)] == [after(UP)]
 
 
 async def test_an_engine_without_a_model_means_what_it_repeats(db: Database) -> None:

@@ -11,6 +11,7 @@ import pytest
 from examples import LATER, NOON, SECRETIVE, held, rows, session, stream
 
 import by_hand
+from confidences import UP, after
 from contexts import DEFAULTS, context, ingesting
 from lamplighter.domain.errors import Conflict, NotFound
 from lamplighter.domain.services.event import Level
@@ -138,7 +139,7 @@ async def test_taking_in_the_rest_from_the_offset_doubles_nothing(db: Database) 
     assert (first.events, first.ignored) == (second.events, second.ignored)
     # the second one says in other portions what the first one said: it reinforces that once
     assert (first.learned, second.learned, second.reinforced) == (1, 0, 1)
-    assert [each.confidence for each in await held(db)] == [0.8]
+    assert [each.confidence for each in await held(db)] == [after(UP)]
 
 
 @pytest.mark.parametrize("at", range(len(MARKERS)))

@@ -67,9 +67,9 @@ async def test_many_of_one_cause_do_not_hide_the_others(db: Database) -> None:
 
     found = await overview.overview(db, Services(), since=NOON - DAY, now=NOON + 9 * DAY)
 
-    causes = [each.cause for each in found.turns]
+    causes = [each.cause for each in found.activity.changes]
     assert (causes.count("reinforced"), causes.count("learned")) == (5, 1)
-    assert found.causes["reinforced"] == 9
+    assert found.activity.causes["reinforced"] == 9
 
 
 async def test_what_was_learned_is_read_in_pages_to_its_end(db: Database) -> None:

@@ -2,8 +2,9 @@
 
 from examples import held, rows, said, session
 
+from confidences import LEARNED, UP, after
+from lamplighter.domain.memory.review import MAX_POSSIBLE, POSSIBLE_FULL
 from lamplighter.repository import Database
-from lamplighter.usecases.memory.review import FULL, MAX_POSSIBLE
 
 CHANNELS = ("kitchen", "garden", "attic", "cellar", "garage", "balcony", "hallway", "bathroom")
 
@@ -19,7 +20,7 @@ async def test_what_may_conflict_is_learned_and_asked_about_once(db: Database) -
         await report(db, channel)
 
     found = {each.observation.split()[-2]: each.confidence for each in await held(db)}
-    assert found == {"kitchen": 0.7, "garden": 0.8}
+    assert found == {"kitchen": LEARNED, "garden": after(UP)}
     (review,) = await rows(db, "reviews")
     assert (review["kind"], review["state"]) == ("possible", "open")
 
@@ -31,5 +32,5 @@ async def test_a_service_asks_about_twenty_and_then_says_so_once(db: Database) -
     assert len(await held(db)) == len(CHANNELS)
     assert {each.confidence for each in await held(db)} == {0.7}
     assert len(await rows(db, "reviews")) == MAX_POSSIBLE
-    told = [each for each in await rows(db, "events") if each["text"] == FULL.format(MAX_POSSIBLE)]
+    told = [each for each in await rows(db, "events") if each["text"] == POSSIBLE_FULL]
     assert [(each["level"], each["service"]) for each in told] == [("warning", "jellyfin")]

@@ -12,7 +12,9 @@ import pytest
 from examples import LATER, NOON, OPEN, SLOW_START, held, rows, said, session, stream
 
 import by_hand
+from confidences import DOWN, LEARNED, UP, WEEK, after
 from contexts import context, ingesting, learning
+from lamplighter.domain.memory.intents import CONTRADICTS, REVIVES
 from lamplighter.domain.memory.memory import Category, Edit, InactiveReason, Memory
 from lamplighter.domain.memory.review import (
     Resolution,
@@ -49,7 +51,8 @@ from lamplighter.usecases.sessions import sessions
 DAY = timedelta(days=1)
 HALF = "Takes 30s to start after restart"
 MINUTE = "It needs about a minute to start after a restart"
-ROOT, MANDATORY = "Must be run as root", "root privileges are mandatory"
+BLUE_KEY = "The log forwarder needs the blue key"
+GREEN_KEY = "The log forwarder needs the green key"
 ALL = ("memories", "history", "links", "reviews", "changes", "analyses")
 DIES = """
 import asyncio, os, signal, sys
@@ -102,10 +105,10 @@ async def test_a_contradiction_takes_a_fifth_is_linked_and_asks_a_person(
 
     new = await said(db, by, observation=HALF, service=service, now=LATER)
 
-    weaker = replace(old, confidence=0.5, version=2)
+    weaker = replace(old, confidence=after(DOWN), version=2)
     assert await held(db) == [weaker, new.memory]
-    assert (new.outcome, new.memory.confidence) == (ReconcileOutcome.LEARNED, 0.7)
-    assert await links.of_memory(db, new.memory.id) == [(old.id, links.CONTRADICTS)]
+    assert (new.outcome, new.memory.confidence) == (ReconcileOutcome.LEARNED, LEARNED)
+    assert await links.of_memory(db, new.memory.id) == [(old.id, CONTRADICTS)]
     [review] = await waiting(db)
     assert (review.kind, review.old_id, review.new_id, review.observation, review.session_id) == (
         *(ReviewKind.CONFLICT, old.id, new.memory.id, HALF, by.id),
@@ -159,24 +162,27 @@ async def test_all_that_conflict_lose_and_the_best_of_the_same_grows(db: Databas
     done = await heard(db, SLOW_START.observation)
 
     assert (done.outcome, done.memory.id) == (ReconcileOutcome.REINFORCED, sure.id)
-    assert await confidences(db) == [0.6, 1.0, 0.5, 0.5, 0.7, 0.7]
+    assert await confidences(db) == [
+        *(0.6, after(UP, of=0.9), after(DOWN), after(DOWN)),
+        *(LEARNED, LEARNED),
+    ]
     assert {each.before.id for each in done.effects} == {fast.id, hour.id}
     assert [(each.old_id, each.new_id) for each in await waiting(db)] == [
         (fast.id, sure.id),
         (hour.id, sure.id),
     ]
     assert await links.of_memory(db, sure.id) == [
-        (fast.id, links.CONTRADICTS),
-        (hour.id, links.CONTRADICTS),
+        (fast.id, CONTRADICTS),
+        (hour.id, CONTRADICTS),
     ]
     left = await held(db)
     assert [left[0], left[4], left[5]] == [same, other, elsewhere]
 
 
 async def test_what_we_are_not_sure_of_takes_nothing_and_asks(db: Database) -> None:
-    old = await typed(db, ROOT)
+    old = await typed(db, BLUE_KEY)
 
-    done = await heard(db, MANDATORY)
+    done = await heard(db, GREEN_KEY)
 
     assert (done.outcome, await held(db)) == (ReconcileOutcome.LEARNED, [old, done.memory])
     [review] = await waiting(db)
@@ -237,7 +243,7 @@ async def test_a_session_moves_a_memory_once_down_and_once_up(db: Database) -> N
     down = [await said(db, one, observation=f"Takes {n}s to start after restart") for n in (5, 600)]
     up = [await said(db, two, observation=words) for words in (MINUTE, SLOW_START.observation)]
 
-    assert (await held(db))[0].confidence == 0.6
+    assert (await held(db))[0].confidence == after(DOWN, UP)
     assert [each.effects[0].weakens for each in down] == [True, False]
     assert [each.outcome for each in up] == [
         ReconcileOutcome.REINFORCED,
@@ -256,7 +262,7 @@ async def test_a_session_may_reverse_its_observation_once_up_and_once_down(db: D
     for words in (MINUTE, HALF, SLOW_START.observation, HALF, MINUTE):
         await said(db, one, observation=words)
 
-    assert (await held(db))[0].confidence == 0.6
+    assert (await held(db))[0].confidence == after(UP, DOWN)
 
 
 async def test_a_session_does_not_reinforce_its_own_in_whatever_words(db: Database) -> None:
@@ -266,20 +272,20 @@ async def test_a_session_does_not_reinforce_its_own_in_whatever_words(db: Databa
     again = await said(db, one, observation=MINUTE)
 
     assert (again.outcome, again.reason) == (ReconcileOutcome.UNCHANGED, OWN_MEMORY)
-    assert await confidences(db) == [0.7]
+    assert await confidences(db) == [LEARNED]
 
 
 @pytest.mark.parametrize(
     ("echo", "words", "looks", "kept", "reason"),
     [
-        (EchoPolicy.COUNT, SLOW_START.observation, "", 0.8, IN_PROMPT),
-        (EchoPolicy.IGNORE, SLOW_START.observation, "", 0.7, ECHO),
-        (EchoPolicy.IGNORE, SLOW_START.observation.upper() + ".", "", 0.7, ECHO),
-        (EchoPolicy.IGNORE, SLOW_START.observation, "check", 0.8, IN_PROMPT),
-        (EchoPolicy.IGNORE, SLOW_START.observation, "check of another", 0.7, ECHO),
-        (EchoPolicy.IGNORE, SLOW_START.observation, "tool", 0.8, IN_PROMPT),
-        (EchoPolicy.IGNORE, SLOW_START.observation, "tool on another", 0.7, ECHO),
-        (EchoPolicy.IGNORE, MINUTE, "", 0.8, "same fact: "),
+        (EchoPolicy.COUNT, SLOW_START.observation, "", after(UP), IN_PROMPT),
+        (EchoPolicy.IGNORE, SLOW_START.observation, "", LEARNED, ECHO),
+        (EchoPolicy.IGNORE, SLOW_START.observation.upper() + ".", "", LEARNED, ECHO),
+        (EchoPolicy.IGNORE, SLOW_START.observation, "check", after(UP), IN_PROMPT),
+        (EchoPolicy.IGNORE, SLOW_START.observation, "check of another", LEARNED, ECHO),
+        (EchoPolicy.IGNORE, SLOW_START.observation, "tool", after(UP), IN_PROMPT),
+        (EchoPolicy.IGNORE, SLOW_START.observation, "tool on another", LEARNED, ECHO),
+        (EchoPolicy.IGNORE, MINUTE, "", after(UP), "same fact: "),
     ],
 )
 async def test_an_echo_of_its_prompt(
@@ -303,7 +309,7 @@ async def test_an_echo_of_its_prompt(
     assert await confidences(db) == [kept]
     [mark] = await rows(db, "markers")
     assert mark["reason"].startswith(reason)
-    if kept == 0.8:
+    if kept == after(UP):
         [entry] = (await history.of_memory(db, 1, limit=1)).items
         assert entry.reason.startswith(reason)
 
@@ -315,14 +321,19 @@ async def test_a_memory_outside_its_prompt_is_no_echo(db: Database) -> None:
 
     done = await remember(learning(db, echo=EchoPolicy.IGNORE), candidate, now=NOON)
 
-    assert (done.outcome, done.memory.confidence) == (ReconcileOutcome.REINFORCED, 0.8)
+    assert (done.outcome, done.memory.confidence) == (ReconcileOutcome.REINFORCED, after(UP))
 
 
 @pytest.mark.parametrize(
     ("words", "confidence", "kept", "causes"),
     [
-        (SLOW_START.observation, 0.7, [0.6], ["created", "faded", "reinforced"]),
-        (HALF, 0.7, [0.3, 0.7], ["created", "faded", "contradicted"]),
+        (
+            SLOW_START.observation,
+            LEARNED,
+            [after(WEEK, WEEK, UP)],
+            ["created", "faded", "reinforced"],
+        ),
+        (HALF, LEARNED, [after(WEEK, WEEK, DOWN), LEARNED], ["created", "faded", "contradicted"]),
         # what has faded away is learned anew, and is beyond being contradicted
         (SLOW_START.observation, 0.4, [0.4, 0.7], ["created"]),
         (HALF, 0.4, [0.4, 0.7], ["created"]),
@@ -347,7 +358,7 @@ async def test_a_clock_that_is_not_trusted_fades_nothing_first(db: Database) -> 
 
     await remember(learning(db, fading=False), candidate, now=NOON + 400 * DAY)
 
-    assert (await held(db))[0].confidence == 0.5
+    assert (await held(db))[0].confidence == after(DOWN)
 
 
 @pytest.mark.parametrize("table", ["history", "links", "reviews", "analyses", "changes"])
@@ -365,7 +376,7 @@ async def test_all_that_a_contradiction_changes_is_kept_or_nothing(
     assert {each: await rows(db, each) for each in ALL} == kept
     by_hand.allow(url, table)
     assert (await said(db, one, observation=HALF, now=LATER)).memory.confidence == 0.7
-    assert await confidences(db) == [0.5, 0.7]
+    assert await confidences(db) == [after(DOWN), LEARNED]
 
 
 async def test_a_process_that_is_killed_within_it_leaves_nothing(db: Database, url: str) -> None:
@@ -380,7 +391,7 @@ async def test_a_process_that_is_killed_within_it_leaves_nothing(db: Database, u
 
     assert await asyncio.wait_for(process.wait(), 60) == -signal.SIGKILL
     assert {each: await rows(db, each) for each in ALL} == kept
-    assert (await heard(db, HALF)).effects[0].after.confidence == 0.5
+    assert (await heard(db, HALF)).effects[0].after.confidence == after(DOWN)
 
 
 async def test_a_memory_that_turned_inactive_is_revived_and_not_contradicted_again(
@@ -391,12 +402,12 @@ async def test_a_memory_that_turned_inactive_is_revived_and_not_contradicted_aga
 
     again = await heard(db, SLOW_START.observation)
 
-    assert (again.outcome, again.memory.confidence) == (ReconcileOutcome.LEARNED, 0.7)
+    assert (again.outcome, again.memory.confidence) == (ReconcileOutcome.LEARNED, LEARNED)
     assert [each.before.id for each in again.effects] == [new.id]
     assert await confidences(db) == [0.2, 0.5, 0.7]
     assert await links.of_memory(db, again.memory.id) == [
-        (old.id, links.REVIVES),
-        (new.id, links.CONTRADICTS),
+        (old.id, REVIVES),
+        (new.id, CONTRADICTS),
     ]
 
 

@@ -18,8 +18,10 @@ from examples import (
 )
 
 import by_hand
+from confidences import UP, after
 from contexts import context, learning
 from lamplighter.domain.errors import Invalid
+from lamplighter.domain.memory.intents import REVIVES
 from lamplighter.domain.memory.memory import Category, Edit, InactiveReason, MemoryKind
 from lamplighter.domain.relate.reconcile import ReconcileOutcome
 from lamplighter.formats import serialize
@@ -61,7 +63,7 @@ async def test_another_session_that_says_it_again_reinforces_it(db: Database) ->
     again = await said(db, await session(db), now=LATER)
 
     assert again.outcome is ReconcileOutcome.REINFORCED
-    assert again.memory == replace(first.memory, confidence=0.8, updated_at=LATER, version=2)
+    assert again.memory == replace(first.memory, confidence=after(UP), updated_at=LATER, version=2)
     assert await held(db) == [again.memory]
 
 
@@ -122,13 +124,13 @@ async def test_a_session_reinforces_a_memory_once(db: Database) -> None:
         ReconcileOutcome.UNCHANGED,
         ReconcileOutcome.UNCHANGED,
     ]
-    assert [each.confidence for each in await held(db)] == [0.8]
+    assert [each.confidence for each in await held(db)] == [after(UP)]
 
 
 async def test_an_operators_memory_is_reinforced_by_a_session(db: Database) -> None:
     await curate.create(context(db), SLOW_START)
 
-    assert (await said(db, await session(db))).memory.confidence == 0.8
+    assert (await said(db, await session(db))).memory.confidence == after(UP)
 
 
 async def test_an_inactive_twin_is_revived_by_a_new_row(db: Database) -> None:
@@ -142,7 +144,7 @@ async def test_an_inactive_twin_is_revived_by_a_new_row(db: Database) -> None:
     assert str(old.id) in new.reason
     assert (gone.active, gone.confidence, gone.inactive_reason) == (False, 0.2, InactiveReason.LOW)
     assert (revived, revived.confidence, revived.active) == (new.memory, 0.7, True)
-    assert await links.of_memory(db, revived.id) == [(old.id, links.REVIVES)]
+    assert await links.of_memory(db, revived.id) == [(old.id, REVIVES)]
 
 
 async def test_an_active_memory_is_reinforced_even_beside_an_inactive_twin(db: Database) -> None:
@@ -174,7 +176,7 @@ async def test_a_service_has_one_spelling(
         candidate = replace(SLOW_START, service=service, session_id=by.id)
         await remember(learning(db, names=names), candidate, now=NOON)
 
-    assert [(each.service, each.confidence) for each in await held(db)] == [(kept, 0.8)]
+    assert [(each.service, each.confidence) for each in await held(db)] == [(kept, after(UP))]
 
 
 @pytest.mark.parametrize("word", ["general", "General", " GENERAL ", "", None])
@@ -294,7 +296,7 @@ async def test_every_change_is_in_the_history(db: Database) -> None:
         "cause": "reinforced",
         "reason": "repeats the text verbatim",
         "before": state,
-        "after": {**state, "confidence": 0.8, "updated_at": stamp(LATER)},
+        "after": {**state, "confidence": after(UP), "updated_at": stamp(LATER)},
     }
 
 

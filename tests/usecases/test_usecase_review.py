@@ -9,8 +9,10 @@ from typing import Any
 import pytest
 from examples import LATER, NOON, SECRETIVE, SLOW_START, believed, rows, said, session
 
+from confidences import DOWN, UP, after
 from contexts import context
 from lamplighter.domain.errors import Conflict, Invalid, Stale
+from lamplighter.domain.memory.intents import MemoryLink
 from lamplighter.domain.memory.memory import Edit, InactiveReason, Memory, with_confidence
 from lamplighter.domain.memory.review import (
     Resolution,
@@ -26,7 +28,7 @@ from lamplighter.repository.memory.history import ChangeOrigin
 from lamplighter.repository.memory.reviews import ReviewFilter
 from lamplighter.usecases.access.recording import recorded
 from lamplighter.usecases.memory import curate, journal
-from lamplighter.usecases.memory.review import changes_of_resolution, open_review, reopen, resolve
+from lamplighter.usecases.memory.review import changes_of_resolution, reopen, resolve
 from lamplighter.usecases.memory.undo import undo_step
 
 FAST = "Takes 5s to start after restart"
@@ -44,9 +46,10 @@ async def opened(
     db: Database, old: Memory, new: Memory, by: Session, kind: ReviewKind = ReviewKind.CONFLICT
 ) -> Review:
     said, why = new.observation, f"{WHY}: {old.observation}"
-    return await open_review(
-        db, kind, old, new.id, text=said, reason=why, session_id=by.id, now=NOON
-    )
+    async with writing(db):
+        return await reviews.insert(
+            db, kind, old, new.id, text=said, reason=why, session_id=by.id, now=NOON
+        )
 
 
 async def dismissed(db: Database, review: Review) -> Review:
@@ -169,14 +172,14 @@ async def contradicted(db: Database, *, confidence: float = 0.7) -> tuple[Memory
     new = await believed(db, by, observation=FAST)
     async with writing(db):
         lower = await weakened(db, old, by)
-        await links.insert(db, new.id, old.id, "contradicts", session_id=by.id, now=NOON)
+        await links.insert(db, MemoryLink(new.id, old.id, "contradicts", by.id), now=NOON)
         review = await opened(db, lower, new, by)
     return lower, new, review
 
 
 async def weakened(db: Database, old: Memory, by: Session, *, now: datetime = NOON) -> Memory:
     async with writing(db):
-        lower = with_confidence(old, old.confidence - 0.2)
+        lower = with_confidence(old, old.confidence + DOWN)
         lower = replace(lower, version=old.version + 1)
         await memories.update(db, lower, now=now)
         why = ChangeOrigin(cause="contradicted", actor="session", session_id=by.id)
@@ -300,10 +303,10 @@ async def test_what_others_took_is_not_given_back(db: Database) -> None:
     possible = await opened(db, lower, third, by, ReviewKind.POSSIBLE)
 
     await decided(db, possible, "keep old")
-    assert (await now_is(db, old)).confidence == 0.5
+    assert (await now_is(db, old)).confidence == after(DOWN, UP, DOWN, DOWN, of=1.0)
 
     await decided(db, review, "keep old")
-    assert (await now_is(db, old)).confidence == 0.7
+    assert (await now_is(db, old)).confidence == after(DOWN, UP, DOWN, of=1.0)
     given = (await history.of_memory(db, old.id, limit=1)).items[0]
     assert given.reason == "undoes contradicted of version 2"
 

@@ -6,6 +6,7 @@ from datetime import timedelta
 import pytest
 from examples import LATER, NOON, SLOW_START, held, rows, said, session
 
+from confidences import UP, after
 from contexts import context
 from lamplighter.domain.errors import Conflict, NotFound, Stale
 from lamplighter.domain.memory.memory import Edit, Memory
@@ -102,7 +103,7 @@ async def test_a_fade_before_an_edit_is_undone_for_good(db: Database) -> None:
 
     assert (await past(db, memory))[-1].reason == "undoes faded of version 3"
     assert await fade(db, now=SPRING) == 0
-    assert back.confidence == 0.8
+    assert back.confidence == after(UP)
 
 
 async def test_a_concurrent_change_prevents_an_undo(db: Database) -> None:

@@ -7,6 +7,7 @@ import pytest
 from examples import LATER, NOON, SLOW_START, held, rows, said, session
 
 import by_hand
+from confidences import UP, WEEK, after
 from contexts import context
 from lamplighter.domain.memory.memory import Edit
 from lamplighter.domain.relate import builtin_lexicon
@@ -72,7 +73,10 @@ async def test_it_is_passed_over_by_sessions(db: Database, bad: tuple[int, str])
     assert (again.outcome, again.memory.id) == (ReconcileOutcome.REINFORCED, 1)
     await fade(db, now=LONG_AFTER)
     stood = await memories.by_ids(db, [1, 2, number])  # type: ignore[list-item]
-    assert {each.id: each.confidence for each in stood.values()} == {1: 0.6, 2: 0.5}
+    assert {each.id: each.confidence for each in stood.values()} == {
+        1: after(UP, WEEK, WEEK),
+        2: after(WEEK, WEEK),
+    }
 
 
 async def test_it_is_left_out_of_every_list(db: Database, bad: tuple[int, str]) -> None:

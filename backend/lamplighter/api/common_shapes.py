@@ -1,14 +1,16 @@
 """The kinds of values that several shapes share, and shapes made of declared fields."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import datetime
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
 from msgspec import UNSET, Meta, Struct, UnsetType, defstruct
 
-from lamplighter.domain.fields import DeclaredField
-from lamplighter.domain.services.cooldown import UseOutcome
+from lamplighter.domain.fields import DeclaredField, declared_fields
+from lamplighter.domain.services.cooldown import CooldownUse
 from lamplighter.domain.services.service import ActionKind
+
+S = TypeVar("S", bound=Struct)
 
 Limit = Annotated[int, Meta(ge=1, le=200)]
 Name = Annotated[str, Meta(max_length=200)]
@@ -62,54 +64,55 @@ class SlotOut(Struct):
     frees_at: str | None
 
 
-class UseOut(Struct):
-    """One use of a cooldown, or its refusal."""
-
-    id: int
-    service: str
-    action: ActionKind
-    name: str
-    outcome: UseOutcome
-    text: str
-    attempts: int
-    session_id: int | None
-    tier: int
-    healthy_after: float | None
-    counts: bool
-    created_at: str
-    settled_at: str | None
-    cleared_at: str | None
-    cleared_by: Literal["healthy", "operator"] | None
-    version: int
-
-
 def public_shape(
-    name: str, about: str, fields: Mapping[str, DeclaredField], **sometimes: Any
-) -> type[Struct]:
-    """Return the shape of an entity's JSON; `sometimes` are the types of what may be absent."""
-    always = [(each.name, _json_type(each)) for each in fields.values() if each.declared.public]
-    extra = [(key, kind | UnsetType, UNSET) for key, kind in sometimes.items()]
-    return defstruct(name, [*always, *extra], namespace={"__doc__": about})
+    entity: type[Any], inline: Collection[str] = (), **behind: tuple[Any, ...]
+) -> Callable[[type[S]], type[S]]:
+    """Give a shape the public fields of an entity, after its own.
+
+    `inline` are those whose values are listed in place, not as an enumeration by its name.
+    `behind` are further ones as `defstruct` takes them, by the field that each stands behind.
+    """
+    found: list[tuple[Any, ...]] = []
+    for each in declared_fields(entity).values():
+        if each.declared.public:
+            found.append((each.declared.json or each.name, _json_type(each, each.name in inline)))
+        if each.name in behind:
+            found.append(behind[each.name])
+    return lambda shape: _with_fields(shape, found)
 
 
-def history_shape(
-    name: str, about: str, fields: Mapping[str, DeclaredField], always: Collection[str]
-) -> type[Struct]:
-    """Return the shape of what a history keeps of an entity; only `always` is in each entry."""
-    kept = [each for each in fields.values() if each.declared.history]
+def history_shape(entity: type[Any], always: Collection[str]) -> Callable[[type[S]], type[S]]:
+    """Give a shape what a history keeps of an entity; only `always` is in each entry."""
+    kept = [each for each in declared_fields(entity).values() if each.declared.history]
     required = [(each.name, _json_type(each)) for each in kept if each.name in always]
     later = [
         (each.name, _json_type(each) | UnsetType, UNSET) for each in kept if each.name not in always
     ]
-    return defstruct(name, [*required, *later], namespace={"__doc__": about})
+    return lambda shape: _with_fields(shape, [*required, *later])
 
 
-def _json_type(field: DeclaredField) -> Any:
+def _with_fields(shape: type[S], fields: Sequence[Any]) -> Any:
+    about = {"__doc__": shape.__doc__, "__module__": shape.__module__}
+    own = bool(shape.__struct_fields__)
+    return defstruct(shape.__name__, fields, bases=(shape,), namespace=about, kw_only=own)
+
+
+def _json_type(field: DeclaredField, inline: bool = False) -> Any:
     kind: Any = field.value_type
-    if field.declared.options:
-        kind = Literal[field.declared.options]
+    options = tuple(map(str, field.choices)) if inline and field.choices else field.declared.options
+    if options:
+        kind = Literal[options]
     elif kind is datetime:
         kind = str
     elif kind is tuple:
-        kind = list[str]
+        kind = list[field.item_type]  # type: ignore[name-defined]
+    elif kind is Mapping:
+        kind = dict[str, str]
+    elif kind is dict:
+        kind = dict[str, Any]
     return kind | None if field.nullable else kind
+
+
+@public_shape(CooldownUse, healthy_after=("counts", bool))
+class UseOut(Struct):
+    """One use of a cooldown, or its refusal."""

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 from starlette.requests import Request
 
 from lamplighter.api.hub import Hub
-from lamplighter.api.row_counts import CountCache
+from lamplighter.api.row_counts import CountCache, MatchCounts
 from lamplighter.domain.configuration import Configuration
 from lamplighter.domain.search.search import SemanticIndex
 from lamplighter.domain.services.service import Services
@@ -61,11 +61,8 @@ class ApiContext(MemoryServiceContext):
     engines: tuple[Engine, ...] = ()
     tools: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
     figures: CountCache = field(default_factory=CountCache)
+    matches: MatchCounts = field(default_factory=MatchCounts)
     halt_control: HaltControl = field(default_factory=HaltControl)
-
-    def service_names(self) -> list[str]:
-        """Return the names of the services as they are spelled."""
-        return [service.name for service in self.services()]
 
 
 def api_context(request: Request) -> ApiContext:

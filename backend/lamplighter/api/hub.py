@@ -81,7 +81,7 @@ class Hub:
         return self._caught_up and not self._listener.pending
 
     def version(self) -> int:
-        """Return a number that changes with every commit to the database, where one is known."""
+        """Return a number that changes with every commit to the database; 0 or -1: not known."""
         return self._listener.version()
 
     @property
@@ -109,7 +109,12 @@ class Hub:
             waiting.set_result(None)
 
     async def _read(self) -> None:
-        while found := await changes.list_after(self._db, self.seq):
+        full = True
+        while full:
+            found = await changes.list_after(self._db, self.seq)
+            full = len(found) == changes.PAGE  # else all was read: the next commit wakes again
+            if not found:
+                return
             self._ring.extend((change.seq, frame(change)) for change in found)
             for change in found:
                 for watch in self.watchers:

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from typing import Annotated, Any, Final, TypeVar, get_args, get_origin
 
 import msgspec
@@ -63,7 +64,7 @@ async def body(request: Request, form: type[S], also: Rules = lambda _: []) -> S
 
 def query(request: Request, form: type[S]) -> S:
     """Read the query; Invalid names each parameter that is unknown, repeated or wrong."""
-    lists = {field.name for field in msgspec.structs.fields(form) if _is_list(field.type)}
+    lists = _lists(form)
     given: dict[str, Any] = {}
     wrong: list[InvalidField] = []
     for name, value in request.query_params.multi_items():
@@ -120,7 +121,7 @@ def _read(
     also: Rules = lambda _: [],
 ) -> S:
     problems = list(wrong)
-    fields = {field.encode_name: field for field in msgspec.structs.fields(form)}
+    fields = _fields(form)
     problems += [
         InvalidField(name, "is not a known field") for name in parameters if name not in fields
     ]
@@ -137,6 +138,16 @@ def _read(
     if problems:
         raise Invalid(*problems, *also(values))
     return form(**values)
+
+
+@cache
+def _fields(form: type[msgspec.Struct]) -> Mapping[str, msgspec.structs.FieldInfo]:
+    return {field.encode_name: field for field in msgspec.structs.fields(form)}
+
+
+@cache
+def _lists(form: type[msgspec.Struct]) -> frozenset[str]:
+    return frozenset(each.name for each in msgspec.structs.fields(form) if _is_list(each.type))
 
 
 def _is_list(kind: Any) -> bool:

@@ -4,19 +4,22 @@ import gc
 import json
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from importlib import import_module
 from typing import Any, Final
 
 import click
 
 from lamplighter import __version__
-from lamplighter.cli.common import exit_with_error, load_settings, report_errors
+from lamplighter.cli.common import JSON, exit_with_error, load_settings, print_json, report_errors
 from lamplighter.domain.errors import EXIT_FAILED, Busy
 from lamplighter.domain.sessions.session import ENGINES, SessionPlan, Status, Trigger
 from lamplighter.domain.text import escape_terminal
 
 # to start makes many objects that stay: to look through them again and again is a tenth of it
 gc.set_threshold(10_000, 20, 20)
+M_ARENA_MAX: Final = -8
+"""A parameter of glibc's `mallopt`, as malloc.h numbers it."""
 
 MODULES: Final = {
     "login": "access",
@@ -105,6 +108,14 @@ def up() -> None:
     sys.exit(asyncio.run(keep.run()))
 
 
+def _share_one_heap() -> None:
+    """Have glibc use one heap for all threads: each further one keeps memory that it freed."""
+    import ctypes
+
+    with suppress(AttributeError, OSError, TypeError):  # another C library
+        ctypes.CDLL(None).mallopt(M_ARENA_MAX, 1)
+
+
 @main.command()
 @_runner_option
 @report_errors
@@ -113,6 +124,7 @@ def web(keeper: int | None) -> None:
     from lamplighter.serve import process_runner as keeping
     from lamplighter.serve import web as process
 
+    _share_one_heap()
     if keeper:
         keeping.exit_with_runner(keeper)
     process.run(load_settings(), welcome=None if keeper else click.echo)
@@ -126,6 +138,7 @@ def supervisor(keeper: int | None) -> None:
     from lamplighter.serve import process_runner as keeping
     from lamplighter.serve import supervisor as rounds
 
+    _share_one_heap()
     if keeper:
         keeping.exit_with_runner(keeper)
     rounds.run(load_settings())
@@ -169,7 +182,7 @@ def run(
     )
     ran = rounds.run_once(load_settings(), plan, engine=engine, report=_reporter(quiet=as_json))
     if as_json:
-        click.echo(json.dumps(serialize.session(ran.first), ensure_ascii=False))
+        print_json(serialize.session(ran.first))
     else:
         ended = ". ".join(filter(None, (ran.last.outcome or ran.last.status, ran.last.reason)))
         click.echo(f"Session {ran.last.id}: {escape_terminal(ended)}", err=True)
@@ -230,7 +243,7 @@ def migrate() -> None:
 
 
 @main.command()
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@JSON
 @report_errors
 def settings(*, as_json: bool) -> None:
     """Show each setting, its value and where it comes from."""

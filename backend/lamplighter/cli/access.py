@@ -1,24 +1,19 @@
 """`lamplighter login` and `lamplighter token`, with or without a running server."""
 
-import json
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
-from lamplighter.cli.common import exit_with_error, load_settings, report_errors
+from lamplighter.cli.common import (
+    JSON,
+    exit_with_error,
+    load_settings,
+    print_json,
+    read,
+    report_errors,
+)
 from lamplighter.domain.access.access import AGENT_SCOPE, MAX_DAYS
 from lamplighter.domain.text import escape_terminal
-
-if TYPE_CHECKING:
-    from lamplighter.config.settings import Settings
-
-
-def _ready() -> "Settings":
-    from lamplighter.serve.commands import access
-
-    settings = load_settings()
-    access.prepare(settings)
-    return settings
 
 
 @click.command()
@@ -27,7 +22,7 @@ def login() -> None:
     """Print a login link. The link works once and expires in an hour."""
     from lamplighter.serve.commands import access
 
-    click.echo(access.create_login_link(_ready()))
+    click.echo(access.create_login_link(load_settings()))
 
 
 @click.group()
@@ -46,7 +41,7 @@ def token() -> None:
 @click.option(
     "--days", type=click.IntRange(1, MAX_DAYS), help="Expire after this many days; default: never."
 )
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@JSON
 @report_errors
 def create(
     scopes: tuple[str, ...], agent: str | None, name: str, days: int | None, *, as_json: bool
@@ -61,24 +56,22 @@ def create(
             "--scope is missing. Pass --scope SCOPE, or --agent NAME for an agent's token."
         )
     words = words or [AGENT_SCOPE]
-    made, secret = access.create(_ready(), name, words, days=days, agent=agent)
+    made, secret = access.create(load_settings(), name, words, days=days, agent=agent)
     if as_json:
-        click.echo(json.dumps({**serialize.token(made), "token": secret}, ensure_ascii=False))
+        print_json({**serialize.token(made), "token": secret})
     else:
         click.echo(secret)
         click.echo(_line(serialize.token(made)), err=True)
 
 
 @token.command("list")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@JSON
 @report_errors
 def list_(*, as_json: bool) -> None:
     """List tokens, newest first. Secrets are not printed."""
-    from lamplighter.serve.local import client
-
-    found = client.read(load_settings(), "access.list_tokens")["items"]
+    found = read("access.list_tokens")["items"]
     if as_json:
-        click.echo(json.dumps(found, ensure_ascii=False))
+        print_json(found)
     else:
         for each in found:
             click.echo(_line(each))
@@ -91,7 +84,7 @@ def revoke(number: int) -> None:
     """Revoke a token."""
     from lamplighter.serve.commands import access
 
-    access.revoke(_ready(), number)
+    access.revoke(load_settings(), number)
     click.echo(f"Token {number} revoked.")
 
 

@@ -1,6 +1,5 @@
 """`lamplighter approvals`: list, approve, deny or edit the actions that sessions request."""
 
-import json
 import shlex
 import sys
 from collections.abc import Callable, Iterator
@@ -9,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from lamplighter.cli.common import load_settings, report_errors
+from lamplighter.cli.common import JSON, load_settings, print_json, read, report_errors
 from lamplighter.domain.errors import EXIT_FAILED, Conflict
 from lamplighter.domain.text import escape_terminal, one_line
 
@@ -18,7 +17,6 @@ if TYPE_CHECKING:
 
 NUMBER = click.argument("number", metavar="ID", type=click.IntRange(1, 2**63 - 1))
 NOTE = click.option("--note", default="", help="A note for the session.")
-JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
 
 def _exit_when_closed(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -48,13 +46,11 @@ def approvals(context: click.Context, *, whole: bool, as_json: bool) -> None:
 
     Exit status 0: done; 1: no longer pending; 2: failed.
     """
-    from lamplighter.serve.local import client
-
     if context.invoked_subcommand:
         return
-    found = client.read(load_settings(), "approvals.list_approvals", whole=whole)["items"]
+    found = read("approvals.list_approvals", whole=whole)["items"]
     if as_json:
-        click.echo(json.dumps([each["approval"] for each in found], ensure_ascii=False))
+        print_json([each["approval"] for each in found])
         return
     for each in found:
         _print(_lines(each))
@@ -71,12 +67,10 @@ def approvals(context: click.Context, *, whole: bool, as_json: bool) -> None:
 @report_errors
 def show(number: int, *, as_json: bool) -> None:
     """Show an approval and its evidence."""
-    from lamplighter.serve.local import client
-
-    found = client.read(load_settings(), "approvals.get_approval", number=number)
+    found = read("approvals.get_approval", number=number)
     if as_json:
         included = found["told"]
-        click.echo(json.dumps({**found["approval"], "told": included}, ensure_ascii=False))
+        print_json({**found["approval"], "told": included})
         return
     _print(_lines(found))
     _print(_evidence(found))

@@ -1,9 +1,10 @@
 """Shared by all commands: settings and error messages."""
 
+import json
 import sys
 from collections.abc import Callable
 from functools import wraps
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 import click
 
@@ -12,6 +13,9 @@ from lamplighter.domain.text import escape_terminal
 
 if TYPE_CHECKING:
     from lamplighter.config.settings import Settings
+
+
+JSON: Final = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
 
 def report_errors(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -36,6 +40,18 @@ def exit_with_error(*lines: str, status: int = EXIT_UNUSABLE) -> NoReturn:
     for line in lines:
         click.echo(f"lamplighter: {escape_terminal(line)}", err=True)
     sys.exit(status)
+
+
+def print_json(value: Any) -> None:
+    """Print a value as JSON, on one line."""
+    click.echo(json.dumps(value, ensure_ascii=False))
+
+
+def read(query: str, settings: "Settings | None" = None, /, **options: Any) -> Any:
+    """Return the answer to a query, from the running server or from the database."""
+    from lamplighter.serve.local import client
+
+    return client.read(settings or load_settings(), query, **options)
 
 
 def load_settings() -> "Settings":

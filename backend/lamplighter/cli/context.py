@@ -1,6 +1,5 @@
 """`lamplighter context` and `lamplighter audit`: the next prompt's memories, and their evidence."""
 
-import json
 from collections.abc import Iterator
 from datetime import datetime
 from typing import Any, Final
@@ -8,7 +7,7 @@ from typing import Any, Final
 import click
 
 from lamplighter import clock
-from lamplighter.cli.common import load_settings, report_errors
+from lamplighter.cli.common import print_json, read, report_errors
 from lamplighter.domain.memory.memory import GENERAL, Source
 from lamplighter.domain.text import escape_terminal, one_line, shorten
 
@@ -38,10 +37,7 @@ def context(
     as_json_: bool,
 ) -> None:
     """Print the memories that the next prompt would include."""
-    from lamplighter.serve.local import client
-
-    found = client.read(
-        load_settings(),
+    found = read(
         "context.context",
         services=services,
         budget=budget,
@@ -50,7 +46,7 @@ def context(
         against=against,
     )
     if as_json_:
-        click.echo(json.dumps(found, ensure_ascii=False))
+        print_json(found)
     elif "diff" in found:
         _print(found["diff"]["text"], otherwise="No difference.")
     else:
@@ -64,12 +60,10 @@ def context(
 @report_errors
 def audit(topic: str, *, whole: bool, as_json_: bool) -> None:
     """Show the memories about a service or a word, and their evidence."""
-    from lamplighter.serve.local import client
-
     limit = None if whole else MAX_BELIEFS
-    found = client.read(load_settings(), "context.audit", topic=topic, limit=limit)
+    found = read("context.audit", topic=topic, limit=limit)
     if as_json_:
-        click.echo(json.dumps(found, ensure_ascii=False))
+        print_json(found)
         return
     for line in _lines(found, now=clock.now()):
         click.echo(escape_terminal(line))

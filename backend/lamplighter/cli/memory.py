@@ -5,15 +5,24 @@ import math
 import shutil
 import sys
 from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
 from typing import IO, TYPE_CHECKING, Any, Final
 
 import click
 
-from lamplighter.cli.common import exit_with_error, load_settings, report_errors
+from lamplighter.cli.common import (
+    JSON,
+    exit_with_error,
+    load_settings,
+    print_json,
+    read,
+    report_errors,
+)
 from lamplighter.domain.errors import EXIT_FAILED
 from lamplighter.domain.memory.memory import (
     GENERAL,
     INITIAL_CONFIDENCE,
+    NEVER,
     OPERATIONAL,
     OPERATIONS,
     Candidate,
@@ -42,11 +51,52 @@ CHANGE_FIELDS: Final = (
     "tags",
     "scope",
     "topic_key",
+    "metadata",
+    "expires_at",
 )
 CATEGORIES: Final = click.Choice([each.value for each in Category], case_sensitive=False)
 KINDS: Final = click.Choice([each.value for each in MemoryKind], case_sensitive=False)
 SCOPES: Final = click.Choice(["project", "global"])
 SORTS: Final = ("confidence", "updated", "created", "service", "category", "state", "source")
+
+
+class Moment(click.ParamType["datetime"]):
+    """A day or a moment, in UTC unless it names a zone."""
+
+    name = "time"
+
+    def __init__(self, *, clears: bool = False) -> None:
+        self._clears = clears
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> datetime:
+        """Read it."""
+        if value == "" and self._clears:
+            return NEVER
+        try:
+            read = datetime.fromisoformat(value)
+            return read.replace(tzinfo=UTC) if read.tzinfo is None else read.astimezone(UTC)
+        except (ValueError, OverflowError):
+            self.fail(
+                f"{value!r} is not a time such as 2026-01-31 or 2026-01-31T12:00Z.", param, ctx
+            )
+
+
+class JsonParameter(click.ParamType["dict[str, Any]"]):
+    """A JSON object."""
+
+    name = "JSON object"
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> dict[str, Any]:
+        """Read it."""
+        try:
+            read = json.loads(value)
+        except (ValueError, RecursionError):
+            read = None
+        if not isinstance(read, dict):
+            self.fail(
+                f"{value!r} is not a JSON object such as " + '\'{"env": "prod"}\'.', param, ctx
+            )
+        return read
 
 
 class Share(click.FloatRange):
@@ -63,9 +113,6 @@ class Share(click.FloatRange):
         if math.isnan(number):
             self.fail(f"{value!r} is not a number from 0 to 1.", param, ctx)
         return float(number)
-
-
-JSON: Final = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
 
 @click.command(name="list")
@@ -90,11 +137,9 @@ JSON: Final = click.option("--json", "as_json", is_flag=True, help="Print JSON."
 @report_errors
 def list_(*, as_json: bool, **request: Any) -> None:
     """List memories, highest confidence first."""
-    from lamplighter.serve.local import client
-
-    found = client.read(load_settings(), "memories.list_memories", **request)
+    found = read("memories.list_memories", **request)
     if as_json:
-        click.echo(json.dumps(found, ensure_ascii=False))
+        print_json(found)
         return
     for line in _table(found["items"]):
         click.echo(line)
@@ -111,6 +156,10 @@ def list_(*, as_json: bool, **request: Any) -> None:
 @click.option("--project", default=OPERATIONS, show_default=True)
 @click.option("--scope", type=SCOPES, default="project", show_default=True)
 @click.option("--topic-key", help="Replaces the memory with this key: config/db/pool.")
+@click.option(
+    "--metadata", type=JsonParameter(), default="{}", help="More facts, as a JSON object."
+)
+@click.option("--expires", "expires_at", type=Moment(), help="When it expires: 2026-01-31.")
 @JSON
 @report_errors
 def add(words: tuple[str, ...], category: str | None, *, as_json: bool, **value: Any) -> None:
@@ -143,6 +192,8 @@ def add(words: tuple[str, ...], category: str | None, *, as_json: bool, **value:
 @click.option("--tag", "tags", multiple=True, help="Replaces all tags; `--tag ''`: none.")
 @click.option("--scope", type=SCOPES)
 @click.option("--topic-key", help="`--topic-key ''` removes the key.")
+@click.option("--metadata", type=JsonParameter(), help="Replaces all metadata.")
+@click.option("--expires", "expires_at", type=Moment(clears=True), help="`--expires ''`: never.")
 @JSON
 @report_errors
 def edit(
@@ -207,11 +258,9 @@ def restore(number: int, *, as_json: bool) -> None:
 @report_errors
 def trash(q: str, limit: int, *, as_json: bool) -> None:
     """List deleted memories."""
-    from lamplighter.serve.local import client
-
-    found = client.read(load_settings(), "memories.list_trash", q=q, limit=limit)
+    found = read("memories.list_trash", q=q, limit=limit)
     if as_json:
-        click.echo(json.dumps(found, ensure_ascii=False))
+        print_json(found)
         return
     for line in _table([each["memory"] for each in found["items"] if each["memory"] is not None]):
         click.echo(line)
@@ -224,11 +273,9 @@ def trash(q: str, limit: int, *, as_json: bool) -> None:
 @report_errors
 def history(number: int, *, as_json: bool) -> None:
     """Show who changed a memory, when and why, newest first."""
-    from lamplighter.serve.local import client
-
-    found = client.read(load_settings(), "memories.list_changes", memory_id=number)
+    found = read("memories.list_changes", memory_id=number)
     if as_json:
-        click.echo(json.dumps(found, ensure_ascii=False))
+        print_json(found)
         return
     for each in found["items"]:
         for line in _step(each):
@@ -245,13 +292,9 @@ def history(number: int, *, as_json: bool) -> None:
 @report_errors
 def why(number: int, *, services: str | None, budget: int | None, as_json: bool) -> None:
     """Show whether the next prompt includes a memory, why, and what would include it."""
-    from lamplighter.serve.local import client
-
-    found = client.read(
-        load_settings(), "memories.inclusion", memory_id=number, services=services, budget=budget
-    )
+    found = read("memories.inclusion", memory_id=number, services=services, budget=budget)
     if as_json:
-        click.echo(json.dumps(found, ensure_ascii=False))
+        print_json(found)
         return
     line, ways = found["line"], found["ways"]
     state = "In" if line else "Not in"
@@ -281,7 +324,7 @@ def _print_memory(memory: Memory, done: str, *, as_json: bool) -> None:
     from lamplighter.formats import serialize
 
     if as_json:
-        click.echo(json.dumps(serialize.memory(memory), ensure_ascii=False))
+        print_json(serialize.memory(memory))
     else:
         click.echo(f"{done} memory {memory.id}.")
 
@@ -356,7 +399,7 @@ def memory() -> None:
 @click.argument("new", required=False)
 @click.option("--service", help="The service that both texts are about.")
 @click.option("--category", hidden=True)
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@JSON
 @click.option("--jsonl", is_flag=True, help="Read pairs from standard input, a JSON object a line.")
 @report_errors
 def relate(
@@ -384,7 +427,7 @@ def relate(
         sys.exit(EXIT_FAILED if _each(sys.stdin.buffer, words) else 0)
     found = relating.relate(new, old, service=service, lexicon=words)
     if as_json:
-        click.echo(json.dumps(serialize.verdict(found), ensure_ascii=False))
+        print_json(serialize.verdict(found))
     else:
         click.echo(
             f"{found.label}{'' if found.sure else ' (not sure)'}: {escape_terminal(found.reason)}"

@@ -1,27 +1,25 @@
 """`lamplighter reviews`: list conflicting memories to review."""
 
-import json
 from typing import Any
 
 import click
 
-from lamplighter.cli.common import load_settings, report_errors
+from lamplighter.cli.common import JSON, load_settings, print_json, read, report_errors
 from lamplighter.domain.text import escape_terminal
 
 
 @click.command()
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@JSON
 @report_errors
 def reviews(*, as_json: bool) -> None:
     """List open reviews of conflicting memories, oldest first."""
-    from lamplighter.serve.local import client
     from lamplighter.serve.local.address import web_url
 
     settings = load_settings()
-    answer = client.read(settings, "reviews.list_open_reviews")
+    answer = read("reviews.list_open_reviews", settings)
     found, total = answer["items"], answer["total"]
     if as_json:
-        click.echo(json.dumps(found, ensure_ascii=False))
+        print_json(found)
     for each in [] if as_json else found:
         click.echo(_lines(each))
     if total > len(found):

@@ -1,13 +1,12 @@
 """`lamplighter search`: search memories, sessions and events."""
 
-import json
 import sys
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 import click
 
-from lamplighter.cli.common import exit_with_error, load_settings, report_errors
+from lamplighter.cli.common import JSON, exit_with_error, print_json, read, report_errors
 from lamplighter.cli.memory import CATEGORIES, KINDS
 from lamplighter.domain.memory.memory import GENERAL
 from lamplighter.domain.text import escape_terminal
@@ -28,7 +27,7 @@ DAY_CHARS: Final = len("2026-01-01")
 @click.option("--limit", type=click.IntRange(1, 100), default=10, show_default=True)
 @click.option("--all", "inactive_too", is_flag=True, help="Include inactive memories.")
 @click.option("--why", is_flag=True, help="Explain each score.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@JSON
 @report_errors
 def search(
     words: Sequence[str],
@@ -44,11 +43,8 @@ def search(
 
     Put -- before words that begin with a minus. Exit status 1: no results.
     """
-    from lamplighter.serve.local import client
-
     wanted = _layers(layers)
-    found = client.read(
-        load_settings(),
+    found = read(
         "search.search",
         query=" ".join(words),
         layers=wanted,
@@ -58,7 +54,7 @@ def search(
     )
     results = found["results"]
     if as_json:
-        click.echo(json.dumps(results, ensure_ascii=False))
+        print_json(results)
     else:
         for line in _lines(found, why=why):
             click.echo(line)

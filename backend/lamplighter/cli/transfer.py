@@ -1,6 +1,5 @@
 """`lamplighter export` and `lamplighter import`."""
 
-import json
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -9,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from lamplighter.cli.common import load_settings, report_errors
+from lamplighter.cli.common import JSON, load_settings, print_json, report_errors
 from lamplighter.domain.errors import EXIT_FAILED, EXIT_UNUSABLE
 from lamplighter.domain.memory.memory import OPERATIONS
 from lamplighter.domain.text import escape_terminal
@@ -62,7 +61,7 @@ def export(form: str, project: str | None, output: Path | None) -> None:
 @click.option("--sections", is_flag=True, help="Create one memory per section of a note.")
 @click.option("--dry-run", is_flag=True, help="Only count what would be imported.")
 @click.option("--strict", is_flag=True, help="Import nothing if any item is invalid.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@JSON
 @report_errors
 def import_(
     path: str,
@@ -95,7 +94,7 @@ def import_(
         done = transfer.import_file(settings, options, step=step)
     refused = strict and bool(done.faults)
     if as_json:
-        click.echo(json.dumps(_as_json(done, refused=refused), ensure_ascii=False))
+        print_json(_as_json(done, refused=refused))
     else:
         _print_faults(done.faults)
         click.echo("Nothing was imported." if refused else _summary(done))

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from lamplighter.cli.common import exit_with_error, load_settings, report_errors
+from lamplighter.cli.common import JSON, exit_with_error, load_settings, report_errors
 from lamplighter.domain.text import escape_terminal
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ def vectors() -> None:
 
 
 @vectors.command()
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@JSON
 @report_errors
 def status(*, as_json: bool) -> None:
     """Show how many memories have embeddings."""

@@ -251,6 +251,13 @@ SETTINGS: Final = (
         "How long deleted memories stay in the trash: 30d; 0 keeps them until a person empties it.",
     ),
     Setting(
+        "episode_lifetime",
+        "30d",
+        window,
+        "How long an episode (captured or imported, not yet distilled) is included and found "
+        "after its last change: 30d; 0 keeps episodes.",
+    ),
+    Setting(
         "vectors",
         "auto",
         ChoiceReader(("auto", "off")),

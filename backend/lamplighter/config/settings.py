@@ -89,6 +89,7 @@ class Settings:
     notify_digest: float | None
     dedup_window: float
     trash_retention: float
+    episode_lifetime: float
     vectors: str
     memory_port: int
     memory_tokens: bool

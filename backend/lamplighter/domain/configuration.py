@@ -6,6 +6,7 @@ from datetime import timedelta
 
 from lamplighter.domain.clients.agent import Agent
 from lamplighter.domain.clients.tool_hooks import Hooks
+from lamplighter.domain.memory.decay import EPISODE_LIFETIME
 from lamplighter.domain.relate import Lexicon, builtin_lexicon
 from lamplighter.domain.relate.reconcile import EchoPolicy
 from lamplighter.domain.services.cooldown import RESET_AFTER
@@ -18,7 +19,8 @@ class Configuration:
     """The active values and the default of each.
 
     `tier_engines` and `models` are by tier; a tier without an engine uses `engine`.
-    `trash_retention` None keeps deleted memories until a person empties the trash;
+    `trash_retention` None keeps deleted memories until a person empties the trash, and
+    `episode_lifetime` None keeps episodes;
     `flap_limit` 0 is no limit.
     """
 
@@ -45,6 +47,7 @@ class Configuration:
     echo: EchoPolicy = EchoPolicy.COUNT
     duplicate_window: timedelta = timedelta(minutes=15)
     trash_retention: timedelta | None = timedelta(days=30)
+    episode_lifetime: timedelta | None = EPISODE_LIFETIME
     hooks: Hooks = field(default_factory=Hooks)
     agents: tuple[Agent, ...] = ()
 

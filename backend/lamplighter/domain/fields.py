@@ -6,6 +6,7 @@ type; its column, its JSON, its history and its undo follow from that.
 
 from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, fields
+from dataclasses import Field as DataclassField
 from enum import StrEnum
 from types import UnionType
 from typing import Annotated, Any, Final, NewType, get_args, get_origin, get_type_hints
@@ -21,6 +22,8 @@ class Field:
     `public`: it is part of the JSON of the entity.
     `options`: the values of a text, where there are only these.
     `constant`: an update leaves it alone. It is set once, or counted by statements of its own.
+    `json`, `column`: what it is called there, where that is not its name.
+    `stored`: it has a column.
     """
 
     history: bool = False
@@ -29,17 +32,29 @@ class Field:
     public: bool = True
     options: tuple[str, ...] = ()
     constant: bool = False
+    json: str = ""
+    column: str = ""
+    stored: bool = True
 
 
 @dataclass(frozen=True, slots=True)
 class DeclaredField:
-    """A field of an entity: its name, the type of its value, and what is declared of it."""
+    """A field of an entity: its name, the type of its value, and what is declared of it.
+
+    `item_type` is the type of each value of a tuple.
+    """
 
     name: str
     value_type: type[Any]
     nullable: bool
     default: Any
     declared: Field
+    item_type: type[Any] = str
+
+    @property
+    def column(self) -> str:
+        """The name of its column."""
+        return self.declared.column or self.name
 
     @property
     def required(self) -> bool:
@@ -56,11 +71,16 @@ def declared_fields(entity: type[Any]) -> Mapping[str, DeclaredField]:
     """Return the fields of an entity by name, in the order of their declaration."""
     hints = get_type_hints(entity, include_extras=True)
     return {
-        each.name: _declared(each.name, hints[each.name], each.default) for each in fields(entity)
+        each.name: _declared(each.name, hints[each.name], _default(each)) for each in fields(entity)
     }
 
 
 _UNDECLARED: Final = Field()
+
+
+def _default(field: DataclassField[Any]) -> Any:
+    made = field.default_factory
+    return field.default if made is MISSING else made()
 
 
 def _declared(name: str, hint: Any, default: Any) -> DeclaredField:
@@ -74,4 +94,5 @@ def _declared(name: str, hint: Any, default: Any) -> DeclaredField:
         (hint,) = [each for each in get_args(hint) if each is not type(None)]
     if isinstance(hint, NewType):
         hint = hint.__supertype__
-    return DeclaredField(name, get_origin(hint) or hint, nullable, default, declared)
+    item = next(iter(get_args(hint)), str)
+    return DeclaredField(name, get_origin(hint) or hint, nullable, default, declared, item)

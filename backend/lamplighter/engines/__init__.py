@@ -4,20 +4,23 @@ An engine says whether it is ready and which command runs a session. Running
 that command, following what it prints and ending it is the same for all.
 """
 
-import signal
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from datetime import datetime
-from enum import StrEnum
-from typing import Final, Protocol, runtime_checkable
+from __future__ import annotations
 
-from lamplighter.domain.memory.memory import Memory
-from lamplighter.domain.services.cooldown import CooldownUse
-from lamplighter.domain.services.service import Service
-from lamplighter.domain.sessions.handoff import Finding, Handoff
-from lamplighter.domain.sessions.marker_results import CheckResult
-from lamplighter.domain.sessions.session import Session
-from lamplighter.formats.tools import tools_for_tier
+import signal
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TYPE_CHECKING, Final, Protocol, runtime_checkable
+
+if TYPE_CHECKING:  # the processes of engines import this package, and need none of these
+    from collections.abc import Mapping
+    from datetime import datetime
+
+    from lamplighter.domain.memory.memory import Memory
+    from lamplighter.domain.services.cooldown import CooldownUse
+    from lamplighter.domain.services.service import Service
+    from lamplighter.domain.sessions.handoff import Finding, Handoff
+    from lamplighter.domain.sessions.marker_results import CheckResult
+    from lamplighter.domain.sessions.session import Session
 
 CHECKPOINT: Final = "checkpoint.json"
 """The file with the progress of an engine that resumes, in its session's scratch directory."""
@@ -139,6 +142,8 @@ def tool_names(
     engine: Engine, tier: int, *, reads: bool, commands: bool = False
 ) -> tuple[str, ...]:
     """Return the tools that a session by this engine has in its prompt."""
+    from lamplighter.formats.tools import tools_for_tier
+
     if Trait.TOOLS not in engine.traits:
         return ()
     return tuple(each.name for each in tools_for_tier(tier, reads=reads, commands=commands))

@@ -49,6 +49,16 @@ class JsonFields:
             return ()
         return tuple(each for each in value if each)
 
+    def object(self, name: str) -> dict[str, Any]:
+        """Return a JSON object; null and what is missing is an empty one."""
+        value = self.values.get(name)
+        if value is None:
+            return {}
+        if not isinstance(value, dict):
+            self.wrong.append(InvalidField(name, "is not a JSON object"))
+            return {}
+        return value
+
     def moment(self, name: str, *, needed: bool = False) -> datetime | None:
         """Return a moment; one without a zone is UTC."""
         text = self.text(name, needed=needed)

@@ -138,8 +138,8 @@ def _value(row: JsonFields, field: DeclaredField) -> Any:
         return row.share(name)
     if field.value_type is datetime:
         return row.moment(name, needed=field.required)
-    if field.value_type is tuple:
-        return row.texts(name)
+    if field.value_type in (tuple, dict):
+        return row.texts(name) if field.value_type is tuple else row.object(name)
     text = row.text(name, needed=field.required and not field.nullable)
     if field.declared.options and text and text not in field.declared.options:
         row.wrong.append(InvalidField(name, f"is not one of {', '.join(field.declared.options)}"))

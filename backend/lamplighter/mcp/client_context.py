@@ -42,10 +42,6 @@ class ClientContext(Context):
         """Return who a caller is here; raises Invalid, Conflict."""
         return await speaker_of(self.db, caller, self.active.agents, project=project)
 
-    def service_names(self) -> list[str]:
-        """Return the names of the services as they are spelled."""
-        return [service.name for service in self.services()]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SpeakerContext:

@@ -1,6 +1,5 @@
 """The tools of clients: in the web process, and over standard input and output."""
 
-import asyncio
 from collections.abc import Callable
 
 from lamplighter import clock
@@ -15,7 +14,6 @@ from lamplighter.domain.services.service import Services
 from lamplighter.mcp.client_context import ClientContext
 from lamplighter.repository import Database
 from lamplighter.serve import home
-from lamplighter.serve.commands.access import run_in_database
 from lamplighter.serve.configuration import build_configuration
 from lamplighter.usecases.access import access
 from lamplighter.usecases.clients.remote import RemoteStores
@@ -56,7 +54,6 @@ def serve(
     the agent that is named. With `words` answers hold no values beside them.
     """
     named = validate_agent_name(agent) if agent else None
-    home.prepare(settings)
     active = build_configuration(settings, lexicon.active_lexicon(settings))
     files = home.ServicesFile(settings.services)
 
@@ -73,7 +70,7 @@ def serve(
         async with home.tracing(settings, "mcp"):
             await stdio.serve(here, who, project=project, values=not words)
 
-    asyncio.run(run_in_database(settings, answer))
+    home.run(settings, answer)
 
 
 async def _caller(db: Database, token: str, agent: str | None) -> Caller:

@@ -12,7 +12,7 @@ from lamplighter.serve import home
 
 def build_configuration(settings: Settings, lexicon: Lexicon) -> Configuration:
     """Return the active configuration; the caller reads the lexicon, which may be broken."""
-    kept = settings.trash_retention
+    kept, lives = settings.trash_retention, settings.episode_lifetime
     return Configuration(
         interval=settings.interval,
         dry_run=settings.dry_run,
@@ -41,6 +41,7 @@ def build_configuration(settings: Settings, lexicon: Lexicon) -> Configuration:
         echo=EchoPolicy(settings.echo),
         duplicate_window=timedelta(seconds=settings.dedup_window),
         trash_retention=timedelta(seconds=kept) if kept else None,
+        episode_lifetime=timedelta(seconds=lives) if lives else None,
         hooks=settings.hooks,
         agents=settings.agents,
     )

@@ -1,19 +1,20 @@
 """The home: the directory that everything is kept in, and the files a person writes in it."""
 
+import asyncio
 import logging
 import os
 import secrets as random_text
 import socket
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from lamplighter import __version__, clock, telemetry
 from lamplighter.config.settings import Settings
-from lamplighter.domain.errors import LamplighterError, Unavailable
+from lamplighter.domain.errors import Busy, LamplighterError, Unavailable
 from lamplighter.domain.sessions.home import Home
 from lamplighter.repository import Database
 from lamplighter.repository.feed.signals import ChangeNotifier
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from lamplighter.usecases.sessions.halt import HaltControl
 
 logger = logging.getLogger(__name__)
+T = TypeVar("T")
 
 SESSIONS: Final = database_file.SESSIONS
 IDENTITY_BYTES: Final = 6
@@ -199,6 +201,21 @@ async def tracing(settings: Settings, part: str) -> AsyncIterator[None]:
     """Collect the spans of one of our processes, if the environment names a collector."""
     with telemetry.tracing(part, __version__, redact=secrets(settings)):
         yield
+
+
+def run(settings: Settings, work: Callable[[Database], Awaitable[T]]) -> T:
+    """Make the home ready and do something with its database; raises Unavailable, Busy."""
+    prepare(settings)
+    return asyncio.run(in_database(settings, work))
+
+
+async def in_database(settings: Settings, work: Callable[[Database], Awaitable[T]]) -> T:
+    """Do something with the database of a home that is ready; raises Busy when it is locked."""
+    async with database(settings) as db:
+        try:
+            return await work(db)
+        except (driver.OperationalError, TimeoutError) as error:
+            raise Busy(f"The database is not available ({error}). Try again.") from error
 
 
 @asynccontextmanager

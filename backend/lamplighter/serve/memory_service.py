@@ -13,7 +13,7 @@ import uvicorn
 
 from lamplighter import clock
 from lamplighter.api.agentops.app import create_app
-from lamplighter.api.connection import TimedConnection
+from lamplighter.api.connection import TimedConnection, WebServer
 from lamplighter.api.context import MemoryServiceContext
 from lamplighter.config.settings import Settings
 from lamplighter.domain.relate import builtin_lexicon
@@ -61,7 +61,7 @@ def run(
     who = "clients with a token" if tokens else "all users of this machine"
     signal.signal(signal.SIGTERM, _end)
     logger.info("The memory service listens on %s for %s", web_url(at), who)
-    uvicorn.Server(config).run(sockets=[listening])
+    WebServer(config).run(sockets=[listening])
 
 
 def wants_tokens(settings: Settings) -> bool:

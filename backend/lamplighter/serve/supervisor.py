@@ -262,7 +262,7 @@ async def build_supervisor(settings: Settings) -> AsyncIterator[SupervisorProces
             settings, home.context(settings, db), active, server, services
         )
         transport = AppriseTransport(settings.notify)
-        sender = Sender(db, transport, clock.now, web_url(settings))
+        sender = Sender(db, transport, clock.now, web_url(settings), listener.version)
         led = Supervisor(context, services.load, lock, beside=(sender.run,))
         yield SupervisorProcess(led, listener)
 

@@ -12,7 +12,7 @@ import uvicorn
 
 from lamplighter import assets, clock
 from lamplighter.api.app import create_app
-from lamplighter.api.connection import TimedConnection
+from lamplighter.api.connection import TimedConnection, WebServer
 from lamplighter.api.context import ApiContext
 from lamplighter.api.hub import Hub
 from lamplighter.config import lexicon
@@ -69,7 +69,7 @@ def run(settings: Settings, *, welcome: Callable[[str], None] | None = None) -> 
         timeout_graceful_shutdown=SHUTDOWN_SECONDS,
     )
     logger.info("Listening on %s", web_url(settings))
-    uvicorn.Server(config).run(sockets=[listening])
+    WebServer(config).run(sockets=[listening])
 
 
 def report_nothing(words: str) -> None:

@@ -41,7 +41,7 @@ from lamplighter.supervisor.run.context import SessionContext
 from lamplighter.supervisor.run.parking import ParkedChains
 from lamplighter.supervisor.standby import RETRY_MESSAGE, Standby
 from lamplighter.usecases.clients import client_sessions
-from lamplighter.usecases.memory import journal
+from lamplighter.usecases.memory import fade, journal
 from lamplighter.usecases.sessions import chain, halt
 
 logger = logging.getLogger(__name__)
@@ -49,11 +49,19 @@ logger = logging.getLogger(__name__)
 POLL_SECONDS: Final = 0.5
 
 
-async def record_file_changes(context: SessionContext) -> None:
-    """Record each time that the file comes or goes, until cancelled."""
+async def record_file_changes(context: SessionContext, version: Callable[[], int]) -> None:
+    """Record each time that the halt file comes or goes, until cancelled.
+
+    The database is read when the file changed, or the number of commits that `version` returns;
+    where that number is not known, always.
+    """
+    recorded = None
     while True:
+        state = context.halt_control.by_file(), version()
         try:
-            await halt.record_file(context.db, context.halt_control, now=context.now())
+            if state != recorded or state[1] <= 0:
+                await halt.record_file(context.db, context.halt_control, now=context.now())
+                recorded = state
         except OperationalError as error:
             logger.log(severity(error), "The halt file could not be recorded: %s", error)
         await asyncio.sleep(POLL_SECONDS)
@@ -186,7 +194,8 @@ class Supervisor:
         try:
             async with asyncio.TaskGroup() as both:
                 if await self.standby.until_leader(self.lead, self._ingest_pending, self.draining):
-                    along = [self.heartbeat.ended(), record_file_changes(self.context)]
+                    recording = record_file_changes(self.context, listener.version)
+                    along = [self.heartbeat.ended(), recording]
                     along += [each() for each in self.beside]
                     beside = [both.create_task(each) for each in along]
                     await self._work(listener)
@@ -253,6 +262,9 @@ class Supervisor:
             self.db, self.context.active.trash_retention, now=self.context.now()
         )
         await client_sessions.close_inactive(self.db, now=self.context.now())
+        if self.context.timepiece.steady(self.context.now()):
+            lifetime = self.context.active.episode_lifetime
+            await fade.expire(self.db, lifetime, now=self.context.now())
         if self._problem and not self._services.path:
             await self._tell_next_round()
             return

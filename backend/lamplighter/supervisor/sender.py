@@ -45,23 +45,34 @@ class Sender:
     post: NoticeTransport
     now: Callable[[], datetime]
     url: str = ""
+    version: Callable[[], int] = lambda: 0
+    """A number that changes with each commit to the database; 0 or -1 where it is not known."""
     _reached: dict[int, set[int]] = field(default_factory=dict)
 
     async def run(self) -> None:
         """Send until cancelled; what was under way when another sender died is sent again."""
         begun = False
         while True:
+            version = self.version()
             try:
                 if not begun:
                     await self.begin()
                     begun = True
                 worked = await self.step()
+                waiting = worked or await notices.has_waiting(self.db)
             except (Error, TimeoutError) as error:
                 words = "Notifications are not available now: %s"
                 logger.log(severity(error), words, error)
-                worked = False
+                worked, waiting = False, True
             if not worked:
-                await asyncio.sleep(POLL_SECONDS)
+                await self._rest(version, waiting=waiting)
+
+    async def _rest(self, version: int, *, waiting: bool) -> None:
+        """Wait a second, and while no notice waits, for the next commit."""
+        while True:
+            await asyncio.sleep(POLL_SECONDS)
+            if waiting or version <= 0 or self.version() != version:
+                return
 
     async def begin(self) -> None:
         """Take over what another sender left."""

@@ -74,7 +74,7 @@ def test_texts_of_two_clauses_are_judged_as_well_as_before() -> None:
     false = round(taken_for(found, ["reinforce", "new"], "contradict"), 4)
     print("two_clauses", score, wrong, false)  # noqa: T201 - as above
     assert score >= 0.64
-    assert wrong <= 0.10
+    assert wrong <= 0.07
     assert false <= 0.07
 
 
@@ -86,6 +86,16 @@ def test_kinds_that_fail_most_are_judged_well_enough() -> None:
     print("kinds", score, wrong)  # noqa: T201 - as above
     assert score >= 0.74
     assert wrong <= 0.11
+
+
+def test_new_kinds_are_judged_well_enough() -> None:
+    """The kinds of the test above, of other services; `kinds_held` was only ever scored."""
+    more, held = judged(pairs("kinds_more")), judged(pairs("kinds_held"))
+    scores = [round(macro_f1(found), 4) for found in (more, held)]
+    wrong = [round(taken_for(found, ["contradict"], "reinforce"), 4) for found in (more, held)]
+    print("kinds_more, kinds_held", scores, wrong)  # noqa: T201 - as above
+    assert min(scores) >= 0.66
+    assert max(wrong) <= 0.08
 
 
 def test_p_is_how_often_such_verdicts_are_right() -> None:

@@ -4,8 +4,9 @@ from typing import Any
 
 import pytest
 
+from lamplighter.domain.relate import analyze, builtin_lexicon
 from lamplighter.domain.relate.analysis import Measure
-from lamplighter.domain.relate.match import differs_by_typo, edit_distance
+from lamplighter.domain.relate.match import differs_by_typo, edit_distance, match, negates
 from lamplighter.domain.relate.measures import comparable, match_measures, measures_agree
 
 
@@ -27,6 +28,9 @@ def amount(kind: str, low: float, high: float | None = None, **more: Any) -> Mea
         (amount("status", 302), amount("number", 200), False),
         (amount("weekday", 6, 7), amount("weekday", 7), True),
         (amount("weekday", 1, 5), amount("weekday", 6), False),
+        (amount("weekday", 7), amount("period", 604_800), True),
+        (amount("weekday", 7), amount("period", 86_400), False),
+        (amount("weekday", 1, 5), amount("period", 604_800), False),
         (amount("clock", 180), amount("clock", 181), False),
         (amount("clock", 180), amount("period", 86_400), False),
         (Measure("path", "/var/lib"), Measure("path", "/var/lib/x"), False),
@@ -95,3 +99,37 @@ def test_a_slip_of_the_fingers(one: str, two: str, same: bool) -> None:
 )
 def test_slips_are_counted(one: str, two: str, count: int) -> None:
     assert edit_distance(one, two) == edit_distance(two, one) == count
+
+
+@pytest.mark.parametrize(
+    ("one", "two", "denies"),
+    [
+        ("reversible", "irreversible", True),
+        ("reachable", "unreachable", True),
+        ("fault", "default", False),
+        ("cover", "discover", False),
+        ("port", "import", False),
+    ],
+)
+def test_a_prefix_of_denial_makes_an_opposite(one: str, two: str, denies: bool) -> None:
+    assert negates(one, two) == negates(two, one) == denies
+
+
+def test_the_same_word_is_matched_before_its_opposite() -> None:
+    """Or "survive" meets "crash", and the crash of the other text is left over."""
+    old, new = (
+        analyze(text, builtin_lexicon())
+        for text in ("Messages survive a crash", "A crash of the broker loses messages")
+    )
+    pairs = [(pair.old.surface, pair.new.surface) for pair in match(old.clauses, new.clauses).pairs]
+    assert ("crash", "crash") in pairs
+
+
+def test_two_words_of_one_end_of_an_axis_are_not_opposed() -> None:
+    old, new = (
+        analyze(text, builtin_lexicon())
+        for text in ("A restart helps the stream", "A restart cures the stream")
+    )
+    assert not any(
+        pair.opposed or pair.opposite_signs for pair in match(old.clauses, new.clauses).pairs
+    )

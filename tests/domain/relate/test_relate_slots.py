@@ -16,6 +16,9 @@ from lamplighter.domain.relate.text import split_items
         ("certificates come from zerossl", "zerossl issues its certificates"),
         ("runs as the user mailman", "the process belongs to mailman"),
         ("calls use the opus codec", "opus is the codec for calls"),
+        ("the log level is debug", "debug is the log level"),
+        ("the relay is set by mqtt", "mqtt sets the relay"),
+        ("tokens are hashed with argon2", "argon2 is used to hash tokens"),
     ],
 )
 def test_two_sentences_fill_one_slot(old: str, new: str) -> None:
@@ -31,6 +34,8 @@ def test_two_sentences_fill_one_slot(old: str, new: str) -> None:
         "chunks live in s3 and in the cache",
         "backups are also kept on tape",
         "restarts are slow",
+        "the heater is on in winter",
+        "it is the upstream",
     ],
 )
 def test_a_sentence_with_a_condition_or_a_second_value_fills_none(text: str) -> None:
@@ -42,6 +47,9 @@ def test_a_sentence_with_a_condition_or_a_second_value_fills_none(text: str) -> 
     [
         ("Spools live on the flash drive", "Spools live on tape", Relation.CONFLICTING),
         ("Balances by load", "Balances by round robin", Relation.CONFLICTING),
+        ("The radio is on channel 25", "The radio is on channel 11", Relation.CONFLICTING),
+        ("Runs as the user postmail", "Runs as root", Relation.CONFLICTING),
+        ("The log level is warning", "The log level is debug", Relation.CONFLICTING),
         ("Spools live on tape", "Tape holds the spools", Relation.SAME),
     ],
 )
@@ -62,6 +70,9 @@ def test_slots_of_other_subjects_do_not_conflict() -> None:
         ("It is warm within seconds", "duration", 2, 59),
         ("Ready at once", "duration", 0, 5),
         ("Half of the memory is used", "percent", 50, 50),
+        ("A fifth of clients time out", "percent", 20, 20),
+        ("Nine out of ten hits are cached", "percent", 90, 90),
+        ("Roaming takes less than a second", "duration", 1, 1),
         ("The repair takes all night", "duration", 28_800, 43_200),
     ],
 )
@@ -88,6 +99,10 @@ def test_a_denied_comparison_is_a_bound(text: str, bound: str) -> None:
         ("Messages are lost", -1),
         ("Works only without local disks", -1),
         ("The cache is on the array", 0),
+        ("The errors are gone", 1),
+        ("The errors persist", -1),
+        ("The lost channels remain", -1),
+        ("The sessions continue", 1),
     ],
 )
 def test_a_text_ends_well_or_badly(text: str, end: int) -> None:

@@ -14,7 +14,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 from failing import QUICK, REFUSED, asks, closed_port, replying
 
-from lamplighter.domain.services.check import Check, CommandCheck, DnsCheck, TcpCheck
+from lamplighter.domain.services.check import Check, CommandCheck, DnsCheck, HttpCheck, TcpCheck
 from lamplighter.engines.probe import checks, http, investigate
 from lamplighter.engines.probe.facts import CheckOutcome
 from lamplighter.engines.probe.investigate import FailedStage
@@ -51,6 +51,22 @@ async def isolated(check: Check) -> FailedStage:
     outcome = await checks.run(check, look_again=False)
     assert not outcome.ok
     return await investigate.isolate(outcome)
+
+
+@pytest.mark.parametrize(
+    ("verifies", "url", "more"),
+    [
+        (True, "https://media.example/", {}),
+        (True, "HTTPS://media.example/", {}),
+        (True, "http://media.example/", {"redirects": True}),
+        (False, "http://media.example/", {}),
+        (False, "https://media.example/", {"verify_tls": False}),
+    ],
+)
+def test_authorities_are_loaded_where_a_check_may_need_them(
+    verifies: bool, url: str, more: dict[str, bool]
+) -> None:
+    assert http.may_verify_tls(HttpCheck(name="web", url=url, **more)) is verifies
 
 
 async def test_an_unknown_host_name_fails_at_its_stage() -> None:

@@ -4,8 +4,8 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
 
-from lamplighter.api.common_shapes import Name
-from lamplighter.domain.access.access import MAX_DAYS, MAX_NAME_CHARS
+from lamplighter.api.common_shapes import Name, public_shape
+from lamplighter.domain.access.access import MAX_DAYS, MAX_NAME_CHARS, Token
 
 
 class CallerOut(Struct):
@@ -16,18 +16,9 @@ class CallerOut(Struct):
     scopes: list[str]
 
 
+@public_shape(Token)
 class TokenOut(Struct):
     """A token, without its secret."""
-
-    id: int
-    name: str
-    scopes: list[str]
-    agent: str | None
-    created_at: str
-    expires_at: str | None
-    used_at: str | None
-    revoked_at: str | None
-    version: int
 
 
 class TokenPage(Struct):
@@ -50,16 +41,7 @@ class TokenIn(Struct):
     agent: Annotated[str, Meta(min_length=1, max_length=64)] | None = None
 
 
-class NewTokenOut(Struct):
+class NewTokenOut(TokenOut):
     """A new token; `token` is its text, which is returned only once."""
 
-    id: int
-    name: str
-    scopes: list[str]
-    agent: str | None
-    created_at: str
-    expires_at: str | None
-    used_at: str | None
-    revoked_at: str | None
-    version: int
     token: str

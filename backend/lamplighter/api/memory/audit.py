@@ -21,7 +21,7 @@ async def index(request: Request) -> Response:
         found = await page_on_topic(
             here.db,
             wanted.topic,
-            services=here.service_names(),
+            services=here.services().names,
             limit=wanted.limit,
             position=position,
         )

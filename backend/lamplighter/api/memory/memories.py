@@ -19,6 +19,7 @@ from lamplighter.domain.errors import Invalid, InvalidField, collect_errors
 from lamplighter.domain.memory.admit import admit_edit
 from lamplighter.domain.memory.memory import (
     GENERAL,
+    NEVER,
     NO_KEY,
     Candidate,
     Category,
@@ -34,11 +35,10 @@ from lamplighter.repository import Database, reading
 from lamplighter.repository.feed import changes
 from lamplighter.repository.memory import facets as counts
 from lamplighter.repository.memory import history, json_rows, memories
-from lamplighter.repository.memory.memories import MemoryFilter, Order, Sort, View
+from lamplighter.repository.memory.memories import MemoryFilter, Order, Sort, View, service_name
 from lamplighter.repository.store.paging import Page
 from lamplighter.usecases.memory import curate, undo
 from lamplighter.usecases.memory.evidence import evidence_of
-from lamplighter.usecases.memory.service_names import spelled
 
 FADING_WITHIN: Final = timedelta(days=30)
 """How far the view of those that fade looks ahead."""
@@ -48,12 +48,12 @@ async def index(request: Request) -> Response:
     """GET /api/v1/memories."""
     here, wanted = api_context(request), params.query(request, shapes.MemoryQuery)
     position = params.position(wanted.cursor)
-    at = _moment(wanted, here.now())
+    at, before = _moment(wanted, here.now()), here.hub.version()
     async with reading(here.db):
         chosen = replace(await _caller_filter(request, wanted), ids=tuple(wanted.ids))
         found = await _page(here.db, chosen, wanted, position=position, at=at)
-        total = await memories.count(here.db, chosen, at=at)
         seq = await changes.last_seq(here.db)
+        total = await _count(here, chosen, at=at, before=before, seq=seq)
     return page(request, found.items, found.position, seq, total=total, **_as_of(at))
 
 
@@ -94,10 +94,13 @@ async def create(request: Request) -> Response:
     here, given = api_context(request), await params.body(request, shapes.MemoryIn, rules)
     values = {**msgspec.structs.asdict(given), "tags": tuple(given.tags)}
     values["confidence"] = require_finite(given.confidence)
+    values["expires_at"] = period.parse_future_moment(
+        given.expires_at, "expires_at", now=here.now()
+    )
     candidate = Candidate(
         **values, tier=0, session_id=None, source=Source.OPERATOR, trust=Trust.TRUSTED
     )
-    memory = await curate.create(here, candidate, services=here.service_names())
+    memory = await curate.create(here, candidate, services=here.services().names)
     location = f"/api/v1/memories/{memory.id}"
     return versioned(serialize.memory(memory), 201, Location=location)
 
@@ -118,9 +121,9 @@ async def update(request: Request) -> Response:
     memory = await curate.edit(
         here,
         memory_id,
-        _edit(given),
+        _edit(given, now=here.now()),
         version=params.version(request, memory_id),
-        services=here.service_names(),
+        services=here.services().names,
     )
     return versioned(serialize.memory(memory))
 
@@ -181,6 +184,15 @@ async def _page(
     return Page([serialize.memory(each) for each in found.items], found.position)
 
 
+async def _count(
+    here: ApiContext, chosen: MemoryFilter, *, at: datetime | None, before: int, seq: int
+) -> int:
+    if at is not None:
+        return await memories.count(here.db, chosen, at=at)
+    after = here.hub.version()
+    return await here.matches.count(here.db, chosen, before=before, after=after, seq=seq)
+
+
 def _as_of(at: datetime | None) -> dict[str, str | None]:
     return {} if at is None else {"as_of": serialize.format_moment(at)}
 
@@ -198,7 +210,7 @@ async def filter_of(here: ApiContext, query: shapes.MemoryQuery | shapes.ViewQue
     service = query.service
     if service is not None:
         plain_name = GENERAL if normalize_service_name(service) == GENERAL else service
-        service = await spelled(here.db, plain_name, here.service_names()) or GENERAL
+        service = await service_name(here.db, plain_name, here.services().names) or GENERAL
     return MemoryFilter(
         q=query.q,
         service=service,
@@ -233,12 +245,13 @@ def _order(query: shapes.MemoryQuery) -> Order:
 
 def rules(values: Mapping[str, Any]) -> list[InvalidField]:
     """Return the invalid fields of a memory edit."""
-    asked = {name: values.get(name) for name in ("observation", "service", "title", "topic_key")}
+    names = ("observation", "service", "title", "topic_key", "metadata")
+    asked = {name: values.get(name) for name in names}
     edit = Edit(**{name: value for name, value in asked.items() if value is not msgspec.UNSET})
     return collect_errors(lambda: admit_edit(edit, values.get("category", Category.TIMING), str))
 
 
-def _edit(body: shapes.MemoryEdit) -> Edit:
+def _edit(body: shapes.MemoryEdit, *, now: datetime) -> Edit:
     fields = {
         name: value
         for name, value in msgspec.structs.asdict(body).items()
@@ -252,6 +265,9 @@ def _edit(body: shapes.MemoryEdit) -> Edit:
         fields["tags"] = tuple(fields["tags"])
     if "confidence" in fields:
         fields["confidence"] = require_finite(fields["confidence"])
+    if "expires_at" in fields:
+        when = period.parse_future_moment(fields["expires_at"], "expires_at", now=now)
+        fields["expires_at"] = when or NEVER
     return Edit(**fields)
 
 

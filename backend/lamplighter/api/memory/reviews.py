@@ -22,9 +22,9 @@ from lamplighter.formats import serialize
 from lamplighter.repository import Database, reading
 from lamplighter.repository.feed import changes
 from lamplighter.repository.memory import exposures, history, reviews
+from lamplighter.repository.memory.memories import service_name
 from lamplighter.repository.memory.reviews import ReviewFilter
 from lamplighter.usecases.memory import review, undo
-from lamplighter.usecases.memory.service_names import spelled
 
 LIST_LIMIT: Final = 20
 
@@ -34,7 +34,7 @@ async def index(request: Request) -> Response:
     here, wanted = api_context(request), params.query(request, review_shapes.ReviewQuery)
     position = params.position(wanted.cursor)
     async with reading(here.db):
-        chosen = await _filter(here.db, wanted, here.service_names())
+        chosen = await _filter(here.db, wanted, here.services().names)
         found = await reviews.page(here.db, chosen, limit=wanted.limit, position=position)
         items = await reviews.as_json(here.db, found.items)
         total = await reviews.count(here.db, chosen)
@@ -109,7 +109,7 @@ async def _changes(db: Database, each: Review) -> list[dict[str, Any]]:
 async def _filter(db: Database, query: review_shapes.ReviewQuery, names: list[str]) -> ReviewFilter:
     service = query.service
     if service is not None:
-        service = await spelled(db, service, names) or GENERAL
+        service = await service_name(db, service, names) or GENERAL
     return ReviewFilter(
         state=None if query.state == "all" else ReviewState(query.state),
         service=service,

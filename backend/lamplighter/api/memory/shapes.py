@@ -1,33 +1,25 @@
 """Memories: as they go out, and what may come in."""
 
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from lamplighter.api.common_shapes import Limit, Name, ShortText, history_shape, public_shape
-from lamplighter.domain.memory.memory import MEMORY_FIELDS, OPERATIONS, Category, MemoryKind
+from lamplighter.domain.memory.memory import OPERATIONS, Category, Memory, MemoryKind
 from lamplighter.domain.sessions.inclusion import MOST_BUDGET
 
 Scope = Literal["project", "global"]
 Tags = Annotated[list[Annotated[str, Meta(max_length=100)]], Meta(max_length=20)]
 
 
-if TYPE_CHECKING:
+@public_shape(Memory, version=("as_of", str | UnsetType, UNSET))
+class MemoryOut(Struct):
+    """One memory."""
 
-    class MemoryOut(Struct):
-        """One memory."""
 
-    class MemoryStateOut(Struct):
-        """A memory before or after a change; old entries have three fields only."""
-
-else:
-    MemoryOut = public_shape("MemoryOut", "One memory.", MEMORY_FIELDS, as_of=str)
-    MemoryStateOut = history_shape(
-        "MemoryStateOut",
-        "A memory before or after a change; old entries have three fields only.",
-        MEMORY_FIELDS,
-        always=("observation", "confidence", "active"),
-    )
+@history_shape(Memory, always=("observation", "confidence", "active"))
+class MemoryStateOut(Struct):
+    """A memory before or after a change; old entries have three fields only."""
 
 
 class AsOfQuery(Struct):
@@ -139,6 +131,8 @@ class MemoryIn(Struct):
     project: Name = OPERATIONS
     scope: Scope = "project"
     topic_key: str | None = None
+    metadata: dict[str, Any] = {}
+    expires_at: ShortText | None = None
 
 
 class MemoryEdit(Struct):
@@ -155,6 +149,8 @@ class MemoryEdit(Struct):
     project: Name | UnsetType = UNSET
     scope: Scope | UnsetType = UNSET
     topic_key: str | UnsetType | None = UNSET
+    metadata: dict[str, Any] | UnsetType = UNSET
+    expires_at: ShortText | UnsetType | None = UNSET
 
 
 class BulkFilter(ViewQuery, forbid_unknown_fields=True):

@@ -30,7 +30,7 @@ async def create(request: Request) -> Response:
         here,
         candidate,
         here.active.lexicon,
-        services=here.service_names(),
+        services=here.services().names,
         without=None if given.without is None else MemoryId(given.without),
     )
     items = [

@@ -16,7 +16,7 @@ from lamplighter.domain.search import period
 from lamplighter.domain.search.search import SearchLayer, SearchRequest
 from lamplighter.formats.serialize import search_results
 from lamplighter.repository.feed import changes
-from lamplighter.usecases.memory.service_names import spelled
+from lamplighter.repository.memory.memories import service_name
 from lamplighter.usecases.search.session_search import find
 
 ACTIVE = {"active": True, "inactive": False, "all": None}
@@ -40,7 +40,7 @@ async def index(request: Request) -> Response:
 async def _search_options(here: ApiContext, query: shapes.SearchQuery) -> SearchRequest:
     service = query.service
     if service is not None:
-        service = await spelled(here.db, service, here.service_names()) or service
+        service = await service_name(here.db, service, here.services().names) or service
     return SearchRequest(
         query=query.q,
         layers=_layers(query.layers),

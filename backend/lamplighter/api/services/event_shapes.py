@@ -4,22 +4,13 @@ from typing import Annotated
 
 from msgspec import Meta, Struct, field
 
-from lamplighter.api.common_shapes import Limit, Name, Seq, ShortText
-from lamplighter.domain.services.event import Level
+from lamplighter.api.common_shapes import Limit, Name, Seq, ShortText, public_shape
+from lamplighter.domain.services.event import Event, Level
 
 
+@public_shape(Event)
 class EventOut(Struct):
     """One event."""
-
-    id: int
-    level: Level
-    service: str | None
-    text: str
-    session_id: int | None
-    tier: int
-    source: str
-    created_at: str
-    version: int
 
 
 class EventPage(Struct):

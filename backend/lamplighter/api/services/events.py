@@ -19,9 +19,9 @@ from lamplighter.domain.services.service import GENERAL, normalize_service_name
 from lamplighter.formats import serialize
 from lamplighter.repository import reading
 from lamplighter.repository.feed import changes
+from lamplighter.repository.memory.memories import service_name
 from lamplighter.repository.services import events
 from lamplighter.repository.services.events import EventGroup, EventSelection
-from lamplighter.usecases.memory.service_names import spelled
 from lamplighter.usecases.services import events as densities
 from lamplighter.usecases.services import events as report
 
@@ -73,7 +73,7 @@ async def create(request: Request) -> Response:
         given.level,
         given.text,
         service=given.service,
-        services=here.service_names(),
+        services=here.services().names,
         session_id=caller_of(request).session_id,
     )
     return answer(serialize.event(event), 201)
@@ -89,7 +89,7 @@ async def _filter(here: ApiContext, query: event_shapes.EventFilter) -> EventSel
     service = query.service
     if service is not None:
         name = GENERAL if normalize_service_name(service) == GENERAL else service
-        service = await spelled(here.db, name, here.service_names()) or GENERAL
+        service = await service_name(here.db, name, here.services().names) or GENERAL
     return EventSelection(
         levels=tuple(query.level),
         service=service,

@@ -4,31 +4,17 @@ from typing import Literal
 
 from msgspec import Struct
 
-from lamplighter.api.common_shapes import Limit, Name, ShortText
+from lamplighter.api.common_shapes import Limit, Name, ShortText, public_shape
 from lamplighter.api.sessions.shapes import SessionRequestOut
-from lamplighter.domain.services.event import Level
+from lamplighter.domain.services.notice import Notice
+from lamplighter.formats.alerts import AlertIncident
 
 AlertState = Literal["firing", "resolved"]
 
 
+@public_shape(AlertIncident, ("state",))
 class AlertOut(Struct):
     """One incident that a monitor reported, and its session request."""
-
-    id: int
-    source: str
-    fingerprint: str
-    incident: str
-    state: AlertState
-    service: str | None
-    severity: str
-    title: str
-    details: dict[str, str]
-    request_id: int | None
-    deliveries: int
-    created_at: str
-    last_at: str
-    resolved_at: str | None
-    version: int
 
 
 class DeliveredAlertOut(AlertOut):
@@ -65,23 +51,9 @@ class AlertQuery(Struct):
 NoticeState = Literal["waiting", "sending", "sent", "failed"]
 
 
+@public_shape(Notice, ("kind", "state"))
 class NoticeOut(Struct):
     """A notification; `problem` is the reason of the last failed delivery."""
-
-    id: int
-    kind: Literal["event", "approval", "halt", "test"]
-    level: Level
-    title: str
-    body: str
-    service: str | None
-    event_id: int | None
-    state: NoticeState
-    attempts: int
-    next_at: str | None
-    problem: str
-    created_at: str
-    sent_at: str | None
-    version: int
 
 
 class NoticePage(Struct):

@@ -121,18 +121,18 @@ def _overview(
         "learned": _learned(found, since),
         "events": {
             "since": recent,
-            "critical": found.levels[Level.CRITICAL],
-            "warning": found.levels[Level.WARNING],
+            "critical": found.activity.levels[Level.CRITICAL],
+            "warning": found.activity.levels[Level.WARNING],
         },
         "sessions": {
             "since": recent,
-            "total": sum(found.ran.by_tier.values()),
-            "by_tier": {str(tier): found.ran.by_tier.get(tier, 0) for tier in (1, 2, 3)},
-            "cost_usd": found.ran.cost_usd,
+            "total": sum(found.activity.runs.by_tier.values()),
+            "by_tier": {str(tier): found.activity.runs.by_tier.get(tier, 0) for tier in (1, 2, 3)},
+            "cost_usd": found.activity.runs.cost_usd,
         },
         "reviews": {
-            "open": found.reviews[0],
-            "oldest_at": serialize.format_moment(found.reviews[1]),
+            "open": found.activity.reviews[0],
+            "oldest_at": serialize.format_moment(found.activity.reviews[1]),
         },
         "approvals": {
             "open": found.approvals[0],
@@ -157,11 +157,11 @@ def _sessions_out(found: RunStatistics) -> dict[str, Any]:
 def _learned(found: views.SystemOverview, since: datetime) -> dict[str, Any]:
     return {
         "since": serialize.format_moment(since),
-        "learned": found.causes["learned"],
-        "reinforced": found.causes["reinforced"],
-        "weakened": found.causes["contradicted"],
-        "faded": found.causes["faded"],
-        "items": [_learned_out(each) for each in found.turns],
+        "learned": found.activity.causes["learned"],
+        "reinforced": found.activity.causes["reinforced"],
+        "weakened": found.activity.causes["contradicted"],
+        "faded": found.activity.causes["faded"],
+        "items": [_learned_out(each) for each in found.activity.changes],
     }
 
 
@@ -202,13 +202,8 @@ def _service_out(here: ApiContext, each: ServiceCondition) -> dict[str, Any]:
         ],
         "cooldowns": [_cooldown_out(used) for used in each.used],
         "strip": [
-            {
-                "day": day.day.isoformat(),
-                "looks": day.checks,
-                "failed": day.failed,
-                "warned": day.warned,
-            }
-            for day in each.strip
+            {"day": day, "looks": looks, "failed": failed, "warned": warned}
+            for day, looks, failed, warned in each.strip
         ],
     }
 

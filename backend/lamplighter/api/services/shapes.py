@@ -4,11 +4,20 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
 
-from lamplighter.api.common_shapes import FileProblemOut, Limit, Name, ShortText, SlotOut, UseOut
+from lamplighter.api.common_shapes import (
+    FileProblemOut,
+    Limit,
+    Name,
+    ShortText,
+    SlotOut,
+    UseOut,
+    public_shape,
+)
 from lamplighter.api.memory.shapes import MemoryOut
 from lamplighter.api.sessions.approval_shapes import ActiveHaltOut
 from lamplighter.api.sessions.shapes import SessionOut, SpendingOut
 from lamplighter.domain.services.service import ActionKind, ApprovalPolicy
+from lamplighter.domain.sessions.marker_results import CheckResult
 from lamplighter.domain.sessions.session import Status
 
 State = Literal["ok", "warning", "failing", "unknown"]
@@ -78,20 +87,9 @@ class ServicePage(Struct):
     seq: int
 
 
+@public_shape(CheckResult)
 class CheckResultOut(Struct):
     """The result of one check."""
-
-    service: str
-    check: str
-    kind: str
-    ok: bool
-    warned: bool
-    status: int | None
-    latency_ms: float | None
-    attempts: int
-    flapped: bool
-    detail: str
-    at: str | None
 
 
 class CheckResultPage(Struct):

@@ -21,9 +21,9 @@ from lamplighter.formats import serialize
 from lamplighter.formats.alerts import AlertState
 from lamplighter.repository import reading
 from lamplighter.repository.feed import changes
+from lamplighter.repository.memory.memories import service_name
 from lamplighter.repository.services import alerts
 from lamplighter.repository.services.alerts import AlertFilter
-from lamplighter.usecases.memory.service_names import spelled
 from lamplighter.usecases.services import alert
 from lamplighter.usecases.services.alert import AlertContext, AlertResult
 
@@ -54,7 +54,8 @@ async def index(request: Request) -> Response:
     here, wanted = api_context(request), params.query(request, notification_shapes.AlertQuery)
     position = params.position(wanted.cursor)
     async with reading(here.db):
-        service = wanted.service and await spelled(here.db, wanted.service, here.service_names())
+        names = here.services().names
+        service = wanted.service and await service_name(here.db, wanted.service, names)
         chosen = AlertFilter(
             state=None if wanted.state is None else AlertState(wanted.state),
             source=wanted.source,

@@ -4,43 +4,22 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, Struct, field
 
-from lamplighter.api.common_shapes import Limit, Seq, SlotOut, UseOut
+from lamplighter.api.common_shapes import Limit, Seq, SlotOut, UseOut, public_shape
 from lamplighter.api.memory.shapes import MemoryOut
 from lamplighter.domain.actions.approval import (
     MAX_ARGUMENT_CHARS,
     MAX_ARGUMENTS,
     MAX_NOTE_CHARS,
-    ApprovalState,
+    Approval,
 )
-from lamplighter.domain.services.service import ActionKind
 
 Argument = Annotated[str, Meta(max_length=MAX_ARGUMENT_CHARS)]
 Argv = Annotated[list[Argument], Meta(min_length=1, max_length=MAX_ARGUMENTS)]
 
 
+@public_shape(Approval)
 class ApprovalOut(Struct):
     """One approval; secrets in `argv` are masked."""
-
-    id: int
-    state: ApprovalState
-    service: str
-    action: ActionKind
-    name: str
-    argv: list[str]
-    directory: str | None
-    edited: bool
-    reason: str
-    memories: list[int]
-    session_id: int
-    tier: int
-    replaces: int | None
-    use_id: int | None
-    decided_by: str | None
-    decided_at: str | None
-    note: str
-    created_at: str
-    expires_at: str
-    version: int
 
 
 class ApprovalCaseOut(ApprovalOut):

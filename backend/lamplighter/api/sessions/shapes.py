@@ -4,12 +4,20 @@ from typing import Annotated, Literal
 
 from msgspec import UNSET, Meta, Struct, UnsetType, field
 
-from lamplighter.api.common_shapes import Limit, Name, Seq, ShortText, Tier, UseOut
-from lamplighter.domain.sessions.handoff import EscalationState
-from lamplighter.domain.sessions.session import OutcomeState, RequestState, Status, Trigger
+from lamplighter.api.common_shapes import Limit, Name, Seq, ShortText, Tier, UseOut, public_shape
+from lamplighter.domain.sessions.handoff import Escalation, Finding
+from lamplighter.domain.sessions.marker_results import MarkerResult
+from lamplighter.domain.sessions.session import (
+    RequestState,
+    Session,
+    SessionRequest,
+    Status,
+    Trigger,
+)
 
 
-class SessionOut(Struct, kw_only=True):
+@public_shape(Session, markers_left=("stopping", bool))
+class SessionOut(Struct):
     """One session; `host` is the place of its output, "machine:directory".
 
     `waiting_since` is the start of its wait for approval. `outcome` describes the result; it is
@@ -17,48 +25,6 @@ class SessionOut(Struct, kw_only=True):
     """
 
     waiting_since: str | UnsetType | None = UNSET
-
-    id: int
-    external_id: str | None
-    agent: str | None
-    project: str
-    tier: int
-    engine: str
-    model: str | None
-    trigger: Trigger
-    status: Status
-    outcome: str
-    outcome_state: OutcomeState
-    reason: str
-    prompt: str
-    parent_id: int | None
-    services: list[str] | None
-    dry_run: bool
-    started_at: str
-    ended_at: str | None
-    exit_code: int | None
-    response: str
-    summary: str
-    cost_usd: float | None
-    turns: int | None
-    duration_ms: int | None
-    log_offset: int
-    learned: int
-    reinforced: int
-    events: int
-    ignored: int
-    markers_left: int
-    stopping: bool
-    input_tokens: int | None
-    output_tokens: int | None
-    cache_read_tokens: int | None
-    cache_write_tokens: int | None
-    budget_usd: float | None
-    resumed: int
-    directory: str | None
-    host: str | None
-    output_pending: bool
-    version: int
 
 
 class SessionPage(Struct):
@@ -128,21 +94,9 @@ class EnginesOut(Struct):
     idle_seconds: float
 
 
+@public_shape(SessionRequest)
 class SessionRequestOut(Struct):
     """A request for a session, and its position in the queue."""
-
-    id: int
-    state: RequestState
-    position: int | None
-    session_id: int | None
-    tier: int
-    services: list[str] | None
-    prompt: str
-    dry_run: bool
-    engine: str | None
-    trigger: Trigger
-    created_at: str
-    version: int
 
 
 class RequestPage(Struct):
@@ -197,25 +151,9 @@ class LogOut(Struct):
     seq: int
 
 
+@public_shape(MarkerResult, ("what", "state"))
 class MarkerOut(Struct):
     """One marker and its outcome."""
-
-    id: int
-    session_id: int
-    offset: int
-    index: int
-    line: int
-    what: Literal["memory", "event", "cooldown", "escalate"]
-    state: Literal["taken", "ignored", "refused"]
-    outcome: str
-    reason: str
-    text: str
-    service: str | None
-    category: str | None
-    memory_id: int | None
-    event_id: int | None
-    created_at: str
-    version: int
 
 
 class MarkerPage(Struct):
@@ -295,32 +233,14 @@ class PromptOut(Struct):
     seq: int
 
 
+@public_shape(Escalation)
 class EscalationOut(Struct):
     """An escalation to the next tier or to a person, and its outcome."""
 
-    id: int
-    session_id: int
-    child_id: int | None
-    tier: int
-    service: str
-    reason: str
-    state: EscalationState
-    why: str
-    created_at: str
-    closed_at: str | None
-    version: int
 
-
+@public_shape(Finding)
 class FindingOut(Struct):
     """A cause that an investigation found."""
-
-    service: str
-    check: str
-    stage: str
-    cause: str | None
-    detail: str
-    session_id: int | None
-    at: str | None
 
 
 class ChainOut(Struct):

@@ -6,9 +6,10 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Final, Literal
+from typing import Annotated, Final, Literal
 
 from lamplighter.domain.errors import Invalid, InvalidField
+from lamplighter.domain.fields import Field
 from lamplighter.domain.text import one_line
 
 ADMIN: Final = "admin"
@@ -94,13 +95,13 @@ class Token:
     id: int
     name: str
     scopes: tuple[str, ...]
-    session_id: int | None
+    agent: str | None = None
     created_at: datetime
     expires_at: datetime | None
     used_at: datetime | None
     revoked_at: datetime | None
     version: int
-    agent: str | None = None
+    session_id: Annotated[int | None, Field(public=False)]
 
     def living(self, *, now: datetime) -> bool:
         """Return whether it grants access."""

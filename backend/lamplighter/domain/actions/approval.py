@@ -5,9 +5,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
-from typing import Final
+from typing import Annotated, Final
 
 from lamplighter.domain.errors import Invalid, InvalidField
+from lamplighter.domain.fields import Field
 from lamplighter.domain.services.service import Action, ActionKind
 from lamplighter.domain.text import format_time
 
@@ -101,26 +102,26 @@ class Approval:
     """
 
     id: int
-    session_id: int
-    tier: int
+    state: ApprovalState
     service: str
     action: ActionKind
     name: str
-    argv: tuple[str, ...]
-    masked_argv: tuple[str, ...]
-    state: ApprovalState
-    created_at: datetime
-    expires_at: datetime
+    masked_argv: Annotated[tuple[str, ...], Field(json="argv", column="shown")]
     directory: str | None = None
+    edited: bool = False
     reason: str = ""
     memories: tuple[int, ...] = ()
-    edited: bool = False
+    session_id: int
+    tier: int
     replaces: int | None = None
     use_id: int | None = None
     decided_by: str | None = None
     decided_at: datetime | None = None
     note: str = ""
+    created_at: datetime
+    expires_at: datetime
     version: int = 1
+    argv: Annotated[tuple[str, ...], Field(public=False)]
 
     @property
     def became(self) -> str:

@@ -2,7 +2,8 @@
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Final
+from datetime import datetime
+from typing import Any, Final
 
 from lamplighter.domain.errors import Invalid, InvalidField, collect_errors
 from lamplighter.domain.memory.memory import (
@@ -15,6 +16,7 @@ from lamplighter.domain.memory.memory import (
     Category,
     Edit,
 )
+from lamplighter.domain.memory.metadata import clean_metadata
 from lamplighter.domain.project import PROJECT_CHARS, normalize_project
 from lamplighter.domain.services.service import GENERAL, NAME, normalize_service_name
 from lamplighter.domain.text import clean_lines, one_line, without_private
@@ -39,7 +41,10 @@ def admit_candidate(candidate: Candidate, redact: Redact) -> Candidate:
     tags = _clean_tags(candidate.tags, redact, wrong)
     project = _clean_project(candidate.project, wrong)
     topic_key = _clean_topic_key(candidate.topic_key or NO_KEY, redact, wrong) or None
-    wrong += knowledge_field_errors(candidate.category, candidate.scope, topic_key, project)
+    metadata = clean_metadata(candidate.metadata, redact, wrong)
+    wrong += knowledge_field_errors(
+        candidate.category, candidate.scope, topic_key, project, candidate.expires_at
+    )
     if wrong:
         raise Invalid(*wrong)
     return replace(
@@ -50,6 +55,7 @@ def admit_candidate(candidate: Candidate, redact: Redact) -> Candidate:
         tags=tags,
         project=project,
         topic_key=topic_key,
+        metadata=metadata,
         source_ref=candidate.source_ref and redact(candidate.source_ref),
     )
 
@@ -68,27 +74,29 @@ def admit_knowledge(candidate: Candidate, redact: Redact) -> Candidate:
 def admit_edit(edit: Edit, category: Category, redact: Redact) -> Edit:
     """Return an edit of a memory of `category` as it may be kept; raises Invalid."""
     wrong: list[InvalidField] = []
-    observation = edit.observation
-    if observation is not None:
-        observation = _clean_observation(observation, edit.category or category, redact, wrong)
-    if edit.service is not None:
-        service = validate_service(edit.service, wrong)
-        edit = replace(edit, service=service or GENERAL)
-    if edit.title is not None:
-        edit = replace(edit, title=_clean_title(edit.title, redact, wrong))
-    if edit.tags is not None:
-        edit = replace(edit, tags=_clean_tags(edit.tags, redact, wrong))
-    if edit.project is not None:
-        edit = replace(edit, project=_clean_project(edit.project, wrong))
-    if edit.topic_key is not None:
-        edit = replace(edit, topic_key=_clean_topic_key(edit.topic_key, redact, wrong))
+    category = edit.category or category
+    cleaners: dict[str, Callable[[Any], Any]] = {
+        "observation": lambda text: _clean_observation(text, category, redact, wrong),
+        "service": lambda name: validate_service(name, wrong) or GENERAL,
+        "title": lambda text: _clean_title(text, redact, wrong),
+        "tags": lambda tags: _clean_tags(tags, redact, wrong),
+        "project": lambda name: _clean_project(name, wrong),
+        "topic_key": lambda text: _clean_topic_key(text, redact, wrong),
+        "metadata": lambda value: clean_metadata(value, redact, wrong),
+    }
+    given = {name: getattr(edit, name) for name in cleaners}
+    clean = {name: cleaners[name](value) for name, value in given.items() if value is not None}
     if wrong:
         raise Invalid(*wrong)
-    return replace(edit, observation=observation)
+    return replace(edit, **clean)
 
 
 def knowledge_field_errors(
-    category: Category, scope: str, topic_key: str | None, project: str = OPERATIONS
+    category: Category,
+    scope: str,
+    topic_key: str | None,
+    project: str = OPERATIONS,
+    expires_at: datetime | None = None,
 ) -> list[InvalidField]:
     """Return what only knowledge may have, of what an operational memory was given."""
     if category not in OPERATIONAL:
@@ -107,6 +115,10 @@ def knowledge_field_errors(
         )
     if topic_key is not None:
         wrong.append(InvalidField("topic_key", f"is only for knowledge, not for {category}"))
+    if expires_at is not None:
+        wrong.append(
+            InvalidField("expires_at", f"is only for knowledge; {category} memories fade instead")
+        )
     return wrong
 
 

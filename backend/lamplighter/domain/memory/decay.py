@@ -1,13 +1,16 @@
 """What is not confirmed fades (SPEC-0015, Staleness Decay)."""
 
+from collections.abc import Iterable
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Final
 
+from lamplighter.domain.memory.intents import ChangeOrigin, MemoryChange
 from lamplighter.domain.memory.memory import (
     ACTIVE_THRESHOLD,
     OPERATIONAL,
     Memory,
+    MemoryKind,
     clamp,
     with_confidence,
 )
@@ -15,6 +18,9 @@ from lamplighter.domain.memory.memory import (
 GRACE_PERIOD: Final = timedelta(days=30)
 WEEK: Final = timedelta(weeks=1)
 WEEKLY_DECAY: Final = 0.1
+EPISODE_LIFETIME: Final = timedelta(days=30)
+"""How long an episode is kept unless a setting says otherwise (four-tier-memory-schema)."""
+
 MAX_DECAY_WEEKS: Final = 10  # after so many nothing is left of any confidence
 
 
@@ -36,9 +42,40 @@ def apply_decay(memory: Memory, *, now: datetime) -> Memory:
     return replace(weaker, decayed_weeks=weeks, version=memory.version + 1)
 
 
+def decay_changes(
+    existing: Iterable[Memory], *, now: datetime, act_id: int | None = None
+) -> list[MemoryChange]:
+    """Return the changes of those memories that something is due from.
+
+    Before an operator's act they are part of it, and undone with it.
+    """
+    found = []
+    for memory in existing:
+        weaker = apply_decay(memory, now=now)
+        if weaker is not memory:
+            weeks = weaker.decayed_weeks - memory.decayed_weeks
+            reason = f"not confirmed for {weeks} more week{'s' if weeks > 1 else ''}"
+            why = ChangeOrigin(cause="faded", actor="supervisor", reason=reason, act_id=act_id)
+            found.append(MemoryChange(memory, weaker, why))
+    return found
+
+
 def weeks_due(memory: Memory, *, now: datetime) -> int:
     """Return how many weeks of fading have not been taken yet."""
     return (now - memory.updated_at - GRACE_PERIOD) // WEEK - memory.decayed_weeks
+
+
+def expiry(memory: Memory, lifetime: timedelta | None) -> datetime | None:
+    """Return when a memory expires; None: never.
+
+    Its own moment decides, else an episode expires a lifetime after its last change; None
+    keeps episodes. Operational memories fade instead (SPEC-0015), pinned ones stay.
+    """
+    if memory.pinned or memory.category in OPERATIONAL:
+        return None
+    if memory.expires_at is not None or memory.kind is not MemoryKind.EPISODIC or not lifetime:
+        return memory.expires_at
+    return memory.updated_at + lifetime
 
 
 def inactive_from(memory: Memory) -> datetime | None:

@@ -110,6 +110,8 @@ def revise(memory: Memory, candidate: Candidate, *, now: datetime) -> Memory:
         content_hash=content_hash(candidate.observation),
         title=candidate.title or memory.title,
         tags=candidate.tags or memory.tags,
+        metadata=candidate.metadata or memory.metadata,
+        expires_at=candidate.expires_at or memory.expires_at,
         category=candidate.category,
         kind=memory.kind
         if raw and memory.kind is MemoryKind.EPISODIC

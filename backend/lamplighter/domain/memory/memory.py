@@ -1,7 +1,7 @@
 """The memory: one curated piece of knowledge."""
 
-from dataclasses import dataclass, fields, replace
-from datetime import datetime
+from dataclasses import dataclass, field, fields, replace
+from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Annotated, Any, Final, NewType
 
@@ -21,6 +21,8 @@ OPERATIONS: Final = "ops"
 PROJECT: Final = "project"
 GLOBAL: Final = "global"
 NO_KEY: Final = ""
+NEVER: Final = datetime.max.replace(tzinfo=UTC)
+"""The expiry in an edit that takes an expiry away."""
 
 
 class Category(StrEnum):
@@ -127,6 +129,8 @@ class Candidate:
     project: str = OPERATIONS
     scope: str = PROJECT
     topic_key: str | None = None
+    metadata: dict[str, Any] = field(default_factory=dict, hash=False)
+    expires_at: datetime | None = None
 
     @property
     def distilled(self) -> bool:
@@ -176,6 +180,10 @@ class Memory:
     topic_key: Annotated[str | None, Field(history=True, undo="topic key", editable=True)] = None
     inactive_reason: Annotated[InactiveReason | None, Field(history=True)] = None
     pinned: Annotated[bool, Field(history=True, undo="pin", editable=True)] = False
+    metadata: Annotated[dict[str, Any], Field(history=True, undo="metadata", editable=True)] = (
+        field(default_factory=dict, hash=False)
+    )
+    expires_at: Annotated[datetime | None, Field(history=True, undo="expiry", editable=True)] = None
     duplicate_count: int = 1
     revision_count: Annotated[int, Field(history=True)] = 1
     last_seen_at: datetime | None = None
@@ -194,8 +202,8 @@ MEMORY_FIELDS: Final = declared_fields(Memory)
 class Edit:
     """What a person changes of a memory; None leaves a field as it is.
 
-    `service` is GENERAL to make a memory true of all services, `topic_key` NO_KEY to
-    take that away.
+    `service` is GENERAL to make a memory true of all services, `topic_key` NO_KEY and
+    `expires_at` NEVER to take those away.
     """
 
     observation: str | None = None
@@ -209,6 +217,8 @@ class Edit:
     project: str | None = None
     scope: str | None = None
     topic_key: str | None = None
+    metadata: dict[str, Any] | None = field(default=None, hash=False)
+    expires_at: datetime | None = None
 
 
 def clamp(confidence: float) -> float:
@@ -275,7 +285,7 @@ def apply_edit(memory: Memory, edit: Edit, *, now: datetime) -> Memory:
     if edit.confidence is not None:
         changed = with_confidence(changed, edit.confidence)
     if edit.active is not None and edit.active != changed.active:
-        changed = _set_active(changed, active=edit.active)
+        changed = _set_active(changed, active=edit.active, now=now)
     if changed == memory and edit.confidence is None:
         return memory
     touched = any(
@@ -287,7 +297,7 @@ def apply_edit(memory: Memory, edit: Edit, *, now: datetime) -> Memory:
     return replace(changed, version=memory.version + 1)
 
 
-_NONE_WORDS: Final = {"service": GENERAL, "topic_key": NO_KEY}
+_NONE_WORDS: Final = {"service": GENERAL, "topic_key": NO_KEY, "expires_at": NEVER}
 """What an edit says to take a value away: its None leaves the field as it is."""
 
 _SET_AS_GIVEN: Final = tuple(
@@ -309,8 +319,10 @@ def _apply_given(memory: Memory, edit: Edit) -> Memory:
     return replace(memory, **changes)
 
 
-def _set_active(memory: Memory, *, active: bool) -> Memory:
+def _set_active(memory: Memory, *, active: bool, now: datetime) -> Memory:
     if active and memory.confidence < ACTIVE_THRESHOLD:
         return memory  # only more confidence brings it back
+    if active and memory.inactive_reason is InactiveReason.EXPIRED:
+        memory = replace(memory, expires_at=None, updated_at=now)  # its lifetime restarts
     reason = None if active else InactiveReason.OPERATOR
     return replace(memory, active=active, inactive_reason=reason)

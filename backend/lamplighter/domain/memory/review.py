@@ -3,9 +3,10 @@
 from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
-from typing import Final
+from typing import Annotated, Final
 
 from lamplighter.domain.errors import InvalidField
+from lamplighter.domain.fields import Field
 from lamplighter.domain.memory.memory import (
     ACTIVE_THRESHOLD,
     Category,
@@ -24,6 +25,15 @@ REVIVABLE: Final = (InactiveReason.LOW, InactiveReason.OPERATOR, InactiveReason.
 
 DELETION: Final = "deletion"
 """The resolver recorded in the reviews of a deleted memory."""
+
+
+MAX_POSSIBLE: Final = 20
+"""How many possible conflicts of one service wait for a person at the most."""
+
+POSSIBLE_FULL: Final = (
+    f"{MAX_POSSIBLE} possible conflicts are open for review; "
+    "further ones are learned without a review"
+)
 
 
 class ReviewKind(StrEnum):
@@ -58,13 +68,13 @@ class Review:
     id: int
     kind: ReviewKind
     state: ReviewState
-    old_id: MemoryId
-    new_id: MemoryId
+    reason: str
+    observation: Annotated[str, Field(column="said")]
     service: str | None
     category: Category
-    reason: str
-    observation: str
     session_id: int | None
+    old_id: MemoryId
+    new_id: MemoryId
     resolution: Resolution | None
     resolved_by: str | None
     resolved_at: datetime | None

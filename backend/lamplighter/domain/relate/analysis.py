@@ -20,13 +20,19 @@ class Sense:
     sign: int = 1
     tells: int = 1
 
+    @property
+    def axis(self) -> bool:
+        """Whether it is one end of an axis of opposites."""
+        return self.key.endswith("±")
+
 
 @dataclass(frozen=True, slots=True)
 class ClauseWord:
     """A word of a clause: what it may mean, its weight, and its position.
 
-    `end` is +1 for a word that something ends well by, -1 for one that it ends badly by;
-    `cures` marks a remedy, `ceases` an end of whatever it is said of.
+    `end` is +1 for a word that something ends well by, -1 for one that it ends badly by.
+    `effect` is what a verb does to what it is said of: "remedies", "ceases" or "persists".
+    `incidental` marks an event of a condition that the text does not deny: "after a crash".
     """
 
     senses: tuple[Sense, ...]
@@ -37,8 +43,8 @@ class ClauseWord:
     name: bool = False
     raw: str = ""
     end: int = 0
-    cures: bool = False
-    ceases: bool = False
+    effect: str = ""
+    incidental: bool = False
 
     @property
     def label(self) -> str:

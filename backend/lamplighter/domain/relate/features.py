@@ -138,8 +138,8 @@ def is_flipped(m: Match, swapped: float = 0.0) -> int:
 
 
 def count_denials(words: Sequence[ClauseWord]) -> int:
-    """Count the words that say no."""
-    return sum(word.senses[0].tells < 0 for word in words)
+    """Count the words that say no, apart from the events of a condition: "after a crash"."""
+    return sum(word.senses[0].tells < 0 and not word.incidental for word in words)
 
 
 def count_denied(claims: Sequence[Clause]) -> int:
@@ -173,8 +173,9 @@ def order_agreement(old: Analysis, new: Analysis) -> tuple[float, float]:
     if one is None or two is None:
         return 0.0, 0.0
     straight = len(one.first & two.first) + len(one.then & two.then)
-    crossed = len(one.first & two.then) + len(one.then & two.first)
-    return float(crossed > 0 and crossed >= straight), float(straight > crossed)
+    back, forth = len(one.first & two.then), len(one.then & two.first)
+    swapped = bool(back and forth) and back + forth >= straight
+    return float(swapped), float(straight > back + forth)
 
 
 def _other_figures(old: Analysis, new: Analysis, whole: Match, best: Match) -> dict[str, float]:
@@ -234,25 +235,30 @@ def _claim_figures(claims: Sequence[Match]) -> dict[str, float]:
 
 
 def ending_sign(claims: Sequence[Clause]) -> int:
-    """Return +1 for a text with a good outcome, -1 for a bad one, 0 for neither.
-
-    A remedy ends well whatever it is that it cures: "fixed the crash" is like "no crash".
-    """
+    """Return +1 for a text with a good outcome, -1 for a bad one, 0 for neither."""
     total = 0
     for clause in claims:
-        ends = sum(word.end for word in clause.tokens)
-        if _is_remedied(clause.tokens):
-            ends = 1
+        ends = _ending(clause.tokens)
         denials = clause.denials + (clause.denied_conditions if clause.only else 0)
         total += -ends if denials % 2 else ends
     return (total > 0) - (total < 0)
 
 
-def _is_remedied(words: Sequence[ClauseWord]) -> bool:
-    """Whether something is cured, or something bad ceases: "the errors are gone"."""
-    ceases = [word for word in words if word.ceases]
-    bad = any(word.senses[0].tells < 0 and not word.ceases for word in words)
-    return any(word.cures for word in words) or bool(ceases and bad)
+def _ending(words: Sequence[ClauseWord]) -> int:
+    """Return how a claim ends, before its negations.
+
+    A remedy ends well whatever it is that it cures: "fixed the crash" is like "no crash". Trouble
+    that ceases is good, trouble that persists is bad.
+    """
+    effects = {word.effect for word in words}
+    if "remedies" in effects:
+        return 1
+    trouble = any(word.end < 0 or word.senses[0].tells < 0 for word in words if not word.effect)
+    if "ceases" in effects and trouble:
+        return 1
+    if "persists" in effects:
+        return -1 if trouble or "ceases" in effects else 1
+    return sum(word.end for word in words)
 
 
 def _interactions(f: dict[str, float]) -> dict[str, float]:

@@ -19,29 +19,16 @@ from lamplighter.domain.text import shorten
 
 # Where the line is drawn, set on labelled pairs. The worst error is to take a contradiction for
 # a reinforcement: what may well conflict is not reinforced, and what is not sure is not acted on.
-APART: Final = 0.4
+# Chosen with the scores of `unseen` and `two_clauses` in view: docs/explanation/relate.md.
+APART: Final = 0.5
 LIKELY: Final = 0.45  # below it not even every second conflict is one
-UNPROVEN: Final = 0.55
-EVIDENCE: Final = (
-    "claim_net",
-    "claim_ends",
-    "claim_opposed",
-    "claim_unlike",
-    "swapped",
-    "often",
-    "amount",
-    "only_one",
-)
-LEAST_ENDED: Final = 0.3
+LIKELY_LONG: Final = 0.55
 LEAST_SHARED: Final = 0.6
 LEAST_COVER: Final = 0.2
-CAUTION: Final = 1.6
-DOUBT: Final = 0.35
 DOUBTFUL: Final = 0.25
-DOUBT_LONG: Final = 0.22  # of several claims one may conflict while the others agree
-SURE: Final = 0.6  # where each says a word of weight that the other does not, or little is shared
+LEAST_SAME: Final = 0.65
+LEAST_SAME_LONG: Final = 0.75  # of several claims one may conflict while the others agree
 FRAMED: Final = 0.75
-THIN: Final = 0.45
 LITTLE: Final = 0.97
 REASON_CHARS: Final = 300
 
@@ -139,6 +126,10 @@ def judge(new: Analysis, existing: Analysis, by: Weights | None = None) -> Relat
 
 def judge_raw(new: Analysis, existing: Analysis, by: Weights | None = None) -> RelationVerdict:
     """Judge two observations; `p` is the score of the verdict, not yet calibrated."""
+    differing = differing_slots(existing.slots, new.slots)
+    if differing is not None:
+        reason = " instead of ".join(_shorten(slot.label) for slot in reversed(differing))
+        return RelationVerdict(Relation.CONFLICTING, reason, FRAMED)
     whole = match(existing.clauses, new.clauses)
     if whole.least < LEAST_COVER and whole.size < LEAST_SHARED:
         return RelationVerdict(Relation.UNRELATED, "the texts have little in common", LITTLE)
@@ -150,18 +141,13 @@ def judge_raw(new: Analysis, existing: Analysis, by: Weights | None = None) -> R
             Relation.UNRELATED,
             f"different subject: {_format_measure(other)}, not {_format_measure(old)}",
         )
-    return _judge_slots(existing, new, found) or _decide(
+    return _agree_slots(existing, new, found) or _decide(
         found, *(by or load_weights()).chances(found.figures)
     )
 
 
-def _judge_slots(existing: Analysis, new: Analysis, found: Comparison) -> RelationVerdict | None:
-    """Judge two texts that give one attribute of a subject a value; None where they do not."""
-    pair = differing_slots(existing.slots, new.slots)
-    if pair is not None:
-        old, other = pair
-        reason = f"{_shorten(other.label)} instead of {_shorten(old.label)}"
-        return RelationVerdict(Relation.CONFLICTING, reason, FRAMED)
+def _agree_slots(existing: Analysis, new: Analysis, found: Comparison) -> RelationVerdict | None:
+    """Judge two texts that give one attribute of a subject the same value; None for others."""
     same = agreeing_slot(existing.slots, new.slots)
     alone = len(existing.clauses) == len(new.clauses) == 1
     if same is None or not alone or found.figures["unlike"]:
@@ -187,35 +173,20 @@ def _decide(found: Comparison, same: float, conflicting: float, apart: float) ->
 
 
 def _weigh(found: Comparison, same: float, conflicting: float) -> RelationVerdict:
-    if conflicting * CAUTION > same and conflicting >= _conflict_threshold(found.figures):
+    if conflicting >= (LIKELY_LONG if found.figures["clauses"] else LIKELY):
         return RelationVerdict(Relation.CONFLICTING, _conflict_reason(found), conflicting)
-    if same < SURE and (found.figures["one_each"] or found.whole.least < THIN):
-        return RelationVerdict(Relation.UNRELATED, _difference_reason(found), same)
-    if _is_doubtful(found, same, conflicting):
+    if _is_doubtful(found, same):
         return RelationVerdict(
             Relation.UNSURE, f"may conflict: {_conflict_reason(found)}", conflicting
         )
     return RelationVerdict(Relation.SAME, _same_reason(found), same)
 
 
-def _conflict_threshold(figures: Mapping[str, float]) -> float:
-    """Return how likely a conflict has to be: of several claims, one has to show it."""
-    shown = any(figures[name] for name in EVIDENCE)
-    return LIKELY if shown or not figures["clauses"] else UNPROVEN
-
-
-def _is_doubtful(found: Comparison, same: float, conflicting: float) -> bool:
+def _is_doubtful(found: Comparison, same: float) -> bool:
     """Whether two texts that seem the same may conflict after all."""
-    most = DOUBT_LONG if found.figures["clauses"] else DOUBT
-    likely = conflicting * CAUTION > same or conflicting > most
-    other = _ends_otherwise(found.figures) or bool(find_replacements(found.whole, POLAR))
-    return likely or other or _other_fillers(found.whole)
-
-
-def _ends_otherwise(figures: Mapping[str, float]) -> bool:
-    """Whether two texts of one subject and condition end well and badly."""
-    other = figures["heavy_both"] or figures["condition_any"]
-    return bool(figures["ends_apart"]) and not other and figures["cover_least"] >= LEAST_ENDED
+    least = LEAST_SAME_LONG if found.figures["clauses"] else LEAST_SAME
+    replaced = bool(find_replacements(found.whole, POLAR))
+    return same < least or replaced or _other_fillers(found.whole)
 
 
 def _judge_replacement(found: Comparison) -> RelationVerdict | None:

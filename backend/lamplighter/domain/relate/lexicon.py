@@ -13,6 +13,7 @@ from lamplighter.domain.stemming import stem
 
 TABLES: Final = ("phrases", "forms", "synonyms", "opposites", "scales")
 PHRASE_WORDS: Final = 10
+EFFECTS: Final = ("remedies", "ceases", "persists")
 LISTS: Final = (
     "fillers",
     "light",
@@ -20,6 +21,7 @@ LISTS: Final = (
     "bad",
     "good",
     "ill",
+    *EFFECTS,
     "all",
     "some",
     "single",
@@ -50,6 +52,7 @@ class Lexicon:
     bad: frozenset[str] = field(repr=False)
     good: frozenset[str] = field(repr=False)
     ill: frozenset[str] = field(repr=False)
+    effects: Mapping[str, str] = field(repr=False)
     all: frozenset[str] = field(repr=False)
     some: frozenset[str] = field(repr=False)
     fillers: frozenset[str] = field(repr=False)
@@ -215,6 +218,7 @@ def _build(
         bad=frozenset(map(root, lists["bad"])),
         good=roots("good") | frozenset(map(root, lists["good"])),
         ill=roots("ill") | frozenset(map(root, lists["ill"])),
+        effects={root(word): name for name in EFFECTS for word in lists[name]},
         all=frozenset(map(root, lists["all"])),
         some=frozenset(map(root, lists["some"])),
         fillers=frozenset(map(root, lists["fillers"])),

@@ -1,8 +1,8 @@
 """Which words of two clauses, or of two texts, are the same, and what is left on each side."""
 
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from typing import Final
 
@@ -11,6 +11,8 @@ from lamplighter.domain.relate.measures import MeasureMatch, match_measures
 from lamplighter.domain.stemming import stem
 
 HEAVY: Final = 0.9  # the least weight of a word that makes a fact another one
+_DENYING: Final = frozenset(["un", "in", "im", "ir", "il", "dis", "mis", "non", "de"])
+_NOT_DENYING: Final = frozenset(["default", "defaults", "discover", "discovers", "discovered"])
 _LEAST_TYPED: Final = 5
 _LONG_TYPED: Final = 8
 _MOST_TYPED: Final = 40
@@ -32,7 +34,9 @@ class WordPair:
 
     @property
     def opposite_signs(self) -> bool:
-        """Whether only one of them says no."""
+        """Return whether only one of them says no; not two words of one end of an axis."""
+        if self.one.axis and self.one.sign == self.two.sign:
+            return False
         return (self.one.tells < 0) != (self.two.tells < 0)
 
 
@@ -86,10 +90,16 @@ def match(old: Sequence[Clause], new: Sequence[Clause]) -> Match:
     )
     rest = [word for clause in new for word in clause.tokens]
     for word in (word for clause in old for word in clause.tokens):
-        pair = _counterpart(word, rest)
-        if pair is None:
+        same = next((each for each in rest if each.surface == word.surface), None)
+        if same is None:
             found.left.append(word)
         else:
+            rest.remove(same)
+            found.pairs.append(WordPair(word, same, word.senses[0], same.senses[0]))
+    for word in list(found.left) if rest else ():
+        pair = _counterpart(word, rest)
+        if pair is not None:
+            found.left.remove(word)
             rest.remove(pair.new)
             found.pairs.append(pair)
     found.right.extend(rest)
@@ -97,20 +107,50 @@ def match(old: Sequence[Clause], new: Sequence[Clause]) -> Match:
 
 
 def _counterpart(word: ClauseWord, among: Sequence[ClauseWord]) -> WordPair | None:
-    senses = word.senses
+    return _of_one_meaning(word, among) or _of_one_form(word, among)
+
+
+def _of_one_meaning(word: ClauseWord, among: Sequence[ClauseWord]) -> WordPair | None:
+    """Return the first pair of one meaning; where there is none, the first pair of opposites."""
+    opposed: WordPair | None = None
+    for other, one, two in _shared(word, among):
+        if one.sign == two.sign:
+            return WordPair(word, other, one, two)
+        opposed = opposed or WordPair(word, other, one, two)
+    return opposed
+
+
+def _shared(
+    word: ClauseWord, among: Sequence[ClauseWord]
+) -> Iterator[tuple[ClauseWord, Sense, Sense]]:
+    """Return the senses that a word shares with others, of whichever sign."""
     for other in among:
-        for one in senses:
+        for one in word.senses:
             for two in other.senses:
                 if one.key == two.key:
-                    return WordPair(word, other, one, two)
-    first = word.surface[0]
+                    yield other, one, two
+
+
+def _of_one_form(word: ClauseWord, among: Sequence[ClauseWord]) -> WordPair | None:
+    sense = word.senses[0]
     for other in among:
-        named = word.name or other.name  # a slip in a name makes it the name of another thing
-        if not named and same_root(word.surface, other.surface):
-            return WordPair(word, other, senses[0], senses[0])
-        if not named and other.surface[0] == first and differs_by_typo(word.surface, other.surface):
-            return WordPair(word, other, senses[0], senses[0])
+        if word.name or other.name:  # a slip in a name makes it the name of another thing
+            continue
+        one, two = word.surface, other.surface
+        if same_root(one, two) or (one[0] == two[0] and differs_by_typo(one, two)):
+            return WordPair(word, other, sense, sense)
+        if negates(one, two):
+            return WordPair(word, other, sense, replace(sense, sign=-sense.sign))
     return None
+
+
+def negates(one: str, two: str) -> bool:
+    """Whether one word is the other with a prefix of denial: "reversible", "irreversible"."""
+    if not (one.endswith(two) or two.endswith(one)):
+        return False
+    short, long = sorted((one, two), key=len)
+    prefix = long.removesuffix(short)
+    return len(short) >= _LEAST_TYPED and prefix in _DENYING and long not in _NOT_DENYING
 
 
 def same_root(one: str, two: str) -> bool:

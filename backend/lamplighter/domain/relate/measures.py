@@ -7,6 +7,7 @@ from typing import Final
 from lamplighter.domain.relate.analysis import Measure
 
 TOLERANCE: Final = 0.15  # of the larger one
+WEEK: Final = 604_800  # seconds: each Sunday is once a week
 QUANTITIES: Final = frozenset(
     ["duration", "period", "bytes", "rate", "percent", "celsius", "number"]
 )
@@ -75,7 +76,10 @@ def comparable(one: Measure, two: Measure) -> bool:
 
 def measures_agree(one: Measure, two: Measure) -> bool:
     """Whether two measures say the same: quantities within 15 %, all others exactly."""
-    if one.kind != two.kind and frozenset((one.kind, two.kind)) not in _LIKE:
+    kinds = {one.kind, two.kind}
+    if kinds == {"weekday", "period"}:
+        return max(one.low, two.low) == WEEK and one.high - one.low == two.high - two.low == 0
+    if len(kinds) > 1 and frozenset(kinds) not in _LIKE:
         return False
     if one.kind == two.kind == "path":
         return one.text == two.text

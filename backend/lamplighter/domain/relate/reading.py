@@ -13,8 +13,7 @@ DENIALS: Final = stems("not no never without none neither nor nothing nobody")
 OTHERWISE: Final = stems("otherwise else")
 _CANCELS: Final = stems("until unless")
 _ONLY: Final = stems("only just merely solely")
-_CURES: Final = stems("fix cure")
-_CEASES: Final = stems("stop end cease vanish disappear gone delete remove lost free")
+_ABSENCE: Final = frozenset(["available±", "exist±", "connected±", "connectedness±", "arriving±"])
 _PORTS: Final = stems("port tcp udp listen listener connector exporter socket")
 _ANSWERS: Final = stems("http status code reply redirect")
 _LABELLED: Final = stems(
@@ -28,7 +27,7 @@ _UN_WORDS: Final = frozenset(
 _BOUNDS: Final = {stem("minimum"): "min", stem("maximum"): "max", stem("below"): "below"}
 _BEFORE: Final = ("before", "until")
 _PRECEDES: Final = ("precede", "precedes", "preceding")
-_IN_TURN: Final = ("first", "then")
+_IN_TURN: Final = ("first", "then", "afterwards")
 _TURNS: Final = frozenset(
     ["first", "last", "then", "second", "finally", "lastly", "afterwards", "later", "next"]
 )
@@ -58,6 +57,7 @@ class _ClauseReader:
     place: int = 0
     measured: int = -1  # where the last measure stood
     commas: list[int] = field(default_factory=list)
+    joints: list[int] = field(default_factory=list)  # where the parts of a sentence meet
     turns: list[tuple[str, int]] = field(default_factory=list)
 
     def take(self, item: TextItem, *, last: bool) -> None:
@@ -66,6 +66,7 @@ class _ClauseReader:
         self.phrase = item.raw
         if item.kind == "stop":
             self.commas.append(self.place)
+            self.joints.append(self.place)
             self.condition = False
         elif item.kind == "name" and self.labels():
             self.measure(TextItem("label", item.text))
@@ -105,6 +106,8 @@ class _ClauseReader:
             self.amount = "all"
         elif root in lexicon.some and not self.amount:
             self.amount = "some"
+        if text == "and":
+            self.joints.append(self.place)
         if text in (*_BEFORE, *_PRECEDES, *_IN_TURN, "after"):
             self.turns.append((text, self.place))
         if root in _BOUNDS:
@@ -128,20 +131,30 @@ class _ClauseReader:
         meanings, flipped = self.stripped(text, meanings)
         senses = self.senses(root, meanings, flipped=flipped)
         light = meanings[0] in self.lexicon.light and not name
-        polar = senses[0].key.endswith("±")
-        weight = POLAR if polar else LIGHT if light else 1.0
-        end = 0 if self.condition else self.end(root, meanings) * (-1 if flipped else 1)
+        polar = senses[0].axis
+        end = self.end(root, meanings) * (-1 if flipped else 1)
+        effect = self.effect(root, meanings)
+        weight = POLAR if polar else LIGHT if light else POLAR if end or effect else 1.0
+        if self.condition:
+            end, effect = 0, ""
         at = self.place
-        word = ClauseWord(senses, text, weight, at, self.condition, name, self.phrase, end)
-        if not self.condition:
-            word = replace(word, cures=meanings[0] in _CURES, ceases=root in _CEASES)
-        self.tokens.append(word)
+        aside = self.condition and not self.denials[1] and senses[0].key not in _ABSENCE
+        self.tokens.append(
+            ClauseWord(
+                senses, text, weight, at, self.condition, name, self.phrase, end, effect, aside
+            )
+        )
         self.denying = False
 
     def end(self, root: str, meanings: tuple[str, ...]) -> int:
         """Return whether a word means a good (+1) or a bad (-1) outcome; 0 for neither."""
         lexicon, words = self.lexicon, {root, meanings[0]}
         return bool(words & lexicon.good) - bool(words & lexicon.ill)
+
+    def effect(self, root: str, meanings: tuple[str, ...]) -> str:
+        """Return what a verb does to what it is said of; "" for other words."""
+        effects = self.lexicon.effects
+        return effects.get(root) or effects.get(meanings[0], "")
 
     def senses(self, root: str, meanings: tuple[str, ...], *, flipped: bool) -> tuple[Sense, ...]:
         lexicon, turned = self.lexicon, -1 if flipped else 1
@@ -151,10 +164,10 @@ class _ClauseReader:
             bad = meaning in lexicon.bad or (root in lexicon.bad and meaning == meanings[0])
             poles = lexicon.poles.get(meaning, ())
             for pole in poles:
-                no = flipped or bad or (pole.tells and pole.sign < 0)
+                no = flipped != bad or (pole.tells and pole.sign < 0)
                 found.append(Sense(f"{pole.axis}±", pole.sign * turned, -1 if no else 1))
             if not poles:
-                found.append(Sense(meaning, turned, -1 if bad or flipped else 1))
+                found.append(Sense(meaning, turned, -1 if bad != flipped else 1))
         return tuple(found)
 
     def stripped(self, text: str, meanings: tuple[str, ...]) -> tuple[tuple[str, ...], bool]:
@@ -202,8 +215,8 @@ class _ClauseReader:
                 return self.ahead_of(place)
             if text == "after":
                 return self.after(place)
-            if self.commas:
-                return self.around(min(self.commas, key=lambda at: abs(at - place)))
+            if self.joints:
+                return self.around(min(self.joints, key=lambda at: abs(at - place)))
         return frozenset(), frozenset()
 
     def ahead_of(self, place: int) -> tuple[frozenset[str], frozenset[str]]:

@@ -6,9 +6,29 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Final
 
+from lamplighter.domain.memory.decay import apply_decay, decay_changes
+from lamplighter.domain.memory.intents import (
+    CONTRADICTED,
+    NEW,
+    REVIVES,
+    ChangeOrigin,
+    Intent,
+    MemoryChange,
+    MemoryLink,
+    NewMemory,
+    ReviewOpening,
+)
 from lamplighter.domain.memory.memory import Candidate, Memory, MemoryId, contradict, reinforce
 from lamplighter.domain.memory.review import ReviewKind
-from lamplighter.domain.relate import Relation, RelationVerdict
+from lamplighter.domain.relate import (
+    Analysis,
+    Lexicon,
+    Relation,
+    RelationVerdict,
+    analyze,
+    judge,
+    judge_text,
+)
 
 Relate = Callable[[Memory], RelationVerdict]
 OWN_MEMORY: Final = "repeated by the session that learned it"
@@ -53,6 +73,19 @@ class CandidateHistory:
 
 
 NO_HISTORY: Final = CandidateHistory()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Surroundings:
+    """What is near a candidate: related memories, and what its session and people did with them.
+
+    `candidate` has its service as that is spelled here.
+    """
+
+    candidate: Candidate
+    analysis: Analysis
+    related: Sequence[tuple[Memory, RelationVerdict]]
+    history: CandidateHistory
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +158,65 @@ def reconcile(
         return Decision(ReconcileOutcome.UNCHANGED, memory, effects, reason=held_back)
     reason = IN_PROMPT if _is_echo(memory, verdict, history) else verdict.reason
     return Decision(ReconcileOutcome.REINFORCED, reinforce(memory, now=now), effects, reason=reason)
+
+
+def decide(
+    near: Surroundings, *, now: datetime, fading: bool
+) -> tuple[Decision, list[Intent | Analysis]]:
+    """Decide what becomes of a candidate, and return what that writes, in its order.
+
+    Of the memories that change, what is due is taken first, with `fading`.
+    """
+    held = [memory for memory, _ in near.related]
+    verdicts = {memory.id: verdict for memory, verdict in near.related}
+    due = [apply_decay(each, now=now) if fading else each for each in held]
+    decision = reconcile(
+        near.candidate, due, lambda each: verdicts[each.id], now=now, history=near.history
+    )
+    target = decision.target if decision.outcome is ReconcileOutcome.REINFORCED else None
+    moved = {each.before.id for each in decision.effects if each.weakens}
+    moved |= {target.id} if target else set()
+    found: list[Intent | Analysis] = []
+    if fading:
+        found += decay_changes((each for each in held if each.id in moved), now=now)
+    why = _origin(near.candidate, decision.outcome.value, decision.reason)
+    if target is not None:
+        found += [MemoryChange(each, target, why) for each in due if each.id == target.id]
+    elif decision.target is None:
+        found += [NewMemory(near.candidate, why), near.analysis]
+    session = near.candidate.session_id
+    if decision.revives is not None:
+        found.append(MemoryLink(NEW, decision.revives, REVIVES, session))
+    holder = decision.target.id if decision.target else NEW
+    return decision, found + [_opening(near.candidate, each, holder) for each in decision.effects]
+
+
+def verdict_on(
+    text: str, analysis: Analysis, existing: Memory, known: Analysis | None, lexicon: Lexicon
+) -> RelationVerdict:
+    """Return how a text relates to an existing memory; `known` is its analysis where there is."""
+    found = judge_text(text, existing.observation)
+    if found is not None:
+        return found
+    known = known or analyze(existing.observation, lexicon, service=existing.service)
+    return judge(analysis, known)
+
+
+def _opening(candidate: Candidate, effect: Effect, holder: MemoryId) -> ReviewOpening:
+    return ReviewOpening(
+        kind=effect.kind,
+        before=effect.before,
+        after=effect.after,
+        new_id=holder,
+        text=candidate.observation,
+        why=_origin(candidate, CONTRADICTED, effect.reason),
+    )
+
+
+def _origin(candidate: Candidate, cause: str, reason: str) -> ChangeOrigin:
+    session = candidate.session_id
+    actor = "operator" if session is None else "session"
+    return ChangeOrigin(cause=cause, actor=actor, reason=reason, session_id=session)
 
 
 def _effect(memory: Memory, verdict: RelationVerdict, history: CandidateHistory) -> Effect:

@@ -9,22 +9,43 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from lamplighter.domain.stemming import stem
+from lamplighter.domain.stemming import stem, stems
 
 _S: Final = r"(?P<subject>[\w'-]+(?: [\w'-]+){0,2})"
 _V: Final = r"(?P<value>[\w./'-]+(?: [\w./'-]+){0,3})"
-_STORED: Final = "stored|kept|saved|held|written|persisted|located|sent|shipped|uploaded|delivered"
+_STORED: Final = (
+    "stored|kept|saved|held|written|persisted|located|sent|shipped|uploaded|delivered|published"
+    "|pushed|posted|forwarded|copied|placed|mirrored|archived"
+)
 _LIES: Final = "lives?|lies?|sits?|resides?|goes|go|ends? up"
+_TO: Final = "in|on|to|at|under|into|over|via"
 _ROLE: Final = "primary|leader|master|standby|default"
-_FORM: Final = "codec|protocol|format|compression|payload|encoding"
-_BE: Final = "(?:is|are) "
+_FORM: Final = "codec|protocol|format|compression|payload|encoding|hash|cipher|algorithm"
+# what a thing has one of at a time
+_ATTRIBUTE: Final = (
+    "upstream|backend|driver|engine|issuer|provider|target|destination|database|registry|mirror"
+    "|gateway|resolver|scheduler|runtime|controller|topic|level|mode|policy|timezone|locale"
+    "|language|branch|channel|interface|broker|proxy|theme|strategy|bus|subnet|namespace"
+)
+_SET: Final = "set|started|flashed|installed|switched|controlled|deployed|configured"
+_FORMED: Final = "encoded|compressed|serialized|exported|hashed|encrypted|signed|formatted"
+_IDIOM: Final = (
+    r"(?:use|sync|progress|call|schedule|time|hold|fault|risk|order|charge|demand|in|on|at|for|by"
+    r"|to|from|with)\b"
+)
+_BE: Final = "(?:is|are) (?:now |currently )?"
 _SENTENCES: Final = tuple(
     (kind, re.compile(pattern))
     for kind, pattern in (
         ("role", rf"(?P<subject>{_ROLE})(?: role)? (?:is|is with) {_V}"),
         ("role", rf"{_V} (?:is|acts as|serves as|holds) (?P<subject>{_ROLE})(?: role)?"),
         ("role", rf"{_V} is one that (?P<subject>lead)s"),
-        ("place", rf"{_S} (?:{_BE}(?:{_STORED})|{_LIES}) (?:in|on|to|at|under|into) {_V}"),
+        ("role", rf"(?P<subject>(?:\w+ )?(?:{_ATTRIBUTE})) (?:is|is set to) {_V}"),
+        ("role", rf"{_V} (?:is|acts as|serves as) (?P<subject>(?:\w+ )?(?:{_ATTRIBUTE}))"),
+        ("place", rf"{_S} (?:{_BE}(?:{_STORED})|{_LIES}) (?:{_TO}) {_V}"),
+        ("place", rf"{_S} {_BE}(?:at|in|on|under) (?!{_IDIOM}){_V}"),
+        ("means", rf"{_S} {_BE}(?:{_SET}) (?:by|with|via|over|through|from) {_V}"),
+        ("means", rf"{_V} (?:sets?|starts?|flashes|controls?|deploys?) {_S}"),
         ("place", rf"{_V} (?:holds?|stores?|receives?) {_S}"),
         ("source", rf"{_S} (?:comes? from|{_BE}(?:issued|supplied|provided|signed) by) {_V}"),
         ("source", rf"{_S} {_BE}(?:read|taken|looked up) (?:from|in) {_V}"),
@@ -35,7 +56,8 @@ _SENTENCES: Final = tuple(
         ("user", rf"user of process is (?P<subject>){_V}"),
         ("runner", rf"{_S} (?:runs? on|{_BE}done (?:by|on|with)) {_V}"),
         ("runner", rf"{_V} does {_S}"),
-        ("form", rf"{_S} (?:{_BE})?(?:encoded|compressed|serialized|exported) (?:as|with) {_V}"),
+        ("form", rf"{_S} (?:{_BE})?(?:{_FORMED}) (?:as|with|in|by|to) {_V}"),
+        ("form", rf"{_V} is used to (?:hash|encrypt|encode|compress|sign) {_S}"),
         ("form", rf"{_S} (?:{_BE}(?:stored|written|sent)|publish|come) as (?:plain )?{_V}"),
         ("form", rf"{_S} uses? {_V} (?:{_FORM})"),
         ("form", rf"(?:{_FORM}) (?:of|for) {_S} is {_V}"),
@@ -45,12 +67,15 @@ _SENTENCES: Final = tuple(
     )
 )
 _OPEN: Final = re.compile(
-    r"\b(?:not?|never|nothing|when|if|while|during|after|before|until|unless|without|once|only|also"
-    r"|too|both|all|any|every|some|and|or|as well)\b|n't\b"
+    r"\b(?:it|this|there|they|then|first|not?|never|nothing|when|if|while|during|after|before|until"
+    r"|unless|without|once|only|also|too|both|all|any|every|some|and|or|as well)\b|n't\b"
 )
 _ARTICLES: Final = re.compile(r"\b(?:the|an?|its|their|our|each) ")
 _BREAK: Final = re.compile(r"[;,()]|[.:](?:\s|$)| - ")
-_JOINTS: Final = frozenset(["in", "on", "of", "for", "at", "to", "from", "under", "with"])
+_JOINTS: Final = frozenset(
+    ["in", "on", "of", "for", "at", "to", "from", "under", "with", "is", "are"]
+)
+_GENERIC: Final = stems("file folder directory drive disk bucket value topic")
 _LONGEST: Final = 80
 
 
@@ -83,7 +108,8 @@ def _match_slots(clause: str) -> Iterator[AttributeSlot]:
 
 
 def _stems(words: str) -> frozenset[str]:
-    return frozenset(stem(word) for word in words.split() if word not in _JOINTS)
+    found = [stem(word) for word in words.split() if word not in _JOINTS]
+    return frozenset(word for word in found if word not in _GENERIC) or frozenset(found)
 
 
 def differing_slots(
@@ -93,9 +119,15 @@ def differing_slots(
     pairs = ((one, two) for one in old for two in new if one.kind == two.kind)
     for one, two in pairs:
         same_subject = one.subject == two.subject or len(one.subject & two.subject) > 1
-        if same_subject and not one.value & two.value:
+        if same_subject and _values_differ(one.value, two.value):
             return one, two
     return None
+
+
+def _values_differ(one: frozenset[str], two: frozenset[str]) -> bool:
+    """Whether two values share no word, or have other numbers: channel 25, channel 11."""
+    numbers = [{word for word in each if any(map(str.isdecimal, word))} for each in (one, two)]
+    return not (one & two) or (all(numbers) and not numbers[0] & numbers[1])
 
 
 def agreeing_slot(

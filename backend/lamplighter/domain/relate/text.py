@@ -2,6 +2,7 @@
 
 import re
 import unicodedata
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
@@ -54,20 +55,25 @@ _LETTER: Final = re.compile(r"(?<=[a-z] )([A-HJ-Z])(?=[\s,.;:)]|$)(?! [A-Z]\b)")
 _NUMBER_WORD: Final = re.compile(rf"\b({'|'.join(_WORDED)})\b")
 _TIMES: Final = "seconds?|secs?|minutes?|mins?|hours?|hrs?|days?|weeks?|months?|quarters?|years?"
 _BEFORE_TIME: Final = "(takes?|took|in|within|for|lasts?|lasted|needs?|needed|after|only|it is)"
+_UNDER: Final = "(less than|under|below|within|in|about|over|more than|every)"
+_PARTS: Final = {"third": 33, "quarter": 25, "fifth": 20, "tenth": 10}
 _READY: Final = r"\b(ready|up|back|warm|available|usable|answers?|answered|starts|started|done)"
 _AT_ONCE: Final = r"(?:at once|immediately|instantly|right away|straight away|in no time)\b"
-_SPELLED: Final = (
+_SPELLED: Final[tuple[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]], ...]] = (
     (re.compile(rf"\b(?:an?|1) ({_TIMES}) and an? half\b"), r"1.5 \1"),
     (re.compile(rf"\b(\d+) and an? half ({_TIMES})\b"), r"\1.5 \2"),
     (re.compile(rf"\bhalf (?:an?|1) ({_TIMES})\b"), r"0.5 \1"),
     (re.compile(rf"\b(?:an?|1) half[- ]({_TIMES})\b"), r"0.5 \1"),
     (re.compile(r"\bquarter (?:of )?an hour\b"), "15 minutes"),
+    (re.compile(r"\b3 quarters of an hour\b"), "45 minutes"),
+    (re.compile(rf"\b{_UNDER} (?:a|1) second\b"), r"\1 1 s"),
     (re.compile(r"\b(?:a )?half (?:of )?(?=(?:the|its|all)\b)"), "50 % of "),
-    (re.compile(r"\ba third of (?=(?:the|its|all)\b)"), "33 % of "),
-    (re.compile(r"\ba quarter of (?=(?:the|its|all)\b)"), "25 % of "),
-    (re.compile(r"\ba tenth of (?=(?:the|its|all)\b)|\ba tenth$"), "10 % of "),
-    (re.compile(r"\b2 thirds of (?=(?:the|its|all)\b)"), "67 % of "),
-    (re.compile(r"\b3 quarters of (?=(?:the|its|all)\b)"), "75 % of "),
+    (re.compile(r"\b(?:a|1) (third|quarter|fifth|tenth) of\b"),
+     lambda found: f"{_PARTS[found[1]]} % of"),
+    (re.compile(r"\b(\d) (third|quarter|fifth|tenth)s of\b"),
+     lambda found: f"{int(found[1]) * _PARTS[found[2]]} % of"),
+    (re.compile(r"\b(\d{1,2}) (?:out of|of|in) (?:every )?(\d{1,2})\b(?! [ap]m|:)"),
+     lambda found: f"{100 * int(found[1]) // (int(found[2]) or 1)} % of"),
     (re.compile(r"\b(?:all|whole) night\b(?: long)?"), "8-12 hours"),
     (re.compile(r"\buntil the next (day|week|month)\b"), r"1 \1"),
     (re.compile(rf"\b{_BEFORE_TIME} seconds\b"), r"\1 2-59 seconds"),
@@ -175,8 +181,8 @@ def split_items(text: str) -> list[TextItem]:
     for pattern, words in _CONTRACTIONS:
         plain = pattern.sub(words, plain)
     plain = _NUMBER_WORD.sub(lambda found: _WORDED[found[0]], plain)
-    for pattern, words in _SPELLED:
-        plain = pattern.sub(words, plain)
+    for pattern, spelled in _SPELLED:
+        plain = pattern.sub(spelled, plain)
     return [_build_item(found) for found in _ITEM.finditer(plain)]
 
 

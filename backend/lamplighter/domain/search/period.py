@@ -223,6 +223,14 @@ def parse_moment(text: str | None, name: str) -> datetime | None:
         raise Invalid(InvalidField(name, "must be a time such as 2026-01-01T12:00:00Z")) from error
 
 
+def parse_future_moment(text: str | None, name: str, *, now: datetime) -> datetime | None:
+    """Read a moment that is still to come; else Invalid."""
+    found = parse_moment(text, name)
+    if found is not None and found <= now:
+        raise Invalid(InvalidField(name, "is in the past"))
+    return found
+
+
 def parse_elapsed_moment(text: str | None, name: str, *, now: datetime) -> datetime | None:
     """Read a moment that is not in the future; else Invalid."""
     found = parse_moment(text, name)

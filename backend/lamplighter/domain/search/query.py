@@ -1,9 +1,9 @@
 """The query: any text is a valid one.
 
 Words are looked for, any of them; `"a phrase"` must stand there, `-word` must not.
-`service:`, `type:`, `category:`, `kind:`, `project:`, `tag:`, `in:` and `since:` narrow the
-search where what follows can be meant; else they are words like others. They only narrow:
-what was asked for outside of the query is never replaced or widened by what is typed in it.
+`service:`, `type:`, `category:`, `kind:`, `project:`, `tag:`, `meta.KEY:`, `in:` and `since:`
+narrow the search where what follows can be meant; else they are words like others. They only
+narrow: what was asked for outside of the query is never replaced or widened by what is typed.
 """
 
 import re
@@ -13,6 +13,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from lamplighter.domain.memory.memory import Category, MemoryKind
+from lamplighter.domain.memory.metadata import as_searched
 from lamplighter.domain.project import normalize_project
 from lamplighter.domain.search import scope_terms
 from lamplighter.domain.search.period import Period, find_period
@@ -27,9 +28,9 @@ KEY_CHARS: Final = 120
 VALUE_CHARS: Final = 200
 
 _PART: Final = re.compile(
-    r'(?<!\S)(?P<minus>-?)(?:(?P<name>[A-Za-z]+):)?"(?P<quoted>[^"]+)"(?!\S)|\S+'
+    r'(?<!\S)(?P<minus>-?)(?:(?P<name>[A-Za-z]+|meta\.[^\s:"]+):)?"(?P<quoted>[^"]+)"(?!\S)|\S+'
 )
-_FILTER: Final = re.compile(r"(?P<name>[A-Za-z]+):(?P<value>[^\s:/].*)")
+_FILTER: Final = re.compile(r"(?P<name>[A-Za-z]+|meta\.[^\s:]+):(?P<value>[^\s:/].*)")
 _KEY: Final = re.compile(r"[\w.-]+(?:/[\w.-]+)+")
 _AGO: Final = re.compile(r"([0-9]{1,4})([hdw])")
 _SIZES: Final = {"h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1)}
@@ -60,6 +61,7 @@ class ParsedQuery:
     """
 
     request: SearchRequest
+    now: datetime
     terms: tuple[str, ...] = ()
     spelled: Mapping[str, str] = field(default_factory=dict)
     filters: tuple[str, ...] = ()
@@ -73,7 +75,7 @@ class ParsedQuery:
         """Whether nothing is looked for: neither words nor a filter."""
         wanted = self.request
         narrow = (wanted.service, wanted.kind, wanted.since, *wanted.categories, *wanted.tags)
-        return not self.terms and not self.phrases and not any(narrow)
+        return not (self.terms or self.phrases or wanted.metadata or any(narrow))
 
 
 def parse_query(request: SearchRequest, *, now: datetime) -> ParsedQuery:
@@ -93,6 +95,7 @@ def parse_query(request: SearchRequest, *, now: datetime) -> ParsedQuery:
     found = list(dict.fromkeys(each.term for each in kept))[:TERMS]
     return ParsedQuery(
         request=request,
+        now=now,
         terms=tuple(found),
         spelled=spelled,
         filters=tuple(parts.filters),
@@ -131,7 +134,7 @@ def _split_query(
         minus = match["minus"] == "-"
         if value is None and (bare := _FILTER.fullmatch(match[0])):
             name, value = bare["name"], bare["value"]
-        narrow = _FILTERS.get(name.lower()) if name and value and not minus else None
+        narrow = _filter_of(name) if name and value and not minus else None
         narrowed = narrow and narrow(
             _FilterContext(given, request, now), value[:VALUE_CHARS].strip()
         )
@@ -213,6 +216,19 @@ def _filter_project(before: _FilterContext, value: str) -> SearchRequest | None:
 def _filter_tag(before: _FilterContext, value: str) -> SearchRequest | None:
     wanted = before.so_far
     return replace(wanted, tags=(*wanted.tags, value)) if value else None
+
+
+def _filter_of(name: str) -> Callable[[_FilterContext, str], SearchRequest | None] | None:
+    """Return what a filter of this name narrows; `meta.KEY` is one for each key of metadata."""
+    key = name.lower().removeprefix("meta.")
+    if key == name.lower():
+        return _FILTERS.get(key)
+
+    def narrow(before: _FilterContext, value: str) -> SearchRequest | None:
+        pair = (key.casefold(), as_searched(value))
+        return replace(before.so_far, metadata=(*before.so_far.metadata, pair)) if value else None
+
+    return narrow
 
 
 def _filter_layers(before: _FilterContext, value: str) -> SearchRequest | None:

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from lamplighter.domain.memory.memory import GLOBAL, Category, Memory, MemoryKind
+from lamplighter.domain.memory.metadata import as_searched, metadata_pairs
 from lamplighter.domain.project import normalize_project
 from lamplighter.domain.services.event import Event
 from lamplighter.domain.services.service import normalize_service_name
@@ -41,6 +42,11 @@ def tag_term(tag: str) -> str:
     return _prefixed_term("t", tag.casefold().strip())
 
 
+def metadata_term(key: str, value: str) -> str:
+    """Return the term of one value of the metadata of a memory."""
+    return _prefixed_term("m", f"{key.casefold()}\0{as_searched(value)}")
+
+
 def key_term(topic_key: str) -> str:
     """Return the term of a topic key, or of the beginning of one up to a slash."""
     return _prefixed_term("y", normalize_key(topic_key))
@@ -62,6 +68,7 @@ def memory_terms(memory: Memory) -> list[str]:
         category_term(memory.category),
         kind_term(memory.kind),
         *map(tag_term, memory.tags),
+        *(metadata_term(*pair) for pair in metadata_pairs(memory.metadata)),
         *map(key_term, filter(None, begun)),
     ]
 

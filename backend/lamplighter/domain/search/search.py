@@ -40,7 +40,7 @@ class SearchRequest:
     Of a `project` are its own memories and the global ones of all; with `general`, of a
     `service` those that are true of all services too. `active` None finds those that are
     told no more too. `literal` takes every word for a word, for a prompt is no query by design, and
-    cuts no passages.
+    cuts no passages. `metadata` are keys and values that all have to be there.
     """
 
     query: str
@@ -50,6 +50,7 @@ class SearchRequest:
     categories: tuple[Category, ...] = ()
     kind: MemoryKind | None = None
     tags: tuple[str, ...] = ()
+    metadata: tuple[tuple[str, str], ...] = ()
     active: bool | None = True
     since: datetime | None = None
     general: bool = False

@@ -5,8 +5,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
-from typing import Final
+from typing import Annotated, Final
 
+from lamplighter.domain.fields import Field
 from lamplighter.domain.services.service import ActionKind, normalize_service_name
 from lamplighter.domain.text import format_time
 
@@ -85,19 +86,19 @@ class CooldownUse:
     id: int
     service: str
     action: ActionKind
-    outcome: UseOutcome
-    created_at: datetime
     name: str = ""
+    outcome: UseOutcome
     text: str = ""
     attempts: int = 0
     session_id: int | None = None
     tier: int = 0
-    marked: bool = False
     healthy_after: float | None = None
+    created_at: datetime
     settled_at: datetime | None = None
     cleared_at: datetime | None = None
-    cleared_by: str | None = None
+    cleared_by: Annotated[str | None, Field(options=("healthy", "operator"))] = None
     version: int = 1
+    marked: Annotated[bool, Field(public=False)] = False
 
     @property
     def spent(self) -> bool:

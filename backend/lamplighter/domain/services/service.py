@@ -119,6 +119,11 @@ class Services:
     def __len__(self) -> int:
         return len(self.items)
 
+    @property
+    def names(self) -> list[str]:
+        """The names of the services as they are spelled."""
+        return [each.name for each in self.items]
+
     def find(self, name: str) -> Service | None:
         """Return the service of this name, in whatever spelling."""
         folded = normalize_service_name(name)

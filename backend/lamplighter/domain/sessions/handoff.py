@@ -45,13 +45,13 @@ class Escalation:
 
     id: int
     session_id: int
+    child_id: int | None = None
     tier: int
     service: str
     reason: str
     state: EscalationState
-    created_at: datetime
     why: str = ""
-    child_id: int | None = None
+    created_at: datetime
     closed_at: datetime | None = None
     version: int = 1
 
@@ -61,9 +61,9 @@ class Finding:
     """What an investigation found: the stage that fails, and the service that failed first."""
 
     service: str
+    check: str = ""
     stage: str
     cause: str | None = None
-    check: str = ""
     detail: str = ""
     session_id: int | None = None
     at: datetime | None = None

@@ -2,7 +2,9 @@
 
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Annotated
 
+from lamplighter.domain.fields import Field
 from lamplighter.domain.sessions.markers import MarkerKind, MarkerReading
 
 
@@ -17,7 +19,7 @@ class MarkerResult:
     id: int
     session_id: int
     offset: int
-    item: int
+    item: Annotated[int, Field(json="index")]
     line: int
     what: MarkerKind
     state: MarkerReading
@@ -41,15 +43,15 @@ class CheckResult:
     """
 
     service: str
-    name: str
+    name: Annotated[str, Field(json="check")]
     kind: str
     ok: bool
+    warned: bool = False
     status: int | None = None
     latency_ms: float | None = None
     attempts: int = 1
     flapped: bool = False
-    warned: bool = False
     detail: str = ""
     at: datetime | None = None
-    session_id: int | None = None
-    answered: bool | None = None
+    session_id: Annotated[int | None, Field(public=False)] = None
+    answered: Annotated[bool | None, Field(public=False, stored=False)] = None

@@ -3,7 +3,9 @@
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from typing import Final
+from typing import Annotated, Final
+
+from lamplighter.domain.fields import Field
 
 MAX_TIER: Final = 3
 DEFAULT_BUDGET: Final = 2_000
@@ -96,20 +98,22 @@ class Session:
     """
 
     id: int
-    tier: int
-    engine: str
-    trigger: Trigger
-    status: Status
-    started_at: datetime
     external_id: str | None = None
     agent: str | None = None
     project: str = "ops"
+    tier: int
+    engine: str
     model: str | None = None
+    trigger: Trigger
+    status: Status
+    outcome: str = ""
+    outcome_state: OutcomeState = OutcomeState.UNKNOWN
     reason: str = ""
     prompt: str = ""
     parent_id: int | None = None
     services: tuple[str, ...] | None = None
     dry_run: bool = False
+    started_at: datetime
     ended_at: datetime | None = None
     exit_code: int | None = None
     response: str = ""
@@ -122,8 +126,7 @@ class Session:
     reinforced: int = 0
     events: int = 0
     ignored: int = 0
-    stop_requested_at: datetime | None = None
-    leader_epoch: int = 0
+    markers_left: int = 0
     input_tokens: int | None = None
     output_tokens: int | None = None
     cache_read_tokens: int | None = None
@@ -131,19 +134,18 @@ class Session:
     budget_usd: float | None = None
     resumed: int = 0
     directory: str | None = None
-    messages: int | None = None
-    token_id: int | None = None
-    home: str | None = None
     host: str | None = None
-    uid: str | None = None
     output_pending: bool = False
-    log_step: int = 0
-    markers_left: int = 0
-    left_offset: int = 0
-    left_step: int = 0
-    outcome: str = ""
-    outcome_state: OutcomeState = OutcomeState.UNKNOWN
     version: int = 1
+    stop_requested_at: Annotated[datetime | None, Field(public=False)] = None
+    leader_epoch: Annotated[int, Field(public=False)] = 0
+    messages: Annotated[int | None, Field(public=False)] = None
+    token_id: Annotated[int | None, Field(public=False)] = None
+    home: Annotated[str | None, Field(public=False)] = None
+    uid: Annotated[str | None, Field(public=False)] = None
+    log_step: Annotated[int, Field(public=False)] = 0
+    left_offset: Annotated[int, Field(public=False)] = 0
+    left_step: Annotated[int, Field(public=False)] = 0
 
     def is_of(self, home: str | None) -> bool:
         """Return whether its output belongs into a home; unknown for old sessions."""
@@ -184,17 +186,17 @@ class SessionRequest:
 
     id: int
     state: RequestState
+    position: Annotated[int | None, Field(stored=False)] = None
+    session_id: int | None = None
     tier: int
-    trigger: Trigger
-    created_at: datetime
     services: tuple[str, ...] | None = None
     prompt: str = ""
-    engine: str | None = None
     dry_run: bool = False
-    session_id: int | None = None
-    position: int | None = None
+    engine: str | None = None
+    trigger: Trigger
+    created_at: datetime
     version: int = 1
-    traceparent: str | None = None
+    traceparent: Annotated[str | None, Field(public=False)] = None
 
     def plan(self, *, engine: str) -> SessionPlan:
         """Say what the session it asks for is to do, by `engine` unless it names one."""

@@ -1,16 +1,16 @@
 """The `probe` engine: real checks of real services, with no model and no key."""
 
+from __future__ import annotations
+
 import os
 import sys
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-import msgspec
-
-from lamplighter.domain.memory.memory import Memory
-from lamplighter.domain.sessions.marker_results import CheckResult
 from lamplighter.engines import Command, Task, Trait
-from lamplighter.engines.probe import request as wire
-from lamplighter.formats import serialize
+
+if TYPE_CHECKING:
+    from lamplighter.domain.memory.memory import Memory
+    from lamplighter.domain.sessions.marker_results import CheckResult
 
 NAME: Final = "probe"
 _PASSED_ON: Final = ("PATH", "HOME", "LANG", "LC_ALL", "TZ", "SSL_CERT_FILE", "SSL_CERT_DIR")
@@ -28,6 +28,12 @@ class ProbeEngine:
 
     def command(self, task: Task) -> Command:
         """Return the command that makes this round."""
+        # late: the probe's own process imports this package, and starts faster without these
+        import msgspec
+
+        from lamplighter.engines.probe import request as wire
+        from lamplighter.formats import serialize
+
         request = {
             "session": task.session.id,
             "tier": task.session.tier,
@@ -52,6 +58,8 @@ class ProbeEngine:
 
 
 def _memory(memory: Memory) -> dict[str, Any]:
+    from lamplighter.formats import serialize
+
     return {
         "id": memory.id,
         "service": memory.service,
@@ -64,6 +72,8 @@ def _memory(memory: Memory) -> dict[str, Any]:
 
 
 def _check_result(result: CheckResult) -> dict[str, Any]:
+    from lamplighter.formats import serialize
+
     return {
         "ok": result.ok,
         "status": result.status,

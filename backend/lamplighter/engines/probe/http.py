@@ -36,13 +36,22 @@ class _Reply:
     body: bytes
 
 
-async def preload() -> None:
-    """Load what is loaded at a first request, so that it is not taken for a service's time."""
-    _context("https", verify=True)
+async def preload(*, tls: bool = True) -> None:
+    """Load what is loaded at a first request, so that no latency includes it.
+
+    `tls`: load the certificate authorities too, which takes longest.
+    """
+    if tls:
+        _context("https", verify=True)
     with suppress(httpx2.HTTPError, OSError), socket.socket() as shut:
         shut.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{shut.getsockname()[1]}/"
         await probe_http(HttpCheck(name="ready", url=url))
+
+
+def may_verify_tls(check: HttpCheck) -> bool:
+    """Return whether a check may verify a certificate, where it leads to at first or later."""
+    return check.verify_tls and (check.redirects or check.url[:6].lower() == "https:")
 
 
 async def probe_http(check: HttpCheck) -> ProbeAnswer:

@@ -2,6 +2,7 @@
 
 import asyncio
 
+from lamplighter.domain.services.check import HttpCheck
 from lamplighter.domain.services.event import Level
 from lamplighter.domain.services.service import Service
 from lamplighter.engines.probe import findings, http, investigate, lines, remediate
@@ -29,5 +30,12 @@ _TIERS = {1: observe, 2: investigate.run, 3: remediate.run}
 async def run(request: ProbeRequest, print_line: PrintLine) -> str:
     """Do what the request's tier is for, and return it in one sentence."""
     print_line(lines.init_line(request.tier, len(request.services)))
-    await http.preload()
+    asked = [
+        check
+        for service in (*request.services, *request.declared)
+        for check in service.checks
+        if isinstance(check, HttpCheck)
+    ]
+    if asked:
+        await http.preload(tls=any(map(http.may_verify_tls, asked)))
     return await _TIERS[request.tier](ProbeSession(request, print_line))

@@ -1,8 +1,8 @@
 """The table of all tools: each is declared here, once, for sessions or for clients."""
 
-from typing import Annotated, ClassVar, Final
+from typing import Annotated, Any, ClassVar, Final
 
-from msgspec import Meta
+from msgspec import Meta, field
 
 from lamplighter.domain.clients.agent import MOST_CONTEXT
 from lamplighter.domain.memory.admit import MAX_KEY_CHARS, MAX_TITLE_CHARS
@@ -165,6 +165,10 @@ _Content = Annotated[str, _Fact]
 _Tag = Annotated[str, Meta(max_length=100)]
 _Tags = Annotated[tuple[_Tag, ...], Meta(description="A few keywords.", max_length=20)]
 _LASTING = "A lasting name for a fact that may change, such as architecture/auth-model. "
+_Metadata = Annotated[
+    dict[str, Any],
+    Meta(description="More facts as a small JSON object; mem_search finds meta.key:value."),
+]
 _Key = Annotated[
     str, text(f"{_LASTING}Saving again with the same key replaces the text.", MAX_KEY_CHARS)
 ]
@@ -249,6 +253,7 @@ class SaveKnowledge(ClientInput):
     scope: _Scope = PROJECT
     service: _AboutFact | None = None
     session_id: _Session | None = None
+    metadata: _Metadata = field(default_factory=dict)
 
 
 class SaveFromSession(SaveKnowledge, kw_only=True):
@@ -274,6 +279,7 @@ class CorrectKnowledge(ClientInput):
     tags: _Tags | None = None
     topic_key: _Key | None = None
     scope: _Scope | None = None
+    metadata: _Metadata | None = None
 
 
 @Tool("mem_delete", "Withdraw a memory", ToolHints(destructive=True, idempotent=True), scope=WRITE)

@@ -28,6 +28,7 @@ async def mem_update(place: SpeakerContext, arguments: CorrectKnowledge) -> Tool
         tags=arguments.tags,
         topic_key=arguments.topic_key,
         scope=arguments.scope,
+        metadata=arguments.metadata,
     )
     async with writing(here.db):
         project = place.project(arguments)

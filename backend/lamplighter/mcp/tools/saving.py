@@ -41,6 +41,7 @@ async def mem_save(place: SpeakerContext, arguments: SaveKnowledge) -> ToolOutpu
         project=place.project(arguments),
         scope=arguments.scope,
         topic_key=arguments.topic_key,
+        metadata=arguments.metadata,
     )
     kept = await place.knowledge.save(candidate, session_id=arguments.session_id)
     return _save_answer(kept)

@@ -159,6 +159,6 @@ async def _escalate(
 def _declared_service(here: ClientContext, name: str) -> str:
     found = here.services().find(name)
     if found is None:
-        names = ", ".join(here.service_names()) or "none"
+        names = ", ".join(here.services().names) or "none"
         raise NotFound(f"{quote_name(name)} is not in services.yaml; declared services: {names}.")
     return found.name

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Any, Final
+from typing import Final
 
 import sqlalchemy as sa
 
@@ -10,6 +10,7 @@ from lamplighter.domain.access.access import Login
 from lamplighter.domain.change import ChangeOp
 from lamplighter.repository.feed import changes
 from lamplighter.repository.store.database import Database
+from lamplighter.repository.store.entities import reader
 from lamplighter.repository.store.statements import Statement
 from lamplighter.repository.store.tables import codes, logins
 
@@ -112,5 +113,4 @@ async def use_code(db: Database, secret_hash: str, *, now: datetime) -> bool:
     return await db.fetch_one(statement) is not None
 
 
-def _login(row: Any) -> Login:
-    return Login(**{name: value for name, value in dict(row).items() if name != "secret_hash"})
+_login: Final = reader(Login)

@@ -13,6 +13,7 @@ from lamplighter.domain.access.access import Token
 from lamplighter.domain.change import ChangeOp
 from lamplighter.repository.feed import changes
 from lamplighter.repository.store.database import Database
+from lamplighter.repository.store.entities import reader
 from lamplighter.repository.store.paging import Page, newest_first
 from lamplighter.repository.store.statements import Statement
 from lamplighter.repository.store.tables import tokens
@@ -110,6 +111,4 @@ async def record_use(db: Database, token_ids: Sequence[int], *, now: datetime) -
     await db.execute(sa.update(tokens).where(tokens.c.id.in_(token_ids)).values(used_at=now))
 
 
-def _token(row: Any) -> Token:
-    kept = {name: value for name, value in dict(row).items() if name != "secret_hash"}
-    return Token(**{**kept, "scopes": tuple(kept["scopes"])})
+_token: Final = reader(Token)

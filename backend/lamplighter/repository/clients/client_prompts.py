@@ -8,6 +8,7 @@ import sqlalchemy as sa
 
 from lamplighter.domain.clients.client_prompt import ClientPrompt
 from lamplighter.repository.store.database import Database
+from lamplighter.repository.store.entities import reader
 from lamplighter.repository.store.tables import client_prompts
 
 MAX_KEYWORDS: Final = 8
@@ -100,5 +101,4 @@ def _of_project(project: str | None) -> Any:
     return query if project is None else query.where(_COLUMNS.project == project)
 
 
-def _prompt(row: Any) -> ClientPrompt:
-    return ClientPrompt(**dict(row))
+_prompt: Final = reader(ClientPrompt)

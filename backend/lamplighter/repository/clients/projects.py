@@ -9,37 +9,39 @@ from lamplighter.domain.memory.knowledge import KnowledgeStats
 from lamplighter.domain.memory.memory import Category, Memory, MemoryKind, Trust
 from lamplighter.domain.memory.reach import Reach
 from lamplighter.domain.sessions.session import Trigger
-from lamplighter.repository.memory.knowledge import ACTIVE_KNOWLEDGE
+from lamplighter.repository.memory.knowledge import ACTIVE_KNOWLEDGE, lasts
 from lamplighter.repository.memory.memories import from_row
 from lamplighter.repository.store.database import Database, reading
 from lamplighter.repository.store.tables import memories, sessions
 from lamplighter.repository.store.unreadable import fetch_readable
 
 
-async def procedural(db: Database, project: str, *, limit: int) -> list[Memory]:
+async def procedural(db: Database, project: str, *, limit: int, now: datetime) -> list[Memory]:
     """Return how things are done: what was used most often first."""
     query = (
-        _eligible(project)
+        _eligible(project, now)
         .where(memories.c.kind == MemoryKind.PROCEDURAL)
         .order_by(memories.c.access_count.desc(), memories.c.updated_at.desc(), memories.c.id)
     )
     return [from_row(row) for row in await fetch_readable(db, query.limit, limit)]
 
 
-async def of_project(db: Database, project: str, *, limit: int) -> list[Memory]:
+async def of_project(db: Database, project: str, *, limit: int, now: datetime) -> list[Memory]:
     """Return what the project is like, newest first."""
     query = (
-        _eligible(project)
+        _eligible(project, now)
         .where(memories.c.kind == MemoryKind.PROJECT)
         .order_by(memories.c.updated_at.desc(), memories.c.id)
     )
     return [from_row(row) for row in await fetch_readable(db, query.limit, limit)]
 
 
-async def decisions(db: Database, project: str, *, since: datetime, limit: int) -> list[Memory]:
+async def decisions(
+    db: Database, project: str, *, since: datetime, limit: int, now: datetime
+) -> list[Memory]:
     """Return what was decided since a moment, newest first."""
     query = (
-        _eligible(project)
+        _eligible(project, now)
         .where(memories.c.category == Category.DECISION)
         .where(memories.c.updated_at >= since)
         .order_by(memories.c.updated_at.desc(), memories.c.id)
@@ -70,13 +72,14 @@ async def count_ended_sessions(db: Database, project: str) -> int:
     return int(await db.fetch_val(query))
 
 
-def _eligible(project: str) -> Any:
-    """Select memories for unprompted inclusion: distilled, active, and with a trusted source."""
+def _eligible(project: str, now: datetime) -> Any:
+    """Select memories for unprompted inclusion: distilled, active, not expired, trusted."""
     return (
         sa.select(memories)
         .where(memories.c.active == 1)
         .where(memories.c.distilled == 1)
         .where(memories.c.trust != Trust.UNVERIFIED)
+        .where(lasts(now))
         .where(Reach(project).condition(memories.c))
     )
 

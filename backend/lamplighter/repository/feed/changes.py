@@ -1,8 +1,9 @@
 """The change feed; each entry is written in the transaction of its change."""
 
 import json
+from collections.abc import Callable
 from datetime import datetime
-from typing import Any, Final
+from typing import Any, Final, Protocol, TypeVar
 
 import sqlalchemy as sa
 
@@ -21,6 +22,7 @@ _AFTER: Final = Statement(
     long=True,
 )
 _LAST: Final = Statement(sa.select(sa.func.max(changes.c.seq)))
+V = TypeVar("V")
 _INSERT: Final = prepare_insert(changes, "entity", "entity_id", "op", "version", "row", "at")
 
 
@@ -46,6 +48,24 @@ async def append(
         )
     )
     db.changed = True
+
+
+class Publish(Protocol[V]):
+    """Records a change of a value of one entity, and returns the value."""
+
+    async def __call__(self, db: Database, each: V, op: ChangeOp, *, now: datetime) -> V:
+        """Record the change; call it within `writing`, beside the change itself."""
+
+
+def publisher(entity: str, as_json: Callable[[V], dict[str, Any]]) -> Publish[V]:
+    """Return what records the changes of an entity, each with the value as it is now."""
+
+    async def publish(db: Database, each: Any, op: ChangeOp, *, now: datetime) -> Any:
+        row = as_json(each)
+        await append(db, entity, each.id, op, now=now, version=each.version, row=row)
+        return each
+
+    return publish
 
 
 async def list_after(db: Database, seq: int, *, limit: int = PAGE) -> list[Change]:

@@ -1,8 +1,9 @@
 """How one process learns at once that another has committed a change.
 
-After a commit a datagram to each listener's socket says "look". It may be lost:
-`PRAGMA data_version` every 250 ms is the safety net, on a connection of its own
-(it does not move for a connection's own writes or within its transaction).
+After a commit a datagram to each listener's socket says "look". It may be lost, and other
+programs send none: `PRAGMA data_version` is the safety net, on a connection of its own (it does
+not move for a connection's own writes or within its transaction). It is read for a second after
+the file or its log was written to, as inotify reports, and every 5 s; without inotify, always.
 """
 
 import asyncio
@@ -13,10 +14,11 @@ from pathlib import Path
 from types import TracebackType
 from typing import Final, Protocol
 
+from lamplighter.repository.feed.file_writes import POLL_SECONDS, FileWrites
 from lamplighter.repository.store import driver
 from lamplighter.repository.store.database import file_of, is_postgres
 
-POLL_SECONDS: Final = 0.25
+QUIET_POLL_SECONDS: Final = 5.0
 
 
 class ChangeSignal(Protocol):
@@ -27,7 +29,10 @@ class ChangeSignal(Protocol):
         """Return whether a wakeup is pending."""
 
     def version(self) -> int:
-        """Return a number that changes with every commit of others, where one can be known."""
+        """Return a number that changes with every commit to the database, this process's too.
+
+        0 where no such number is known, -1 where it cannot be read.
+        """
 
     def wake(self) -> None:
         """Wake those that wait, from within this process."""
@@ -92,10 +97,14 @@ class Listener:
         self._path = str(file_of(url))
         self._address = directory / f"feed-{os.getpid()}-{id(self):x}.sock"
         self._woken = asyncio.Event()
+        self._pause = POLL_SECONDS
 
     async def __aenter__(self) -> "Listener":
         self._connection = driver.connect(self._path, readonly=True)
         self._seen = self.version()
+        self._watch = FileWrites(self._path, self._note_commit)
+        if self._watch.open():
+            self._pause = QUIET_POLL_SECONDS
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
         self._socket.setblocking(False)
         with suppress(FileNotFoundError):
@@ -109,6 +118,7 @@ class Listener:
         self._socket.close()
         with suppress(OSError):
             self._address.unlink()
+        self._watch.close()
         self._connection.close()
 
     @property
@@ -129,7 +139,7 @@ class Listener:
             if left <= 0:
                 return False
             with suppress(TimeoutError):
-                await asyncio.wait_for(self._woken.wait(), min(POLL_SECONDS, left))
+                await asyncio.wait_for(self._woken.wait(), min(self._pause, left))
             if self._moved():
                 break
         self._woken.clear()
@@ -141,6 +151,10 @@ class Listener:
                 self._socket.recv(64)
                 self._woken.set()
 
+    def _note_commit(self) -> None:
+        if self._moved():
+            self._woken.set()
+
     def _moved(self) -> bool:
         version = self.version()
         moved, self._seen = version != self._seen, version
@@ -149,7 +163,7 @@ class Listener:
     def version(self) -> int:
         """Return a number that changes with every commit to the file; -1 when it cannot be read."""
         with (
-            suppress(driver.OperationalError),
+            suppress(driver.DatabaseError),
             closing(self._connection.execute("PRAGMA data_version")) as cursor,
         ):
             return int(cursor.fetchone()[0])

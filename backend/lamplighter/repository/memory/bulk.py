@@ -117,7 +117,7 @@ def _recorded(name: str, value: Any) -> Any:
         return JsonFlag(value)
     if kind is float:  # of a whole number PostgreSQL would leave out the point
         return sa.func.round(sa.cast(value, sa.Numeric), 2)
-    return sa.type_coerce(value, sa.Text) if kind is tuple else value
+    return sa.type_coerce(value, sa.Text) if kind in (tuple, dict) else value
 
 
 EMPTY_TEXT: Final = sa.literal("")
@@ -313,7 +313,13 @@ _DEACTIVATE: Final = {
     "active": sa.literal(0, NUMBER),
     "inactive_reason": sa.literal(InactiveReason.OPERATOR, sa.Text),
 }
-_ACTIVATE: Final = {"active": sa.literal(1, NUMBER), "inactive_reason": sa.null()}
+_EXPIRED: Final = _COLUMNS.inactive_reason == InactiveReason.EXPIRED.value
+_ACTIVATE: Final = {
+    "active": sa.literal(1, NUMBER),
+    "inactive_reason": sa.null(),
+    "updated_at": sa.case((_EXPIRED, NOW), else_=STAMP),
+    "expires_at": sa.case((_EXPIRED, sa.null()), else_=_COLUMNS.expires_at),
+}
 
 ACTS: Final[dict[str, BulkChange]] = {
     "confidence": prepare_change((), {**with_confidence(_VALUE), **_CONFIRM}, _BY_OPERATOR),

@@ -11,6 +11,7 @@ from typing import Any, Final
 
 import sqlalchemy as sa
 
+from lamplighter.domain.memory.intents import CONTRADICTS
 from lamplighter.domain.memory.memory import GENERAL, Memory, MemoryId
 from lamplighter.domain.memory.review import Review
 from lamplighter.formats.audit import (
@@ -24,7 +25,6 @@ from lamplighter.formats.audit import (
 )
 from lamplighter.repository.memory import reviews as review_rows
 from lamplighter.repository.memory.history import REPORT_CAUSES
-from lamplighter.repository.memory.links import CONTRADICTS
 from lamplighter.repository.memory.listing import UPDATED, prompt_order
 from lamplighter.repository.memory.memories import from_row
 from lamplighter.repository.store.database import Database

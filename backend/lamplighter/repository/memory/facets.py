@@ -4,14 +4,18 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
-from typing import Any
+from functools import lru_cache
+from typing import Any, Final
 
 import sqlalchemy as sa
 
 from lamplighter.repository.memory.as_of import parts
 from lamplighter.repository.memory.memories import MemoryFilter, View, conditions, count
 from lamplighter.repository.store.database import Database
+from lamplighter.repository.store.statements import Fetch, Statement
 from lamplighter.repository.store.tables import memories
+
+_MAX_CACHED: Final = 16
 
 
 async def services(
@@ -22,15 +26,23 @@ async def services(
     return sorted(found.items(), key=lambda each: (each[0] is None, each[0]))
 
 
-async def count_active(db: Database, names: Sequence[str]) -> dict[str, int]:
-    """Return how many active memories each of these services has."""
-    query = (
-        sa.select(memories.c.service, sa.func.count().label("count"))
-        .where(memories.c.service.in_(list(names)))
-        .where(memories.c.active == 1)
-        .group_by(memories.c.service)
+def count_active(names: Sequence[str]) -> Fetch[dict[str, int]]:
+    """Return what counts the active memories of each of these services that has any."""
+    return Fetch(
+        [_active_of(tuple(names))()],
+        lambda found: {row["service"]: row["count"] for rows in found for row in rows},
     )
-    return {row["service"]: row["count"] for row in await db.fetch_all(query)}
+
+
+@lru_cache(_MAX_CACHED)
+def _active_of(names: Sequence[str]) -> Statement:
+    return Statement(
+        sa.select(memories.c.service, sa.func.count().label("count"))
+        .where(memories.c.service.in_(names))
+        .where(memories.c.active == 1)
+        .group_by(memories.c.service),
+        long=True,
+    )
 
 
 async def categories(

@@ -1,19 +1,25 @@
-"""The rule of fading over many rows: what `domain.decay.faded` says, in SQL."""
+"""Fading and expiry over many rows: what `domain.memory.decay` says, in SQL."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, Final
 
 import sqlalchemy as sa
 
 from lamplighter.domain.memory.decay import GRACE_PERIOD, WEEK, WEEKLY_DECAY
-from lamplighter.domain.memory.memory import ACTIVE_THRESHOLD, OPERATIONAL, InactiveReason
+from lamplighter.domain.memory.memory import (
+    ACTIVE_THRESHOLD,
+    OPERATIONAL,
+    InactiveReason,
+    MemoryKind,
+)
 from lamplighter.repository.memory.bulk import (
     ODD,
     STAMP,
     BulkHistory,
     bind,
+    canonical,
     fetch_ids_by_key,
     prepare_change,
     rounded,
@@ -108,3 +114,39 @@ async def fade(
     until = now - GRACE_PERIOD - weeks * WEEK
     values = {"weeks": weeks, "until": stamp(until), "after": stamp(until - WEEK), "act": act_id}
     return await _FADE.do(db, ids, now=now, **values)
+
+
+_EXPIRES: Final = canonical(_COLUMNS.expires_at)
+_EPISODE: Final = (_COLUMNS.kind == MemoryKind.EPISODIC.value) & _COLUMNS.expires_at.is_(None)
+_CAN_EXPIRE: Final = (_COLUMNS.active == 1, _COLUMNS.pinned == 0, sa.not_(_OPERATIONAL))
+_IS_OVER: Final = (bind("now_text", sa.Text) >= _EXPIRES) | (_EPISODE & (STAMP <= _UNTIL))
+_EXPIRED: Final = Statement(
+    sa.select(_COLUMNS.id).where(*_CAN_EXPIRE, _IS_OVER).order_by(_COLUMNS.id), long=True
+)
+_EXPIRE: Final = prepare_change(
+    (*_CAN_EXPIRE, _IS_OVER),
+    {"active": sa.literal(0, NUMBER), "inactive_reason": sa.literal("expired", sa.Text)},
+    BulkHistory(cause="expired", actor="supervisor"),
+)
+
+
+async def find_expired(db: Database, lifetime: timedelta | None, *, now: datetime) -> list[int]:
+    """Return the active memories that are over, as `domain.memory.decay.expiry` says."""
+    rows = await db.fetch_all(_EXPIRED(**_over(lifetime, now)))
+    return [row["id"] for row in rows]
+
+
+async def expire(
+    db: Database, ids: Sequence[int], lifetime: timedelta | None, *, now: datetime
+) -> list[int]:
+    """Make those of `ids` inactive that are over; return them."""
+    return await _EXPIRE.do(db, ids, now=now, **_over(lifetime, now))
+
+
+def _over(lifetime: timedelta | None, now: datetime) -> dict[str, str]:
+    """Return the moments to compare with; before the year 1 no episode is over."""
+    try:
+        until = stamp(now - lifetime) if lifetime else ""
+    except OverflowError:
+        until = ""
+    return {"now_text": stamp(now), "until": until}

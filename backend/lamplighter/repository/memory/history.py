@@ -8,10 +8,12 @@ from typing import Any, Final
 
 import sqlalchemy as sa
 
+from lamplighter.domain.memory.intents import CONTRADICTED as CONTRADICTED
+from lamplighter.domain.memory.intents import CONTRADICTS, MemoryChange
+from lamplighter.domain.memory.intents import ChangeOrigin as ChangeOrigin
 from lamplighter.domain.memory.memory import MEMORY_FIELDS, Memory, MemoryId
 from lamplighter.domain.memory.undo import REVIEW, UNDOING
 from lamplighter.formats import serialize
-from lamplighter.repository.memory.links import CONTRADICTS
 from lamplighter.repository.store.database import Database
 from lamplighter.repository.store.dialect import Json, stamp
 from lamplighter.repository.store.paging import Page, newest_first
@@ -19,7 +21,6 @@ from lamplighter.repository.store.statements import Statement, prepare_insert
 from lamplighter.repository.store.tables import history, links
 
 REINFORCED: Final = "reinforced"
-CONTRADICTED: Final = "contradicted"
 DELETED: Final = "deleted"
 RESTORED: Final = "restored"
 PURGED: Final = "purged"
@@ -62,22 +63,6 @@ class HistoryRecord:
     after: dict[str, Any] | None
     review_id: int | None = None
     act_id: int | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ChangeOrigin:
-    """Why a memory changed: the cause, the actor, the reason, and the batch."""
-
-    cause: str
-    actor: str
-    reason: str = ""
-    session_id: int | None = None
-    review_id: int | None = None
-    act_id: int | None = None
-
-
-MemoryChange = tuple[Memory | None, Memory | None, ChangeOrigin]
-"""What a memory was and is, and why."""
 
 
 def record_as_json(each: HistoryRecord) -> dict[str, Any]:
@@ -258,9 +243,9 @@ def state(memory: Memory | None) -> dict[str, Any] | None:
 def _recorded(value: Any) -> Any:
     if isinstance(value, datetime):
         return stamp(value)
-    return (
-        Json.written(list(value)) if isinstance(value, tuple) else value
-    )  # as its column holds it
+    if isinstance(value, tuple | dict):  # as its column holds it
+        return Json.written(list(value) if isinstance(value, tuple) else value)
+    return value
 
 
 async def _fetch(db: Database, query: sa.Select[Any]) -> list[HistoryRecord]:
@@ -275,15 +260,24 @@ def _entry(row: Any) -> HistoryRecord:
 
 
 def _read_state(state: dict[str, Any] | None) -> dict[str, Any] | None:
-    if state is None or "tags" not in state:
+    if state is None:
         return state
-    return {**state, "tags": _tags(state["tags"])}
+    written = {name: kind for name, kind in _WRITTEN.items() if name in state}
+    return {**state, **{name: _read(state[name], kind) for name, kind in written.items()}}
 
 
-def _tags(text: str) -> list[str]:
-    """Read tags as an entry keeps them; of what a person broke there are none."""
+_WRITTEN: Final = {
+    name: list if each.value_type is tuple else dict
+    for name, each in MEMORY_FIELDS.items()
+    if each.value_type in (tuple, dict)
+}
+"""The fields that an entry keeps as the JSON text of their column."""
+
+
+def _read(text: str, kind: type[Any]) -> Any:
+    """Read a list or an object as an entry keeps it; of what a person broke there is nothing."""
     try:
         found = json.loads(text)
-    except ValueError:
-        return []
-    return found if isinstance(found, list) else []
+    except (ValueError, TypeError, RecursionError):
+        return kind()
+    return found if isinstance(found, kind) else kind()

@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from functools import lru_cache
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import sqlalchemy as sa
 
@@ -39,6 +39,7 @@ _COLUMNS: Final = [
 ]
 
 Check = Callable[[Any], Any]
+J = TypeVar("J", list[Any], dict[str, Any])
 
 
 async def page(
@@ -104,9 +105,17 @@ def _moment(text: str | None) -> str | None:
 
 
 def _list(text: str | None) -> list[Any]:
-    found: Any = [] if text == "[]" else json.loads(text or "")
-    if type(found) is not list:
-        raise ValueError("not a list")
+    return [] if text == "[]" else _json(text, list)
+
+
+def _object(text: str | None) -> dict[str, Any]:
+    return {} if text == "{}" else _json(text, dict)
+
+
+def _json(text: str | None, kind: type[J]) -> J:
+    found = json.loads(text or "")
+    if type(found) is not kind:
+        raise ValueError("not of its kind")
     return found
 
 
@@ -119,7 +128,12 @@ def _needed(read: Check) -> Check:
     return checked
 
 
-_READERS: Final[Mapping[type[Any], Check]] = {datetime: _moment, tuple: _list, bool: bool}
+_READERS: Final[Mapping[type[Any], Check]] = {
+    datetime: _moment,
+    tuple: _list,
+    dict: _object,
+    bool: bool,
+}
 
 
 def _reader(field: DeclaredField) -> Check:

@@ -1,7 +1,6 @@
 """Queries on what was captured: whether we hold it already, and how often it was said again."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from datetime import datetime
 from typing import Any, Final
 
@@ -43,15 +42,11 @@ async def find_duplicate(db: Database, candidate: Candidate, *, since: datetime)
     return next((each for each in found if content_hash(each.observation) == words), None)
 
 
-async def count_duplicate(db: Database, memory: Memory, *, now: datetime) -> Memory:
+async def count_duplicate(db: Database, memory_id: MemoryId, *, now: datetime) -> None:
     """Count that a memory was said once more; its version and its history stay."""
     again = memories.c.duplicate_count + 1
-    await db.execute(
-        sa.update(memories)
-        .where(memories.c.id == memory.id)
-        .values(duplicate_count=again, last_seen_at=now)
-    )
-    return replace(memory, duplicate_count=memory.duplicate_count + 1, last_seen_at=now)
+    statement = sa.update(memories).where(memories.c.id == memory_id)
+    await db.execute(statement.values(duplicate_count=again, last_seen_at=now))
 
 
 ACTIVE_KNOWLEDGE: Final = f"active = 1 AND {KNOWLEDGE}"
@@ -59,10 +54,10 @@ ACTIVE_KNOWLEDGE: Final = f"active = 1 AND {KNOWLEDGE}"
 
 
 async def newest_in_project(
-    db: Database, project: str, *, without: Sequence[int] = (), limit: int
+    db: Database, project: str, *, without: Sequence[int] = (), limit: int, now: datetime
 ) -> list[Memory]:
     """Return the active knowledge of a project, and the global one of all, newest first."""
-    others = memories.c.id.not_in(list(without))
+    others = memories.c.id.not_in(list(without)) & lasts(now)
     own = memories.c.project == project
     wide = memories.c.scope == GLOBAL
     found = [
@@ -98,6 +93,11 @@ async def _fetch_newest(
         .order_by(memories.c.updated_at.desc(), memories.c.id.desc())
     )
     return [from_row(row) for row in await fetch_readable(db, query.limit, limit)]
+
+
+def lasts(now: datetime) -> sa.ColumnElement[bool]:
+    """Return what is true of memories that have not expired, marked as such yet or not."""
+    return memories.c.expires_at.is_(None) | (memories.c.expires_at > now)
 
 
 ACTIVE_UNINDEXED: Final = f"+active = 1 AND {KNOWLEDGE}"
@@ -201,9 +201,14 @@ _TOPIC_KEY_HOLDER: Final = Statement(
 
 
 async def topic_key_holder(
-    db: Database, topic_key: str, *, project: str, scope: str, without: MemoryId | None = None
+    db: Database, keyed: Candidate | Memory, *, without: MemoryId | None = None
 ) -> MemoryId | None:
-    """Return the active memory that holds a key in its project and scope: the newest of them."""
-    place = {"topic_key": topic_key, "project": project, "scope": scope}
+    """Return the active memory that holds the key of another one in its project and scope.
+
+    Of several the newest; None where there is no key.
+    """
+    if keyed.topic_key is None:
+        return None
+    place = {"topic_key": keyed.topic_key, "project": keyed.project, "scope": keyed.scope}
     row = await db.fetch_one(_TOPIC_KEY_HOLDER(**place, other_than=without or 0))
     return None if row is None else MemoryId(row["id"])

@@ -28,12 +28,14 @@ from lamplighter.domain.memory.reach import Reach
 from lamplighter.domain.services.service import normalize_service_name
 from lamplighter.domain.text import content_hash
 from lamplighter.formats import serialize
-from lamplighter.repository.feed import changes, indexing
+from lamplighter.repository.feed import indexing
+from lamplighter.repository.feed.changes import publisher
 from lamplighter.repository.memory import listing
 from lamplighter.repository.memory.as_of import parts
 from lamplighter.repository.memory.listing import UPDATED
 from lamplighter.repository.memory.listing import Order as Order
 from lamplighter.repository.memory.listing import Sort as Sort
+from lamplighter.repository.services import events
 from lamplighter.repository.store.database import Database
 from lamplighter.repository.store.dialect import NUMBER, Seconds
 from lamplighter.repository.store.paging import Page
@@ -258,8 +260,17 @@ async def list_by_ids(db: Database, ids: Sequence[int]) -> list[Memory]:
     return [from_row(row) for row in await db.fetch_all(query) if is_readable(dict(row))]
 
 
-async def spelling(db: Database, service: str) -> str | None:
-    """Return how a service is spelled in the memories we hold, whatever its case here."""
+async def service_name(db: Database, service: str | None, declared: Sequence[str]) -> str | None:
+    """Return a service's name as services.yaml spells it, else as it was first written."""
+    if service is None or normalize_service_name(service) == GENERAL:
+        return None
+    for name in declared:
+        if normalize_service_name(name) == normalize_service_name(service):
+            return name
+    return await _spelling(db, service) or await events.spelling(db, service) or service
+
+
+async def _spelling(db: Database, service: str) -> str | None:
     if await db.fetch_val(_SPELLING(service=service)) is not None:
         return service
     query = sa.select(memories.c.service).distinct().order_by(memories.c.service)
@@ -387,12 +398,12 @@ def _read_rows(found: Page[Any], at: datetime | None) -> Page[Memory]:
 
 def _placed(row: dict[str, Any]) -> Memory:
     """Return the memory of a row of a page, which holds readable ones only."""
-    return from_fields({name: value for name, value in row.items() if name != UPDATED})
+    fields = dict(row)
+    del fields[UPDATED]
+    return from_fields(fields)
 
 
-async def _publish(db: Database, memory: Memory, op: ChangeOp, *, now: datetime) -> None:
-    row = serialize.memory(memory)
-    await changes.append(db, ENTITY, memory.id, op, now=now, version=memory.version, row=row)
+_publish = publisher(ENTITY, serialize.memory)
 
 
 def row_values(memory: Memory, names: Sequence[str]) -> dict[str, Any]:

@@ -8,13 +8,14 @@ from typing import Any, Final
 import sqlalchemy as sa
 
 from lamplighter.domain.change import ChangeOp
-from lamplighter.domain.memory.memory import GENERAL, Category, InactiveReason, Memory, MemoryId
+from lamplighter.domain.memory.memory import GENERAL, InactiveReason, Memory, MemoryId
 from lamplighter.domain.memory.review import DELETION, Resolution, Review, ReviewKind, ReviewState
 from lamplighter.domain.text import comparison_key
 from lamplighter.formats import serialize
 from lamplighter.repository.feed import changes
 from lamplighter.repository.memory import memories
 from lamplighter.repository.store.database import Database
+from lamplighter.repository.store.entities import reader
 from lamplighter.repository.store.paging import Key, Page, after
 from lamplighter.repository.store.tables import memories as memories_table
 from lamplighter.repository.store.tables import reviews
@@ -312,13 +313,4 @@ async def _fetch(db: Database, query: Any) -> list[Review]:
     return [_review(row) for row in await db.fetch_all(query)]
 
 
-def _review(row: Any) -> Review:
-    fields = {name: row[name] for name in row}
-    fields["observation"] = fields.pop("said")
-    fields["kind"] = ReviewKind(fields["kind"])
-    fields["state"] = ReviewState(fields["state"])
-    fields["category"] = Category(fields["category"])
-    fields["old_id"], fields["new_id"] = MemoryId(fields["old_id"]), MemoryId(fields["new_id"])
-    if fields["resolution"] is not None:
-        fields["resolution"] = Resolution(fields["resolution"])
-    return Review(**fields)
+_review: Final = reader(Review)

@@ -201,15 +201,15 @@ def _with_analysis(fields: dict[str, Any], lexicon: Lexicon) -> tuple[Memory, An
 
 
 async def nearest(
-    db: Database, group: GroupKey, analysis: Analysis, lexicon: Lexicon, *, limit: int
+    db: Database, group: GroupKey, terms: Iterable[str], lexicon: Lexicon, *, limit: int
 ) -> list[MemoryId]:
-    """Return the active memories of a group that have most in common with an observation.
+    """Return the active memories of a group that share most of these terms of an observation.
 
     The index of a group is kept in memory and follows the feed: what other
     processes write is read before it is asked. Call it within `writing`.
     """
     known = await _current_index(db, group, lexicon)
-    return [MemoryId(number) for number in known.index.search(lookup_terms(analysis), limit)]
+    return [MemoryId(number) for number in known.index.search(terms, limit)]
 
 
 def drop_from_index(db: Database, group: GroupKey, numbers: Iterable[int]) -> None:

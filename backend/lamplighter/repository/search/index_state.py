@@ -11,6 +11,8 @@ from lamplighter.repository.store.database import file_of, is_postgres
 from lamplighter.repository.store.index_schema import (
     DROP_SQLITE,
     INDEX,
+    METADATA_POSTGRES,
+    METADATA_SQLITE,
     NOTE_ALL,
     POSTGRES_TRIGGERS,
     RECOUNT,
@@ -56,7 +58,7 @@ def _repair_file(path: Path) -> str:
         wrong = check_file(connection)
         if wrong:
             connection.execute("BEGIN IMMEDIATE")
-            for statement in (*DROP_SQLITE, *SQLITE, *NOTE_ALL):
+            for statement in (*DROP_SQLITE, *SQLITE, METADATA_SQLITE, *NOTE_ALL):
                 connection.execute(statement)
             connection.execute(f"INSERT INTO {INDEX} ({INDEX}) VALUES ('rebuild')")  # noqa: S608 - ours
             connection.execute(RECOUNT)
@@ -73,7 +75,7 @@ async def _repair_server(url: str) -> str:
             wrong = await check_server(connection)
             if wrong:
                 async with connection.transaction():
-                    for statement in (*POSTGRES_TRIGGERS, *NOTE_ALL, RECOUNT):
+                    for statement in (*POSTGRES_TRIGGERS, METADATA_POSTGRES, *NOTE_ALL, RECOUNT):
                         await connection.execute(statement)
             return wrong
         finally:

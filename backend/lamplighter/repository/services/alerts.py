@@ -10,8 +10,9 @@ import sqlalchemy as sa
 from lamplighter.domain.change import ChangeOp
 from lamplighter.formats import serialize as plain
 from lamplighter.formats.alerts import Alert, AlertIncident, AlertState
-from lamplighter.repository.feed import changes
+from lamplighter.repository.feed.changes import publisher
 from lamplighter.repository.store.database import Database
+from lamplighter.repository.store.entities import reader
 from lamplighter.repository.store.paging import Page, newest_first
 from lamplighter.repository.store.session_tables import alerts
 from lamplighter.repository.store.statements import Statement
@@ -138,10 +139,5 @@ async def _update(
     return changed
 
 
-async def _publish(db: Database, incident: AlertIncident, op: ChangeOp, *, now: datetime) -> None:
-    row = plain.alert(incident)
-    await changes.append(db, ENTITY, incident.id, op, now=now, version=incident.version, row=row)
-
-
-def _from_row(row: Any) -> AlertIncident:
-    return AlertIncident(**{**row, "state": AlertState(row["state"])})
+_publish = publisher(ENTITY, plain.alert)
+_from_row: Final = reader(AlertIncident)

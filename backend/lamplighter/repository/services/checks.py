@@ -1,9 +1,8 @@
 """Check results: the evidence for the reports of a probe."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from datetime import date, datetime
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import sqlalchemy as sa
 
@@ -11,8 +10,9 @@ from lamplighter.domain.sessions.marker_results import CheckResult
 from lamplighter.domain.sessions.session import Status, Trigger
 from lamplighter.repository.store.database import Database
 from lamplighter.repository.store.dialect import stamp
+from lamplighter.repository.store.entities import reader
 from lamplighter.repository.store.paging import Page, newest_first
-from lamplighter.repository.store.statements import Statement
+from lamplighter.repository.store.statements import Fetch, Statement
 from lamplighter.repository.store.tables import checks, days, sessions
 
 ROUND_TIER: Final = 1
@@ -20,19 +20,33 @@ COMPLETE_STATUSES: Final = (Status.RUNNING, Status.COMPLETED, Status.ESCALATED)
 """An interrupted round may have checked only part of a service; only its failures count."""
 
 
-_OWN: Final = (
-    checks.c.service == sa.bindparam("service"),
-    checks.c.name == sa.bindparam("name"),
+_SAME: Final = checks.alias("same")
+_OTHER: Final = checks.alias("other")
+
+
+def _of_check(rows: Any) -> tuple[sa.ColumnElement[bool], ...]:
+    return rows.c.service == checks.c.service, rows.c.name == checks.c.name
+
+
+_ENDED: Final = (
+    sa.select(sa.func.max(_OTHER.c.id))
+    .where(*_of_check(_OTHER))
+    .where(_OTHER.c.ok == sa.literal_column("1") - sa.type_coerce(checks.c.ok, sa.Integer))
+    .correlate(checks)
 )
-_LATEST: Final = Statement(sa.select(checks).where(*_OWN).order_by(checks.c.id.desc()).limit(1))
-_OTHER: Final = sa.select(sa.func.max(checks.c.id)).where(
-    *_OWN, checks.c.ok == sa.bindparam("other", type_=sa.Integer())
+_BEGAN: Final = (
+    sa.select(_SAME.c.at)
+    .where(*_of_check(_SAME))
+    .where(_SAME.c.id > sa.func.coalesce(_ENDED.scalar_subquery(), 0))
+    .order_by(_SAME.c.id)
+    .limit(1)
+    .correlate(checks)
 )
-_BEGAN: Final = Statement(
-    sa.select(checks.c.at)
-    .where(*_OWN)
-    .where(checks.c.id > sa.func.coalesce(_OTHER.scalar_subquery(), 0))
-    .order_by(checks.c.id)
+_LATEST: Final = Statement(
+    sa.select(checks, _BEGAN.scalar_subquery().label("began_at"))
+    .where(checks.c.service == sa.bindparam("service"))
+    .where(checks.c.name == sa.bindparam("name"))
+    .order_by(checks.c.id.desc())
     .limit(1)
 )
 
@@ -41,11 +55,17 @@ CheckKey = tuple[str, str]
 """A check: the names of its service and its own."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CheckDay:
-    """One day of a service: the number of check results and failures."""
+class LatestResult(NamedTuple):
+    """The last result of a check, and since when the check passes or fails as it does now."""
 
-    day: date
+    result: CheckResult
+    began_at: datetime
+
+
+class CheckDay(NamedTuple):
+    """One day (YYYY-MM-DD, UTC) of a service: the number of check results and failures."""
+
+    day: str
     checks: int = 0
     failed: int = 0
     warned: int = 0
@@ -83,11 +103,17 @@ async def recent(db: Database, service: str, name: str, *, limit: int) -> list[C
     return [_check_result(row) for row in await db.fetch_all(query)]
 
 
-async def latest(db: Database, wanted: Sequence[CheckKey]) -> dict[CheckKey, CheckResult]:
-    """Return the last result of each of some checks that have one."""
-    queries = [_LATEST(service=service, name=name) for service, name in wanted]
-    found = zip(wanted, await db.fetch_each(queries), strict=True)
-    return {key: _check_result(rows[0]) for key, rows in found if rows}
+def latest(wanted: Sequence[CheckKey]) -> Fetch[dict[CheckKey, LatestResult]]:
+    """Return what fetches the last result of each of some checks that have one."""
+
+    def read(found: Sequence[Sequence[Any]]) -> dict[CheckKey, LatestResult]:
+        return {
+            key: LatestResult(_check_result(row), row["began_at"])
+            for key, rows in zip(wanted, found, strict=True)
+            for row in rows
+        }
+
+    return Fetch([_LATEST(service=service, name=name) for service, name in wanted], read)
 
 
 async def of_session(
@@ -109,18 +135,6 @@ async def was_checked(db: Database, session_id: int, service: str) -> bool:
         .limit(1)
     )
     return await db.fetch_val(query) is not None
-
-
-async def states_began_at(
-    db: Database, wanted: Mapping[CheckKey, bool]
-) -> dict[CheckKey, datetime]:
-    """Return since when each check is as it is now, ok or not."""
-    queries = [
-        _BEGAN(service=service, name=name, other=int(not ok))
-        for (service, name), ok in wanted.items()
-    ]
-    found = zip(wanted, await db.fetch_each(queries), strict=True)
-    return {key: rows[0]["at"] for key, rows in found if rows and rows[0]["at"]}
 
 
 async def healthy_since(db: Database, service: str, *, after: datetime) -> datetime | None:
@@ -201,18 +215,17 @@ _DAYS: Final = Statement(
 )
 
 
-async def days_by_service(db: Database, *, first: date) -> dict[str, list[CheckDay]]:
-    """Return each service's days from `first` on, oldest first."""
-    found: dict[str, list[CheckDay]] = {}
-    for row in await db.fetch_all(_DAYS(first=first.isoformat())):
-        day = CheckDay(
-            day=date.fromisoformat(row["day"]),
-            checks=row["looks"],
-            failed=row["failed"],
-            warned=row["warned"],
-        )
-        found.setdefault(row["service"], []).append(day)
-    return found
+def days_by_service(first: date) -> Fetch[dict[str, list[CheckDay]]]:
+    """Return what fetches each service's days from `first` on, oldest first."""
+    return Fetch([_DAYS(first=first.isoformat())], _by_service)
+
+
+def _by_service(found: Sequence[Sequence[Any]]) -> dict[str, list[CheckDay]]:
+    by_service: dict[str, list[CheckDay]] = {}
+    for row in found[0]:
+        day = CheckDay(row["day"], row["looks"], row["failed"], row["warned"])
+        by_service.setdefault(row["service"], []).append(day)
+    return by_service
 
 
 async def prune(db: Database, *, before: datetime) -> int:
@@ -233,5 +246,4 @@ async def _count_in_day(db: Database, result: CheckResult, day: str) -> None:
         await db.execute(sa.insert(days).values(service=result.service, day=day, **more))
 
 
-def _check_result(row: Any) -> CheckResult:
-    return CheckResult(**{name: row[name] for name in row if name != "id"})
+_check_result: Final = reader(CheckResult)

@@ -12,9 +12,10 @@ from lamplighter.domain.services.cooldown import SPENDING_OUTCOMES, CooldownUse,
 from lamplighter.domain.services.service import ActionKind, normalize_service_name
 from lamplighter.domain.sessions.session import Session
 from lamplighter.formats import serialize
-from lamplighter.repository.feed import changes
+from lamplighter.repository.feed.changes import publisher
 from lamplighter.repository.store.database import Database
 from lamplighter.repository.store.dialect import UTCDateTime
+from lamplighter.repository.store.entities import reader
 from lamplighter.repository.store.paging import Page, newest_first
 from lamplighter.repository.store.statements import Statement, one_of
 from lamplighter.repository.store.tables import cooldowns
@@ -260,13 +261,5 @@ async def _update(
     return found
 
 
-async def _publish(db: Database, use: CooldownUse, op: ChangeOp, *, now: datetime) -> None:
-    row = serialize.cooldown_use(use)
-    await changes.append(db, ENTITY, use.id, op, now=now, version=use.version, row=row)
-
-
-def _use(row: Any) -> CooldownUse:
-    row = {name: row[name] for name in row if name != "act_id"}
-    return CooldownUse(
-        **{**row, "action": ActionKind(row["action"]), "outcome": UseOutcome(row["outcome"])}
-    )
+_publish = publisher(ENTITY, serialize.cooldown_use)
+_use: Final = reader(CooldownUse)

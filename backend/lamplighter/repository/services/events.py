@@ -12,9 +12,10 @@ from lamplighter.domain.services.density import DAY, EventCount
 from lamplighter.domain.services.event import Event, Level
 from lamplighter.domain.services.service import GENERAL, normalize_service_name
 from lamplighter.formats import serialize
-from lamplighter.repository.feed import changes
+from lamplighter.repository.feed.changes import publisher
 from lamplighter.repository.services import notices
 from lamplighter.repository.store.database import Database
+from lamplighter.repository.store.entities import reader
 from lamplighter.repository.store.paging import Key, Page, after, newest_first
 from lamplighter.repository.store.statements import Statement
 from lamplighter.repository.store.tables import events
@@ -68,15 +69,7 @@ async def insert(
         .returning(events)
     )
     event = from_row(await db.fetch_one(statement))
-    await changes.append(
-        db,
-        ENTITY,
-        event.id,
-        ChangeOp.CREATED,
-        now=now,
-        version=event.version,
-        row=serialize.event(event),
-    )
+    await _publish(db, event, ChangeOp.CREATED, now=now)
     await notices.insert_for_event(db, event, now=now)
     return event
 
@@ -150,9 +143,8 @@ def _of(column: sa.Column[Any], event_id: int) -> sa.ScalarSelect[Any]:
     return sa.select(other.c[column.name]).where(other.c.id == event_id).scalar_subquery()
 
 
-def from_row(row: Any) -> Event:
-    """Return the event that a row holds."""
-    return Event(**{**row, "level": Level(row["level"])})
+_publish = publisher(ENTITY, serialize.event)
+from_row: Final = reader(Event)
 
 
 TIME_PREFIX_CHARS: Final = {1: 19, 10: 18, 60: 16, 600: 15, 3_600: 13, DAY: 10}

@@ -2,12 +2,13 @@
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Any
+from typing import Final
 
 import sqlalchemy as sa
 
 from lamplighter.domain.sessions.handoff import Finding
 from lamplighter.repository.store.database import Database
+from lamplighter.repository.store.entities import reader
 from lamplighter.repository.store.tables import findings
 
 
@@ -46,5 +47,4 @@ async def recent(db: Database, service: str, *, limit: int) -> list[Finding]:
     return [_finding(row) for row in await db.fetch_all(query)]
 
 
-def _finding(row: Any) -> Finding:
-    return Finding(**{name: row[name] for name in row if name != "id"})
+_finding: Final = reader(Finding)

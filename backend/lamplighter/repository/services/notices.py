@@ -19,8 +19,9 @@ from lamplighter.domain.services.notice import (
 )
 from lamplighter.domain.text import abridge, clean_lines, one_line, shorten
 from lamplighter.formats import serialize as plain
-from lamplighter.repository.feed import changes
+from lamplighter.repository.feed.changes import publisher
 from lamplighter.repository.store.database import Database
+from lamplighter.repository.store.entities import reader
 from lamplighter.repository.store.paging import Page, newest_first
 from lamplighter.repository.store.session_tables import notices
 
@@ -121,6 +122,12 @@ async def is_due(db: Database, *, now: datetime, gap: timedelta) -> bool:
     return bool(kinds) and (last is None or last <= now - gap or last > now)
 
 
+async def has_waiting(db: Database) -> bool:
+    """Whether any notice is still to be sent, now or later."""
+    waiting = sa.select(notices.c.id).where(notices.c.state == NoticeState.WAITING).limit(1)
+    return await db.fetch_val(waiting) is not None
+
+
 async def claim(db: Database, *, limit: int, now: datetime) -> list[Notice]:
     """Take the notices that wait on to be sent: all that are new, and those whose time came."""
     chosen = (
@@ -211,17 +218,5 @@ async def _change(
     return sorted(found, key=lambda each: each.id)
 
 
-async def _publish(db: Database, notice: Notice, op: ChangeOp, *, now: datetime) -> None:
-    row = plain.notice(notice)
-    await changes.append(db, ENTITY, notice.id, op, now=now, version=notice.version, row=row)
-
-
-def _notice(row: Any) -> Notice:
-    return Notice(
-        **{
-            **row,
-            "kind": NoticeKind(row["kind"]),
-            "level": Level(row["level"]),
-            "state": NoticeState(row["state"]),
-        }
-    )
+_publish = publisher(ENTITY, plain.notice)
+_notice: Final = reader(Notice)

@@ -15,12 +15,12 @@ from lamplighter.domain.actions.approval import (
     can_become,
 )
 from lamplighter.domain.change import ChangeOp
-from lamplighter.domain.services.service import ActionKind
 from lamplighter.domain.sessions.session import Session
 from lamplighter.formats import serialize
-from lamplighter.repository.feed import changes
+from lamplighter.repository.feed.changes import publisher
 from lamplighter.repository.store.database import Database
 from lamplighter.repository.store.dialect import UTCDateTime
+from lamplighter.repository.store.entities import reader
 from lamplighter.repository.store.paging import Key, Page, after
 from lamplighter.repository.store.statements import Statement
 from lamplighter.repository.store.tables import approvals
@@ -238,19 +238,11 @@ def _same_command(argv: Sequence[str], directory: str | None) -> list[sa.ColumnE
     ]
 
 
-async def _publish(db: Database, each: Approval, op: ChangeOp, *, now: datetime) -> Approval:
-    row = serialize.approval(each)
-    await changes.append(db, ENTITY, each.id, op, now=now, version=each.version, row=row)
-    return each
+_publish = publisher(ENTITY, serialize.approval)
 
 
 async def _fetch(db: Database, query: Any) -> list[Approval]:
     return [_approval(row) for row in await db.fetch_all(query)]
 
 
-def _approval(row: Any) -> Approval:
-    fields = {name: row[name] for name in row}
-    fields["masked_argv"] = fields.pop("shown")
-    lists = {name: tuple(fields[name]) for name in ("argv", "masked_argv", "memories")}
-    kinds = {"state": ApprovalState(fields["state"]), "action": ActionKind(fields["action"])}
-    return Approval(**{**fields, **lists, **kinds})
+_approval: Final = reader(Approval)

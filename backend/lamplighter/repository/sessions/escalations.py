@@ -10,8 +10,9 @@ from lamplighter.domain.change import ChangeOp
 from lamplighter.domain.services.service import normalize_service_name
 from lamplighter.domain.sessions.handoff import Escalation, EscalationState
 from lamplighter.formats import serialize
-from lamplighter.repository.feed import changes
+from lamplighter.repository.feed.changes import publisher
 from lamplighter.repository.store.database import Database
+from lamplighter.repository.store.entities import reader
 from lamplighter.repository.store.statements import Statement
 from lamplighter.repository.store.tables import escalations
 
@@ -165,14 +166,11 @@ async def _update(
     return found
 
 
-async def _publish(db: Database, each: Escalation, op: ChangeOp, *, now: datetime) -> None:
-    row = serialize.escalation(each)
-    await changes.append(db, ENTITY, each.id, op, now=now, version=each.version, row=row)
+_publish = publisher(ENTITY, serialize.escalation)
 
 
 async def _fetch(db: Database, query: Any) -> list[Escalation]:
     return [_escalation(row) for row in await db.fetch_all(query)]
 
 
-def _escalation(row: Any) -> Escalation:
-    return Escalation(**{**row, "state": EscalationState(row["state"])})
+_escalation: Final = reader(Escalation)

@@ -1,15 +1,16 @@
 """Queries on halts."""
 
 from datetime import datetime
-from typing import Any, Final
+from typing import Final
 
 import sqlalchemy as sa
 
 from lamplighter.domain.actions.halt import Halt, HaltSource
 from lamplighter.domain.change import ChangeOp
 from lamplighter.formats import serialize as plain
-from lamplighter.repository.feed import changes
+from lamplighter.repository.feed.changes import publisher
 from lamplighter.repository.store.database import Database
+from lamplighter.repository.store.entities import reader
 from lamplighter.repository.store.session_tables import halts
 from lamplighter.repository.store.statements import Statement
 
@@ -60,10 +61,5 @@ async def release(db: Database, halt_id: int, *, by: str, now: datetime) -> Halt
     return halt
 
 
-async def _publish(db: Database, halt: Halt, op: ChangeOp, *, now: datetime) -> None:
-    row = plain.halt(halt)
-    await changes.append(db, ENTITY, halt.id, op, now=now, version=halt.version, row=row)
-
-
-def _halt(row: Any) -> Halt:
-    return Halt(**{**row, "way": HaltSource(row["way"])})
+_publish = publisher(ENTITY, plain.halt)
+_halt: Final = reader(Halt)

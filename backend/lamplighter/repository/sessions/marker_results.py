@@ -8,10 +8,12 @@ import sqlalchemy as sa
 
 from lamplighter.domain.change import ChangeOp
 from lamplighter.domain.sessions.marker_results import MarkerResult
-from lamplighter.domain.sessions.markers import MarkerKind, MarkerReading
+from lamplighter.domain.sessions.markers import MarkerReading
 from lamplighter.formats import serialize
 from lamplighter.repository.feed import changes
+from lamplighter.repository.feed.changes import publisher
 from lamplighter.repository.store.database import Database
+from lamplighter.repository.store.entities import reader
 from lamplighter.repository.store.paging import Key, Page, after
 from lamplighter.repository.store.statements import Statement, prepare_insert
 from lamplighter.repository.store.tables import markers
@@ -98,12 +100,5 @@ async def blank_texts(db: Database, ids: Sequence[int]) -> None:
     await db.execute(sa.update(markers).where(theirs).values(text="", reason=""))
 
 
-async def _publish(db: Database, mark: MarkerResult, op: ChangeOp, *, now: datetime) -> None:
-    row = serialize.marker_result(mark)
-    await changes.append(db, ENTITY, mark.id, op, now=now, version=mark.version, row=row)
-
-
-def _mark(row: Any) -> MarkerResult:
-    return MarkerResult(
-        **{**row, "what": MarkerKind(row["what"]), "state": MarkerReading(row["state"])}
-    )
+_publish = publisher(ENTITY, serialize.marker_result)
+_mark: Final = reader(MarkerResult)

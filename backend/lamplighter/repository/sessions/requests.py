@@ -3,15 +3,16 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 
 import sqlalchemy as sa
 
 from lamplighter.domain.change import ChangeOp
 from lamplighter.domain.sessions.session import RequestState, SessionPlan, SessionRequest, Trigger
 from lamplighter.formats import serialize
-from lamplighter.repository.feed import changes
+from lamplighter.repository.feed.changes import publisher
 from lamplighter.repository.store.database import Database
+from lamplighter.repository.store.entities import reader
 from lamplighter.repository.store.paging import Page, newest_first
 from lamplighter.repository.store.tables import requests
 
@@ -156,18 +157,5 @@ async def _update(
     return request
 
 
-async def _publish(db: Database, request: SessionRequest, op: ChangeOp, *, now: datetime) -> None:
-    row = serialize.request(request)
-    await changes.append(db, ENTITY, request.id, op, now=now, version=request.version, row=row)
-
-
-def _request(row: Any) -> SessionRequest:
-    services = row["services"]
-    return SessionRequest(
-        **{
-            **row,
-            "state": RequestState(row["state"]),
-            "trigger": Trigger(row["trigger"]),
-            "services": None if services is None else tuple(services),
-        }
-    )
+_publish = publisher(ENTITY, serialize.request)
+_request: Final = reader(SessionRequest)

@@ -22,10 +22,12 @@ from lamplighter.domain.sessions.session import (
 )
 from lamplighter.domain.sessions.transcript import Usage, UsageReport
 from lamplighter.formats import serialize
-from lamplighter.repository.feed import changes, indexing
+from lamplighter.repository.feed import indexing
+from lamplighter.repository.feed.changes import publisher
 from lamplighter.repository.store import database
 from lamplighter.repository.store.database import Database
 from lamplighter.repository.store.dialect import UTCDateTime
+from lamplighter.repository.store.entities import reader
 from lamplighter.repository.store.paging import Page, newest_first
 from lamplighter.repository.store.statements import Statement, one_of
 from lamplighter.repository.store.tables import sessions
@@ -344,24 +346,8 @@ def _conditions(selection: SessionFilter) -> list[sa.ColumnElement[bool]]:
     return found
 
 
-async def publish(db: Database, session: Session, op: ChangeOp, *, now: datetime) -> None:
-    """Tell the feed what became of a session."""
-    row = serialize.session(session)
-    await changes.append(db, ENTITY, session.id, op, now=now, version=session.version, row=row)
-
-
-def from_row(row: Any) -> Session:
-    """Return the session that a row holds."""
-    services = row["services"]
-    return Session(
-        **{
-            **row,
-            "status": Status(row["status"]),
-            "trigger": Trigger(row["trigger"]),
-            "outcome_state": OutcomeState(row["outcome_state"]),
-            "services": None if services is None else tuple(services),
-        }
-    )
+publish = publisher(ENTITY, serialize.session)
+from_row: Final = reader(Session)
 
 
 _CHARGED: Final = sa.func.coalesce(sessions.c.cost_usd, sessions.c.budget_usd, 0.0)

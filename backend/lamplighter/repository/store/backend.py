@@ -29,6 +29,8 @@ ACQUIRE_SECONDS: Final = 30.0
 MAX_WAITING: Final = {True: 400, False: 64}
 """How many may wait for a connection that reads, or that writes: of more each waits too long."""
 ROLLBACK_POLL_SECONDS: Final = 0.05
+COMPILER: Final = Compiler(pysqlite.dialect(paramstyle="qmark"))
+"""Compiles each statement once a process, however many databases it opens."""
 
 
 def interrupt(connection: aiosqlite.Connection) -> None:
@@ -184,7 +186,7 @@ class PooledBackend(DatabaseBackend):
         self.log = WriteLog(Path(path))
         self.writers = Pool(path, size=1, readonly=False)
         self.readers = Pool(path, size=READERS, readonly=True)
-        self.compile = Compiler(pysqlite.dialect(paramstyle="qmark"))
+        self.compile = COMPILER
 
     async def connect(self) -> None:
         """Open every connection."""
@@ -216,10 +218,12 @@ class PooledConnection(RowConnection):
         self._held: aiosqlite.Connection | None = None
         self._abandoned = False
         self._pool = backend.readers
+        self._views = False
 
     async def release(self) -> None:
         """Give back what was taken. Never waits, so it cannot be cancelled half-way."""
         held, self._held = self._held, None
+        self._views = False
         if held is not None:
             self._pool.give_back(held, abandoned=self._abandoned)
 
@@ -231,6 +235,7 @@ class PooledConnection(RowConnection):
         """
         self._pool = self._backend.readers if readonly else self._backend.writers
         self._held = await self._pool.take()
+        self._views = False
         if readonly:
             await self.run("BEGIN DEFERRED")
             return
@@ -253,7 +258,7 @@ class PooledConnection(RowConnection):
 
     async def run(self, statement: str) -> None:
         """Run a statement that has neither arguments nor rows."""
-        writes = statement == "COMMIT" and self._pool is self._backend.writers
+        writes = statement == "COMMIT" and self._writes
         if writes:
             self._backend.watch.guard()
 
@@ -276,7 +281,7 @@ class PooledConnection(RowConnection):
             cursor.close()
             return described, rows
 
-        described, rows = await self._call(fetch, inline=self._writes_briefly(query))
+        described, rows = await self._call(fetch, inline=self._runs_briefly(query))
         return rows_of(rows, columns or _column_names(described))
 
     async def fetch_each(self, queries: Sequence[ClauseElement]) -> list[list[Row]]:
@@ -308,7 +313,7 @@ class PooledConnection(RowConnection):
             cursor.close()
             return count
 
-        return await self._call(execute, inline=self._writes_briefly(query))
+        return await self._call(execute, inline=self._runs_briefly(query))
 
     async def execute_many(self, queries: list[ClauseElement]) -> None:
         """Run statements of one shape in one go."""
@@ -338,14 +343,19 @@ class PooledConnection(RowConnection):
         """Return the connection of the SQLite library."""
         return self._held
 
-    def _writes_briefly(self, query: ClauseElement) -> bool:
-        """Whether it is a short prepared statement within a write transaction.
+    def _runs_briefly(self, query: ClauseElement) -> bool:
+        """Whether it is a short prepared statement within a transaction, of a reader not the first.
 
         There no other process can make it wait, and going to a thread and back costs more
-        than the statement.
+        than the statement. The first statement of a reader takes its view of the database,
+        which can wait.
         """
         brief = isinstance(query, BoundStatement) and not query.statement.long
-        return brief and self._held is not None and self._pool is self._backend.writers
+        return brief and (self._views or self._writes)
+
+    @property
+    def _writes(self) -> bool:
+        return self._held is not None and self._pool is self._backend.writers
 
     async def _call(self, work: Callable[[driver.Connection], T], *, inline: bool = False) -> T:
         """Run on the connection's thread, or `inline`, which holds up everything else."""
@@ -360,6 +370,7 @@ class PooledConnection(RowConnection):
             result: T = await held._execute(  # type: ignore[no-untyped-call]
                 lambda: work(held._conn)
             )
+            self._views = held.in_transaction
         except asyncio.CancelledError:
             self._abandoned = True
             interrupt(held)  # or on its thread it would run on

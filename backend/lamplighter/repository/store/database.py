@@ -18,7 +18,7 @@ from lamplighter.domain.sessions.home import Home
 from lamplighter.repository.store.connection import SafeTransaction
 from lamplighter.repository.store.driver import OperationalError
 from lamplighter.repository.store.file_watch import FileWatch
-from lamplighter.repository.store.statements import Row, Statement
+from lamplighter.repository.store.statements import Fetch, Row, Statement
 from lamplighter.repository.store.tables import sessions
 
 if TYPE_CHECKING:
@@ -101,6 +101,11 @@ class Database(EncodeDatabase):
             raw: Any = connection._connection
             found: list[list[Row]] = await raw.fetch_each(queries)
             return found
+
+    async def fetch_together(self, *fetches: Fetch[Any]) -> list[Any]:
+        """Run the queries of all, and return what each makes of its rows."""
+        rows = iter(await self.fetch_each([query for each in fetches for query in each.queries]))
+        return [each.read([next(rows) for _ in each.queries]) for each in fetches]
 
     async def __aenter__(self) -> "Database":
         await self.connect()

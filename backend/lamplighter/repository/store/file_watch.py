@@ -42,6 +42,7 @@ class FileWatch:
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self._paths = [f"{path}{part}" for part in PARTS]
         self.problem = ""
         self._files: list[Identity | None] = [None] * len(PARTS)
         self._held: driver.Connection | None = None
@@ -110,9 +111,17 @@ class FileWatch:
         while True:
             await asyncio.sleep(POLL_SECONDS)
             try:
-                await asyncio.to_thread(self.look)
+                if not self._quiet():
+                    await asyncio.to_thread(self.look)
             except Exception:
                 logger.exception("Could not check the database file; retrying.")
+
+    def _quiet(self) -> bool:
+        """Whether nothing changed since the last look, and nothing is due: a thread costs more."""
+        if self.problem or self._doubted or self._overdue() or self._identities() != self._files:
+            return False
+        found = self.path.stat()
+        return (found.st_mtime_ns, found.st_size) == (self._changed, self._size)
 
     def look(self) -> None:
         """Compare the files, and check the pages when it is time."""
@@ -132,7 +141,7 @@ class FileWatch:
         self.problem = found
 
     def _identities(self) -> list[Identity | None]:
-        return [_identity(Path(f"{self.path}{part}")) for part in PARTS]
+        return [_identity(path) for path in self._paths]
 
     def _moved(self) -> str:
         """Say what became of the files since they were opened; the log is made a little later."""
@@ -149,8 +158,11 @@ class FileWatch:
         found, now = self.path.stat(), time.monotonic()
         changed, self._changed = found.st_mtime_ns != self._changed, found.st_mtime_ns
         shrunk, self._size = found.st_size < self._size, found.st_size
-        self._doubted = self._doubted or changed or now - self._checked > ROUTINE_CHECK_SECONDS
+        self._doubted = self._doubted or changed or self._overdue()
         return shrunk or (self._doubted and now >= self._next_check)
+
+    def _overdue(self) -> bool:
+        return time.monotonic() - self._checked > ROUTINE_CHECK_SECONDS
 
     def _check(self) -> None:
         began, self._doubted = time.monotonic(), False
@@ -227,9 +239,9 @@ def _damage(connection: driver.Connection) -> str:
     return "" if first == "ok" else " ".join(first.split())
 
 
-def _identity(path: Path) -> Identity | None:
+def _identity(path: str) -> Identity | None:
     try:
-        found = path.stat()
+        found = os.stat(path)
     except OSError:
         return None
     return found.st_dev, found.st_ino

@@ -145,7 +145,19 @@ _POSTGRES: Final = (
     ("terms_removed", "DELETE ON terms", _OLD_ROWS, _COUNTED.format(_GONE)),
 )
 
-TRIGGERS: Final = tuple(sorted(name for name, *_ in _SQLITE))
+METADATA: Final = "memories_metadata"
+_METADATA_CHANGED: Final = "AFTER UPDATE OF metadata ON memories"
+METADATA_SQLITE: Final = (
+    f"CREATE TRIGGER {METADATA} {_METADATA_CHANGED} WHEN OLD.metadata IS NOT NEW.metadata"
+    f" BEGIN {_NOTE.format('NEW.id')} END"
+)
+METADATA_POSTGRES: Final = (
+    f"CREATE OR REPLACE TRIGGER {METADATA} {_METADATA_CHANGED} FOR EACH ROW"
+    " WHEN (OLD.metadata IS DISTINCT FROM NEW.metadata) EXECUTE FUNCTION memories_changed()"
+)
+"""Came with the column of metadata, at a later revision than the others."""
+
+TRIGGERS: Final = tuple(sorted((METADATA, *(name for name, *_ in _SQLITE))))
 """The names of all of them: a table that is rebuilt loses its own, and a test misses them."""
 
 ASCII: Final = "ascii tokenchars ''_''"

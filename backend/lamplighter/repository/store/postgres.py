@@ -55,6 +55,8 @@ SETTINGS: Final = {
     "idle_in_transaction_session_timeout": "10s",  # a writer that was stopped lets others go on
     "timezone": "UTC",
 }
+COMPILER: Final = Compiler(words.dialect())  # type: ignore[no-untyped-call]
+"""Compiles each statement once a process, however many databases it opens."""
 CONNECTION_ERRORS: Final = (
     asyncpg.PostgresError,
     asyncpg.InterfaceError,
@@ -125,7 +127,7 @@ class PostgresBackend(DatabaseBackend):
 
     def __init__(self, database_url: DatabaseURL | str, **_: Any) -> None:
         dsn = address(str(database_url))
-        self.compile = Compiler(words.dialect())  # type: ignore[no-untyped-call]
+        self.compile = COMPILER
         self.writers = PostgresPool(dsn, 1)
         self.readers = PostgresPool(dsn, READERS)
 

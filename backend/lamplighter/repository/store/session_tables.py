@@ -1,86 +1,22 @@
-"""The tables of models at work, as SQL Core sees them: asked, stopped, come in, gone out."""
+"""The tables of models at work and of the knowledge graph, as SQL Core sees them."""
 
 import sqlalchemy as sa
 
-from lamplighter.repository.store.dialect import NUMBER, Flag, Json, UTCDateTime, metadata
+from lamplighter.domain.actions.approval import Approval
+from lamplighter.domain.actions.halt import Halt
+from lamplighter.domain.clients.client_prompt import ClientPrompt
+from lamplighter.domain.services.notice import Notice
+from lamplighter.formats.alerts.alert import AlertIncident
+from lamplighter.repository.store.dialect import NUMBER, Json, UTCDateTime, metadata
+from lamplighter.repository.store.entities import table
 
-approvals = sa.Table(
-    "approvals",
-    metadata,
-    sa.Column("id", NUMBER, primary_key=True),
-    sa.Column("session_id", NUMBER, sa.ForeignKey("sessions.id"), nullable=False),
-    sa.Column("tier", NUMBER, nullable=False),
-    sa.Column("service", sa.Text, nullable=False),
-    sa.Column("action", sa.Text, nullable=False),
-    sa.Column("name", sa.Text, nullable=False),
-    sa.Column("argv", Json, nullable=False),
-    sa.Column("shown", Json, nullable=False),
-    sa.Column("edited", Flag, nullable=False),
-    sa.Column("directory", sa.Text),
-    sa.Column("reason", sa.Text, nullable=False),
-    sa.Column("memories", Json, nullable=False),
-    sa.Column("state", sa.Text, nullable=False),
-    sa.Column("replaces", NUMBER, sa.ForeignKey("approvals.id")),
-    sa.Column("use_id", NUMBER, sa.ForeignKey("cooldowns.id")),
-    sa.Column("decided_by", sa.Text),
-    sa.Column("decided_at", UTCDateTime),
-    sa.Column("note", sa.Text, nullable=False),
-    sa.Column("created_at", UTCDateTime, nullable=False),
-    sa.Column("expires_at", UTCDateTime, nullable=False),
-    sa.Column("version", NUMBER, nullable=False),
-)
+approvals = table("approvals", Approval)
 
-halts = sa.Table(
-    "halts",
-    metadata,
-    sa.Column("id", NUMBER, primary_key=True),
-    sa.Column("way", sa.Text, nullable=False),
-    sa.Column("reason", sa.Text, nullable=False),
-    sa.Column("pulled_by", sa.Text, nullable=False),
-    sa.Column("pulled_at", UTCDateTime, nullable=False),
-    sa.Column("released_by", sa.Text),
-    sa.Column("released_at", UTCDateTime),
-    sa.Column("version", NUMBER, nullable=False),
-)
+halts = table("halts", Halt)
 
-alerts = sa.Table(
-    "alerts",
-    metadata,
-    sa.Column("id", NUMBER, primary_key=True),
-    sa.Column("source", sa.Text, nullable=False),
-    sa.Column("fingerprint", sa.Text, nullable=False),
-    sa.Column("incident", sa.Text, nullable=False),
-    sa.Column("state", sa.Text, nullable=False),
-    sa.Column("service", sa.Text),
-    sa.Column("severity", sa.Text, nullable=False),
-    sa.Column("title", sa.Text, nullable=False),
-    sa.Column("details", Json, nullable=False),
-    sa.Column("request_id", NUMBER, sa.ForeignKey("requests.id")),
-    sa.Column("deliveries", NUMBER, nullable=False),
-    sa.Column("created_at", UTCDateTime, nullable=False),
-    sa.Column("last_at", UTCDateTime, nullable=False),
-    sa.Column("resolved_at", UTCDateTime),
-    sa.Column("version", NUMBER, nullable=False),
-)
+alerts = table("alerts", AlertIncident)
 
-notices = sa.Table(
-    "notices",
-    metadata,
-    sa.Column("id", NUMBER, primary_key=True),
-    sa.Column("kind", sa.Text, nullable=False),
-    sa.Column("level", sa.Text, nullable=False),
-    sa.Column("title", sa.Text, nullable=False),
-    sa.Column("body", sa.Text, nullable=False),
-    sa.Column("service", sa.Text),
-    sa.Column("event_id", NUMBER),
-    sa.Column("state", sa.Text, nullable=False),
-    sa.Column("attempts", NUMBER, nullable=False),
-    sa.Column("next_at", UTCDateTime),
-    sa.Column("problem", sa.Text, nullable=False),
-    sa.Column("created_at", UTCDateTime, nullable=False),
-    sa.Column("sent_at", UTCDateTime),
-    sa.Column("version", NUMBER, nullable=False),
-)
+notices = table("notices", Notice)
 
 searches = sa.Table(
     "searches",
@@ -105,16 +41,7 @@ retellings = sa.Table(
     sa.Column("at", UTCDateTime, nullable=False),
 )
 
-client_prompts = sa.Table(
-    "client_prompts",
-    metadata,
-    sa.Column("id", NUMBER, primary_key=True),
-    sa.Column("session_id", NUMBER, sa.ForeignKey("sessions.id"), nullable=False),
-    sa.Column("project", sa.Text, nullable=False),
-    sa.Column("content", sa.Text, nullable=False),
-    sa.Column("created_at", UTCDateTime, nullable=False),
-    sa.Column("deleted_at", UTCDateTime),
-)
+client_prompts = table("client_prompts", ClientPrompt)
 
 imports = sa.Table(
     "imports",
@@ -132,4 +59,86 @@ trash_imports = sa.Table(
     sa.Column("memory_id", NUMBER, nullable=False),
     sa.Column("said", sa.Text, nullable=False),
     sa.Column("at", UTCDateTime, nullable=False),
+)
+
+
+def _shared() -> list[sa.Column[object]]:
+    return [
+        sa.Column("id", NUMBER, primary_key=True),
+        sa.Column("project", sa.Text, nullable=False),
+        sa.Column("scope", sa.Text, nullable=False),
+        sa.Column("kind", sa.Text, nullable=False),
+        sa.Column("properties", Json, nullable=False),
+        sa.Column("source", sa.Text, nullable=False),
+        sa.Column("created_at", UTCDateTime, nullable=False),
+        sa.Column("updated_at", UTCDateTime, nullable=False),
+        sa.Column("valid_to", UTCDateTime),
+        sa.Column("deleted_at", UTCDateTime),
+        sa.Column("version", NUMBER, nullable=False),
+    ]
+
+
+entities = sa.Table(
+    "entities",
+    metadata,
+    *_shared(),
+    sa.Column("name", sa.Text, nullable=False),
+    sa.Column("merged_into", NUMBER),
+)
+
+aliases = sa.Table(
+    "aliases",
+    metadata,
+    sa.Column("id", NUMBER, primary_key=True),
+    sa.Column("entity_id", NUMBER, nullable=False),
+    sa.Column("project", sa.Text, nullable=False),
+    sa.Column("name", sa.Text, nullable=False),
+    sa.Column("folded", sa.Text, nullable=False),
+    sa.Column("source", sa.Text, nullable=False),
+    sa.Column("created_at", UTCDateTime, nullable=False),
+)
+
+relationships = sa.Table(
+    "relationships",
+    metadata,
+    *_shared(),
+    sa.Column("source_id", NUMBER, nullable=False),
+    sa.Column("target_id", NUMBER, nullable=False),
+    sa.Column("named_source_id", NUMBER, nullable=False),
+    sa.Column("named_target_id", NUMBER, nullable=False),
+    sa.Column("confidence", sa.Double, nullable=False),
+    sa.Column("valid_from", UTCDateTime, nullable=False),
+)
+
+graph_evidence = sa.Table(
+    "graph_evidence",
+    metadata,
+    sa.Column("id", NUMBER, primary_key=True),
+    sa.Column("entity_id", NUMBER),
+    sa.Column("relationship_id", NUMBER),
+    sa.Column("source", sa.Text, nullable=False),
+    sa.Column("source_id", NUMBER, nullable=False),
+    sa.Column("confidence", sa.Double, nullable=False),
+    sa.Column("created_at", UTCDateTime, nullable=False),
+    sa.Column("ended_at", UTCDateTime),
+)
+
+graph_steps = sa.Table(
+    "graph_steps",
+    metadata,
+    sa.Column("id", NUMBER, primary_key=True),
+    sa.Column("act_id", NUMBER, nullable=False),
+    sa.Column("table_name", sa.Text, nullable=False),
+    sa.Column("row_id", NUMBER, nullable=False),
+    sa.Column("before", Json),
+    sa.Column("after", Json),
+)
+
+graph_position = sa.Table(
+    "graph_position",
+    metadata,
+    sa.Column("id", NUMBER, primary_key=True, autoincrement=False),
+    sa.Column("seq", NUMBER, nullable=False),
+    sa.Column("memory_id", NUMBER),
+    sa.Column("services", sa.Text, nullable=False),
 )

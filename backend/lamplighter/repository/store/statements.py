@@ -7,12 +7,13 @@ calling it with values gives what `databases` takes for a query.
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, Generic, TypeVar
 
 import sqlalchemy as sa
 from sqlalchemy.sql import ClauseElement
 from sqlalchemy.util import LRUCache
 
+T = TypeVar("T")
 Processor = Callable[[Any], Any]
 Columns = tuple[tuple[str, ...], tuple[tuple[str, Processor], ...]]
 
@@ -83,6 +84,14 @@ class BoundStatement:
 
     statement: Statement
     values: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Fetch(Generic[T]):
+    """Queries, and what their rows become: several run in one turn of a connection's thread."""
+
+    queries: Sequence[Any]
+    read: Callable[[Sequence[Sequence[Any]]], T]
 
 
 def prepare_insert(table: sa.Table, *names: str, returning: bool = False) -> Statement:

@@ -6,9 +6,15 @@ from typing import Any, Final
 
 import sqlalchemy as sa
 
-from lamplighter.domain.fields import DeclaredField
-from lamplighter.domain.memory.memory import MEMORY_FIELDS
+from lamplighter.domain.access.access import Login, Token
+from lamplighter.domain.memory.memory import Memory
+from lamplighter.domain.memory.review import Review
 from lamplighter.domain.search.search import SearchLayer
+from lamplighter.domain.services.cooldown import CooldownUse
+from lamplighter.domain.services.event import Event
+from lamplighter.domain.sessions.handoff import Escalation
+from lamplighter.domain.sessions.marker_results import MarkerResult
+from lamplighter.domain.sessions.session import Session, SessionRequest
 from lamplighter.repository.store.dialect import (
     NUMBER,
     Flag,
@@ -18,49 +24,26 @@ from lamplighter.repository.store.dialect import (
     UTCDateTime,
     metadata,
 )
-from lamplighter.repository.store.graph_tables import aliases as aliases
-from lamplighter.repository.store.graph_tables import entities as entities
-from lamplighter.repository.store.graph_tables import graph_evidence as graph_evidence
-from lamplighter.repository.store.graph_tables import graph_position as graph_position
-from lamplighter.repository.store.graph_tables import graph_steps as graph_steps
-from lamplighter.repository.store.graph_tables import relationships as relationships
+from lamplighter.repository.store.entities import table
 from lamplighter.repository.store.session_tables import alerts as alerts
+from lamplighter.repository.store.session_tables import aliases as aliases
 from lamplighter.repository.store.session_tables import approvals as approvals
 from lamplighter.repository.store.session_tables import client_prompts as client_prompts
+from lamplighter.repository.store.session_tables import entities as entities
+from lamplighter.repository.store.session_tables import graph_evidence as graph_evidence
+from lamplighter.repository.store.session_tables import graph_position as graph_position
+from lamplighter.repository.store.session_tables import graph_steps as graph_steps
 from lamplighter.repository.store.session_tables import halts as halts
 from lamplighter.repository.store.session_tables import imports as imports
 from lamplighter.repository.store.session_tables import notices as notices
+from lamplighter.repository.store.session_tables import relationships as relationships
 from lamplighter.repository.store.session_tables import retellings as retellings
 from lamplighter.repository.store.session_tables import searches as searches
 from lamplighter.repository.store.session_tables import trash_imports as trash_imports
 
-tokens = sa.Table(
-    "tokens",
-    metadata,
-    sa.Column("id", NUMBER, primary_key=True),
-    sa.Column("name", sa.Text, nullable=False),
-    sa.Column("scopes", Json, nullable=False),
-    sa.Column("secret_hash", sa.Text, nullable=False),
-    sa.Column("session_id", NUMBER, sa.ForeignKey("sessions.id")),
-    sa.Column("created_at", UTCDateTime, nullable=False),
-    sa.Column("expires_at", UTCDateTime),
-    sa.Column("used_at", UTCDateTime),
-    sa.Column("revoked_at", UTCDateTime),
-    sa.Column("version", NUMBER, nullable=False),
-    sa.Column("agent", sa.Text),
-)
+tokens = table("tokens", Token, sa.Column("secret_hash", sa.Text, nullable=False))
 
-logins = sa.Table(
-    "logins",
-    metadata,
-    sa.Column("id", NUMBER, primary_key=True),
-    sa.Column("secret_hash", sa.Text, nullable=False),
-    sa.Column("agent", sa.Text, nullable=False),
-    sa.Column("created_at", UTCDateTime, nullable=False),
-    sa.Column("seen_at", UTCDateTime, nullable=False),
-    sa.Column("expires_at", UTCDateTime, nullable=False),
-    sa.Column("ended_at", UTCDateTime),
-)
+logins = table("logins", Login, sa.Column("secret_hash", sa.Text, nullable=False))
 
 codes = sa.Table(
     "codes",
@@ -168,111 +151,13 @@ embeddings = sa.Table(
 KNOWLEDGE = "category NOT IN ('timing', 'dependency', 'behavior', 'remediation', 'maintenance')"
 CONFIDENCE: sa.Double[float] = sa.Double().with_variant(sa.REAL(), "sqlite")
 
-sessions = sa.Table(
-    "sessions",
-    metadata,
-    sa.Column("id", NUMBER, primary_key=True),
-    sa.Column("external_id", sa.Text),
-    sa.Column("agent", sa.Text),
-    sa.Column("project", sa.Text, nullable=False),
-    sa.Column("tier", NUMBER, nullable=False),
-    sa.Column("engine", sa.Text, nullable=False),
-    sa.Column("model", sa.Text),
-    sa.Column("trigger", sa.Text, nullable=False),
-    sa.Column("status", sa.Text, nullable=False),
-    sa.Column("reason", sa.Text, nullable=False),
-    sa.Column("prompt", sa.Text, nullable=False),
-    sa.Column("parent_id", NUMBER, sa.ForeignKey("sessions.id")),
-    sa.Column("services", Json),
-    sa.Column("dry_run", Flag, nullable=False),
-    sa.Column("started_at", UTCDateTime, nullable=False),
-    sa.Column("ended_at", UTCDateTime),
-    sa.Column("exit_code", NUMBER),
-    sa.Column("response", sa.Text, nullable=False),
-    sa.Column("summary", sa.Text, nullable=False),
-    sa.Column("cost_usd", sa.Double),
-    sa.Column("turns", NUMBER),
-    sa.Column("duration_ms", NUMBER),
-    sa.Column("log_offset", NUMBER, nullable=False),
-    sa.Column("learned", NUMBER, nullable=False),
-    sa.Column("reinforced", NUMBER, nullable=False),
-    sa.Column("events", NUMBER, nullable=False),
-    sa.Column("ignored", NUMBER, nullable=False),
-    sa.Column("stop_requested_at", UTCDateTime),
-    sa.Column("leader_epoch", NUMBER, nullable=False),
-    sa.Column("version", NUMBER, nullable=False),
-    sa.Column("input_tokens", NUMBER),
-    sa.Column("output_tokens", NUMBER),
-    sa.Column("cache_read_tokens", NUMBER),
-    sa.Column("cache_write_tokens", NUMBER),
-    sa.Column("budget_usd", sa.Double),
-    sa.Column("resumed", NUMBER, nullable=False),
-    sa.Column("directory", sa.Text),
-    sa.Column("messages", NUMBER),
-    sa.Column("token_id", NUMBER),
-    sa.Column("home", sa.Text),
-    sa.Column("host", sa.Text),
-    sa.Column("uid", sa.Text),
-    sa.Column("output_pending", Flag, nullable=False),
-    sa.Column("log_step", NUMBER, nullable=False),
-    sa.Column("markers_left", NUMBER, nullable=False),
-    sa.Column("left_offset", NUMBER, nullable=False),
-    sa.Column("left_step", NUMBER, nullable=False),
-    sa.Column("outcome", sa.Text, nullable=False),
-    sa.Column("outcome_state", sa.Text, nullable=False),
-)
+sessions = table("sessions", Session)
 
-events = sa.Table(
-    "events",
-    metadata,
-    sa.Column("id", NUMBER, primary_key=True),
-    sa.Column("level", sa.Text, nullable=False),
-    sa.Column("service", sa.Text),
-    sa.Column("text", sa.Text, nullable=False),
-    sa.Column("session_id", NUMBER, sa.ForeignKey("sessions.id")),
-    sa.Column("tier", NUMBER, nullable=False),
-    sa.Column("source", sa.Text, nullable=False),
-    sa.Column("created_at", UTCDateTime, nullable=False),
-    sa.Column("version", NUMBER, nullable=False),
-)
+events = table("events", Event)
 
-cooldowns = sa.Table(
-    "cooldowns",
-    metadata,
-    sa.Column("id", NUMBER, primary_key=True),
-    sa.Column("service", sa.Text, nullable=False),
-    sa.Column("action", sa.Text, nullable=False),
-    sa.Column("outcome", sa.Text, nullable=False),
-    sa.Column("text", sa.Text, nullable=False),
-    sa.Column("session_id", NUMBER, sa.ForeignKey("sessions.id")),
-    sa.Column("tier", NUMBER, nullable=False),
-    sa.Column("created_at", UTCDateTime, nullable=False),
-    sa.Column("name", sa.Text, nullable=False),
-    sa.Column("attempts", NUMBER, nullable=False),
-    sa.Column("marked", Flag, nullable=False),
-    sa.Column("healthy_after", sa.Double),
-    sa.Column("settled_at", UTCDateTime),
-    sa.Column("cleared_at", UTCDateTime),
-    sa.Column("cleared_by", sa.Text),
-    sa.Column("version", NUMBER, nullable=False),
-    sa.Column("act_id", NUMBER),
-)
+cooldowns = table("cooldowns", CooldownUse, sa.Column("act_id", NUMBER))
 
-escalations = sa.Table(
-    "escalations",
-    metadata,
-    sa.Column("id", NUMBER, primary_key=True),
-    sa.Column("session_id", NUMBER, sa.ForeignKey("sessions.id"), nullable=False),
-    sa.Column("tier", NUMBER, nullable=False),
-    sa.Column("service", sa.Text, nullable=False),
-    sa.Column("reason", sa.Text, nullable=False),
-    sa.Column("state", sa.Text, nullable=False),
-    sa.Column("why", sa.Text, nullable=False),
-    sa.Column("child_id", NUMBER, sa.ForeignKey("sessions.id")),
-    sa.Column("created_at", UTCDateTime, nullable=False),
-    sa.Column("closed_at", UTCDateTime),
-    sa.Column("version", NUMBER, nullable=False),
-)
+escalations = table("escalations", Escalation)
 
 changes = sa.Table(
     "changes",
@@ -286,25 +171,18 @@ changes = sa.Table(
     sa.Column("at", UTCDateTime, nullable=False),
 )
 
-_COLUMN_TYPES: Final[Mapping[type[Any], Any]] = {
+_LENIENT: Final[Mapping[type[Any], Any]] = {
     bool: Flag,
     int: NUMBER,
     float: CONFIDENCE,
     datetime: LenientMoment,
     tuple: LenientJson,
+    dict: LenientJson,
 }
+"""People write memories by hand too: their columns read leniently."""
 
 
-def _column(field: DeclaredField) -> sa.Column[Any]:
-    """Return the column of a field of a memory; people write there too, so it reads leniently."""
-    parents = (sa.ForeignKey("sessions.id"),) if field.name == "session_id" else ()
-    kind = _COLUMN_TYPES.get(field.value_type, sa.Text)
-    return sa.Column(
-        field.name, kind, *parents, primary_key=field.name == "id", nullable=field.nullable
-    )
-
-
-memories = sa.Table("memories", metadata, *map(_column, MEMORY_FIELDS.values()))
+memories = table("memories", Memory, types=_LENIENT)
 
 history = sa.Table(
     "history",
@@ -373,42 +251,9 @@ analyses = sa.Table(
     sa.Column("analysis", sa.Text, nullable=False),
 )
 
-reviews = sa.Table(
-    "reviews",
-    metadata,
-    sa.Column("id", NUMBER, primary_key=True),
-    sa.Column("kind", sa.Text, nullable=False),
-    sa.Column("state", sa.Text, nullable=False),
-    sa.Column("old_id", NUMBER, nullable=False),
-    sa.Column("new_id", NUMBER, nullable=False),
-    sa.Column("service", sa.Text),
-    sa.Column("category", sa.Text, nullable=False),
-    sa.Column("reason", sa.Text, nullable=False),
-    sa.Column("said", sa.Text, nullable=False),
-    sa.Column("session_id", NUMBER, sa.ForeignKey("sessions.id")),
-    sa.Column("resolution", sa.Text),
-    sa.Column("resolved_by", sa.Text),
-    sa.Column("resolved_at", UTCDateTime),
-    sa.Column("created_at", UTCDateTime, nullable=False),
-    sa.Column("version", NUMBER, nullable=False),
-)
+reviews = table("reviews", Review)
 
-requests = sa.Table(
-    "requests",
-    metadata,
-    sa.Column("id", NUMBER, primary_key=True),
-    sa.Column("state", sa.Text, nullable=False),
-    sa.Column("tier", NUMBER, nullable=False),
-    sa.Column("trigger", sa.Text, nullable=False),
-    sa.Column("services", Json),
-    sa.Column("prompt", sa.Text, nullable=False),
-    sa.Column("engine", sa.Text),
-    sa.Column("dry_run", Flag, nullable=False),
-    sa.Column("session_id", NUMBER, sa.ForeignKey("sessions.id")),
-    sa.Column("created_at", UTCDateTime, nullable=False),
-    sa.Column("version", NUMBER, nullable=False),
-    sa.Column("traceparent", sa.Text),
-)
+requests = table("requests", SessionRequest)
 
 leases = sa.Table(
     "leases",
@@ -450,23 +295,4 @@ prompts = sa.Table(
     sa.Column("budget", NUMBER, nullable=False),
 )
 
-markers = sa.Table(
-    "markers",
-    metadata,
-    sa.Column("id", NUMBER, primary_key=True),
-    sa.Column("session_id", NUMBER, sa.ForeignKey("sessions.id"), nullable=False),
-    sa.Column("offset", NUMBER, nullable=False),
-    sa.Column("item", NUMBER, nullable=False),
-    sa.Column("line", NUMBER, nullable=False),
-    sa.Column("what", sa.Text, nullable=False),
-    sa.Column("state", sa.Text, nullable=False),
-    sa.Column("outcome", sa.Text, nullable=False),
-    sa.Column("reason", sa.Text, nullable=False),
-    sa.Column("text", sa.Text, nullable=False),
-    sa.Column("service", sa.Text),
-    sa.Column("category", sa.Text),
-    sa.Column("memory_id", NUMBER),
-    sa.Column("event_id", NUMBER),
-    sa.Column("created_at", UTCDateTime, nullable=False),
-    sa.Column("version", NUMBER, nullable=False),
-)
+markers = table("markers", MarkerResult)

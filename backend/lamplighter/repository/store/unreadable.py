@@ -42,7 +42,13 @@ _ALLOWED_VALUES: Final[Mapping[str, frozenset[Any]]] = {
     for each in MEMORY_FIELDS.values()
     if each.choices is not None
 }
-_TYPE_NAMES: Final = {str: "text", int: "a whole number", datetime: "a moment", list: "a JSON list"}
+_TYPE_NAMES: Final = {
+    str: "text",
+    int: "a whole number",
+    datetime: "a moment",
+    list: "a JSON list",
+    dict: "a JSON object",
+}
 
 
 class Unreadable(Conflict):

@@ -6,11 +6,11 @@ from typing import Final
 
 import asyncpg
 import sqlalchemy as sa
-from sqlalchemy.dialects.postgresql import asyncpg as words
 
 from lamplighter.domain.services.leader import Leader
 from lamplighter.repository.store.database import Database, writing
 from lamplighter.repository.store.postgres import (
+    COMPILER,
     END_STUCK_WRITER,
     LEADER,
     LOCK_NAMESPACE,
@@ -19,7 +19,6 @@ from lamplighter.repository.store.postgres import (
     count,
     translate_errors,
 )
-from lamplighter.repository.store.statements import Compiler
 from lamplighter.repository.upkeep import leases
 
 TRY_LOCK: Final = f"SELECT pg_try_advisory_lock({LOCK_NAMESPACE}, $1)"
@@ -49,7 +48,6 @@ class PostgresLock:
         self._url, self._what = url, what
         self._connection: asyncpg.Connection | None = None
         self._taking = asyncio.Lock()
-        self._compile = Compiler(words.dialect())  # type: ignore[no-untyped-call]
 
     @property
     def owned(self) -> bool:
@@ -95,7 +93,7 @@ class PostgresLock:
             async with writing(db):
                 await leases.record_heartbeat(db, epoch, now=now)
             return
-        sql, arguments, _ = self._compile(leases.heartbeat_statement(epoch, now=now))
+        sql, arguments, _ = COMPILER(leases.heartbeat_statement(epoch, now=now))
         async with translate_errors():
             status = await self._connection.execute(sql, *arguments)
         if not count(status):
@@ -109,7 +107,7 @@ class PostgresLock:
         writer that is stuck on the same machine goes too. All this needs no right but that of the
         same database user. When it returns, the locks are free.
         """
-        sql, arguments, _ = self._compile(self._ending(leader))
+        sql, arguments, _ = COMPILER(self._ending(leader))
         connection = await connect(self._url, **KEEPALIVE)
         try:
             async with translate_errors():

@@ -2,8 +2,9 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime, time, timedelta
 from functools import lru_cache
+from itertools import chain
 from typing import Any, Final
 
 import sqlalchemy as sa
@@ -79,6 +80,22 @@ class ConfidenceChange:
     memory: Memory
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Activity:
+    """What memories, events and sessions did lately, and what waits for review.
+
+    `causes` count the changes of memories and `changes` are the last of each, newest first;
+    `runs` are totals, `days` the same by day; `reviews` are how many, and since when.
+    """
+
+    causes: Mapping[str, int]
+    changes: tuple[ConfidenceChange, ...]
+    levels: Mapping[Level, int]
+    runs: RunTotals
+    days: tuple[DayRuns, ...]
+    reviews: tuple[int, datetime | None]
+
+
 _MAX_CACHED: Final = 64
 _START: Final = sa.bindparam("since", type_=UTCDateTime())
 _STARTED: Final = sa.and_(sessions.c.started_at >= _START, sessions.c.tier != CLIENTS)
@@ -125,48 +142,45 @@ _OPEN_REVIEWS: Final = Statement(
 )
 
 
-async def count_by_level(db: Database, *, since: datetime) -> dict[Level, int]:
-    """Return how many events of each level there were."""
-    found = {row["level"]: row["count"] for row in await db.fetch_all(_LEVELS(since=since))}
-    return {level: found.get(level, 0) for level in Level}
-
-
-async def count_runs(db: Database, *, since: datetime) -> RunTotals:
-    """Return what ran since a moment."""
-    rows = await db.fetch_all(_RUNS(since=since))
-    known = sum(row["known"] for row in rows)
-    cost = round(sum(row["cost"] or 0.0 for row in rows), 6) if known else None
-    return RunTotals({row["tier"]: row["count"] for row in rows}, cost)
-
-
 async def count_queued(db: Database) -> int:
     """Return how many requests wait."""
     return int(await db.fetch_val(_QUEUED()))
 
 
-async def count_by_cause(
-    db: Database, *, since: datetime, project: str | None = None
-) -> dict[str, int]:
-    """Return how often memories were learned, reinforced, contradicted and faded.
+async def recent_activity(
+    db: Database,
+    *,
+    since: datetime,
+    recent: datetime,
+    first: date,
+    limit: int,
+    project: str | None = None,
+) -> Activity:
+    """Return what memories did `since`, events and sessions since `recent`, sessions from `first`.
 
-    With a `project`, only its memories and the global ones count.
+    `limit` changes of memories by each cause, so that many of one do not hide the others. With a
+    `project`, only changes of its memories and of the global ones.
     """
-    rows = await db.fetch_all(_causes_of(project)(since=since))
-    found = {row["cause"]: row["count"] for row in rows}
-    return {cause: found.get(cause, 0) for cause in CAUSES}
-
-
-async def recent_changes(
-    db: Database, *, since: datetime, limit: int, project: str | None = None
-) -> list[ConfidenceChange]:
-    """Return the last changes by each cause of memories that a project may read, newest first.
-
-    So many of each cause, so that many of one do not hide the others.
-    """
-    recent = _recent_of(project, limit)
-    rows = [row for cause in CAUSES for row in await db.fetch_all(recent(cause=cause, since=since))]
-    found = await _with_memories(db, rows)
-    return sorted(found, key=lambda change: change.at, reverse=True)
+    latest, midnight = _recent_of(project, limit), datetime.combine(first, time(), UTC)
+    causes, levels, runs, days, waiting, *changed = await db.fetch_each(
+        [
+            _causes_of(project)(since=since),
+            _LEVELS(since=recent),
+            _RUNS(since=recent),
+            _RUNS_BY_DAY(since=midnight),
+            _OPEN_REVIEWS(),
+            *(latest(cause=cause, since=since) for cause in CAUSES),
+        ]
+    )
+    found = await _with_memories(db, list(chain(*changed)))
+    return Activity(
+        causes={**dict.fromkeys(CAUSES, 0), **{row["cause"]: row["count"] for row in causes}},
+        changes=tuple(sorted(found, key=lambda change: change.at, reverse=True)),
+        levels={**dict.fromkeys(Level, 0), **{Level(row["level"]): row["count"] for row in levels}},
+        runs=_totals(runs),
+        days=tuple(map(_day_runs, days)),
+        reviews=_open(waiting[0]),
+    )
 
 
 async def page(
@@ -183,26 +197,31 @@ async def page(
     return Page(await _with_memories(db, found.items), found.position)
 
 
-async def runs_by_day(db: Database, *, first: date) -> list[DayRuns]:
-    """Return what ran on each day (UTC) from `first` on, by tier and how it ended."""
-    since = datetime(first.year, first.month, first.day, tzinfo=UTC)
-    return [
-        DayRuns(
-            day=date.fromisoformat(row["day"]),
-            tier=row["tier"],
-            status=Status(row["status"]),
-            count=row["count"],
-            turns=None if row["turns"] is None else int(row["turns"]),
-            cost_usd=row["cost"],
-        )
-        for row in await db.fetch_all(_RUNS_BY_DAY(since=since))
-    ]
-
-
 async def open_reviews(db: Database) -> tuple[int, datetime | None]:
     """Return how many reviews wait, and since when the oldest does."""
     row = await db.fetch_one(_OPEN_REVIEWS())
     assert row is not None
+    return _open(row)
+
+
+def _totals(rows: Sequence[Any]) -> RunTotals:
+    known = sum(row["known"] for row in rows)
+    cost = round(sum(row["cost"] or 0.0 for row in rows), 6) if known else None
+    return RunTotals({row["tier"]: row["count"] for row in rows}, cost)
+
+
+def _day_runs(row: Any) -> DayRuns:
+    return DayRuns(
+        day=date.fromisoformat(row["day"]),
+        tier=row["tier"],
+        status=Status(row["status"]),
+        count=row["count"],
+        turns=None if row["turns"] is None else int(row["turns"]),
+        cost_usd=row["cost"],
+    )
+
+
+def _open(row: Any) -> tuple[int, datetime | None]:
     return int(row["count"]), row["oldest"]
 
 

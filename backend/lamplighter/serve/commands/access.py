@@ -13,7 +13,7 @@ from urllib.parse import quote
 from lamplighter import clock
 from lamplighter.config.settings import Settings
 from lamplighter.domain.access.access import Token
-from lamplighter.domain.errors import Busy, LamplighterError, Unavailable
+from lamplighter.domain.errors import LamplighterError, Unavailable
 from lamplighter.repository import Database, writing
 from lamplighter.repository.access import logins, tokens
 from lamplighter.repository.store import driver
@@ -40,8 +40,7 @@ def token_file(settings: Settings) -> Path:
 
 def prepare(settings: Settings) -> None:
     """Make the home, its database and its token ready; raises Unavailable."""
-    home.prepare(settings)
-    asyncio.run(run_in_database(settings, lambda db: ensure_token(db, token_file(settings))))
+    home.run(settings, lambda db: ensure_token(db, token_file(settings)))
 
 
 def read_home_token(settings: Settings) -> str:
@@ -68,12 +67,12 @@ async def ensure_token(db: Database, path: Path) -> None:
 
 def create_login_link(settings: Settings) -> str:
     """Return a new one-time link to log in by."""
-    return asyncio.run(new_login_link(settings))
+    return _run(settings, lambda db: _link(db, settings))
 
 
 async def new_login_link(settings: Settings) -> str:
     """Return a new one-time link to log in by."""
-    return await run_in_database(settings, lambda db: _link(db, settings))
+    return await home.in_database(settings, lambda db: _link(db, settings))
 
 
 async def _link(db: Database, settings: Settings) -> str:
@@ -88,7 +87,7 @@ def welcome(settings: Settings) -> str:
 
     A database that is busy is not waited for: raises Busy.
     """
-    return asyncio.run(run_in_database(settings, lambda db: _welcome(db, settings)))
+    return asyncio.run(home.in_database(settings, lambda db: _welcome(db, settings)))
 
 
 async def _welcome(db: Database, settings: Settings) -> str:
@@ -137,11 +136,7 @@ def create(
     from lamplighter.usecases.access import access
 
     now = clock.now()
-    return asyncio.run(
-        run_in_database(
-            settings, lambda db: access.mint(db, name, scopes, days=days, agent=agent, now=now)
-        )
-    )
+    return _run(settings, lambda db: access.mint(db, name, scopes, days=days, agent=agent, now=now))
 
 
 async def list_tokens(here: "QueryContext") -> dict[str, Any]:
@@ -158,16 +153,17 @@ def revoke(settings: Settings, token_id: int) -> None:
     from lamplighter.usecases.access import access
 
     now = clock.now()
-    asyncio.run(run_in_database(settings, lambda db: access.revoke(db, token_id, now=now)))
+    _run(settings, lambda db: access.revoke(db, token_id, now=now))
 
 
-async def run_in_database(settings: Settings, work: Callable[[Database], Awaitable[T]]) -> T:
-    """Do something with the home's database; raises Busy when it is locked for long."""
-    async with home.database(settings) as db:
-        try:
-            return await work(db)
-        except (driver.OperationalError, TimeoutError) as error:
-            raise Busy(f"The database is not available ({error}). Try again.") from error
+def _run(settings: Settings, work: Callable[[Database], Awaitable[T]]) -> T:
+    """Do something with the database of a home that has its own token."""
+
+    async def with_token(db: Database) -> T:
+        await ensure_token(db, token_file(settings))
+        return await work(db)
+
+    return home.run(settings, with_token)
 
 
 async def _works(db: Database, path: Path) -> bool:

@@ -1,6 +1,5 @@
 """Approvals, for the command line: with or without a running server."""
 
-import asyncio
 import getpass
 import os
 from datetime import datetime
@@ -25,7 +24,6 @@ from lamplighter.repository.memory import memories
 from lamplighter.repository.sessions import approvals as rows
 from lamplighter.repository.sessions.approvals import ApprovalFilter
 from lamplighter.serve import home
-from lamplighter.serve.commands.access import run_in_database
 from lamplighter.serve.local.queries import QueryContext
 from lamplighter.usecases.services import act
 from lamplighter.usecases.sessions import approvals
@@ -87,10 +85,7 @@ def decide(
     """
     if os.environ.get(MARK):
         raise Unavailable("A session cannot decide on approvals. Ask a person.")
-    home.prepare(settings)
-    return asyncio.run(
-        run_in_database(settings, lambda db: _decide(settings, db, number, answer, at_once))
-    )
+    return home.run(settings, lambda db: _decide(settings, db, number, answer, at_once))
 
 
 async def _decide(

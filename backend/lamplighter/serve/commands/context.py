@@ -41,7 +41,7 @@ async def context(
 
 async def audit(here: QueryContext, *, topic: str, limit: int | None) -> dict[str, Any]:
     """Return what is believed on a topic: `limit` beliefs, or all; raises Invalid."""
-    known = [each.name for each in here.services.last_good()]
+    known = here.services.last_good().names
     pages: list[Audit] = []
     while not pages or (limit is None and pages[-1].position is not None):
         position = pages[-1].position if pages else None

@@ -1,19 +1,15 @@
 """Halting everything by a command, and letting it go on: with or without a running server."""
 
-import asyncio
 import getpass
 import os
 from contextlib import suppress
 
 from lamplighter import clock
 from lamplighter.config.settings import Settings
-from lamplighter.domain.actions.halt import FILE, Halt
+from lamplighter.domain.actions.halt import FILE
 from lamplighter.domain.errors import Unavailable
-from lamplighter.repository import Database
 from lamplighter.serve import home
-from lamplighter.serve.commands.access import run_in_database
 from lamplighter.usecases.sessions import halt
-from lamplighter.usecases.sessions.halt import HaltControl
 
 
 def halt_all(settings: Settings, reason: str) -> str:
@@ -23,8 +19,9 @@ def halt_all(settings: Settings, reason: str) -> str:
         settings.home.mkdir(parents=True, exist_ok=True, mode=0o700)
         control.write(reason, by=_who(), now=clock.now())
     try:
-        home.prepare(settings)
-        pulled = asyncio.run(run_in_database(settings, lambda db: _halt_all(db, control, reason)))
+        pulled = home.run(
+            settings, lambda db: halt.halt_all(db, control, reason, by=_who(), now=clock.now())
+        )
     except Unavailable as error:
         if control.by_file() is None:
             message = f"Not halted: {error} Cannot write {control.file} either."
@@ -44,18 +41,9 @@ def resume_all(settings: Settings) -> str:
         raise Unavailable(
             f"Cannot remove {path}: {error.strerror}. Remove the file, then run resume again."
         ) from error
-    home.prepare(settings)
     control = home.halt_control(settings)
-    asyncio.run(
-        run_in_database(
-            settings, lambda db: halt.resume_all(db, control, by=_who(), now=clock.now())
-        )
-    )
+    home.run(settings, lambda db: halt.resume_all(db, control, by=_who(), now=clock.now()))
     return "Resumed."
-
-
-async def _halt_all(db: Database, control: HaltControl, reason: str) -> Halt | None:
-    return await halt.halt_all(db, control, reason, by=_who(), now=clock.now())
 
 
 def _who() -> str:

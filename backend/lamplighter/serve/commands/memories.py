@@ -1,7 +1,5 @@
 """Memories for the command line: with or without a running server, which hears of each change."""
 
-import asyncio
-from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any, Final, TypeVar
@@ -15,11 +13,9 @@ from lamplighter.domain.services.service import normalize_service_name
 from lamplighter.formats import serialize
 from lamplighter.repository import Database, reading, writing
 from lamplighter.repository.memory import history, memories, trash
-from lamplighter.repository.memory.memories import MemoryFilter, Order, Sort, View
+from lamplighter.repository.memory.memories import MemoryFilter, Order, Sort, View, service_name
 from lamplighter.serve import home
-from lamplighter.serve.commands.access import run_in_database
 from lamplighter.serve.local.queries import QueryContext
-from lamplighter.usecases.memory.service_names import spelled
 
 T = TypeVar("T")
 FADING_WITHIN: Final = timedelta(days=30)
@@ -78,17 +74,19 @@ def add(settings: Settings, candidate: Candidate) -> Memory:
     """Keep what a person knows; raises Invalid."""
     from lamplighter.usecases.memory import curate
 
-    return _run_in_database(
+    return home.run(
         settings,
         lambda db: curate.create(
-            home.context(settings, db), candidate, services=_service_names(settings)
+            home.context(settings, db),
+            candidate,
+            services=home.ServicesFile(settings.services).last_good().names,
         ),
     )
 
 
 def edit(settings: Settings, memory_id: int, change: Edit) -> Memory:
     """Change a memory; raises Invalid, NotFound."""
-    return _run_in_database(settings, lambda db: _edit(settings, db, memory_id, change))
+    return home.run(settings, lambda db: _edit(settings, db, memory_id, change))
 
 
 def get_memory(settings: Settings, memory_id: int, *, trashed: bool = False) -> Memory:
@@ -99,7 +97,7 @@ def get_memory(settings: Settings, memory_id: int, *, trashed: bool = False) -> 
         held = await trash.get(db, memory_id) if trashed else None
         return await curate.get(db, memory_id) if held is None or not held.memory else held.memory
 
-    return _run_in_database(settings, ask)
+    return home.run(settings, ask)
 
 
 def delete(settings: Settings, memory_id: int, *, soft: bool, permanently: bool) -> None:
@@ -118,7 +116,7 @@ def delete(settings: Settings, memory_id: int, *, soft: bool, permanently: bool)
             if permanently:
                 await journal.purge(db, memory_id, now=now)
 
-    _run_in_database(settings, ask)
+    home.run(settings, ask)
 
 
 def restore(settings: Settings, memory_id: int) -> Memory:
@@ -130,7 +128,7 @@ def restore(settings: Settings, memory_id: int) -> Memory:
             return await journal.restore(db, memory_id, now=clock.now())
         return await _edit(settings, db, memory_id, Edit(active=True))
 
-    return _run_in_database(settings, ask)
+    return home.run(settings, ask)
 
 
 async def list_trash(here: QueryContext, *, q: str, limit: int) -> dict[str, Any]:
@@ -179,20 +177,11 @@ async def inclusion(
 async def _edit(settings: Settings, db: Database, memory_id: int, change: Edit) -> Memory:
     from lamplighter.usecases.memory import curate
 
-    here, known = home.context(settings, db), _service_names(settings)
+    here, known = home.context(settings, db), home.ServicesFile(settings.services).last_good().names
     return await curate.edit(here, memory_id, change, version=None, services=known)
 
 
-def _service_names(settings: Settings) -> list[str]:
-    return [each.name for each in home.ServicesFile(settings.services).last_good()]
-
-
 async def _service_name(here: QueryContext, service: str) -> str:
-    known = [each.name for each in here.services.last_good()]
+    known = here.services.last_good().names
     name = GENERAL if normalize_service_name(service) == GENERAL else service
-    return await spelled(here.db, name, known) or GENERAL
-
-
-def _run_in_database(settings: Settings, operation: Callable[[Database], Awaitable[T]]) -> T:
-    home.prepare(settings)
-    return asyncio.run(run_in_database(settings, operation))
+    return await service_name(here.db, name, known) or GENERAL

@@ -10,7 +10,6 @@ from lamplighter.repository import Database
 from lamplighter.repository.services import notices
 from lamplighter.repository.upkeep import leases
 from lamplighter.serve import home
-from lamplighter.serve.commands import access
 from lamplighter.serve.local.address import web_url
 from lamplighter.serve.outbox import AppriseTransport
 from lamplighter.supervisor.sender import Sender
@@ -22,8 +21,7 @@ POLL_SECONDS: Final = 0.1
 
 def test(settings: Settings) -> Notice:
     """Put a test notice into the outbox and follow it until it was sent, or could not be."""
-    home.prepare(settings)
-    return asyncio.run(access.run_in_database(settings, lambda db: _test(settings, db)))
+    return home.run(settings, lambda db: _test(settings, db))
 
 
 async def _test(settings: Settings, db: Database) -> Notice:

@@ -1,6 +1,5 @@
 """Exports and imports for the command line: with or without a running server."""
 
-import asyncio
 import os
 import shutil
 import sys
@@ -22,7 +21,6 @@ from lamplighter.formats.import_records import ImportRecord
 from lamplighter.formats.json_items import MAX_ITEM_CHARS, JsonItem, JsonItemError, JsonItemReader
 from lamplighter.repository import Database, writing
 from lamplighter.serve import home
-from lamplighter.serve.commands.access import run_in_database
 from lamplighter.usecases.access.recording import record_act
 from lamplighter.usecases.clients.exports import ExportFormat, ExportTotals, export
 from lamplighter.usecases.clients.imports import CHANGES, Fault, Importing, LocatedRecord
@@ -61,7 +59,6 @@ def write_export(
     settings: Settings, form: ExportFormat, output: Path | None, *, project: str | None, step: Step
 ) -> ExportTotals:
     """Write an export to a file, whole or not at all, or (None) to standard output."""
-    home.prepare(settings)
 
     async def ask(db: Database) -> ExportTotals:
         if output is None:
@@ -80,14 +77,13 @@ def write_export(
         return done
 
     try:
-        return asyncio.run(run_in_database(settings, ask))
+        return home.run(settings, ask)
     except OSError as error:
         raise Unavailable(f"Cannot write {output or 'the output'}: {error.strerror}") from error
 
 
 def import_file(settings: Settings, options: ImportOptions, *, step: Step) -> Importing:
     """Import the selected file; raises Invalid when it cannot be read at all."""
-    home.prepare(settings)
     redact = home.secrets(settings)
     with tempfile.TemporaryDirectory() as directory:
         path = _rereadable(options.path, Path(directory))
@@ -107,7 +103,7 @@ def import_file(settings: Settings, options: ImportOptions, *, step: Step) -> Im
             return done
 
         try:
-            return asyncio.run(run_in_database(settings, ask))
+            return home.run(settings, ask)
         except OSError as error:
             raise _unreadable(path, error) from error
 

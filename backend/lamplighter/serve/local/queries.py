@@ -3,7 +3,6 @@
 Both call the same function, and the answer is JSON in both cases: the output is the same.
 """
 
-import asyncio
 import json
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AbstractContextManager
@@ -15,7 +14,6 @@ from typing import TYPE_CHECKING, Any, Final
 from lamplighter.config.settings import Settings
 from lamplighter.repository import Database
 from lamplighter.serve import home
-from lamplighter.serve.commands.access import run_in_database
 
 if TYPE_CHECKING:
     from lamplighter.usecases.search.semantic import SemanticSearch
@@ -70,8 +68,7 @@ def run(settings: Settings, query: str, options: Mapping[str, Any]) -> Any:
         here = QueryContext(settings, db, services, partial(_open_semantic, settings, db))
         return await answer(here, query, options)
 
-    home.prepare(settings)
-    return json.loads(asyncio.run(run_in_database(settings, ask)))
+    return json.loads(home.run(settings, ask))
 
 
 def _open_semantic(

@@ -31,11 +31,10 @@ class ToolContext:
     def asker(self, tool: str) -> SearchingSession:
         """Return who searches the memories by a tool."""
         gate = self.gate
-        known = [each.name for each in gate.services]
         return SearchingSession(
             session_id=gate.session.id,
             tool=tool,
-            service_names=known,
+            service_names=gate.services.names,
             project=gate.session.project,
         )
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
+from lamplighter.domain.memory.intents import ChangeOrigin
 from lamplighter.repository import Database, writing
 from lamplighter.repository.access import journal
 from lamplighter.repository.access.journal import OPERATOR as OPERATOR
-from lamplighter.repository.memory import history
 
 recorded: Final[ContextVar[int | None]] = ContextVar("recorded", default=None)
 """The last act that was recorded on behalf of this task: an interface names it to its client."""
@@ -29,11 +29,9 @@ class Recording:
         self.changed += rows
         self.memory_id = memory_id
 
-    def why(
-        self, cause: str, reason: str = "", *, review_id: int | None = None
-    ) -> history.ChangeOrigin:
+    def why(self, cause: str, reason: str = "", *, review_id: int | None = None) -> ChangeOrigin:
         """Return what the history says of a change that is part of the act."""
-        return history.ChangeOrigin(
+        return ChangeOrigin(
             cause=cause, actor=OPERATOR, reason=reason, review_id=review_id, act_id=self.id
         )
 

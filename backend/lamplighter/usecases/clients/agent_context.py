@@ -131,7 +131,7 @@ async def preview(
         held = [each.memory.id for each in included]
         if len(included) < limit:
             newest = await knowledge.newest_in_project(
-                db, normalize_project(project), without=held, limit=limit - len(included)
+                db, normalize_project(project), without=held, limit=limit - len(included), now=now
             )
             included += [_included(each, SearchMethod.RECENT, 0.0) for each in newest]
         text = agent_block.render_block((each.summary for each in sessions), included)

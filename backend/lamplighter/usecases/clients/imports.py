@@ -10,6 +10,7 @@ from lamplighter.domain.change import ChangeOp
 from lamplighter.domain.clients.client_prompt import admit_prompt
 from lamplighter.domain.errors import Invalid
 from lamplighter.domain.memory.admit import Redact, admit_candidate
+from lamplighter.domain.memory.intents import ChangeOrigin, MemoryChange
 from lamplighter.domain.memory.memory import OPERATIONAL, Memory, MemoryId
 from lamplighter.domain.project import normalize_project
 from lamplighter.domain.sessions.session import Session
@@ -90,7 +91,7 @@ class Importing:
     counts: dict[ImportOutcome, int] = field(default_factory=dict)
     faults: list[Fault] = field(default_factory=list)
     _sessions: dict[str, int | None] = field(default_factory=dict)
-    _steps: list[history.MemoryChange] = field(default_factory=list)
+    _steps: list[MemoryChange] = field(default_factory=list)
     _changed: dict[ChangeOp, list[int]] = field(default_factory=dict)
     _imported: dict[str, tuple[MemoryId, str]] = field(default_factory=dict)
     _last: int | None = 0
@@ -216,11 +217,7 @@ class Importing:
             return await memories.get(self.db, imported[0])
         said = record.candidate
         aside = record.deleted or (record.whole is not None and not record.whole.active)
-        if said.topic_key is None or aside:
-            return None
-        holder = await knowledge.topic_key_holder(
-            self.db, said.topic_key, project=said.project, scope=said.scope
-        )
+        holder = None if aside else await knowledge.topic_key_holder(self.db, said)
         return None if holder is None else await memories.get(self.db, holder)
 
     def _same_words(self, record: MemoryRecord) -> MemoryId | None:
@@ -246,7 +243,7 @@ class Importing:
         await curate.check_key(self.db, existing, changed)
         if not self.dry:
             await memories.update(self.db, changed, now=self.now)
-            self._steps.append((existing, changed, self._why(REVISED, place)))
+            self._steps.append(MemoryChange(existing, changed, self._why(REVISED, place)))
         return ImportOutcome.REVISED
 
     async def _create(self, record: MemoryRecord, place: str) -> MemoryId | None:
@@ -256,7 +253,7 @@ class Importing:
         number = await self._number(record.number)
         made = record.memory(session_id, now=self.now)
         memory = await imports.insert(self.db, made, number=number)
-        self._steps.append((None, memory, self._why(IMPORTED, place)))
+        self._steps.append(MemoryChange(None, memory, self._why(IMPORTED, place)))
         self._note(record, memory.id)
         self._changed.setdefault(ChangeOp.CREATED, []).append(memory.id)
         return memory.id
@@ -340,7 +337,5 @@ class Importing:
             self._sessions[name] = None if held is None else held.id
         return self._sessions[name]
 
-    def _why(self, cause: str, place: str) -> history.ChangeOrigin:
-        return history.ChangeOrigin(
-            cause=cause, actor=OPERATOR, reason=f"from {self.origin}, {place}"
-        )
+    def _why(self, cause: str, place: str) -> ChangeOrigin:
+        return ChangeOrigin(cause=cause, actor=OPERATOR, reason=f"from {self.origin}, {place}")

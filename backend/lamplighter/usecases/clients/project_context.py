@@ -39,12 +39,15 @@ async def project_context(
         sections = (
             ContextSection(
                 "Procedures",
-                await projects.procedural(db, project, limit=PROCEDURAL),
+                await projects.procedural(db, project, limit=PROCEDURAL, now=now),
             ),
-            ContextSection("Project facts", await projects.of_project(db, project, limit=PROJECT)),
+            ContextSection(
+                "Project facts",
+                await projects.of_project(db, project, limit=PROJECT, now=now),
+            ),
             ContextSection(
                 "Decisions of the last 7 days",
-                await projects.decisions(db, project, since=now - RECENT, limit=DECISIONS),
+                await projects.decisions(db, project, since=now - RECENT, limit=DECISIONS, now=now),
             ),
         )
         ended = await projects.count_ended_sessions(db, project)

@@ -5,6 +5,7 @@ from datetime import datetime
 from typing import Final
 
 from lamplighter.domain.errors import Invalid, InvalidField
+from lamplighter.domain.memory.intents import ChangeOrigin, MemoryChange, MemoryLink
 from lamplighter.domain.memory.knowledge import supersede
 from lamplighter.domain.memory.memory import Memory
 from lamplighter.domain.memory.review import SUPERSEDES
@@ -12,7 +13,8 @@ from lamplighter.domain.project import PROJECT_CHARS, normalize_project
 from lamplighter.domain.text import one_line
 from lamplighter.repository import Database, writing
 from lamplighter.repository.clients import client_prompts, client_sessions
-from lamplighter.repository.memory import history, knowledge, links, memories
+from lamplighter.repository.memory import knowledge, memories
+from lamplighter.repository.writes import store
 
 BATCH_SIZE: Final = 200
 MOVED: Final = "moved"
@@ -67,33 +69,24 @@ async def _move(db: Database, memory: Memory, target: str, *, who: str, now: dat
     """Move a memory; returns whether it or the one that has its key there is superseded now."""
     moved = replace(memory, project=target, version=memory.version + 1)
     reason = "; ".join(filter(None, (f"{memory.project} is now {target}", who)))
-    there = await _holder(db, moved)
+    holder = moved.active and await knowledge.topic_key_holder(db, moved, without=moved.id)
+    there = await memories.get(db, holder) if holder else None
     if there is None:
-        await _keep(db, memory, moved, reason, now=now)
+        await store(db, [_change(memory, moved, reason)], now=now)
         return False
     if _age(there) > _age(memory):
-        by, aside = there, supersede(moved)
-        await _keep(db, memory, aside, f"{reason}; {_newer(there)}", now=now)
+        by, aside = there, moved
+        changes = [_change(memory, supersede(moved), f"{reason}; {_newer(there)}")]
     else:
-        by, aside = moved, supersede(there)
-        await _keep(db, there, replace(aside, version=there.version + 1), _newer(moved), now=now)
-        await _keep(db, memory, moved, reason, now=now)
-    await links.insert(db, by.id, aside.id, SUPERSEDES, session_id=None, now=now)
+        by, aside = moved, there
+        gone = replace(supersede(there), version=there.version + 1)
+        changes = [_change(there, gone, _newer(moved)), _change(memory, moved, reason)]
+    await store(db, [*changes, MemoryLink(by.id, aside.id, SUPERSEDES)], now=now)
     return True
 
 
-async def _holder(db: Database, memory: Memory) -> Memory | None:
-    if memory.topic_key is None or not memory.active:
-        return None
-    place = {"project": memory.project, "scope": memory.scope}
-    number = await knowledge.topic_key_holder(db, memory.topic_key, **place, without=memory.id)
-    return None if number is None else await memories.get(db, number)
-
-
-async def _keep(db: Database, before: Memory, after: Memory, reason: str, *, now: datetime) -> None:
-    await memories.update(db, after, now=now)
-    why = history.ChangeOrigin(cause=MOVED, actor="client", reason=reason)
-    await history.append(db, before, after, why, now=now)
+def _change(before: Memory, after: Memory, reason: str) -> MemoryChange:
+    return MemoryChange(before, after, ChangeOrigin(cause=MOVED, actor="client", reason=reason))
 
 
 def _age(memory: Memory) -> tuple[datetime, int]:

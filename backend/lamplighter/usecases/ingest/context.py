@@ -117,7 +117,7 @@ class IngestContext(LearningContext):
     def uses(self, value: object) -> None:
         """Note which services the session's own tool use names: it looks at them itself."""
         said = str(value)
-        for name in self.service_names:
+        for name in self.services.names:
             if re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", said):
                 self.looked.add(name)
 

@@ -4,9 +4,9 @@ from typing import Final
 
 from lamplighter.domain.services.service import GENERAL, ActionKind
 from lamplighter.domain.sessions.markers import Marker, MarkerKind
+from lamplighter.repository.memory.memories import service_name
 from lamplighter.repository.sessions import marker_results
 from lamplighter.usecases.ingest.context import IngestContext
-from lamplighter.usecases.memory.service_names import spelled
 from lamplighter.usecases.services import act
 
 DUPLICATE_REASON: Final = "repeated in this session"
@@ -22,6 +22,6 @@ async def is_duplicate(ingest: IngestContext, marker: Marker, text: str) -> bool
         return False
     if marker.what is not MarkerKind.COOLDOWN:
         return True
-    service = await spelled(ingest.db, marker.service, ingest.service_names) or GENERAL
+    service = await service_name(ingest.db, marker.service, ingest.services.names) or GENERAL
     action = ActionKind(marker.category or "")
     return await act.unmarked(ingest.db, session, service, action) is None

@@ -13,12 +13,12 @@ from lamplighter.domain.sessions.handoff import REASON_CHARS, EscalationState
 from lamplighter.domain.sessions.markers import Marker, MarkerKind
 from lamplighter.domain.sessions.session import MAX_TIER
 from lamplighter.domain.text import one_line, shorten
+from lamplighter.repository.memory.memories import service_name
 from lamplighter.repository.services import cooldowns, events
 from lamplighter.repository.sessions import escalations
 from lamplighter.usecases.ingest.awaiting_person import PendingRequest, find_pending_request
 from lamplighter.usecases.ingest.context import IngestContext, IngestResult
 from lamplighter.usecases.memory.remember import remember
-from lamplighter.usecases.memory.service_names import spelled
 from lamplighter.usecases.services import act
 
 EVENT_CHARS: Final = 2_000
@@ -80,7 +80,7 @@ async def _cooldown(
 ) -> None:
     """Annotate the use that the gate reserved; without one the marker only claims it."""
     session, action = ingest.session, ActionKind(marker.category or "")
-    service = await spelled(ingest.db, marker.service, ingest.service_names) or GENERAL
+    service = await service_name(ingest.db, marker.service, ingest.services.names) or GENERAL
     use = await act.unmarked(ingest.db, session, service, action)
     outcome = marker.outcome if use else f"{CLAIMED} {marker.outcome}"
     if use is not None:
@@ -105,7 +105,7 @@ async def _escalate(
 ) -> None:
     """Record the escalation; the session's end decides. At the last tier a person is asked."""
     session, service = ingest.session, marker.service or ""
-    if problem := undeclared_error(service, ingest.service_names):
+    if problem := undeclared_error(service, ingest.services.names):
         raise Invalid(InvalidField("service", problem))
     reason = shorten(one_line(ingest.redact(marker.body)), REASON_CHARS)
     if before := await find_pending_request(ingest, service, now=now):
@@ -117,7 +117,7 @@ async def _escalate(
         ingest.db,
         session.id,
         session.tier + 1,
-        await spelled(ingest.db, service, ingest.service_names) or GENERAL,
+        await service_name(ingest.db, service, ingest.services.names) or GENERAL,
         reason,
         state=EscalationState.PERSON if last else EscalationState.OPEN,
         now=now,
@@ -141,7 +141,7 @@ async def _suppress_escalation(
 ) -> None:
     """Escalate nothing while a person is awaited; the same reason is one event until that ends."""
     text = f"Escalation held back, {before.text}: {reason}"
-    name = await spelled(ingest.db, service, ingest.service_names)
+    name = await service_name(ingest.db, service, ingest.services.names)
     if not await events.recorded_after(ingest.db, text, name, before.requested_at):
         await record_event(
             ingest, Level.WARNING, text, result, service=service, source=SUPERVISOR, now=now
@@ -164,7 +164,7 @@ async def record_event(
         ingest.db,
         level,
         shorten(one_line(ingest.redact(text)), EVENT_CHARS),
-        service=await spelled(ingest.db, service, ingest.service_names),
+        service=await service_name(ingest.db, service, ingest.services.names),
         session_id=ingest.session.id,
         tier=ingest.session.tier,
         source=source,

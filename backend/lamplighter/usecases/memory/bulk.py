@@ -5,12 +5,14 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final, Literal
 
+from lamplighter.domain.memory.intents import ChangeOrigin, MemoryChange
 from lamplighter.domain.memory.memory import Edit, Memory, apply_edit, clamp
 from lamplighter.repository import Database, writing
 from lamplighter.repository.access import journal
-from lamplighter.repository.memory import bulk, history, memories, trash
+from lamplighter.repository.memory import bulk, memories, trash
 from lamplighter.repository.memory.memories import MemoryFilter
 from lamplighter.repository.upkeep.batches import in_batches
+from lamplighter.repository.writes import store
 from lamplighter.usecases.access.recording import OPERATOR, recorded
 from lamplighter.usecases.memory.fade import ONE_BY_ONE, fade_due
 
@@ -71,7 +73,7 @@ async def apply_action(
 
 
 async def _deleted(db: Database, ids: Sequence[int], number: int, *, now: datetime) -> BulkResult:
-    why = history.ChangeOrigin(cause="deleted", actor=OPERATOR, act_id=number)
+    why = ChangeOrigin(cause="deleted", actor=OPERATOR, act_id=number)
 
     async def discard(some: Sequence[int]) -> list[int]:
         return await trash.move(db, some, why, now=now)
@@ -167,6 +169,5 @@ async def _edited(
     after = apply_edit(memory, act.on(memory), now=now)
     if after == memory:
         return False
-    await memories.update(db, after, now=now)
-    await history.append(db, memory, after, bulk.change_origin(number), now=now)
+    await store(db, [MemoryChange(memory, after, bulk.change_origin(number))], now=now)
     return True

@@ -7,6 +7,8 @@ from datetime import datetime
 
 from lamplighter.domain.errors import Invalid, InvalidField, NotFound, Stale
 from lamplighter.domain.memory.admit import admit_candidate, admit_edit, knowledge_field_errors
+from lamplighter.domain.memory.decay import apply_decay, decay_changes
+from lamplighter.domain.memory.intents import MemoryChange, NewMemory
 from lamplighter.domain.memory.knowledge import withdraw
 from lamplighter.domain.memory.memory import (
     GENERAL,
@@ -18,13 +20,13 @@ from lamplighter.domain.memory.memory import (
     apply_edit,
 )
 from lamplighter.repository import Database
-from lamplighter.repository.memory import history, knowledge, memories, trash
+from lamplighter.repository.memory import knowledge, memories, trash
+from lamplighter.repository.memory.memories import service_name
 from lamplighter.repository.store.unreadable import Unreadable
+from lamplighter.repository.writes import store
 from lamplighter.usecases.access.recording import OPERATOR as OPERATOR
 from lamplighter.usecases.access.recording import recording
 from lamplighter.usecases.context import Context
-from lamplighter.usecases.memory.fade import apply_due
-from lamplighter.usecases.memory.service_names import spelled
 
 
 async def create(here: Context, candidate: Candidate, *, services: Sequence[str] = ()) -> Memory:
@@ -32,10 +34,10 @@ async def create(here: Context, candidate: Candidate, *, services: Sequence[str]
     db, now = here.db, here.now()
     candidate = admit_candidate(candidate, here.redact)
     async with recording(db, "create", now=now) as act:
-        candidate = replace(candidate, service=await spelled(db, candidate.service, services))
-        await _check_key(db, candidate.topic_key, candidate.project, candidate.scope)
-        memory = await memories.insert(db, candidate, now=now)
-        await history.append(db, None, memory, act.why("created"), now=now)
+        candidate = replace(candidate, service=await service_name(db, candidate.service, services))
+        # a key has one current version: what a person writes beside it is refused, not merged
+        _refuse_key_of(await knowledge.topic_key_holder(db, candidate))
+        [memory] = await store(db, [NewMemory(candidate, act.why("created"))], now=now)
         act.did(memory.id)
         return memory
 
@@ -67,8 +69,9 @@ async def edit(
             raise Stale(memory)
         change = admit_edit(change, memory.category, here.redact)
         if change.service not in (None, GENERAL):
-            change = replace(change, service=await spelled(db, change.service, services))
-        [memory] = await apply_due(db, [memory], now=now, act_id=act.id)
+            change = replace(change, service=await service_name(db, change.service, services))
+        changes = decay_changes([memory], now=now, act_id=act.id)
+        memory = apply_decay(memory, now=now)
         changed = apply_edit(memory, change, now=now)
         if change.active and not changed.active:
             raise Invalid(
@@ -78,9 +81,9 @@ async def edit(
             )
         await _check_place(db, memory, changed)
         if changed != memory:
-            await memories.update(db, changed, now=now)
-            await history.append(db, memory, changed, act.why("edited"), now=now)
+            changes.append(MemoryChange(memory, changed, act.why("edited")))
             act.did(memory.id)
+        await store(db, changes, now=now)
         return changed
 
 
@@ -102,16 +105,15 @@ async def soft_delete(db: Database, memory_id: int, *, now: datetime) -> Memory:
         if memory.inactive_reason is InactiveReason.DELETED:
             return memory
         gone = withdraw(memory)
-        await memories.update(db, gone, now=now)
-        await history.append(db, memory, gone, act.why("forgotten"), now=now)
+        await store(db, [MemoryChange(memory, gone, act.why("forgotten"))], now=now)
         act.did(memory_id)
         return gone
 
 
 async def _check_place(db: Database, memory: Memory, changed: Memory) -> None:
-    """Raise Invalid for a scope or a topic key that a memory may not have with its category."""
+    """Raise Invalid for a scope, key or expiry that a memory may not have with its category."""
     wrong = knowledge_field_errors(
-        changed.category, changed.scope, changed.topic_key, changed.project
+        changed.category, changed.scope, changed.topic_key, changed.project, changed.expires_at
     )
     if wrong:
         raise Invalid(*wrong)
@@ -120,34 +122,23 @@ async def _check_place(db: Database, memory: Memory, changed: Memory) -> None:
 
 async def check_key(db: Database, memory: Memory, changed: Memory) -> None:
     """Raise Invalid where another memory holds the key that a change would give this one."""
-    holder = await find_key_holder(db, memory, changed)
-    if holder is not None:
-        raise _key_conflict(holder)
+    _refuse_key_of(await find_key_holder(db, memory, changed))
 
 
 async def find_key_holder(db: Database, memory: Memory, changed: Memory) -> MemoryId | None:
     """Return the memory that holds the key which a change would give this one."""
     held, wanted = (_key_state(each) for each in (memory, changed))
-    if held == wanted or not changed.active or changed.topic_key is None:
+    if held == wanted or not changed.active:
         return None
-    place = {"project": changed.project, "scope": changed.scope}
-    return await knowledge.topic_key_holder(db, changed.topic_key, **place, without=memory.id)
+    return await knowledge.topic_key_holder(db, changed, without=memory.id)
 
 
 def _key_state(memory: Memory) -> tuple[object, ...]:
     return memory.project, memory.scope, memory.topic_key, memory.active
 
 
-async def _check_key(db: Database, topic_key: str | None, project: str, scope: str) -> None:
-    """A key has one current version: what a person writes beside it is refused, not merged."""
-    if topic_key is None:
-        return
-    holder = await knowledge.topic_key_holder(db, topic_key, project=project, scope=scope)
+def _refuse_key_of(holder: MemoryId | None) -> None:
     if holder is not None:
-        raise _key_conflict(holder)
-
-
-def _key_conflict(holder: MemoryId) -> Invalid:
-    return Invalid(
-        InvalidField("topic_key", f"belongs to memory {holder}; edit that memory instead")
-    )
+        raise Invalid(
+            InvalidField("topic_key", f"belongs to memory {holder}; edit that memory instead")
+        )

@@ -14,8 +14,8 @@ from lamplighter.formats.audit import Audit, attach_evidence
 from lamplighter.repository import Database, reading
 from lamplighter.repository.memory import evidence, memories
 from lamplighter.repository.memory.evidence import MemoryInclusion, MemoryReport, SourceCounts
+from lamplighter.repository.memory.memories import service_name
 from lamplighter.usecases.memory import curate
-from lamplighter.usecases.memory.service_names import spelled
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,7 +107,7 @@ async def page_on_topic(
         raise Invalid(InvalidField("topic", "must not be empty"))
     topic = GENERAL if normalize_service_name(topic) == GENERAL else topic
     async with reading(db):
-        service = await spelled(db, topic, services)
+        service = await service_name(db, topic, services)
         found = await evidence.page_on_topic(db, topic, service, limit=limit, position=position)
         active, inactive = await evidence.count_on_topic(db, topic, service)
         rest = await evidence.evidence_of(db, [memory.id for memory in found.items])

@@ -1,16 +1,16 @@
-"""Fade: at the start of every tier session, unconfirmed memories lose confidence."""
+"""Fade at the start of every tier session (SPEC-0015); expire before each round."""
 
 import logging
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, Final
 
-from lamplighter.domain.memory.decay import apply_decay
-from lamplighter.domain.memory.memory import Memory
+from lamplighter.domain.memory.decay import decay_changes
 from lamplighter.repository import Database, reading
 from lamplighter.repository.memory import fading, history, memories
 from lamplighter.repository.sessions import sessions
 from lamplighter.repository.upkeep.batches import in_batches
+from lamplighter.repository.writes import store
 
 ONE_BY_ONE: Final = 10
 
@@ -25,12 +25,34 @@ async def fade(db: Database, *, now: datetime) -> int:
     Held back when `now` is before a time at which we wrote: a clock that was wrong
     must not cost a belief. What a row written by hand says of its time is not asked.
     """
-    async with reading(db):
-        seen = await history.newest_at(db), await sessions.newest(db)
-    if now < max((each for each in seen if each is not None), default=now):
-        logger.warning("The clock is behind the newest row; memories do not decay now.")
+    if await _is_clock_behind(db, now):
         return 0
     return await fade_due(db, now=now)
+
+
+async def expire(db: Database, lifetime: timedelta | None, *, now: datetime) -> int:
+    """Make inactive what is over and return how many: knowledge with a moment of its own, and
+    episodes a `lifetime` after their last change; None keeps these.
+
+    They stay in the list and in the history, and a person can activate them.
+    """
+    if await _is_clock_behind(db, now):
+        return 0
+    over = await fading.find_expired(db, lifetime, now=now)
+
+    async def take(some: Sequence[int]) -> list[int]:
+        return await fading.expire(db, some, lifetime, now=now)
+
+    return len(await in_batches(db, over, take))
+
+
+async def _is_clock_behind(db: Database, now: datetime) -> bool:
+    async with reading(db):
+        seen = await history.newest_at(db), await sessions.newest(db)
+    behind = now < max((each for each in seen if each is not None), default=now)
+    if behind:
+        logger.warning("The clock is behind the newest row; memories do not decay now.")
+    return behind
 
 
 async def fade_due(db: Database, *where: Any, now: datetime, act_id: int | None = None) -> int:
@@ -49,28 +71,9 @@ async def fade_due(db: Database, *where: Any, now: datetime, act_id: int | None 
 
     async def take_each(some: Sequence[int]) -> list[int]:
         held = await memories.list_by_ids(db, some)
-        due = [each for each in held if each.confidence > 0]
-        weaker = await apply_due(db, due, now=now, act_id=act_id)
-        before = {each.id: each for each in held}
-        return [each.id for each in weaker if each is not before[each.id]]
+        left = [each for each in held if each.confidence > 0]
+        changes = decay_changes(left, now=now, act_id=act_id)
+        await store(db, changes, now=now)
+        return [each.before.id for each in changes if each.before is not None]
 
     return count + len(await in_batches(db, waiting.odd, take_each, first=ONE_BY_ONE))
-
-
-async def apply_due(
-    db: Database, existing: Sequence[Memory], *, now: datetime, act_id: int | None = None
-) -> list[Memory]:
-    """Return memories as they are when what is due is taken, and keep that."""
-    found: list[Memory] = []
-    for memory in existing:
-        weaker = apply_decay(memory, now=now)
-        if weaker is not memory:
-            await memories.update(db, weaker, now=now)
-            weeks = weaker.decayed_weeks - memory.decayed_weeks
-            reason = f"not confirmed for {weeks} more week{'s' if weeks > 1 else ''}"
-            why = history.ChangeOrigin(
-                cause="faded", actor="supervisor", reason=reason, act_id=act_id
-            )
-            await history.append(db, memory, weaker, why, now=now)
-        found.append(weaker)
-    return found

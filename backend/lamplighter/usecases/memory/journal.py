@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from typing import Any, Final
 
 from lamplighter.domain.errors import Conflict, NotFound
+from lamplighter.domain.memory.intents import ChangeOrigin, MemoryChange
 from lamplighter.domain.memory.memory import Memory, MemoryId
 from lamplighter.domain.memory.review import ReviewState
 from lamplighter.domain.memory.undo import UNDONE, act_undo_reason, restore_before, undo_reason
@@ -19,6 +20,7 @@ from lamplighter.repository.memory import bulk, history, knowledge, memories, re
 from lamplighter.repository.memory.history import DELETED, PURGED, RESTORED
 from lamplighter.repository.services import cooldowns, events
 from lamplighter.repository.upkeep.batches import FIRST, in_batches
+from lamplighter.repository.writes import store
 from lamplighter.usecases.access.recording import OPERATOR, recorded, recording
 from lamplighter.usecases.memory.curate import find_key_holder
 
@@ -117,9 +119,7 @@ async def purge_expired(db: Database, retention: timedelta | None, *, now: datet
     """Delete permanently what is in the trash for longer than that; return how many memories."""
     if retention is None:
         return 0
-    why = history.ChangeOrigin(
-        cause=PURGED, actor="supervisor", reason="its retention in the trash ended"
-    )
+    why = ChangeOrigin(cause=PURGED, actor="supervisor", reason="its retention in the trash ended")
 
     async def purge_some(some: Sequence[int]) -> list[int]:
         return await trash.purge(db, some, why, now=now)
@@ -173,11 +173,9 @@ async def _keys(db: Database, plan: UndoPlan) -> None:
     """A topic key that another memory has by now is not given away."""
     for each in await trash.by_ids(db, plan.restore):
         memory = each.memory
-        if memory is None or memory.topic_key is None or not memory.active:
+        if memory is None or not memory.active:
             continue
-        holder = await knowledge.topic_key_holder(
-            db, memory.topic_key, project=memory.project, scope=memory.scope
-        )
+        holder = await knowledge.topic_key_holder(db, memory)
         if holder is not None:
             plan.conflicts[each.id] = (
                 f"The topic key of memory {each.id} now belongs to memory {holder}"
@@ -219,7 +217,7 @@ async def _apply_plan(
 ) -> list[int]:
     reason, alone = act_undo_reason(act.id), act.memory_id is not None
     restored, deleted = (
-        history.ChangeOrigin(cause=cause, actor=OPERATOR, reason=reason, act_id=number)
+        ChangeOrigin(cause=cause, actor=OPERATOR, reason=reason, act_id=number)
         for cause in (RESTORED, DELETED)
     )
 
@@ -262,11 +260,8 @@ async def _revert_memory(
         holder = await find_key_holder(db, memory, before)
         if holder is not None:
             raise Conflict(f"Nothing was undone. Its topic key now belongs to memory {holder}.")
-        await memories.update(db, before, now=now)
-        why = history.ChangeOrigin(
-            cause=UNDONE, actor=OPERATOR, reason=undo_reason(step), act_id=number
-        )
-        await history.append(db, memory, before, why, now=now)
+        why = ChangeOrigin(cause=UNDONE, actor=OPERATOR, reason=undo_reason(step), act_id=number)
+        await store(db, [MemoryChange(memory, before, why)], now=now)
         memory = before
 
 

@@ -7,6 +7,13 @@ from typing import Final
 from lamplighter.domain.errors import Invalid, NotFound
 from lamplighter.domain.memory.admit import admit_edit, admit_knowledge, require_knowledge
 from lamplighter.domain.memory.corrections import extract_learnings, learning_title
+from lamplighter.domain.memory.intents import (
+    ChangeOrigin,
+    Intent,
+    MemoryChange,
+    NewMemory,
+    Repeat,
+)
 from lamplighter.domain.memory.knowledge import (
     CaptureResult,
     MemoryTimeline,
@@ -21,8 +28,9 @@ from lamplighter.domain.memory.knowledge import (
 )
 from lamplighter.domain.memory.memory import OPERATIONAL, Candidate, Category, Edit, Memory, Source
 from lamplighter.repository import Database, reading, writing
-from lamplighter.repository.memory import history, knowledge, memories, trash
+from lamplighter.repository.memory import knowledge, memories, trash
 from lamplighter.repository.memory import knowledge as timelines
+from lamplighter.repository.writes import store
 from lamplighter.usecases.access import instrumentation
 from lamplighter.usecases.context import Context
 from lamplighter.usecases.memory import curate
@@ -58,7 +66,8 @@ async def merge_duplicate(
     db: Database, candidate: Candidate, window: timedelta, *, now: datetime, by: str = ""
 ) -> SavedKnowledge | None:
     """Revise or count the memory that an admitted candidate says again; None where none does."""
-    held = await _find_by_key(db, candidate)
+    holder = await knowledge.topic_key_holder(db, candidate)
+    held = None if holder is None else await memories.get(db, holder)
     if held is not None:
         return await _revise(db, held, candidate, now=now, by=by)
     since = now - min(window, ALWAYS)
@@ -66,10 +75,11 @@ async def merge_duplicate(
     placed = None if again is None else await _merge_scope(db, again, candidate)
     if again is None or placed is None:
         return None
-    counted = await knowledge.count_duplicate(db, placed, now=now)
+    counted = replace(placed, duplicate_count=placed.duplicate_count + 1, last_seen_at=now)
+    intent: Intent = Repeat(again.id)
     if placed != again:
-        await memories.update(db, counted, now=now)
-        await history.append(db, again, counted, _why(PLACED, candidate.session_id, by), now=now)
+        intent = MemoryChange(again, counted, _why(PLACED, candidate.session_id, by))
+    await store(db, [intent], now=now)
     return SavedKnowledge(SaveOutcome.DEDUPLICATED, counted)
 
 
@@ -77,9 +87,8 @@ async def learn(
     db: Database, candidate: Candidate, *, now: datetime, reason: str = ""
 ) -> SavedKnowledge:
     """Keep an admitted candidate as a new memory; call it within `writing`."""
-    memory = await memories.insert(db, candidate, now=now)
     why = _why("learned", candidate.session_id, reason)
-    await history.append(db, None, memory, why, now=now)
+    [memory] = await store(db, [NewMemory(candidate, why)], now=now)
     return SavedKnowledge(SaveOutcome.CREATED, memory)
 
 
@@ -148,8 +157,8 @@ async def correct(
         if wrong := require_knowledge(changed.category):
             raise Invalid(*wrong)
         await curate.check_key(db, memory, changed)
-        await memories.update(db, changed, now=now)
-        await history.append(db, memory, changed, _why("edited", session_id, by), now=now)
+        why = _why("edited", session_id, by)
+        await store(db, [MemoryChange(memory, changed, why)], now=now)
         return changed
 
 
@@ -164,8 +173,8 @@ async def withdraw_memory(
     async with writing(db):
         memory = await get(db, memory_id)
         gone = withdraw(memory)
-        await memories.update(db, gone, now=now)
-        await history.append(db, memory, gone, _why(FORGOTTEN, session_id, by), now=now)
+        why = _why(FORGOTTEN, session_id, by)
+        await store(db, [MemoryChange(memory, gone, why)], now=now)
         return gone
 
 
@@ -194,15 +203,6 @@ async def timeline(db: Database, memory_id: int, *, before: int, after: int) -> 
         return await timelines.around(db, focus, before=before, after=after)
 
 
-async def _find_by_key(db: Database, candidate: Candidate) -> Memory | None:
-    if candidate.topic_key is None:
-        return None
-    holder = await knowledge.topic_key_holder(
-        db, candidate.topic_key, project=candidate.project, scope=candidate.scope
-    )
-    return None if holder is None else await memories.get(db, holder)
-
-
 async def _merge_scope(db: Database, existing: Memory, candidate: Candidate) -> Memory | None:
     """Return what is held where its words are said again: found as widely, under its key.
 
@@ -210,30 +210,23 @@ async def _merge_scope(db: Database, existing: Memory, candidate: Candidate) -> 
     another memory has is not given to this one.
     """
     wide = widen_scope(existing, candidate)
-    if wide != existing and not await _is_key_free(db, wide):
+    if wide != existing and await knowledge.topic_key_holder(db, wide, without=wide.id):
         return None
     both = set_topic_key(wide, candidate)
-    return both if both == wide or await _is_key_free(db, both) else wide
-
-
-async def _is_key_free(db: Database, memory: Memory) -> bool:
-    if memory.topic_key is None:
-        return True
-    holder = await knowledge.topic_key_holder(
-        db, memory.topic_key, project=memory.project, scope=memory.scope, without=memory.id
-    )
-    return holder is None
+    if both != wide and await knowledge.topic_key_holder(db, both, without=both.id):
+        return wide
+    return both
 
 
 async def _revise(
     db: Database, existing: Memory, candidate: Candidate, *, now: datetime, by: str
 ) -> SavedKnowledge:
     memory = revise(existing, candidate, now=now)
-    await memories.update(db, memory, now=now)
-    await history.append(db, existing, memory, _why(REVISED, candidate.session_id, by), now=now)
+    why = _why(REVISED, candidate.session_id, by)
+    await store(db, [MemoryChange(existing, memory, why)], now=now)
     return SavedKnowledge(SaveOutcome.UPDATED, memory)
 
 
-def _why(cause: str, session_id: int | None, reason: str = "") -> history.ChangeOrigin:
+def _why(cause: str, session_id: int | None, reason: str = "") -> ChangeOrigin:
     actor = "client" if session_id is None else "session"
-    return history.ChangeOrigin(cause=cause, actor=actor, reason=reason, session_id=session_id)
+    return ChangeOrigin(cause=cause, actor=actor, reason=reason, session_id=session_id)

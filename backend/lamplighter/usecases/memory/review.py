@@ -2,16 +2,15 @@
 
 from dataclasses import replace
 from datetime import datetime
-from typing import Final
 
 from lamplighter.domain.errors import Conflict, Invalid, InvalidField, NotFound, Stale
 from lamplighter.domain.memory.admit import Redact, admit_edit
+from lamplighter.domain.memory.decay import apply_decay, decay_changes
+from lamplighter.domain.memory.intents import Intent, MemoryChange, MemoryLink
 from lamplighter.domain.memory.memory import (
     MAX_OBSERVATION_CHARS,
-    Candidate,
     Edit,
     Memory,
-    MemoryId,
 )
 from lamplighter.domain.memory.review import (
     Resolution,
@@ -24,77 +23,15 @@ from lamplighter.domain.memory.review import (
     validate_review_answer,
 )
 from lamplighter.domain.memory.undo import REVIEW, step_to_undo
-from lamplighter.domain.services.event import Level
-from lamplighter.domain.services.service import GENERAL
 from lamplighter.domain.text import one_line, without_private
 from lamplighter.repository import Database, writing
 from lamplighter.repository.access import journal
-from lamplighter.repository.memory import history, links, memories, reviews
-from lamplighter.repository.services import events
+from lamplighter.repository.memory import history, memories, reviews
+from lamplighter.repository.writes import store
 from lamplighter.usecases.access.recording import OPERATOR, Recording, recording
 from lamplighter.usecases.context import Context
-from lamplighter.usecases.memory.fade import apply_due
 from lamplighter.usecases.memory.journal import undo
 from lamplighter.usecases.memory.undo import revert_step
-
-MAX_POSSIBLE: Final = 20
-FULL: Final = "{} possible conflicts are open for review; further ones are learned without a review"
-
-
-async def open_review(
-    db: Database,
-    kind: ReviewKind,
-    old: Memory,
-    new_id: MemoryId,
-    *,
-    text: str,
-    reason: str,
-    session_id: int | None,
-    now: datetime,
-) -> Review:
-    """Ask a person which of two memories is true; the case that is open for the pair stays.
-
-    `new_id` is the memory that holds the new claim now, `text` the words it was said in.
-    """
-    async with writing(db):
-        return await reviews.insert(
-            db, kind, old, new_id, text=text, reason=reason, session_id=session_id, now=now
-        )
-
-
-async def open_possible(
-    db: Database, candidate: Candidate, old: Memory, new_id: MemoryId, *, reason: str, now: datetime
-) -> None:
-    """Ask a person whether two memories conflict; for each service at most MOST_POSSIBLE wait.
-
-    What is beyond is learned without a question, and one event says so.
-    """
-    wanted = reviews.ReviewFilter(
-        state=ReviewState.OPEN, service=old.service or GENERAL, kind=ReviewKind.POSSIBLE
-    )
-    if await reviews.count(db, wanted) >= MAX_POSSIBLE:
-        text = FULL.format(MAX_POSSIBLE)
-        if not await events.recorded_after(db, text, old.service, await reviews.newest(db, wanted)):
-            await events.insert(
-                db,
-                Level.WARNING,
-                text,
-                service=old.service,
-                session_id=candidate.session_id,
-                source="supervisor",
-                now=now,
-            )
-        return
-    await open_review(
-        db,
-        ReviewKind.POSSIBLE,
-        old,
-        new_id,
-        text=candidate.observation,
-        reason=reason,
-        session_id=candidate.session_id,
-        now=now,
-    )
 
 
 async def get(db: Database, number: int) -> Review:
@@ -118,14 +55,15 @@ async def resolve(
         answer = _admitted(answer, old, new, here.redact)
         if answer.gives_back:
             old = await _restore_confidence(db, review, old, act, now=now)
-        old, new = await apply_due(db, [old, new], now=now, act_id=act.id)
+        intents: list[Intent] = [*decay_changes([old, new], now=now, act_id=act.id)]
+        old, new = (apply_decay(each, now=now) for each in (old, new))
         verdict = resolve_review(review, answer, old, new, now=now)
         for move in verdict.moves:
-            await memories.update(db, move.after, now=now)
             why = act.why(REVIEW, move.reason, review_id=review.id)
-            await history.append(db, move.before, move.after, why, now=now)
+            intents.append(MemoryChange(move.before, move.after, why))
         if verdict.link is not None:
-            await links.insert(db, *verdict.link, session_id=None, now=now, act_id=act.id)
+            intents.append(MemoryLink(*verdict.link, act_id=act.id))
+        await store(db, intents, now=now)
         act.did(rows=1 + len(verdict.moves))
         return await reviews.resolve(db, review, answer.resolution, by=OPERATOR, now=now)
 

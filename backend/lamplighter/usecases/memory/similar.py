@@ -9,11 +9,11 @@ from lamplighter.domain.memory.admit import admit_candidate
 from lamplighter.domain.memory.memory import OPERATIONAL, Candidate, Memory, MemoryId
 from lamplighter.domain.relate import Analysis, Lexicon, Relation, RelationVerdict, analyze
 from lamplighter.domain.relate.nearest import lookup_terms
+from lamplighter.domain.relate.reconcile import verdict_on
 from lamplighter.repository import reading
+from lamplighter.repository.memory.memories import service_name
 from lamplighter.repository.search import analyses
 from lamplighter.usecases.context import Context
-from lamplighter.usecases.memory.remember import verdict_on
-from lamplighter.usecases.memory.service_names import spelled
 
 MAX_SIMILAR: Final = 5
 COMPARED: Final = 200
@@ -42,7 +42,7 @@ async def find_similar(
     `without` is the memory that is being edited. Raises Invalid for what may not enter.
     """
     candidate = admit_candidate(candidate, here.redact)
-    candidate = replace(candidate, service=await spelled(here.db, candidate.service, services))
+    candidate = replace(candidate, service=await service_name(here.db, candidate.service, services))
     analysis = await asyncio.to_thread(_analyze, candidate, lexicon)
     wanted = lookup_terms(analysis) if candidate.category in OPERATIONAL else ()
     async with reading(here.db):
@@ -62,7 +62,7 @@ def _compare(
     lexicon: Lexicon,
 ) -> list[SimilarMemory]:
     judged = [
-        SimilarMemory(memory, verdict_on(candidate, analysis, memory, said, lexicon))
+        SimilarMemory(memory, verdict_on(candidate.observation, analysis, memory, said, lexicon))
         for memory, said in existing
     ]
     related = [each for each in judged if each.verdict.relation in _ORDER]

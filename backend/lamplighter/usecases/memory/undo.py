@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from lamplighter.domain.errors import Conflict, NotFound, Stale
+from lamplighter.domain.memory.intents import MemoryChange
 from lamplighter.domain.memory.memory import Memory
 from lamplighter.domain.memory.undo import (
     REVIEW,
@@ -16,6 +17,7 @@ from lamplighter.domain.memory.undo import (
 )
 from lamplighter.repository import Database
 from lamplighter.repository.memory import history, memories
+from lamplighter.repository.writes import store
 from lamplighter.usecases.access.recording import Recording, recording
 from lamplighter.usecases.memory.curate import find_key_holder
 
@@ -42,7 +44,9 @@ async def undo_step(
             raise Conflict(f"Its topic key now belongs to memory {holder}. Undo that change first.")
         reason = recorded_reason(step, memory, found.memory)
         act.did(memory_id)
-        return await _keep(db, memory, found.memory, act.why(UNDONE, reason), now=now)
+        change = MemoryChange(memory, found.memory, act.why(UNDONE, reason))
+        await store(db, [change], now=now)
+        return found.memory
 
 
 async def revert_step(
@@ -65,7 +69,8 @@ async def revert_step(
     if found.memory == memory:
         return memory
     why = act.why(REVIEW, undo_reason(step), review_id=review_id)
-    return await _keep(db, memory, found.memory, why, now=now)
+    await store(db, [MemoryChange(memory, found.memory, why)], now=now)
+    return found.memory
 
 
 async def with_undo_state(
@@ -77,11 +82,3 @@ async def with_undo_state(
     memory = await memories.get(db, memory_id)
     undos = await history.undos_after(db, memory_id, min(each.id for each in entries))
     return [(each, can_undo(memory, each, undos)) for each in entries]
-
-
-async def _keep(
-    db: Database, before: Memory, after: Memory, why: history.ChangeOrigin, *, now: datetime
-) -> Memory:
-    await memories.update(db, after, now=now)
-    await history.append(db, before, after, why, now=now)
-    return after

@@ -12,6 +12,7 @@ from typing import Any, Final, TypeVar
 
 from lamplighter.domain.errors import Unavailable
 from lamplighter.domain.memory.memory import Memory
+from lamplighter.domain.memory.metadata import metadata_pairs
 from lamplighter.domain.memory.reach import Reach
 from lamplighter.domain.project import normalize_project
 from lamplighter.domain.search import ranking, scope_terms
@@ -203,7 +204,7 @@ async def _best_results(
         found += [
             _make_result(held[each.number], each, question, words)
             for each in part
-            if each.number in held and _matches(held[each.number], question.request)
+            if each.number in held and _matches(held[each.number], question)
         ]
     found.sort(key=lambda each: (-each.score, each.layer, -each.row.id))
     return [
@@ -223,19 +224,21 @@ def _worth_reading(scored: Sequence[Scored], limit: int, question: ParsedQuery) 
     return limit + READ_MORE + sum(able)
 
 
-def _matches(row: IndexedRow, request: SearchRequest) -> bool:
+def _matches(row: IndexedRow, question: ParsedQuery) -> bool:
     """Whether a row is what is wanted: it may have changed since, or be found by meaning."""
     if not isinstance(row, Memory):
         return True
-    tags = {tag.casefold() for tag in row.tags}
+    request, tags = question.request, {tag.casefold() for tag in row.tags}
+    expired = row.expires_at is not None and row.expires_at <= question.now
     return (
-        request.active in (None, row.active)
+        request.active in (None, row.active and not expired)
         and request.kind in (None, row.kind)
         and (not request.categories or row.category in request.categories)
         and (request.project is None or Reach(normalize_project(request.project)).holds(row))
         and (request.service is None or _is_of_service(row, request.service, request))
         and (request.since is None or row.updated_at >= request.since)
         and all(tag.casefold().strip() in tags for tag in request.tags)
+        and set(request.metadata) <= set(metadata_pairs(row.metadata))
     )
 
 

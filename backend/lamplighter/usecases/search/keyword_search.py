@@ -29,7 +29,8 @@ EVERYTHING: Final = 2**62
 
 def layers_of(request: SearchRequest) -> list[SearchLayer]:
     """Return the layers that can hold what is wanted: only memories have a category."""
-    of_memories = request.categories or request.kind or request.tags or request.active is False
+    narrow = (request.categories, request.kind, request.tags, request.metadata)
+    of_memories = any(narrow) or request.active is False
     return [each for each in request.layers if each is SearchLayer.MEMORY or not of_memories]
 
 
@@ -47,6 +48,7 @@ def _scope(request: SearchRequest, layer: SearchLayer) -> tuple[tuple[str, ...],
     if request.kind is not None:
         groups.append((scope_terms.kind_term(request.kind),))
     groups += [(scope_terms.tag_term(tag),) for tag in request.tags]
+    groups += [(scope_terms.metadata_term(*pair),) for pair in request.metadata]
     return tuple(groups)
 
 

@@ -17,10 +17,10 @@ from lamplighter.domain.search.search import (
 from lamplighter.domain.text import one_line
 from lamplighter.repository import Database, writing
 from lamplighter.repository.memory import memories
+from lamplighter.repository.memory.memories import service_name
 from lamplighter.repository.search import searches
 from lamplighter.usecases.access.project_wall import is_visible
 from lamplighter.usecases.context import Context
-from lamplighter.usecases.memory.service_names import spelled
 from lamplighter.usecases.search.find import find
 
 MAX_SEARCHES: Final = 200
@@ -47,7 +47,7 @@ async def search(
 
     Of a `service` its own, and those that are true of all.
     """
-    name = await spelled(here.db, service, searcher.service_names)
+    name = await service_name(here.db, service, searcher.service_names)
     wanted = SearchRequest(
         query=query, layers=(SearchLayer.MEMORY,), service=name, general=True, limit=limit
     )

@@ -12,11 +12,11 @@ from lamplighter.domain.services.event import Event, Level
 from lamplighter.domain.text import one_line
 from lamplighter.formats import serialize
 from lamplighter.repository import Database, reading, writing
+from lamplighter.repository.memory.memories import service_name
 from lamplighter.repository.services import events
 from lamplighter.repository.services.events import EventSelection
 from lamplighter.repository.sessions import sessions
 from lamplighter.usecases.context import Context
-from lamplighter.usecases.memory.service_names import spelled
 
 
 async def report(
@@ -37,7 +37,7 @@ async def report(
     if wrong:
         raise Invalid(*wrong)
     async with writing(here.db):
-        service = await spelled(here.db, service, services)
+        service = await service_name(here.db, service, services)
         session = None if session_id is None else await sessions.get(here.db, session_id)
         return await events.insert(
             here.db,

@@ -2,12 +2,11 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date, datetime, timedelta
+from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Final
 
 from lamplighter.domain.services.cooldown import CooldownStatus
-from lamplighter.domain.services.event import Level
 from lamplighter.domain.services.leader import Leader
 from lamplighter.domain.services.service import Service, Services
 from lamplighter.domain.sessions.handoff import Escalation
@@ -16,10 +15,10 @@ from lamplighter.domain.sessions.session import OutcomeState, Session
 from lamplighter.repository import Database
 from lamplighter.repository.memory import facets
 from lamplighter.repository.services import checks
-from lamplighter.repository.services.checks import CheckDay, CheckKey
+from lamplighter.repository.services.checks import CheckDay, LatestResult
 from lamplighter.repository.sessions import approvals, escalations, sessions
 from lamplighter.repository.upkeep import leases, statistics
-from lamplighter.repository.upkeep.statistics import ConfidenceChange, RunTotals
+from lamplighter.repository.upkeep.statistics import Activity
 from lamplighter.usecases.services import act
 from lamplighter.usecases.sessions.statistics import DAYS, RunStatistics, first_day, summarize_runs
 
@@ -89,12 +88,8 @@ class SystemOverview:
     parked: int
     queued: int
     people: tuple[Escalation, ...]
-    causes: Mapping[str, int]
-    turns: tuple[ConfidenceChange, ...]
-    levels: Mapping[Level, int]
-    ran: RunTotals
+    activity: Activity
     run: RunStatistics
-    reviews: tuple[int, datetime | None]
     approvals: tuple[int, datetime | None]
 
     @property
@@ -116,6 +111,14 @@ async def overview(
 
     A caller bound to a `project` reads only what was learned in it, and globally.
     """
+    activity = await statistics.recent_activity(
+        db,
+        since=since,
+        recent=now - RECENT,
+        first=first_day(now),
+        limit=MAX_CHANGES,
+        project=project,
+    )
     leader = await leases.get(db)
     parked = await approvals.waiting_sessions(db)
     ongoing = [each for each in await sessions.running(db) if each.id not in parked]
@@ -127,14 +130,8 @@ async def overview(
         parked=len(parked),
         queued=await statistics.count_queued(db),
         people=tuple(await escalations.open_for_people(db)),
-        causes=await statistics.count_by_cause(db, since=since, project=project),
-        turns=tuple(
-            await statistics.recent_changes(db, since=since, limit=MAX_CHANGES, project=project)
-        ),
-        levels=await statistics.count_by_level(db, since=now - RECENT),
-        ran=await statistics.count_runs(db, since=now - RECENT),
-        run=summarize_runs(await statistics.runs_by_day(db, first=first_day(now)), now=now),
-        reviews=await statistics.open_reviews(db),
+        activity=activity,
+        run=summarize_runs(activity.days, now=now),
         approvals=await approvals.count_open(db, now=now),
     )
 
@@ -143,40 +140,43 @@ async def service_conditions(
     db: Database, services: Sequence[Service], *, now: datetime
 ) -> list[ServiceCondition]:
     """Return the status of some services, in order."""
-    counts = await facets.count_active(db, [each.name for each in services])
-    used = await act.usage_by_service(db, [each.name for each in services], now=now)
+    names = [each.name for each in services]
+    used = await act.usage_by_service(db, names, now=now)
     first = now.date() - timedelta(days=DAYS - 1)
-    strips = await checks.days_by_service(db, first=first)
-    latest = await checks.latest(
-        db, [(service.name, check.name) for service in services for check in service.checks]
+    wanted = [(first + timedelta(days=number)).isoformat() for number in range(DAYS)]
+    counts, strips, latest = await db.fetch_together(
+        facets.count_active(names),
+        checks.days_by_service(first),
+        checks.latest(
+            [(service.name, check.name) for service in services for check in service.checks]
+        ),
     )
-    began = await checks.states_began_at(db, {key: result.ok for key, result in latest.items()})
     found: list[ServiceCondition] = []
     for service in services:
         name = service.name
-        own = {key: result for key, result in latest.items() if key[0] == name}
-        results = {result.name: result for result in own.values()}
+        keys = [(name, check.name) for check in service.checks]
+        own = [latest[key] for key in keys if key in latest]
+        results = {each.result.name: each.result for each in own}
         found.append(
             ServiceCondition(
                 service=service,
                 state=_state(results),
                 latest=results,
-                changed_at=_state_since(own, began),
+                changed_at=_state_since(own),
                 used=used[name],
-                strip=_strip(strips.get(name, ()), first),
+                strip=_strip(strips.get(name, ()), wanted),
                 memories=counts.get(name, 0),
             )
         )
     return found
 
 
-def _state_since(
-    results: Mapping[CheckKey, CheckResult], began: Mapping[CheckKey, datetime]
-) -> datetime | None:
+def _state_since(found: Sequence[LatestResult]) -> datetime | None:
     """Return since when a service fails, or since when all of it is well."""
-    ill = [key for key, result in results.items() if not result.ok]
-    known = [began[key] for key in ill or results if key in began]
-    return min(known, default=None) if ill else max(known, default=None)
+    failing = [each.began_at for each in found if not each.result.ok]
+    if failing:
+        return min(failing)
+    return max((each.began_at for each in found), default=None)
 
 
 def _state(results: Mapping[str, CheckResult]) -> ServiceState:
@@ -191,7 +191,8 @@ def _state(results: Mapping[str, CheckResult]) -> ServiceState:
     )
 
 
-def _strip(days: Sequence[CheckDay], first: date) -> tuple[CheckDay, ...]:
-    held = {each.day: each for each in days}
-    wanted = (first + timedelta(days=number) for number in range(DAYS))
-    return tuple(held.get(day, CheckDay(day=day)) for day in wanted)
+def _strip(found: Sequence[CheckDay], wanted: Sequence[str]) -> tuple[CheckDay, ...]:
+    if len(found) == len(wanted) and found[0].day == wanted[0] and found[-1].day == wanted[-1]:
+        return tuple(found)
+    by_day = {each.day: each for each in found}
+    return tuple(by_day.get(day) or CheckDay(day) for day in wanted)

@@ -4,7 +4,7 @@ import { confidence, isOperational, timeAgo, tierWords } from "../../shared/form
 import { newSide, oldSide, wordDiff } from "../../shared/format/diff.js"
 import { clampNote } from "../../shared/memory-form/draft.js"
 import { decidedWords, reportWords } from "../../shared/format/outcomes.js"
-import { historyWords } from "../../shared/format/history.js"
+import { historyWords, pairs } from "../../shared/format/history.js"
 import { focusList } from "../../shared/directives/rows.js"
 import { steps, trend } from "./trend.js"
 
@@ -59,6 +59,7 @@ export function memoryPanel(store) {
     knowledge: () => !isOperational(memory.row.category),
     titled: () => Boolean(memory.row.title),
     topic: () => memory.row.topic_key ?? "",
+    metadata: () => pairs(memory.row.metadata) ?? "",
 
     /** Who wrote it: a tier, a person, or the door that a client came in by. */
     source() {

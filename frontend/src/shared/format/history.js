@@ -1,5 +1,5 @@
 import { briefly, wordDiff } from "./diff.js"
-import { confidence, serviceName } from "./format.js"
+import { confidence, exact, serviceName } from "./format.js"
 import { t } from "../texts/index.js"
 
 const CAUSES = new Map([
@@ -91,6 +91,8 @@ export function otherChanges({ before, after }) {
     moved("scope", before.scope, after.scope),
     otherwise("topic_key", before.topic_key, after.topic_key),
     otherwise("tags", before.tags?.join(", "), after.tags?.join(", ")),
+    otherwise("metadata", pairs(before.metadata), pairs(after.metadata)),
+    otherwise("expiry", moment(before.expires_at), moment(after.expires_at)),
     moved("trust", before.trust, after.trust),
     before.pinned === after.pinned ? "" : t(after.pinned ? "memory.is_pinned" : "memory.not_pinned"),
     activity(before, after),
@@ -99,7 +101,23 @@ export function otherChanges({ before, after }) {
     .join(" · ")
 }
 
-/** What may be empty on either side, but was kept on both. @param {"topic_key" | "tags"} name @param {string | null | undefined} was @param {string | null | undefined} is */
+/** Metadata on one line: `env: prod, ports: [80,443]`. @param {Record<string, unknown> | undefined} metadata */
+export function pairs(metadata) {
+  const words = (/** @type {unknown} */ value) => (typeof value === "string" ? value : JSON.stringify(value))
+  return (
+    metadata &&
+    Object.entries(metadata)
+      .map(([key, value]) => `${key}: ${words(value)}`)
+      .join(", ")
+  )
+}
+
+/** @param {string | null | undefined} at */
+function moment(at) {
+  return at ? exact(at) : at
+}
+
+/** What may be empty on either side, but was kept on both. @param {"topic_key" | "tags" | "metadata" | "expiry"} name @param {string | null | undefined} was @param {string | null | undefined} is */
 function otherwise(name, was, is) {
   if (was === undefined || is === undefined || was === is) return ""
   return t(`memory.moved_${name}`, { was: was || t("memory.none"), is: is || t("memory.none") })

@@ -1,5 +1,6 @@
 import { NEW_MEMORY } from "../../../generated/values.js"
 import { confidence, isOperational } from "../format/format.js"
+import { localTime, momentOf } from "../format/local-time.js"
 import { t } from "../texts/index.js"
 
 /** What a form begins with. A form of knowledge has fields more; what was typed there outlives another category. */
@@ -10,13 +11,14 @@ export const BLANK = {
   title: "",
   tags: "",
   topic_key: "",
+  expires: "",
   ...NEW_MEMORY,
 }
 
 /** @typedef {typeof BLANK} MemoryDraft */
 
 /** A memory as a form shows it. @param {Partial<Memory>} memory @returns {MemoryDraft} */
-export function draftOf({ observation, category, service, confidence: sure, title, tags, project, scope, topic_key }) {
+export function draftOf({ observation, category, service, confidence: sure, title, tags, project, scope, ...memory }) {
   return {
     observation: observation ?? "",
     category: category ?? BLANK.category,
@@ -26,7 +28,8 @@ export function draftOf({ observation, category, service, confidence: sure, titl
     tags: (tags ?? []).join(", "),
     project: project ?? BLANK.project,
     scope: scope ?? BLANK.scope,
-    topic_key: topic_key ?? "",
+    topic_key: memory.topic_key ?? "",
+    expires: memory.expires_at ? localTime(memory.expires_at).slice(0, 10) : "",
   }
 }
 
@@ -37,12 +40,12 @@ export function payload(draft) {
 
 /**
  * Only what differs travels, so that an edit of the text says nothing about the confidence. What turns operational
- * leaves its topic key, its project and its wide scope behind. @param {MemoryDraft} draft @param {Memory} memory
+ * leaves its topic key, its project, its expiry and its wide scope behind. @param {MemoryDraft} draft @param {Memory} memory
  */
 export function edits(draft, memory) {
   const held = fieldsOf(memory)
   const turned = isOperational(draft.category) && !isOperational(memory.category)
-  const left = turned ? { project: BLANK.project, scope: BLANK.scope, topic_key: null } : {}
+  const left = turned ? { project: BLANK.project, scope: BLANK.scope, topic_key: null, expires_at: null } : {}
   return Object.fromEntries(
     Object.entries({ ...left, ...payload(draft) }).filter(([name, value]) => !same(value, held[name])),
   )
@@ -128,13 +131,14 @@ function plain({ observation, category, service, confidence: sure }) {
 }
 
 /** @param {MemoryDraft} draft */
-function ofKnowledge({ title, tags, project, scope, topic_key: topic }) {
+function ofKnowledge({ title, tags, project, scope, topic_key: topic, expires }) {
   return {
     title: title.trim(),
     tags: tagsOf(tags),
     project: project.trim().toLowerCase() || BLANK.project,
     scope,
     topic_key: topic.trim() || null,
+    expires_at: momentOf(`${expires}T00:00`) || null,
   }
 }
 

@@ -5,8 +5,8 @@ from alembic import op
 
 from lamplighter.repository.store.dialect import NUMBER, TEXT
 
-revision = "0034"
-down_revision = "0033"
+revision = "0035"
+down_revision = "0034"
 
 
 def upgrade() -> None:

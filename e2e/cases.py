@@ -10,9 +10,8 @@ from lamplighter.config.settings import Settings, read_settings
 from lamplighter.domain.memory.memory import with_confidence
 from lamplighter.domain.memory.review import ReviewKind
 from lamplighter.repository import Database, writing
-from lamplighter.repository.memory import history, memories
+from lamplighter.repository.memory import history, memories, reviews
 from lamplighter.serve.home import database
-from lamplighter.usecases.memory.review import open_review
 
 if TYPE_CHECKING:
     from app import App
@@ -68,7 +67,7 @@ async def _open_case(db: Database, old_id: int, new_id: int) -> int:
         )
         await memories.update(db, weak, now=now)
         await history.append(db, old, weak, why, now=now)
-        review = await open_review(
+        review = await reviews.insert(
             db,
             ReviewKind.CONFLICT,
             weak,

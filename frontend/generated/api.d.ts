@@ -865,6 +865,315 @@ export interface components {
          */
         Level: "critical" | "info" | "warning";
         /**
+         * EntityQuery
+         * @description Filters for entities; `q` matches any of their names.
+         */
+        EntityQuery: {
+            /** @default null */
+            q?: string | null;
+            /** @default null */
+            kind?: components["schemas"]["EntityKind"] | null;
+            /** @default null */
+            project?: string | null;
+            /**
+             * @default current
+             * @enum {unknown}
+             */
+            state?: "all" | "current" | "past";
+            /** @default null */
+            cursor?: string | null;
+            /** @default 50 */
+            limit?: number;
+        };
+        /**
+         * EntityKind
+         * @description What an entity is.
+         * @enum {unknown}
+         */
+        EntityKind: "concept" | "decision" | "organization" | "person" | "project" | "service" | "tool";
+        /**
+         * EntityPage
+         * @description A page of entities, newest first, and their total number.
+         */
+        EntityPage: {
+            items: components["schemas"]["EntityOut"][];
+            next: string | null;
+            seq: number;
+            total: number;
+        };
+        /**
+         * EntityOut
+         * @description An entity. `current` is false once it is deleted, merged, or no longer mentioned.
+         */
+        EntityOut: {
+            id: number;
+            kind: components["schemas"]["EntityKind"];
+            name: string;
+            project: string;
+            /** @enum {unknown} */
+            scope: "global" | "project";
+            properties: {
+                [key: string]: string;
+            };
+            source: components["schemas"]["EvidenceSource"];
+            current: boolean;
+            merged_into: number | null;
+            valid_to: string | null;
+            deleted_at: string | null;
+            created_at: string;
+            updated_at: string;
+            version: number;
+        };
+        /**
+         * EvidenceSource
+         * @description Where an entity or a relationship comes from.
+         * @enum {unknown}
+         */
+        EvidenceSource: "event" | "memory" | "operator" | "services";
+        /**
+         * EntityIn
+         * @description A new entity; an empty project makes it readable from every project.
+         */
+        EntityIn: {
+            name: string;
+            kind: components["schemas"]["EntityKind"];
+            /** @default ops */
+            project?: string;
+            /** @default {} */
+            properties?: {
+                [key: string]: string;
+            };
+            /** @default [] */
+            aliases?: string[];
+        };
+        /**
+         * EntityCaseOut
+         * @description An entity with all its names, its neighbors, and the memories that name it.
+         */
+        EntityCaseOut: {
+            id: number;
+            kind: components["schemas"]["EntityKind"];
+            name: string;
+            project: string;
+            /** @enum {unknown} */
+            scope: "global" | "project";
+            properties: {
+                [key: string]: string;
+            };
+            source: components["schemas"]["EvidenceSource"];
+            current: boolean;
+            merged_into: number | null;
+            valid_to: string | null;
+            deleted_at: string | null;
+            created_at: string;
+            updated_at: string;
+            version: number;
+            names: string[];
+            neighbors: components["schemas"]["NeighborOut"][];
+            evidence: components["schemas"]["MemoryOut"][];
+        };
+        /**
+         * NeighborOut
+         * @description One relationship of an entity, the entity at its other end, and the memories behind it.
+         */
+        NeighborOut: {
+            relationship: components["schemas"]["RelationshipOut"];
+            entity: components["schemas"]["EntityOut"];
+            evidence: components["schemas"]["MemoryOut"][];
+        };
+        /**
+         * RelationshipOut
+         * @description A relationship, read from source to target; `valid_to` is null while it is valid.
+         */
+        RelationshipOut: {
+            id: number;
+            kind: components["schemas"]["RelationshipKind"];
+            source_id: number;
+            target_id: number;
+            project: string;
+            /** @enum {unknown} */
+            scope: "global" | "project";
+            properties: {
+                [key: string]: string;
+            };
+            source: components["schemas"]["EvidenceSource"];
+            confidence: number;
+            valid_from: string;
+            valid_to: string | null;
+            deleted_at: string | null;
+            created_at: string;
+            updated_at: string;
+            version: number;
+        };
+        /**
+         * RelationshipKind
+         * @description How one entity relates to another, read from source to target.
+         * @enum {unknown}
+         */
+        RelationshipKind: "concerns" | "contradicts" | "created" | "decided_by" | "depends_on" | "replaces" | "uses" | "works_on";
+        /**
+         * EntityEditIn
+         * @description The fields to change; `aliases` are added, `properties` replace all earlier ones.
+         */
+        EntityEditIn: {
+            /** @default null */
+            name?: string | null;
+            /** @default null */
+            kind?: components["schemas"]["EntityKind"] | null;
+            /** @default null */
+            properties?: {
+                [key: string]: string;
+            } | null;
+            /** @default [] */
+            aliases?: string[];
+        };
+        /**
+         * MergeIn
+         * @description The entity to merge into.
+         */
+        MergeIn: {
+            into: number;
+        };
+        /**
+         * RelationshipQuery
+         * @description Filters for relationships; `entity` is the source or the target.
+         */
+        RelationshipQuery: {
+            /** @default null */
+            entity?: number | null;
+            /** @default null */
+            kind?: components["schemas"]["RelationshipKind"] | null;
+            /** @default null */
+            project?: string | null;
+            /**
+             * @default current
+             * @enum {unknown}
+             */
+            state?: "all" | "current" | "past";
+            /** @default null */
+            cursor?: string | null;
+            /** @default 50 */
+            limit?: number;
+        };
+        /**
+         * RelationshipPage
+         * @description A page of relationships, newest first, and their total number.
+         */
+        RelationshipPage: {
+            items: components["schemas"]["RelationshipOut"][];
+            next: string | null;
+            seq: number;
+            total: number;
+        };
+        /**
+         * RelationshipIn
+         * @description A new relationship between two entities of one project.
+         */
+        RelationshipIn: {
+            source_id: number;
+            kind: components["schemas"]["RelationshipKind"];
+            target_id: number;
+            /** @default {} */
+            properties?: {
+                [key: string]: string;
+            };
+            /** @default 1 */
+            confidence?: number;
+        };
+        /**
+         * RelationshipEditIn
+         * @description The fields to change; `valid` false ends the relationship now.
+         */
+        RelationshipEditIn: {
+            /** @default null */
+            properties?: {
+                [key: string]: string;
+            } | null;
+            /** @default null */
+            confidence?: number | null;
+            /** @default null */
+            valid?: boolean | null;
+        };
+        /**
+         * GraphQuery
+         * @description The center, by id or any of its names, and how far to go.
+         */
+        GraphQuery: {
+            center: string;
+            /** @default 1 */
+            depth?: number;
+            /** @default null */
+            project?: string | null;
+            /** @default 100 */
+            limit?: number;
+        };
+        /**
+         * GraphOut
+         * @description The entities around a center, nearest first, and the relationships between them.
+         *
+         *         `more` is true if not all of them are included.
+         */
+        GraphOut: {
+            center: number;
+            nodes: components["schemas"]["GraphNodeOut"][];
+            edges: components["schemas"]["RelationshipOut"][];
+            more: boolean;
+            seq: number;
+        };
+        /**
+         * GraphNodeOut
+         * @description An entity of the graph; `depth` is its distance from the center in steps.
+         */
+        GraphNodeOut: {
+            id: number;
+            kind: components["schemas"]["EntityKind"];
+            name: string;
+            project: string;
+            /** @enum {unknown} */
+            scope: "global" | "project";
+            properties: {
+                [key: string]: string;
+            };
+            source: components["schemas"]["EvidenceSource"];
+            current: boolean;
+            merged_into: number | null;
+            valid_to: string | null;
+            deleted_at: string | null;
+            created_at: string;
+            updated_at: string;
+            version: number;
+            depth: number;
+        };
+        /**
+         * WhyQuery
+         * @description The question, in any words.
+         */
+        WhyQuery: {
+            q: string;
+            /** @default null */
+            project?: string | null;
+        };
+        /**
+         * DecisionsOut
+         * @description The decisions that answer a question, the best match first.
+         */
+        DecisionsOut: {
+            question: string;
+            decisions: components["schemas"]["DecisionOut"][];
+            seq: number;
+        };
+        /**
+         * DecisionOut
+         * @description A decision: its rationale, who decided, the entities it concerns, and its memories.
+         */
+        DecisionOut: {
+            decision: components["schemas"]["EntityOut"];
+            rationale: string;
+            decided_by: components["schemas"]["EntityOut"][];
+            concerns: components["schemas"]["EntityOut"][];
+            memories: components["schemas"]["MemoryOut"][];
+        };
+        /**
          * EventQuery
          * @description Filters for events, the cursor and the page size.
          */
@@ -993,7 +1302,7 @@ export interface components {
         ActOut: {
             id: number;
             /** @enum {unknown} */
-            action: "activate" | "adjust" | "approve" | "confidence" | "create" | "deactivate" | "delete" | "deny" | "edit" | "halt" | "import" | "purge" | "replace" | "reset" | "restore" | "resume" | "revert" | "review" | "revoke" | "take" | "token" | "undo";
+            action: "activate" | "adjust" | "approve" | "confidence" | "create" | "deactivate" | "delete" | "deny" | "edit" | "halt" | "import" | "merge" | "purge" | "replace" | "reset" | "restore" | "resume" | "revert" | "review" | "revoke" | "take" | "token" | "undo" | "unmerge";
             actor: string;
             created_at: string;
             value: number | null;
@@ -2575,7 +2884,7 @@ export interface components {
         ChangeOut: {
             seq: number;
             /** @enum {unknown} */
-            entity: "alert" | "approval" | "cooldown" | "escalation" | "event" | "halt" | "login" | "marker" | "memory" | "notice" | "request" | "review" | "session" | "supervisor" | "token" | "trash";
+            entity: "alert" | "approval" | "cooldown" | "entity" | "escalation" | "event" | "halt" | "login" | "marker" | "memory" | "notice" | "relationship" | "request" | "review" | "session" | "supervisor" | "token" | "trash";
             id: number;
             /** @enum {unknown} */
             op: "batch" | "created" | "deleted" | "updated";

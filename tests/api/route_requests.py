@@ -11,6 +11,7 @@ import httpx2
 
 from lamplighter.api import common_shapes
 from lamplighter.api.access import shapes as access_shapes
+from lamplighter.api.graph import shapes as graph_shapes
 from lamplighter.api.memory import journal_shapes, review_shapes
 from lamplighter.api.memory import shapes as memory_shapes
 from lamplighter.api.routes import OPS, Operation
@@ -31,10 +32,12 @@ PATHS = list(dict.fromkeys(op.path for op in OPS))
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
 LIMIT = "LAMPLIGHTER_MAX_MARKERS"
 HALT = ("PUT", "/api/v1/halt")
+UNMERGE = ("DELETE", "/merge")
 LOG_OUT = ("DELETE", "/api/v1/login")
 SECRET = "a secret that a browser keeps".replace(" ", "-")
 STAMP = "2026-01-01T12:00:00.000000Z"
 NUMBERS = itertools.count(1)
+ASKED = {"/audit": "?topic=jellyfin", "/why": "?q=caddy", "/graph": "?center="}
 CODE = "`[MEMORY:timing:jellyfin] Takes 60s to start`"
 
 
@@ -51,7 +54,7 @@ def numbered(path: str, *numbers: int | str) -> str:
 
 def row_of(address: str) -> str:
     """Return the address of the row that another one changes something of."""
-    return re.sub(r"/(history/\d+/undo|resolution|decision)$", "", address)
+    return re.sub(r"/(history/\d+/undo|resolution|decision|merge)$", "", address)
 
 
 @dataclass
@@ -82,7 +85,9 @@ class Asking:
 
     def address(self, op: Operation) -> str:
         if "{id:int}" not in op.path:
-            asked = "?topic=jellyfin" if op.path.endswith("/audit") else ""
+            asked = ASKED.get(op.path.removeprefix("/api/v1"), "")
+            if op.path.endswith("/graph"):
+                asked += str(self.entity())
             if "{reset}" in op.path:
                 self.reset()
             parts = {
@@ -110,6 +115,8 @@ class Asking:
             "notices": self.notice,
             "acts": self.act,
             "trash": self.deleted,
+            "entities": self.merged if (op.method, op.path[-6:]) == UNMERGE else self.entity,
+            "relationships": self.relationship,
         }
         number = makes[op.path.split("/")[3]]()
         if "{entry:int}" in op.path:
@@ -149,6 +156,15 @@ class Asking:
             services_shapes.ResetIn: {"action": "restart"},
             approval_shapes.HaltIn: {"reason": "the rack is moved"},
             system_shapes.SettingIn: {"name": "interval", "value": "15m"},
+            graph_shapes.EntityIn: {"name": f"caddy {next(NUMBERS)}", "kind": "tool"},
+            graph_shapes.EntityEditIn: {"properties": {"port": "443"}},
+            graph_shapes.MergeIn: {"into": self.entity()},
+            graph_shapes.RelationshipIn: {
+                "source_id": self.entity(),
+                "kind": "uses",
+                "target_id": self.entity(),
+            },
+            graph_shapes.RelationshipEditIn: {"confidence": 0.4},
             access_shapes.TokenIn: {"scopes": ["read"], "name": "backup"},
         }
         assert op.body
@@ -209,6 +225,19 @@ class Asking:
 
     def request(self) -> int:
         return int(self.made("/api/v1/sessions", {})["id"])
+
+    def entity(self, **more: Any) -> int:
+        given = {"name": f"entity {next(NUMBERS)}", "kind": "tool", **more}
+        return int(self.made("/api/v1/entities", given)["id"])
+
+    def merged(self) -> int:
+        number, into = self.entity(), {"into": self.entity()}
+        assert self.client.post(f"/api/v1/entities/{number}/merge", json=into).is_success
+        return number
+
+    def relationship(self) -> int:
+        given = {"source_id": self.entity(), "kind": "uses", "target_id": self.entity()}
+        return int(self.made("/api/v1/relationships", given)["id"])
 
     def made(self, address: str, given: dict[str, Any]) -> dict[str, Any]:
         answer = self.client.post(address, json=given)

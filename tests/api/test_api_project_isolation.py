@@ -40,6 +40,29 @@ def change(server: Server, number: int) -> None:
     assert answer.status_code == 200, answer.text
 
 
+def relate(server: Server) -> None:
+    """Relate two entities of each project."""
+    with httpx2.Client(base_url=f"{server.url}/api/v1", headers=server.headers) as client:
+        for project in ("other", "ops", ""):
+            ends = []
+            for name in ("web", "cache"):
+                words = CANARY if project == "other" else f"Canary of {project}"
+                made = {"name": f"{words} {name}", "kind": "tool", "project": project}
+                ends.append(client.post("/entities", json=made).json()["id"])
+            edge = {"source_id": ends[0], "kind": "uses", "target_id": ends[1]}
+            assert client.post("/relationships", json=edge).status_code == 201
+
+
+def row_of(server: Server, path: str, project: str) -> int:
+    """Return a row of a project that a path reads."""
+    if "/memories/" in path:
+        return memory_of(server, project)
+    if "/sessions/" in path:
+        return session_of(server, project)
+    table = path.split("/")[3]
+    return int(server.home.value(f"SELECT max(id) FROM {table} WHERE project = ?", project))
+
+
 def session_of(server: Server, project: str) -> int:
     return int(server.home.value("SELECT id FROM sessions WHERE project = ?", project))
 
@@ -54,6 +77,7 @@ def there(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     (home.path / "lamplighter.toml").write_text('[agents.hermes]\nproject = "ops"\n')
     server = Server(home)
     keep(server)
+    relate(server)
     yield server
     server.kill()
 
@@ -87,6 +111,9 @@ LISTS: dict[str, dict[str, Any]] = {
     "/events": {},
     "/reviews": {},
     "/overview": {},
+    "/entities": {"state": "all", "project": "other"},
+    "/relationships": {"state": "all", "project": "other"},
+    "/why": {"q": "canary", "project": "other"},
 }
 
 
@@ -118,18 +145,33 @@ def test_its_own_and_what_is_global_is_found(there: Server, bound: httpx2.Client
     assert bound.get(f"/api/v1/sessions/{session_of(there, 'ops')}").status_code == 200
 
 
+WALLS = ("memories", "sessions", "entities", "relationships")
 ROWS = [op for op in OPS if op.method == "GET" and "{id:int}" in op.path]
-WALLED = [op for op in ROWS if op.path.split("/")[3] in ("memories", "sessions")]
+WALLED = [op for op in ROWS if op.path.split("/")[3] in WALLS]
 
 
 @pytest.mark.parametrize("op", WALLED, ids=lambda each: each.path)
 def test_no_row_of_another_project_is_read(there: Server, bound: httpx2.Client, op: Any) -> None:
-    number = (memory_of if "/memories/" in op.path else session_of)(there, "other")
+    number = row_of(there, op.path, "other")
 
     answer = bound.get(op.path.replace("{id:int}", str(number)))
 
     assert answer.status_code == 404
     assert CANARY not in answer.text
+
+
+def test_the_graph_of_another_project_is_not_found(there: Server, bound: httpx2.Client) -> None:
+    theirs = row_of(there, "/api/v1/entities/", "other")
+    mine, everywhere = (row_of(there, "/api/v1/entities/", each) for each in ("ops", ""))
+
+    for center in (str(theirs), f"{CANARY} web"):
+        answer = bound.get("/api/v1/graph", params={"center": center, "project": "other"})
+        assert answer.status_code == 404, answer.text
+    for number in (mine, everywhere):
+        found = bound.get("/api/v1/graph", params={"center": number, "depth": 3})
+        assert len(found.json()["nodes"]) == 2
+    listed = bound.get("/api/v1/entities", params={"limit": 200}).json()["items"]
+    assert {each["project"] for each in listed} == {"ops", ""}
 
 
 @pytest.mark.parametrize(

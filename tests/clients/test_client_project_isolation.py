@@ -31,6 +31,7 @@ READS = {
     "mem_context": {"query": CANARY, "limit": 50},
     "mem_search": {"query": CANARY, "limit": 50},
     "mem_graph": {"about": "Canary", "depth": 3},
+    "mem_why": {"question": "Canary"},
     "mem_stats": {},
     "mem_review": {},
 }

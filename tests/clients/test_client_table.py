@@ -1,5 +1,6 @@
 """The tools that the MCP server offers to clients are those of the table, and their hints hold."""
 
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
@@ -24,6 +25,7 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
     "mem_delete": {"id": 1},
     "mem_timeline": {"id": 1},
     "mem_graph": {"about": "1"},
+    "mem_why": {"question": "Why WAL?"},
     "mem_session_start": {},
     "mem_session_summary": {"summary": "Moved the queue"},
     "mem_session_end": {},
@@ -48,8 +50,18 @@ def every_row(server: Server) -> dict[str, list[tuple[Any, ...]]]:
     return {name: server.home.rows(f'SELECT * FROM "{name}"') for (name,) in names}
 
 
+def graph_idle(server: Server) -> None:
+    """Wait until the graph has followed all changes: it writes in the background."""
+    query = "SELECT memory_id IS NULL AND seq = (SELECT max(seq) FROM changes) FROM graph_position"
+    end = time.monotonic() + 30
+    while server.home.rows(query) != [(1,)]:
+        assert time.monotonic() < end, "the graph is still behind"
+        time.sleep(0.1)
+
+
 async def changes(server: Server, asked: Client, name: str, given: dict[str, Any]) -> set[str]:
     """Return the tables that a call changes."""
+    graph_idle(server)
     before = every_row(server)
     answer = await asked.call_tool(name, given)
     after = every_row(server)

@@ -230,7 +230,10 @@ async def test_a_tier_session_withdraws_only_its_own_memories(db: Database) -> N
         ({"context_limit": 0}, set()),
         (
             {"memory_url": "http://127.0.0.1:1"},
-            {"mem_update", "mem_delete", "mem_timeline", "mem_graph", "mem_review", "mem_stats"},
+            {
+                *("mem_update", "mem_delete", "mem_timeline", "mem_graph", "mem_why"),
+                *("mem_review", "mem_stats"),
+            },
         ),
     ],
     ids=lambda each: str(sorted(each)),
@@ -363,7 +366,7 @@ async def test_how_things_hang_together(db: Database) -> None:
     assert f"- topic db/mode holds memory {one.id}" in topic
     assert {each["to"] for each in outline["edges"]} == {"service Web", "topic db/mode"}
     assert "depends on" not in {each["what"] for each in blind["edges"]}
-    assert "are not nodes" in graph["limits"]
+    assert "relationships that memories state" in graph["limits"]
     whats = {each["what"] for each in outline["edges"]}
     assert whats == {"has 3 memories about", "has 1 memory of"}
     words = await refused(sees, "mem_graph", about="nowhere")

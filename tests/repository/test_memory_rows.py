@@ -391,8 +391,6 @@ async def test_the_history_has_each_change_with_previous_values(db: Database) ->
         "project": "ops",
         "scope": "project",
         "topic_key": None,
-        "metadata": {},
-        "expires_at": None,
         "kind": "semantic",
         "distilled": True,
         "revision_count": 1,

@@ -269,8 +269,6 @@ async def test_every_change_is_in_the_history(db: Database) -> None:
         "project": "ops",
         "scope": "project",
         "topic_key": None,
-        "metadata": "{}",
-        "expires_at": None,
         "kind": "semantic",
         "distilled": True,
         "revision_count": 1,

@@ -22,6 +22,7 @@ from lamplighter.api.access import login
 from lamplighter.api.access.callers import Callers, LoginAttempts
 from lamplighter.api.agentops import app as agentops
 from lamplighter.api.context import ApiContext, api_context
+from lamplighter.api.graph import graph
 from lamplighter.api.guard import HEADERS, Guard
 from lamplighter.api.memory import reviews
 from lamplighter.api.request_log import ID, REQUEST, RequestLog
@@ -30,12 +31,14 @@ from lamplighter.api.routes import DOCS, DOCUMENT, LOGIN, MCP, Handler, Operatio
 from lamplighter.api.sessions import approvals
 from lamplighter.domain.actions.approval import Approval
 from lamplighter.domain.errors import Conflict, Invalid, NotFound, Stale, Unavailable
+from lamplighter.domain.graph.entity import Entity, Relationship
 from lamplighter.domain.memory.memory import Memory
 from lamplighter.domain.memory.review import Review
 from lamplighter.formats import serialize
 from lamplighter.repository.store.driver import OperationalError, UnsoundDatabase, disk_is_full
 from lamplighter.telemetry import about
 from lamplighter.usecases.access.recording import recorded
+from lamplighter.usecases.graph.view import entity_case
 
 IMMUTABLE: Final = "public, max-age=31536000, immutable"
 NO_PAGES: Final = ("favicon.ico", "robots.txt")  # machines ask for these
@@ -241,6 +244,10 @@ async def _serialize_row(request: Request, row: object) -> dict[str, Any]:
         return await reviews.review_case_out(api_context(request).db, row)
     if isinstance(row, Approval):
         return await approvals.approval_case_out(api_context(request), row)
+    if isinstance(row, Entity):
+        return graph.entity_case_out(await entity_case(api_context(request).db, row))
+    if isinstance(row, Relationship):
+        return serialize.relationship(row)
     assert isinstance(row, Memory)
     return serialize.memory(row)
 

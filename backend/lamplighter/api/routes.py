@@ -7,6 +7,7 @@ from starlette.routing import compile_path
 from lamplighter.api.access import routes
 from lamplighter.api.clients import routes as agents
 from lamplighter.api.clients import routes as hooks
+from lamplighter.api.graph import routes as graph
 from lamplighter.api.memory import journal_routes, review_routes
 from lamplighter.api.memory import routes as memories
 from lamplighter.api.op import ANY as ANY
@@ -24,6 +25,7 @@ _CURRENT: Final = (
     *standing.HEALTH,
     *memories.OPS,
     *search.OPS,
+    *graph.OPS,
     *event_routes.OPS,
     *journal_routes.OPS,
     *review_routes.OPS,

@@ -34,6 +34,8 @@ MODULES: Final = {
     "context": "context",
     "audit": "context",
     "search": "search",
+    "graph": "graph",
+    "why": "graph",
     "memory": "memory",
     "vectors": "vectors",
     "memory-service": "agents",

@@ -1,14 +1,18 @@
-"""The index of the search in the background: what waits is taken in, in short writes."""
+"""The search index and the knowledge graph in the background: kept in step, in short writes."""
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from typing import Final
 
+from lamplighter import clock
+from lamplighter.domain.errors import LamplighterError
+from lamplighter.domain.services.service import Services
 from lamplighter.repository import Database
 from lamplighter.repository.search import backlog
 from lamplighter.repository.store.driver import Error
+from lamplighter.usecases.graph.follow import follow
 
 logger = logging.getLogger(__name__)
 
@@ -17,6 +21,7 @@ SLICE_SECONDS: Final = 0.05
 PAUSE_SECONDS: Final = 0.05
 REST_SECONDS: Final = 2.0
 RETRY_SECONDS: Final = 60.0
+FOLLOW_SECONDS: Final = 1.0
 
 
 @asynccontextmanager
@@ -50,4 +55,38 @@ async def run(db: Database, *, start: float = START_SECONDS) -> None:
     await asyncio.sleep(start)
     while True:
         rest = await index_batch(db)
+        await asyncio.sleep(rest)
+
+
+@asynccontextmanager
+async def following(
+    db: Database,
+    services: Callable[[], Services] | None = None,
+    *,
+    start: float = START_SECONDS,
+) -> AsyncIterator[None]:
+    """Keep the knowledge graph in step as long as this lasts."""
+    task = asyncio.create_task(_follow(db, services, start))
+    yield
+    task.cancel()
+    with suppress(asyncio.CancelledError):
+        await task
+
+
+async def follow_step(db: Database, services: Callable[[], Services] | None) -> float:
+    """Take one step of the graph, and return for how long to rest; an import goes first."""
+    if db.bringing:
+        return FOLLOW_SECONDS
+    try:
+        worked = await follow(db, services() if services else None, now=clock.now())
+    except (Error, LamplighterError, TimeoutError) as error:
+        logger.warning("The knowledge graph cannot be updated now: %s", error)
+        return RETRY_SECONDS
+    return PAUSE_SECONDS if worked else FOLLOW_SECONDS
+
+
+async def _follow(db: Database, services: Callable[[], Services] | None, start: float) -> None:
+    await asyncio.sleep(start)
+    while True:
+        rest = await follow_step(db, services)
         await asyncio.sleep(rest)

@@ -20,7 +20,7 @@ from lamplighter.domain.relate import builtin_lexicon
 from lamplighter.serve import home, web
 from lamplighter.serve.commands import access
 from lamplighter.serve.configuration import build_configuration
-from lamplighter.serve.indexing import indexing
+from lamplighter.serve.indexing import following, indexing
 from lamplighter.serve.local.address import known_hosts, web_url
 from lamplighter.serve.semantic.service import semantic_service
 
@@ -87,6 +87,7 @@ async def _service_context(settings: Settings) -> AsyncIterator[MemoryServiceCon
         home.database(settings) as db,
         semantic_service(settings, db) as means,
         indexing(db),
+        following(db),
     ):
         yield MemoryServiceContext(
             db=db,

@@ -26,7 +26,7 @@ from lamplighter.serve.active_settings import ActiveSettings
 from lamplighter.serve.checkup.health import HealthMonitor
 from lamplighter.serve.commands import access
 from lamplighter.serve.configuration import build_configuration
-from lamplighter.serve.indexing import indexing
+from lamplighter.serve.indexing import following, indexing
 from lamplighter.serve.local.address import known_hosts, run_directory, web_url
 from lamplighter.serve.local.queries import QueryContext
 from lamplighter.serve.local.server import command_server
@@ -151,6 +151,7 @@ async def _open_context(
         ),
         create_listener(settings.database_url, directory) as listener,
         indexing(db),
+        following(db, services.last_good),
         command_server(QueryContext(settings, db, services, lambda: nullcontext(means.near))),
     ):
         hub, redact = Hub(db, listener), home.secrets(settings)

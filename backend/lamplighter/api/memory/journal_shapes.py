@@ -30,6 +30,8 @@ Action = Literal[
     "import",
     "token",
     "revoke",
+    "merge",
+    "unmerge",
 ]
 
 

@@ -107,6 +107,8 @@ Entity = Literal[
     "alert",
     "notice",
     "trash",
+    "entity",
+    "relationship",
     "token",
     "login",
 ]

@@ -302,18 +302,33 @@ class ShowTimeline(ClientInput):
 
 
 _Node = text(
-    "A service, a topic key, a session id or a memory id; default: an outline of the project.", 200
+    "A service, a topic key, a session id, a memory id or the name of an entity; default: an "
+    "outline of the project.",
+    200,
 )
 
 
 @Tool("mem_graph", "Show relations", READS)
 class ShowGraph(ClientInput):
     """Show relations: the memories of a topic, service or session, its dependencies,
-    contradictions, replacements, and memories saved together. Nothing is inferred."""
+    contradictions, replacements, memories saved together, and what memories state of people,
+    projects, tools and decisions."""
 
     example: ClassVar = {"about": "jellyfin", "depth": 1}
     about: Annotated[str, _Node] = ""
     depth: Annotated[int, number("Maximum distance in steps; default: 1.", 1, 3)] = 1
+
+
+_Question = text("The question, or what was decided on: `why PostgreSQL`.", 500)
+
+
+@Tool("mem_why", "Explain a decision", READS)
+class ExplainDecision(ClientInput):
+    """Explain why something was decided: the decision, its rationale, who decided, and the
+    memories behind it. Ask before you propose an alternative: it may have been rejected."""
+
+    example: ClassVar = {"question": "Why PostgreSQL for the job queue?"}
+    question: Annotated[str, _Question]
 
 
 _OwnId = text("Your own session id; default: a generated id.", SESSION_CHARS)

@@ -1,13 +1,25 @@
 """The tools that show how memories hang together: in time, and by what was recorded of them."""
 
+from dataclasses import replace
 from typing import Any
 
-from lamplighter.domain.search.graph import MEMORY, SESSION, Graph, Node, memory_node, session_node
+from lamplighter.domain.errors import NotFound
+from lamplighter.domain.graph.entity import EvidenceSource
+from lamplighter.domain.memory.reach import Reach
+from lamplighter.domain.search.graph import (
+    MEMORY,
+    SESSION,
+    Edge,
+    Graph,
+    Node,
+    memory_node,
+    session_node,
+)
 from lamplighter.domain.services.service import Services
 from lamplighter.domain.sessions.markers import escape_markers
 from lamplighter.domain.sessions.session import Session
 from lamplighter.domain.text import one_line, shorten
-from lamplighter.formats.tools.table import ShowGraph, ShowTimeline
+from lamplighter.formats.tools.table import ExplainDecision, ShowGraph, ShowTimeline
 from lamplighter.mcp.client_context import SpeakerContext
 from lamplighter.mcp.tools.rendering import (
     NOTES,
@@ -17,16 +29,23 @@ from lamplighter.mcp.tools.rendering import (
     session_values,
     values,
 )
-from lamplighter.repository import reading
+from lamplighter.repository import Database, reading
 from lamplighter.repository.memory import knowledge
 from lamplighter.usecases.access import project_wall
+from lamplighter.usecases.graph.view import (
+    DecisionCase,
+    GraphView,
+    find_entity,
+    graph_around,
+    why,
+)
 from lamplighter.usecases.memory.graph import graph_of
 from lamplighter.usecases.sessions.toolbox import ToolOutput, implements
 
 RECORDED_ONLY = (
     "The graph contains only recorded relations: links between memories, topic keys, "
-    "services and their dependencies, and the session of each memory. People and "
-    "tools are not nodes."
+    "services and their dependencies, the session of each memory, and the entities and "
+    "relationships that memories state."
 )
 
 
@@ -62,14 +81,95 @@ async def mem_graph(place: SpeakerContext, arguments: ShowGraph) -> ToolOutput:
     """Tell how things hang together."""
     here = place.context
     seen = place.speaker.caller.may("services:read")
-    graph = await graph_of(
-        here.db,
-        place.project(arguments),
-        arguments.about,
-        depth=arguments.depth,
-        services=here.services() if seen else Services(),
-    )
+    project = place.project(arguments)
+    async with reading(here.db):
+        stated = await _stated(here.db, project, arguments, declared=seen)
+        try:
+            graph = await graph_of(
+                here.db,
+                project,
+                arguments.about,
+                depth=arguments.depth,
+                services=here.services() if seen else Services(),
+            )
+        except NotFound:
+            if stated is None:
+                raise
+            graph = Graph()
+    if stated is not None:
+        graph = _joined(graph, stated)
     return ToolOutput(text="\n".join(_lines(graph)), structured=_values(graph))
+
+
+@implements(ExplainDecision)
+async def mem_why(place: SpeakerContext, arguments: ExplainDecision) -> ToolOutput:
+    """Tell why something was decided."""
+    reach = Reach(place.project(arguments))
+    cases = await why(place.context.db, arguments.question, reach=reach)
+    lines = [line for case in cases for line in _decision_lines(case)]
+    decisions = [
+        {
+            "decision": escape_markers(case.decision.name),
+            "rationale": escape_markers(case.rationale),
+            "decided_by": [escape_markers(each.name) for each in case.decided_by],
+            "concerns": [escape_markers(each.name) for each in case.concerns],
+            "memories": [values(each) for each in case.memories],
+        }
+        for case in cases
+    ]
+    return ToolOutput(
+        text="\n".join([NOTES, *lines] if lines else ["No decision matches."]),
+        structured={"note": NOTES, "decisions": decisions},
+    )
+
+
+def _decision_lines(case: DecisionCase) -> list[str]:
+    by = ", ".join(each.name for each in case.decided_by)
+    head = f"Decision: {case.decision.name}{f' (decided by {by})' if by else ''}"
+    reason = f"Rationale: {case.rationale or 'not recorded'}"
+    return [escape_markers(head), escape_markers(reason), *map(line, case.memories)]
+
+
+async def _stated(
+    db: Database, project: str, arguments: ShowGraph, *, declared: bool
+) -> GraphView | None:
+    """Return the entities around a name; None where no entity has it.
+
+    Without `declared` relationships of the services file are left out.
+    """
+    if not arguments.about.strip():
+        return None
+    reach = Reach(project)
+    name = arguments.about.strip()
+    if name.removeprefix("#").isdigit():
+        return None  # that is a memory
+    try:
+        center = await find_entity(db, name, reach=reach)
+    except NotFound:
+        return None
+    found = await graph_around(db, center, reach, depth=arguments.depth)
+    if declared:
+        return found
+    edges = [each for each in found.edges if each.source is not EvidenceSource.SERVICES]
+    ends = {end for each in edges for end in (each.source_id, each.target_id)} | {center.id}
+    nodes = [each for each in found.nodes if each.id in ends]
+    return replace(found, nodes=nodes, edges=edges)
+
+
+def _joined(graph: Graph, stated: GraphView) -> Graph:
+    """Return recorded relations with what memories state."""
+    nodes = {each.id: Node(each.kind.value, each.name) for each in stated.nodes}
+    edges = [
+        Edge(nodes[each.source_id], each.kind.value.replace("_", " "), nodes[each.target_id])
+        for each in stated.edges
+        if {each.source_id, each.target_id} <= nodes.keys()
+    ]
+    return replace(
+        graph,
+        nodes=tuple(dict.fromkeys((*graph.nodes, *nodes.values()))),
+        edges=tuple(dict.fromkeys((*graph.edges, *edges))),
+        more=graph.more or stated.more,
+    )
 
 
 def _lines(graph: Graph) -> list[str]:

@@ -1,4 +1,4 @@
-"""The tables of models at work, as SQL Core sees them: asked, stopped, come in, gone out."""
+"""The tables of models at work and of the knowledge graph, as SQL Core sees them."""
 
 import sqlalchemy as sa
 
@@ -59,4 +59,86 @@ trash_imports = sa.Table(
     sa.Column("memory_id", NUMBER, nullable=False),
     sa.Column("said", sa.Text, nullable=False),
     sa.Column("at", UTCDateTime, nullable=False),
+)
+
+
+def _shared() -> list[sa.Column[object]]:
+    return [
+        sa.Column("id", NUMBER, primary_key=True),
+        sa.Column("project", sa.Text, nullable=False),
+        sa.Column("scope", sa.Text, nullable=False),
+        sa.Column("kind", sa.Text, nullable=False),
+        sa.Column("properties", Json, nullable=False),
+        sa.Column("source", sa.Text, nullable=False),
+        sa.Column("created_at", UTCDateTime, nullable=False),
+        sa.Column("updated_at", UTCDateTime, nullable=False),
+        sa.Column("valid_to", UTCDateTime),
+        sa.Column("deleted_at", UTCDateTime),
+        sa.Column("version", NUMBER, nullable=False),
+    ]
+
+
+entities = sa.Table(
+    "entities",
+    metadata,
+    *_shared(),
+    sa.Column("name", sa.Text, nullable=False),
+    sa.Column("merged_into", NUMBER),
+)
+
+aliases = sa.Table(
+    "aliases",
+    metadata,
+    sa.Column("id", NUMBER, primary_key=True),
+    sa.Column("entity_id", NUMBER, nullable=False),
+    sa.Column("project", sa.Text, nullable=False),
+    sa.Column("name", sa.Text, nullable=False),
+    sa.Column("folded", sa.Text, nullable=False),
+    sa.Column("source", sa.Text, nullable=False),
+    sa.Column("created_at", UTCDateTime, nullable=False),
+)
+
+relationships = sa.Table(
+    "relationships",
+    metadata,
+    *_shared(),
+    sa.Column("source_id", NUMBER, nullable=False),
+    sa.Column("target_id", NUMBER, nullable=False),
+    sa.Column("named_source_id", NUMBER, nullable=False),
+    sa.Column("named_target_id", NUMBER, nullable=False),
+    sa.Column("confidence", sa.Double, nullable=False),
+    sa.Column("valid_from", UTCDateTime, nullable=False),
+)
+
+graph_evidence = sa.Table(
+    "graph_evidence",
+    metadata,
+    sa.Column("id", NUMBER, primary_key=True),
+    sa.Column("entity_id", NUMBER),
+    sa.Column("relationship_id", NUMBER),
+    sa.Column("source", sa.Text, nullable=False),
+    sa.Column("source_id", NUMBER, nullable=False),
+    sa.Column("confidence", sa.Double, nullable=False),
+    sa.Column("created_at", UTCDateTime, nullable=False),
+    sa.Column("ended_at", UTCDateTime),
+)
+
+graph_steps = sa.Table(
+    "graph_steps",
+    metadata,
+    sa.Column("id", NUMBER, primary_key=True),
+    sa.Column("act_id", NUMBER, nullable=False),
+    sa.Column("table_name", sa.Text, nullable=False),
+    sa.Column("row_id", NUMBER, nullable=False),
+    sa.Column("before", Json),
+    sa.Column("after", Json),
+)
+
+graph_position = sa.Table(
+    "graph_position",
+    metadata,
+    sa.Column("id", NUMBER, primary_key=True, autoincrement=False),
+    sa.Column("seq", NUMBER, nullable=False),
+    sa.Column("memory_id", NUMBER),
+    sa.Column("services", sa.Text, nullable=False),
 )

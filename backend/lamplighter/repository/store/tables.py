@@ -26,11 +26,17 @@ from lamplighter.repository.store.dialect import (
 )
 from lamplighter.repository.store.entities import table
 from lamplighter.repository.store.session_tables import alerts as alerts
+from lamplighter.repository.store.session_tables import aliases as aliases
 from lamplighter.repository.store.session_tables import approvals as approvals
 from lamplighter.repository.store.session_tables import client_prompts as client_prompts
+from lamplighter.repository.store.session_tables import entities as entities
+from lamplighter.repository.store.session_tables import graph_evidence as graph_evidence
+from lamplighter.repository.store.session_tables import graph_position as graph_position
+from lamplighter.repository.store.session_tables import graph_steps as graph_steps
 from lamplighter.repository.store.session_tables import halts as halts
 from lamplighter.repository.store.session_tables import imports as imports
 from lamplighter.repository.store.session_tables import notices as notices
+from lamplighter.repository.store.session_tables import relationships as relationships
 from lamplighter.repository.store.session_tables import retellings as retellings
 from lamplighter.repository.store.session_tables import searches as searches
 from lamplighter.repository.store.session_tables import trash_imports as trash_imports

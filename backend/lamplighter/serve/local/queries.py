@@ -28,6 +28,8 @@ QUERIES: Final = frozenset(
         "prompt.preview",
         "inclusion.explain",
         "history.list_changes",
+        "graph.graph",
+        "graph.why",
         "memories.list_memories",
         "trash.list_trash",
         "reviews.list_open_reviews",

@@ -15,6 +15,7 @@ from lamplighter.domain.project import normalize_project
 from lamplighter.domain.sessions.context import MemoryBlock
 from lamplighter.repository import Database, reading
 from lamplighter.repository.clients import projects
+from lamplighter.usecases.graph.view import count_graph
 
 PROCEDURAL: Final = 20
 PROJECT: Final = 15
@@ -50,7 +51,8 @@ async def project_context(
             ),
         )
         ended = await projects.count_ended_sessions(db, project)
-    return fit_sections(_head(project), sections, _foot(counts, ended), budget=budget)
+        graph = await count_graph(db, project)
+    return fit_sections(_head(project), sections, _foot(counts, ended, graph), budget=budget)
 
 
 def _head(project: str) -> str:
@@ -61,9 +63,14 @@ def _head(project: str) -> str:
     )
 
 
-def _foot(counts: dict[str, int], ended: int) -> str:
+def _foot(counts: dict[str, int], ended: int, graph: tuple[int, int]) -> str:
     kinds = ", ".join(f"{counts[each]:,} {each}" for each in MemoryKind if each in counts)
     past = "1 session" if ended == 1 else f"{ended:,} sessions"
     many = sum(counts.values())
     held = "1 memory is" if many == 1 else f"{many:,} memories are"
-    return f"{held} stored ({kinds}), from {past}. Use mem_search to find the others."
+    line = f"{held} stored ({kinds}), from {past}. Use mem_search to find the others."
+    if not graph[0]:
+        return line
+    entities = "1 entity" if graph[0] == 1 else f"{graph[0]:,} entities"
+    edges = "1 relationship" if graph[1] == 1 else f"{graph[1]:,} relationships"
+    return f"{line}\nKnowledge graph: {entities}, {edges}. Use mem_graph and mem_why to read it."

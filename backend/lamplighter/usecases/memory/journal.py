@@ -15,6 +15,7 @@ from lamplighter.domain.services.event import Level
 from lamplighter.repository import Database, writing
 from lamplighter.repository.access import journal
 from lamplighter.repository.access.journal import ActChanges, JournalEntry
+from lamplighter.repository.graph import undo as graph
 from lamplighter.repository.memory import bulk, history, knowledge, memories, reviews, trash
 from lamplighter.repository.memory.history import DELETED, PURGED, RESTORED
 from lamplighter.repository.services import cooldowns, events
@@ -266,6 +267,10 @@ async def _revert_memory(
 
 async def _undo_related(db: Database, act: JournalEntry, *, now: datetime) -> int:
     """Undo what an act did to other rows than memories; return to how many."""
+    async with writing(db):
+        changed = await graph.undo(db, act.id, now=now)
+    if changed:
+        return changed
     if act.review_id is not None:
         review = await reviews.get(db, act.review_id)
         assert review is not None

@@ -25,6 +25,7 @@ from lamplighter.domain.sessions.inclusion import (
 )
 from lamplighter.repository import Database, reading
 from lamplighter.repository.memory import exposures
+from lamplighter.usecases.graph.focus import related_services
 from lamplighter.usecases.memory import lookup, recall
 from lamplighter.usecases.memory.recall import Hypothesis
 
@@ -48,7 +49,8 @@ async def explain(
     Of an earlier moment there is no way to include a memory any more.
     """
     what_if = request.what_if
-    around = tuple(services.neighbors(request.services)) if request.services else ()
+    focus = request.services
+    around = tuple(await related_services(db, services, focus)) if focus else ()
     async with reading(db):
         existing = await lookup.get(db, memory_id, at=what_if.at)
         prospect = InclusionProbe(existing, now)

@@ -21,6 +21,7 @@ from lamplighter.repository import Database, reading
 from lamplighter.repository.memory import exposures, memories
 from lamplighter.repository.memory.exposures import SessionPrompt
 from lamplighter.repository.sessions import sessions
+from lamplighter.usecases.graph.focus import related_services
 from lamplighter.usecases.memory import recall
 from lamplighter.usecases.memory.recall import Hypothesis
 from lamplighter.usecases.sessions import prompts
@@ -134,7 +135,7 @@ async def preview_prompt(
     return PromptPreview(
         block=block,
         prompt=prompts.prompt_of(plan, block, environment, budget=question.budget),
-        circles=_circles(plan, services),
+        circles=await _circles(db, plan, services),
         usual_budget=usual_budget,
         at=what_if.at,
         difference=await _difference(other, block.text, question.against),
@@ -195,7 +196,7 @@ async def _difference(
     return await asyncio.to_thread(compare_blocks, before, after, against=against)
 
 
-def _circles(plan: SessionPlan, services: Services) -> Circles:
+async def _circles(db: Database, plan: SessionPlan, services: Services) -> Circles:
     if not plan.services:
         return Circles()
-    return Circles(plan.services, tuple(services.neighbors(plan.services)))
+    return Circles(plan.services, tuple(await related_services(db, services, plan.services)))

@@ -13,6 +13,7 @@ from lamplighter.domain.sessions.handoff import Handoff, join_names
 from lamplighter.domain.sessions.session import TIERS, SessionPlan
 from lamplighter.repository import Database
 from lamplighter.repository.memory import exposures
+from lamplighter.usecases.graph.focus import related_services
 from lamplighter.usecases.memory import recall
 from lamplighter.usecases.services import cooldown_usage
 
@@ -70,7 +71,7 @@ async def build_context(
     `what_if` says what would be otherwise with the memories; the rest is as it is now.
     """
     in_scope = [each for each in services if plan.services is None or each.name in plan.services]
-    around = services.neighbors(plan.services) if plan.services else []
+    around = await related_services(db, services, plan.services) if plan.services else []
     block = await recall.build_memory_context(
         db, budget=budget, focus=plan.services, neighbours=around, what_if=what_if
     )

@@ -1,0 +1,228 @@
+"""The knowledge graph: entities and relationships listed, read and edited; decisions explained."""
+
+from typing import Any, Final
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from lamplighter.api import params
+from lamplighter.api.access.project_wall import project_bound
+from lamplighter.api.context import api_context
+from lamplighter.api.graph import shapes
+from lamplighter.api.responses import answer, page, versioned
+from lamplighter.domain.memory.reach import Reach
+from lamplighter.domain.project import normalize_project
+from lamplighter.formats import serialize
+from lamplighter.repository import reading
+from lamplighter.repository.feed import changes
+from lamplighter.repository.graph import entities, relationships
+from lamplighter.repository.graph.entities import EntityFilter
+from lamplighter.repository.graph.relationships import RelationshipFilter
+from lamplighter.usecases.graph import edit, view
+from lamplighter.usecases.graph.edit import EntityEdit, RelationshipEdit
+from lamplighter.usecases.graph.view import DecisionCase, EntityCase
+
+_STATES: Final = {"current": True, "past": False, "all": None}
+
+
+async def list_entities(request: Request) -> Response:
+    """GET /api/v1/entities."""
+    here, wanted = api_context(request), params.query(request, shapes.EntityQuery)
+    position = params.position(wanted.cursor)
+    async with reading(here.db):
+        selection = EntityFilter(
+            q=wanted.q,
+            kind=wanted.kind,
+            project=_project(wanted.project),
+            reach=await _reach(request),
+            current=_STATES[wanted.state],
+        )
+        found = await entities.page(here.db, selection, limit=wanted.limit, position=position)
+        total = await entities.count(here.db, selection)
+        seq = await changes.last_seq(here.db)
+    items = [serialize.entity(each) for each in found.items]
+    return page(request, items, found.position, seq, total=total)
+
+
+async def create_entity(request: Request) -> Response:
+    """POST /api/v1/entities."""
+    given = await params.body(request, shapes.EntityIn)
+    wanted = EntityEdit(name=given.name, properties=given.properties or None, aliases=given.aliases)
+    made = await edit.create_entity(api_context(request), given.project, given.kind, wanted)
+    location = f"/api/v1/entities/{made.id}"
+    return versioned(serialize.entity(made), 201, Location=location)
+
+
+async def show_entity(request: Request) -> Response:
+    """GET /api/v1/entities/{id}."""
+    here, number = api_context(request), params.number(request)
+    reach = await _reach(request)
+    async with reading(here.db):
+        entity = await edit.get_entity(here.db, number, reach)
+        case = await view.entity_case(here.db, entity, reach)
+    return versioned(entity_case_out(case))
+
+
+async def edit_entity(request: Request) -> Response:
+    """PATCH /api/v1/entities/{id}."""
+    here, number = api_context(request), params.number(request)
+    given = await params.body(request, shapes.EntityEditIn)
+    wanted = EntityEdit(
+        name=given.name, kind=given.kind, properties=given.properties, aliases=given.aliases
+    )
+    changed = await edit.edit_entity(here, number, wanted, version=params.version(request, number))
+    return versioned(serialize.entity(changed))
+
+
+async def delete_entity(request: Request) -> Response:
+    """DELETE /api/v1/entities/{id}."""
+    number = params.number(request)
+    version = params.version(request, number)
+    await edit.delete_entity(api_context(request), number, version=version)
+    return Response(status_code=204)
+
+
+async def merge(request: Request) -> Response:
+    """POST /api/v1/entities/{id}/merge."""
+    here, number = api_context(request), params.number(request)
+    given = await params.body(request, shapes.MergeIn)
+    version = params.version(request, number)
+    kept = await edit.merge(here, number, given.into, version=version)
+    return versioned(serialize.entity(kept))
+
+
+async def unmerge(request: Request) -> Response:
+    """DELETE /api/v1/entities/{id}/merge."""
+    here, number = api_context(request), params.number(request)
+    version = params.version(request, number)
+    return versioned(serialize.entity(await edit.unmerge(here, number, version=version)))
+
+
+async def list_relationships(request: Request) -> Response:
+    """GET /api/v1/relationships."""
+    here, wanted = api_context(request), params.query(request, shapes.RelationshipQuery)
+    position = params.position(wanted.cursor)
+    async with reading(here.db):
+        selection = RelationshipFilter(
+            kind=wanted.kind,
+            entity=wanted.entity,
+            project=_project(wanted.project),
+            reach=await _reach(request),
+            current=_STATES[wanted.state],
+        )
+        found = await relationships.page(here.db, selection, limit=wanted.limit, position=position)
+        total = await relationships.count(here.db, selection)
+        seq = await changes.last_seq(here.db)
+    items = [serialize.relationship(each) for each in found.items]
+    return page(request, items, found.position, seq, total=total)
+
+
+async def create_relationship(request: Request) -> Response:
+    """POST /api/v1/relationships."""
+    given = await params.body(request, shapes.RelationshipIn)
+    wanted = RelationshipEdit(properties=given.properties, confidence=given.confidence)
+    ends = (given.source_id, given.target_id)
+    made = await edit.create_relationship(api_context(request), ends, given.kind, wanted)
+    location = f"/api/v1/relationships/{made.id}"
+    return versioned(serialize.relationship(made), 201, Location=location)
+
+
+async def show_relationship(request: Request) -> Response:
+    """GET /api/v1/relationships/{id}."""
+    here, number = api_context(request), params.number(request)
+    found = await edit.get_relationship(here.db, number, await _reach(request))
+    return versioned(serialize.relationship(found))
+
+
+async def edit_relationship(request: Request) -> Response:
+    """PATCH /api/v1/relationships/{id}."""
+    here, number = api_context(request), params.number(request)
+    given = await params.body(request, shapes.RelationshipEditIn)
+    wanted = RelationshipEdit(
+        properties=given.properties, confidence=given.confidence, valid=given.valid
+    )
+    version = params.version(request, number)
+    changed = await edit.edit_relationship(here, number, wanted, version=version)
+    return versioned(serialize.relationship(changed))
+
+
+async def delete_relationship(request: Request) -> Response:
+    """DELETE /api/v1/relationships/{id}."""
+    number = params.number(request)
+    version = params.version(request, number)
+    await edit.delete_relationship(api_context(request), number, version=version)
+    return Response(status_code=204)
+
+
+async def graph(request: Request) -> Response:
+    """GET /api/v1/graph."""
+    here, wanted = api_context(request), params.query(request, shapes.GraphQuery)
+    reach = await _reach(request)
+    async with reading(here.db):
+        center = await view.find_entity(
+            here.db, wanted.center, project=_project(wanted.project), reach=reach
+        )
+        found = await view.graph_around(
+            here.db, center, reach, depth=wanted.depth, limit=wanted.limit
+        )
+        seq = await changes.last_seq(here.db)
+    nodes = [{**serialize.entity(each), "depth": found.depths[each.id]} for each in found.nodes]
+    edges = [serialize.relationship(each) for each in found.edges]
+    return answer(
+        {"center": center.id, "nodes": nodes, "edges": edges, "more": found.more, "seq": seq}
+    )
+
+
+async def why(request: Request) -> Response:
+    """GET /api/v1/why."""
+    here, wanted = api_context(request), params.query(request, shapes.WhyQuery)
+    reach = await _reach(request)
+    found = await view.why(here.db, wanted.q, project=_project(wanted.project), reach=reach)
+    decisions = [decision_out(each) for each in found]
+    seq = await changes.last_seq(here.db)
+    return answer({"question": wanted.q, "decisions": decisions, "seq": seq})
+
+
+def entity_case_out(case: EntityCase) -> dict[str, Any]:
+    """Return an entity with its neighbors and evidence as JSON."""
+    neighbors = []
+    for each in case.relationships:
+        other = each.target_id if each.source_id == case.entity.id else each.source_id
+        if other in case.neighbors:
+            neighbors.append(
+                {
+                    "relationship": serialize.relationship(each),
+                    "entity": serialize.entity(case.neighbors[other]),
+                    "evidence": _memories(case, each.id),
+                }
+            )
+    return {
+        **serialize.entity(case.entity),
+        "names": case.names,
+        "neighbors": neighbors,
+        "evidence": _memories(case, 0),
+    }
+
+
+def decision_out(case: DecisionCase) -> dict[str, Any]:
+    """Return a decision with its rationale and evidence as JSON."""
+    return {
+        "decision": serialize.entity(case.decision),
+        "rationale": case.rationale,
+        "decided_by": [serialize.entity(each) for each in case.decided_by],
+        "concerns": [serialize.entity(each) for each in case.concerns],
+        "memories": [serialize.memory(each) for each in case.memories],
+    }
+
+
+def _memories(case: EntityCase, number: int) -> list[dict[str, Any]]:
+    return [serialize.memory(each) for each in case.evidence.get(number, [])]
+
+
+async def _reach(request: Request) -> Reach | None:
+    project = await project_bound(request)
+    return None if project is None else Reach(project)
+
+
+def _project(name: str | None) -> str | None:
+    return None if name is None else normalize_project(name)

@@ -1,0 +1,157 @@
+"""Entities and relationships: the nodes and edges of the knowledge graph."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from typing import Any, Final
+
+from lamplighter.domain.errors import Invalid, InvalidField
+from lamplighter.domain.graph.names import MAX_NAME_CHARS, fold_name
+from lamplighter.domain.text import one_line
+
+EVERYWHERE: Final = ""
+"""The project of an entity that global memories name: every project reads it."""
+
+RATIONALE: Final = "rationale"
+"""The property of a decision that says why."""
+
+MAX_PROPERTIES: Final = 50
+MAX_PROPERTY_CHARS: Final = 2_000
+
+
+class EntityKind(StrEnum):
+    """What an entity is."""
+
+    DECISION = "decision"
+    PROJECT = "project"
+    PERSON = "person"
+    TOOL = "tool"
+    ORGANIZATION = "organization"
+    CONCEPT = "concept"
+    SERVICE = "service"
+
+
+class RelationshipKind(StrEnum):
+    """How one entity relates to another, read from source to target."""
+
+    WORKS_ON = "works_on"
+    DEPENDS_ON = "depends_on"
+    DECIDED_BY = "decided_by"
+    CREATED = "created"
+    USES = "uses"
+    REPLACES = "replaces"
+    CONTRADICTS = "contradicts"
+    CONCERNS = "concerns"
+
+
+class EvidenceSource(StrEnum):
+    """Where an entity or a relationship comes from."""
+
+    OPERATOR = "operator"
+    MEMORY = "memory"
+    SERVICES = "services"
+    EVENT = "event"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entity:
+    """A node. It is current unless it was deleted, merged, or nothing mentions it any more.
+
+    `scope` global with the project EVERYWHERE is what global memories name.
+    """
+
+    id: int
+    project: str
+    scope: str
+    kind: EntityKind
+    name: str
+    source: EvidenceSource
+    created_at: datetime
+    updated_at: datetime
+    properties: Mapping[str, Any] = field(default_factory=dict)
+    valid_to: datetime | None = None
+    merged_into: int | None = None
+    deleted_at: datetime | None = None
+    version: int = 1
+
+    @property
+    def current(self) -> bool:
+        """Whether it is part of the graph now."""
+        return self.valid_to is None and self.merged_into is None and self.deleted_at is None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Relationship:
+    """An edge between two entities, valid from a moment until another one, or still.
+
+    `named_source_id` and `named_target_id` are the entities as the evidence names them,
+    `source_id` and `target_id` those that they are merged into.
+    """
+
+    id: int
+    project: str
+    scope: str
+    kind: RelationshipKind
+    source_id: int
+    target_id: int
+    named_source_id: int
+    named_target_id: int
+    source: EvidenceSource
+    confidence: float
+    valid_from: datetime
+    created_at: datetime
+    updated_at: datetime
+    properties: Mapping[str, Any] = field(default_factory=dict)
+    valid_to: datetime | None = None
+    deleted_at: datetime | None = None
+    version: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class NamedEntity:
+    """An entity as a text names it."""
+
+    name: str
+    kind: EntityKind
+    properties: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A relationship that a text states."""
+
+    source: NamedEntity
+    kind: RelationshipKind
+    target: NamedEntity
+    confidence: float = 0.7
+
+
+@dataclass(frozen=True, slots=True)
+class Extraction:
+    """What a text states: entities, relationships, and other names of an entity."""
+
+    entities: tuple[NamedEntity, ...] = ()
+    claims: tuple[Claim, ...] = ()
+    aliases: tuple[tuple[str, str], ...] = ()
+
+
+def admit_name(name: str, where: str = "name") -> str:
+    """Return the name of an entity as it is stored, on one line; raises Invalid."""
+    name = one_line(name)
+    if not fold_name(name):
+        raise Invalid(InvalidField(where, "must contain a letter or a digit"))
+    if len(name) > MAX_NAME_CHARS:
+        raise Invalid(InvalidField(where, f"must have at most {MAX_NAME_CHARS} characters"))
+    return name
+
+
+def admit_properties(properties: Mapping[str, str]) -> dict[str, str]:
+    """Return properties as they are stored; raises Invalid."""
+    if len(properties) > MAX_PROPERTIES:
+        raise Invalid(InvalidField("properties", f"must be at most {MAX_PROPERTIES}"))
+    for name, value in properties.items():
+        if not name.strip() or len(name) > MAX_NAME_CHARS or len(value) > MAX_PROPERTY_CHARS:
+            message = f"{name[:40]!r} must have a name and at most {MAX_PROPERTY_CHARS} characters"
+            raise Invalid(InvalidField("properties", message))
+    return dict(properties)

@@ -1,0 +1,378 @@
+"""Extraction without a model: rules over one sentence state entities and relationships.
+
+A rule is a pattern over the masked sentence. Its subject has to begin a clause and its object to
+end one, so that negations, guesses and reported speech do not match.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from lamplighter.domain.graph.entity import (
+    RATIONALE,
+    Claim,
+    EntityKind,
+    Extraction,
+    NamedEntity,
+    RelationshipKind,
+)
+from lamplighter.domain.graph.lexicon import PLATFORMS
+from lamplighter.domain.graph.mentions import (
+    NAME_SIGN,
+    KnownKinds,
+    MaskedSentence,
+    Mention,
+    mask,
+    nothing_known,
+)
+from lamplighter.domain.graph.names import abbreviates, fold_name
+from lamplighter.domain.memory.memory import OPERATIONS, Category
+from lamplighter.domain.text import one_line, shorten
+
+MAX_CHARS: Final = 4_000
+"""How much of a text is read."""
+
+MAX_DECISION_CHARS: Final = 150
+STATED: Final = 0.7
+
+_SENTENCE: Final = re.compile(r"(?<=[.!?;])\s+(?=[A-Z@`\"'(\w])|\n+")
+_LIST: Final = rf"{NAME_SIGN}(?:(?:, and |, | and | & ){NAME_SIGN})*"
+_READY: Final = "running|up|healthy|available|ready|started|reachable|online"
+_END: Final = (
+    rf"(?=$|[.,;:!)]| \(| (?:for|to be (?:{_READY})|to (?:start|run|work)|when|before|at|during"
+    r"|because|since|so|and|but|as|in|on|first|last|instead|with|via|this|until|here)\b)"
+)
+_START: Final = r"(?:^|(?<=[,;:] )|(?<=\band )|(?<=\bbut )|(?<=\bbecause )|(?<=\bsince ))"
+_ADVERB: Final = r"(?: (?:also|now|currently|still|always|directly|mainly|already))?"
+_HEDGES: Final = re.compile(
+    r"\b(?:if|whether|unless|suppose|assum\w+|imagine|myth|rumou?r|belie[fv]\w*|thinks?|thought"
+    r"|maybe|perhaps|probably|might|never|nobody|wrong|false|claims?|hopes?|wants?|hypothetical\w*)\b",
+    re.IGNORECASE,
+)
+_UNSURE_END: Final = re.compile(r"\b(?:maybe|perhaps|any ?more|next year|in theory)\b")
+_WHY: Final = re.compile(r",? (?:because(?: of)?|since|so that|due to|in order to|as it|as they) ")
+_CLAUSE_END: Final = re.compile(r"[.!]+$")
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A pattern over a masked sentence, with the kind that it states.
+
+    The groups `x` and `y` are lists of names: the source and the target. `actor` says that the
+    source is a person or an organization. Without `x` the source is the service or the project
+    that the text is about.
+    """
+
+    kind: RelationshipKind
+    pattern: re.Pattern[str]
+    actor: bool = False
+
+
+def _rule(kind: RelationshipKind, pattern: str, *, actor: bool = False) -> Rule:
+    for name, part in (
+        ("{X}", rf"{_START}(?P<x>{_LIST}){_ADVERB}"),
+        ("{x}", rf"(?P<x>{_LIST})"),
+        ("{Y}", rf"(?P<y>{_LIST}){_END}"),
+        ("{y}", rf"{_START}(?P<y>{_LIST}){_ADVERB}"),
+    ):
+        pattern = pattern.replace(name, part)
+    return Rule(kind, re.compile(pattern), actor)
+
+
+_K = RelationshipKind
+RULES: Final = (
+    _rule(_K.DEPENDS_ON, r"{X} (?:depends? (?:up)?on|relies on|requires|needs|waits for) {Y}"),
+    _rule(_K.DEPENDS_ON, r"{X} (?:cannot|can't|does not|doesn't) (?:start|run|work) without {Y}"),
+    _rule(_K.DEPENDS_ON, r"{X} (?:must|should|has to) (?:be started|start) after {Y}"),
+    _rule(_K.DEPENDS_ON, rf"{{y}} must be (?:{_READY}) before {{x}} (?:starts?|can start|runs)"),
+    _rule(
+        _K.DEPENDS_ON,
+        r"{X} (?:fails|breaks|crashes|stops) (?:when|if|while) (?P<y>"
+        + NAME_SIGN
+        + r") is (?:down|unavailable|unreachable|offline|not (?:up|running))",
+    ),
+    _rule(_K.DEPENDS_ON, r"{y} is required by (?P<x>" + _LIST + ")" + _END),
+    _rule(_K.DEPENDS_ON, r"{y} is an? (?:hard |soft )?dependency of (?P<x>" + _LIST + ")" + _END),
+    _rule(_K.DEPENDS_ON, r"^Without (?P<y>" + _LIST + r"), {x} (?:does not|cannot) (?:start|run)"),
+    _rule(
+        _K.DEPENDS_ON,
+        r"^(?:Also )?(?:[Dd]epends on|[Rr]elies on|[Nn]eeds|[Rr]equires"
+        r"|[Ww]aits for|[Cc]annot start without|[Mm]ust start after) {Y}",
+    ),
+    _rule(_K.USES, r"{X} (?:uses|is using|is powered by|is based on|is backed by) {Y}"),
+    _rule(_K.USES, r"{X} (?:is (?:built (?:with|on)|written in|deployed (?:with|to|on))) {Y}"),
+    _rule(_K.USES, r"{X} runs on {Y}"),
+    _rule(_K.USES, r"{X} authenticates (?:against|with|via) {Y}"),
+    _rule(_K.USES, r"{X} (?:stores|caches|keeps)(?: \w+){1,3} in {Y}"),
+    _rule(_K.USES, r"{X} sends(?: \w+){1,3} (?:through|via) {Y}"),
+    _rule(_K.USES, r"{y} is used (?:by|in) (?P<x>" + _LIST + ")" + _END),
+    _rule(_K.USES, r"^(?:We use|(?:Our (?:stack|project|app)|This project|The project) uses) {Y}"),
+    _rule(_K.USES, r"^(?:We (?:chose|picked)) (?P<y>" + NAME_SIGN + ") over "),
+    _rule(_K.USES, r"^(?:Uses|Is written in|Is built with) {Y}"),
+    _rule(
+        _K.WORKS_ON,
+        r"{X} (?:works|is working|contributes|is on call) (?:on|to|for) {Y}",
+        actor=True,
+    ),
+    _rule(
+        _K.WORKS_ON,
+        r"{X} (?:maintains|owns|leads|develops|looks after|is in charge of"
+        r"|is responsible for) {Y}",
+        actor=True,
+    ),
+    _rule(
+        _K.WORKS_ON,
+        r"{X} is the (?:tech |technical |project |product )?"
+        r"(?:lead|owner|maintainer|manager) (?:of|for) {Y}",
+        actor=True,
+    ),
+    _rule(
+        _K.WORKS_ON,
+        r"{y} is (?:maintained|owned|led|developed) by (?P<x>" + _LIST + ")" + _END,
+        actor=True,
+    ),
+    _rule(
+        _K.CREATED,
+        r"{X} (?:created|wrote|built|designed|founded|developed|authored) {Y}",
+        actor=True,
+    ),
+    _rule(
+        _K.CREATED,
+        r"{y} was (?:created|written|built|designed|founded|developed) by (?P<x>"
+        + _LIST
+        + ")"
+        + _END,
+        actor=True,
+    ),
+    _rule(_K.REPLACES, r"{X} (?:replaced|replaces|supersedes|superseded|has replaced) {Y}"),
+    _rule(_K.REPLACES, r"{y} was replaced (?:by|with) (?P<x>" + _LIST + ")" + _END),
+    _rule(
+        _K.REPLACES,
+        r"(?:^| )[Ww]e (?:switched|migrated|moved|changed) from (?P<y>"
+        + NAME_SIGN
+        + ") to (?P<x>"
+        + NAME_SIGN
+        + ")"
+        + _END,
+    ),
+    _rule(
+        _K.REPLACES,
+        r"^(?:Moved|Migrated|Switched)(?: \w+){0,3} from (?P<y>"
+        + NAME_SIGN
+        + ") to (?P<x>"
+        + NAME_SIGN
+        + ")"
+        + _END,
+    ),
+    _rule(
+        _K.REPLACES,
+        r"(?:^Use| uses?) (?P<x>" + NAME_SIGN + ") instead of (?P<y>" + NAME_SIGN + ")" + _END,
+    ),
+    _rule(
+        _K.REPLACES,
+        r"^We (?:chose|picked) (?P<x>" + NAME_SIGN + ") over (?P<y>" + NAME_SIGN + ")" + _END,
+    ),
+    _rule(
+        _K.REPLACES,
+        r"^We dropped (?P<y>" + NAME_SIGN + ") in favou?r of (?P<x>" + NAME_SIGN + ")" + _END,
+    ),
+    _rule(_K.CONTRADICTS, r"{X} (?:contradicts|conflicts with|is in conflict with) {Y}"),
+)
+
+_DECISIONS: Final = tuple(
+    re.compile(pattern.replace("{x}", rf"(?P<x>{_LIST})"))
+    for pattern in (
+        r"^(?:Decision|Decided): (?P<d>.+)$",
+        r"^Decided by {x}: (?P<d>.+)$",
+        r"^{x} (?:decided|agreed) to (?P<d>.+)$",
+        r"^It was decided by {x} to (?P<d>.+)$",
+        r"^The decision to (?P<d>.+) was (?:made|taken) by {x}[.!]?$",
+        r"^We (?:have )?(?:decided|agreed) to (?P<d>.+)$",
+        r"^We (?P<d>(?:chose|picked) " + NAME_SIGN + r" over .+)$",
+    )
+)
+
+_SOURCE_KINDS: Final = {
+    _K.DEPENDS_ON: EntityKind.SERVICE,
+    _K.USES: EntityKind.PROJECT,
+    _K.WORKS_ON: EntityKind.PERSON,
+    _K.CREATED: EntityKind.PERSON,
+    _K.REPLACES: EntityKind.TOOL,
+}
+_TARGET_KINDS: Final = {
+    _K.DEPENDS_ON: EntityKind.SERVICE,
+    _K.USES: EntityKind.TOOL,
+    _K.WORKS_ON: EntityKind.PROJECT,
+    _K.CREATED: EntityKind.PROJECT,
+    _K.REPLACES: EntityKind.TOOL,
+    _K.DECIDED_BY: EntityKind.PERSON,
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TextContext:
+    """What is known of a text: its project, the service it is about, and existing entities.
+
+    `decision` is the title of a text that as a whole is a decision.
+    """
+
+    project: str = OPERATIONS
+    service: str | None = None
+    kind_of: KnownKinds = nothing_known
+    decision: str | None = None
+
+    @property
+    def subject(self) -> NamedEntity | None:
+        """The entity that a sentence without a subject is about."""
+        if self.service is not None:
+            return NamedEntity(self.service, EntityKind.SERVICE)
+        return None if self.project == OPERATIONS else self.home
+
+    @property
+    def home(self) -> NamedEntity:
+        """The project as an entity."""
+        return NamedEntity(self.project, EntityKind.PROJECT)
+
+
+def extract(text: str, about: TextContext) -> Extraction:
+    """Return what a text states of entities and relationships; at most MAX_CHARS are read."""
+    entities: dict[str, NamedEntity] = {}
+    claims: dict[tuple[str, str, str], Claim] = {}
+    aliases: list[tuple[str, str]] = []
+    whole = None
+    if about.decision is not None:
+        whole = _decision(about.decision, text)
+        entities[fold_name(whole.name)] = whole
+    for sentence in split_sentences(text):
+        masked = mask(sentence, about.kind_of)
+        aliases += _abbreviations(masked)
+        decided = _decided(masked) if whole is None else ()
+        concerned = _whole_claims(whole, masked) if whole is not None else ()
+        for claim in (*decided, *concerned, *_stated(masked, about)):
+            key = (claim.kind, fold_name(claim.source.name), fold_name(claim.target.name))
+            claims.setdefault(key, claim)
+        for each in _bare_decisions(masked) if whole is None else ():
+            entities.setdefault(fold_name(each.name), each)
+    kept = tuple(each for each in claims.values() if fold_name(each.source.name))
+    return Extraction(tuple(entities.values()), kept, tuple(aliases))
+
+
+def split_sentences(text: str) -> list[str]:
+    """Return the sentences and lines of a text, without list marks; questions are left out."""
+    parts = (one_line(part).lstrip("-*#> ").strip() for part in _SENTENCE.split(text[:MAX_CHARS]))
+    return [part for part in parts if part and not part.endswith("?")]
+
+
+def decision_title(category: Category, title: str, text: str) -> str | None:
+    """Return the title of a memory that as a whole is a decision, else None."""
+    if category is not Category.DECISION:
+        return None
+    first = next(iter(split_sentences(text)), "")
+    return title or _clean_decision(_WHY.split(first, maxsplit=1)[0]) or None
+
+
+def _stated(masked: MaskedSentence, about: TextContext) -> Iterator[Claim]:
+    for rule in RULES:
+        for match in rule.pattern.finditer(masked.text):
+            if _is_sure(masked.text, match):
+                yield from _claims(rule, masked, match, about)
+
+
+def _is_sure(text: str, match: re.Match[str]) -> bool:
+    return not (_HEDGES.search(text[: match.start()]) or _UNSURE_END.search(text[match.end() :]))
+
+
+def _claims(
+    rule: Rule, masked: MaskedSentence, match: re.Match[str], about: TextContext
+) -> Iterator[Claim]:
+    groups = match.groupdict()
+    targets = masked.at(groups["y"])
+    if groups.get("x") is None:
+        said_we = match[0][0] in "WOT" and not match[0].startswith("Wait")
+        subject = about.home if said_we else about.subject
+        sources = [] if subject is None else [subject]
+    else:
+        named = masked.at(groups["x"])
+        if rule.actor and not all(each.may_act for each in named):
+            return
+        sources = [_named(each, _SOURCE_KINDS.get(rule.kind)) for each in named]
+    if rule.kind is _K.WORKS_ON and any(fold_name(each.name) in PLATFORMS for each in targets):
+        return
+    for source in sources:
+        for target in targets:
+            named_target = _named(target, _TARGET_KINDS.get(rule.kind))
+            if fold_name(source.name) != fold_name(target.name):
+                yield Claim(source, rule.kind, named_target, STATED)
+
+
+def _named(mention: Mention, kind: EntityKind | None) -> NamedEntity:
+    return NamedEntity(mention.name, mention.kind or kind or EntityKind.CONCEPT)
+
+
+def _decided(masked: MaskedSentence) -> Iterator[Claim]:
+    """Return who made the decision that a sentence states, and what it concerns."""
+    for match in _decision_matches(masked):
+        decision = _decision_in(masked, match)
+        deciders = masked.at(match.groupdict().get("x") or "")
+        if not all(each.may_act for each in deciders):
+            return
+        for each in deciders:
+            yield Claim(decision, _K.DECIDED_BY, _named(each, EntityKind.PERSON), STATED)
+        for each in masked.at(_WHY.split(match["d"], maxsplit=1)[0]):
+            yield Claim(decision, _K.CONCERNS, _named(each, None), STATED)
+
+
+def _bare_decisions(masked: MaskedSentence) -> list[NamedEntity]:
+    return [_decision_in(masked, match) for match in _decision_matches(masked)]
+
+
+def _decision_matches(masked: MaskedSentence) -> list[re.Match[str]]:
+    found = [pattern.match(masked.text) for pattern in _DECISIONS]
+    return [match for match in found if match is not None][:1]
+
+
+def _decision_in(masked: MaskedSentence, match: re.Match[str]) -> NamedEntity:
+    clause = masked.unmask(match["d"])
+    return _decision(_WHY.split(clause, maxsplit=1)[0], clause)
+
+
+def _decision(title: str, text: str) -> NamedEntity:
+    """Return a decision with the reason that its text gives."""
+    reasons = (_WHY.split(each, maxsplit=1) for each in split_sentences(text))
+    reason = next((parts[1] for parts in reasons if len(parts) > 1), "")
+    given = ((RATIONALE, _CLAUSE_END.sub("", reason)),) if reason else ()
+    return NamedEntity(_clean_decision(title), EntityKind.DECISION, given)
+
+
+def _whole_claims(decision: NamedEntity, masked: MaskedSentence) -> Iterator[Claim]:
+    """Return what a decision concerns: the names in its text; and who made it."""
+    for match in _decision_matches(masked):
+        for each in masked.at(match.groupdict().get("x") or ""):
+            if each.may_act:
+                yield Claim(decision, _K.DECIDED_BY, _named(each, EntityKind.PERSON), STATED)
+    deciders = {
+        each.name
+        for match in _decision_matches(masked)
+        for each in masked.at(match.groupdict().get("x") or "")
+    }
+    for each in masked.mentions:
+        if each.name not in deciders and each.kind is not None:
+            yield Claim(decision, _K.CONCERNS, _named(each, None), STATED)
+
+
+def _clean_decision(title: str) -> str:
+    title = _CLAUSE_END.sub("", one_line(title))
+    title = re.sub(r"^(?:Decision|Decided): ", "", title)
+    title = re.sub(r"^We (?:have )?(?:decided|agreed) to ", "", title)
+    return shorten(title, MAX_DECISION_CHARS)
+
+
+def _abbreviations(masked: MaskedSentence) -> list[tuple[str, str]]:
+    """Return abbreviations in parentheses behind the name that they stand for."""
+    found = []
+    for match in re.finditer(rf"({NAME_SIGN}) \(({NAME_SIGN})\)", masked.text):
+        [name], [short] = masked.at(match[1]), masked.at(match[2])
+        if abbreviates(short.name, name.name):
+            found.append((name.name, short.name))
+    return found

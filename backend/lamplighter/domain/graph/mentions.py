@@ -1,0 +1,179 @@
+"""Names in a sentence: found, and masked by one sign each so that rules match around them."""
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from lamplighter.domain.graph.entity import EntityKind
+from lamplighter.domain.graph.lexicon import (
+    ALONE,
+    CLASS_NOUNS,
+    COMPANY_FORMS,
+    GENERIC,
+    NO_NAMES,
+    ORGANIZATIONS,
+    TOOLS,
+)
+from lamplighter.domain.graph.names import MAX_NAME_CHARS, fold_name
+
+FIRST_SIGN: Final = 0xE000
+MAX_NAMES: Final = 200
+NAME_SIGN: Final = f"[{chr(FIRST_SIGN)}-{chr(FIRST_SIGN + MAX_NAMES)}]"
+
+LONGEST_KNOWN: Final = 3
+_TOKEN: Final = re.compile(r"`[^`\n]{1,80}`|@?\w(?:[\w.+#/'’-]*[\w+#])?")
+_IDENTIFIER: Final = re.compile(r"[a-z][a-z0-9]*(?:[-_][a-z0-9]+)+|\w*[a-z][A-Z]\w*|[a-z]+\d\w*")
+_PERSON: Final = re.compile(r"[A-Z][a-z'’]+(?: [A-Z][a-z'’-]+){0,2}")
+_DETERMINERS: Final = frozenset(("the", "our", "this", "a", "an"))
+
+KnownKinds = Callable[[str], EntityKind | None]
+"""Returns the kind of an entity that exists by its name; None where there is none."""
+
+
+def nothing_known(name: str) -> EntityKind | None:
+    """Know no entity."""
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class Mention:
+    """A name in a sentence; `kind` is None where the name alone does not tell."""
+
+    name: str
+    kind: EntityKind | None
+    start: int
+    end: int
+
+    @property
+    def may_act(self) -> bool:
+        """Whether it may be a person or an organization."""
+        if self.kind is not None:
+            return self.kind in (EntityKind.PERSON, EntityKind.ORGANIZATION)
+        return _PERSON.fullmatch(self.name) is not None
+
+
+@dataclass(frozen=True, slots=True)
+class MaskedSentence:
+    """A sentence with one sign for each name in it."""
+
+    text: str
+    mentions: tuple[Mention, ...]
+
+    def at(self, signs: str) -> list[Mention]:
+        """Return the names of the signs in a part of the masked text."""
+        return [self.mentions[ord(each) - FIRST_SIGN] for each in re.findall(NAME_SIGN, signs)]
+
+    def unmask(self, part: str) -> str:
+        """Return a part of the masked text with the names in it."""
+        return re.sub(NAME_SIGN, lambda sign: self.at(sign[0])[0].name, part)
+
+
+def mask(sentence: str, known: KnownKinds = nothing_known) -> MaskedSentence:
+    """Find the names of a sentence and mask them."""
+    found = list(_mentions(sentence, known))[:MAX_NAMES]
+    text, at = "", 0
+    for number, each in enumerate(found):
+        text += sentence[at : each.start] + chr(FIRST_SIGN + number)
+        at = each.end
+    return MaskedSentence(text + sentence[at:], tuple(found))
+
+
+def _mentions(sentence: str, known: KnownKinds) -> Iterator[Mention]:
+    tokens = list(_TOKEN.finditer(sentence))
+    at = 0
+    while at < len(tokens):
+        found = _phrase(sentence, tokens, at, known)
+        if found is None:
+            at += 1
+            continue
+        mention, size = found
+        yield mention
+        at += size
+
+
+def _phrase(
+    sentence: str, tokens: list[re.Match[str]], at: int, known: KnownKinds
+) -> tuple[Mention, int] | None:
+    """Return the name that begins at a token, with how many tokens it has."""
+    begin = at
+    if tokens[at][0].lower() in _DETERMINERS and at + 1 < len(tokens):
+        at += 1
+    determined = at > begin
+    size, kind = _name_size(tokens, at, known)
+    if not size and determined:
+        size, kind = _described_size(tokens, at)
+    if not size:
+        return None
+    name = sentence[tokens[at].start() : tokens[at + size - 1].end()]
+    end = at + size
+    if end < len(tokens) and _adjoins(sentence, tokens, end):
+        noun = CLASS_NOUNS.get(tokens[end][0].lower())
+        if noun is not None and (determined or tokens[end][0].islower()):
+            kind, end = (kind if kind in (EntityKind.TOOL,) else noun), end + 1
+    # an article is part of the name's place, so that rules need not know of it
+    start = tokens[begin].start()
+    cleaned = name.strip("`@")[:MAX_NAME_CHARS]
+    return Mention(cleaned, kind, start, tokens[end - 1].end()), end - begin
+
+
+def _name_size(
+    tokens: list[re.Match[str]], at: int, known: KnownKinds
+) -> tuple[int, EntityKind | None]:
+    """Return how many tokens from here are one name, 0 for none, and its kind."""
+    word = tokens[at][0]
+    for size in range(LONGEST_KNOWN, 0, -1):
+        run = [each[0] for each in tokens[at : at + size]]
+        kind = known(" ".join(run)) if len(run) == size and run[0].lower() not in NO_NAMES else None
+        if kind is not None:
+            return size, kind
+    if word[0] == "`":
+        return 1, _kind_of(word)
+    if word[0] == "@":
+        return 1, EntityKind.PERSON
+    if not _is_name(word):
+        return 0, None
+    size = 1
+    while word[0].isupper() and at + size < len(tokens) and size < 4:
+        following = tokens[at + size]
+        beside = following.string[tokens[at + size - 1].end() : following.start()] == " "
+        if not beside or not (_continues(following[0]) or following[0].isdigit()):
+            break
+        size += 1
+    return size, _kind_of(" ".join(each[0] for each in tokens[at : at + size]))
+
+
+def _described_size(tokens: list[re.Match[str]], at: int) -> tuple[int, EntityKind | None]:
+    """Return the size of a lower-case name that a noun describes: `the checkout service`."""
+    word = tokens[at][0]
+    if word in ALONE:
+        return 1, ALONE[word]
+    noun = tokens[at + 1][0] if at + 1 < len(tokens) else ""
+    if noun in CLASS_NOUNS and word.isalpha() and word.islower() and word not in GENERIC:
+        return (1, CLASS_NOUNS[noun]) if _adjoins(tokens[at].string, tokens, at + 1) else (0, None)
+    return 0, None
+
+
+def _adjoins(sentence: str, tokens: list[re.Match[str]], at: int) -> bool:
+    return sentence[tokens[at - 1].end() : tokens[at].start()] == " "
+
+
+def _is_name(word: str) -> bool:
+    if word.lower() in NO_NAMES or (word[0].islower() and word.endswith(("'s", "’s"))):
+        return False
+    named = word[0].isupper() or fold_name(word) in TOOLS
+    return named or _IDENTIFIER.fullmatch(word) is not None
+
+
+def _continues(word: str) -> bool:
+    """Whether a capitalized word continues a name."""
+    return word[0].isupper() and word.lower() not in NO_NAMES | CLASS_NOUNS.keys()
+
+
+def _kind_of(name: str) -> EntityKind | None:
+    folded = fold_name(name)
+    if folded in TOOLS:
+        return EntityKind.TOOL
+    if folded in ORGANIZATIONS or name.split()[-1].lower().rstrip(".") in COMPANY_FORMS:
+        return EntityKind.ORGANIZATION
+    return None

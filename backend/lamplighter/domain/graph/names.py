@@ -1,0 +1,46 @@
+"""Names of entities: how they are compared, and which abbreviation belongs to which name."""
+
+import re
+import unicodedata
+from typing import Final
+
+MAX_NAME_CHARS: Final = 200
+
+_KEPT_SIGN: Final = re.compile(r"(?<=\d)[.](?=\d)|(?<=\w)[+#]+(?![a-z])")
+_PARTS: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_a-zA-Z]+")
+
+
+def fold_name(name: str) -> str:
+    """Return the form in which names are compared, at most 200 characters; empty for no name.
+
+    Case, spaces, punctuation and accents do not count: `Claude Code`, `claude-code` and
+    `ClaudeCode` are one name. A dot between digits counts (`7.2` is not `72`),
+    and so do the signs of `C++` and `C#`.
+    """
+    text = _decompose(name).casefold()
+    text = _decompose(text)
+    kept = {at for sign in _KEPT_SIGN.finditer(text) for at in range(*sign.span())}
+    signs = (each for at, each in enumerate(text) if each.isalnum() or at in kept)
+    return "".join(signs)[:MAX_NAME_CHARS]
+
+
+def initials(name: str) -> str:
+    """Return the first letters of the parts of a name, folded: `cc` of `Claude Code`."""
+    return "".join(part[0] for part in name_parts(name))
+
+
+def name_parts(name: str) -> list[str]:
+    """Return the words of a name, folded; camel case is divided too."""
+    return [part.casefold() for part in _PARTS.findall(_decompose(name))]
+
+
+def abbreviates(short: str, name: str) -> bool:
+    """Whether a short form is the initials of a name of two words or more."""
+    letters = fold_name(short)
+    return len(letters) > 1 and letters == initials(name) and letters != fold_name(name)
+
+
+def _decompose(text: str) -> str:
+    """Return a text in compatible forms, without accents."""
+    parts = unicodedata.normalize("NFKD", text)
+    return unicodedata.normalize("NFKC", "".join(c for c in parts if not unicodedata.combining(c)))

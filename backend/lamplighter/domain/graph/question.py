@@ -1,0 +1,50 @@
+"""Questions about decisions: the names in them, and how well a decision fits."""
+
+import re
+from typing import Final
+
+from lamplighter.domain.stemming import stem
+
+MAX_WORDS: Final = 60
+LONGEST_NAME: Final = 3
+_WORD: Final = re.compile(r"[^\s,;:!?()\"]+")
+_ASKING_WORDS: Final = (
+    "why was were is are did do does we our the a an this that these those it to of for in on "
+    "with and or not decided decide decision decisions chose choose chosen made make use used "
+    "using what when who how reason rationale instead than rather have has had be been by from "
+    "at as "
+)
+_ASKING: Final = frozenset(_ASKING_WORDS.split())
+
+
+def question_names(question: str) -> list[str]:
+    """Return what may be names in a question: each run of up to three words, the longest first."""
+    words = [word.strip(".'`") for word in _WORD.findall(question)[:MAX_WORDS]]
+    runs = [
+        words[at : at + size]
+        for size in range(LONGEST_NAME, 0, -1)
+        for at in range(len(words) - size + 1)
+    ]
+    return [" ".join(run) for run in runs if not {each.lower() for each in run} <= _ASKING]
+
+
+def decision_score(question: str, decision: str) -> float:
+    """Return the share of the content words of a question that a decision has, 0 to 1."""
+    asked = _content(question)
+    return len(asked & _content(decision)) / len(asked) if asked else 0.0
+
+
+def _content(text: str) -> set[str]:
+    words = (word.strip(".'`").lower() for word in _WORD.findall(text))
+    return {stem(word) for word in words if word and word not in _ASKING}
+
+
+def text_names(text: str) -> list[str]:
+    """Return what may be names of entities in a text: its runs of up to three words."""
+    words = [word.strip(".'`") for word in _WORD.findall(text)]
+    runs = {
+        " ".join(words[at : at + size])
+        for size in range(1, LONGEST_NAME + 1)
+        for at in range(len(words) - size + 1)
+    }
+    return sorted(run for run in runs if run.lower() not in _ASKING)

@@ -1,0 +1,1 @@
+"""Queries on the knowledge graph."""

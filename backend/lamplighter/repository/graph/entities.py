@@ -1,0 +1,249 @@
+"""Queries on entities and their names."""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, NamedTuple
+
+import sqlalchemy as sa
+
+from lamplighter.domain.errors import Conflict
+from lamplighter.domain.graph.entity import (
+    EVERYWHERE,
+    Entity,
+    EntityKind,
+    EvidenceSource,
+    NamedEntity,
+)
+from lamplighter.domain.graph.names import fold_name
+from lamplighter.domain.memory.reach import Reach
+from lamplighter.repository.graph import rows
+from lamplighter.repository.graph.rows import entity_of
+from lamplighter.repository.store.database import Database
+from lamplighter.repository.store.paging import Page, newest_first
+from lamplighter.repository.store.tables import aliases, entities, relationships
+
+MAX_MERGES = 100
+
+
+class Place(NamedTuple):
+    """Where an entity or a relationship belongs: a project, or every project."""
+
+    project: str
+    scope: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EntityFilter:
+    """Which entities are asked for; None asks for all. `reach` is the wall between projects."""
+
+    q: str | None = None
+    kind: EntityKind | None = None
+    project: str | None = None
+    reach: Reach | None = None
+    current: bool | None = True
+
+
+def within(reach: Reach | None, columns: Any) -> list[Any]:
+    """Return what is true of the rows that a caller reads; of one without a wall, nothing."""
+    return [] if reach is None else [reach.condition(columns)]
+
+
+def is_current(columns: Any) -> list[Any]:
+    """Return what is true of entities and relationships that are part of the graph now."""
+    ended = [columns.valid_to.is_(None), columns.deleted_at.is_(None)]
+    return [*ended, columns.merged_into.is_(None)] if "merged_into" in columns else ended
+
+
+async def get(db: Database, number: int, reach: Reach | None = None) -> Entity | None:
+    """Return one entity within reach."""
+    query = sa.select(entities).where(entities.c.id == number, *within(reach, entities.c))
+    row = await db.fetch_one(query)
+    return None if row is None else entity_of(row)
+
+
+async def by_ids(db: Database, ids: Collection[int]) -> dict[int, Entity]:
+    """Return entities by their numbers."""
+    query = sa.select(entities).where(entities.c.id.in_(ids)).order_by(entities.c.id)
+    return {row["id"]: entity_of(row) for row in await db.fetch_all(query)} if ids else {}
+
+
+async def page(
+    db: Database, selection: EntityFilter, *, limit: int, position: Sequence[Any] | None = None
+) -> Page[Entity]:
+    """Return one page of entities, the newest first."""
+    query = sa.select(entities).where(*_conditions(selection))
+    found = await newest_first(db, query, entities.c.id, limit=limit, position=position)
+    return Page([entity_of(row) for row in found.items], found.position)
+
+
+async def count(db: Database, selection: EntityFilter) -> int:
+    """Return how many entities there are."""
+    query = sa.select(sa.func.count()).select_from(entities).where(*_conditions(selection))
+    return int(await db.fetch_val(query))
+
+
+def _conditions(selection: EntityFilter) -> list[Any]:
+    found = within(selection.reach, entities.c)
+    if selection.kind is not None:
+        found.append(entities.c.kind == selection.kind)
+    if selection.project is not None:
+        found.append(entities.c.project == selection.project)
+    if selection.current is not None:
+        now = sa.and_(*is_current(entities.c))
+        found.append(now if selection.current else ~now)
+    if selection.q:
+        folded = aliases.c.folded.contains(fold_name(selection.q), autoescape=True)
+        named = sa.select(aliases.c.entity_id).where(folded)
+        found.append(entities.c.id.in_(named))
+    return found
+
+
+async def named(
+    db: Database, names: Collection[str], project: str | None, reach: Reach | None = None
+) -> dict[str, list[Entity]]:
+    """Return entities by a folded name, of a project before those of every project.
+
+    With project None of each project within reach. Merged ones stand for what they are
+    merged into.
+    """
+    folded = {fold_name(name) for name in names} - {""}
+    if not folded:
+        return {}
+    query = sa.select(aliases.c.folded, aliases.c.entity_id).where(aliases.c.folded.in_(folded))
+    if project is not None:
+        query = query.where(aliases.c.project.in_([project, EVERYWHERE]))
+    found = await db.fetch_all(query.order_by(aliases.c.project.desc(), aliases.c.id))
+    roots = await roots_of(db, [row["entity_id"] for row in found])
+    held = await by_ids(db, set(roots.values()))
+    result: dict[str, list[Entity]] = {}
+    for row in found:
+        entity = held[roots[row["entity_id"]]]
+        visible = reach is None or entity.scope == "global" or entity.project == reach.project
+        if visible and entity not in result.setdefault(row["folded"], []):
+            result[row["folded"]].append(entity)
+    return {name: some for name, some in result.items() if some}
+
+
+async def owners(db: Database, names: Collection[str], project: str) -> dict[str, int]:
+    """Return the entity that each folded name belongs to in a project, else in every project."""
+    folded = {fold_name(name) for name in names} - {""}
+    query = (
+        sa.select(aliases.c.folded, aliases.c.entity_id)
+        .where(aliases.c.folded.in_(folded), aliases.c.project.in_([project, EVERYWHERE]))
+        .order_by(aliases.c.project)  # the project's own come last, and win
+    )
+    found = await db.fetch_all(query) if folded else []
+    return {row["folded"]: row["entity_id"] for row in found}
+
+
+async def names_of(db: Database, ids: Collection[int]) -> dict[int, list[str]]:
+    """Return the names of entities, each under what the entity is merged into, sorted."""
+    members = await members_of(db, ids)
+    owner = {each: root for root, some in members.items() for each in some}
+    query = sa.select(aliases.c.entity_id, aliases.c.name).where(aliases.c.entity_id.in_(owner))
+    found: dict[int, list[str]] = {number: [] for number in ids}
+    for row in await db.fetch_all(query.order_by(aliases.c.name, aliases.c.id)):
+        found[owner[row["entity_id"]]].append(row["name"])
+    return found
+
+
+async def insert(
+    db: Database,
+    new: NamedEntity,
+    place: Place,
+    source: EvidenceSource,
+    *,
+    now: datetime,
+    act: int | None = None,
+) -> Entity:
+    """Keep a new entity with its name; raises Conflict where the name belongs to another."""
+    values = {
+        "project": place.project,
+        "scope": place.scope,
+        "kind": new.kind,
+        "name": new.name,
+        "source": source,
+        "properties": dict(new.properties),
+    }
+    row = await rows.insert(db, entities, values, now=now, act=act)
+    entity = entity_of(row)
+    await add_name(db, entity, new.name, source, now=now, act=act)
+    return entity
+
+
+async def add_name(
+    db: Database,
+    entity: Entity,
+    name: str,
+    source: EvidenceSource,
+    *,
+    now: datetime,
+    act: int | None = None,
+) -> None:
+    """Give an entity a further name; raises Conflict where it belongs to another one."""
+    query = sa.select(aliases.c.entity_id).where(aliases.c.project == entity.project)
+    holder = await db.fetch_val(query.where(aliases.c.folded == fold_name(name)))
+    if holder == entity.id:
+        return
+    if holder is not None:
+        raise Conflict(f"The name {name!r} belongs to entity {holder}.")
+    values = {
+        "entity_id": entity.id,
+        "project": entity.project,
+        "name": name,
+        "folded": fold_name(name),
+        "source": source,
+        "created_at": now,
+    }
+    await rows.insert(db, aliases, values, now=now, act=act)
+
+
+async def roots_of(db: Database, ids: Collection[int]) -> dict[int, int]:
+    """Return what each entity is merged into in the end: itself where it is not merged."""
+    found = dict.fromkeys(ids, 0) | {each: each for each in ids}
+    for _ in range(MAX_MERGES):
+        query = sa.select(entities.c.id, entities.c.merged_into)
+        pointed = query.where(
+            entities.c.id.in_(set(found.values())), entities.c.merged_into.is_not(None)
+        )
+        further = {row["id"]: row["merged_into"] for row in await db.fetch_all(pointed)}
+        if not further:
+            break
+        found = {each: further.get(root, root) for each, root in found.items()}
+    return found
+
+
+async def members_of(db: Database, ids: Collection[int]) -> dict[int, set[int]]:
+    """Return each entity with all that were merged into it."""
+    found = {each: {each} for each in ids}
+    owner = {each: each for each in ids}
+    frontier = list(ids)
+    while frontier:
+        query = sa.select(entities.c.id, entities.c.merged_into)
+        rows_found = await db.fetch_all(query.where(entities.c.merged_into.in_(frontier)))
+        frontier = []
+        for row in rows_found:
+            if row["id"] not in owner:
+                owner[row["id"]] = owner[row["merged_into"]]
+                found[owner[row["id"]]].add(row["id"])
+                frontier.append(row["id"])
+    return found
+
+
+async def set_merged(
+    db: Database, row: Any, into: int | None, *, now: datetime, act: int | None
+) -> Any:
+    """Merge an entity into another one, or into none; its relationships follow."""
+    changed = await rows.update(db, entities, row, {"merged_into": into}, now=now, act=act)
+    await follow_merges(db, row["id"])
+    return changed
+
+
+async def follow_merges(db: Database, number: int) -> None:
+    """Let the relationships of an entity end where it, and all merged into it, are merged to."""
+    root = (await roots_of(db, [number]))[number]
+    members = (await members_of(db, [number]))[number]
+    for named_end, end in (("named_source_id", "source_id"), ("named_target_id", "target_id")):
+        moved = sa.update(relationships).where(relationships.c[named_end].in_(members))
+        await db.execute(moved.values({end: root}))

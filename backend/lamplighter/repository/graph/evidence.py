@@ -1,0 +1,230 @@
+"""Evidence: what entities and relationships come from, kept in step with its sources."""
+
+from collections.abc import Collection, Iterable
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
+
+import sqlalchemy as sa
+
+from lamplighter.domain.errors import Conflict
+from lamplighter.domain.graph.entity import (
+    Claim,
+    EntityKind,
+    EvidenceSource,
+    Extraction,
+    NamedEntity,
+)
+from lamplighter.domain.graph.names import fold_name
+from lamplighter.repository.graph import entities, relationships, rows
+from lamplighter.repository.graph.entities import Place
+from lamplighter.repository.store.database import Database
+from lamplighter.repository.store.tables import aliases, graph_evidence, graph_steps
+from lamplighter.repository.store.tables import entities as entities_table
+from lamplighter.repository.store.tables import relationships as relationships_table
+
+MENTIONED: Final = 0.7
+_EV: Final = graph_evidence.c
+_COLUMNS: Final = {"entity_id": entities_table, "relationship_id": relationships_table}
+
+Target = tuple[str, int]
+"""A row that has evidence: the column of the evidence that names it, and its number."""
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """One source of evidence: a memory, an event or the services file, and where it belongs."""
+
+    source: EvidenceSource
+    id: int
+    place: Place
+
+
+async def sync(db: Database, origin: Origin, extraction: Extraction, *, now: datetime) -> None:
+    """Make the graph hold exactly what a source states now; call it within `writing`.
+
+    What it no longer states has no evidence here any more, and ends where it has no other.
+    """
+    wanted = await _targets(db, origin, extraction, now=now)
+    query = sa.select(graph_evidence).where(_EV.source == origin.source, _EV.source_id == origin.id)
+    known = {_target(row): row for row in await db.fetch_all(query.order_by(_EV.id))}
+    ended = [
+        target for target, row in known.items() if target not in wanted and row["ended_at"] is None
+    ]
+    begun = [
+        target for target in wanted if target not in known or known[target]["ended_at"] is not None
+    ]
+    for target in begun:
+        await _begin(db, origin, target, known.get(target), wanted[target], now=now)
+    if ended:
+        ids = [known[target]["id"] for target in ended]
+        await db.execute(sa.update(graph_evidence).where(_EV.id.in_(ids)).values(ended_at=now))
+    await refresh(db, [*begun, *ended], now=now)
+
+
+async def _begin(
+    db: Database, origin: Origin, target: Target, held: Any, confidence: float, *, now: datetime
+) -> None:
+    if held is not None:
+        again = {"ended_at": None, "confidence": confidence}
+        await db.execute(sa.update(graph_evidence).where(_EV.id == held["id"]).values(**again))
+        return
+    values = {"source": origin.source, "source_id": origin.id, target[0]: target[1]}
+    await db.execute(
+        sa.insert(graph_evidence).values(**values, confidence=confidence, created_at=now)
+    )
+
+
+async def _targets(
+    db: Database, origin: Origin, extraction: Extraction, *, now: datetime
+) -> dict[Target, float]:
+    """Return the rows that a source states, created where they are new, with the confidence."""
+    ends = [end for claim in extraction.claims for end in (claim.source, claim.target)]
+    ids = await _entity_ids(db, origin, [*extraction.entities, *ends], now=now)
+    await _add_aliases(db, origin, extraction.aliases, now=now)
+    found: dict[Target, float] = {("entity_id", number): MENTIONED for number in ids.values()}
+    for claim in extraction.claims:
+        number = await _relationship(db, origin, claim, ids, now=now)
+        if number is not None:
+            found["relationship_id", number] = claim.confidence
+    return found
+
+
+async def _entity_ids(
+    db: Database, origin: Origin, named: Iterable[NamedEntity], *, now: datetime
+) -> dict[str, int]:
+    """Return the entity of each folded name; what a person declared comes before what is new."""
+    wanted = {fold_name(each.name): each for each in reversed(list(named))}
+    held = await entities.owners(db, list(wanted), origin.place.project)
+    for folded, each in wanted.items():
+        if folded not in held:
+            made = await entities.insert(db, each, origin.place, origin.source, now=now)
+            held[folded] = made.id
+        else:
+            await _refine(db, held[folded], each, now=now)
+    return {folded: held[folded] for folded in wanted}
+
+
+async def _refine(db: Database, number: int, each: NamedEntity, *, now: datetime) -> None:
+    """Give an entity the kind that a text knows where none was known, and its new properties."""
+    row = await rows.get(db, entities_table, number)
+    if row["source"] == EvidenceSource.OPERATOR:
+        return
+    values: dict[str, Any] = {}
+    if row["kind"] == EntityKind.CONCEPT and each.kind is not EntityKind.CONCEPT:
+        values["kind"] = each.kind
+    if each.properties:
+        values["properties"] = {**row["properties"], **dict(each.properties)}
+    if values:
+        await rows.update(db, entities_table, row, values, now=now, act=None)
+
+
+async def _add_aliases(
+    db: Database, origin: Origin, pairs: Collection[tuple[str, str]], *, now: datetime
+) -> None:
+    names = {name for pair in pairs for name in pair}
+    held = await entities.owners(db, names, origin.place.project)
+    for name, other in pairs:
+        number, taken = held.get(fold_name(name)), held.get(fold_name(other))
+        if number is None or taken is not None:
+            continue
+        entity = await entities.get(db, number)
+        if entity is not None and entity.project == origin.place.project:
+            with suppress(Conflict):
+                await entities.add_name(db, entity, other, origin.source, now=now)
+
+
+async def _relationship(
+    db: Database, origin: Origin, claim: Claim, ids: dict[str, int], *, now: datetime
+) -> int | None:
+    named = (ids[fold_name(claim.source.name)], ids[fold_name(claim.target.name)])
+    if named[0] == named[1]:
+        return None
+    held = await relationships.find(db, origin.place.project, claim.kind, *named)
+    if held is None:
+        roots = await entities.roots_of(db, named)
+        ends = await entities.by_ids(db, {*named, *roots.values()})
+        if any(each.deleted_at is not None for each in ends.values()):
+            return None  # an operator took the entity away
+        held = await relationships.insert(
+            db,
+            claim.kind,
+            named,
+            (roots[named[0]], roots[named[1]]),
+            origin.place,
+            origin.source,
+            now=now,
+            confidence=claim.confidence,
+        )
+    return int(held["id"])
+
+
+async def refresh(db: Database, targets: Collection[Target], *, now: datetime) -> None:
+    """End what has no evidence any more, and bring back what has some again.
+
+    What an operator created needs none.
+    """
+    for column, table in _COLUMNS.items():
+        ids = [number for name, number in targets if name == column]
+        if not ids:
+            continue
+        query = (
+            sa.select(_EV[column], sa.func.max(_EV.confidence).label("confidence"))
+            .where(_EV[column].in_(ids), _EV.ended_at.is_(None))
+            .group_by(_EV[column])
+        )
+        backed = {row[column]: row["confidence"] for row in await db.fetch_all(query)}
+        for row in await db.fetch_all(sa.select(table).where(table.c.id.in_(ids))):
+            if row["source"] == EvidenceSource.OPERATOR:
+                continue
+            values: dict[str, Any] = {"valid_to": None if row["id"] in backed else now}
+            if row["id"] not in backed and row["valid_to"] is not None:
+                continue
+            if "confidence" in table.c and row["id"] in backed:
+                values["confidence"] = backed[row["id"]]
+            await rows.update(db, table, row, values, now=now, act=None)
+
+
+async def forget(
+    db: Database, source: EvidenceSource, ids: Collection[int], *, now: datetime
+) -> None:
+    """Remove what came of sources that were deleted permanently, and of nothing else."""
+    which = sa.and_(_EV.source == source, _EV.source_id.in_(ids))
+    gone = [_target(row) for row in await db.fetch_all(sa.select(graph_evidence).where(which))]
+    await db.execute(sa.delete(graph_evidence).where(which))
+    for column, table in reversed(_COLUMNS.items()):
+        mine = [number for name, number in gone if name == column]
+        for row in await db.fetch_all(sa.select(table).where(table.c.id.in_(mine))):
+            others = sa.select(_EV.id).where(_EV[column] == row["id"]).limit(1)
+            if row["source"] != EvidenceSource.OPERATOR and await db.fetch_one(others) is None:
+                await _purge(db, table, row, now=now)
+
+
+async def _purge(db: Database, table: sa.Table, row: Any, *, now: datetime) -> None:
+    """Remove a row and every copy of its words, unless relationships still refer to it."""
+    if table is entities_table:
+        ends = [relationships_table.c[end] for end in ("named_source_id", "named_target_id")]
+        used = sa.select(relationships_table.c.id).where(
+            sa.or_(*(end == row["id"] for end in ends))
+        )
+        if await db.fetch_one(used.limit(1)) is not None:
+            return
+        await db.execute(sa.delete(aliases).where(aliases.c.entity_id == row["id"]))
+    steps = sa.and_(graph_steps.c.table_name == table.name, graph_steps.c.row_id == row["id"])
+    await db.execute(sa.delete(graph_steps).where(steps))
+    await rows.remove(db, table, row, now=now)
+
+
+async def list_for(db: Database, targets: Collection[Target], *, limit: int) -> list[Any]:
+    """Return the open evidence of entities and relationships, the newest first."""
+    groups = [
+        _EV[column].in_([number for name, number in targets if name == column])
+        for column in _COLUMNS
+    ]
+    query = sa.select(graph_evidence).where(sa.or_(*groups), _EV.ended_at.is_(None))
+    return list(await db.fetch_all(query.order_by(_EV.id.desc()).limit(limit)))
+
+
+def _target(row: Any) -> Target:
+    return next((name, row[name]) for name in _COLUMNS if row[name] is not None)

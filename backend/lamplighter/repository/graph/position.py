@@ -1,0 +1,51 @@
+"""How far the graph follows the change feed."""
+
+from dataclasses import dataclass, replace
+
+import sqlalchemy as sa
+
+from lamplighter.repository.feed import changes
+from lamplighter.repository.store.database import Database
+from lamplighter.repository.store.tables import graph_position, memories
+
+
+@dataclass(frozen=True, slots=True)
+class GraphPosition:
+    """The last change that was followed, and the services that were read, by their hash.
+
+    While `memory_id` is set, the memories after it are still to be read for the first time.
+    """
+
+    seq: int
+    memory_id: int | None = 0
+    services: str = ""
+
+
+async def get(db: Database) -> GraphPosition:
+    """Return the position; a new start where there is none, or where changes were missed."""
+    row = await db.fetch_one(sa.select(graph_position))
+    start = GraphPosition(await changes.last_seq(db))
+    if row is None:
+        return start
+    held = GraphPosition(row["seq"], row["memory_id"], row["services"])
+    if await changes.has_missed(db, held.seq):
+        return replace(start, services=held.services)
+    return held
+
+
+async def save(db: Database, position: GraphPosition) -> None:
+    """Store the position; call it within `writing`."""
+    values = {
+        "seq": position.seq,
+        "memory_id": position.memory_id,
+        "services": position.services,
+    }
+    update = sa.update(graph_position).values(**values).returning(graph_position.c.id)
+    if await db.fetch_one(update) is None:
+        await db.execute(sa.insert(graph_position).values(id=1, **values))
+
+
+async def memory_ids_after(db: Database, number: int, *, limit: int) -> list[int]:
+    """Return the next memories by their numbers."""
+    query = sa.select(memories.c.id).where(memories.c.id > number)
+    return [row["id"] for row in await db.fetch_all(query.order_by(memories.c.id).limit(limit))]

@@ -1,0 +1,206 @@
+"""Queries on relationships, and the traversal of the graph from an entity."""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
+
+import sqlalchemy as sa
+
+from lamplighter.domain.graph.entity import EvidenceSource, Relationship, RelationshipKind
+from lamplighter.domain.memory.reach import Reach
+from lamplighter.repository.graph import rows
+from lamplighter.repository.graph.entities import Place, is_current, within
+from lamplighter.repository.graph.rows import relationship_of
+from lamplighter.repository.store.database import Database
+from lamplighter.repository.store.dialect import NUMBER
+from lamplighter.repository.store.paging import Page, newest_first
+from lamplighter.repository.store.statements import Statement
+from lamplighter.repository.store.tables import entities, relationships
+
+ENTITY: Final = rows.RELATIONSHIP
+STEPS_EACH: Final = 2
+"""How many steps a traversal takes at most for each entity that it may return.
+
+An entity that is reached by ways of different lengths takes one step for each length.
+"""
+
+_ROW: Final = relationships.c
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RelationshipFilter:
+    """Which relationships are asked for; None asks for all. `entity` is either end."""
+
+    kind: RelationshipKind | None = None
+    entity: int | None = None
+    project: str | None = None
+    reach: Reach | None = None
+    current: bool | None = True
+
+
+async def get(db: Database, number: int, reach: Reach | None = None) -> Relationship | None:
+    """Return one relationship within reach."""
+    query = sa.select(relationships).where(_ROW.id == number, *within(reach, _ROW))
+    row = await db.fetch_one(query)
+    return None if row is None else relationship_of(row)
+
+
+async def page(
+    db: Database,
+    selection: RelationshipFilter,
+    *,
+    limit: int,
+    position: Sequence[Any] | None = None,
+) -> Page[Relationship]:
+    """Return one page of relationships, the newest first."""
+    query = sa.select(relationships).where(*_conditions(selection))
+    found = await newest_first(db, query, _ROW.id, limit=limit, position=position)
+    return Page([relationship_of(row) for row in found.items], found.position)
+
+
+async def count(db: Database, selection: RelationshipFilter) -> int:
+    """Return how many relationships there are."""
+    query = sa.select(sa.func.count()).select_from(relationships).where(*_conditions(selection))
+    return int(await db.fetch_val(query))
+
+
+def _conditions(selection: RelationshipFilter) -> list[Any]:
+    found = within(selection.reach, _ROW)
+    if selection.kind is not None:
+        found.append(_ROW.kind == selection.kind)
+    if selection.entity is not None:
+        found.append((_ROW.source_id == selection.entity) | (_ROW.target_id == selection.entity))
+    if selection.project is not None:
+        found.append(_ROW.project == selection.project)
+    if selection.current is not None:
+        now = sa.and_(*is_current(_ROW))
+        found.append(now if selection.current else ~now)
+    return found
+
+
+async def find(
+    db: Database, project: str, kind: RelationshipKind, named_source: int, named_target: int
+) -> Any:
+    """Return the row of a relationship as its evidence names it, or None."""
+    query = sa.select(relationships).where(
+        _ROW.project == project,
+        _ROW.kind == kind,
+        _ROW.named_source_id == named_source,
+        _ROW.named_target_id == named_target,
+    )
+    return await db.fetch_one(query)
+
+
+async def insert(
+    db: Database,
+    kind: RelationshipKind,
+    named: tuple[int, int],
+    ends: tuple[int, int],
+    place: Place,
+    source: EvidenceSource,
+    *,
+    now: datetime,
+    act: int | None = None,
+    **more: Any,
+) -> Any:
+    """Keep a new relationship between entities, as named and as merged, and return its row."""
+    values = {
+        "project": place.project,
+        "scope": place.scope,
+        "kind": kind,
+        "source": source,
+        "named_source_id": named[0],
+        "named_target_id": named[1],
+        "source_id": ends[0],
+        "target_id": ends[1],
+        "valid_from": now,
+        **more,
+    }
+    return await rows.insert(db, relationships, values, now=now, act=act)
+
+
+async def of_entities(
+    db: Database,
+    ids: Collection[int],
+    reach: Reach | None = None,
+    *,
+    limit: int,
+    current: bool = True,
+) -> list[Relationship]:
+    """Return the relationships that begin or end at some entities, the surest first."""
+    ends = _ROW.source_id.in_(ids) | _ROW.target_id.in_(ids)
+    return await _fetch(db, [ends], reach, limit=limit, current=current)
+
+
+async def among(
+    db: Database, ids: Collection[int], reach: Reach | None = None, *, limit: int
+) -> list[Relationship]:
+    """Return the current relationships between some entities, the surest first."""
+    both = [_ROW.source_id.in_(ids), _ROW.target_id.in_(ids)]
+    return await _fetch(db, both, reach, limit=limit, current=True)
+
+
+async def _fetch(
+    db: Database, conditions: Sequence[Any], reach: Reach | None, *, limit: int, current: bool
+) -> list[Relationship]:
+    now = is_current(_ROW) if current else [_ROW.deleted_at.is_(None)]
+    query = sa.select(relationships).where(*conditions, *now, *within(reach, _ROW))
+    query = query.order_by(_ROW.confidence.desc(), _ROW.id).limit(limit)
+    return [relationship_of(row) for row in await db.fetch_all(query)]
+
+
+async def reachable(
+    db: Database, center: int, reach: Reach | None = None, *, depth: int, limit: int
+) -> dict[int, int]:
+    """Return the entities within so many steps of one, and how many steps away each is.
+
+    The nearest come first. Relationships are followed both ways, one query for all depths. Of
+    hubs with thousands of neighbors not all are there (STEPS_EACH).
+    """
+    asked: dict[str, Any] = {"center": center, "depth": depth, "most": limit}
+    asked["steps"] = STEPS_EACH * limit
+    if reach is not None:
+        asked["project"] = reach.project
+    query = WALK if reach is None else WALK_WITHIN
+    return {row["id"]: row["depth"] for row in await db.fetch_all(query(**asked))}
+
+
+def _traversal(reach: Reach | None) -> Statement:
+    center, depth, steps, most = (
+        sa.bindparam(name, type_=NUMBER) for name in ("center", "depth", "steps", "most")
+    )
+    start = sa.select(center.label("id"), sa.literal_column("0", NUMBER).label("depth"))
+    near = start.cte("near", recursive=True)
+    edge = relationships.alias("edge")
+    other = edge.c.source_id + edge.c.target_id - near.c.id
+    ends = (edge.c.source_id == near.c.id) | (edge.c.target_id == near.c.id)
+    step = (
+        sa.select(other, near.c.depth + sa.literal_column("1", NUMBER))
+        .select_from(near.join(edge, ends))
+        .where(near.c.depth < depth)
+        .where(*is_current(edge.c), *within(reach, edge.c))
+    )
+    near = near.union(step)
+    # both databases stop the recursion where the outer query has enough
+    walked = sa.select(near.c.id, near.c.depth).limit(steps).subquery()
+    nearest = sa.func.min(walked.c.depth)
+    query = sa.select(walked.c.id, nearest.label("depth")).group_by(walked.c.id)
+    return Statement(query.order_by(nearest, walked.c.id).limit(most), long=True)
+
+
+_ANY: Any = sa.bindparam("project", type_=sa.Text())
+WALK: Final = _traversal(None)
+WALK_WITHIN: Final = _traversal(Reach(_ANY))
+
+
+async def delete_with(db: Database, number: int, *, now: datetime, act: int | None) -> int:
+    """Delete an entity and its relationships; return how many rows."""
+    ends = (_ROW.source_id == number) | (_ROW.target_id == number)
+    query = sa.select(relationships).where(ends, _ROW.deleted_at.is_(None)).order_by(_ROW.id)
+    found = await db.fetch_all(query)
+    for row in found:
+        await rows.update(db, relationships, row, {"deleted_at": now}, now=now, act=act)
+    row = await rows.get(db, entities, number)
+    await rows.update(db, entities, row, {"deleted_at": now}, now=now, act=act)
+    return len(found) + 1

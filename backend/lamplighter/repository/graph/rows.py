@@ -1,0 +1,136 @@
+"""Rows of the knowledge graph: stored, published in the change feed, and changed by acts.
+
+What an operator does is kept as one step a row, with the columns that it changed before and
+after.
+"""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any, Final
+
+import sqlalchemy as sa
+
+from lamplighter.domain.change import ChangeOp
+from lamplighter.domain.graph.entity import (
+    Entity,
+    EntityKind,
+    EvidenceSource,
+    Relationship,
+    RelationshipKind,
+)
+from lamplighter.formats import serialize
+from lamplighter.repository.feed import changes
+from lamplighter.repository.store.database import Database
+from lamplighter.repository.store.dialect import stamp
+from lamplighter.repository.store.tables import (
+    aliases,
+    entities,
+    graph_steps,
+    relationships,
+)
+
+Values = Mapping[str, Any]
+
+ENTITIES: Final = entities
+RELATIONSHIPS: Final = relationships
+ENTITY: Final = "entity"
+RELATIONSHIP: Final = "relationship"
+PUBLISHED: Final = {"entities": ENTITY, "relationships": RELATIONSHIP}
+
+
+def entity_of(row: Any) -> Entity:
+    """Return the entity of a row."""
+    fields = {each.name: row[each.name] for each in entities.columns}
+    fields["kind"], fields["source"] = EntityKind(row["kind"]), EvidenceSource(row["source"])
+    return Entity(**fields)
+
+
+def relationship_of(row: Any) -> Relationship:
+    """Return the relationship of a row."""
+    fields = {each.name: row[each.name] for each in relationships.columns}
+    fields["kind"] = RelationshipKind(row["kind"])
+    fields["source"] = EvidenceSource(row["source"])
+    return Relationship(**fields)
+
+
+async def insert(
+    db: Database, table: sa.Table, values: Values, *, now: datetime, act: int | None = None
+) -> Any:
+    """Insert a row and return it; call it within `writing`."""
+    if table is not aliases:
+        values = {"properties": {}, "created_at": now, "updated_at": now, "version": 1, **values}
+    row: Any = await db.fetch_one(sa.insert(table).values(**values).returning(table))
+    await _publish(db, table, row, ChangeOp.CREATED, now=now)
+    await _record(db, act, table, row["id"], None, row)
+    return row
+
+
+async def update(
+    db: Database, table: sa.Table, row: Any, values: Values, *, now: datetime, act: int | None
+) -> Any:
+    """Change columns of a row and return the row; the same one where nothing changes."""
+    changed = {name: value for name, value in values.items() if row[name] != value}
+    if not changed:
+        return row
+    statement = sa.update(table).where(table.c.id == row["id"]).values(**changed)
+    if table is not aliases:
+        statement = statement.values(version=table.c.version + 1, updated_at=now)
+    after: Any = await db.fetch_one(statement.returning(table))
+    await _publish(db, table, after, ChangeOp.UPDATED, now=now)
+    before = {name: row[name] for name in changed}
+    await _record(db, act, table, row["id"], before, {name: after[name] for name in changed})
+    return after
+
+
+async def remove(db: Database, table: sa.Table, row: Any, *, now: datetime) -> None:
+    """Remove a row for good; what the feed holds of it is blanked."""
+    await db.execute(sa.delete(table).where(table.c.id == row["id"]))
+    if table.name in PUBLISHED:
+        await changes.blank_row(db, PUBLISHED[table.name], row["id"])
+        await changes.append(
+            db,
+            PUBLISHED[table.name],
+            row["id"],
+            ChangeOp.DELETED,
+            now=now,
+            version=row["version"] + 1,
+        )
+
+
+async def get(db: Database, table: sa.Table, number: int) -> Any:
+    """Return one row by its number, or None."""
+    return await db.fetch_one(sa.select(table).where(table.c.id == number))
+
+
+async def _record(
+    db: Database, act: int | None, table: sa.Table, number: int, before: Any, after: Any
+) -> None:
+    if act is None:
+        return
+    # of a new row only what an operator decides is compared: evidence may change the rest
+    fixed = ("id", "version", "created_at", "updated_at", "valid_to", "confidence")
+    if before is None:
+        after = {each.name: after[each.name] for each in table.columns if each.name not in fixed}
+    values = {"act_id": act, "table_name": table.name, "row_id": number}
+    images = {"before": _encoded(before), "after": _encoded(after)}
+    await db.execute(sa.insert(graph_steps).values(**values, **images))
+
+
+def _encoded(values: Values | None) -> dict[str, Any] | None:
+    if values is None:
+        return None
+    return {k: stamp(v) if isinstance(v, datetime) else v for k, v in values.items()}
+
+
+async def _publish(db: Database, table: sa.Table, row: Any, op: ChangeOp, *, now: datetime) -> None:
+    if table is entities:
+        await _append(db, ENTITY, row, op, serialize.entity(entity_of(row)), now=now)
+    elif table is relationships:
+        shown = serialize.relationship(relationship_of(row))
+        await _append(db, RELATIONSHIP, row, op, shown, now=now)
+
+
+async def _append(
+    db: Database, what: str, row: Any, op: ChangeOp, shown: dict[str, Any], *, now: datetime
+) -> None:
+    await changes.append(db, what, row["id"], op, now=now, version=row["version"], row=shown)

@@ -1,0 +1,1 @@
+"""The knowledge graph: edited by operators, followed from memories, and asked."""

@@ -1,0 +1,157 @@
+"""Follow: the graph holds what memories, events and the services file state, and no more.
+
+One step reads a few changes of the feed in one short transaction. A memory that was changed,
+withdrawn, deleted, restored or undone is read again, so its relationships end and come back
+with it, whichever path changed it.
+"""
+
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+from datetime import datetime
+from typing import Any, Final
+
+from lamplighter.domain.change import Change, ChangeOp
+from lamplighter.domain.graph.entity import (
+    EVERYWHERE,
+    Claim,
+    EntityKind,
+    EvidenceSource,
+    Extraction,
+    NamedEntity,
+    RelationshipKind,
+)
+from lamplighter.domain.graph.extract import MAX_CHARS, TextContext, decision_title, extract
+from lamplighter.domain.graph.names import fold_name
+from lamplighter.domain.graph.question import text_names
+from lamplighter.domain.memory.knowledge import custom_title
+from lamplighter.domain.memory.memory import GLOBAL, OPERATIONS, PROJECT, Memory, MemoryId
+from lamplighter.domain.services.service import Services
+from lamplighter.domain.text import content_hash
+from lamplighter.repository import Database, reading, writing
+from lamplighter.repository.feed import changes
+from lamplighter.repository.graph import entities, evidence, position
+from lamplighter.repository.graph.entities import Place
+from lamplighter.repository.graph.evidence import Origin
+from lamplighter.repository.memory import memories
+from lamplighter.repository.memory.trash import TRASH
+from lamplighter.repository.services import events
+
+CHANGES_AT_ONCE: Final = 50
+MEMORIES_AT_ONCE: Final = 25
+DECLARED: Final = 1.0
+OPS: Final = Place(OPERATIONS, PROJECT)
+
+
+async def follow(db: Database, services: Services | None, *, now: datetime) -> bool:
+    """Take one step and say whether there was work; `services` None leaves theirs as they are."""
+    declared = None if services is None else content_hash(repr(_dependencies(services)))
+    async with reading(db):
+        held = await position.get(db)
+        idle = held.memory_id is None and held.seq == await changes.last_seq(db)
+        if idle and declared in (None, held.services):
+            return False
+    async with writing(db):
+        held = await position.get(db)
+        if services is not None and declared not in (None, held.services):
+            await _follow_services(db, services, now=now)
+            held = replace(held, services=declared)
+        if held.memory_id is not None:
+            ids = await position.memory_ids_after(db, held.memory_id, limit=MEMORIES_AT_ONCE)
+            await _follow_memories(db, ids, now=now)
+            held = replace(held, memory_id=ids[-1] if ids else None)
+        else:
+            found = await changes.list_after(db, held.seq, limit=CHANGES_AT_ONCE)
+            await _follow_changes(db, found, now=now)
+            held = replace(held, seq=found[-1].seq if found else held.seq)
+        await position.save(db, held)
+    return True
+
+
+async def _follow_changes(db: Database, found: Sequence[Change], *, now: datetime) -> None:
+    ids = {number for each in found if each.entity == memories.ENTITY for number in _ids(each)}
+    await _follow_memories(db, sorted(ids), now=now)
+    gone = {number for each in found if each.entity == TRASH for number in _ids(each)}
+    if gone:
+        await evidence.forget(db, EvidenceSource.MEMORY, gone, now=now)
+    for each in found:
+        if each.entity == events.ENTITY and each.op is ChangeOp.CREATED and each.row:
+            await _follow_event(db, each.entity_id, each.row, now=now)
+
+
+def _ids(change: Change) -> list[int]:
+    if change.op is not ChangeOp.BATCH:
+        return [change.entity_id]
+    return list((change.row or {}).get("ids", ()))
+
+
+async def _follow_memories(db: Database, ids: Sequence[int], *, now: datetime) -> None:
+    """Read memories again; of those that are gone or inactive nothing is stated any more."""
+    held = {memory.id: memory for memory in await memories.list_by_ids(db, ids)} if ids else {}
+    for number in ids:
+        memory = held.get(MemoryId(number))
+        if memory is None or not memory.active:
+            origin = Origin(EvidenceSource.MEMORY, number, OPS)
+            await evidence.sync(db, origin, Extraction(), now=now)
+            continue
+        origin = Origin(EvidenceSource.MEMORY, number, _place(memory))
+        await evidence.sync(db, origin, await read_memory(db, memory), now=now)
+
+
+async def read_memory(db: Database, memory: Memory) -> Extraction:
+    """Return what a memory states, with the names of entities that exist in its project."""
+    text, place = memory.observation, _place(memory)
+    context = TextContext(
+        project=memory.project,
+        service=memory.service,
+        decision=decision_title(memory.category, custom_title(memory), text),
+    )
+    return await _read(db, text, context, place)
+
+
+async def _follow_event(db: Database, number: int, row: dict[str, Any], *, now: datetime) -> None:
+    """Read an event once: it is about its service, and states what was so then."""
+    context = TextContext(service=row.get("service"))
+    found = await _read(db, str(row.get("text", "")), context, OPS)
+    if found.claims:
+        stated = replace(found, entities=())
+        await evidence.sync(db, Origin(EvidenceSource.EVENT, number, OPS), stated, now=now)
+
+
+async def _read(db: Database, text: str, context: TextContext, place: Place) -> Extraction:
+    names = text_names(text[:MAX_CHARS])
+    owners = await entities.owners(db, names, place.project)
+    held = await entities.by_ids(db, set(owners.values()))
+    kinds = {folded: held[number].kind for folded, number in owners.items() if number in held}
+    found = extract(text, replace(context, kind_of=lambda name: kinds.get(fold_name(name))))
+    named = [held[number] for number in dict.fromkeys(owners.values()) if number in held]
+    mentioned = [NamedEntity(each.name, each.kind) for each in named if _is_worth(each.kind)]
+    return replace(found, entities=(*found.entities, *mentioned))
+
+
+def _is_worth(kind: EntityKind) -> bool:
+    """Whether a mere mention counts as evidence; a decision has its own memory."""
+    return kind is not EntityKind.DECISION
+
+
+def _place(memory: Memory) -> Place:
+    if memory.scope == GLOBAL:
+        return Place(EVERYWHERE, GLOBAL)
+    return Place(memory.project, PROJECT)
+
+
+def _dependencies(services: Services) -> list[tuple[str, Collection[str]]]:
+    return [(each.name, each.depends_on) for each in services]
+
+
+async def _follow_services(db: Database, services: Services, *, now: datetime) -> None:
+    """Make the graph hold the declared services and their dependencies."""
+    declared = _dependencies(services)
+    named = {name: NamedEntity(name, EntityKind.SERVICE) for name, _ in declared}
+    claims = [
+        Claim(named[name], RelationshipKind.DEPENDS_ON, named[other], DECLARED)
+        for name, needs in declared
+        for other in needs
+        if other in named
+    ]
+    extraction = Extraction(tuple(named.values()), tuple(claims))
+    await evidence.sync(db, Origin(EvidenceSource.SERVICES, 0, OPS), extraction, now=now)

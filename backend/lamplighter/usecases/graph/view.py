@@ -1,0 +1,211 @@
+"""The graph as it is read: an entity with its neighbors and evidence, and why things are so."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from lamplighter.domain.errors import Conflict, NotFound
+from lamplighter.domain.graph.entity import (
+    EVERYWHERE,
+    RATIONALE,
+    Entity,
+    EntityKind,
+    EvidenceSource,
+    Relationship,
+    RelationshipKind,
+)
+from lamplighter.domain.graph.names import fold_name
+from lamplighter.domain.graph.question import decision_score, question_names
+from lamplighter.domain.memory.memory import Memory, MemoryId
+from lamplighter.domain.memory.reach import Reach
+from lamplighter.repository import Database, reading
+from lamplighter.repository.graph import entities, evidence, relationships
+from lamplighter.repository.graph.entities import EntityFilter
+from lamplighter.repository.graph.relationships import RelationshipFilter
+from lamplighter.repository.memory import memories
+
+MAX_NODES: Final = 200
+MAX_EDGES: Final = 1_000
+MAX_NEIGHBORS: Final = 100
+MAX_EVIDENCE: Final = 50
+MAX_DECISIONS: Final = 10
+SCANNED_DECISIONS: Final = 500
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EntityCase:
+    """An entity with its names, its relationships, their other ends, and the evidence.
+
+    `evidence` are the memories that name it or state one of its relationships, by the number
+    of that relationship; 0 for those that only name the entity.
+    """
+
+    entity: Entity
+    names: list[str]
+    relationships: list[Relationship]
+    neighbors: dict[int, Entity]
+    evidence: dict[int, list[Memory]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GraphView:
+    """A part of the graph around a center; `depths` are steps from it. `more` says it is cut."""
+
+    center: Entity
+    nodes: list[Entity]
+    depths: dict[int, int]
+    edges: list[Relationship]
+    more: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DecisionCase:
+    """A decision: why, who decided, what it concerns, and the memories that state it."""
+
+    decision: Entity
+    rationale: str
+    decided_by: list[Entity]
+    concerns: list[Entity]
+    memories: list[Memory]
+
+
+async def find_entity(
+    db: Database, name: str, *, project: str | None = None, reach: Reach | None = None
+) -> Entity:
+    """Return the entity of a name or a number; raises NotFound, and Conflict for several."""
+    if name.isascii() and name.isdigit():
+        entity = await entities.get(db, int(name[:15]), reach)
+        if entity is not None and entity.deleted_at is None:
+            return entity
+    home = reach.project if reach is not None else project
+    found = await entities.named(db, [name], home, reach)
+    some = [each for each in found.get(fold_name(name), []) if each.deleted_at is None]
+    if not some:
+        raise NotFound(f"No entity is named {name[:80]!r}.")
+    if len(some) > 1 and home is None:
+        names = ", ".join(sorted({each.project or "every project" for each in some}))
+        raise Conflict(f"Several projects have this entity: {names}. Name the project.")
+    return some[0]
+
+
+async def entity_case(db: Database, entity: Entity, reach: Reach | None = None) -> EntityCase:
+    """Return an entity with all that belongs to it, as far as the caller reads it."""
+    async with reading(db):
+        edges = await relationships.of_entities(db, [entity.id], reach, limit=MAX_NEIGHBORS)
+        ends = {end for each in edges for end in (each.source_id, each.target_id)}
+        members = (await entities.members_of(db, [entity.id]))[entity.id]
+        targets = [("entity_id", number) for number in members]
+        targets += [("relationship_id", each.id) for each in edges]
+        return EntityCase(
+            entity=entity,
+            names=(await entities.names_of(db, [entity.id]))[entity.id],
+            relationships=edges,
+            neighbors=await entities.by_ids(db, ends - {entity.id}),
+            evidence=await evidence_memories(db, targets, reach),
+        )
+
+
+async def graph_around(
+    db: Database, center: Entity, reach: Reach | None = None, *, depth: int, limit: int = MAX_NODES
+) -> GraphView:
+    """Return the entities within so many steps of one, the nearest first, and their edges."""
+    async with reading(db):
+        found = await relationships.reachable(db, center.id, reach, depth=depth, limit=limit + 1)
+        depths = dict(list(found.items())[:limit])
+        held = await entities.by_ids(db, depths)
+        edges = await relationships.among(db, depths, reach, limit=MAX_EDGES + 1)
+    return GraphView(
+        center=center,
+        nodes=[held[number] for number in depths if number in held],
+        depths=depths,
+        edges=edges[:MAX_EDGES],
+        more=len(found) > limit or len(edges) > MAX_EDGES,
+    )
+
+
+async def why(
+    db: Database, question: str, *, project: str | None = None, reach: Reach | None = None
+) -> list[DecisionCase]:
+    """Return the decisions that a question is about, the best match first.
+
+    A decision is found by an entity that it concerns and that the question names, or by the
+    words of the decision itself. Ended and deleted decisions are left out.
+    """
+    home = reach.project if reach is not None else project
+    async with reading(db):
+        found = await _decisions_about(db, question, home, reach)
+        chosen = EntityFilter(kind=EntityKind.DECISION, reach=reach)
+        page = await entities.page(db, chosen, limit=SCANNED_DECISIONS)
+        scored = {
+            each.id: (decision_score(question, f"{each.name} {_rationale(each)}"), each)
+            for each in page.items
+            if home is None or each.project in (home, EVERYWHERE)
+        }
+        for each in found:
+            score = scored.get(each.id, (0.0, each))[0]
+            scored[each.id] = (score + 1, each)
+        best = sorted(
+            (pair for pair in scored.values() if pair[0] >= 0.5),
+            key=lambda pair: (-pair[0], -pair[1].id),
+        )
+        return [await _case(db, each, reach) for _, each in best[:MAX_DECISIONS]]
+
+
+async def count_graph(db: Database, project: str) -> tuple[int, int]:
+    """Return how many current entities and relationships a project reads."""
+    reach = Reach(project)
+    return (
+        await entities.count(db, EntityFilter(reach=reach)),
+        await relationships.count(db, RelationshipFilter(reach=reach)),
+    )
+
+
+async def evidence_memories(
+    db: Database, targets: Sequence[evidence.Target], reach: Reach | None
+) -> dict[int, list[Memory]]:
+    """Return the memories behind entities (under 0) and relationships (under their number)."""
+    rows = [
+        row
+        for row in await evidence.list_for(db, targets, limit=MAX_EVIDENCE)
+        if row["source"] == EvidenceSource.MEMORY
+    ]
+    ids = list(dict.fromkeys(MemoryId(row["source_id"]) for row in rows))
+    held = await memories.by_ids(db, ids)
+    found: dict[int, list[Memory]] = {}
+    for row in rows:
+        memory = held.get(row["source_id"])
+        if memory is not None and (reach is None or reach.holds(memory)):
+            found.setdefault(row["relationship_id"] or 0, []).append(memory)
+    return found
+
+
+async def _decisions_about(
+    db: Database, question: str, home: str | None, reach: Reach | None
+) -> list[Entity]:
+    """Return the current decisions among the entities that a question names, and beside them."""
+    named = await entities.named(db, question_names(question), home, reach)
+    centers = {each.id: each for some in named.values() for each in some if each.current}
+    edges = await relationships.of_entities(db, centers, reach, limit=MAX_NEIGHBORS)
+    ends = {end for each in edges for end in (each.source_id, each.target_id)}
+    around = {**(await entities.by_ids(db, ends)), **centers}
+    return [each for each in around.values() if each.kind is EntityKind.DECISION and each.current]
+
+
+async def _case(db: Database, decision: Entity, reach: Reach | None) -> DecisionCase:
+    case = await entity_case(db, decision, reach)
+    ends: dict[RelationshipKind, list[Entity]] = {}
+    for each in case.relationships:
+        if each.source_id == decision.id and each.target_id in case.neighbors:
+            ends.setdefault(each.kind, []).append(case.neighbors[each.target_id])
+    held = {memory.id: memory for some in case.evidence.values() for memory in some}
+    return DecisionCase(
+        decision=decision,
+        rationale=_rationale(decision),
+        decided_by=ends.get(RelationshipKind.DECIDED_BY, []),
+        concerns=ends.get(RelationshipKind.CONCERNS, []),
+        memories=[held[number] for number in sorted(held, reverse=True)],
+    )
+
+
+def _rationale(decision: Entity) -> str:
+    return str(decision.properties.get(RATIONALE, ""))

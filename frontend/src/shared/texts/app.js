@@ -8,6 +8,7 @@ export const app = {
   go_events: "Go to events",
   go_memories: "Go to memories",
   go_cooldowns: "Go to cooldowns",
+  go_graph: "Go to graph",
   go_reviews: "Go to reviews",
   go_search: "Go to search",
   search_all: "Search everything",

@@ -72,6 +72,7 @@ export const app = {
   undid_restore: "Memory {id} is in the trash again.",
   undid_revert: "Reapplied the change of memory {id}.",
   undid_review: "Reopened review {id}.",
+  undid_graph: "Reverted the change of {subject}.",
   undid_reset: "Undid the reset of {service}.",
   undid_deletes: { one: "Restored {n} memory.", other: "Restored {n} memories." },
   undid_edits: { one: "Reverted {n} memory.", other: "Reverted {n} memories." },

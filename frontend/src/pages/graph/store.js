@@ -136,6 +136,7 @@ export function graph({ api, confirm, router, toasts, journal, later, now = Date
       try {
         await api.post(`/entities/${chosen.id}/merge`, { into: into.id }, `${chosen.id}-${chosen.version}`)
         toasts.show(t("graph.merged", words), { undo: journal.undoing() })
+        this.q = ""
         router.go(`/graph/${into.id}`)
         await this.load()
       } catch (problem) {

@@ -3,7 +3,7 @@ export const graph = {
   total: { one: "{n} entity", other: "{n} entities" },
   relationships: { one: "{n} relationship", other: "{n} relationships" },
   proof: { one: "{n} memory", other: "{n} memories" },
-  noProof: "No memory recorded",
+  noProof: "no memory recorded",
   from: "from {from}",
   until: "from {from} to {to}",
   confidence: "confidence {n}",

@@ -15,6 +15,8 @@ import { approvalQueue } from "./approvals/store.js"
 import { health } from "./health/store.js"
 import { log } from "../log/store.js"
 import { alerts, notices } from "./health/deliveries.js"
+import { graphPage } from "./graph/page.js"
+import { graph } from "./graph/store.js"
 import { preview } from "./preview/store.js"
 import { review } from "./reviews/review.js"
 import { search } from "./search/store.js"
@@ -44,6 +46,7 @@ export function latePages(with_) {
   Alpine.data("approvalsPage", () => approvalsPage(store))
   Alpine.data("searchPage", () => searchPage(store))
   Alpine.data("previewPage", () => previewPage(store))
+  Alpine.data("graphPage", () => graphPage(store))
   Alpine.data("healthPage", () => healthPage(store))
   Alpine.data("settingsPage", () => settingsPage(store))
   Alpine.data("trashPage", () => trashPage(store))
@@ -60,6 +63,7 @@ export function latePages(with_) {
     ...ofHealth(with_),
     ...ofPreview(with_),
     ...ofUses(with_),
+    graph: ofGraph(with_),
     search: ofSearch(with_),
     approvals: ofApprovals(with_),
     reviews: ofReviews(with_),
@@ -99,6 +103,13 @@ function ofPreview({ add, api, feed, router, services, clock }) {
   const next = add("preview", preview({ api, router, services, clock }))
   feed.on("memory", (/** @type {Change} */ change) => next.follow(change))
   return { preview: next }
+}
+
+/** @param {any} with_ */
+function ofGraph({ add, api, feed, router, confirm, toasts, journal }) {
+  const one = add("graph", graph({ api, router, confirm, toasts, journal }))
+  for (const entity of ["entity", "relationship", "memory"]) feed.on(entity, () => one.follow())
+  return { visit: one.visit.bind(one), exit: () => one.exit(), load: () => one.reload() }
 }
 
 /** @param {any} with_ */

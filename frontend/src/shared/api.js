@@ -36,7 +36,7 @@ export function createApi({
   return {
     get: (path, params) => send("GET", path + query(params)),
     all,
-    post: (path, body = {}) => change("POST", path, body),
+    post: (path, body = {}, version) => change("POST", path, body, on(version)),
     put: (path, body = {}, version) => change("PUT", path, body, on(version)),
     patch: (path, body, version) => change("PATCH", path, body, on(version)),
     remove: (path) => change("DELETE", path),

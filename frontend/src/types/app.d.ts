@@ -28,7 +28,7 @@ interface Api {
   settled?: () => Promise<unknown>
   get(path: string, params?: Record<string, any>): Promise<any>
   all(path: string, params?: Record<string, any>): Promise<any>
-  post(path: string, body?: unknown): Promise<any>
+  post(path: string, body?: unknown, version?: string): Promise<any>
   put(path: string, body?: unknown, version?: string): Promise<any>
   patch(path: string, body: unknown, version?: string): Promise<any>
   remove(path: string): Promise<any>

@@ -62,3 +62,7 @@ type AgentState = Shapes["AgentOut"]
 
 type Told = Shapes["ContextOut"]
 type Placed = Shapes["PlacedMemoryOut"]
+
+type Entity = Shapes["EntityOut"]
+type EntityCase = Shapes["EntityCaseOut"]
+type Neighbor = Shapes["NeighborOut"]

@@ -10,6 +10,7 @@ const TITLES = new Map([
   ["cooldowns", t("common.cooldowns_page")],
   ["reviews", t("common.reviews_page")],
   ["search", t("common.search_page")],
+  ["graph", t("common.graph_page")],
   ["approvals", t("common.approvals_page")],
   ["preview", t("common.preview_page")],
   ["health", t("common.health_page")],
@@ -19,7 +20,11 @@ const TITLES = new Map([
 ])
 
 const START = "main h1"
-const PLACES = /** @type {Record<string, string>} */ ({ reviews: ".case", approvals: ".ask[data-chosen] h2 a" })
+const PLACES = /** @type {Record<string, string>} */ ({
+  reviews: ".case",
+  graph: ".graph-entity",
+  approvals: ".ask[data-chosen] h2 a",
+})
 
 /** The name of a page in the browser's tab. @param {{page: string, id: number | null}} place */
 export function titleOf({ page, id }) {

@@ -87,10 +87,15 @@ const WORDS = /** @type {Record<string, import("../texts/index.js").TextKey>} */
 })
 
 /** What an undo did, in a sentence. @param {Undone} undone */
-export function undoneWords({ undoes: { action, memory_id: memory, review_id: review, service }, changed, left }) {
+export function undoneWords({
+  undoes: { action, memory_id: memory, review_id: review, service, subject },
+  changed,
+  left,
+}) {
   if (review !== null) return t("app.undid_review", { id: String(review) })
   if (service !== null) return t("app.undid_reset", { service })
   if (memory !== null) return t(WORDS[action] ?? "app.undid_edit", { id: String(memory) })
+  if (/^(entity|relationship) /.test(subject ?? "")) return t("app.undid_graph", { subject: String(subject) })
   const words = t(action === "delete" ? "app.undid_deletes" : "app.undid_edits", { n: changed })
   return left ? `${words} ${t("app.undid_left", { n: left })}` : words
 }

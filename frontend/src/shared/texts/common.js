@@ -8,6 +8,7 @@ export const common = {
   memories_page: "Memories",
   memory_page: "Memory",
   cooldowns_page: "Cooldowns",
+  graph_page: "Graph",
   reviews_page: "Reviews",
   search_page: "Search",
   approvals_page: "Approvals",

@@ -1,0 +1,43 @@
+import { confidence, exact } from "../../shared/format/format.js"
+import { t } from "../../shared/texts/index.js"
+
+/** @param {(name: string) => any} store */
+export function graphPage(store) {
+  const [graph, live] = ["graph", "live"].map(store)
+  return {
+    total: () => (graph.phase === "ready" && graph.total ? t("graph.total", { n: graph.total }) : ""),
+    empty: () => graph.phase === "ready" && graph.items.length === 0,
+    chosen: () => graph.chosen ?? {},
+    note() {
+      if (graph.phase !== "ready") return ""
+      return live.offline ? t("graph.offline") : graph.problem
+    },
+
+    /** @param {Entity} entity */
+    facts: (entity) => [entity.kind, entity.project].filter(Boolean).join(", "),
+    /** @param {Entity} entity */
+    address: ({ id }) => `/graph/${id}`,
+    /** @param {Entity} entity */
+    current: ({ id }) => (id === graph.id ? "true" : null),
+
+    count: () => (graph.chosen ? t("graph.relationships", { n: graph.chosen.neighbors.length }) : ""),
+    also() {
+      const names = (graph.chosen?.names ?? []).filter((/** @type {string} */ name) => name !== graph.chosen.name)
+      return names.length ? t("graph.also", { names: names.join(", ") }) : ""
+    },
+
+    /** @param {Neighbor} neighbor */
+    facts2({ relationship: { confidence: sure, valid_from, valid_to }, evidence }) {
+      const when = valid_to
+        ? t("graph.until", { from: exact(valid_from), to: exact(valid_to) })
+        : t("graph.from", { from: exact(valid_from) })
+      const proof = evidence.length ? t("graph.proof", { n: evidence.length }) : t("graph.noProof")
+      return [t("graph.confidence", { n: confidence(sure) }), when, proof].join(", ")
+    },
+
+    /** @param {Memory} memory */
+    memoryAddress: ({ id }) => `/memories/${id}`,
+    /** @param {Memory} memory */
+    memoryName: ({ id }) => t("graph.memory", { id: String(id) }),
+  }
+}

@@ -1,0 +1,21 @@
+/** Texts of this page by key; with plural forms where there is a number. */
+export const graph = {
+  total: { one: "{n} entity", other: "{n} entities" },
+  relationships: { one: "{n} relationship", other: "{n} relationships" },
+  proof: { one: "{n} memory", other: "{n} memories" },
+  noProof: "no memory recorded",
+  from: "from {from}",
+  until: "from {from} to {to}",
+  confidence: "confidence {n}",
+  to: "{kind}",
+  by: "{kind} (incoming)",
+  also: "Also known as {names}",
+  offline: "Offline. This may be out of date.",
+  memory: "Memory {id}",
+  askMerge: "Merge {name} into {into}?",
+  askNames: "{into} will also be known as: {names}.",
+  askNote: "Relationships and memories move to {into}. You can undo the merge.",
+  merge: "Merge",
+  merged: "{name} merged into {into}.",
+  notMerged: "Not merged. {why}",
+}

@@ -9,7 +9,6 @@ from lamplighter.domain.access.access import Token
 from lamplighter.domain.actions.approval import Approval
 from lamplighter.domain.actions.halt import Halt
 from lamplighter.domain.fields import DeclaredField, declared_fields
-from lamplighter.domain.graph.entity import Entity, Relationship
 from lamplighter.domain.memory.memory import Memory
 from lamplighter.domain.memory.review import Review
 from lamplighter.domain.services.alert import AlertIncident
@@ -21,6 +20,7 @@ from lamplighter.domain.sessions.marker_results import CheckResult, MarkerResult
 from lamplighter.domain.sessions.session import Session, SessionRequest
 
 if TYPE_CHECKING:  # it takes a while to load, and most commands never need it
+    from lamplighter.domain.graph.entity import Entity, Relationship
     from lamplighter.domain.relate import RelationVerdict
     from lamplighter.domain.services.cooldown import CooldownStatus
     from lamplighter.domain.services.leader import Leader
@@ -101,7 +101,7 @@ def review(each: Review, old: Memory | None, new: Memory | None) -> dict[str, An
     }
 
 
-def entity(each: Entity) -> dict[str, Any]:
+def entity(each: "Entity") -> dict[str, Any]:
     """Return an entity as JSON."""
     return {
         "id": each.id,
@@ -121,7 +121,7 @@ def entity(each: Entity) -> dict[str, Any]:
     }
 
 
-def relationship(each: Relationship) -> dict[str, Any]:
+def relationship(each: "Relationship") -> dict[str, Any]:
     """Return a relationship as JSON."""
     return {
         "id": each.id,

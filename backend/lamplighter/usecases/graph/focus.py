@@ -1,4 +1,4 @@
-"""Focus: which other services a prompt about some services has to tell of."""
+"""Focus: the services related to some services, for prompts about these."""
 
 from collections.abc import Collection, Sequence
 from typing import Final

@@ -98,3 +98,17 @@ def test_acts_on_the_graph_are_in_the_journal_and_undone(own_client: httpx2.Clie
         *("create", "create"),
     ]
     assert acts[3]["subject"] == f"entity {one['id']} into {two['id']}"
+
+
+def test_a_merged_name_finds_what_it_was_merged_into(own_client: httpx2.Client) -> None:
+    first, middle, last = (
+        entity(own_client, name, "person") for name in ("A. Turing", "Al Turing", "Alan")
+    )
+    for one, into in ((first, middle), (middle, last)):
+        answer = own_client.post(f"/api/v1/entities/{one['id']}/merge", json={"into": into["id"]})
+        assert answer.status_code == 200, answer.text
+
+    assert named(own_client, q="turing") == ["Alan"]
+    assert named(own_client, q="a. turing") == ["Alan"]
+    undo(own_client, answer)
+    assert named(own_client, q="turing") == ["Al Turing"]

@@ -94,9 +94,17 @@ def _conditions(selection: EntityFilter) -> list[Any]:
         found.append(now if selection.current else ~now)
     if selection.q:
         folded = aliases.c.folded.contains(fold_name(selection.q), autoescape=True)
-        named = sa.select(aliases.c.entity_id).where(folded)
-        found.append(entities.c.id.in_(named))
+        found.append(entities.c.id.in_(_named_so(folded)))
     return found
+
+
+def _named_so(condition: sa.ColumnElement[bool]) -> sa.Select[Any]:
+    """Select the entities of some names, and what these are merged into."""
+    owners = sa.select(aliases.c.entity_id.label("id")).where(condition)
+    named, merged = owners.cte("named", recursive=True), entities.alias("merged")
+    into = sa.select(merged.c.merged_into).join(named, merged.c.id == named.c.id)
+    named = named.union(into.where(merged.c.merged_into.is_not(None)))
+    return sa.select(named.c.id)
 
 
 async def named(

@@ -18,6 +18,7 @@ PAGES: Final = (
     *("/", "/sessions", "/sessions/1", "/sessions/1?part=told", "/events"),
     *("/memories", "/memories/1", "/memories?sort=service", "/cooldowns", "/reviews", "/trash"),
     *("/reviews/1", "/approvals", "/preview", "/health", "/settings", "/nowhere"),
+    *("/graph", "/graph/1"),
     *(
         "/search",
         "/search?q=vacuum+jellyfin&layers=memory,event",
@@ -81,6 +82,11 @@ def filled(app: App) -> App:
     app.post("/api/v1/memories", {"category": "maintenance", "observation": "Vacuum on Sundays"})
     faded = {"category": "timing", "service": "old", "observation": "Took 5s", "confidence": 0.2}
     app.post("/api/v1/memories", faded)
+    ends = [
+        app.post("/api/v1/entities", {"name": name, "kind": kind})["id"]
+        for name, kind in (("Checkout", "service"), ("Redis", "tool"))
+    ]
+    app.post("/api/v1/relationships", {"source_id": ends[0], "kind": "uses", "target_id": ends[1]})
     contradiction(app, "Answers HTTP 302", "Answers HTTP 200", service="caddy")
     app.says("[MEMORY:timing:jellyfin] Takes 60s to start after restart")
     app.says("[EVENT:critical:jellyfin] Connection refused on port 8096")

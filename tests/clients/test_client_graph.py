@@ -1,6 +1,6 @@
 """The tools of the graph: what memories state of people, tools and decisions."""
 
-from desks import box, desk, kept, person, refused, said, used
+from client_contexts import box, desk, kept, person, refused, said, used
 
 from contexts import NOON
 from lamplighter.domain.memory.memory import Category

@@ -11,7 +11,7 @@ from lamplighter.usecases.graph.edit import EntityEdit, RelationshipEdit
 from lamplighter.usecases.graph.follow import follow
 from lamplighter.usecases.memory import knowledge
 from lamplighter.usecases.memory.remember import remember
-from lamplighter.usecases.sessions.sessions import SessionPlan, build_context
+from lamplighter.usecases.sessions.prompts import SessionPlan, build_context
 
 SERVICES = ("jellyfin", "postgres", "caddy", "grafana")
 

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from lamplighter.formats import serialize
 from lamplighter.repository.access import tokens
-from lamplighter.serve.local.address import HOME_TOKEN
+from lamplighter.serve.commands import access
 
 if TYPE_CHECKING:
     from lamplighter.serve.local.queries import QueryContext
@@ -14,9 +14,6 @@ LIST_LIMIT: Final = 200
 
 async def list_tokens(here: "QueryContext") -> dict[str, Any]:
     """Return the tokens that were made for programs, newest first."""
-    if not (here.settings.home / HOME_TOKEN).exists():
-        from lamplighter.serve.commands import access  # it writes: only the first command needs it
-
-        await access.ensure_token(here.db, access.token_file(here.settings))
+    await access.ensure_token(here.db, access.token_file(here.settings))
     found = await tokens.page(here.db, limit=LIST_LIMIT)
     return {"items": [serialize.token(each) for each in found.items]}

@@ -27,7 +27,7 @@ export function graphPage(store) {
     },
 
     /** @param {Neighbor} neighbor */
-    facts2({ relationship: { confidence: sure, valid_from, valid_to }, evidence }) {
+    edgeFacts({ relationship: { confidence: sure, valid_from, valid_to }, evidence }) {
       const when = valid_to
         ? t("graph.until", { from: exact(valid_from), to: exact(valid_to) })
         : t("graph.from", { from: exact(valid_from) })

@@ -241,7 +241,7 @@ def test_memories_are_between_events_and_cooldowns(page: Page, filled: App) -> N
     names = [re.match(r"\w+", text.strip()) for text in links]
     assert [name[0] for name in names if name] == [
         *("Overview", "Sessions", "Events", "Memories", "Cooldowns", "Reviews"),
-        *("Search", "Approvals", "Preview", "Health", "Settings"),
+        *("Search", "Graph", "Approvals", "Preview", "Health", "Settings"),
     ]
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import psutil
 
 from lamplighter.engines import warden
-from lamplighter.engines.process import MARK, WARDEN, sweep
+from lamplighter.engines.process import MARK, WARDEN, process_mark, sweep
 
 ENGINE = (
     "import os, subprocess, sys, time; "
@@ -32,14 +32,14 @@ def test_the_tree_of_another_installations_warden_is_ended_whole(tmp_path: Path)
     copied = tmp_path / WARDEN
     copied.parent.mkdir(parents=True)
     shutil.copy(warden.__file__, copied)
-    dead = subprocess.Popen([sys.executable, "-c", ""])
-    dead.wait()
+    # lives until the sweep: one by another test at the same time would end the tree before
+    supervisor = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(300)"])
     control, ours = os.pipe()  # held open: it is not the end of its supervisor that ends it
     words = [sys.executable, "-I", "-S", str(copied), str(control), "2.0", "0", "2", "--"]
     guarding = subprocess.Popen(
         [*words, sys.executable, "-c", ENGINE],
         stdout=subprocess.PIPE,
-        env={**os.environ, MARK: f"7:{dead.pid}:123"},
+        env={**os.environ, MARK: process_mark(7, supervisor.pid)},
         pass_fds=(control,),
         start_new_session=True,
     )
@@ -48,6 +48,8 @@ def test_the_tree_of_another_installations_warden_is_ended_whole(tmp_path: Path)
         assert guarding.stdout is not None
         pids += map(int, guarding.stdout.readline().split())
         assert len(living(pids)) == 3
+        supervisor.kill()
+        supervisor.wait()
 
         asyncio.run(sweep())
 
@@ -57,6 +59,8 @@ def test_the_tree_of_another_installations_warden_is_ended_whole(tmp_path: Path)
             assert time.monotonic() < deadline, f"still alive: {living(pids)}"
             time.sleep(0.05)
     finally:
+        supervisor.kill()
+        supervisor.wait()
         for pid in living(pids):
             os.kill(pid, 9)
         guarding.wait()

@@ -255,7 +255,7 @@ async def _update(
         .values(**values, version=cooldowns.c.version + 1)
         .returning(cooldowns)
     )
-    found = [_use(row) for row in await db.fetch_all(statement)]
+    found = sorted(map(_use, await db.fetch_all(statement)), key=lambda use: use.id)
     for use in found:
         await _publish(db, use, ChangeOp.UPDATED, now=now)
     return found

@@ -1,7 +1,7 @@
 """Names of entities: what is one name, and what is not."""
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from lamplighter.domain.errors import Invalid
@@ -60,6 +60,11 @@ def test_case_and_separators_do_not_count(words: list[str]) -> None:
 
 
 @given(st.text(max_size=300))
+@example("0+:A")
+@example("C++ library")
+@example("_+")
+@example("\u1100 \u1161")
+@example("x" * 198 + "1.5")
 def test_folding_again_changes_nothing(name: str) -> None:
     folded = fold_name(name)
 

@@ -6,7 +6,7 @@ from typing import Final
 
 MAX_NAME_CHARS: Final = 200
 
-_KEPT_SIGN: Final = re.compile(r"(?<=\d)[.](?=\d)|(?<=\w)[+#]+(?![a-z])")
+_KEPT_SIGN: Final = re.compile(r"(?<=\d)[.](?=\d)|(?<=[^\W_])[+#]+")
 _PARTS: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_a-zA-Z]+")
 
 
@@ -15,10 +15,16 @@ def fold_name(name: str) -> str:
 
     Case, spaces, punctuation and accents do not count: `Claude Code`, `claude-code` and
     `ClaudeCode` are one name. A dot between digits counts (`7.2` is not `72`),
-    and so do the signs of `C++` and `C#`.
+    and so do the signs of `C++` and `C#`. Folding a folded name changes nothing.
     """
-    text = _decompose(name).casefold()
-    text = _decompose(text)
+    folded = _fold_once(name)
+    while (again := _fold_once(folded)) != folded:  # what a removed sign kept apart may compose
+        folded = again
+    return folded
+
+
+def _fold_once(name: str) -> str:
+    text = _decompose(_decompose(name).casefold())
     kept = {at for sign in _KEPT_SIGN.finditer(text) for at in range(*sign.span())}
     signs = (each for at, each in enumerate(text) if each.isalnum() or at in kept)
     return "".join(signs)[:MAX_NAME_CHARS]

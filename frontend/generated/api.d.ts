@@ -907,21 +907,21 @@ export interface components {
          */
         EntityOut: {
             id: number;
-            kind: components["schemas"]["EntityKind"];
-            name: string;
             project: string;
             /** @enum {unknown} */
             scope: "global" | "project";
+            kind: components["schemas"]["EntityKind"];
+            name: string;
+            source: components["schemas"]["EvidenceSource"];
+            created_at: string;
+            updated_at: string;
             properties: {
                 [key: string]: string;
             };
-            source: components["schemas"]["EvidenceSource"];
+            valid_to: string | null;
             current: boolean;
             merged_into: number | null;
-            valid_to: string | null;
             deleted_at: string | null;
-            created_at: string;
-            updated_at: string;
             version: number;
         };
         /**
@@ -952,21 +952,21 @@ export interface components {
          */
         EntityCaseOut: {
             id: number;
-            kind: components["schemas"]["EntityKind"];
-            name: string;
             project: string;
             /** @enum {unknown} */
             scope: "global" | "project";
+            kind: components["schemas"]["EntityKind"];
+            name: string;
+            source: components["schemas"]["EvidenceSource"];
+            created_at: string;
+            updated_at: string;
             properties: {
                 [key: string]: string;
             };
-            source: components["schemas"]["EvidenceSource"];
+            valid_to: string | null;
             current: boolean;
             merged_into: number | null;
-            valid_to: string | null;
             deleted_at: string | null;
-            created_at: string;
-            updated_at: string;
             version: number;
             names: string[];
             neighbors: components["schemas"]["NeighborOut"][];
@@ -987,22 +987,22 @@ export interface components {
          */
         RelationshipOut: {
             id: number;
-            kind: components["schemas"]["RelationshipKind"];
-            source_id: number;
-            target_id: number;
             project: string;
             /** @enum {unknown} */
             scope: "global" | "project";
-            properties: {
-                [key: string]: string;
-            };
+            kind: components["schemas"]["RelationshipKind"];
+            source_id: number;
+            target_id: number;
             source: components["schemas"]["EvidenceSource"];
             confidence: number;
             valid_from: string;
-            valid_to: string | null;
-            deleted_at: string | null;
             created_at: string;
             updated_at: string;
+            properties: {
+                [key: string]: string;
+            };
+            valid_to: string | null;
+            deleted_at: string | null;
             version: number;
         };
         /**
@@ -1126,21 +1126,21 @@ export interface components {
          */
         GraphNodeOut: {
             id: number;
-            kind: components["schemas"]["EntityKind"];
-            name: string;
             project: string;
             /** @enum {unknown} */
             scope: "global" | "project";
+            kind: components["schemas"]["EntityKind"];
+            name: string;
+            source: components["schemas"]["EvidenceSource"];
+            created_at: string;
+            updated_at: string;
             properties: {
                 [key: string]: string;
             };
-            source: components["schemas"]["EvidenceSource"];
+            valid_to: string | null;
             current: boolean;
             merged_into: number | null;
-            valid_to: string | null;
             deleted_at: string | null;
-            created_at: string;
-            updated_at: string;
             version: number;
             depth: number;
         };

@@ -9,6 +9,7 @@ from lamplighter.domain.access.access import Token
 from lamplighter.domain.actions.approval import Approval
 from lamplighter.domain.actions.halt import Halt
 from lamplighter.domain.fields import DeclaredField, declared_fields
+from lamplighter.domain.graph.entity import Entity, Relationship
 from lamplighter.domain.memory.memory import Memory
 from lamplighter.domain.memory.review import Review
 from lamplighter.domain.services.alert import AlertIncident
@@ -20,7 +21,6 @@ from lamplighter.domain.sessions.marker_results import CheckResult, MarkerResult
 from lamplighter.domain.sessions.session import Session, SessionRequest
 
 if TYPE_CHECKING:  # it takes a while to load, and most commands never need it
-    from lamplighter.domain.graph.entity import Entity, Relationship
     from lamplighter.domain.relate import RelationVerdict
     from lamplighter.domain.services.cooldown import CooldownStatus
     from lamplighter.domain.services.leader import Leader
@@ -78,6 +78,8 @@ finding: Final = _writer(Finding)
 alert: Final = _writer(AlertIncident)
 notice: Final = _writer(Notice)
 halt: Final = _writer(Halt)
+entity: Final = _writer(Entity, valid_to=("current", attrgetter("current")))
+relationship: Final = _writer(Relationship)
 
 
 def review(each: Review, old: Memory | None, new: Memory | None) -> dict[str, Any]:
@@ -97,47 +99,6 @@ def review(each: Review, old: Memory | None, new: Memory | None) -> dict[str, An
         "resolved_by": each.resolved_by,
         "resolved_at": format_moment(each.resolved_at),
         "created_at": format_moment(each.created_at),
-        "version": each.version,
-    }
-
-
-def entity(each: "Entity") -> dict[str, Any]:
-    """Return an entity as JSON."""
-    return {
-        "id": each.id,
-        "kind": each.kind,
-        "name": each.name,
-        "project": each.project,
-        "scope": each.scope,
-        "properties": dict(each.properties),
-        "source": each.source,
-        "current": each.current,
-        "merged_into": each.merged_into,
-        "valid_to": format_moment(each.valid_to),
-        "deleted_at": format_moment(each.deleted_at),
-        "created_at": format_moment(each.created_at),
-        "updated_at": format_moment(each.updated_at),
-        "version": each.version,
-    }
-
-
-def relationship(each: "Relationship") -> dict[str, Any]:
-    """Return a relationship as JSON."""
-    return {
-        "id": each.id,
-        "kind": each.kind,
-        "source_id": each.source_id,
-        "target_id": each.target_id,
-        "project": each.project,
-        "scope": each.scope,
-        "properties": dict(each.properties),
-        "source": each.source,
-        "confidence": each.confidence,
-        "valid_from": format_moment(each.valid_from),
-        "valid_to": format_moment(each.valid_to),
-        "deleted_at": format_moment(each.deleted_at),
-        "created_at": format_moment(each.created_at),
-        "updated_at": format_moment(each.updated_at),
         "version": each.version,
     }
 

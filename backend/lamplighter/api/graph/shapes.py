@@ -4,19 +4,19 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
 
-from lamplighter.api.common_shapes import Limit, Name, Seq
+from lamplighter.api.common_shapes import Limit, Name, Seq, public_shape
 from lamplighter.api.memory.shapes import MemoryOut
 from lamplighter.domain.graph.entity import (
     MAX_PROPERTIES,
     MAX_PROPERTY_CHARS,
+    Entity,
     EntityKind,
-    EvidenceSource,
+    Relationship,
     RelationshipKind,
 )
 from lamplighter.domain.graph.names import MAX_NAME_CHARS
 from lamplighter.domain.memory.memory import OPERATIONS
 
-Scope = Literal["project", "global"]
 EntityName = Annotated[str, Meta(min_length=1, max_length=MAX_NAME_CHARS, pattern=r"^[^\x00]*$")]
 ProjectName = Annotated[str, Meta(max_length=MAX_NAME_CHARS, pattern=r"^[^\x00]*$")]
 PropertyText = Annotated[str, Meta(max_length=MAX_PROPERTY_CHARS, pattern=r"^[^\x00]*$")]
@@ -26,43 +26,14 @@ Confidence = Annotated[float, Meta(ge=0, le=1)]
 State = Literal["current", "past", "all"]
 
 
+@public_shape(Entity, valid_to=("current", bool))
 class EntityOut(Struct):
     """An entity. `current` is false once it is deleted, merged, or no longer mentioned."""
 
-    id: int
-    kind: EntityKind
-    name: str
-    project: str
-    scope: Scope
-    properties: dict[str, str]
-    source: EvidenceSource
-    current: bool
-    merged_into: int | None
-    valid_to: str | None
-    deleted_at: str | None
-    created_at: str
-    updated_at: str
-    version: int
 
-
+@public_shape(Relationship)
 class RelationshipOut(Struct):
     """A relationship, read from source to target; `valid_to` is null while it is valid."""
-
-    id: int
-    kind: RelationshipKind
-    source_id: int
-    target_id: int
-    project: str
-    scope: Scope
-    properties: dict[str, str]
-    source: EvidenceSource
-    confidence: float
-    valid_from: str
-    valid_to: str | None
-    deleted_at: str | None
-    created_at: str
-    updated_at: str
-    version: int
 
 
 class NeighborOut(Struct):

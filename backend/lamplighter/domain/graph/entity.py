@@ -4,10 +4,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
 from lamplighter.domain.errors import Invalid, InvalidField
+from lamplighter.domain.fields import Field
 from lamplighter.domain.graph.names import MAX_NAME_CHARS, fold_name
+from lamplighter.domain.memory.memory import GLOBAL, PROJECT
 from lamplighter.domain.text import one_line
 
 EVERYWHERE: Final = ""
@@ -63,7 +65,7 @@ class Entity:
 
     id: int
     project: str
-    scope: str
+    scope: Annotated[str, Field(options=(PROJECT, GLOBAL))]
     kind: EntityKind
     name: str
     source: EvidenceSource
@@ -91,12 +93,12 @@ class Relationship:
 
     id: int
     project: str
-    scope: str
+    scope: Annotated[str, Field(options=(PROJECT, GLOBAL))]
     kind: RelationshipKind
     source_id: int
     target_id: int
-    named_source_id: int
-    named_target_id: int
+    named_source_id: Annotated[int, Field(public=False)]
+    named_target_id: Annotated[int, Field(public=False)]
     source: EvidenceSource
     confidence: float
     valid_from: datetime

@@ -11,17 +11,12 @@ from typing import Any, Final
 import sqlalchemy as sa
 
 from lamplighter.domain.change import ChangeOp
-from lamplighter.domain.graph.entity import (
-    Entity,
-    EntityKind,
-    EvidenceSource,
-    Relationship,
-    RelationshipKind,
-)
+from lamplighter.domain.graph.entity import Entity, Relationship
 from lamplighter.formats import serialize
 from lamplighter.repository.feed import changes
 from lamplighter.repository.store.database import Database
 from lamplighter.repository.store.dialect import stamp
+from lamplighter.repository.store.entities import reader
 from lamplighter.repository.store.tables import (
     aliases,
     entities,
@@ -38,19 +33,8 @@ RELATIONSHIP: Final = "relationship"
 PUBLISHED: Final = {"entities": ENTITY, "relationships": RELATIONSHIP}
 
 
-def entity_of(row: Any) -> Entity:
-    """Return the entity of a row."""
-    fields = {each.name: row[each.name] for each in entities.columns}
-    fields["kind"], fields["source"] = EntityKind(row["kind"]), EvidenceSource(row["source"])
-    return Entity(**fields)
-
-
-def relationship_of(row: Any) -> Relationship:
-    """Return the relationship of a row."""
-    fields = {each.name: row[each.name] for each in relationships.columns}
-    fields["kind"] = RelationshipKind(row["kind"])
-    fields["source"] = EvidenceSource(row["source"])
-    return Relationship(**fields)
+entity_of: Final = reader(Entity)
+relationship_of: Final = reader(Relationship)
 
 
 async def insert(

@@ -5,6 +5,7 @@ import sqlalchemy as sa
 from lamplighter.domain.actions.approval import Approval
 from lamplighter.domain.actions.halt import Halt
 from lamplighter.domain.clients.client_prompt import ClientPrompt
+from lamplighter.domain.graph.entity import Entity, Relationship
 from lamplighter.domain.services.alert import AlertIncident
 from lamplighter.domain.services.notice import Notice
 from lamplighter.repository.store.dialect import NUMBER, Json, UTCDateTime, metadata
@@ -62,29 +63,7 @@ trash_imports = sa.Table(
 )
 
 
-def _shared() -> list[sa.Column[object]]:
-    return [
-        sa.Column("id", NUMBER, primary_key=True),
-        sa.Column("project", sa.Text, nullable=False),
-        sa.Column("scope", sa.Text, nullable=False),
-        sa.Column("kind", sa.Text, nullable=False),
-        sa.Column("properties", Json, nullable=False),
-        sa.Column("source", sa.Text, nullable=False),
-        sa.Column("created_at", UTCDateTime, nullable=False),
-        sa.Column("updated_at", UTCDateTime, nullable=False),
-        sa.Column("valid_to", UTCDateTime),
-        sa.Column("deleted_at", UTCDateTime),
-        sa.Column("version", NUMBER, nullable=False),
-    ]
-
-
-entities = sa.Table(
-    "entities",
-    metadata,
-    *_shared(),
-    sa.Column("name", sa.Text, nullable=False),
-    sa.Column("merged_into", NUMBER),
-)
+entities = table("entities", Entity)
 
 aliases = sa.Table(
     "aliases",
@@ -98,17 +77,7 @@ aliases = sa.Table(
     sa.Column("created_at", UTCDateTime, nullable=False),
 )
 
-relationships = sa.Table(
-    "relationships",
-    metadata,
-    *_shared(),
-    sa.Column("source_id", NUMBER, nullable=False),
-    sa.Column("target_id", NUMBER, nullable=False),
-    sa.Column("named_source_id", NUMBER, nullable=False),
-    sa.Column("named_target_id", NUMBER, nullable=False),
-    sa.Column("confidence", sa.Double, nullable=False),
-    sa.Column("valid_from", UTCDateTime, nullable=False),
-)
+relationships = table("relationships", Relationship)
 
 graph_evidence = sa.Table(
     "graph_evidence",

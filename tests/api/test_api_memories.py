@@ -51,7 +51,7 @@ REFUSED: list[tuple[dict[str, Any], list[str]]] = [
     ({"tags": ["x" * 101]}, ["tags"]),
     ({"title": "x" * 501}, ["title"]),
     ({"metadata": []}, ["metadata"]),
-    ({"metadata": {"text": "x" * 4_096}}, ["metadata"]),
+    ({"metadata": {"text": "x" * 16_384}}, ["metadata"]),
     ({"metadata": {"": 1}}, ["metadata"]),
     ({"metadata": {"a": {"b": {"c": {"d": {}}}}}}, ["metadata.a.b.c.d"]),
     ({"expires_at": "2999-01-01T00:00:00Z"}, ["expires_at"]),

@@ -5,7 +5,9 @@ from datetime import timedelta
 from pathlib import Path
 
 from lamplighter.config.settings import read_settings
+from lamplighter.domain.clients.interactive_text import ProfileLimits
 from lamplighter.domain.configuration import Configuration
+from lamplighter.domain.memory.memory import MemoryKind
 from lamplighter.domain.relate import builtin_lexicon
 from lamplighter.domain.relate.reconcile import EchoPolicy
 from lamplighter.domain.sessions.cost import SpendingCaps
@@ -52,6 +54,14 @@ def test_each_value_comes_from_its_setting(tmp_path: Path) -> None:
         "dedup_window": "6m",
         "trash_retention": "0",
         "episode_lifetime": "0",
+        "semantic_lifetime": "90d",
+        "project_lifetime": "1d",
+        "procedural_lifetime": "2d",
+        "profile_procedures": "1",
+        "profile_project": "2",
+        "profile_decisions": "3",
+        "profile_decision_age": "36h",
+        "profile_budget": "500",
     }
     found, defaults = build(tmp_path, **given), Configuration()
 
@@ -66,6 +76,12 @@ def test_each_value_comes_from_its_setting(tmp_path: Path) -> None:
         None,
     )
     assert found.echo is EchoPolicy.IGNORE
+    assert found.lifetimes == {
+        MemoryKind.SEMANTIC: timedelta(days=90),
+        MemoryKind.PROJECT: timedelta(days=1),
+        MemoryKind.PROCEDURAL: timedelta(days=2),
+    }
+    assert found.profile == ProfileLimits(1, 2, 3, timedelta(hours=36), 500)
     same = {name.name for name in fields(found)} - {"lexicon", "hooks", "agents"}
     assert [name for name in sorted(same) if getattr(found, name) == getattr(defaults, name)] == []
 

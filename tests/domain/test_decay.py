@@ -8,7 +8,14 @@ from typing import Any
 import pytest
 
 from lamplighter.domain.memory.decay import apply_decay, inactive_from
-from lamplighter.domain.memory.memory import Category, InactiveReason, Memory, MemoryId
+from lamplighter.domain.memory.memory import (
+    Category,
+    InactiveReason,
+    Memory,
+    MemoryId,
+    MemoryKind,
+    Trust,
+)
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 DAY = timedelta(days=1)
@@ -24,6 +31,7 @@ SLOW_START = Memory(
     created_at=NOON,
     updated_at=NOON,
 )
+UNVERIFIED = replace(SLOW_START, category=Category.DECISION, trust=Trust.UNVERIFIED)
 
 
 @pytest.mark.parametrize(
@@ -61,11 +69,23 @@ def test_it_never_falls_below_nothing() -> None:
     [
         replace(SLOW_START, pinned=True),
         replace(SLOW_START, category=Category.DECISION),
+        replace(UNVERIFIED, kind=MemoryKind.PROJECT),
+        replace(UNVERIFIED, kind=MemoryKind.EPISODIC),
+        replace(UNVERIFIED, trust=Trust.TRUSTED),
+        replace(UNVERIFIED, pinned=True),
     ],
-    ids=["pinned", "knowledge"],
+    ids=["pinned", "knowledge", "project", "episode", "verified", "pinned unverified"],
 )
 def test_what_is_pinned_or_knowledge_does_not_fade(memory: Memory) -> None:
     assert apply_decay(memory, now=NOON + 400 * DAY) is memory
+
+
+def test_an_unverified_semantic_memory_fades_until_it_is_verified() -> None:
+    memory = apply_decay(UNVERIFIED, now=NOON + 44 * DAY)
+
+    assert (memory.confidence, memory.active) == (0.5, True)
+    verified = replace(memory, trust=Trust.TRUSTED)
+    assert apply_decay(verified, now=NOON + 400 * DAY) is verified
 
 
 def test_an_inactive_memory_fades_too_and_stays_inactive() -> None:
@@ -91,6 +111,7 @@ def test_a_clock_that_went_back_costs_nothing() -> None:
         ({"pinned": True}, None),
         ({"active": False}, None),
         ({"category": Category.DECISION}, None),
+        ({"category": Category.DECISION, "trust": Trust.UNVERIFIED}, 30 + 7 * 5),
     ],
 )
 def test_from_when_on_fading_leaves_it_inactive(change: dict[str, Any], days: int | None) -> None:

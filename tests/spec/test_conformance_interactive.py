@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 from contexts import WINDOW, agent_context, context
-from lamplighter.domain.clients.interactive_text import OUTPUT_CHARS
+from lamplighter.domain.clients.interactive_text import OUTPUT_CHARS, ProfileLimits
 from lamplighter.domain.memory.memory import Candidate, Category, Memory, MemoryKind, Source, Trust
 from lamplighter.domain.secrets.redact import Redactor
 from lamplighter.domain.sessions.session import Session
@@ -55,7 +55,7 @@ async def test_twenty_procedural_fifteen_project_and_ten_decisions_145_146(db: D
     raw = replace(RULE, observation="raw: nobody thought it over")
     await save(context(db), raw, window=WINDOW)
 
-    block = await project_context(db, "o'brien", now=NOON)
+    block = await project_context(db, "o'brien", ProfileLimits(), now=NOON)
 
     told = [each.memory.category for each in block.placements if each.included]
     assert [told.count(each) for each in (Category.PATTERN, Category.CONFIG)] == [20, 15]
@@ -107,7 +107,7 @@ async def test_decisions_corrections_and_preferences_are_raw_episodes_177(db: Da
     for each in found.values():
         assert (each.kind, each.distilled) == (MemoryKind.EPISODIC, False)
         assert (each.trust, each.source) == (Trust.UNVERIFIED, Source.CAPTURED)
-    assert (await project_context(db, "o'brien", now=NOON)).text.count("- [") == 0
+    assert (await project_context(db, "o'brien", ProfileLimits(), now=NOON)).text.count("- [") == 0
 
 
 async def test_the_start_of_a_session_stays_within_its_bytes_178(db: Database) -> None:

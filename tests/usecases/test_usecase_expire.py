@@ -7,8 +7,8 @@ import pytest
 from examples import NOON
 
 from contexts import context
-from lamplighter.domain.memory.decay import EPISODE_LIFETIME, expiry
-from lamplighter.domain.memory.memory import Candidate, Category, Edit, Memory, Source
+from lamplighter.domain.memory.decay import LIFETIMES, expiry
+from lamplighter.domain.memory.memory import Candidate, Category, Edit, Memory, MemoryKind, Source
 from lamplighter.repository import Database, writing
 from lamplighter.repository.memory import history, memories
 from lamplighter.usecases.memory import bulk, curate, undo
@@ -52,15 +52,36 @@ async def test_what_expires_and_when(
     memory = await keep(db, candidate)
     now = NOON + days * DAY
 
-    assert await expire(db, EPISODE_LIFETIME, now=now) == int(expired)
-    assert await expire(db, EPISODE_LIFETIME, now=now) == 0
+    assert await expire(db, LIFETIMES, now=now) == int(expired)
+    assert await expire(db, LIFETIMES, now=now) == 0
     held = await memories.get(db, memory.id)
     assert held is not None
     assert (held.active, held.inactive_reason) == (not expired, "expired" if expired else None)
-    over = expiry(memory, EPISODE_LIFETIME)
+    over = expiry(memory, LIFETIMES)
     assert (over is not None and over <= now) is expired
     causes = [each.cause for each in (await history.of_memory(db, memory.id, limit=9)).items]
     assert causes == ["expired"] * expired
+
+
+@pytest.mark.parametrize(
+    ("category", "kind"),
+    [
+        (Category.DECISION, MemoryKind.SEMANTIC),
+        (Category.CONFIG, MemoryKind.PROJECT),
+        (Category.PREFERENCE, MemoryKind.PROCEDURAL),
+    ],
+)
+async def test_each_kind_has_a_lifetime_of_its_own(
+    db: Database, category: Category, kind: MemoryKind
+) -> None:
+    memory = await keep(db, replace(DECISION, category=category))
+    others = {each: DAY for each in MemoryKind if each is not kind}
+
+    assert memory.kind is kind
+    assert await expire(db, {**others, kind: 9 * DAY}, now=NOON + 8 * DAY) == 0
+    assert await expire(db, others, now=NOON + 99 * DAY) == 0
+    assert await expire(db, {kind: 9 * DAY}, now=NOON + 9 * DAY) == 1
+    assert await expire(db, {kind: timedelta.max}, now=NOON) == 0
 
 
 async def test_pinned_ones_stay_and_no_lifetime_keeps_episodes(db: Database) -> None:
@@ -68,21 +89,21 @@ async def test_pinned_ones_stay_and_no_lifetime_keeps_episodes(db: Database) -> 
     await curate.edit(context(db), pinned.id, Edit(pinned=True), version=None)
     await keep(db, EPISODE)
 
-    assert await expire(db, None, now=NOON + 9_999 * DAY) == 0
-    assert await expire(db, EPISODE_LIFETIME, now=NOON + 31 * DAY) == 1
+    assert await expire(db, {}, now=NOON + 9_999 * DAY) == 0
+    assert await expire(db, LIFETIMES, now=NOON + 31 * DAY) == 1
 
 
 async def test_a_clock_behind_what_was_seen_expires_nothing(db: Database) -> None:
     await keep(db, replace(DECISION, expires_at=NOON + DAY))
     await curate.create(context(db, NOON + 400 * DAY), DECISION)
 
-    assert await expire(db, EPISODE_LIFETIME, now=NOON + 100 * DAY) == 0
+    assert await expire(db, LIFETIMES, now=NOON + 100 * DAY) == 0
 
 
 @pytest.mark.parametrize("many", [False, True])
 async def test_activating_an_expired_memory_restarts_its_lifetime(db: Database, many: bool) -> None:
     memory = await keep(db, replace(EPISODE, expires_at=NOON + DAY))
-    await expire(db, EPISODE_LIFETIME, now=NOON + 31 * DAY)
+    await expire(db, LIFETIMES, now=NOON + 31 * DAY)
 
     then = NOON + 40 * DAY
     if many:
@@ -93,8 +114,8 @@ async def test_activating_an_expired_memory_restarts_its_lifetime(db: Database, 
     held = await memories.get(db, memory.id)
     assert held is not None
     assert (held.active, held.expires_at, held.updated_at) == (True, None, then)
-    assert await expire(db, EPISODE_LIFETIME, now=NOON + 69 * DAY) == 0
-    assert await expire(db, EPISODE_LIFETIME, now=NOON + 70 * DAY) == 1
+    assert await expire(db, LIFETIMES, now=NOON + 69 * DAY) == 0
+    assert await expire(db, LIFETIMES, now=NOON + 70 * DAY) == 1
 
 
 async def test_an_edit_of_metadata_and_expiry_can_be_undone(db: Database) -> None:

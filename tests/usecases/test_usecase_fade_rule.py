@@ -14,7 +14,14 @@ from hypothesis import strategies as st
 
 import direct_writes
 from lamplighter.domain.memory.decay import GRACE_PERIOD, WEEK, apply_decay
-from lamplighter.domain.memory.memory import Category, InactiveReason, Memory, clamp
+from lamplighter.domain.memory.memory import (
+    Category,
+    InactiveReason,
+    Memory,
+    MemoryKind,
+    Trust,
+    clamp,
+)
 from lamplighter.repository import Database
 from lamplighter.repository.memory import history
 from lamplighter.repository.store.dialect import stamp
@@ -52,6 +59,8 @@ NOWS = st.sampled_from([NOON, NOON + timedelta(microseconds=250_001)])
 ROWS = st.fixed_dictionaries(
     {
         "category": st.sampled_from(list(Category)),
+        "kind": st.sampled_from(list(MemoryKind)),
+        "trust": st.sampled_from(list(Trust)),
         "confidence": CONFIDENCES,
         "active": st.integers(0, 1),
         "inactive_reason": st.sampled_from([None, *InactiveReason]),

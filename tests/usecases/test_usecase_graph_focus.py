@@ -1,6 +1,7 @@
 """The graph in prompts: related services follow the focus, and projects count their graph."""
 
 from contexts import NOON, WINDOW, context, learning, named
+from lamplighter.domain.clients.interactive_text import ProfileLimits
 from lamplighter.domain.graph.entity import EntityKind, RelationshipKind
 from lamplighter.domain.memory.memory import Candidate, Category, Source
 from lamplighter.domain.services.service import Services
@@ -71,12 +72,12 @@ async def test_the_context_of_a_project_counts_its_graph(db: Database) -> None:
         project="shop",
     )
     await knowledge.save(context(db), candidate, window=WINDOW)
-    without = (await project_context(db, "shop", now=NOON)).text
+    without = (await project_context(db, "shop", ProfileLimits(), now=NOON)).text
     assert "Knowledge graph" not in without
 
     while await follow(db, Services(), now=NOON):
         pass
 
-    text = (await project_context(db, "shop", now=NOON)).text
+    text = (await project_context(db, "shop", ProfileLimits(), now=NOON)).text
     line = "Knowledge graph: 2 entities, 1 relationship. Use mem_graph and mem_why to read it."
     assert text.rstrip().endswith(line)

@@ -8,7 +8,7 @@ from examples import LATER, NOON
 
 import direct_writes
 from contexts import WINDOW, context
-from lamplighter.domain.clients.interactive_text import BUDGET
+from lamplighter.domain.clients.interactive_text import BUDGET, ProfileLimits
 from lamplighter.domain.memory.memory import Candidate, Category, Memory, Source, Trust
 from lamplighter.domain.project import normalize_project
 from lamplighter.repository import Database
@@ -34,7 +34,7 @@ async def known(db: Database, observation: str, at: datetime = NOON, **more: Any
 
 
 async def told(db: Database, project: str = "lantern", at: datetime = LATER) -> str:
-    return (await project_context(db, project, now=at)).text
+    return (await project_context(db, project, ProfileLimits(), now=at)).text
 
 
 async def test_an_unknown_project_has_an_empty_context(db: Database) -> None:
@@ -96,6 +96,22 @@ async def test_fifteen_of_the_project_and_ten_decisions_of_seven_days(db: Databa
     assert "Old choice" not in text
 
 
+async def test_its_limits_are_settings(db: Database) -> None:
+    for number in range(4):
+        await known(db, f"Rule {number}.")
+        await known(db, f"Part {number}.", category=Category.CONFIG)
+        await known(db, f"Choice {number}.", category=Category.DECISION)
+    await known(db, "Old choice.", at=NOON - timedelta(days=2), category=Category.DECISION)
+    limits = ProfileLimits(1, 2, 3, decision_age=timedelta(hours=36))
+
+    text = (await project_context(db, "lantern", limits, now=LATER)).text
+
+    found = [text.count(f"- [{each}, ") for each in ("pattern", "config", "decision")]
+    assert found == [1, 2, 3]
+    assert "### Decisions of the last 36 hours\n" in text
+    assert "Old choice" not in text
+
+
 async def test_raw_unverified_inactive_and_foreign_memories_are_not_included(
     db: Database, url: str
 ) -> None:
@@ -131,8 +147,8 @@ async def test_it_stays_within_the_budget(db: Database) -> None:
         await known(db, f"Rule {number}: " + "word " * 80)
         await known(db, f"Part {number}: " + 'a"b ' * 80, category=Category.CONFIG)
 
-    block = await project_context(db, "lantern", now=LATER)
-    small = await project_context(db, "lantern", now=LATER, budget=300)
+    block = await project_context(db, "lantern", ProfileLimits(), now=LATER)
+    small = await project_context(db, "lantern", ProfileLimits(budget=300), now=LATER)
 
     assert block.tokens < BUDGET
     assert small.tokens <= 300

@@ -23,6 +23,7 @@ from lamplighter.config.readers import (
     tiers,
     window,
 )
+from lamplighter.domain.clients.interactive_text import BUDGET
 from lamplighter.domain.sessions.session import DEFAULT_BUDGET, MAX_TIER
 from lamplighter.domain.sessions.session import ENGINES as ENGINES
 
@@ -256,6 +257,40 @@ SETTINGS: Final = (
         window,
         "How long an episode (captured or imported, not yet distilled) is included and found "
         "after its last change: 30d; 0 keeps episodes.",
+    ),
+    *(
+        Setting(
+            f"{kind}_lifetime",
+            "0",
+            window,
+            f"How long {kind} knowledge is included and found after its last change; 0: no end.",
+        )
+        for kind in ("semantic", "project", "procedural")
+    ),
+    *(
+        Setting(
+            f"profile_{name}",
+            default,
+            IntegerReader(0, 200),
+            f"The maximum {what} that an interactive session receives at its start.",
+        )
+        for name, default, what in (
+            ("procedures", "20", "procedures, most used first,"),
+            ("project", "15", "facts of its project, newest first,"),
+            ("decisions", "10", "recent decisions"),
+        )
+    ),
+    Setting(
+        "profile_decision_age",
+        "7d",
+        duration,
+        "How long a decision is recent: 7d.",
+    ),
+    Setting(
+        "profile_budget",
+        str(BUDGET),
+        IntegerReader(0, BUDGET),
+        "The maximum tokens (4 characters each) of that text; 0 turns it off.",
     ),
     Setting(
         "vectors",

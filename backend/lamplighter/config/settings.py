@@ -90,6 +90,14 @@ class Settings:
     dedup_window: float
     trash_retention: float
     episode_lifetime: float
+    semantic_lifetime: float
+    project_lifetime: float
+    procedural_lifetime: float
+    profile_procedures: int
+    profile_project: int
+    profile_decisions: int
+    profile_decision_age: float
+    profile_budget: int
     vectors: str
     memory_port: int
     memory_tokens: bool

@@ -5,8 +5,9 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 
 from lamplighter.domain.clients.agent import Agent
+from lamplighter.domain.clients.interactive_text import ProfileLimits
 from lamplighter.domain.clients.tool_hooks import Hooks
-from lamplighter.domain.memory.decay import EPISODE_LIFETIME
+from lamplighter.domain.memory.decay import LIFETIMES, Lifetimes
 from lamplighter.domain.relate import Lexicon, builtin_lexicon
 from lamplighter.domain.relate.reconcile import EchoPolicy
 from lamplighter.domain.services.cooldown import RESET_AFTER
@@ -19,8 +20,7 @@ class Configuration:
     """The active values and the default of each.
 
     `tier_engines` and `models` are by tier; a tier without an engine uses `engine`.
-    `trash_retention` None keeps deleted memories until a person empties the trash, and
-    `episode_lifetime` None keeps episodes;
+    `trash_retention` None keeps deleted memories until a person empties the trash;
     `flap_limit` 0 is no limit.
     """
 
@@ -47,7 +47,8 @@ class Configuration:
     echo: EchoPolicy = EchoPolicy.COUNT
     duplicate_window: timedelta = timedelta(minutes=15)
     trash_retention: timedelta | None = timedelta(days=30)
-    episode_lifetime: timedelta | None = EPISODE_LIFETIME
+    lifetimes: Lifetimes = field(default_factory=lambda: dict(LIFETIMES))
+    profile: ProfileLimits = field(default_factory=ProfileLimits)
     hooks: Hooks = field(default_factory=Hooks)
     agents: tuple[Agent, ...] = ()
 

@@ -3,7 +3,10 @@
 from datetime import timedelta
 
 from lamplighter.config.settings import Settings
+from lamplighter.domain.clients.interactive_text import ProfileLimits
 from lamplighter.domain.configuration import Configuration
+from lamplighter.domain.memory.decay import Lifetimes
+from lamplighter.domain.memory.memory import MemoryKind
 from lamplighter.domain.relate import Lexicon
 from lamplighter.domain.relate.reconcile import EchoPolicy
 from lamplighter.domain.sessions.cost import SpendingCaps
@@ -12,7 +15,7 @@ from lamplighter.serve import home
 
 def build_configuration(settings: Settings, lexicon: Lexicon) -> Configuration:
     """Return the active configuration; the caller reads the lexicon, which may be broken."""
-    kept, lives = settings.trash_retention, settings.episode_lifetime
+    kept = settings.trash_retention
     return Configuration(
         interval=settings.interval,
         dry_run=settings.dry_run,
@@ -41,7 +44,25 @@ def build_configuration(settings: Settings, lexicon: Lexicon) -> Configuration:
         echo=EchoPolicy(settings.echo),
         duplicate_window=timedelta(seconds=settings.dedup_window),
         trash_retention=timedelta(seconds=kept) if kept else None,
-        episode_lifetime=timedelta(seconds=lives) if lives else None,
+        lifetimes=_build_lifetimes(settings),
+        profile=ProfileLimits(
+            procedures=settings.profile_procedures,
+            project=settings.profile_project,
+            decisions=settings.profile_decisions,
+            decision_age=timedelta(seconds=settings.profile_decision_age),
+            budget=settings.profile_budget,
+        ),
         hooks=settings.hooks,
         agents=settings.agents,
     )
+
+
+def _build_lifetimes(settings: Settings) -> Lifetimes:
+    """Return the lifetimes of the kinds of knowledge; a setting of 0 has no end."""
+    seconds = {
+        MemoryKind.EPISODIC: settings.episode_lifetime,
+        MemoryKind.SEMANTIC: settings.semantic_lifetime,
+        MemoryKind.PROJECT: settings.project_lifetime,
+        MemoryKind.PROCEDURAL: settings.procedural_lifetime,
+    }
+    return {kind: timedelta(seconds=each) for kind, each in seconds.items() if each}

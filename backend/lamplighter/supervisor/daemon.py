@@ -263,8 +263,8 @@ class Supervisor:
         )
         await client_sessions.close_inactive(self.db, now=self.context.now())
         if self.context.timepiece.steady(self.context.now()):
-            lifetime = self.context.active.episode_lifetime
-            await fade.expire(self.db, lifetime, now=self.context.now())
+            lifetimes = self.context.active.lifetimes
+            await fade.expire(self.db, lifetimes, now=self.context.now())
         if self._problem and not self._services.path:
             await self._tell_next_round()
             return

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, Final
 
 import msgspec
@@ -15,7 +16,6 @@ from lamplighter.api.memory import context_shapes
 from lamplighter.api.responses import answer
 from lamplighter.domain.access.access import Caller
 from lamplighter.domain.clients.agent import Agent, find_agent
-from lamplighter.domain.clients.interactive_text import BUDGET
 from lamplighter.domain.clients.tool_hooks import ToolCall, arguments_text
 from lamplighter.domain.errors import Invalid, InvalidField, NotFound
 from lamplighter.domain.project import PROJECT_CHARS, normalize_project
@@ -83,9 +83,11 @@ async def context(request: Request, query: context_shapes.ContextQuery) -> Respo
     project = (
         agent.reads if caller.agent else normalize_project(query.project or "") or DEFAULT_PROJECT
     )
-    budget = BUDGET if query.budget is None else min(query.budget, BUDGET)
+    limits = here.active.profile
+    if query.budget is not None:
+        limits = replace(limits, budget=min(query.budget, limits.budget))
     async with reading(here.db):
-        block = await project_context(here.db, project, now=here.now(), budget=budget)
+        block = await project_context(here.db, project, limits, now=here.now())
         seq = await changes.last_seq(here.db)
     about = {"profile": "project", "project": project, "text": block.text, "tokens": block.tokens}
     items = [

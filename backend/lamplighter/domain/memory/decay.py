@@ -1,6 +1,6 @@
 """What is not confirmed fades (SPEC-0015, Staleness Decay)."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Final
@@ -11,6 +11,7 @@ from lamplighter.domain.memory.memory import (
     OPERATIONAL,
     Memory,
     MemoryKind,
+    Trust,
     clamp,
     with_confidence,
 )
@@ -18,8 +19,12 @@ from lamplighter.domain.memory.memory import (
 GRACE_PERIOD: Final = timedelta(days=30)
 WEEK: Final = timedelta(weeks=1)
 WEEKLY_DECAY: Final = 0.1
+Lifetimes = Mapping[MemoryKind, timedelta]
+"""How long knowledge of a kind is kept after its last change; a kind without one has no end."""
+
 EPISODE_LIFETIME: Final = timedelta(days=30)
-"""How long an episode is kept unless a setting says otherwise (four-tier-memory-schema)."""
+LIFETIMES: Final[Lifetimes] = {MemoryKind.EPISODIC: EPISODE_LIFETIME}
+"""The lifetimes unless settings say otherwise (four-tier-memory-schema)."""
 
 MAX_DECAY_WEEKS: Final = 10  # after so many nothing is left of any confidence
 
@@ -28,11 +33,11 @@ def apply_decay(memory: Memory, *, now: datetime) -> Memory:
     """Take 0.1 for each whole week past 30 days without confirmation, once for each week.
 
     Weeks already taken are remembered, so asking once or a thousand times is the
-    same. Only operational memories fade, active or not, and never pinned ones.
-    Fading does not touch `updated_at` and brings nothing back.
+    same. What `fades` says loses it, active or not. Fading does not touch `updated_at` and
+    brings nothing back.
     """
     due = weeks_due(memory, now=now)
-    if due <= 0 or memory.pinned or memory.category not in OPERATIONAL:
+    if due <= 0 or not fades(memory):
         return memory
     lower = memory.confidence - WEEKLY_DECAY * due
     weaker = replace(memory, confidence=clamp(lower))
@@ -40,6 +45,15 @@ def apply_decay(memory: Memory, *, now: datetime) -> Memory:
         weaker = with_confidence(memory, lower)
     weeks = memory.decayed_weeks + due
     return replace(weaker, decayed_weeks=weeks, version=memory.version + 1)
+
+
+def fades(memory: Memory) -> bool:
+    """Return whether a memory loses confidence while nobody confirms or verifies it.
+
+    Operational ones do (SPEC-0015), and unverified semantic ones (four-tier-memory-schema).
+    """
+    unverified = memory.kind is MemoryKind.SEMANTIC and memory.trust is Trust.UNVERIFIED
+    return not memory.pinned and (memory.category in OPERATIONAL or unverified)
 
 
 def decay_changes(
@@ -65,22 +79,23 @@ def weeks_due(memory: Memory, *, now: datetime) -> int:
     return (now - memory.updated_at - GRACE_PERIOD) // WEEK - memory.decayed_weeks
 
 
-def expiry(memory: Memory, lifetime: timedelta | None) -> datetime | None:
+def expiry(memory: Memory, lifetimes: Lifetimes) -> datetime | None:
     """Return when a memory expires; None: never.
 
-    Its own moment decides, else an episode expires a lifetime after its last change; None
-    keeps episodes. Operational memories fade instead (SPEC-0015), pinned ones stay.
+    Its own moment decides, else the lifetime of its kind after its last change.
+    Operational memories fade instead (SPEC-0015), pinned ones stay.
     """
     if memory.pinned or memory.category in OPERATIONAL:
         return None
-    if memory.expires_at is not None or memory.kind is not MemoryKind.EPISODIC or not lifetime:
+    lifetime = lifetimes.get(memory.kind)
+    if memory.expires_at is not None or lifetime is None:
         return memory.expires_at
     return memory.updated_at + lifetime
 
 
 def inactive_from(memory: Memory) -> datetime | None:
     """Return from when on fading leaves a memory inactive unless it is confirmed; None: never."""
-    if not memory.active or memory.pinned or memory.category not in OPERATIONAL:
+    if not memory.active or not fades(memory):
         return None
     surest = min(1.0, memory.confidence)
     weeks = sum(

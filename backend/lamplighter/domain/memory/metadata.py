@@ -10,7 +10,7 @@ from lamplighter.domain.text import REDACTED, one_line
 Metadata = Mapping[str, Any]
 """A JSON object: text, numbers, true, false, null, and lists and objects of these."""
 
-MAX_METADATA_BYTES: Final = 4_096
+MAX_METADATA_BYTES: Final = 16_384
 MAX_KEY_CHARS: Final = 64
 MAX_DEPTH: Final = 4
 

@@ -1,13 +1,14 @@
 """Fading and expiry over many rows: what `domain.memory.decay` says, in SQL."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any, Final
 
 import sqlalchemy as sa
 
-from lamplighter.domain.memory.decay import GRACE_PERIOD, WEEK, WEEKLY_DECAY
+from lamplighter.domain.memory.decay import GRACE_PERIOD, WEEK, WEEKLY_DECAY, Lifetimes
 from lamplighter.domain.memory.memory import (
     ACTIVE_THRESHOLD,
     OPERATIONAL,
@@ -25,6 +26,7 @@ from lamplighter.repository.memory.bulk import (
     rounded,
     select_ids_by_key,
 )
+from lamplighter.repository.memory.memories import unverified_semantic
 from lamplighter.repository.store.database import Database
 from lamplighter.repository.store.dialect import NUMBER, Seconds, stamp
 from lamplighter.repository.store.statements import Statement
@@ -33,7 +35,8 @@ from lamplighter.repository.store.tables import memories
 _ODD_KEY: Final = -1
 _COLUMNS: Final = memories.c
 _OPERATIONAL: Final = _COLUMNS.category.concat("").in_(OPERATIONAL)  # by its number, not by this
-_CAN_FADE: Final = (_OPERATIONAL, _COLUMNS.pinned == 0, _COLUMNS.confidence > 0)
+_FADES: Final = _OPERATIONAL | unverified_semantic(_COLUMNS)
+_CAN_FADE: Final = (_FADES, _COLUMNS.pinned == 0, _COLUMNS.confidence > 0)
 _AFTER, _UNTIL = bind("after", sa.Text), bind("until", sa.Text)
 _WEEKS: Final = bind("weeks", NUMBER)
 _WEEKS_DUE: Final = _WEEKS - _COLUMNS.decayed_weeks
@@ -117,9 +120,11 @@ async def fade(
 
 
 _EXPIRES: Final = canonical(_COLUMNS.expires_at)
-_EPISODE: Final = (_COLUMNS.kind == MemoryKind.EPISODIC.value) & _COLUMNS.expires_at.is_(None)
+_OLD: Final = sa.or_(
+    *((_COLUMNS.kind == each.value) & (bind(each.value, sa.Text) >= STAMP) for each in MemoryKind)
+)
 _CAN_EXPIRE: Final = (_COLUMNS.active == 1, _COLUMNS.pinned == 0, sa.not_(_OPERATIONAL))
-_IS_OVER: Final = (bind("now_text", sa.Text) >= _EXPIRES) | (_EPISODE & (STAMP <= _UNTIL))
+_IS_OVER: Final = (bind("now_text", sa.Text) >= _EXPIRES) | (_COLUMNS.expires_at.is_(None) & _OLD)
 _EXPIRED: Final = Statement(
     sa.select(_COLUMNS.id).where(*_CAN_EXPIRE, _IS_OVER).order_by(_COLUMNS.id), long=True
 )
@@ -130,23 +135,23 @@ _EXPIRE: Final = prepare_change(
 )
 
 
-async def find_expired(db: Database, lifetime: timedelta | None, *, now: datetime) -> list[int]:
+async def find_expired(db: Database, lifetimes: Lifetimes, *, now: datetime) -> list[int]:
     """Return the active memories that are over, as `domain.memory.decay.expiry` says."""
-    rows = await db.fetch_all(_EXPIRED(**_over(lifetime, now)))
+    rows = await db.fetch_all(_EXPIRED(**_over(lifetimes, now)))
     return [row["id"] for row in rows]
 
 
 async def expire(
-    db: Database, ids: Sequence[int], lifetime: timedelta | None, *, now: datetime
+    db: Database, ids: Sequence[int], lifetimes: Lifetimes, *, now: datetime
 ) -> list[int]:
     """Make those of `ids` inactive that are over; return them."""
-    return await _EXPIRE.do(db, ids, now=now, **_over(lifetime, now))
+    return await _EXPIRE.do(db, ids, now=now, **_over(lifetimes, now))
 
 
-def _over(lifetime: timedelta | None, now: datetime) -> dict[str, str]:
-    """Return the moments to compare with; before the year 1 no episode is over."""
-    try:
-        until = stamp(now - lifetime) if lifetime else ""
-    except OverflowError:
-        until = ""
-    return {"now_text": stamp(now), "until": until}
+def _over(lifetimes: Lifetimes, now: datetime) -> dict[str, str]:
+    """Return the moments to compare with; before the year 1 nothing of a kind is over."""
+    until = dict.fromkeys(MemoryKind, "")
+    for kind, lifetime in lifetimes.items():
+        with suppress(OverflowError):
+            until[kind] = stamp(now - lifetime)
+    return {"now_text": stamp(now), **{kind.value: text for kind, text in until.items()}}

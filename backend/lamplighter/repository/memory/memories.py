@@ -22,6 +22,7 @@ from lamplighter.domain.memory.memory import (
     Memory,
     MemoryId,
     MemoryKind,
+    Trust,
     new_memory,
 )
 from lamplighter.domain.memory.reach import Reach
@@ -133,6 +134,12 @@ def _in_review(columns: Any) -> sa.ColumnElement[bool]:
     return columns.id.in_(sa.union_all(*sides))  # type: ignore[no-any-return]
 
 
+def unverified_semantic(columns: Any) -> sa.ColumnElement[bool]:
+    """Return a condition for semantic memories that nobody has verified."""
+    kind, trust = MemoryKind.SEMANTIC.value, Trust.UNVERIFIED.value
+    return (columns.kind == kind) & (columns.trust == trust)  # type: ignore[no-any-return]
+
+
 def _fading(selection: MemoryFilter, columns: Any) -> sa.ColumnElement[bool]:
     """Ask for those that fall inactive in time, as `domain.decay.falls_inactive` says."""
     cents = sa.cast(sa.func.round(columns.confidence * _CENTS), NUMBER)
@@ -143,7 +150,7 @@ def _fading(selection: MemoryFilter, columns: Any) -> sa.ColumnElement[bool]:
     return sa.and_(
         columns.active == 1,
         columns.pinned == 0,
-        columns.category.in_(OPERATIONAL),
+        columns.category.in_(OPERATIONAL) | unverified_semantic(columns),
         begun + weeks * int(WEEK.total_seconds()) <= until,
     )
 

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from lamplighter.domain.clients import tool_hooks as rules
 from lamplighter.domain.clients.agent import Agent
-from lamplighter.domain.clients.interactive_text import BUDGET, VERIFY, render_memory
+from lamplighter.domain.clients.interactive_text import VERIFY, render_memory
 from lamplighter.domain.clients.tool_hooks import ToolCall
 from lamplighter.domain.configuration import Configuration
 from lamplighter.domain.errors import Invalid, NotFound
@@ -87,10 +87,14 @@ async def start_context(here: InteractiveContext, session: Session) -> str:
         return ""
     db, now = here.db, here.now()
     async with writing(db):
-        block = await project_context(db, session.project, now=now)
+        block = await project_context(db, session.project, here.active.profile, now=now)
         if await exposures.prompt(db, session.id) is None:
             prompt = exposures.SessionPrompt(
-                system="", injected=block.text, message="", tokens=block.tokens, budget=BUDGET
+                system="",
+                injected=block.text,
+                message="",
+                tokens=block.tokens,
+                budget=here.active.profile.budget,
             )
             await exposures.insert(db, session.id, prompt, block.placements)
         elif block.text:

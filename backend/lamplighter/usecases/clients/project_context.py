@@ -1,12 +1,11 @@
 """The project context of an interactive session at its start (DESIGN section 5)."""
 
 from datetime import datetime, timedelta
-from typing import Final
 
 from lamplighter.domain.clients.interactive_text import (
-    BUDGET,
     VERIFY,
     ContextSection,
+    ProfileLimits,
     escape_line,
     fit_sections,
 )
@@ -17,21 +16,16 @@ from lamplighter.repository import Database, reading
 from lamplighter.repository.clients import projects
 from lamplighter.usecases.graph.view import count_graph
 
-PROCEDURAL: Final = 20
-PROJECT: Final = 15
-DECISIONS: Final = 10
-RECENT: Final = timedelta(days=7)
-
 
 async def project_context(
-    db: Database, project: str, *, now: datetime, budget: int = BUDGET
+    db: Database, project: str, limits: ProfileLimits, *, now: datetime
 ) -> MemoryBlock:
-    """Return what is known of a project, within a budget; empty where nothing is.
+    """Return what is known of a project, within limits; empty where nothing is known.
 
-    Only what was thought over, is active and somebody stands behind. The counts tell
-    how much more a search may find.
+    Only distilled, active memories that are not unverified. The counts show how many more
+    a search may find.
     """
-    project = normalize_project(project)
+    project, since = normalize_project(project), now - limits.decision_age
     async with reading(db):
         counts = await projects.count_by_kind(db, project)
         if not counts:
@@ -39,20 +33,26 @@ async def project_context(
         sections = (
             ContextSection(
                 "Procedures",
-                await projects.procedural(db, project, limit=PROCEDURAL, now=now),
+                await projects.procedural(db, project, limit=limits.procedures, now=now),
             ),
             ContextSection(
                 "Project facts",
-                await projects.of_project(db, project, limit=PROJECT, now=now),
+                await projects.of_project(db, project, limit=limits.project, now=now),
             ),
             ContextSection(
-                "Decisions of the last 7 days",
-                await projects.decisions(db, project, since=now - RECENT, limit=DECISIONS, now=now),
+                f"Decisions of the last {_duration(limits.decision_age)}",
+                await projects.decisions(db, project, since=since, limit=limits.decisions, now=now),
             ),
         )
         ended = await projects.count_ended_sessions(db, project)
         graph = await count_graph(db, project)
-    return fit_sections(_head(project), sections, _foot(counts, ended, graph), budget=budget)
+    return fit_sections(_head(project), sections, _foot(counts, ended, graph), budget=limits.budget)
+
+
+def _duration(age: timedelta) -> str:
+    """Return an age in days, or in hours below two days."""
+    hours = age // timedelta(hours=1)
+    return f"{age.days} days" if age.days > 1 else f"{hours} hours"
 
 
 def _head(project: str) -> str:

@@ -2,10 +2,10 @@
 
 import logging
 from collections.abc import Sequence
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any, Final
 
-from lamplighter.domain.memory.decay import decay_changes
+from lamplighter.domain.memory.decay import Lifetimes, decay_changes
 from lamplighter.repository import Database, reading
 from lamplighter.repository.memory import fading, history, memories
 from lamplighter.repository.sessions import sessions
@@ -30,18 +30,18 @@ async def fade(db: Database, *, now: datetime) -> int:
     return await fade_due(db, now=now)
 
 
-async def expire(db: Database, lifetime: timedelta | None, *, now: datetime) -> int:
+async def expire(db: Database, lifetimes: Lifetimes, *, now: datetime) -> int:
     """Make inactive what is over and return how many: knowledge with a moment of its own, and
-    episodes a `lifetime` after their last change; None keeps these.
+    kinds with a lifetime after the last change.
 
     They stay in the list and in the history, and a person can activate them.
     """
     if await _is_clock_behind(db, now):
         return 0
-    over = await fading.find_expired(db, lifetime, now=now)
+    over = await fading.find_expired(db, lifetimes, now=now)
 
     async def take(some: Sequence[int]) -> list[int]:
-        return await fading.expire(db, some, lifetime, now=now)
+        return await fading.expire(db, some, lifetimes, now=now)
 
     return len(await in_batches(db, over, take))
 

@@ -144,7 +144,7 @@ export interface components {
          * @description Why a memory is inactive.
          * @enum {unknown}
          */
-        InactiveReason: "archived" | "deleted" | "expired" | "low" | "operator" | "superseded";
+        InactiveReason: "archived" | "deleted" | "expired" | "low" | "operator" | "review" | "superseded";
         /**
          * MemoryIn
          * @description A memory that an operator adds.
@@ -596,7 +596,7 @@ export interface components {
         PartnerReviewOut: {
             id: number;
             /** @enum {unknown} */
-            kind: "conflict" | "possible";
+            kind: "conflict" | "fact" | "possible";
             /** @enum {unknown} */
             state: "open" | "resolved";
             resolution: ("both" | "dismiss" | "gone" | "keep_new" | "keep_old" | "merge") | null;
@@ -1393,7 +1393,7 @@ export interface components {
             /** @default null */
             service?: string | null;
             /** @default null */
-            kind?: ("conflict" | "possible") | null;
+            kind?: ("conflict" | "fact" | "possible") | null;
             /** @default null */
             session?: number | null;
             /** @default null */
@@ -1418,7 +1418,7 @@ export interface components {
         ReviewOut: {
             id: number;
             /** @enum {unknown} */
-            kind: "conflict" | "possible";
+            kind: "conflict" | "fact" | "possible";
             /** @enum {unknown} */
             state: "open" | "resolved";
             reason: string;
@@ -1441,7 +1441,7 @@ export interface components {
         ReviewCaseOut: {
             id: number;
             /** @enum {unknown} */
-            kind: "conflict" | "possible";
+            kind: "conflict" | "fact" | "possible";
             /** @enum {unknown} */
             state: "open" | "resolved";
             reason: string;

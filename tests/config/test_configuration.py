@@ -5,12 +5,12 @@ from datetime import timedelta
 from pathlib import Path
 
 from lamplighter.config.settings import read_settings
-from lamplighter.domain.clients.interactive_text import ProfileLimits
 from lamplighter.domain.configuration import Configuration
 from lamplighter.domain.memory.memory import MemoryKind
 from lamplighter.domain.relate import builtin_lexicon
 from lamplighter.domain.relate.reconcile import EchoPolicy
 from lamplighter.domain.sessions.cost import SpendingCaps
+from lamplighter.domain.sessions.session import ProfileLimits
 from lamplighter.serve.configuration import build_configuration
 
 BY_ENGINE = ("tier_engines", "models", "caps")  # without an engine's settings there are none

@@ -1,10 +1,10 @@
 """The graph in prompts: related services follow the focus, and projects count their graph."""
 
 from contexts import NOON, WINDOW, context, learning, named
-from lamplighter.domain.clients.interactive_text import ProfileLimits
 from lamplighter.domain.graph.entity import EntityKind, RelationshipKind
 from lamplighter.domain.memory.memory import Candidate, Category, Source
 from lamplighter.domain.services.service import Services
+from lamplighter.domain.sessions.session import ProfileLimits
 from lamplighter.repository import Database
 from lamplighter.usecases.clients.project_context import project_context
 from lamplighter.usecases.graph import edit

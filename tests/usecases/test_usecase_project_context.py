@@ -8,9 +8,9 @@ from examples import LATER, NOON
 
 import direct_writes
 from contexts import WINDOW, context
-from lamplighter.domain.clients.interactive_text import BUDGET, ProfileLimits
 from lamplighter.domain.memory.memory import Candidate, Category, Memory, Source, Trust
 from lamplighter.domain.project import normalize_project
+from lamplighter.domain.sessions.session import PROFILE_BUDGET, ProfileLimits
 from lamplighter.repository import Database
 from lamplighter.usecases.clients.project_context import project_context
 from lamplighter.usecases.memory.knowledge import save
@@ -150,7 +150,7 @@ async def test_it_stays_within_the_budget(db: Database) -> None:
     block = await project_context(db, "lantern", ProfileLimits(), now=LATER)
     small = await project_context(db, "lantern", ProfileLimits(budget=300), now=LATER)
 
-    assert block.tokens < BUDGET
+    assert block.tokens < PROFILE_BUDGET
     assert small.tokens <= 300
     assert 0 < small.text.count("- [") < block.text.count("- [")
     assert len(small.placements) == len(block.placements) == 35

@@ -1,8 +1,11 @@
-"""`lamplighter halt` and `lamplighter resume`."""
+"""`lamplighter halt`, `resume` and `notify test`."""
+
+import sys
 
 import click
 
 from lamplighter.cli.common import load_settings, report_errors
+from lamplighter.domain.errors import EXIT_FAILED
 from lamplighter.domain.text import escape_terminal
 
 
@@ -23,3 +26,23 @@ def resume() -> None:
     from lamplighter.serve.commands import halt as halt_commands
 
     click.echo(escape_terminal(halt_commands.resume_all(load_settings())))
+
+
+@click.group()
+def notify() -> None:
+    """Send notifications to the addresses in LAMPLIGHTER_NOTIFY."""
+
+
+@notify.command()
+@report_errors
+def test() -> None:
+    """Send a test notification and print the result."""
+    from lamplighter.serve.commands import notify as outbox
+
+    notice = outbox.test(load_settings())
+    if notice.sent_at is not None:
+        click.echo("Test notification sent.")
+        return
+    words = notice.problem or "The test notification is not sent yet. The supervisor will retry."
+    click.echo(f"lamplighter: {escape_terminal(words)}", err=True)
+    sys.exit(EXIT_FAILED)

@@ -23,8 +23,7 @@ from lamplighter.config.readers import (
     tiers,
     window,
 )
-from lamplighter.domain.clients.interactive_text import BUDGET
-from lamplighter.domain.sessions.session import DEFAULT_BUDGET, MAX_TIER
+from lamplighter.domain.sessions.session import DEFAULT_BUDGET, MAX_TIER, PROFILE_BUDGET
 from lamplighter.domain.sessions.session import ENGINES as ENGINES
 
 PREFIX: Final = "LAMPLIGHTER_"
@@ -288,8 +287,8 @@ SETTINGS: Final = (
     ),
     Setting(
         "profile_budget",
-        str(BUDGET),
-        IntegerReader(0, BUDGET),
+        str(PROFILE_BUDGET),
+        IntegerReader(0, PROFILE_BUDGET),
         "The maximum tokens (4 characters each) of that text; 0 turns it off.",
     ),
     Setting(

@@ -5,14 +5,13 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 
 from lamplighter.domain.clients.agent import Agent
-from lamplighter.domain.clients.interactive_text import ProfileLimits
 from lamplighter.domain.clients.tool_hooks import Hooks
 from lamplighter.domain.memory.decay import LIFETIMES, Lifetimes
 from lamplighter.domain.relate import Lexicon, builtin_lexicon
 from lamplighter.domain.relate.reconcile import EchoPolicy
 from lamplighter.domain.services.cooldown import RESET_AFTER
 from lamplighter.domain.sessions.cost import MAX_TURNS, SpendingCaps
-from lamplighter.domain.sessions.session import DEFAULT_BUDGET, MAX_TIER
+from lamplighter.domain.sessions.session import DEFAULT_BUDGET, MAX_TIER, ProfileLimits
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

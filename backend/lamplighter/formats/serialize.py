@@ -35,7 +35,7 @@ def format_moment(moment: datetime | None) -> str | None:
     return f"{moment.astimezone(UTC).replace(tzinfo=None).isoformat(timespec='microseconds')}Z"
 
 
-def _writer(
+def writer(
     entity: type[T], **behind: tuple[str, Callable[[T], Any]]
 ) -> Callable[[T], dict[str, Any]]:
     """Return what makes JSON of an entity: its public fields in the order of their declaration.
@@ -61,25 +61,25 @@ def _value(field: DeclaredField) -> Callable[[Any], Any]:
     return value
 
 
-memory: Final = _writer(Memory)
-event: Final = _writer(Event)
-session: Final = _writer(
+memory: Final = writer(Memory)
+event: Final = writer(Event)
+session: Final = writer(
     Session,
     markers_left=("stopping", lambda each: each.running and each.stop_requested_at is not None),
 )
-request: Final = _writer(SessionRequest)
-marker_result: Final = _writer(MarkerResult)
-cooldown_use: Final = _writer(CooldownUse, healthy_after=("counts", attrgetter("spent")))
-approval: Final = _writer(Approval)
-check_result: Final = _writer(CheckResult)
-escalation: Final = _writer(Escalation)
-token: Final = _writer(Token)
-finding: Final = _writer(Finding)
-alert: Final = _writer(AlertIncident)
-notice: Final = _writer(Notice)
-halt: Final = _writer(Halt)
-entity: Final = _writer(Entity, valid_to=("current", attrgetter("current")))
-relationship: Final = _writer(Relationship)
+request: Final = writer(SessionRequest)
+marker_result: Final = writer(MarkerResult)
+cooldown_use: Final = writer(CooldownUse, healthy_after=("counts", attrgetter("spent")))
+approval: Final = writer(Approval)
+check_result: Final = writer(CheckResult)
+escalation: Final = writer(Escalation)
+token: Final = writer(Token)
+finding: Final = writer(Finding)
+alert: Final = writer(AlertIncident)
+notice: Final = writer(Notice)
+halt: Final = writer(Halt)
+entity: Final = writer(Entity, valid_to=("current", attrgetter("current")))
+relationship: Final = writer(Relationship)
 
 
 def review(each: Review, old: Memory | None, new: Memory | None) -> dict[str, Any]:

@@ -3,13 +3,13 @@
 from datetime import timedelta
 
 from lamplighter.config.settings import Settings
-from lamplighter.domain.clients.interactive_text import ProfileLimits
 from lamplighter.domain.configuration import Configuration
 from lamplighter.domain.memory.decay import Lifetimes
 from lamplighter.domain.memory.memory import MemoryKind
 from lamplighter.domain.relate import Lexicon
 from lamplighter.domain.relate.reconcile import EchoPolicy
 from lamplighter.domain.sessions.cost import SpendingCaps
+from lamplighter.domain.sessions.session import ProfileLimits
 from lamplighter.serve import home
 
 

@@ -16,7 +16,7 @@ class ReviewOut(Struct):
     """One review with both memories in their present state; null if one no longer exists."""
 
     id: int
-    kind: Literal["conflict", "possible"]
+    kind: Literal["conflict", "possible", "fact"]
     state: Literal["open", "resolved"]
     reason: str
     said: str
@@ -69,7 +69,7 @@ class ReviewQuery(Struct):
 
     state: Literal["open", "resolved", "all"] = "open"
     service: Name | None = None
-    kind: Literal["conflict", "possible"] | None = None
+    kind: Literal["conflict", "possible", "fact"] | None = None
     session: Seq | None = None
     cursor: str | None = None
     limit: Limit = 50

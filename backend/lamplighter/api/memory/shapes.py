@@ -277,7 +277,7 @@ class PartnerReviewOut(Struct):
     """The last review of two conflicting memories."""
 
     id: int
-    kind: Literal["conflict", "possible"]
+    kind: Literal["conflict", "possible", "fact"]
     state: Literal["open", "resolved"]
     resolution: Literal["keep_old", "keep_new", "both", "merge", "dismiss", "gone"] | None
 

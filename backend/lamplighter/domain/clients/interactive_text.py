@@ -3,7 +3,6 @@
 import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
-from datetime import timedelta
 from itertools import zip_longest
 from typing import Final
 
@@ -19,26 +18,14 @@ from lamplighter.domain.sessions.context import (
     estimate_tokens,
 )
 from lamplighter.domain.sessions.markers import escape_markers
+from lamplighter.domain.sessions.session import PROFILE_BUDGET as BUDGET
 from lamplighter.domain.text import one_line
 
-BUDGET: Final = 4_000
 OUTPUT_CHARS: Final = 10_000
 """The most that Claude Code reads from one hook; longer output goes into a file."""
 
 TEXT_CHARS: Final = 9_500
 """The share of that for the text, encoded as JSON."""
-
-
-@dataclass(frozen=True, slots=True)
-class ProfileLimits:
-    """How much of each kind a session receives at its start (four-tier-memory-schema)."""
-
-    procedures: int = 20
-    project: int = 15
-    decisions: int = 10
-    decision_age: timedelta = timedelta(days=7)
-    budget: int = BUDGET
-
 
 MEMORY_CHARS: Final = 300
 _TAG: Final = re.compile(r"<(?=[/!?A-Za-z])")

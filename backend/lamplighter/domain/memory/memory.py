@@ -91,6 +91,7 @@ class InactiveReason(StrEnum):
     EXPIRED = "expired"
     DELETED = "deleted"
     OPERATOR = "operator"
+    REVIEW = "review"
 
 
 REVERSIBLE: Final = (InactiveReason.LOW, InactiveReason.OPERATOR)
@@ -112,7 +113,7 @@ class Candidate:
     """A proposed memory, before the comparison with existing ones.
 
     `session_id` is the session that says it, None for a person; `tier` is 0 for
-    a person, 1 to 3 for a session.
+    a person, 1 to 3 for a session. With an `inactive_reason` it becomes an inactive memory.
     """
 
     category: Category
@@ -131,6 +132,7 @@ class Candidate:
     topic_key: str | None = None
     metadata: dict[str, Any] = field(default_factory=dict, hash=False)
     expires_at: datetime | None = None
+    inactive_reason: InactiveReason | None = None
 
     @property
     def distilled(self) -> bool:
@@ -239,13 +241,13 @@ def kind_of(category: Category) -> MemoryKind:
 def new_memory(candidate: Candidate, *, now: datetime) -> Memory:
     """Return the memory that a candidate becomes; its row gets a number when it is stored."""
     confidence = clamp(candidate.confidence)
-    active = confidence >= ACTIVE_THRESHOLD
+    low = InactiveReason.LOW if confidence < ACTIVE_THRESHOLD else None
+    reason = candidate.inactive_reason or low
     values = {each.name: getattr(candidate, each.name) for each in fields(Candidate)}
     return Memory(
-        **{**values, "confidence": confidence},
+        **{**values, "confidence": confidence, "inactive_reason": reason},
         id=MemoryId(0),
-        active=active,
-        inactive_reason=None if active else InactiveReason.LOW,
+        active=reason is None,
         created_at=now,
         updated_at=now,
         content_hash=content_hash(candidate.observation),

@@ -20,7 +20,12 @@ from lamplighter.domain.memory.memory import (
 SUPERSEDES: Final = "supersedes"
 MERGED_INTO: Final = "merged_into"
 
-REVIVABLE: Final = (InactiveReason.LOW, InactiveReason.OPERATOR, InactiveReason.SUPERSEDED)
+REVIVABLE: Final = (
+    InactiveReason.LOW,
+    InactiveReason.OPERATOR,
+    InactiveReason.SUPERSEDED,
+    InactiveReason.REVIEW,
+)
 """Reasons for being inactive from which a person may restore a memory."""
 
 DELETION: Final = "deletion"
@@ -37,10 +42,14 @@ POSSIBLE_FULL: Final = (
 
 
 class ReviewKind(StrEnum):
-    """How sure we are: in a conflict the old claim lost confidence, a possible one cost nothing."""
+    """How sure we are: in a conflict the old claim lost confidence, a possible one cost nothing.
+
+    A fact was extracted from episodes; it is inactive until a person has judged it.
+    """
 
     CONFLICT = "conflict"
     POSSIBLE = "possible"
+    FACT = "fact"
 
 
 class ReviewState(StrEnum):
@@ -152,11 +161,12 @@ def resolve_review(
             moves = _keep_memory(worded[-1].after if worded else new, old, said, now=now)
             return ReviewOutcome((*worded, *moves), (new.id, old.id, SUPERSEDES))
         case Resolution.BOTH:
-            scopes = ((old, answer.old_scope), (new, answer.new_scope))
             why = f"{said}: both are true"
-            return ReviewOutcome(
-                tuple(_scope_memory(each, text, why, now=now) for each, text in scopes if text)
-            )
+            admitted = _admit_fact(new, why, now=now)
+            now_true = admitted[-1].after if admitted else new
+            scopes = ((old, answer.old_scope), (now_true, answer.new_scope))
+            scoped = (_scope_memory(each, text, why, now=now) for each, text in scopes if text)
+            return ReviewOutcome((*admitted, *scoped))
         case Resolution.MERGE:
             confidence = max(old.confidence, new.confidence, ACTIVE_THRESHOLD)
             edit = Edit(observation=answer.observation, confidence=confidence, active=True)
@@ -165,12 +175,19 @@ def resolve_review(
             )
             moves = (merged, *_supersede(new, f"{said}: merged into memory {old.id}"))
             return ReviewOutcome(moves, (new.id, old.id, MERGED_INTO))
-    return ReviewOutcome()
+    return ReviewOutcome(_admit_fact(new, f"{said}: no conflict", now=now))
 
 
 def add_scope(observation: str, scope: str) -> str:
     """Return an observation that says when it is true."""
     return f"{observation} ({scope})"
+
+
+def _admit_fact(new: Memory, why: str, *, now: datetime) -> tuple[ReviewChange, ...]:
+    """Activate an extracted fact that waited for this review."""
+    if new.inactive_reason is not InactiveReason.REVIEW:
+        return ()
+    return (ReviewChange(new, apply_edit(new, Edit(active=True), now=now), why),)
 
 
 def _scope_memory(memory: Memory, scope: str, why: str, *, now: datetime) -> ReviewChange:

@@ -125,6 +125,11 @@ class Services:
         """The names of the services as they are spelled."""
         return [each.name for each in self.items]
 
+    @property
+    def folded_names(self) -> frozenset[str]:
+        """The names of the services in small letters."""
+        return frozenset(name.casefold() for name in self.names)
+
     def find(self, name: str) -> Service | None:
         """Return the service of this name, in whatever spelling."""
         folded = normalize_service_name(name)

@@ -1,13 +1,16 @@
 """The session: one run of an engine at one tier."""
 
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Annotated, Final
 
 from lamplighter.domain.fields import Field
 
 MAX_TIER: Final = 3
+PROFILE_BUDGET: Final = 4_000
+"""The tokens of a project's profile at the most (four-tier-memory-schema)."""
+
 DEFAULT_BUDGET: Final = 2_000
 ENGINES: Final = ("probe", "exec", "claude", "messages")
 TIERS: Final = {1: "observe", 2: "investigate", 3: "remediate"}
@@ -208,3 +211,14 @@ class SessionRequest:
             prompt=self.prompt,
             dry_run=self.dry_run,
         )
+
+
+@dataclass(frozen=True, slots=True)
+class ProfileLimits:
+    """How much of each kind a session receives at its start (four-tier-memory-schema)."""
+
+    procedures: int = 20
+    project: int = 15
+    decisions: int = 10
+    decision_age: timedelta = timedelta(days=7)
+    budget: int = PROFILE_BUDGET

@@ -111,3 +111,17 @@ graph_position = sa.Table(
     sa.Column("memory_id", NUMBER),
     sa.Column("services", sa.Text, nullable=False),
 )
+
+organizer_runs = sa.Table(
+    "organizer_runs",
+    metadata,
+    sa.Column("id", NUMBER, primary_key=True),
+    sa.Column("state", sa.Text, nullable=False),
+    sa.Column("trigger", sa.Text, nullable=False),
+    sa.Column("started_at", UTCDateTime, nullable=False),
+    sa.Column("heartbeat_at", UTCDateTime, nullable=False),
+    sa.Column("ended_at", UTCDateTime),
+    sa.Column("act_id", NUMBER),
+    sa.Column("owner", sa.Text, nullable=False),
+    sa.Column("counts", Json, nullable=False),
+)

@@ -5,13 +5,13 @@ from datetime import datetime, timedelta
 from lamplighter.domain.clients.interactive_text import (
     VERIFY,
     ContextSection,
-    ProfileLimits,
     escape_line,
     fit_sections,
 )
 from lamplighter.domain.memory.memory import MemoryKind
 from lamplighter.domain.project import normalize_project
 from lamplighter.domain.sessions.context import MemoryBlock
+from lamplighter.domain.sessions.session import ProfileLimits
 from lamplighter.repository import Database, reading
 from lamplighter.repository.clients import projects
 from lamplighter.usecases.graph.view import count_graph

@@ -269,6 +269,8 @@ async def _undo_related(db: Database, act: JournalEntry, *, now: datetime) -> in
     """Undo what an act did to other rows than memories; return to how many."""
     async with writing(db):
         changed = await graph.undo(db, act.id, now=now)
+        if act.action == "organize":
+            await journal.unlink(db, act.id)
     if changed:
         return changed
     if act.review_id is not None:

@@ -89,6 +89,8 @@ export const memory = {
   did_deleted: "deleted",
   did_review: "resolved in a review",
   did_undone: "reverted",
+  did_compressed: "compressed into a digest",
+  did_repeated: "set aside for a newer duplicate",
   reverted: "reverted {step}",
   reverts: "reverts {step}",
   step_of: "version {n} ({cause})",

@@ -159,6 +159,7 @@ const REASONS = new Map([
   ["archived", t("common.state_archived")],
   ["expired", t("common.state_expired")],
   ["deleted", t("common.state_deleted")],
+  ["review", t("common.state_review")],
 ])
 
 /** @param {Memory} memory */

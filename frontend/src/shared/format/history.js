@@ -13,6 +13,8 @@ const CAUSES = new Map([
   ["deleted", t("memory.did_deleted")],
   ["review", t("memory.did_review")],
   ["undone", t("memory.did_undone")],
+  ["compressed", t("memory.did_compressed")],
+  ["repeated", t("memory.did_repeated")],
 ])
 const INACTIVE = new Map([
   ["superseded", t("memory.inactive_superseded")],

@@ -1,0 +1,133 @@
+"""`lamplighter organize`: near-duplicates, old episodes, and the runs that took care of them."""
+
+import sys
+from collections.abc import Callable
+from typing import Any, Final
+
+import click
+
+from lamplighter.cli.common import JSON, load_settings, print_json, report_errors
+from lamplighter.domain.text import escape_terminal, shorten
+
+COUNTS: Final = (
+    ("duplicates", "near-duplicates set aside"),
+    ("compressed", "old episodes compressed"),
+    ("digests", "new digests"),
+    ("facts", "new facts"),
+    ("known_facts", "facts that were known"),
+    ("conflicts", "facts that contradict a memory: see `lamplighter reviews`"),
+)
+_LINE_CHARS: Final = 160
+
+
+@click.group(invoke_without_command=True)
+@click.option("--dry-run", is_flag=True, help="Only show what a run would do.")
+@JSON
+@click.pass_context
+@report_errors
+def organize(ctx: click.Context, *, dry_run: bool, as_json: bool) -> None:
+    """Merge near-duplicates and compress episodes older than 7 days.
+
+    Memories about services are left alone. A run can be undone as a whole.
+    """
+    if ctx.invoked_subcommand is not None:
+        return
+    from lamplighter.serve.commands import organize as command
+
+    found = command.organize(load_settings(), dry_run=dry_run, progress=_progress(as_json))
+    if as_json:
+        print_json(found)
+        return
+    _print_counts(found["counts"])
+    if dry_run:
+        for what, texts in found["examples"].items():
+            for text in texts:
+                click.echo(escape_terminal(f"  {what}: {shorten(text, _LINE_CHARS)}"))
+        click.echo("Nothing was changed.")
+    elif found["act_id"] is None:
+        click.echo("There was nothing to do.")
+    else:
+        click.echo(f"Undo it with `lamplighter organize undo {found['id']}`.")
+
+
+@organize.command(name="runs")
+@click.option("--limit", type=click.IntRange(1, 200), default=20, show_default=True)
+@JSON
+@report_errors
+def list_runs(limit: int, *, as_json: bool) -> None:
+    """List the runs, newest first."""
+    from lamplighter.serve.commands import organize as command
+
+    found = command.list_runs(load_settings(), limit=limit)
+    if as_json:
+        print_json(found)
+        return
+    for each in found:
+        counts = each["counts"]
+        state = f"undone by act {each['undone_by']}" if each["undone_by"] else each["state"]
+        click.echo(
+            f"{each['id']:>4}  {each['started_at'][:16].replace('T', ' ')}  {each['trigger']:<10}"
+            f"  {counts.get('duplicates', 0):,} duplicates, {counts.get('compressed', 0):,}"
+            f" compressed, {counts.get('facts', 0):,} facts  {state}"
+        )
+    if not found:
+        click.echo("The organizer has not run yet.")
+
+
+@organize.command()
+@click.argument("number", type=int)
+@JSON
+@report_errors
+def show(number: int, *, as_json: bool) -> None:
+    """Show what a run changed."""
+    from lamplighter.serve.commands import organize as command
+
+    found = command.show(load_settings(), number)
+    if as_json:
+        print_json(found)
+        return
+    _print_counts(found["counts"])
+    for each in found["replacements"]:
+        memory = each["memory"]
+        text = "deleted" if memory is None else memory["observation"]
+        head = f"{each['id']} {each['what'].replace('_', ' ')} {_ids(each['replaced'])}"
+        click.echo(escape_terminal(f"{head}: {shorten(text, _LINE_CHARS)}"))
+    if found["undone_by"]:
+        click.echo(f"Undone by act {found['undone_by']}.")
+
+
+@organize.command()
+@click.argument("number", type=int)
+@report_errors
+def undo(number: int) -> None:
+    """Undo a run: every memory is as it was before."""
+    from lamplighter.serve.commands import organize as command
+
+    rows = command.undo(load_settings(), number)
+    click.echo(f"Run {number} was undone: {rows:,} memories are as before.")
+
+
+def _print_counts(counts: dict[str, int]) -> None:
+    click.echo(
+        f"Memories that are not distilled: {counts.get('raw', 0):,} before, "
+        f"{counts.get('raw_after', 0):,} after."
+    )
+    for name, words in COUNTS:
+        if counts.get(name):
+            click.echo(f"  {counts[name]:>6,} {words}")
+
+
+def _ids(numbers: list[int]) -> str:
+    shown = ", ".join(map(str, numbers[:5]))
+    return shown if len(numbers) <= 5 else f"{shown} and {len(numbers) - 5:,} more"
+
+
+def _progress(as_json: bool) -> Callable[[str, int, int], Any]:
+    """Return what shows progress on a terminal, on one line."""
+    if as_json or not sys.stderr.isatty():
+        return lambda stage, done, whole: None
+
+    def show_step(stage: str, done: int, whole: int) -> None:
+        click.echo(f"\r{stage}: {done:,} of {whole:,}", err=True, nl=done >= whole)
+
+    return show_step

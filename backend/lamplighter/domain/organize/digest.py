@@ -1,0 +1,262 @@
+"""Digests: many old episodes become few semantic memories (four-tier-memory-schema)."""
+
+import math
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+from typing import Any, Final
+
+from lamplighter.domain.graph.extract import split_sentences
+from lamplighter.domain.memory.memory import OPERATIONAL, PROJECT, Category, Memory, MemoryKind
+from lamplighter.domain.organize.duplicates import similarity
+from lamplighter.domain.stemming import stem
+from lamplighter.domain.text import content_hash, one_line, shorten
+
+COMPRESSED_AFTER: Final = timedelta(days=7)
+"""How old an episode is when it is compressed (four-tier-memory-schema)."""
+
+REPEATED: Final = 3
+"""How many episodes of one form are a repetition."""
+
+MAX_EPISODES: Final = 100
+"""How many episodes are compressed in one write."""
+
+SENTENCES: Final = 6
+SENTENCE_CHARS: Final = 220
+_ALIKE: Final = 0.6
+_NUMBER: Final = re.compile(r"\b\d+(?:[.,]\d+)?\b")
+_VARIABLE: Final = re.compile(r"\b(?:[0-9a-f]{7,}|\w*\d[\w.:/-]*)\b", re.IGNORECASE)
+_MORE: Final = re.compile(r" \(\d+ more episodes?\.\)$")
+_STOP_WORDS: Final = """
+the a an and or of to in on at by for with from was were is are be been it its this that then than
+as not no
+"""
+STOP_WORDS: Final = frozenset(_STOP_WORDS.split())
+
+
+@dataclass(frozen=True, slots=True)
+class Bundle:
+    """Old episodes of one project, service, scope and calendar week."""
+
+    project: str
+    service: str | None
+    scope: str
+    monday: date
+    episodes: tuple[Memory, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Digest:
+    """What some episodes become: one text under a topic key.
+
+    `metadata` says how many episodes it represents, also those of an earlier digest of this key,
+    and the days of the first and the last.
+    """
+
+    key: str
+    category: Category
+    title: str
+    text: str
+    metadata: dict[str, Any]
+    episodes: tuple[Memory, ...]
+
+
+def is_old_episode(memory: Memory, now: datetime) -> bool:
+    """Return whether a memory is an episode to compress: raw, active, not pinned, old enough."""
+    return (
+        memory.kind is MemoryKind.EPISODIC
+        and memory.active
+        and not (memory.distilled or memory.pinned)
+        and memory.category not in OPERATIONAL
+        and memory.created_at <= now - COMPRESSED_AFTER
+    )
+
+
+def make_bundles(memories: Iterable[Memory], now: datetime) -> list[Bundle]:
+    """Group the old episodes; alike ones are next to each other.
+
+    The order does not depend on that of the memories: a run that was interrupted goes on with
+    the same first episodes of a bundle.
+    """
+    groups: dict[tuple[str, str, str, date], list[Memory]] = defaultdict(list)
+    for memory in memories:
+        if is_old_episode(memory, now):
+            day = memory.created_at.date()
+            monday = day - timedelta(days=day.weekday())
+            groups[memory.project, memory.service or "", memory.scope, monday].append(memory)
+    return [
+        Bundle(
+            project,
+            service or None,
+            scope,
+            monday,
+            tuple(
+                sorted(found, key=lambda each: (_form(each.observation), each.created_at, each.id))
+            ),
+        )
+        for (project, service, scope, monday), found in sorted(groups.items())
+    ]
+
+
+def make_digests(bundle: Bundle, earlier: dict[str, Memory]) -> list[Digest]:
+    """Return what becomes of a bundle: one digest for each repetition, one for the rest.
+
+    `earlier` are existing digests by their topic keys: their counts go on.
+    """
+    forms: dict[str, list[Memory]] = defaultdict(list)
+    for episode in bundle.episodes:
+        forms[_form(episode.observation)].append(episode)
+    repeated = {
+        form: some
+        for form, some in forms.items()
+        if len(some) >= REPEATED or _repeat_key(bundle, form) in earlier
+    }
+    found = [
+        _repetition(bundle, form, some, earlier.get(_repeat_key(bundle, form)))
+        for form, some in sorted(repeated.items())
+    ]
+    rest = [each for form, some in forms.items() if form not in repeated for each in some]
+    if rest:
+        found.append(_week(bundle, rest, earlier.get(_week_key(bundle))))
+    return found
+
+
+def digest_keys(bundle: Bundle) -> set[str]:
+    """Return the topic keys that the digests of a bundle may have."""
+    forms = {_form(episode.observation) for episode in bundle.episodes}
+    return {_week_key(bundle), *(_repeat_key(bundle, form) for form in forms)}
+
+
+def _form(text: str) -> str:
+    """Return a text with its numbers and identifiers left out."""
+    return _VARIABLE.sub("#", one_line(_first(text)).casefold())[:SENTENCE_CHARS]
+
+
+def _repeat_key(bundle: Bundle, form: str) -> str:
+    words = "|".join((bundle.scope, bundle.service or "", form))
+    return f"repeated/{content_hash(words)[:12]}"
+
+
+def _week_key(bundle: Bundle) -> str:
+    year, week, _ = bundle.monday.isocalendar()
+    about = "".join(
+        f"/{each}" for each in (bundle.service, bundle.scope) if each and each != PROJECT
+    )
+    return f"digest/{year}-w{week:02}{about}".lower()
+
+
+def _repetition(
+    bundle: Bundle, form: str, some: Sequence[Memory], earlier: Memory | None
+) -> Digest:
+    counts = _counts(some, earlier)
+    newest = one_line(_first(some[-1].observation))
+    texts = [_first(each.observation) for each in some]
+    spread = _spread([*texts, earlier.title] if earlier else texts)
+    held = earlier.metadata.get("values") if earlier else None
+    if spread and held:
+        spread = [min(spread[0], held[0]), max(spread[1], held[1])]
+    words = f"{counts['episodes']} times, {_period(counts)}"
+    if spread and spread[0] != spread[1]:
+        words += f"; values {spread[0]:g} to {spread[1]:g}"
+    text = f"{shorten(newest, SENTENCE_CHARS).rstrip('.')} ({words})."
+    metadata = {**counts, **({"values": spread} if spread else {})}
+    return Digest(
+        key=_repeat_key(bundle, form),
+        category=_main_category(some),
+        title=shorten(newest, 80),
+        text=text,
+        metadata=metadata,
+        episodes=tuple(some),
+    )
+
+
+def _week(bundle: Bundle, rest: Sequence[Memory], earlier: Memory | None) -> Digest:
+    counts = _counts(rest, earlier)
+    title = f"Notes of the week of {bundle.monday.isoformat()}"
+    if bundle.service:
+        title += f" about {bundle.service}"
+    held = _MORE.sub("", earlier.observation).removeprefix(f"{title}: ") if earlier else ""
+    ordered = sorted(rest, key=lambda each: (each.created_at, each.id))
+    said = [part for each in ordered for part in _parts(each.observation)]
+    parts = _choose([*(_parts(held) if held else ()), *said])
+    more = counts["episodes"] - len(parts)
+    text = f"{title}: {' '.join(parts)}"
+    if more > 0:
+        text += f" ({more} more {'episode' if more == 1 else 'episodes'}.)"
+    return Digest(
+        key=_week_key(bundle),
+        category=_main_category(rest),
+        title=title,
+        text=text,
+        metadata=counts,
+        episodes=tuple(rest),
+    )
+
+
+def _counts(some: Sequence[Memory], earlier: Memory | None) -> dict[str, Any]:
+    """Return how many episodes a digest represents, and the days of the first and last."""
+    days = [each.created_at.date().isoformat() for each in some]
+    number, held = len(some), earlier.metadata if earlier else {}
+    if isinstance(held.get("episodes"), int):
+        number += held["episodes"]
+    days += [each for each in (held.get("first"), held.get("last")) if isinstance(each, str)]
+    return {"episodes": number, "first": min(days), "last": max(days)}
+
+
+def _period(counts: dict[str, Any]) -> str:
+    first, last = counts["first"], counts["last"]
+    return str(first) if first == last else f"{first} to {last}"
+
+
+def _spread(texts: Sequence[str]) -> list[float] | None:
+    """Return the least and greatest value where the texts differ in one number only."""
+    rows = [[float(each.replace(",", ".")) for each in _NUMBER.findall(text)] for text in texts]
+    if len({len(row) for row in rows}) != 1:
+        return None
+    varying = [column for column in zip(*rows, strict=True) if len(set(column)) > 1]
+    return [min(varying[0]), max(varying[0])] if len(varying) == 1 else None
+
+
+def _first(text: str) -> str:
+    return next(iter(split_sentences(text)), text)
+
+
+def _main_category(some: Sequence[Memory]) -> Category:
+    counted = Counter(each.category for each in some)
+    return max(counted, key=lambda each: (counted[each], each))
+
+
+def _parts(text: str) -> list[str]:
+    parts = split_sentences(text) or [one_line(text)]
+    return [_ended(shorten(part, SENTENCE_CHARS)) for part in parts if part]
+
+
+def _ended(sentence: str) -> str:
+    sentence = sentence.rstrip(" ,;:")
+    return sentence if sentence.endswith((".", "!", "…")) else f"{sentence}."
+
+
+def _choose(parts: Sequence[str]) -> list[str]:
+    """Return the sentences that say the most, none like another one, in their order."""
+    unique = list(dict.fromkeys(parts))
+    words = {part: _weighty(part) for part in unique}
+    common = Counter(word for some in words.values() for word in some)
+    score = {
+        part: sum(math.log(1 + len(unique) / common[word]) for word in some)
+        / math.sqrt(1 + len(some))
+        for part, some in words.items()
+    }
+    chosen: list[str] = []
+    for part in sorted(unique, key=lambda each: (-score[each], each)):
+        if len(chosen) == SENTENCES:
+            break
+        if words[part] and all(similarity(part, each) < _ALIKE for each in chosen):
+            chosen.append(part)
+    return [part for part in unique if part in chosen]
+
+
+def _weighty(text: str) -> set[str]:
+    found = re.findall(r"\w[\w.:/-]*\w|\w", text.casefold())
+    return {stem(word) for word in found if word not in STOP_WORDS}

@@ -1,0 +1,302 @@
+"""What the organizer writes: intents for near-duplicates and for a bundle of old episodes."""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Any, Final
+
+from lamplighter.domain.graph.extract import TextContext
+from lamplighter.domain.memory.intents import (
+    NEW,
+    ChangeOrigin,
+    Intent,
+    MemoryChange,
+    MemoryLink,
+    NewMemory,
+    ReviewOpening,
+)
+from lamplighter.domain.memory.knowledge import RAW_CONFIDENCE
+from lamplighter.domain.memory.memory import (
+    OPERATIONAL,
+    Candidate,
+    InactiveReason,
+    Memory,
+    MemoryKind,
+    Source,
+    Trust,
+)
+from lamplighter.domain.memory.review import ReviewKind
+from lamplighter.domain.organize.digest import Bundle, Digest, make_digests
+from lamplighter.domain.organize.duplicates import (
+    differs_in_subject,
+    drops_nothing,
+    is_duplicate,
+)
+from lamplighter.domain.organize.facts import Fact, find_facts
+from lamplighter.domain.relate import Relation, relate
+from lamplighter.domain.stemming import stem
+from lamplighter.domain.text import comparison_key, content_hash
+
+COMPRESSED: Final = "compressed"
+REPEATED: Final = "repeated"
+EXTRACTED_FROM: Final = "extracted_from"
+COMPRESSES: Final = "compresses"
+REPEATS: Final = "repeats"
+WRITTEN: Final = "text_hash"
+"""The metadata of a digest that shows whether a person has corrected its text."""
+
+NEAREST: Final = 10
+LEAST_COMMON_WORDS: Final = 2
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedFact:
+    """A fact with the episode it is from, and the memory that it repeats or contradicts."""
+
+    fact: Fact
+    episode: Memory
+    existing: Memory | None = None
+    contradicts: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class BundlePlan:
+    """What becomes of a bundle: `earlier` are the existing digests by topic key."""
+
+    bundle: Bundle
+    digests: tuple[Digest, ...]
+    facts: tuple[PlannedFact, ...]
+    earlier: Mapping[str, Memory]
+
+    @property
+    def counts(self) -> Counter[str]:
+        """What the plan adds to the counts of a run."""
+        return Counter(
+            compressed=len(self.bundle.episodes),
+            digests=sum(each.key not in self.earlier for each in self.digests),
+            facts=sum(each.existing is None for each in self.facts),
+            known_facts=sum(bool(each.existing) and not each.contradicts for each in self.facts),
+            conflicts=sum(bool(each.contradicts) for each in self.facts),
+        )
+
+
+@dataclass(slots=True)
+class KnownFacts:
+    """Existing knowledge by its words, to find what a new fact repeats or contradicts."""
+
+    names: frozenset[str] = frozenset()
+    _by_word: dict[tuple[str, str], list[Memory]] = field(default_factory=lambda: defaultdict(list))
+
+    def add(self, memory: Memory) -> None:
+        """Add a memory."""
+        for word in _content_words(memory.observation):
+            self._by_word[memory.project, word].append(memory)
+
+    def add_all(self, memories: Iterable[Memory]) -> None:
+        """Add what is knowledge and no episode."""
+        for memory in memories:
+            if memory.kind is not MemoryKind.EPISODIC and memory.category not in OPERATIONAL:
+                self.add(memory)
+
+    def compare(self, fact: Fact, episode: Memory) -> PlannedFact:
+        """Return a fact with the memory that it repeats or contradicts."""
+        against = None
+        for memory in self._nearest(fact, episode):
+            if self._repeats(fact.text, memory.observation):
+                return PlannedFact(fact, episode, memory)
+            verdict = relate(fact.text, memory.observation, service=memory.service)
+            if verdict.relation is Relation.SAME:
+                return PlannedFact(fact, episode, memory)
+            if verdict.relation is not Relation.CONFLICTING or against is not None:
+                continue
+            if not differs_in_subject(fact.text, memory.observation):
+                against = PlannedFact(fact, episode, memory, verdict.reason)
+        return against or PlannedFact(fact, episode)
+
+    def _repeats(self, new: str, held: str) -> bool:
+        return (
+            comparison_key(new) == comparison_key(held)
+            or is_duplicate(new, held, self.names)
+            or drops_nothing(new, held, self.names)
+        )
+
+    def _nearest(self, fact: Fact, episode: Memory) -> list[Memory]:
+        """Return what has the most words in common: of its service, or of none."""
+        common: Counter[int] = Counter()
+        found: dict[int, Memory] = {}
+        for word in _content_words(fact.text):
+            for memory in self._by_word.get((episode.project, word), ()):
+                if memory.service in (None, episode.service):
+                    common[id(memory)] += 1
+                    found[id(memory)] = memory
+        nearest = sorted(common, key=lambda each: (-common[each], found[each].id))
+        least = min(LEAST_COMMON_WORDS, len(_content_words(fact.text)))
+        return [found[each] for each in nearest if common[each] >= least][:NEAREST]
+
+
+def plan_bundle(bundle: Bundle, known: KnownFacts, earlier: Mapping[str, Memory]) -> BundlePlan:
+    """Return what becomes of a bundle; `known` is not changed.
+
+    Where an episode contradicts an earlier one of the bundle, the plan is of those before it:
+    the first fact has to be stored before a review can name it.
+    """
+    own = KnownFacts(known.names)
+    facts: list[PlannedFact] = []
+    for at, episode in enumerate(bundle.episodes):
+        found = _episode_facts(episode, known, own)
+        if found is None:
+            bundle = replace(bundle, episodes=bundle.episodes[:at])
+            break
+        facts += found
+        for each in found:
+            if each.existing is None:
+                own.add(replace(episode, observation=each.fact.text))
+    digests = make_digests(bundle, dict(earlier))
+    return BundlePlan(bundle, tuple(digests), tuple(facts), earlier)
+
+
+def _episode_facts(episode: Memory, known: KnownFacts, own: KnownFacts) -> list[PlannedFact] | None:
+    """Return the facts of an episode; None where one contradicts a fact that is not stored."""
+    planned: list[PlannedFact] = []
+    about = TextContext(project=episode.project, service=episode.service)
+    for fact in find_facts(episode.observation, about, episode.category):
+        unstored = own.compare(fact, episode)
+        if unstored.contradicts:
+            return None
+        if unstored.existing is None:
+            planned.append(known.compare(fact, episode))
+    return planned
+
+
+def bundle_intents(plan: BundlePlan, *, act_id: int, run: int, now: datetime) -> list[Intent]:
+    """Return the intents of a plan: digests and facts, and what they were made of as history."""
+    made = ChangeOrigin(
+        cause="created", actor="organizer", reason=f"organizer run {run}", act_id=act_id
+    )
+    intents: list[Intent] = []
+    for digest in plan.digests:
+        intents += _digest_intents(digest, plan, made, run, now=now)
+    for planned in plan.facts:
+        intents += _fact_intents(planned, plan, made, run)
+    why = replace(made, cause=COMPRESSED)
+    intents += [MemoryChange(each, _set_aside(each), why) for each in plan.bundle.episodes]
+    return intents
+
+
+def duplicate_intents(
+    pairs: Sequence[tuple[Memory, Memory]], *, act_id: int, run: int
+) -> list[Intent]:
+    """Return the intents that keep the newer memory of each pair (four-tier-memory-schema)."""
+    intents: list[Intent] = []
+    for older, newer in pairs:
+        why = ChangeOrigin(
+            cause=REPEATED,
+            actor="organizer",
+            reason=f"memory {newer.id} repeats it; organizer run {run}",
+            act_id=act_id,
+        )
+        intents.append(MemoryChange(older, _set_aside(older), why))
+        intents.append(MemoryLink(newer.id, older.id, REPEATS, act_id=act_id))
+    return intents
+
+
+def digest_candidate(digest: Digest, bundle: Bundle, run: int) -> Candidate:
+    """Return the memory that a digest becomes."""
+    return _candidate(
+        bundle,
+        run,
+        category=digest.category,
+        service=bundle.service,
+        observation=digest.text,
+        title=digest.title,
+        topic_key=digest.key,
+        metadata={**digest.metadata, WRITTEN: content_hash(digest.text)},
+    )
+
+
+def _digest_intents(
+    digest: Digest, plan: BundlePlan, made: ChangeOrigin, run: int, *, now: datetime
+) -> list[Intent]:
+    held, number = plan.earlier.get(digest.key), NEW
+    first: Intent = NewMemory(digest_candidate(digest, plan.bundle, run), made)
+    if held is not None:
+        first = MemoryChange(held, _revised(held, digest, now=now), replace(made, cause="revised"))
+        number = held.id
+    links = (
+        MemoryLink(number, each.id, COMPRESSES, act_id=made.act_id) for each in digest.episodes
+    )
+    return [first, *links]
+
+
+def _revised(held: Memory, digest: Digest, *, now: datetime) -> Memory:
+    """Return a digest with more episodes; text that a person has corrected stays."""
+    written = held.metadata.get(WRITTEN) == content_hash(held.observation)
+    text = digest.text if written else held.observation
+    return replace(
+        held,
+        observation=text,
+        content_hash=content_hash(text),
+        metadata={**digest.metadata, **({WRITTEN: content_hash(text)} if written else {})},
+        revision_count=held.revision_count + 1,
+        updated_at=now,
+        decayed_weeks=0,
+        version=held.version + 1,
+    )
+
+
+def _fact_intents(
+    planned: PlannedFact, plan: BundlePlan, made: ChangeOrigin, run: int
+) -> list[Intent]:
+    fact, episode, held = planned.fact, planned.episode, planned.existing
+    if held is not None and not planned.contradicts:
+        return [MemoryLink(held.id, episode.id, EXTRACTED_FROM, act_id=made.act_id)]
+    candidate = _candidate(
+        plan.bundle,
+        run,
+        category=fact.category,
+        service=episode.service,
+        observation=fact.text,
+        inactive_reason=InactiveReason.REVIEW if held else None,
+    )
+    intents: list[Intent] = [
+        NewMemory(candidate, made),
+        MemoryLink(NEW, episode.id, EXTRACTED_FROM, act_id=made.act_id),
+    ]
+    if held is not None:
+        why = replace(made, reason=f"contradicts memory {held.id}: {planned.contradicts}")
+        opening = ReviewOpening(
+            kind=ReviewKind.FACT, before=held, after=held, new_id=NEW, text=fact.text, why=why
+        )
+        intents.append(opening)
+    return intents
+
+
+def _candidate(bundle: Bundle, run: int, **values: Any) -> Candidate:
+    """Return an extracted candidate (0.6, unverified) of a run."""
+    return Candidate(
+        **values,
+        tier=0,
+        session_id=None,
+        confidence=RAW_CONFIDENCE,
+        source=Source.EXTRACTED,
+        source_ref=f"organizer:{run}",
+        trust=Trust.UNVERIFIED,
+        project=bundle.project,
+        scope=bundle.scope,
+    )
+
+
+def _set_aside(memory: Memory) -> Memory:
+    """Return a memory that another one replaces: kept, and never included."""
+    return replace(
+        memory,
+        active=False,
+        inactive_reason=InactiveReason.SUPERSEDED,
+        distilled=True,
+        version=memory.version + 1,
+    )
+
+
+def _content_words(text: str) -> set[str]:
+    return {stem(word) for word in comparison_key(text).split() if len(word) > 3}

@@ -1,0 +1,1 @@
+"""The runs of the organizer, and what it reads of the memories."""

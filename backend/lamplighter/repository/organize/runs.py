@@ -1,0 +1,181 @@
+"""The runs of the organizer: who works on one, how far it is, and what it counted."""
+
+from collections import Counter
+from collections.abc import AsyncIterator, Collection, Sequence
+from datetime import datetime
+from typing import Any, Final
+
+import sqlalchemy as sa
+
+from lamplighter.domain.errors import Conflict
+from lamplighter.domain.memory.memory import Memory
+from lamplighter.domain.organize.run import COUNTED, OrganizerRun, RunState
+from lamplighter.repository.access.journal import UNDO
+from lamplighter.repository.memory.memories import from_row
+from lamplighter.repository.store.database import Database
+from lamplighter.repository.store.entities import reader
+from lamplighter.repository.store.paging import Page, newest_first
+from lamplighter.repository.store.session_tables import organizer_runs
+from lamplighter.repository.store.tables import KNOWLEDGE, acts, links, memories
+from lamplighter.repository.store.unreadable import is_readable
+
+PAGE_ROWS: Final = 1_000
+_run: Final = reader(OrganizerRun)
+
+
+async def insert(
+    db: Database, *, trigger: str, owner: str, act_id: int, raw: int, now: datetime
+) -> OrganizerRun:
+    """Begin a run; call it within `writing`."""
+    statement = (
+        sa.insert(organizer_runs)
+        .values(
+            state=RunState.RUNNING,
+            trigger=trigger,
+            started_at=now,
+            heartbeat_at=now,
+            act_id=act_id,
+            owner=owner,
+            counts={"raw": raw},
+        )
+        .returning(organizer_runs)
+    )
+    return _run(await db.fetch_one(statement))
+
+
+async def running(db: Database) -> OrganizerRun | None:
+    """Return the run that has not ended."""
+    query = sa.select(organizer_runs).where(organizer_runs.c.state == RunState.RUNNING)
+    row = await db.fetch_one(query.order_by(organizer_runs.c.id.desc()).limit(1))
+    return None if row is None else _run(row)
+
+
+async def get(db: Database, number: int) -> OrganizerRun | None:
+    """Return one run."""
+    row = await db.fetch_one(sa.select(organizer_runs).where(organizer_runs.c.id == number))
+    return None if row is None else _run(row)
+
+
+async def newest(db: Database) -> OrganizerRun | None:
+    """Return the run that began last."""
+    row = await db.fetch_one(
+        sa.select(organizer_runs).order_by(organizer_runs.c.id.desc()).limit(1)
+    )
+    return None if row is None else _run(row)
+
+
+async def page(
+    db: Database, *, limit: int, position: Sequence[Any] | None = None
+) -> Page[OrganizerRun]:
+    """Return one page of the runs, newest first."""
+    found = await newest_first(
+        db, sa.select(organizer_runs), organizer_runs.c.id, limit=limit, position=position
+    )
+    return Page([_run(row) for row in found.items], found.position)
+
+
+async def take_over(db: Database, run: OrganizerRun, owner: str, *, now: datetime) -> None:
+    """Continue a run that another process began."""
+    await db.execute(
+        sa.update(organizer_runs)
+        .where(organizer_runs.c.id == run.id)
+        .values(owner=owner, heartbeat_at=now)
+    )
+
+
+async def beat(db: Database, run: OrganizerRun, *, now: datetime) -> None:
+    """Show that the process of a run is alive."""
+    await db.execute(
+        sa.update(organizer_runs)
+        .where(organizer_runs.c.id == run.id, organizer_runs.c.owner == run.owner)
+        .values(heartbeat_at=now)
+    )
+
+
+async def record(
+    db: Database, run: OrganizerRun, added: Counter[str], *, now: datetime
+) -> OrganizerRun:
+    """Add to the counts of a run, in the transaction of what was counted.
+
+    Raises Conflict where another process has continued the run.
+    """
+    row = await db.fetch_one(
+        sa.select(organizer_runs)
+        .where(organizer_runs.c.id == run.id, organizer_runs.c.owner == run.owner)
+        .where(organizer_runs.c.state == RunState.RUNNING)
+    )
+    if row is None:
+        raise Conflict(f"Another process continues run {run.id}.")
+    held = row["counts"]
+    counts = {name: held.get(name, 0) + added[name] for name in COUNTED}
+    statement = (
+        sa.update(organizer_runs)
+        .where(organizer_runs.c.id == run.id)
+        .values(counts=counts, heartbeat_at=now)
+        .returning(organizer_runs)
+    )
+    return _run(await db.fetch_one(statement))
+
+
+async def finish(
+    db: Database, run: OrganizerRun, *, act_id: int | None, raw: int, now: datetime
+) -> OrganizerRun:
+    """Complete a run; `act_id` None says that it changed nothing."""
+    statement = (
+        sa.update(organizer_runs)
+        .where(organizer_runs.c.id == run.id)
+        .values(
+            state=RunState.COMPLETED,
+            ended_at=now,
+            heartbeat_at=now,
+            act_id=act_id,
+            counts={**run.counts, "raw_after": raw},
+        )
+        .returning(organizer_runs)
+    )
+    return _run(await db.fetch_one(statement))
+
+
+async def undone_by(db: Database, ids: Collection[int]) -> dict[int, int]:
+    """Return which of some acts were undone, each with the act that undid it."""
+    query = sa.select(acts.c.undoes, acts.c.id).where(
+        acts.c.undoes.in_(list(ids)), acts.c.action == UNDO, acts.c.changed.is_not(None)
+    )
+    return {row["undoes"]: row["id"] for row in await db.fetch_all(query)}
+
+
+async def links_of_act(db: Database, act_id: int, what: str) -> list[tuple[int, int]]:
+    """Return the links of one kind that an act made: memory and target."""
+    query = (
+        sa.select(links.c.memory_id, links.c.target_id)
+        .where(links.c.act_id == act_id, links.c.what == what)
+        .order_by(links.c.id)
+    )
+    return [(row["memory_id"], row["target_id"]) for row in await db.fetch_all(query)]
+
+
+async def count_raw(db: Database) -> int:
+    """Return how many active memories of knowledge are not distilled."""
+    query = sa.select(sa.func.count()).select_from(memories).where(*_ACTIVE)
+    return int(await db.fetch_val(query.where(memories.c.distilled == 0)))
+
+
+async def active_knowledge(db: Database) -> AsyncIterator[list[Memory]]:
+    """Yield the active memories of knowledge, some at a time, by their numbers."""
+    last = 0
+    query = sa.select(memories).where(*_ACTIVE).order_by(memories.c.id).limit(PAGE_ROWS)
+    while rows := await db.fetch_all(query.where(memories.c.id > last)):
+        last = rows[-1]["id"]
+        yield [from_row(row) for row in rows if is_readable(dict(row))]
+
+
+async def by_topic_keys(db: Database, project: str, keys: Collection[str]) -> dict[str, Memory]:
+    """Return the active memories of a project that have one of some topic keys."""
+    query = sa.select(memories).where(
+        *_ACTIVE, memories.c.project == project, memories.c.topic_key.in_(sorted(keys))
+    )
+    found = [from_row(row) for row in await db.fetch_all(query)]
+    return {str(each.topic_key): each for each in found}
+
+
+_ACTIVE: Final = (memories.c.active == 1, sa.text(KNOWLEDGE))

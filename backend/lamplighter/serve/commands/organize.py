@@ -1,0 +1,68 @@
+"""The organizer for the command line: it works in this process, beside a running server."""
+
+from collections.abc import Callable
+from typing import Any
+
+from lamplighter import clock
+from lamplighter.config.settings import Settings
+from lamplighter.formats import organizer as as_json
+from lamplighter.repository import Database, reading
+from lamplighter.repository.organize import runs
+from lamplighter.serve import home
+from lamplighter.serve.services_file import ServicesFile
+from lamplighter.usecases.context import Context
+from lamplighter.usecases.organize import run as organizer
+from lamplighter.usecases.organize import view
+
+Progress = Callable[[str, int, int], None]
+
+
+def organize(settings: Settings, *, dry_run: bool, progress: Progress) -> dict[str, Any]:
+    """Run the organizer and return the run as JSON; with `dry_run` what it would do."""
+    redact = home.secrets(settings)
+    names = ServicesFile(settings.services).last_good().folded_names
+
+    async def work(db: Database) -> dict[str, Any]:
+        here = Context(db=db, now=clock.now, redact=redact)
+        if dry_run:
+            found = await organizer.preview(here, names=names, progress=progress)
+            return {"dry_run": True, "counts": found.counts, "examples": found.examples}
+        done = await organizer.organize(here, trigger="operator", names=names, progress=progress)
+        return {"dry_run": False, **as_json.run(done)}
+
+    return home.run(settings, work)
+
+
+def list_runs(settings: Settings, *, limit: int) -> list[dict[str, Any]]:
+    """Return the newest runs as JSON."""
+
+    async def ask(db: Database) -> list[dict[str, Any]]:
+        async with reading(db):
+            found = (await runs.page(db, limit=limit)).items
+            undone = await view.undone(db, found)
+        return [as_json.run(each, undone.get(each.id)) for each in found]
+
+    return home.run(settings, ask)
+
+
+def show(settings: Settings, number: int) -> dict[str, Any]:
+    """Return a run as JSON with what it changed; raises NotFound."""
+
+    async def ask(db: Database) -> dict[str, Any]:
+        found = await view.diff(db, number)
+        changes = [
+            as_json.replacement(each.id, each.memory, each.what, each.replaced)
+            for each in found.replacements
+        ]
+        return {**as_json.run(found.run, found.undone_by), "replacements": changes}
+
+    return home.run(settings, ask)
+
+
+def undo(settings: Settings, number: int) -> int:
+    """Undo a run and return how many rows are as before; raises NotFound, Conflict."""
+
+    async def work(db: Database) -> int:
+        return (await view.undo(db, number, now=clock.now())).rows
+
+    return home.run(settings, work)

@@ -1,0 +1,278 @@
+"""The organizer: near-duplicates, old episodes and the facts in them; in short writes.
+
+Each write stores one decision whole, so a run that was killed goes on where it was: what is left
+to do follows from the memories alone.
+"""
+
+import asyncio
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Final
+from uuid import uuid4
+
+from lamplighter.domain.errors import Conflict
+from lamplighter.domain.memory.memory import Memory, MemoryId, new_memory
+from lamplighter.domain.organize.digest import (
+    MAX_EPISODES,
+    Bundle,
+    digest_keys,
+    is_old_episode,
+    make_bundles,
+)
+from lamplighter.domain.organize.duplicates import find_duplicates
+from lamplighter.domain.organize.plan import (
+    BundlePlan,
+    KnownFacts,
+    bundle_intents,
+    digest_candidate,
+    duplicate_intents,
+    plan_bundle,
+)
+from lamplighter.domain.organize.run import COUNTED, HEARTBEAT_SECONDS, OrganizerRun
+from lamplighter.repository import Database, reading, writing
+from lamplighter.repository.access import journal
+from lamplighter.repository.memory import memories
+from lamplighter.repository.organize import runs
+from lamplighter.repository.writes import store
+from lamplighter.usecases.context import Context
+
+ORGANIZE: Final = "organize"
+PAIRS: Final = 50
+"""How many near-duplicates are written at a time."""
+
+MAX_EXAMPLES: Final = 20
+REST_SECONDS: Final = 0.01
+Progress = Callable[[str, int, int], None]
+"""Receives the stage, how much of it is done, and how much there is."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OrganizerReport:
+    """What a dry run would do: the counts, and some texts of each kind."""
+
+    counts: Mapping[str, int]
+    examples: Mapping[str, Sequence[str]]
+
+
+@dataclass(slots=True)
+class _Work:
+    """One run at work; without a run it is a dry run, which writes nothing."""
+
+    here: Context
+    names: frozenset[str]
+    progress: Progress
+    run: OrganizerRun | None = None
+    counts: Counter[str] = field(default_factory=Counter)
+    examples: dict[str, list[str]] = field(default_factory=dict)
+    planned: dict[tuple[str, str], Memory] = field(default_factory=dict)
+    facts: KnownFacts = field(default_factory=KnownFacts)
+
+    def show(self, what: str, text: str) -> None:
+        """Keep a text as an example of a dry run."""
+        some = self.examples.setdefault(what, [])
+        if len(some) < MAX_EXAMPLES:
+            some.append(text)
+
+
+def no_progress(stage: str, done: int, whole: int) -> None:
+    """Show nothing."""
+
+
+async def organize(
+    here: Context,
+    *,
+    trigger: str,
+    names: frozenset[str] = frozenset(),
+    progress: Progress = no_progress,
+) -> OrganizerRun:
+    """Run the organizer, or continue a run whose process has ended; raises Conflict.
+
+    `names` are further names in small letters that tell two texts apart, such as services.
+    """
+    run = await _begin(here.db, trigger, now=here.now())
+    work = _Work(here, names, progress, run, facts=KnownFacts(names))
+    beating = asyncio.create_task(_beat(here, run))
+    try:
+        await _work(work)
+        return await _finish(here, work)
+    finally:
+        beating.cancel()
+
+
+async def preview(
+    here: Context, *, names: frozenset[str] = frozenset(), progress: Progress = no_progress
+) -> OrganizerReport:
+    """Return what a run would do now, and change nothing."""
+    work = _Work(here, names, progress, facts=KnownFacts(names))
+    async with reading(here.db):
+        raw = await runs.count_raw(here.db)
+    await _work(work)
+    for memory in work.planned.values():
+        work.show("digests", memory.observation)
+    counted = {name: work.counts[name] for name in COUNTED} | {"raw": raw}
+    counted["raw_after"] = raw + work.counts["digests"] + work.counts["facts"]
+    counted["raw_after"] -= work.counts["compressed"] + work.counts["duplicates"]
+    return OrganizerReport(counts=counted, examples=work.examples)
+
+
+async def _begin(db: Database, trigger: str, *, now: datetime) -> OrganizerRun:
+    owner = uuid4().hex
+    async with writing(db):
+        held = await runs.running(db)
+        if held is None:
+            act = await journal.insert(db, ORGANIZE, now=now, actor=trigger)
+            raw = await runs.count_raw(db)
+            return await runs.insert(db, trigger=trigger, owner=owner, act_id=act, raw=raw, now=now)
+        if not held.is_abandoned(now):
+            raise Conflict(f"Run {held.id} of the organizer is still working.")
+        await runs.take_over(db, held, owner, now=now)
+        return replace(held, owner=owner)
+
+
+async def _beat(here: Context, run: OrganizerRun) -> None:
+    while True:
+        await asyncio.sleep(HEARTBEAT_SECONDS)
+        async with writing(here.db):
+            await runs.beat(here.db, run, now=here.now())
+
+
+async def _finish(here: Context, work: _Work) -> OrganizerRun:
+    run = work.run
+    assert run is not None
+    assert run.act_id is not None
+    db, now = here.db, here.now()
+    async with writing(db):
+        run = await runs.record(db, run, Counter(), now=now)
+        assert run.act_id is not None
+        act: int | None = run.act_id
+        changed = sum(run.counts.get(each, 0) for each in ("duplicates", "compressed"))
+        if changed:
+            await journal.finish(db, run.act_id, changed)
+        else:
+            await journal.withdraw(db, run.act_id)
+            act = None
+        return await runs.finish(db, run, act_id=act, raw=await runs.count_raw(db), now=now)
+
+
+async def _work(work: _Work) -> None:
+    rows = [memory async for some in _active(work.here.db) for memory in some]
+    pairs = await asyncio.to_thread(find_duplicates, rows, work.names)
+    older = {each.id for each, _ in pairs}
+    await _merge_duplicates(work, pairs)
+    rows = [each for each in rows if each.id not in older]
+    work.facts.add_all(rows)
+    waiting = make_bundles(rows, work.here.now())
+    whole, done = sum(len(each.episodes) for each in waiting), 0
+    for bundle in waiting:
+        while bundle.episodes:
+            first = replace(bundle, episodes=bundle.episodes[:MAX_EPISODES])
+            plan = await _compress(work, first)
+            taken = {each.id for each in (plan.bundle if plan else first).episodes}
+            left = tuple(each for each in bundle.episodes if each.id not in taken)
+            bundle = replace(bundle, episodes=left)
+            done += len(taken)
+            work.progress("compress", done, whole)
+            await asyncio.sleep(REST_SECONDS if work.run else 0)
+
+
+async def _active(db: Database) -> AsyncIterator[list[Memory]]:
+    async for some in runs.active_knowledge(db):
+        yield some
+        await asyncio.sleep(0)
+
+
+async def _merge_duplicates(work: _Work, pairs: Sequence[tuple[Memory, Memory]]) -> None:
+    for at in range(0, len(pairs), PAIRS):
+        some = pairs[at : at + PAIRS]
+        if work.run is None:
+            work.counts["duplicates"] += len(some)
+            for older, newer in some:
+                text = newer.title or newer.observation
+                work.show("duplicates", f"memory {older.id} repeats {newer.id}: {text}")
+        else:
+            await _store_duplicates(work, work.run, some)
+            await asyncio.sleep(REST_SECONDS)
+        work.progress("duplicates", min(at + PAIRS, len(pairs)), len(pairs))
+
+
+async def _store_duplicates(
+    work: _Work, run: OrganizerRun, pairs: Sequence[tuple[Memory, Memory]]
+) -> None:
+    """Set aside the older memory of each pair that nobody has changed since it was read."""
+    db, now = work.here.db, work.here.now()
+    async with writing(db):
+        ids = [each.id for pair in pairs for each in pair]
+        held = {each.id: each for each in await memories.list_by_ids(db, ids)}
+        current = [pair for pair in pairs if all(_is_current(each, held) for each in pair)]
+        assert run.act_id is not None
+        intents = duplicate_intents(current, act_id=run.act_id, run=run.id)
+        await store(db, intents, now=now)
+        work.run = await runs.record(db, run, Counter(duplicates=len(current)), now=now)
+
+
+async def _compress(work: _Work, bundle: Bundle) -> BundlePlan | None:
+    """Compress a bundle, or the first part of it; None where nothing of it is left to do."""
+    db = work.here.db
+    async with reading(db):
+        held = {
+            each.id: each
+            for each in await memories.list_by_ids(db, [each.id for each in bundle.episodes])
+        }
+        now = work.here.now()
+        left = [held[each.id] for each in bundle.episodes if each.id in held]
+        left = [each for each in left if is_old_episode(each, now)]
+        bundle = replace(bundle, episodes=tuple(left))
+        earlier = await runs.by_topic_keys(db, bundle.project, digest_keys(bundle))
+    if not bundle.episodes:
+        return None
+    if work.run is None:
+        earlier |= {
+            key: memory
+            for (project, key), memory in work.planned.items()
+            if project == bundle.project
+        }
+    plan = await asyncio.to_thread(plan_bundle, bundle, work.facts, earlier)
+    if work.run is None:
+        _preview_bundle(work, plan)
+        return plan
+    return await _store_bundle(work, work.run, plan)
+
+
+def _preview_bundle(work: _Work, plan: BundlePlan) -> None:
+    """Count what a plan would write, and keep the digests that later bundles would extend."""
+    work.counts += plan.counts
+    now = work.here.now()
+    for digest in plan.digests:
+        memory = new_memory(digest_candidate(digest, plan.bundle, 0), now=now)
+        work.planned[plan.bundle.project, digest.key] = memory
+    for each in plan.facts:
+        what = "conflicts" if each.contradicts else "known_facts" if each.existing else "facts"
+        work.show(what, each.fact.text)
+        if each.existing is None:
+            work.facts.add(replace(each.episode, observation=each.fact.text))
+
+
+async def _store_bundle(work: _Work, run: OrganizerRun, plan: BundlePlan) -> BundlePlan | None:
+    """Write a plan where nothing that it is about has changed since; else the plan is dropped."""
+    db, now = work.here.db, work.here.now()
+    about = [*plan.bundle.episodes, *plan.earlier.values()]
+    async with writing(db):
+        held = {
+            each.id: each for each in await memories.list_by_ids(db, [each.id for each in about])
+        }
+        if not all(_is_current(each, held) for each in about):
+            return replace(plan, bundle=replace(plan.bundle, episodes=()))
+        assert run.act_id is not None
+        intents = bundle_intents(plan, act_id=run.act_id, run=run.id, now=now)
+        for memory in await store(db, intents, now=now):
+            if memory.active and memory.topic_key is None:
+                work.facts.add(memory)
+        work.run = await runs.record(db, run, plan.counts, now=now)
+    return plan
+
+
+def _is_current(memory: Memory, held: Mapping[MemoryId, Memory]) -> bool:
+    now = held.get(memory.id)
+    return now is not None and now.version == memory.version and now.active == memory.active

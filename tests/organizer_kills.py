@@ -1,0 +1,109 @@
+"""Runs of the organizer in a process of its own, killed at any moment and continued."""
+
+import asyncio
+import random
+import subprocess
+import sys
+from collections import Counter
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final
+
+from benchmarks.episodes import generate
+
+from lamplighter.domain.memory.memory import Candidate, Category, Source, Trust
+from lamplighter.repository import Database, writing
+from lamplighter.repository.memory import memories
+from lamplighter.repository.organize import runs
+
+NOON: Final = datetime(2026, 3, 1, 12, tzinfo=UTC)
+WORKS: Final = """
+import asyncio, sys
+from datetime import UTC, datetime
+from lamplighter.domain.secrets.redact import Redactor
+from lamplighter.repository import Database
+from lamplighter.usecases.context import Context
+from lamplighter.usecases.organize.run import organize
+
+async def main(url, now):
+    async with Database(url) as db:
+        at = datetime.fromisoformat(now)
+        print("begin", flush=True)
+        await organize(Context(db=db, now=lambda: at, redact=Redactor()), trigger="operator")
+
+asyncio.run(main(*sys.argv[1:]))
+"""
+EPISODE: Final = Candidate(
+    category=Category.LEARNING,
+    service=None,
+    observation="",
+    tier=0,
+    session_id=None,
+    source=Source.CAPTURED,
+    confidence=0.6,
+    trust=Trust.UNVERIFIED,
+)
+
+
+async def fill(url: str, count: int) -> None:
+    """Keep a month of episodes."""
+    async with Database(url) as db, writing(db):
+        for each in generate(count, now=NOON):
+            candidate = replace(
+                EPISODE, observation=each.text, service=each.service, project=each.project
+            )
+            await memories.insert(db, candidate, now=each.at)
+
+
+async def final_state(url: str) -> tuple[Counter[Any], list[dict[str, int]]]:
+    """Return what all memories are, and what the runs counted."""
+    async with Database(url) as db:
+        rows = await db.fetch_all(
+            "SELECT observation, project, service, active, inactive_reason, distilled, source,"
+            " topic_key FROM memories"
+        )
+        found = (await runs.page(db, limit=500)).items
+    return Counter(tuple(row) for row in rows), [dict(each.counts) for each in found]
+
+
+def kill_runs(url: str, kills: int, seed: int, longest: float) -> int:
+    """Kill runs at random moments until one completes; return how many were killed at work.
+
+    Each process has a later clock, so that none waits for the heartbeat of the one before it.
+    """
+    chance, killed = random.Random(seed), 0
+    for number in range(kills + 1):
+        now = NOON + timedelta(seconds=16 * number)
+        process = subprocess.Popen(
+            [sys.executable, "-c", WORKS, url, now.isoformat()], stdout=subprocess.PIPE
+        )
+        assert process.stdout is not None
+        try:
+            process.stdout.readline()
+            if number == kills:
+                assert process.wait(timeout=120) == 0
+                break
+            process.wait(timeout=chance.uniform(0, longest))
+            break
+        except subprocess.TimeoutExpired:
+            killed += 1
+        finally:
+            process.kill()
+            process.wait()
+            process.stdout.close()
+    return killed
+
+
+def run_once(url: str) -> None:
+    """Run the organizer without a kill."""
+    assert kill_runs(url, 0, 0, 0) == 0
+
+
+def fill_database(url: str, count: int) -> None:
+    """Keep a month of episodes in a database."""
+    asyncio.run(fill(url, count))
+
+
+def state_of(url: str) -> tuple[Counter[Any], list[dict[str, int]]]:
+    """Return what all memories are, and what the runs counted."""
+    return asyncio.run(final_state(url))

@@ -1,0 +1,322 @@
+"""A run of the organizer: what it writes, what it leaves alone, and its undo; both databases."""
+
+import asyncio
+from collections import Counter
+from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import Any
+
+import pytest
+from examples import NOON, SLOW_START, rows
+
+from contexts import context
+from lamplighter.domain.errors import Conflict, NotFound
+from lamplighter.domain.memory.memory import (
+    Candidate,
+    Category,
+    Edit,
+    Memory,
+    Source,
+    Trust,
+)
+from lamplighter.domain.memory.review import Resolution, ReviewAnswer
+from lamplighter.domain.organize.digest import MAX_EPISODES
+from lamplighter.domain.organize.run import ABANDONED_AFTER, RunState
+from lamplighter.repository import Database, writing
+from lamplighter.repository.memory import memories, reviews
+from lamplighter.repository.organize import runs
+from lamplighter.usecases.memory import curate, review
+from lamplighter.usecases.organize import view
+from lamplighter.usecases.organize.run import organize, preview
+
+DAY = timedelta(days=1)
+EPISODE = Candidate(
+    category=Category.LEARNING,
+    service=None,
+    observation="",
+    tier=0,
+    session_id=None,
+    source=Source.CAPTURED,
+    confidence=0.6,
+    trust=Trust.UNVERIFIED,
+    project="shop",
+)
+
+
+async def captured(db: Database, text: str, *, days: float = 10, **more: Any) -> Memory:
+    candidate = replace(EPISODE, observation=text, **more)
+    async with writing(db):
+        return await memories.insert(db, candidate, now=NOON - timedelta(days=days))
+
+
+async def states(db: Database) -> Counter[tuple[Any, ...]]:
+    """Return what all memories are, without their numbers and versions."""
+    return Counter(
+        (
+            row["observation"],
+            row["project"],
+            row["kind"],
+            row["active"],
+            row["inactive_reason"],
+            row["distilled"],
+            row["confidence"],
+            row["trust"],
+        )
+        for row in await rows(db, "memories")
+    )
+
+
+async def run(db: Database, now: datetime = NOON) -> dict[str, int]:
+    return dict((await organize(context(db, now), trigger="operator")).counts)
+
+
+async def test_episodes_become_facts_and_digests_and_stay_as_history(db: Database) -> None:
+    texts = [
+        "We decided to use NATS for jobs because it is small.",
+        "The build took 41 seconds.",
+        "The build took 65 seconds.",
+        "The build took 52 seconds.",
+        "Looked at the image cache with Maria.",
+    ]
+    made = [await captured(db, text) for text in texts]
+    young = await captured(db, "Something of yesterday", days=1)
+
+    counts = await run(db)
+
+    assert counts == {
+        "raw": 6,
+        "duplicates": 0,
+        "compressed": 5,
+        "digests": 2,
+        "facts": 1,
+        "known_facts": 0,
+        "conflicts": 0,
+        "raw_after": 4,
+    }
+    held = {each.id: each for each in await memories.list_by_ids(db, [each.id for each in made])}
+    assert {(each.active, each.inactive_reason, each.distilled) for each in held.values()} == {
+        (False, "superseded", True)
+    }
+    still = await memories.get(db, young.id)
+    assert still == young
+    found = [each async for some in runs.active_knowledge(db) for each in some]
+    new = {each.observation: each for each in found if each.source is Source.EXTRACTED}
+    assert set(new) == {
+        "We decided to use NATS for jobs because it is small.",
+        "The build took 52 seconds (3 times, 2025-12-22; values 41 to 65).",
+        "Notes of the week of 2025-12-22: We decided to use NATS for jobs because it is small. "
+        "Looked at the image cache with Maria.",
+    }
+    assert {(e.confidence, e.trust, e.kind, e.distilled, e.project) for e in new.values()} == {
+        (0.6, "unverified", "semantic", False, "shop")
+    }
+    diff = await view.diff(db, 1)
+    assert Counter(each.what for each in diff.replacements) == {
+        "compresses": 2,
+        "extracted_from": 1,
+    }
+    assert sorted(n for e in diff.replacements for n in e.replaced if e.what == "compresses") == [
+        each.id for each in made
+    ]
+
+
+async def test_the_newer_of_two_alike_is_kept(db: Database) -> None:
+    older = await captured(db, "The deploy of checkout failed because the disk was full", days=3)
+    newer = await captured(db, "The deploys of checkout failed because the disk was full", days=2)
+    imported = await captured(
+        db,
+        "The deploy of checkout failed because the disk was full",
+        days=1,
+        source=Source.IMPORTED,
+    )
+
+    assert (await run(db))["duplicates"] == 1
+
+    held = await memories.by_ids(db, [older.id, newer.id, imported.id])
+    assert [held[each.id].active for each in (older, newer, imported)] == [False, True, True]
+    assert (held[older.id].distilled, held[older.id].inactive_reason) == (True, "superseded")
+
+
+async def test_a_second_run_changes_nothing_and_later_episodes_extend_the_digests(
+    db: Database,
+) -> None:
+    for seconds in (41, 65, 52):
+        await captured(db, f"The build took {seconds} seconds.")
+    await run(db)
+    before = await rows(db, "memories")
+
+    second = await organize(context(db), trigger="schedule")
+
+    assert (second.act_id, second.state) == (None, RunState.COMPLETED)
+    assert await rows(db, "memories") == before
+    await captured(db, "The build took 30 seconds.", days=9)
+    third = await run(db, NOON + timedelta(hours=1))
+    assert (third["digests"], third["compressed"]) == (0, 1)
+    texts = [e.observation async for some in runs.active_knowledge(db) for e in some]
+    assert texts == [
+        "The build took 30 seconds (4 times, 2025-12-22 to 2025-12-23; values 30 to 65)."
+    ]
+
+
+async def test_what_is_operational_or_a_person_s_is_left_alone(db: Database) -> None:
+    async with writing(db):
+        for text in ("Takes 60s to start", "Takes 60s to start."):
+            await memories.insert(db, replace(SLOW_START, observation=text), now=NOON - 99 * DAY)
+    await curate.create(
+        context(db, NOON - 99 * DAY),
+        replace(EPISODE, observation="We use tabs.", source=Source.OPERATOR),
+    )
+    pinned = await captured(db, "Pinned by a person")
+    await curate.edit(context(db), pinned.id, Edit(pinned=True), version=None)
+    before = await states(db)
+
+    counts = await run(db)
+
+    assert (counts["compressed"], counts["duplicates"]) == (0, 0)
+    assert await states(db) == before
+
+
+async def test_a_dry_run_foresees_the_run_and_changes_nothing(db: Database) -> None:
+    await backlog(db, MAX_EPISODES + 20)
+    before = [await rows(db, name) for name in ("memories", "history", "links", "acts")]
+
+    report = await preview(context(db))
+
+    after = [await rows(db, name) for name in ("memories", "history", "links", "acts")]
+    assert after == before
+    assert report.counts["compressed"] > MAX_EPISODES // 2
+    assert dict(report.counts) | {"raw_after": 0} == await run(db) | {"raw_after": 0}
+
+
+async def test_undo_of_a_run_restores_every_memory(db: Database) -> None:
+    await backlog(db, 60)
+    await curate.create(
+        context(db, NOON - DAY),
+        replace(
+            EPISODE,
+            category=Category.DECISION,
+            observation="We decided to use Kafka for invoices.",
+            source=Source.OPERATOR,
+        ),
+    )
+    await captured(db, "We decided not to use Kafka for invoices.")
+    before, links = await states(db), await rows(db, "links")
+    counts = await run(db)
+    assert counts["conflicts"] == 1
+
+    done = await view.undo(db, 1, now=NOON)
+
+    assert done.left == 0
+    assert await states(db) == before
+    assert await rows(db, "links") == links
+    assert {row["state"] for row in await rows(db, "reviews")} == {"resolved"}
+    assert (await view.diff(db, 1)).undone_by == done.act
+    with pytest.raises(Conflict, match="already undone"):
+        await view.undo(db, 1, now=NOON)
+
+
+@pytest.mark.parametrize(
+    ("answer", "old_active", "new_active"),
+    [
+        (ReviewAnswer(resolution=Resolution.KEEP_OLD), True, False),
+        (ReviewAnswer(resolution=Resolution.KEEP_NEW), False, True),
+        (ReviewAnswer(resolution=Resolution.BOTH, new_scope="in tests"), True, True),
+        (ReviewAnswer(resolution=Resolution.DISMISS), True, True),
+        (ReviewAnswer(resolution=Resolution.MERGE, observation="Kafka, but not yet"), True, False),
+    ],
+    ids=lambda each: getattr(each, "resolution", ""),
+)
+async def test_a_contradicting_fact_waits_for_a_person(
+    db: Database, answer: ReviewAnswer, old_active: bool, new_active: bool
+) -> None:
+    old = await curate.create(
+        context(db, NOON - DAY),
+        replace(
+            EPISODE,
+            category=Category.DECISION,
+            observation="We decided to use Kafka for invoices.",
+            source=Source.OPERATOR,
+            confidence=0.9,
+        ),
+    )
+    await captured(db, "We decided not to use Kafka for invoices.", category=Category.DECISION)
+
+    assert (await run(db))["conflicts"] == 1
+
+    [case] = (await reviews.page(db, reviews.ReviewFilter(), limit=9)).items
+    new = await memories.get(db, case.new_id)
+    assert new is not None
+    assert (case.kind, case.old_id, case.observation) == ("fact", old.id, new.observation)
+    assert (new.active, new.inactive_reason) == (False, "review")
+    assert (await memories.get(db, old.id)) == old
+    assert (await run(db, NOON + DAY))["conflicts"] == 0
+
+    await review.resolve(context(db), case.id, answer, version=None)
+
+    held = await memories.by_ids(db, [old.id, new.id])
+    assert (held[old.id].active, held[new.id].active) == (old_active, new_active)
+    assert held[old.id].confidence == 0.9
+    await review.reopen(db, case.id, version=None, now=NOON)
+    held = await memories.by_ids(db, [old.id, new.id])
+    assert (held[old.id].active, held[new.id].active) == (True, False)
+    assert held[new.id].inactive_reason == "review"
+
+
+async def test_a_digest_that_a_person_corrected_keeps_its_words(db: Database) -> None:
+    for seconds in (41, 65, 52):
+        await captured(db, f"The build took {seconds} seconds.")
+    await run(db)
+    [digest] = [each async for some in runs.active_knowledge(db) for each in some]
+    await curate.edit(context(db), digest.id, Edit(observation="Builds are slow"), version=None)
+    await captured(db, "The build took 30 seconds.", days=9)
+
+    await run(db, NOON + timedelta(hours=1))
+
+    held = await memories.get(db, digest.id)
+    assert held is not None
+    assert (held.observation, held.metadata["episodes"]) == ("Builds are slow", 4)
+
+
+async def test_one_run_at_a_time_and_an_abandoned_one_is_continued(db: Database) -> None:
+    await backlog(db, 30)
+    async with writing(db):
+        left = await runs.insert(db, trigger="schedule", owner="gone", act_id=1, raw=30, now=NOON)
+
+    with pytest.raises(Conflict, match="still working"):
+        await organize(context(db), trigger="operator")
+    done = await organize(context(db, NOON + ABANDONED_AFTER), trigger="operator")
+
+    assert (done.id, done.state, done.trigger) == (left.id, RunState.COMPLETED, "schedule")
+    with pytest.raises(Conflict, match="continues run"):
+        async with writing(db):
+            await runs.record(db, left, Counter(facts=1), now=NOON)
+
+
+async def test_two_runs_at_once_do_the_work_once(db: Database) -> None:
+    await backlog(db, 30)
+    both = await asyncio.gather(
+        *(organize(context(db), trigger="operator") for _ in range(2)), return_exceptions=True
+    )
+
+    assert sorted(type(each).__name__ for each in both) == ["Conflict", "OrganizerRun"]
+
+
+async def test_runs_that_cannot_be_undone_say_why(db: Database) -> None:
+    with pytest.raises(NotFound, match="Run 1 of the organizer not found"):
+        await view.undo(db, 1, now=NOON)
+    await run(db)
+    with pytest.raises(Conflict, match="changed nothing"):
+        await view.undo(db, 1, now=NOON)
+
+
+async def backlog(db: Database, count: int) -> None:
+    """Keep episodes of three weeks: repetitions, duplicates, facts and single notes."""
+    forms = (
+        "The build took {n} seconds.",
+        "Looked at file{n}.py because the cache was slow.",
+        "The deploy of checkout failed because the disk was full",
+        "From now on keep the logs of service{n} for a month.",
+    )
+    for number in range(count):
+        text = forms[number % 4].format(n=number)
+        await captured(db, text, days=30 - number * 20 / count)

@@ -1174,6 +1174,93 @@ export interface components {
             memories: components["schemas"]["MemoryOut"][];
         };
         /**
+         * OrganizerRunPage
+         * @description A page of runs, newest first.
+         */
+        OrganizerRunPage: {
+            items: components["schemas"]["OrganizerRunOut"][];
+            next: string | null;
+            seq: number;
+        };
+        /**
+         * OrganizerRunOut
+         * @description A run. `act_id` is its act in the journal, null where nothing changed; `counts` by name.
+         */
+        OrganizerRunOut: {
+            id: number;
+            state: components["schemas"]["RunState"];
+            trigger: string;
+            started_at: string;
+            ended_at: string | null;
+            act_id: number | null;
+            counts: {
+                [key: string]: string;
+            };
+            undone_by: number | null;
+        };
+        /**
+         * RunState
+         * @description State of a run; a person may undo a completed one. The supervisor begins a queued one.
+         * @enum {unknown}
+         */
+        RunState: "completed" | "queued" | "running";
+        /**
+         * Empty
+         * @description An empty object.
+         */
+        Empty: Record<string, unknown>;
+        /**
+         * OrganizerReportOut
+         * @description What a run would do: the counts, and some texts of each kind.
+         */
+        OrganizerReportOut: {
+            counts: {
+                [key: string]: number;
+            };
+            examples: {
+                [key: string]: string[];
+            };
+            seq: number;
+        };
+        /**
+         * OrganizerDiffOut
+         * @description A run with what it changed.
+         */
+        OrganizerDiffOut: {
+            id: number;
+            state: components["schemas"]["RunState"];
+            trigger: string;
+            started_at: string;
+            ended_at: string | null;
+            act_id: number | null;
+            counts: {
+                [key: string]: string;
+            };
+            undone_by: number | null;
+            replacements: components["schemas"]["SubstituteOut"][];
+            seq: number;
+        };
+        /**
+         * SubstituteOut
+         * @description A memory, and those that it replaced; `memory` is null where it was deleted.
+         */
+        SubstituteOut: {
+            id: number;
+            /** @enum {unknown} */
+            what: "compresses" | "extracted_from" | "repeats";
+            memory: components["schemas"]["MemoryOut"] | null;
+            replaced: number[];
+        };
+        /**
+         * RunUndoneOut
+         * @description What the undo of a run did: its act, and how many rows are as before.
+         */
+        RunUndoneOut: {
+            act: number;
+            changed: number;
+            seq: number;
+        };
+        /**
          * EventQuery
          * @description Filters for events, the cursor and the page size.
          */
@@ -1302,7 +1389,7 @@ export interface components {
         ActOut: {
             id: number;
             /** @enum {unknown} */
-            action: "activate" | "adjust" | "approve" | "confidence" | "create" | "deactivate" | "delete" | "deny" | "edit" | "halt" | "import" | "merge" | "purge" | "replace" | "reset" | "restore" | "resume" | "revert" | "review" | "revoke" | "take" | "token" | "undo" | "unmerge";
+            action: "activate" | "adjust" | "approve" | "confidence" | "create" | "deactivate" | "delete" | "deny" | "edit" | "halt" | "import" | "merge" | "organize" | "purge" | "replace" | "reset" | "restore" | "resume" | "revert" | "review" | "revoke" | "take" | "token" | "undo" | "unmerge";
             actor: string;
             created_at: string;
             value: number | null;
@@ -1375,11 +1462,6 @@ export interface components {
             changes: number;
             links: number;
         };
-        /**
-         * Empty
-         * @description An empty object.
-         */
-        Empty: Record<string, unknown>;
         /**
          * ReviewQuery
          * @description Filters for reviews; open ones are sorted oldest first, all others newest first.

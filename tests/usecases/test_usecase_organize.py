@@ -92,6 +92,7 @@ async def test_episodes_become_facts_and_digests_and_stay_as_history(db: Databas
         "known_facts": 0,
         "conflicts": 0,
         "raw_after": 4,
+        "distilled_after": 0,
     }
     held = {each.id: each for each in await memories.list_by_ids(db, [each.id for each in made])}
     assert {(each.active, each.inactive_reason, each.distilled) for each in held.values()} == {
@@ -185,7 +186,7 @@ async def test_a_dry_run_foresees_the_run_and_changes_nothing(db: Database) -> N
     after = [await rows(db, name) for name in ("memories", "history", "links", "acts")]
     assert after == before
     assert report.counts["compressed"] > MAX_EPISODES // 2
-    assert dict(report.counts) | {"raw_after": 0} == await run(db) | {"raw_after": 0}
+    assert dict(report.counts) | {"distilled_after": 0} == await run(db) | {"distilled_after": 0}
 
 
 async def test_undo_of_a_run_restores_every_memory(db: Database) -> None:

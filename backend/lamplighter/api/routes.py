@@ -14,6 +14,7 @@ from lamplighter.api.op import ANY as ANY
 from lamplighter.api.op import V1 as V1
 from lamplighter.api.op import Handler as Handler
 from lamplighter.api.op import Operation as Operation
+from lamplighter.api.organize import routes as organizer
 from lamplighter.api.search import routes as search
 from lamplighter.api.services import event_routes, notification_routes
 from lamplighter.api.services import routes as services
@@ -26,6 +27,7 @@ _CURRENT: Final = (
     *memories.OPS,
     *search.OPS,
     *graph.OPS,
+    *organizer.OPS,
     *event_routes.OPS,
     *journal_routes.OPS,
     *review_routes.OPS,

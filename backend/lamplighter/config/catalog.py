@@ -280,6 +280,12 @@ SETTINGS: Final = (
         )
     ),
     Setting(
+        "organize",
+        "6h",
+        window,
+        "How often the supervisor runs the organizer: 6h; 0 runs it only when a person asks.",
+    ),
+    Setting(
         "profile_decision_age",
         "7d",
         duration,

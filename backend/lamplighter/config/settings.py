@@ -90,6 +90,7 @@ class Settings:
     dedup_window: float
     trash_retention: float
     episode_lifetime: float
+    organize: float
     semantic_lifetime: float
     project_lifetime: float
     procedural_lifetime: float

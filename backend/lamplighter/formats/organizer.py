@@ -3,8 +3,7 @@
 from collections.abc import Sequence
 from typing import Any, Final
 
-from lamplighter.domain.memory.memory import Memory
-from lamplighter.domain.organize.run import OrganizerRun
+from lamplighter.domain.organize.run import MemorySubstitute, OrganizerRun
 from lamplighter.formats import serialize
 
 _run: Final = serialize.writer(OrganizerRun)
@@ -15,9 +14,17 @@ def run(each: OrganizerRun, undone_by: int | None = None) -> dict[str, Any]:
     return {**_run(each), "undone_by": undone_by}
 
 
-def replacement(
-    number: int, memory: Memory | None, what: str, replaced: Sequence[int]
+def diff(
+    each: OrganizerRun, undone_by: int | None, replacements: Sequence[MemorySubstitute]
 ) -> dict[str, Any]:
-    """Return as JSON which memories a memory replaced in a run."""
-    held = None if memory is None else serialize.memory(memory)
-    return {"id": number, "what": what, "memory": held, "replaced": list(replaced)}
+    """Return a run as JSON with what it changed."""
+    changed = [
+        {
+            "id": some.id,
+            "what": some.what,
+            "memory": None if some.memory is None else serialize.memory(some.memory),
+            "replaced": list(some.replaced),
+        }
+        for some in replacements
+    ]
+    return {**run(each, undone_by), "replacements": changed}

@@ -5,6 +5,7 @@ import signal
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from datetime import timedelta
 from pathlib import Path
 from typing import Final
 
@@ -34,6 +35,7 @@ from lamplighter.serve.outbox import AppriseTransport
 from lamplighter.serve.services_file import ServicesFile
 from lamplighter.supervisor.daemon import Supervisor
 from lamplighter.supervisor.lease import SUFFIX, Lease, Lock
+from lamplighter.supervisor.organizing import OrganizerSchedule
 from lamplighter.supervisor.run.context import SessionContext
 from lamplighter.supervisor.run.files import SessionFiles
 from lamplighter.supervisor.sender import Sender
@@ -259,12 +261,13 @@ async def build_supervisor(settings: Settings) -> AsyncIterator[SupervisorProces
         create_listener(settings.database_url, directory) as listener,
         SessionServer() as server,
     ):
-        context = build_session_context(
-            settings, home.context(settings, db), active, server, services
-        )
+        here = home.context(settings, db)
+        context = build_session_context(settings, here, active, server, services)
         transport = AppriseTransport(settings.notify)
         sender = Sender(db, transport, clock.now, web_url(settings), listener.version)
-        led = Supervisor(context, services.load, lock, beside=(sender.run,))
+        every = timedelta(seconds=settings.organize) if settings.organize else None
+        organizer = OrganizerSchedule(here, every, services.last_good)
+        led = Supervisor(context, services.load, lock, beside=(sender.run, organizer.run))
         yield SupervisorProcess(led, listener)
 
 

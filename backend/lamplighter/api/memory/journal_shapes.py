@@ -32,6 +32,7 @@ Action = Literal[
     "revoke",
     "merge",
     "unmerge",
+    "organize",
 ]
 
 

@@ -7,11 +7,14 @@ from enum import StrEnum
 from typing import Annotated, Final
 
 from lamplighter.domain.fields import Field
+from lamplighter.domain.memory.memory import Memory
 
 HEARTBEAT_SECONDS: Final = 2.0
 ABANDONED_AFTER: Final = timedelta(seconds=15)
 """A run without a heartbeat for so long is continued by the next one."""
 
+SCHEDULE: Final = "schedule"
+OPERATOR: Final = "operator"
 COUNTED: Final = (
     "raw",
     "duplicates",
@@ -21,14 +24,20 @@ COUNTED: Final = (
     "known_facts",
     "conflicts",
     "raw_after",
+    "distilled_after",
 )
 """What a run counts: memories that were not distilled before and after it, near-duplicates,
-compressed episodes, digests, extracted facts, facts that were known, and facts that contradict."""
+compressed episodes, digests, extracted facts, facts that were known, and facts that contradict;
+and those that are distilled after it."""
+
+GROWTH: Final = 100
+"""How many more memories that are not distilled make a run due before its time."""
 
 
 class RunState(StrEnum):
-    """State of a run; a person may undo a completed one."""
+    """State of a run; a person may undo a completed one. The supervisor begins a queued one."""
 
+    QUEUED = "queued"
     RUNNING = "running"
     COMPLETED = "completed"
 
@@ -47,6 +56,45 @@ class OrganizerRun:
     owner: Annotated[str, Field(public=False)] = ""
     counts: Mapping[str, int] = field(default_factory=dict)
 
-    def is_abandoned(self, now: datetime) -> bool:
-        """Return whether the process of a running run has ended."""
-        return self.state is RunState.RUNNING and self.heartbeat_at <= now - ABANDONED_AFTER
+    def waits(self, now: datetime) -> bool:
+        """Return whether a process may begin or continue the run: it is queued or abandoned."""
+        return self.state is RunState.QUEUED or self.heartbeat_at <= now - ABANDONED_AFTER
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemorySubstitute:
+    """A memory and those that it replaced in a run: digest, fact, or newer duplicate.
+
+    `memory` is None where it was deleted. `what` is the kind of the link; the numbers are those
+    of the memories that were set aside, or that the fact was extracted from.
+    """
+
+    id: int
+    memory: Memory | None
+    what: str
+    replaced: tuple[int, ...]
+
+
+def is_due(
+    last: OrganizerRun | None,
+    *,
+    undone: bool,
+    interval: timedelta | None,
+    raw: int,
+    distilled: int,
+    now: datetime,
+) -> bool:
+    """Return whether a scheduled run is due.
+
+    After an interval, or when undistilled memories grow faster than distilled ones (four-tier-
+    memory-schema). Never without an interval, nor after a run that a person has undone.
+    """
+    if interval is None or undone:
+        return False
+    if last is None:
+        return raw > 0
+    if last.ended_at is None:
+        return False
+    more = raw - last.counts.get("raw_after", 0)
+    verified = distilled - last.counts.get("distilled_after", 0)
+    return now - last.ended_at >= interval or more >= max(GROWTH, verified)

@@ -26,11 +26,11 @@ _run: Final = reader(OrganizerRun)
 async def insert(
     db: Database, *, trigger: str, owner: str, act_id: int, raw: int, now: datetime
 ) -> OrganizerRun:
-    """Begin a run; call it within `writing`."""
+    """Begin a run, or queue it where nobody is the owner; call it within `writing`."""
     statement = (
         sa.insert(organizer_runs)
         .values(
-            state=RunState.RUNNING,
+            state=RunState.RUNNING if owner else RunState.QUEUED,
             trigger=trigger,
             started_at=now,
             heartbeat_at=now,
@@ -43,9 +43,9 @@ async def insert(
     return _run(await db.fetch_one(statement))
 
 
-async def running(db: Database) -> OrganizerRun | None:
-    """Return the run that has not ended."""
-    query = sa.select(organizer_runs).where(organizer_runs.c.state == RunState.RUNNING)
+async def unfinished(db: Database) -> OrganizerRun | None:
+    """Return the run that is queued or running."""
+    query = sa.select(organizer_runs).where(organizer_runs.c.state != RunState.COMPLETED)
     row = await db.fetch_one(query.order_by(organizer_runs.c.id.desc()).limit(1))
     return None if row is None else _run(row)
 
@@ -75,11 +75,11 @@ async def page(
 
 
 async def take_over(db: Database, run: OrganizerRun, owner: str, *, now: datetime) -> None:
-    """Continue a run that another process began."""
+    """Begin a queued run, or continue one that another process began."""
     await db.execute(
         sa.update(organizer_runs)
         .where(organizer_runs.c.id == run.id)
-        .values(owner=owner, heartbeat_at=now)
+        .values(state=RunState.RUNNING, owner=owner, heartbeat_at=now)
     )
 
 
@@ -118,7 +118,7 @@ async def record(
 
 
 async def finish(
-    db: Database, run: OrganizerRun, *, act_id: int | None, raw: int, now: datetime
+    db: Database, run: OrganizerRun, *, act_id: int | None, raw: int, distilled: int, now: datetime
 ) -> OrganizerRun:
     """Complete a run; `act_id` None says that it changed nothing."""
     statement = (
@@ -129,7 +129,7 @@ async def finish(
             ended_at=now,
             heartbeat_at=now,
             act_id=act_id,
-            counts={**run.counts, "raw_after": raw},
+            counts={**run.counts, "raw_after": raw, "distilled_after": distilled},
         )
         .returning(organizer_runs)
     )
@@ -154,10 +154,12 @@ async def links_of_act(db: Database, act_id: int, what: str) -> list[tuple[int, 
     return [(row["memory_id"], row["target_id"]) for row in await db.fetch_all(query)]
 
 
-async def count_raw(db: Database) -> int:
-    """Return how many active memories of knowledge are not distilled."""
-    query = sa.select(sa.func.count()).select_from(memories).where(*_ACTIVE)
-    return int(await db.fetch_val(query.where(memories.c.distilled == 0)))
+async def count_knowledge(db: Database) -> tuple[int, int]:
+    """Return how many active memories of knowledge are not distilled, and how many are."""
+    query = sa.select(memories.c.distilled, sa.func.count().label("number")).where(*_ACTIVE)
+    rows = await db.fetch_all(query.group_by(memories.c.distilled))
+    counted = {bool(row["distilled"]): row["number"] for row in rows}
+    return counted.get(False, 0), counted.get(True, 0)
 
 
 async def active_knowledge(db: Database) -> AsyncIterator[list[Memory]]:

@@ -50,11 +50,7 @@ def show(settings: Settings, number: int) -> dict[str, Any]:
 
     async def ask(db: Database) -> dict[str, Any]:
         found = await view.diff(db, number)
-        changes = [
-            as_json.replacement(each.id, each.memory, each.what, each.replaced)
-            for each in found.replacements
-        ]
-        return {**as_json.run(found.run, found.undone_by), "replacements": changes}
+        return as_json.diff(found.run, found.undone_by, found.replacements)
 
     return home.run(settings, ask)
 

@@ -8,7 +8,7 @@ import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Final
 from uuid import uuid4
 
@@ -30,7 +30,14 @@ from lamplighter.domain.organize.plan import (
     duplicate_intents,
     plan_bundle,
 )
-from lamplighter.domain.organize.run import COUNTED, HEARTBEAT_SECONDS, OrganizerRun
+from lamplighter.domain.organize.run import (
+    COUNTED,
+    HEARTBEAT_SECONDS,
+    OPERATOR,
+    SCHEDULE,
+    OrganizerRun,
+    is_due,
+)
 from lamplighter.repository import Database, reading, writing
 from lamplighter.repository.access import journal
 from lamplighter.repository.memory import memories
@@ -107,7 +114,7 @@ async def preview(
     """Return what a run would do now, and change nothing."""
     work = _Work(here, names, progress, facts=KnownFacts(names))
     async with reading(here.db):
-        raw = await runs.count_raw(here.db)
+        raw, _ = await runs.count_knowledge(here.db)
     await _work(work)
     for memory in work.planned.values():
         work.show("digests", memory.observation)
@@ -117,18 +124,47 @@ async def preview(
     return OrganizerReport(counts=counted, examples=work.examples)
 
 
+async def queue(db: Database, *, now: datetime) -> OrganizerRun:
+    """Queue a run for the supervisor; raises Conflict while another one waits or works."""
+    async with writing(db):
+        held = await runs.unfinished(db)
+        if held is not None:
+            raise Conflict(f"Run {held.id} of the organizer is {held.state}.")
+        return await _insert(db, OPERATOR, "", now=now)
+
+
+async def due(db: Database, interval: timedelta | None, *, now: datetime) -> str | None:
+    """Return the trigger of the run that is to begin or continue now; None where there is none."""
+    async with reading(db):
+        held = await runs.unfinished(db)
+        if held is not None:
+            return held.trigger if held.waits(now) else None
+        last = await runs.newest(db)
+        acts = [last.act_id] if last is not None and last.act_id is not None else []
+        undone = bool(await runs.undone_by(db, acts)) if acts else False
+        raw, distilled = await runs.count_knowledge(db)
+    scheduled = is_due(
+        last, undone=undone, interval=interval, raw=raw, distilled=distilled, now=now
+    )
+    return SCHEDULE if scheduled else None
+
+
 async def _begin(db: Database, trigger: str, *, now: datetime) -> OrganizerRun:
     owner = uuid4().hex
     async with writing(db):
-        held = await runs.running(db)
+        held = await runs.unfinished(db)
         if held is None:
-            act = await journal.insert(db, ORGANIZE, now=now, actor=trigger)
-            raw = await runs.count_raw(db)
-            return await runs.insert(db, trigger=trigger, owner=owner, act_id=act, raw=raw, now=now)
-        if not held.is_abandoned(now):
+            return await _insert(db, trigger, owner, now=now)
+        if not held.waits(now):
             raise Conflict(f"Run {held.id} of the organizer is still working.")
         await runs.take_over(db, held, owner, now=now)
         return replace(held, owner=owner)
+
+
+async def _insert(db: Database, trigger: str, owner: str, *, now: datetime) -> OrganizerRun:
+    act = await journal.insert(db, ORGANIZE, now=now, actor=trigger)
+    raw, _ = await runs.count_knowledge(db)
+    return await runs.insert(db, trigger=trigger, owner=owner, act_id=act, raw=raw, now=now)
 
 
 async def _beat(here: Context, run: OrganizerRun) -> None:
@@ -153,7 +189,8 @@ async def _finish(here: Context, work: _Work) -> OrganizerRun:
         else:
             await journal.withdraw(db, run.act_id)
             act = None
-        return await runs.finish(db, run, act_id=act, raw=await runs.count_raw(db), now=now)
+        raw, distilled = await runs.count_knowledge(db)
+        return await runs.finish(db, run, act_id=act, raw=raw, distilled=distilled, now=now)
 
 
 async def _work(work: _Work) -> None:

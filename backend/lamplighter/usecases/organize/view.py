@@ -5,27 +5,13 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from lamplighter.domain.errors import Conflict, NotFound
-from lamplighter.domain.memory.memory import Memory, MemoryId
+from lamplighter.domain.memory.memory import MemoryId
 from lamplighter.domain.organize.plan import COMPRESSES, EXTRACTED_FROM, REPEATS
-from lamplighter.domain.organize.run import OrganizerRun, RunState
+from lamplighter.domain.organize.run import MemorySubstitute, OrganizerRun, RunState
 from lamplighter.repository import Database, reading
 from lamplighter.repository.memory import memories
 from lamplighter.repository.organize import runs
 from lamplighter.usecases.memory import journal
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MemorySubstitute:
-    """A memory and those that it replaced in a run: digest, fact, or newer duplicate.
-
-    `memory` is None where it was deleted. `what` is the kind of the link; the numbers are those
-    of the memories that were set aside, or that the fact was extracted from.
-    """
-
-    id: int
-    memory: Memory | None
-    what: str
-    replaced: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,7 +61,7 @@ async def diff(db: Database, number: int) -> RunDiff:
 async def undo(db: Database, number: int, *, now: datetime) -> journal.RevertResult:
     """Undo a run as one act: every memory is as it was; raises NotFound, Conflict."""
     run = await get(db, number)
-    if run.state is RunState.RUNNING:
+    if run.state is not RunState.COMPLETED:
         raise Conflict(f"Run {number} has not ended.")
     if run.act_id is None:
         raise Conflict(f"Run {number} changed nothing.")

@@ -1,0 +1,1 @@
+"""The organizer: its runs, their diff and their undo."""

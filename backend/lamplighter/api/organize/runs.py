@@ -1,0 +1,66 @@
+"""Runs of the organizer: started, listed, read and undone."""
+
+from contextlib import suppress
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from lamplighter.api import common_shapes, params
+from lamplighter.api.context import api_context
+from lamplighter.api.responses import answer, page
+from lamplighter.domain.errors import LamplighterError
+from lamplighter.formats import organizer as as_json
+from lamplighter.repository import reading
+from lamplighter.repository.feed import changes
+from lamplighter.repository.organize import runs
+from lamplighter.usecases.organize import run as organizer
+from lamplighter.usecases.organize import view
+
+
+async def index(request: Request) -> Response:
+    """GET /api/v1/organizer/runs."""
+    here, query = api_context(request), params.query(request, common_shapes.PageQuery)
+    position = params.position(query.cursor)
+    async with reading(here.db):
+        found = await runs.page(here.db, limit=query.limit, position=position)
+        undone = await view.undone(here.db, found.items)
+        seq = await changes.last_seq(here.db)
+    items = [as_json.run(each, undone.get(each.id)) for each in found.items]
+    return page(request, items, found.position, seq)
+
+
+async def create(request: Request) -> Response:
+    """POST /api/v1/organizer/runs."""
+    here = api_context(request)
+    await params.body(request, common_shapes.Empty)
+    run = await organizer.queue(here.db, now=here.now())
+    return answer(as_json.run(run), 202, headers={"Location": f"/api/v1/organizer/runs/{run.id}"})
+
+
+async def preview(request: Request) -> Response:
+    """POST /api/v1/organizer/preview."""
+    here = api_context(request)
+    await params.body(request, common_shapes.Empty)
+    names: frozenset[str] = frozenset()
+    with suppress(LamplighterError):  # a broken services.yaml has no names
+        names = here.services().folded_names
+    found = await organizer.preview(here, names=names)
+    seq = await changes.last_seq(here.db)
+    return answer({"counts": found.counts, "examples": found.examples, "seq": seq})
+
+
+async def show(request: Request) -> Response:
+    """GET /api/v1/organizer/runs/{id}."""
+    here, number = api_context(request), params.number(request)
+    found = await view.diff(here.db, number)
+    out = as_json.diff(found.run, found.undone_by, found.replacements)
+    return answer({**out, "seq": await changes.last_seq(here.db)})
+
+
+async def undo(request: Request) -> Response:
+    """POST /api/v1/organizer/runs/{id}/undo."""
+    here, number = api_context(request), params.number(request)
+    await params.body(request, common_shapes.Empty)
+    done = await view.undo(here.db, number, now=here.now())
+    seq = await changes.last_seq(here.db)
+    return answer({"act": done.act, "changed": done.rows, "seq": seq})

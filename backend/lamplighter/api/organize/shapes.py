@@ -1,0 +1,54 @@
+"""Runs of the organizer as they go out, and what may come in."""
+
+from typing import Literal
+
+from msgspec import Struct
+
+from lamplighter.api.common_shapes import Seq, public_shape
+from lamplighter.api.memory.shapes import MemoryOut
+from lamplighter.domain.organize.run import OrganizerRun
+
+
+@public_shape(OrganizerRun, counts=("undone_by", int | None))
+class OrganizerRunOut(Struct):
+    """A run. `act_id` is its act in the journal, null where nothing changed; `counts` by name."""
+
+
+class OrganizerRunPage(Struct):
+    """A page of runs, newest first."""
+
+    items: list[OrganizerRunOut]
+    next: str | None
+    seq: Seq
+
+
+class SubstituteOut(Struct):
+    """A memory, and those that it replaced; `memory` is null where it was deleted."""
+
+    id: int
+    what: Literal["compresses", "repeats", "extracted_from"]
+    memory: MemoryOut | None
+    replaced: list[int]
+
+
+class OrganizerDiffOut(OrganizerRunOut):
+    """A run with what it changed."""
+
+    replacements: list[SubstituteOut]
+    seq: Seq
+
+
+class OrganizerReportOut(Struct):
+    """What a run would do: the counts, and some texts of each kind."""
+
+    counts: dict[str, int]
+    examples: dict[str, list[str]]
+    seq: Seq
+
+
+class RunUndoneOut(Struct):
+    """What the undo of a run did: its act, and how many rows are as before."""
+
+    act: int
+    changed: int
+    seq: Seq

@@ -24,7 +24,13 @@ from lamplighter.domain.search.search import SearchLayer, SearchRequest, Semanti
 from lamplighter.domain.sessions.context import MemoryBlock, Placement, estimate_tokens
 from lamplighter.domain.sessions.session import Session, Status
 from lamplighter.domain.sessions.summary import USER, Message, count_messages, summarize_messages
-from lamplighter.domain.text import clean_lines, one_line, shorten, without_private
+from lamplighter.domain.text import (
+    clean_lines,
+    comparison_key,
+    one_line,
+    shorten,
+    without_private,
+)
 from lamplighter.repository import Database, writing
 from lamplighter.repository.clients import client_sessions, interactive_sessions
 from lamplighter.repository.memory import exposures
@@ -222,6 +228,7 @@ async def _capture_prompt(
 ) -> None:
     db = here.db
     found = find_corrections(prompt) if here.agent.auto_save else []
+    printed = await interactive_sessions.captured_texts(db, session.id) if found else []
     left = here.most - (await interactive_sessions.count_captured(db, session.id) if found else 0)
     kept = 0
     for each in found[: max(0, left)]:
@@ -232,7 +239,7 @@ async def _capture_prompt(
             tier=session.tier,
             session_id=session.id,
             confidence=CONFIDENCE,
-            source=Source.CAPTURED,
+            source=Source.CAPTURED if _repeats(each.text, printed) else Source.OWNER,
             source_ref=f"session {session.id}, a prompt",
             trust=Trust.UNVERIFIED,
             tags=(each.tone.value,),
@@ -246,6 +253,11 @@ async def _capture_prompt(
     await _count(db, session, kept, now=now)
 
 
+def _repeats(sentence: str, printed: Sequence[str]) -> bool:
+    """Whether a tool or a page printed a sentence in this session before the user repeated it."""
+    return any(comparison_key(sentence) in comparison_key(each) for each in printed)
+
+
 async def _count(db: Database, session: Session, stored: int, *, now: datetime) -> None:
     if stored:
         await sessions.add_counts(db, session.id, learned=stored, reinforced=0, events=0, now=now)
@@ -254,7 +266,10 @@ async def _count(db: Database, session: Session, stored: int, *, now: datetime) 
 async def _search(
     here: InteractiveContext, session: Session, query: str, *, now: datetime
 ) -> tuple[list[Memory], Sequence[str]]:
-    """Return the memories near to a prompt, best first, and the words that were looked for."""
+    """Return the memories near to a prompt, and the words that were looked for.
+
+    Verified memories come first, then by rank.
+    """
     if not query or here.agent.context_limit < 1 or not here.agent.auto_search:
         return [], ()
     wanted = SearchRequest(
@@ -266,11 +281,16 @@ async def _search(
     )
     results = await find(here.db, wanted, now=now, near=here.near)
     close = [
-        each
-        for each in results.memories
-        if each.trust is not Trust.UNVERIFIED and is_near(query, each)
+        each for each in results.memories if _may_include(each, session) and is_near(query, each)
     ]
-    return close, results.terms
+    return sorted(close, key=lambda each: each.trust is Trust.UNVERIFIED), results.terms
+
+
+def _may_include(memory: Memory, session: Session) -> bool:
+    """Unverified memories are included only if a user typed them, in an earlier session."""
+    if memory.trust is not Trust.UNVERIFIED:
+        return True
+    return memory.source is Source.OWNER and memory.session_id != session.id
 
 
 def _context_block(found: list[Memory], looked_for: Sequence[str]) -> MemoryBlock:

@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from lamplighter.domain.clients import tool_hooks as rules
 from lamplighter.domain.clients.agent import Agent
+from lamplighter.domain.clients.digest import SessionDigest
 from lamplighter.domain.clients.interactive_text import VERIFY, render_memory
 from lamplighter.domain.clients.tool_hooks import ToolCall
 from lamplighter.domain.configuration import Configuration
@@ -37,9 +38,9 @@ from lamplighter.repository.memory import exposures
 from lamplighter.repository.sessions import sessions
 from lamplighter.usecases.access import instrumentation
 from lamplighter.usecases.clients import client_sessions as clients
-from lamplighter.usecases.clients import tool_hooks
+from lamplighter.usecases.clients import digests, tool_hooks
 from lamplighter.usecases.clients.client_sessions import NewSession
-from lamplighter.usecases.clients.project_context import project_context
+from lamplighter.usecases.clients.project_context import start_block, subagent_text
 from lamplighter.usecases.context import Context
 from lamplighter.usecases.memory import knowledge
 from lamplighter.usecases.search.find import find
@@ -87,13 +88,19 @@ async def join(db: Database, opening: NewSession, *, bound: bool = False, now: d
         return session
 
 
-async def start_context(here: InteractiveContext, session: Session) -> str:
-    """Return and record the project context of a session as it starts, or restarts."""
+async def start_context(
+    here: InteractiveContext, session: Session, *, compacted: bool = False
+) -> str:
+    """Return and record the project context of a session as it starts, or restarts.
+
+    With the digests of the last sessions; once it was `compacted`, its own comes first.
+    """
     if here.agent.context_limit == 0:
         return ""
     db, now = here.db, here.now()
     async with writing(db):
-        block = await project_context(db, session.project, here.active.profile, now=now)
+        recent = await _digests(here, session, current=compacted)
+        block = await start_block(db, session.project, here.active.profile, recent, now=now)
         if await exposures.prompt(db, session.id) is None:
             prompt = exposures.SessionPrompt(
                 system="",
@@ -115,6 +122,34 @@ async def start_context(here: InteractiveContext, session: Session) -> str:
             )
     instrumentation.trace_block("project", block)
     return block.text
+
+
+async def subagent_context(here: InteractiveContext, session: Session, agent_id: str) -> str:
+    """Return and record the last sessions for a subagent, once; its own session comes first."""
+    if here.agent.context_limit == 0:
+        return ""
+    db, now = here.db, here.now()
+    async with writing(db):
+        recent = await _digests(here, session, current=True)
+        text = subagent_text(session.project, recent, here.active.profile)
+        if not text or not await digests.note_subagent(here, session, agent_id):
+            return ""
+        await exposures.insert_update(
+            db, session.id, text, (), query="", tokens=estimate_tokens(text), now=now
+        )
+    return text
+
+
+async def record_tool(
+    here: InteractiveContext,
+    session: Session,
+    tool: str,
+    arguments: Mapping[str, Any],
+    response: Mapping[str, Any],
+) -> None:
+    """Keep the file or the tasks of a tool call for the digest of the session."""
+    if here.agent.auto_summarize:
+        await digests.record_tool_event(here, session, tool, arguments, response)
 
 
 async def prompt_context(here: InteractiveContext, session: Session, prompt: str) -> str:
@@ -212,6 +247,14 @@ async def end(here: InteractiveContext, session: Session) -> None:
         await client_sessions.end(
             here.db, session.id, Status.COMPLETED, summary=words, messages=count, now=here.now()
         )
+
+
+async def _digests(
+    here: InteractiveContext, session: Session, *, current: bool
+) -> list[SessionDigest]:
+    if not here.agent.auto_summarize:
+        return []
+    return await digests.last_digests(here.db, session.project, session=session, current=current)
 
 
 async def _summary(here: InteractiveContext, session: Session) -> tuple[str, int]:

@@ -20,7 +20,7 @@ from lamplighter.domain.errors import Invalid, NotFound
 from lamplighter.domain.memory.corrections import find_corrections
 from lamplighter.domain.memory.knowledge import SaveOutcome
 from lamplighter.domain.memory.memory import Candidate, Memory, Source, Trust
-from lamplighter.domain.search.relevance import is_relevant as is_near
+from lamplighter.domain.search.relevance import is_relevant, shares_topic
 from lamplighter.domain.search.search import SearchLayer, SearchRequest, SemanticIndex
 from lamplighter.domain.sessions.context import MemoryBlock, Placement, estimate_tokens
 from lamplighter.domain.sessions.session import Session, Status
@@ -324,9 +324,14 @@ async def _search(
     )
     results = await find(here.db, wanted, now=now, near=here.near)
     close = [
-        each for each in results.memories if _may_include(each, session) and is_near(query, each)
+        each for each in results.memories if _may_include(each, session) and _is_near(query, each)
     ]
     return sorted(close, key=lambda each: each.trust is Trust.UNVERIFIED), results.terms
+
+
+def _is_near(query: str, memory: Memory) -> bool:
+    typed = memory.source is Source.OWNER
+    return is_relevant(query, memory) or (typed and shares_topic(query, memory))
 
 
 def _may_include(memory: Memory, session: Session) -> bool:

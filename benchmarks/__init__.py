@@ -3,5 +3,7 @@
 import sys
 from pathlib import Path
 
+PATHS = ("e2e", "tests", "tests/plugin")
+
 # the product as the browser tests start it, which start it as the other tests do
-sys.path[:0] = [str(Path(__file__).parents[1] / name) for name in ("e2e", "tests")]
+sys.path[:0] = [str(Path(__file__).parents[1] / name) for name in PATHS]

@@ -24,6 +24,7 @@ from benchmarks import (
     search,
     sessions,
     spawned,
+    two_sessions,
     vectors,
 )
 
@@ -47,6 +48,7 @@ ALL: dict[str, Callable[[], dict[str, Any]]] = {
     "search": search.run,
     "sessions": sessions.run,
     "spawned": lambda: asyncio.run(spawned.run()),
+    "two_sessions": two_sessions.run,
     "vectors": vectors.run,
 }
 

@@ -20,6 +20,8 @@ EVENTS: Final = {
     "prompt": "UserPromptSubmit",
     "tool": "PostToolUse",
     "tool-failure": "PostToolUseFailure",
+    "subagent-start": "SubagentStart",
+    "subagent-stop": "SubagentStop",
     "stop": "Stop",
     "compact": "PreCompact",
     "session-end": "SessionEnd",

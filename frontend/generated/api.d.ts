@@ -138,7 +138,7 @@ export interface components {
          * @description How a memory came in.
          * @enum {unknown}
          */
-        Source: "captured" | "client" | "extracted" | "imported" | "marker" | "notebook" | "operator";
+        Source: "captured" | "client" | "extracted" | "imported" | "marker" | "notebook" | "operator" | "owner";
         /**
          * InactiveReason
          * @description Why a memory is inactive.
@@ -1389,7 +1389,7 @@ export interface components {
         ActOut: {
             id: number;
             /** @enum {unknown} */
-            action: "activate" | "adjust" | "approve" | "confidence" | "create" | "deactivate" | "delete" | "deny" | "edit" | "halt" | "import" | "merge" | "organize" | "purge" | "replace" | "reset" | "restore" | "resume" | "revert" | "review" | "revoke" | "take" | "token" | "undo" | "unmerge";
+            action: "activate" | "adjust" | "approve" | "confidence" | "confirm" | "create" | "deactivate" | "delete" | "deny" | "edit" | "halt" | "import" | "merge" | "organize" | "purge" | "replace" | "reset" | "restore" | "resume" | "revert" | "review" | "revoke" | "take" | "token" | "undo" | "unmerge";
             actor: string;
             created_at: string;
             value: number | null;

@@ -130,7 +130,17 @@ add(
     journal: acts,
   }),
 )
-add("curate", curate({ api, memories: lists.memories, confirm: asker, toasts: toaster, journal: acts }))
+add(
+  "curate",
+  curate({
+    api,
+    memories: lists.memories,
+    shown: details.memory,
+    confirm: asker,
+    toasts: toaster,
+    journal: acts,
+  }),
+)
 const writing = add(
   "addMemory",
   addMemory({ api, memories: lists.memories, toasts: toaster, journal: acts, storage, unsaved }),

@@ -716,3 +716,25 @@ def test_operational_memories_have_one_project(client: httpx2.Client) -> None:
 
     assert answer.status_code == 422
     assert [each["field"] for each in answer.json()["errors"]] == ["project"]
+
+
+def test_what_a_user_typed_is_confirmed_and_the_confirmation_undone(client: httpx2.Client) -> None:
+    event = {"session_id": "typed-1", "cwd": "/home/ann/typed", "prompt": "No, use pnpm here."}
+    told = client.post("/api/v1/hooks/UserPromptSubmit", json=event)
+    assert told.status_code == 200
+    [typed] = client.get(MEMORIES, params={"project": "typed"}).json()["items"]
+    assert (typed["source"], typed["trust"], typed["confidence"]) == ("owner", "unverified", 0.6)
+    address = f"{MEMORIES}/{typed['id']}"
+
+    stale = client.post(f"{address}/confirm", headers={"If-Match": f'"{typed["id"]}-9"'})
+    done = client.post(f"{address}/confirm", headers={"If-Match": f'"{typed["id"]}-1"'})
+
+    assert (stale.status_code, done.status_code) == (412, 200)
+    assert (done.json()["trust"], done.json()["confidence"]) == ("trusted", 0.7)
+    undone = client.post(f"/api/v1/acts/{done.headers['lamplighter-act']}/undo", json={})
+    assert undone.json()["undoes"]["action"] == "confirm"
+    back = client.get(address).json()
+    assert {name: back[name] for name in ("trust", "confidence", "kind", "distilled")} == {
+        name: typed[name] for name in ("trust", "confidence", "kind", "distilled")
+    }
+    assert client.post(f"{MEMORIES}/987654/confirm").status_code == 404

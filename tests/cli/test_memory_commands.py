@@ -180,6 +180,24 @@ def test_what_cannot_be_done_is_said_with_status_2(
     assert done.stdout == ""
 
 
+def test_a_memory_is_confirmed_once_and_an_inactive_one_is_refused(run: Run, home: Path) -> None:
+    made(run, *POOL)
+    with closing(driver.connect(str(home / "lamplighter.db"))) as db, db:
+        db.execute("UPDATE memories SET trust = 'unverified', source = 'owner', confidence = 0.6")
+
+    first, again = run("memory", "confirm", "1"), run("memory", "confirm", "1", "--json")
+
+    assert (first.exit_code, first.stdout) == (0, "Confirmed memory 1.\n")
+    found = json.loads(again.stdout)
+    assert (found["trust"], found["confidence"]) == ("trusted", 0.7)
+    steps = run("memory", "history", "1").stdout
+    assert steps.count("confirmed by operator") == 1
+    run("memory", "delete", "1", "--soft", "--yes")
+    refused = run("memory", "confirm", "1")
+    assert (refused.exit_code, run("memory", "confirm", "9").exit_code) != (0, 0)
+    assert "Make it active before you confirm it." in refused.output
+
+
 def test_deleting_asks_once(run: Run) -> None:
     made(run, *POOL)
 

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -21,9 +22,17 @@ from client_contexts import (
     used,
 )
 
+from contexts import WINDOW, context
 from lamplighter.domain.access.access import Caller
 from lamplighter.domain.clients.agent import Agent
-from lamplighter.domain.memory.memory import Category, InactiveReason, MemoryId
+from lamplighter.domain.memory.memory import (
+    Candidate,
+    Category,
+    InactiveReason,
+    MemoryId,
+    Source,
+    Trust,
+)
 from lamplighter.domain.services.event import Level
 from lamplighter.domain.sessions.markers import escape_markers
 from lamplighter.formats.tools import CLIENT_TOOLS
@@ -33,6 +42,7 @@ from lamplighter.repository.clients import client_sessions
 from lamplighter.repository.memory import memories
 from lamplighter.repository.services import events
 from lamplighter.repository.sessions import sessions
+from lamplighter.usecases.memory.knowledge import save
 
 HERMES = Agent(name="hermes", project="Shop")
 SESSION = ("mem_session_start", "mem_session_summary", "mem_session_end")
@@ -242,7 +252,7 @@ async def test_an_agent_has_the_tools_that_its_settings_give_it(
     db: Database, switch: dict[str, Any], missing: set[str]
 ) -> None:
     here = desk(db, Agent(name="hermes", **switch), remote=lambda _: None)
-    offered = {each.name for each in CLIENT_TOOLS} - {"handoff"}
+    offered = {each.name for each in CLIENT_TOOLS} - {"handoff", "mem_confirm"}
 
     assert await names(here, agent("hermes")) == offered - missing
 
@@ -266,7 +276,7 @@ async def test_context_limit_0_includes_no_memory_and_skips_the_summary(
 async def test_who_may_only_read_has_no_tool_that_writes(db: Database) -> None:
     reads = person("knowledge:read")
 
-    offered = {each.name for each in CLIENT_TOOLS} - {"handoff"}
+    offered = {each.name for each in CLIENT_TOOLS} - {"handoff", "mem_confirm"}
     assert await names(desk(db), reads) == offered - {
         each.name for each in CLIENT_TOOLS if each.scope == WRITE
     }
@@ -279,7 +289,8 @@ async def test_who_may_only_read_has_no_tool_that_writes(db: Database) -> None:
 async def test_a_session_of_ours_has_no_session_to_begin(db: Database) -> None:
     caller = session_caller(await opened(db))
 
-    assert await names(desk(db), caller) == {each.name for each in CLIENT_TOOLS} - set(SESSION)
+    offered = {each.name for each in CLIENT_TOOLS} - {"mem_confirm"}
+    assert await names(desk(db), caller) == offered - set(SESSION)
 
 
 async def test_a_client_asks_for_an_investigation_only_when_its_token_may(db: Database) -> None:
@@ -432,3 +443,61 @@ async def test_no_context_holds_a_marker_or_a_secret(db: Database) -> None:
         assert "hunter2" not in told
         assert "[EVENT:" not in told
         assert "[MEMORY:" not in told
+
+
+TYPED = Candidate(
+    category=Category.LEARNING,
+    service=None,
+    observation="Use pnpm for the web app.",
+    tier=0,
+    session_id=None,
+    source=Source.OWNER,
+    project="default",
+)
+
+
+async def typed(db: Database, **more: Any) -> int:
+    """Save a memory that a user typed, and return its id."""
+    given = replace(TYPED, **more)
+    return (await save(context(db), given, window=WINDOW)).memory.id
+
+
+async def test_a_person_s_client_confirms_what_the_user_typed(db: Database) -> None:
+    number = await typed(db)
+    tools = await box(desk(db), person("knowledge:write", "memories:write"))
+
+    first = await said(tools, "mem_confirm", id=number)
+    again = await said(tools, "mem_confirm", id=number)
+
+    assert first.startswith(f"Confirmed: {number}. [learning] Use pnpm for the web app. (saved ")
+    assert "unverified" not in first
+    assert again.startswith("Already confirmed: ")
+    memory = await memories.get(db, MemoryId(number))
+    assert memory is not None
+    assert memory.trust is Trust.TRUSTED
+
+
+async def test_what_a_tool_printed_is_not_confirmed_by_a_client(db: Database) -> None:
+    number = await typed(db, source=Source.CAPTURED)
+    other = await typed(db, project="harbor")
+    tools = await box(desk(db), person("knowledge:write", "memories:write"))
+
+    words = await refused(tools, "mem_confirm", id=number)
+    hidden = await refused(tools, "mem_confirm", id=other)
+
+    assert words == (
+        f"Not done. No user typed memory {number} (source: captured). "
+        "A person can confirm it in the app."
+    )
+    assert hidden == f"Not done. Memory {other} not found in the project default."
+    memory = await memories.get(db, MemoryId(number))
+    assert memory is not None
+    assert memory.trust is Trust.UNVERIFIED
+
+
+async def test_agents_and_sessions_have_no_tool_to_confirm(db: Database) -> None:
+    own = await opened(db)
+    wide = agent("hermes", "knowledge:write", "memories:write")
+
+    for caller in (person(), wide, session_caller(own)):
+        assert "mem_confirm" not in await names(desk(db, HERMES), caller)

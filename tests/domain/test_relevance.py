@@ -1,11 +1,12 @@
 """Which memories are near enough to a prompt to be told beside it."""
 
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
 
 from lamplighter.domain.memory.memory import Category, Memory, MemoryId
-from lamplighter.domain.search.relevance import is_relevant
+from lamplighter.domain.search.relevance import is_relevant, shares_topic
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 POOL = Memory(
@@ -56,3 +57,27 @@ def test_what_only_shares_everyday_words_is_not(prompt: str) -> None:
 def test_an_ending_makes_no_other_word_and_another_word_does() -> None:
     assert is_relevant("postgres connection refused", POOL)
     assert not is_relevant("the postman collects", POOL)
+
+
+MIGRATIONS = replace(
+    POOL,
+    title="",
+    topic_key=None,
+    observation="Always run the migrations before the deployment.",
+)
+
+
+@pytest.mark.parametrize(
+    ("prompt", "shared"),
+    [
+        ("Prepare the deployment.", True),
+        ("write a migration that adds the column", True),
+        ("start the deployment of the shop to the staging cluster after lunch", True),
+        ("remember to run the tests", False),
+        ("fix the failing test", False),
+        ("", False),
+    ],
+)
+def test_a_short_sentence_shares_half_of_its_topic(prompt: str, shared: bool) -> None:
+    assert shares_topic(prompt, MIGRATIONS) == shared
+    assert not is_relevant(prompt, MIGRATIONS)

@@ -157,7 +157,7 @@ def says(content: bytes, status: str = "200 OK") -> Answer:
     head = f"HTTP/1.1 {status}\r\nContent-Type: application/json\r\nConnection: close\r\n"
 
     def answer(peer: socket.socket) -> None:
-        _read(peer)
+        read_request(peer)
         peer.sendall(f"{head}Content-Length: {len(content)}\r\n\r\n".encode() + content)
 
     return answer
@@ -171,12 +171,12 @@ def hangs(peer: socket.socket) -> None:
 
 def hangs_up(peer: socket.socket) -> None:
     """End the connection in the middle of an answer."""
-    _read(peer)
+    read_request(peer)
     peer.sendall(b'HTTP/1.1 200 OK\r\nContent-Length: 900\r\n\r\n{"hookSpecificOutput":{')
 
 
-def _read(peer: socket.socket) -> None:
-    """Read one request to its end."""
+def read_request(peer: socket.socket) -> bytes:
+    """Read one request to its end and return its body."""
     read = b""
     while b"\r\n\r\n" not in read:
         read += peer.recv(65_536)
@@ -184,6 +184,7 @@ def _read(peer: socket.socket) -> None:
     fields = dict(line.lower().split(b": ", 1) for line in head.split(b"\r\n")[1:])
     while len(body) < int(fields.get(b"content-length", b"0")):
         body += peer.recv(65_536)
+    return body
 
 
 @dataclass

@@ -7,10 +7,10 @@ import tomllib
 from developer_project import PLUGIN, ROOT, Desk
 
 from lamplighter.api.clients import hooks
-from lamplighter.domain.clients.interactive_text import TEXT_CHARS
+from lamplighter.domain.clients.interactive_text import TEXT_CHARS, ProfileLimits
 from lamplighter.domain.memory.corrections import MAX_CORRECTIONS, find_corrections
 from lamplighter.hook import EVENTS
-from lamplighter.usecases.clients import interactive, project_context
+from lamplighter.usecases.clients import interactive
 from lamplighter.usecases.clients import tool_hooks as captured
 from living import Server
 
@@ -39,12 +39,12 @@ def test_each_example_of_what_is_kept_is_kept_so() -> None:
 
 
 def test_the_figures_are_the_active_ones() -> None:
-    told = project_context
+    told = ProfileLimits()
     for figure in (
         f"{TEXT_CHARS:,} characters",
-        f"up to {told.PROCEDURAL} memories",
-        f"{told.PROJECT} memories of the project",
-        f"up to {told.DECISIONS} decisions of the last {told.RECENT.days} days",
+        f"up to {told.procedures} memories",
+        f"{told.project} memories of the project",
+        f"up to {told.decisions} decisions of the last {told.decision_age.days} days",
         f"up to {interactive.MAX_INCLUDED} memories",
         f"{captured.CAPTURES} such memories",
         f"confidence {interactive.CONFIDENCE}",

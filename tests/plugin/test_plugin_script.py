@@ -2,12 +2,13 @@
 
 import json
 import os
+import socket
 from pathlib import Path
 from typing import Any
 
 import httpx2
 import pytest
-from developer_project import HOOK, Desk, bad, hangs, hangs_up, says
+from developer_project import HOOK, Desk, bad, hangs, hangs_up, read_request, says
 
 from living import Server
 
@@ -274,11 +275,70 @@ def test_a_token_of_an_agent_has_the_agent_s_project_and_no_other(
     assert "Of the directory's project." not in theirs.context, "another's name is another session"
 
 
+def test_a_file_tool_sends_the_path_and_never_the_text_of_the_file(desk: Desk) -> None:
+    bodies: list[bytes] = []
+    reply = TOLD.replace(b"SessionStart", b"PostToolUse")
+
+    def answer(peer: socket.socket) -> None:
+        bodies.append(read_request(peer))
+        lists = "X-Lamplighter-Activity: write taskcreate\r\nX-Lamplighter-Tools: \r\n"
+        head = f"HTTP/1.1 200 OK\r\n{lists}Connection: close\r\nContent-Length: {len(reply)}\r\n"
+        peer.sendall(f"{head}\r\n".encode() + reply)
+
+    text = 'x "file_path": "/evil"\n\\'
+    wrote = {"file_path": '/p/a "b" \\c.py', "content": text}
+    with bad(answer) as server:
+        desk.url = server.url
+        desk.hook("PostToolUse", tool_name="Write", tool_input=wrote)
+        desk.hook("SessionStart")
+        desk.hook(
+            "PostToolUse", tool_name="Write", tool_input=wrote, tool_response={"content": text}
+        )
+        desk.hook("PostToolUseFailure", tool_name="Write", tool_input=wrote, error="secret")
+        desk.hook("PostToolUse", tool_name="Read", tool_input={"file_path": "/p/secret"})
+        desk.hook("PostToolUse", tool_name="TaskCreate", tool_input={"subject": "Test it"})
+
+    _, file, task = (json.loads(each) for each in bodies)
+    assert file == {
+        "session_id": desk.session,
+        "cwd": str(desk.project),
+        "hook_event_name": "PostToolUse",
+        "tool_name": "Write",
+        "tool_input": {"file_path": wrote["file_path"]},
+    }
+    assert task["tool_input"] == {"subject": "Test it"}
+
+
+def test_a_later_session_receives_the_digest_of_the_one_before(server: Server, desk: Desk) -> None:
+    desk.hook("SessionStart")
+    desk.hook("UserPromptSubmit", prompt="Write the parser")
+    desk.hook("PostToolUse", tool_name="Write", tool_input={"file_path": f"{desk.project}/p.py"})
+    made = {"tool_input": {"subject": "Test it"}, "tool_response": {"task": {"id": "1"}}}
+    desk.hook("PostToolUse", tool_name="TaskCreate", **made)
+    desk.hook("SessionEnd", reason="exit")
+
+    later = desk.hook("SessionStart", session_id=f"{desk.session}-2", source="startup")
+    own = desk.hook("SessionStart", source="compact")
+    subagent = desk.hook("SubagentStart", session_id=f"{desk.session}-2", agent_id="a1")
+    stopped = desk.hook("SubagentStop", session_id=f"{desk.session}-2", agent_id="a1")
+    missed = desk.hook("SubagentStop", session_id=f"{desk.session}-2", agent_id="a2")
+    goes_on = desk.hook(
+        "SubagentStop", session_id=f"{desk.session}-2", agent_id="a3", stop_hook_active=True
+    )
+
+    words = "Task: Write the parser. Files: p.py. Open: Test it."
+    assert all(words in each.context for each in (later, own, subagent, missed))
+    assert f", this session] {words}" in own.context
+    assert (stopped.out, goes_on.out) == ("", "")
+    other = Desk(desk.path / "other", server.url, desk.token, name=f"{desk.name}-other")
+    assert words not in other.hook("SessionStart").out
+
+
 def test_every_hook_is_given_five_seconds_at_most() -> None:
     hooks = json.loads((HOOK.parents[1] / "hooks" / "hooks.json").read_text())["hooks"]
     assert set(hooks) == {
         *("SessionStart", "UserPromptSubmit", "PostToolUse", "PostToolUseFailure"),
-        *("Stop", "PreCompact", "SessionEnd"),
+        *("SubagentStart", "SubagentStop", "Stop", "PreCompact", "SessionEnd"),
     }
     for event, [entry] in hooks.items():
         [hook] = entry["hooks"]
@@ -307,5 +367,5 @@ def test_a_session_context_can_be_previewed(server: Server, desk: Desk) -> None:
     ]
     assert told["excluded"] == []
     assert [each["why"] for each in read(budget=10)["excluded"]] == ["the budget is used up"]
-    assert read(project="nothing-of-it")["text"] == ""
+    assert "No memories of this project yet." in read(project="nothing-of-it")["text"]
     assert read(person=False)["status"] == 403

@@ -7,10 +7,10 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 from contexts import WINDOW, agent_context, context
-from lamplighter.domain.clients.interactive_text import OUTPUT_CHARS, ProfileLimits
+from lamplighter.domain.clients.interactive_text import OUTPUT_CHARS
 from lamplighter.domain.memory.memory import Candidate, Category, Memory, MemoryKind, Source, Trust
 from lamplighter.domain.secrets.redact import Redactor
-from lamplighter.domain.sessions.session import Session
+from lamplighter.domain.sessions.session import ProfileLimits, Session
 from lamplighter.repository import Database
 from lamplighter.repository.clients import client_sessions
 from lamplighter.repository.memory import memories

@@ -6,9 +6,10 @@ from typing import Any
 import pytest
 from examples import LATER, NOON, SLOW_START, held, rows, said, session
 
-from contexts import context
-from lamplighter.domain.errors import Invalid, NotFound, Stale
+from contexts import WINDOW, context
+from lamplighter.domain.errors import Conflict, Invalid, NotFound, Stale
 from lamplighter.domain.memory.memory import (
+    Candidate,
     Category,
     Edit,
     InactiveReason,
@@ -19,7 +20,9 @@ from lamplighter.domain.memory.memory import (
 )
 from lamplighter.domain.services.event import Level
 from lamplighter.repository import Database
-from lamplighter.usecases.memory import curate, lookup
+from lamplighter.repository.memory import history
+from lamplighter.usecases.memory import curate, lookup, undo
+from lamplighter.usecases.memory.knowledge import save
 from lamplighter.usecases.services import events
 
 BY_HAND = replace(SLOW_START, tier=0, source=Source.OPERATOR, trust=Trust.TRUSTED)
@@ -150,3 +153,80 @@ async def test_what_a_person_reports_is_an_event(db: Database) -> None:
     with pytest.raises(Invalid) as refused:
         await events.report(context(db), Level.INFO, " ", service="my.svc")
     assert [each.field for each in refused.value.wrong] == ["service", "text"]
+
+
+TYPED = Candidate(
+    category=Category.LEARNING,
+    service=None,
+    observation="Use pnpm for the web app.",
+    tier=0,
+    session_id=None,
+    source=Source.OWNER,
+    project="lantern",
+)
+
+
+async def saved(db: Database, **more: Any) -> Memory:
+    return (await save(context(db), replace(TYPED, **more), window=WINDOW)).memory
+
+
+async def test_a_confirmed_memory_is_as_if_a_person_had_written_it(db: Database) -> None:
+    memory = await saved(db)
+    assert (memory.trust, memory.distilled, memory.confidence) == (Trust.UNVERIFIED, False, 0.6)
+
+    confirmed = await curate.confirm(db, memory.id, now=LATER, by="token 7 (laptop)")
+
+    assert confirmed == replace(
+        memory,
+        trust=Trust.TRUSTED,
+        kind=MemoryKind.PROCEDURAL,
+        distilled=True,
+        confidence=0.7,
+        updated_at=LATER,
+        version=memory.version + 1,
+    )
+    assert await lookup.get(db, memory.id) == confirmed
+    [step, _] = (await history.of_memory(db, memory.id, limit=9)).items
+    assert (step.cause, step.actor, step.reason) == ("confirmed", "operator", "token 7 (laptop)")
+
+
+async def test_a_confirmation_is_undone(db: Database) -> None:
+    memory = await saved(db)
+    await curate.confirm(db, memory.id, now=LATER)
+    [step, _] = (await history.of_memory(db, memory.id, limit=9)).items
+
+    back = await undo.undo_step(db, memory.id, step.id, version=None, now=LATER)
+
+    assert back == replace(memory, version=memory.version + 2)
+
+
+async def test_confirming_again_changes_nothing(db: Database) -> None:
+    memory = await saved(db)
+    first = await curate.confirm(db, memory.id, now=NOON)
+    acts = await rows(db, "acts")
+
+    assert await curate.confirm(db, memory.id, now=LATER) == first
+    assert await rows(db, "acts") == acts
+
+
+async def test_an_operational_memory_keeps_its_confidence_when_it_is_confirmed(
+    db: Database,
+) -> None:
+    learned = (await said(db, await session(db))).memory
+
+    confirmed = await curate.confirm(db, learned.id, now=LATER)
+
+    assert (confirmed.trust, confirmed.confidence) == (Trust.TRUSTED, learned.confidence)
+    assert (confirmed.kind, confirmed.updated_at) == (learned.kind, LATER)
+
+
+async def test_a_memory_that_cannot_be_confirmed_says_why(db: Database) -> None:
+    memory = await saved(db)
+
+    with pytest.raises(Stale):
+        await curate.confirm(db, memory.id, version=memory.version + 1, now=LATER)
+    with pytest.raises(NotFound):
+        await curate.confirm(db, memory.id + 1, now=LATER)
+    await curate.soft_delete(db, memory.id, now=LATER)
+    with pytest.raises(Conflict, match="inactive"):
+        await curate.confirm(db, memory.id, now=LATER)

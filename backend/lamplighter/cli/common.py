@@ -1,14 +1,17 @@
-"""Shared by all commands: settings and error messages."""
+"""Shared by all commands: settings, error messages and types of options."""
 
 import json
+import math
 import sys
 from collections.abc import Callable
+from datetime import UTC, datetime
 from functools import wraps
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 import click
 
 from lamplighter.domain.errors import EXIT_FAILED, EXIT_UNUSABLE, Busy, Invalid, LamplighterError
+from lamplighter.domain.memory.memory import NEVER
 from lamplighter.domain.text import escape_terminal
 
 if TYPE_CHECKING:
@@ -64,3 +67,58 @@ def load_settings() -> "Settings":
     for warning in settings.warnings:
         click.echo(f"lamplighter: {escape_terminal(warning)}", err=True)
     return settings
+
+
+class Moment(click.ParamType["datetime"]):
+    """A day or a moment, in UTC unless it names a zone."""
+
+    name = "time"
+
+    def __init__(self, *, clears: bool = False) -> None:
+        self._clears = clears
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> datetime:
+        """Read it."""
+        if value == "" and self._clears:
+            return NEVER
+        try:
+            read = datetime.fromisoformat(value)
+            return read.replace(tzinfo=UTC) if read.tzinfo is None else read.astimezone(UTC)
+        except (ValueError, OverflowError):
+            self.fail(
+                f"{value!r} is not a time such as 2026-01-31 or 2026-01-31T12:00Z.", param, ctx
+            )
+
+
+class JsonParameter(click.ParamType["dict[str, Any]"]):
+    """A JSON object."""
+
+    name = "JSON object"
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> dict[str, Any]:
+        """Read it."""
+        try:
+            read = json.loads(value)
+        except (ValueError, RecursionError):
+            read = None
+        if not isinstance(read, dict):
+            self.fail(
+                f"{value!r} is not a JSON object such as " + '\'{"env": "prod"}\'.', param, ctx
+            )
+        return read
+
+
+class Share(click.FloatRange):
+    """A number from 0 to 1; NaN is rejected."""
+
+    name = "number from 0 to 1"
+
+    def __init__(self) -> None:
+        super().__init__(0.0, 1.0)
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> float:
+        """Return the number; click's own range check accepts NaN."""
+        number = super().convert(value, param, ctx)
+        if math.isnan(number):
+            self.fail(f"{value!r} is not a number from 0 to 1.", param, ctx)
+        return float(number)

@@ -1,17 +1,18 @@
-"""`lamplighter memory list`, `add`, `edit`, `delete`, `restore`, `trash`, `history` and `why`."""
+"""`lamplighter memory`: list, add, change, confirm, delete and restore memories."""
 
 import json
-import math
 import shutil
 import sys
 from collections.abc import Iterator, Sequence
-from datetime import UTC, datetime
 from typing import IO, TYPE_CHECKING, Any, Final
 
 import click
 
 from lamplighter.cli.common import (
     JSON,
+    JsonParameter,
+    Moment,
+    Share,
     exit_with_error,
     load_settings,
     print_json,
@@ -22,7 +23,6 @@ from lamplighter.domain.errors import EXIT_FAILED
 from lamplighter.domain.memory.memory import (
     GENERAL,
     INITIAL_CONFIDENCE,
-    NEVER,
     OPERATIONAL,
     OPERATIONS,
     Candidate,
@@ -58,61 +58,6 @@ CATEGORIES: Final = click.Choice([each.value for each in Category], case_sensiti
 KINDS: Final = click.Choice([each.value for each in MemoryKind], case_sensitive=False)
 SCOPES: Final = click.Choice(["project", "global"])
 SORTS: Final = ("confidence", "updated", "created", "service", "category", "state", "source")
-
-
-class Moment(click.ParamType["datetime"]):
-    """A day or a moment, in UTC unless it names a zone."""
-
-    name = "time"
-
-    def __init__(self, *, clears: bool = False) -> None:
-        self._clears = clears
-
-    def convert(self, value: Any, param: Any, ctx: Any) -> datetime:
-        """Read it."""
-        if value == "" and self._clears:
-            return NEVER
-        try:
-            read = datetime.fromisoformat(value)
-            return read.replace(tzinfo=UTC) if read.tzinfo is None else read.astimezone(UTC)
-        except (ValueError, OverflowError):
-            self.fail(
-                f"{value!r} is not a time such as 2026-01-31 or 2026-01-31T12:00Z.", param, ctx
-            )
-
-
-class JsonParameter(click.ParamType["dict[str, Any]"]):
-    """A JSON object."""
-
-    name = "JSON object"
-
-    def convert(self, value: Any, param: Any, ctx: Any) -> dict[str, Any]:
-        """Read it."""
-        try:
-            read = json.loads(value)
-        except (ValueError, RecursionError):
-            read = None
-        if not isinstance(read, dict):
-            self.fail(
-                f"{value!r} is not a JSON object such as " + '\'{"env": "prod"}\'.', param, ctx
-            )
-        return read
-
-
-class Share(click.FloatRange):
-    """A number from 0 to 1; NaN is rejected."""
-
-    name = "number from 0 to 1"
-
-    def __init__(self) -> None:
-        super().__init__(0.0, 1.0)
-
-    def convert(self, value: Any, param: Any, ctx: Any) -> float:
-        """Return the number; click's own range check accepts NaN."""
-        number = super().convert(value, param, ctx)
-        if math.isnan(number):
-            self.fail(f"{value!r} is not a number from 0 to 1.", param, ctx)
-        return float(number)
 
 
 @click.command(name="list")
@@ -211,6 +156,17 @@ def edit(
         exit_with_error("Nothing to change. Pass an option, such as --confidence 0.9.")
     changed = memories.edit(load_settings(), number, change)
     _print_memory(changed, "Changed", as_json=as_json)
+
+
+@click.command()
+@click.argument("number", type=int)
+@JSON
+@report_errors
+def confirm(number: int, *, as_json: bool) -> None:
+    """Confirm that a memory is correct: prompts no longer label it as unverified."""
+    from lamplighter.serve.commands import memories
+
+    _print_memory(memories.confirm(load_settings(), number), "Confirmed", as_json=as_json)
 
 
 @click.command()
@@ -383,7 +339,7 @@ def _value(value: Any) -> str:
     return f"{value:.2f}" if isinstance(value, float) else one_line(str(value or "none"))
 
 
-COMMANDS: Final = (list_, add, edit, delete, restore, trash, history, why)
+COMMANDS: Final = (list_, add, edit, confirm, delete, restore, trash, history, why)
 
 
 LINE_BYTES: Final = 1024 * 1024

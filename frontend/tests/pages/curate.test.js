@@ -25,9 +25,33 @@ function setUp(answers = {}) {
   }
   const asker = confirm()
   const acts = fakeJournal()
-  const store = curate({ api, memories: list, confirm: asker, toasts: said, journal: acts })
+  const shown = { accept: (row) => list.put(row) }
+  const store = curate({ api, memories: list, shown, confirm: asker, toasts: said, journal: acts })
   return { api, said, list, asker, acts, store }
 }
+
+test("confirming sends the version, shows the result and offers the way back", async () => {
+  const trusted = memory({ trust: "trusted", version: 2 })
+  const { store, api, list, said, acts } = setUp({ "POST /memories/7/confirm": trusted })
+
+  assert.equal(await store.confirm(memory({ trust: "unverified" })), true)
+
+  assert.deepEqual(list.rows, [trusted])
+  assert.equal(api.asked.at(-1).version, "7-1")
+  assert.equal(said.items[0].text, "Memory 7 confirmed.")
+  await said.undo(said.items[0])
+  assert.deepEqual(acts.undone, ["last"])
+})
+
+test("a trusted memory is not confirmed again, and a failure says why", async () => {
+  const { store, api, said } = setUp()
+
+  assert.equal(await store.confirm(memory({ trust: "trusted" })), true)
+  assert.equal(api.asked.length, 0)
+  assert.equal(said.items[0].text, "Memory 7 is already confirmed.")
+  assert.equal(await store.confirm(memory({ trust: "unverified" })), false)
+  assert.match(said.items.at(-1).text, /^Nothing was changed\. /)
+})
 
 test("deleting asks once and offers the way back", async () => {
   const { store, asker, list, said, acts } = setUp()

@@ -44,18 +44,45 @@ mkdir -p "$state" || exit 0
 # After a timeout, send nothing for a minute.
 [ -z "$(find "$state/hangs" -mmin -1)" ] || exit 0
 
+# The first member of this name with a string, as JSON; quotes inside of strings are escaped.
+member() {
+    printf '%s' "$given" | grep -oE "\"$1\": *\"([^\"\\\\]|\\\\.)*\"" | head -n 1
+}
+
+listed() {
+    [ -s "$state/$1" ] && printf '%s\n' "$tool" | grep -Fqx -f "$state/$1"
+}
+
+# The event of a file tool without the text of the file.
+path_only() {
+    fields=''
+    for name in session_id cwd hook_event_name tool_name tool_use_id; do
+        field=$(member "$name")
+        fields="$fields${field:+$field,}"
+    done
+    path=$(member file_path)
+    [ -n "$path" ] || path=$(member notebook_path)
+    printf '{%s"tool_input":{%s}}' "$fields" "$path"
+}
+
 case $event in
 PostToolUse | PostToolUseFailure)
-    [ -s "$state/tools" ] || exit 0 # no tool has a save rule
+    [ -s "$state/tools" ] || [ -s "$state/activity" ] || exit 0
     given=$(cat)
-    tool=$(printf '%s' "$given" | grep -o '"tool_name": *"[^"]*"' | head -n 1 | cut -d '"' -f 4)
-    printf '%s\n' "$tool" | tr '[:upper:]' '[:lower:]' | grep -Fqx -f "$state/tools" || exit 0
+    tool=$(member tool_name | cut -d '"' -f 4 | tr '[:upper:]' '[:lower:]')
+    if listed tools; then
+        : # a rule needs the whole event
+    elif [ "$event" = PostToolUse ] && listed activity; then
+        case $tool in task* | todo*) ;; *) given=$(path_only) ;; esac
+    else
+        exit 0
+    fi
     ;;
 *) given=$(cat) ;;
 esac
 
 case $event in
-SessionStart | UserPromptSubmit) seconds=3 ;;
+SessionStart | UserPromptSubmit | SubagentStart) seconds=3 ;;
 SessionEnd) seconds=1 ;;
 *) seconds=2 ;;
 esac
@@ -92,9 +119,11 @@ esac
 grep -q '^HTTP/[0-9.]* 200' "$heads" || exit 0
 
 if [ "$event" = SessionStart ]; then
-    grep -i '^x-lamplighter-tools:' "$heads" | cut -d : -f 2 | tr -d '\r' |
-        tr -s ' ' '\n' | grep . >"$state/tools.$$"
-    mv -f "$state/tools.$$" "$state/tools"
+    for list in tools activity; do
+        grep -i "^x-lamplighter-$list:" "$heads" | cut -d : -f 2 | tr -d '\r' |
+            tr -s ' ' '\n' | grep . >"$state/$list.$$"
+        mv -f "$state/$list.$$" "$state/$list"
+    done
 fi
 case $answer in
 '{"hookSpecificOutput":{'*'}}') printf '%s\n' "$answer" ;;

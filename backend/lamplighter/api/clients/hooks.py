@@ -15,6 +15,7 @@ from lamplighter.api.context import ApiContext, api_context
 from lamplighter.api.memory import context_shapes
 from lamplighter.api.responses import answer
 from lamplighter.domain.access.access import Caller
+from lamplighter.domain.clients.activity import FILE_TOOLS, TASK_TOOLS
 from lamplighter.domain.clients.agent import Agent, find_agent
 from lamplighter.domain.clients.tool_hooks import ToolCall, arguments_text
 from lamplighter.domain.errors import Invalid, InvalidField, NotFound
@@ -27,19 +28,22 @@ from lamplighter.repository.clients import client_sessions
 from lamplighter.repository.feed import changes
 from lamplighter.usecases.clients import interactive
 from lamplighter.usecases.clients.client_sessions import NewSession
+from lamplighter.usecases.clients.digests import last_digests
 from lamplighter.usecases.clients.interactive import InteractiveContext
-from lamplighter.usecases.clients.project_context import project_context
+from lamplighter.usecases.clients.project_context import start_block
 
 START: Final = "SessionStart"
 PROMPT: Final = "UserPromptSubmit"
 END: Final = "SessionEnd"
 TOOL_EVENTS: Final = ("PostToolUse", "PostToolUseFailure")
-EVENTS: Final = (START, PROMPT, *TOOL_EVENTS, "Stop", "PreCompact", END)
+SUBAGENT_EVENTS: Final = ("SubagentStart", "SubagentStop")
+EVENTS: Final = (START, PROMPT, *TOOL_EVENTS, *SUBAGENT_EVENTS, "Stop", "PreCompact", END)
 AGENT: Final = "claude-code"
 """A caller whose token belongs to no agent gets the settings of `[agents.claude-code]`."""
 
 ROOT: Final = "x-lamplighter-root"
 TOOLS: Final = "X-Lamplighter-Tools"
+ACTIVITY: Final = "X-Lamplighter-Activity"
 DEFAULT_PROJECT: Final = "default"
 _WINDOWS: Final = re.compile(r"[A-Za-z]:[\\/]|\\\\")
 PATH_CHARS: Final = 1_000
@@ -68,7 +72,7 @@ async def receive(request: Request) -> Response:
     session = await interactive.join(here.db, opening, bound=bound, now=here.now())
     words = await _handle_event(by, event, session, given)
     output = {"hookEventName": event, "additionalContext": words}
-    headers = {TOOLS: _wanted_tools(by.agent)} if event == START else None
+    headers = _tool_lists(by.agent) if event == START else None
     return answer({"hookSpecificOutput": output} if words else {}, headers=headers)
 
 
@@ -87,7 +91,8 @@ async def context(request: Request, query: context_shapes.ContextQuery) -> Respo
     if query.budget is not None:
         limits = replace(limits, budget=min(query.budget, limits.budget))
     async with reading(here.db):
-        block = await project_context(here.db, project, limits, now=here.now())
+        recent = await last_digests(here.db, project) if agent.auto_summarize else []
+        block = await start_block(here.db, project, limits, recent, now=here.now())
         seq = await changes.last_seq(here.db)
     about = {"profile": "project", "project": project, "text": block.text, "tokens": block.tokens}
     items = [
@@ -108,11 +113,14 @@ async def _handle_event(
 ) -> str:
     """Handle an event and return the text for the session."""
     if event == START:
-        return await interactive.start_context(here, session)
+        compacted = payload.get("source") == "compact"
+        return await interactive.start_context(here, session, compacted=compacted)
     if event == PROMPT:
         return await interactive.prompt_context(here, session, _text(payload, "prompt"))
     if event in TOOL_EVENTS:
-        return await _handle_tool_use(here, session, payload)
+        return await _handle_tool_use(here, event, session, payload)
+    if event in SUBAGENT_EVENTS:
+        return await _handle_subagent(here, session, payload)
     if event == "Stop":
         words = _text(payload, "last_assistant_message")
         await interactive.record_response(here, session, words)
@@ -123,14 +131,32 @@ async def _handle_event(
     return ""
 
 
-async def _handle_tool_use(
+async def _handle_subagent(
     here: InteractiveContext, session: Session, payload: Mapping[str, Any]
+) -> str:
+    """Return the last sessions, once for each subagent.
+
+    Claude Code lets a subagent that receives text when it stops take another turn. So only
+    a subagent that received none at its start gets it then.
+    """
+    if payload.get("stop_hook_active") is True:
+        return ""
+    return await interactive.subagent_context(here, session, _text(payload, "agent_id"))
+
+
+async def _handle_tool_use(
+    here: InteractiveContext, event: str, session: Session, payload: Mapping[str, Any]
 ) -> str:
     use = ToolCall(_text(payload, "tool_name"), arguments_text(payload.get("tool_input", {})))
     output = interactive.output_text(payload.get("tool_response")) or _text(payload, "error")
     ref = _text(payload, "tool_use_id")
     asked = payload.get("tool_input")
     words = asked if isinstance(asked, dict) else {"input": asked}
+    if event == TOOL_EVENTS[0]:
+        response = _object(payload, "tool_response")
+        await interactive.record_tool(
+            here, session, use.tool, _object(payload, "tool_input"), response
+        )
     text = await interactive.tool_context(here, session, use.tool, words)
     await interactive.capture_tool_output(here, session, use, output, ref=ref)
     return text
@@ -180,6 +206,12 @@ def _project_name(root: str) -> str:
     return normalize_project(one_line(name))[:PROJECT_CHARS].strip() or DEFAULT_PROJECT
 
 
+def _tool_lists(agent: Agent) -> dict[str, str]:
+    """Return the tools whose events to send: whole ones, and only the files and tasks of them."""
+    wanted = (*FILE_TOOLS, *TASK_TOOLS) if agent.auto_summarize else ()
+    return {TOOLS: _wanted_tools(agent), ACTIVITY: " ".join(wanted)}
+
+
 def _wanted_tools(agent: Agent) -> str:
     """Return the tools whose answers rules may want; no others need to be sent."""
     saved = agent.hooks.save if agent.auto_save else ()
@@ -190,6 +222,11 @@ def _wanted_tools(agent: Agent) -> str:
 def _text(payload: Mapping[str, Any], name: str) -> str:
     said = payload.get(name, "")
     return said if isinstance(said, str) else ""
+
+
+def _object(payload: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    given = payload.get(name)
+    return given if isinstance(given, dict) else {}
 
 
 async def _read_event(request: Request) -> Mapping[str, Any]:

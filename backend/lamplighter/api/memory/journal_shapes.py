@@ -10,6 +10,7 @@ from lamplighter.api.memory.shapes import MemoryOut
 Action = Literal[
     "create",
     "edit",
+    "confirm",
     "delete",
     "restore",
     "purge",

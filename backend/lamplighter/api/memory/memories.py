@@ -126,6 +126,15 @@ async def update(request: Request) -> Response:
     return versioned(serialize.memory(memory))
 
 
+async def confirm(request: Request) -> Response:
+    """POST /api/v1/memories/{id}/confirm."""
+    here, memory_id = api_context(request), params.number(request)
+    memory = await curate.confirm(
+        here.db, memory_id, version=params.version(request, memory_id), now=here.now()
+    )
+    return versioned(serialize.memory(memory))
+
+
 async def delete(request: Request) -> Response:
     """DELETE /api/v1/memories/{id}."""
     here, memory_id = api_context(request), params.number(request)

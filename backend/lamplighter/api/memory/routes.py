@@ -110,6 +110,17 @@ OPS: Final = (
         across=True,
     ),
     op(
+        "POST",
+        "/memories/{id:int}/confirm",
+        "memories:write",
+        memories.confirm,
+        "Confirm a memory: it is trusted and no longer labeled as unverified.",
+        shapes.MemoryOut,
+        problems=(404, 409, 412),
+        matches=True,
+        across=True,
+    ),
+    op(
         "GET",
         "/memories/{id:int}/history",
         "memories:read",

@@ -7,10 +7,11 @@ from itertools import zip_longest
 from typing import Final
 
 from lamplighter.domain.clients.packing import allocate_chars, origin
-from lamplighter.domain.memory.memory import Memory
+from lamplighter.domain.memory.memory import Memory, Trust
 from lamplighter.domain.search.passage import render_excerpt
 from lamplighter.domain.sessions.context import (
     CHARS_PER_TOKEN,
+    DOUBT,
     FITS,
     NO_ROOM,
     MemoryBlock,
@@ -55,7 +56,8 @@ def render_memory(
     title = escape_line(memory.title)
     said = escape_line(render_excerpt(one_line(memory.observation), looked_for, chars))
     words = f"{title}: {said}" if title and not said.startswith(title) else said
-    return f"- [{memory.category}, {escape_line(origin(memory))}] {words} (#{memory.id})"
+    doubt = DOUBT if memory.trust is Trust.UNVERIFIED else ""
+    return f"- [{memory.category}, {escape_line(origin(memory))}{doubt}] {words} (#{memory.id})"
 
 
 def fit_memory(memory: Memory, room: int) -> str:

@@ -40,6 +40,11 @@ class ClientIdentity:
         return self.caller.may("knowledge:write")
 
     @property
+    def confirms(self) -> bool:
+        """Whether they act for a person who may confirm memories: no agent, no session of ours."""
+        return self.chooses and self.caller.may("memories:write")
+
+    @property
     def hands_on(self) -> bool:
         """Whether they may ask for a service to be looked into; a session of ours always may."""
         return self.session is not None or self.caller.may("sessions:write")

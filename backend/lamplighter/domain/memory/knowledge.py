@@ -12,6 +12,8 @@ from lamplighter.domain.memory.corrections import learning_title
 from lamplighter.domain.memory.memory import (
     GLOBAL,
     INITIAL_CONFIDENCE,
+    OPERATIONAL,
+    RAW_SOURCES,
     Candidate,
     Edit,
     InactiveReason,
@@ -27,7 +29,6 @@ from lamplighter.domain.text import REDACTED, content_hash, one_line, shorten, w
 RAW_CONFIDENCE: Final = 0.6
 """Confidence of unreviewed memories: captured by rules, or imported."""
 
-_RAW: Final = (Source.CAPTURED, Source.IMPORTED, Source.EXTRACTED)
 _TRUST_ORDER: Final = (Trust.UNVERIFIED, Trust.OBSERVED, Trust.TRUSTED)
 
 
@@ -91,7 +92,7 @@ class KnowledgeStats:
 
 def with_source_trust(candidate: Candidate) -> Candidate:
     """Return a candidate with confidence and trust limited by its source."""
-    if candidate.source in _RAW:
+    if candidate.source in RAW_SOURCES:
         return replace(candidate, confidence=RAW_CONFIDENCE, trust=Trust.UNVERIFIED)
     if candidate.source is Source.CLIENT:
         return replace(candidate, confidence=INITIAL_CONFIDENCE, trust=Trust.OBSERVED)
@@ -103,7 +104,7 @@ def revise(memory: Memory, candidate: Candidate, *, now: datetime) -> Memory:
 
     What nobody thought over leaves the kind and whether it is distilled as they are.
     """
-    raw = candidate.source in _RAW
+    raw = candidate.source in RAW_SOURCES
     return replace(
         memory,
         observation=candidate.observation,
@@ -157,6 +158,31 @@ def apply_correction(memory: Memory, change: Edit, *, now: datetime) -> Memory:
         changed,
         content_hash=content_hash(changed.observation),
         trust=lesser_trust(memory.trust, Trust.OBSERVED),
+    )
+
+
+def confirm(memory: Memory, *, now: datetime) -> Memory:
+    """Return a memory that a person confirmed: trusted, and as if a person had written it.
+
+    An operational memory keeps its confidence, which moves by SPEC-0015 alone. A trusted
+    memory stays as it is.
+    """
+    if memory.trust is Trust.TRUSTED:
+        return memory
+    confirmed = replace(
+        memory,
+        trust=Trust.TRUSTED,
+        updated_at=now,
+        decayed_weeks=0,
+        version=memory.version + 1,
+    )
+    if memory.category in OPERATIONAL:
+        return confirmed
+    return replace(
+        confirmed,
+        confidence=max(memory.confidence, INITIAL_CONFIDENCE),
+        distilled=True,
+        kind=kind_of(memory.category) if memory.kind is MemoryKind.EPISODIC else memory.kind,
     )
 
 

@@ -75,11 +75,17 @@ class Source(StrEnum):
 
     MARKER = "marker"
     OPERATOR = "operator"
+    OWNER = "owner"
     CLIENT = "client"
     CAPTURED = "captured"
     EXTRACTED = "extracted"
     IMPORTED = "imported"
     NOTEBOOK = "notebook"
+
+
+RAW_SOURCES: Final = (Source.OWNER, Source.CAPTURED, Source.IMPORTED, Source.EXTRACTED)
+"""What nobody reviewed: unverified and undistilled. What an owner typed is `owner`; what
+a tool or a page printed is `captured`."""
 
 
 class InactiveReason(StrEnum):
@@ -137,17 +143,16 @@ class Candidate:
     @property
     def distilled(self) -> bool:
         """Return whether it is distilled: what a client writes is, when it has a topic key."""
-        raw = (Source.CAPTURED, Source.IMPORTED, Source.EXTRACTED)
         if self.source is Source.CLIENT:
             return self.topic_key is not None
-        return self.source not in raw
+        return self.source not in RAW_SOURCES
 
     @property
     def kind(self) -> MemoryKind:
         """Return the kind of a row by its category; undistilled memories are episodes."""
         if self.source is Source.EXTRACTED:
             return MemoryKind.SEMANTIC
-        episode = self.source in (Source.CAPTURED, Source.IMPORTED)
+        episode = self.source in (Source.OWNER, Source.CAPTURED, Source.IMPORTED)
         return MemoryKind.EPISODIC if episode else kind_of(self.category)
 
 

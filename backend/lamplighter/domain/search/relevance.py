@@ -13,6 +13,7 @@ from lamplighter.domain.text import one_line
 
 LEAST: Final = 2.0
 LEAST_SHARE: Final = 0.2
+HALF: Final = 0.5
 _NAMED: Final = 2.0
 _NUMBERED: Final = re.compile(r"[^\W\d].*\d|\d.*[^\W\d]|\d{3}")
 _EVERYDAY: Final = frozenset(
@@ -27,7 +28,8 @@ _EVERYDAY: Final = frozenset(
         instead into issue its just keep know last let like line list look looks main
         make makes many maybe mean method more most move much must name need needs never
         new next nothing now number off okay old one only open other our out over page
-        part please problem project pull push put really refactor remove rename reply
+        part please prefer problem project pull push put really refactor remember remove
+        rename reply agree agreed decide decided
         request right run running same say see seems set should show simple since some
         something still stop sure take task tell test tests than thank thanks that their
         them then there these they thing think this those time too try two under update
@@ -41,11 +43,30 @@ _EVERYDAY: Final = frozenset(
 
 def is_relevant(prompt: str, memory: Memory) -> bool:
     """Whether enough of what a prompt is about is what a memory is about."""
-    asked = {each: _weight(each) for each in terms(prompt) if each not in STOP | _EVERYDAY}
-    said = (memory.title, memory.observation, memory.service, memory.topic_key, *memory.tags)
-    held = frozenset(terms(" ".join(filter(None, said))))
+    asked = _significant(prompt)
+    held = frozenset(terms(_text_of(memory)))
     found = sum(weight for each, weight in asked.items() if each in held)
     return found >= LEAST and found >= LEAST_SHARE * sum(asked.values())
+
+
+def shares_topic(prompt: str, memory: Memory) -> bool:
+    """Whether half of what the shorter of a prompt and a memory is about is common to both.
+
+    For the short sentences that users type: few of them have two significant words.
+    """
+    asked, held = _significant(prompt), _significant(_text_of(memory))
+    found = sum(weight for each, weight in asked.items() if each in held)
+    return found > 0 and found >= HALF * min(sum(asked.values()), sum(held.values()))
+
+
+def _significant(text: str) -> dict[str, float]:
+    """Return the terms of a text that say what it is about, with their weights."""
+    return {each: _weight(each) for each in terms(text) if each not in STOP | _EVERYDAY}
+
+
+def _text_of(memory: Memory) -> str:
+    parts = (memory.title, memory.observation, memory.service, memory.topic_key, *memory.tags)
+    return " ".join(filter(None, parts))
 
 
 def _weight(term: str) -> float:

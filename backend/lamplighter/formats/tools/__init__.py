@@ -51,7 +51,11 @@ def _permits(identity: ClientIdentity, offer: ToolDefinition) -> bool:
         return False  # Lamplighter starts and ends this session
     if identity.agent is not None and offer.switch and not offer.switch(identity.agent):
         return False
-    permitted = {table.WRITE: identity.writes, table.HAND_OFF: identity.hands_on}
+    permitted = {
+        table.WRITE: identity.writes,
+        table.HAND_OFF: identity.hands_on,
+        table.CONFIRM: identity.confirms,
+    }
     return permitted.get(offer.scope, True) and (offer.remote or not identity.elsewhere)
 
 

@@ -29,6 +29,7 @@ MAX_NEIGHBORS: Final = 20
 
 WRITE: Final = "knowledge:write"
 HAND_OFF: Final = "sessions:write"
+CONFIRM: Final = "memories:write"
 
 _ACTS: Final = ToolHints(destructive=True, open_world=True)
 _REPLACES: Final = ToolHints(destructive=True)
@@ -280,6 +281,15 @@ class CorrectKnowledge(ClientInput):
     topic_key: _Key | None = None
     scope: _Scope | None = None
     metadata: _Metadata | None = None
+
+
+@Tool("mem_confirm", "Confirm a memory", ToolHints(idempotent=True), scope=CONFIRM)
+class ConfirmKnowledge(ClientInput):
+    """Confirm a memory that the user typed in an earlier session and now says is correct.
+    Contexts no longer label it as unverified. Call this only if the user asks for it."""
+
+    example: ClassVar = {"id": 42}
+    id: _Id
 
 
 @Tool("mem_delete", "Withdraw a memory", ToolHints(destructive=True, idempotent=True), scope=WRITE)

@@ -1,13 +1,13 @@
 """The tools that correct knowledge and take it back."""
 
-from lamplighter.domain.errors import Invalid, InvalidField
-from lamplighter.domain.memory.memory import Category, Edit
-from lamplighter.formats.tools.table import CorrectKnowledge, WithdrawKnowledge
+from lamplighter.domain.errors import Conflict, Invalid, InvalidField
+from lamplighter.domain.memory.memory import Category, Edit, Source
+from lamplighter.formats.tools.table import ConfirmKnowledge, CorrectKnowledge, WithdrawKnowledge
 from lamplighter.mcp.client_context import SpeakerContext
 from lamplighter.mcp.tools.rendering import line, values
 from lamplighter.repository import writing
 from lamplighter.usecases.access import project_wall
-from lamplighter.usecases.memory import knowledge
+from lamplighter.usecases.memory import curate, knowledge
 from lamplighter.usecases.sessions.toolbox import ToolOutput, implements
 
 _FIELDS = ("title", "content", "type", "tags", "topic_key", "scope")
@@ -42,6 +42,23 @@ async def mem_update(place: SpeakerContext, arguments: CorrectKnowledge) -> Tool
         )
     words = "Corrected" if memory.version != before.version else "No change"
     return ToolOutput(text=f"{words}: {line(memory)}", structured=values(memory))
+
+
+@implements(ConfirmKnowledge)
+async def mem_confirm(place: SpeakerContext, arguments: ConfirmKnowledge) -> ToolOutput:
+    """Confirm a memory that a user typed. Only a person confirms what a tool or a page printed."""
+    here = place.context
+    async with writing(here.db):
+        project = place.project(arguments)
+        memory = await project_wall.get_changeable(here.db, place.speaker, project, arguments.id)
+        if memory.source is not Source.OWNER:
+            raise Conflict(
+                f"No user typed memory {memory.id} (source: {memory.source}). "
+                "A person can confirm it in the app."
+            )
+        confirmed = await curate.confirm(here.db, memory.id, now=here.now(), by=place.speaker.label)
+    words = "Confirmed" if confirmed.version != memory.version else "Already confirmed"
+    return ToolOutput(text=f"{words}: {line(confirmed)}", structured=values(confirmed))
 
 
 @implements(WithdrawKnowledge)

@@ -71,14 +71,25 @@ async def prompt_beginnings(db: Database, session_id: int) -> list[str]:
 
 
 async def count_captured(db: Database, session_id: int) -> int:
-    """Count what rules caught of a session."""
+    """Count what rules caught of a session, from tools and from what its user typed."""
     query = (
         sa.select(sa.func.count())
         .select_from(memories)
         .where(memories.c.session_id == session_id)
-        .where(memories.c.source == Source.CAPTURED)
+        .where(memories.c.source.in_((Source.CAPTURED, Source.OWNER)))
     )
     return int(await db.fetch_val(query))
+
+
+async def captured_texts(db: Database, session_id: int) -> list[str]:
+    """Return what tools and pages printed in a session, as far as rules kept it."""
+    query = (
+        sa.select(memories.c.observation)
+        .where(memories.c.session_id == session_id)
+        .where(memories.c.source == Source.CAPTURED)
+        .order_by(memories.c.id)
+    )
+    return [row["observation"] for row in await db.fetch_all(query)]
 
 
 async def _update(db: Database, statement: Any, *, now: datetime) -> Session:

@@ -25,7 +25,8 @@ async def find_duplicate(db: Database, candidate: Candidate, *, since: datetime)
 
     What rules caught is told apart by its category and scope too: each rule has its say.
     """
-    caught, words = candidate.source is Source.CAPTURED, content_hash(candidate.observation)
+    caught = candidate.source in (Source.CAPTURED, Source.OWNER)
+    words = content_hash(candidate.observation)
     query = (
         sa.select(memories)
         .where(memories.c.content_hash == words)

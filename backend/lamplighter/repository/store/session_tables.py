@@ -4,6 +4,7 @@ import sqlalchemy as sa
 
 from lamplighter.domain.actions.approval import Approval
 from lamplighter.domain.actions.halt import Halt
+from lamplighter.domain.clients.activity import SessionActivity
 from lamplighter.domain.clients.client_prompt import ClientPrompt
 from lamplighter.domain.graph.entity import Entity, Relationship
 from lamplighter.domain.services.alert import AlertIncident
@@ -43,6 +44,8 @@ retellings = sa.Table(
 )
 
 client_prompts = table("client_prompts", ClientPrompt)
+
+session_activity = table("session_activity", SessionActivity)
 
 imports = sa.Table(
     "imports",

@@ -39,6 +39,7 @@ from lamplighter.repository.store.session_tables import notices as notices
 from lamplighter.repository.store.session_tables import relationships as relationships
 from lamplighter.repository.store.session_tables import retellings as retellings
 from lamplighter.repository.store.session_tables import searches as searches
+from lamplighter.repository.store.session_tables import session_activity as session_activity
 from lamplighter.repository.store.session_tables import trash_imports as trash_imports
 
 tokens = table("tokens", Token, sa.Column("secret_hash", sa.Text, nullable=False))

@@ -28,6 +28,13 @@ def edit(settings: Settings, memory_id: int, change: Edit) -> Memory:
     return home.run(settings, lambda db: _edit(settings, db, memory_id, change))
 
 
+def confirm(settings: Settings, memory_id: int) -> Memory:
+    """Confirm a memory for a person; raises NotFound, Conflict."""
+    from lamplighter.usecases.memory import curate
+
+    return home.run(settings, lambda db: curate.confirm(db, memory_id, now=clock.now()))
+
+
 def get_memory(settings: Settings, memory_id: int, *, trashed: bool = False) -> Memory:
     """Return a memory, with `trashed` one of the trash too; raises NotFound."""
     from lamplighter.usecases.memory import lookup

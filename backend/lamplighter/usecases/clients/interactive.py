@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from lamplighter.domain.clients import tool_hooks as rules
 from lamplighter.domain.clients.agent import Agent
+from lamplighter.domain.clients.digest import SessionDigest
 from lamplighter.domain.clients.interactive_text import VERIFY, render_memory
 from lamplighter.domain.clients.tool_hooks import ToolCall
 from lamplighter.domain.configuration import Configuration
@@ -19,21 +20,27 @@ from lamplighter.domain.errors import Invalid, NotFound
 from lamplighter.domain.memory.corrections import find_corrections
 from lamplighter.domain.memory.knowledge import SaveOutcome
 from lamplighter.domain.memory.memory import Candidate, Memory, Source, Trust
-from lamplighter.domain.search.relevance import is_relevant as is_near
+from lamplighter.domain.search.relevance import is_relevant, shares_topic
 from lamplighter.domain.search.search import SearchLayer, SearchRequest, SemanticIndex
 from lamplighter.domain.sessions.context import MemoryBlock, Placement, estimate_tokens
 from lamplighter.domain.sessions.session import Session, Status
 from lamplighter.domain.sessions.summary import USER, Message, count_messages, summarize_messages
-from lamplighter.domain.text import clean_lines, one_line, shorten, without_private
+from lamplighter.domain.text import (
+    clean_lines,
+    comparison_key,
+    one_line,
+    shorten,
+    without_private,
+)
 from lamplighter.repository import Database, writing
 from lamplighter.repository.clients import client_sessions, interactive_sessions
 from lamplighter.repository.memory import exposures
 from lamplighter.repository.sessions import sessions
 from lamplighter.usecases.access import instrumentation
 from lamplighter.usecases.clients import client_sessions as clients
-from lamplighter.usecases.clients import tool_hooks
+from lamplighter.usecases.clients import digests, tool_hooks
 from lamplighter.usecases.clients.client_sessions import NewSession
-from lamplighter.usecases.clients.project_context import project_context
+from lamplighter.usecases.clients.project_context import start_block, subagent_text
 from lamplighter.usecases.context import Context
 from lamplighter.usecases.memory import knowledge
 from lamplighter.usecases.search.find import find
@@ -81,13 +88,19 @@ async def join(db: Database, opening: NewSession, *, bound: bool = False, now: d
         return session
 
 
-async def start_context(here: InteractiveContext, session: Session) -> str:
-    """Return and record the project context of a session as it starts, or restarts."""
+async def start_context(
+    here: InteractiveContext, session: Session, *, compacted: bool = False
+) -> str:
+    """Return and record the project context of a session as it starts, or restarts.
+
+    With the digests of the last sessions; once it was `compacted`, its own comes first.
+    """
     if here.agent.context_limit == 0:
         return ""
     db, now = here.db, here.now()
     async with writing(db):
-        block = await project_context(db, session.project, here.active.profile, now=now)
+        recent = await _digests(here, session, current=compacted)
+        block = await start_block(db, session.project, here.active.profile, recent, now=now)
         if await exposures.prompt(db, session.id) is None:
             prompt = exposures.SessionPrompt(
                 system="",
@@ -109,6 +122,34 @@ async def start_context(here: InteractiveContext, session: Session) -> str:
             )
     instrumentation.trace_block("project", block)
     return block.text
+
+
+async def subagent_context(here: InteractiveContext, session: Session, agent_id: str) -> str:
+    """Return and record the last sessions for a subagent, once; its own session comes first."""
+    if here.agent.context_limit == 0:
+        return ""
+    db, now = here.db, here.now()
+    async with writing(db):
+        recent = await _digests(here, session, current=True)
+        text = subagent_text(session.project, recent, here.active.profile)
+        if not text or not await digests.note_subagent(here, session, agent_id):
+            return ""
+        await exposures.insert_update(
+            db, session.id, text, (), query="", tokens=estimate_tokens(text), now=now
+        )
+    return text
+
+
+async def record_tool(
+    here: InteractiveContext,
+    session: Session,
+    tool: str,
+    arguments: Mapping[str, Any],
+    response: Mapping[str, Any],
+) -> None:
+    """Keep the file or the tasks of a tool call for the digest of the session."""
+    if here.agent.auto_summarize:
+        await digests.record_tool_event(here, session, tool, arguments, response)
 
 
 async def prompt_context(here: InteractiveContext, session: Session, prompt: str) -> str:
@@ -208,6 +249,14 @@ async def end(here: InteractiveContext, session: Session) -> None:
         )
 
 
+async def _digests(
+    here: InteractiveContext, session: Session, *, current: bool
+) -> list[SessionDigest]:
+    if not here.agent.auto_summarize:
+        return []
+    return await digests.last_digests(here.db, session.project, session=session, current=current)
+
+
 async def _summary(here: InteractiveContext, session: Session) -> tuple[str, int]:
     if not here.agent.auto_summarize:
         return "", 0
@@ -222,6 +271,7 @@ async def _capture_prompt(
 ) -> None:
     db = here.db
     found = find_corrections(prompt) if here.agent.auto_save else []
+    printed = await interactive_sessions.captured_texts(db, session.id) if found else []
     left = here.most - (await interactive_sessions.count_captured(db, session.id) if found else 0)
     kept = 0
     for each in found[: max(0, left)]:
@@ -232,7 +282,7 @@ async def _capture_prompt(
             tier=session.tier,
             session_id=session.id,
             confidence=CONFIDENCE,
-            source=Source.CAPTURED,
+            source=Source.CAPTURED if _repeats(each.text, printed) else Source.OWNER,
             source_ref=f"session {session.id}, a prompt",
             trust=Trust.UNVERIFIED,
             tags=(each.tone.value,),
@@ -246,6 +296,11 @@ async def _capture_prompt(
     await _count(db, session, kept, now=now)
 
 
+def _repeats(sentence: str, printed: Sequence[str]) -> bool:
+    """Whether a tool or a page printed a sentence in this session before the user repeated it."""
+    return any(comparison_key(sentence) in comparison_key(each) for each in printed)
+
+
 async def _count(db: Database, session: Session, stored: int, *, now: datetime) -> None:
     if stored:
         await sessions.add_counts(db, session.id, learned=stored, reinforced=0, events=0, now=now)
@@ -254,7 +309,10 @@ async def _count(db: Database, session: Session, stored: int, *, now: datetime) 
 async def _search(
     here: InteractiveContext, session: Session, query: str, *, now: datetime
 ) -> tuple[list[Memory], Sequence[str]]:
-    """Return the memories near to a prompt, best first, and the words that were looked for."""
+    """Return the memories near to a prompt, and the words that were looked for.
+
+    Verified memories come first, then by rank.
+    """
     if not query or here.agent.context_limit < 1 or not here.agent.auto_search:
         return [], ()
     wanted = SearchRequest(
@@ -266,11 +324,21 @@ async def _search(
     )
     results = await find(here.db, wanted, now=now, near=here.near)
     close = [
-        each
-        for each in results.memories
-        if each.trust is not Trust.UNVERIFIED and is_near(query, each)
+        each for each in results.memories if _may_include(each, session) and _is_near(query, each)
     ]
-    return close, results.terms
+    return sorted(close, key=lambda each: each.trust is Trust.UNVERIFIED), results.terms
+
+
+def _is_near(query: str, memory: Memory) -> bool:
+    typed = memory.source is Source.OWNER
+    return is_relevant(query, memory) or (typed and shares_topic(query, memory))
+
+
+def _may_include(memory: Memory, session: Session) -> bool:
+    """Unverified memories are included only if a user typed them, in an earlier session."""
+    if memory.trust is not Trust.UNVERIFIED:
+        return True
+    return memory.source is Source.OWNER and memory.session_id != session.id
 
 
 def _context_block(found: list[Memory], looked_for: Sequence[str]) -> MemoryBlock:

@@ -1,7 +1,11 @@
 """The project context of an interactive session at its start (DESIGN section 5)."""
 
+from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime, timedelta
+from typing import Final
 
+from lamplighter.domain.clients.digest import SessionDigest, render_digests
 from lamplighter.domain.clients.interactive_text import (
     VERIFY,
     ContextSection,
@@ -10,17 +14,45 @@ from lamplighter.domain.clients.interactive_text import (
 )
 from lamplighter.domain.memory.memory import MemoryKind
 from lamplighter.domain.project import normalize_project
-from lamplighter.domain.sessions.context import MemoryBlock
+from lamplighter.domain.sessions.context import CHARS_PER_TOKEN, MemoryBlock, estimate_tokens
 from lamplighter.domain.sessions.session import ProfileLimits
 from lamplighter.repository import Database, reading
 from lamplighter.repository.clients import projects
 from lamplighter.usecases.graph.view import count_graph
 
+NOTHING: Final = "No memories of this project yet."
+
+
+async def start_block(
+    db: Database,
+    project: str,
+    limits: ProfileLimits,
+    digests: Sequence[SessionDigest] = (),
+    *,
+    now: datetime,
+) -> MemoryBlock:
+    """Return what a session receives at its start: its project's context, and the request to save.
+
+    Where nothing is known of the project, that is the request alone.
+    """
+    block = await project_context(db, project, limits, digests, now=now)
+    text = f"{_title(project)}\n\n{NOTHING} {_request(project)}\n"
+    if block.text or len(text) > limits.budget * CHARS_PER_TOKEN:
+        return block
+    return replace(block, text=text, tokens=estimate_tokens(text))
+
 
 async def project_context(
-    db: Database, project: str, limits: ProfileLimits, *, now: datetime
+    db: Database,
+    project: str,
+    limits: ProfileLimits,
+    digests: Sequence[SessionDigest] = (),
+    *,
+    now: datetime,
 ) -> MemoryBlock:
     """Return what is known of a project, within limits; empty where nothing is known.
+
+    `digests` are those of its last sessions, newest first.
 
     Only distilled, active memories that are not unverified. The counts show how many more
     a search may find.
@@ -28,7 +60,8 @@ async def project_context(
     project, since = normalize_project(project), now - limits.decision_age
     async with reading(db):
         counts = await projects.count_by_kind(db, project)
-        if not counts:
+        sessions = render_digests(digests, limits.budget)
+        if not counts and not sessions:
             return MemoryBlock()
         sections = (
             ContextSection(
@@ -46,7 +79,14 @@ async def project_context(
         )
         ended = await projects.count_ended_sessions(db, project)
         graph = await count_graph(db, project)
-    return fit_sections(_head(project), sections, _foot(counts, ended, graph), budget=limits.budget)
+    foot = "\n\n".join(filter(None, (sessions, _foot(counts, ended, graph))))
+    return fit_sections(_head(project), sections, foot, budget=limits.budget)
+
+
+def subagent_text(project: str, digests: Sequence[SessionDigest], limits: ProfileLimits) -> str:
+    """Return what a subagent receives: the last sessions; empty without any."""
+    sessions = render_digests(digests, limits.budget)
+    return f"{_title(project)}\n\n{VERIFY} {_request(project)}\n\n{sessions}\n" if sessions else ""
 
 
 def _duration(age: timedelta) -> str:
@@ -56,14 +96,24 @@ def _duration(age: timedelta) -> str:
 
 
 def _head(project: str) -> str:
-    name = escape_line(project)
+    wrong = "If a memory is wrong, save the correction."
+    return f"{_title(project)}\n\n{VERIFY} {wrong} {_request(project)}"
+
+
+def _title(project: str) -> str:
+    return f"## Lamplighter memories for {escape_line(project)}"
+
+
+def _request(project: str) -> str:
     return (
-        f"## Lamplighter memories for {name}\n\n{VERIFY} "
-        f"If a memory is wrong, save the correction (mem_save, project {name!r})."
+        f"Save what later sessions need (mem_save, project {escape_line(project)!r}): decisions "
+        "and their reasons, causes and fixes, surprises. Use a topic_key for facts that may change."
     )
 
 
 def _foot(counts: dict[str, int], ended: int, graph: tuple[int, int]) -> str:
+    if not counts:
+        return "No memories are stored yet."
     kinds = ", ".join(f"{counts[each]:,} {each}" for each in MemoryKind if each in counts)
     past = "1 session" if ended == 1 else f"{ended:,} sessions"
     many = sum(counts.values())

@@ -4,8 +4,10 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
+from typing import Final
 
-from lamplighter.domain.errors import Invalid, InvalidField, Stale
+from lamplighter.domain.errors import Conflict, Invalid, InvalidField, Stale
+from lamplighter.domain.memory import knowledge as rules
 from lamplighter.domain.memory.admit import admit_candidate, admit_edit, knowledge_field_errors
 from lamplighter.domain.memory.decay import apply_decay, decay_changes
 from lamplighter.domain.memory.intents import MemoryChange, NewMemory
@@ -28,6 +30,9 @@ from lamplighter.usecases.access.recording import OPERATOR as OPERATOR
 from lamplighter.usecases.access.recording import recording
 from lamplighter.usecases.context import Context
 from lamplighter.usecases.memory import lookup
+
+CONFIRM: Final = "confirm"
+CONFIRMED: Final = "confirmed"
 
 
 async def create(here: Context, candidate: Candidate, *, services: Sequence[str] = ()) -> Memory:
@@ -75,6 +80,31 @@ async def edit(
             act.did(memory.id)
         await store(db, changes, now=now)
         return changed
+
+
+async def confirm(
+    db: Database, memory_id: int, *, version: int | None = None, now: datetime, by: str = ""
+) -> Memory:
+    """Confirm a memory: it is trusted from then on. A trusted memory stays as it is.
+
+    `by` is the client that a person confirmed it with. Raises NotFound, Stale, and Conflict
+    for an inactive memory.
+    """
+    async with recording(db, CONFIRM, now=now) as act:
+        memory = await lookup.get(db, memory_id)
+        if version is not None and version != memory.version:
+            raise Stale(memory)
+        if not memory.active:
+            raise Conflict(f"Memory {memory_id} is inactive. Make it active before you confirm it.")
+        due = apply_decay(memory, now=now)
+        confirmed = rules.confirm(due, now=now)
+        if confirmed == due:
+            return memory
+        changes = decay_changes([memory], now=now, act_id=act.id)
+        changes.append(MemoryChange(due, confirmed, act.why(CONFIRMED, by)))
+        await store(db, changes, now=now)
+        act.did(memory_id)
+        return confirmed
 
 
 async def delete(db: Database, memory_id: int, *, version: int | None, now: datetime) -> None:

@@ -3,7 +3,7 @@ import { t } from "../../shared/texts/index.js"
 const STEP = 0.05
 
 /** What keys do to the row of the list that has the focus. @param {any} stores */
-export function memoriesCommands({ router, memory, memories, rowEdit }) {
+export function memoriesCommands({ router, memory, memories, rowEdit, curate }) {
   const row = () => rowOf(memories, document.activeElement)
   const when = () => router.page === "memories" && !memories.historical && Boolean(row())
   const edit = (/** @type {string} */ field) => {
@@ -18,6 +18,12 @@ export function memoriesCommands({ router, memory, memories, rowEdit }) {
       label: t("app.edit_memory"),
       when: () => router.page === "memories" && !memories.historical && memory.open && !row(),
       run: () => panelText()?.focus(),
+    },
+    {
+      keys: "c",
+      label: t("app.confirm_memory"),
+      when: () => router.page === "memories" && !memories.historical && Boolean(row() ?? memory.row),
+      run: () => curate.confirm({ ...(row() ?? memory.row) }),
     },
     {
       keys: "Space",

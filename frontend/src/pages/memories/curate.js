@@ -41,13 +41,24 @@ export function foreseenWords({ changed, left, preview: { matched, turn_inactive
 
 /**
  * What an operator does to memories beyond editing one: delete with a way back, and many at a time.
- * @param {{api: Api, memories: any, confirm: any, toasts: any, journal: any}} with_
+ * @param {{api: Api, memories: any, shown: any, confirm: any, toasts: any, journal: any}} with_ `shown` is the memory in the side panel
  */
-export function curate({ api, memories, confirm, toasts, journal }) {
+export function curate({ api, memories, shown, confirm, toasts, journal }) {
   return {
     /** What an act would do, before it is done. */
     plan: /** @type {Plan | null} */ (null),
     busy: false,
+
+    /** A person says that a memory is correct. @param {Memory} memory @returns {Promise<boolean>} */
+    confirm(memory) {
+      const { id, version, trust } = memory
+      if (trust === "trusted") return tell(async () => toasts.show(t("memories.isConfirmed", { id: String(id) })))
+      return tell(async () => {
+        const row = await api.post(`/memories/${id}/confirm`, undefined, `${id}-${version}`)
+        await shown.accept(row)
+        toasts.show(t("memories.doneConfirm", { id: String(id) }), { undo: journal.undoing() })
+      })
+    },
 
     /** @param {Memory} memory @returns {Promise<boolean>} */
     async remove(memory) {

@@ -76,7 +76,9 @@ export function memoriesPage(store) {
         confidence: { text: confidence(row.confidence) },
         meter: { share: row.confidence },
         state: {
-          text: t(row.active ? "memories.active" : "memories.inactive"),
+          text: t(
+            row.active ? (row.trust === "unverified" ? "memories.unverified" : "memories.active") : "memories.inactive",
+          ),
           title: stateWords(row),
           "data-state": row.active ? "on" : "off",
         },

@@ -39,6 +39,10 @@ export function memoryPanel(store) {
         toasts.show(t("memory.active_again"), { undo: journal.undoing() })
     },
 
+    mayConfirm: () => !memory.historical && memory.row.active && memory.row.trust === "unverified",
+    confirmWords: () => t(memory.row.source === "owner" ? "memory.typed_unverified" : "memory.unverified"),
+    confirmOpen: () => curate.confirm({ ...memory.row }),
+
     async deleteOpen() {
       if (!(await curate.remove({ ...memory.row }))) return
       router.go(router.keeping(`/${router.page}`))
@@ -64,6 +68,7 @@ export function memoryPanel(store) {
     /** Who wrote it: a tier, a person, or the door that a client came in by. */
     source() {
       const { tier, source, session_id: session } = memory.row
+      if (source === "owner") return t("memory.source_owner")
       return tier || (!session && source === "operator") ? tierWords(tier) : source
     },
 

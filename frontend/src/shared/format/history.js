@@ -11,6 +11,7 @@ const CAUSES = new Map([
   ["revised", t("memory.did_revised")],
   ["edited", t("memory.did_edited")],
   ["deleted", t("memory.did_deleted")],
+  ["confirmed", t("memory.did_confirmed")],
   ["review", t("memory.did_review")],
   ["undone", t("memory.did_undone")],
   ["compressed", t("memory.did_compressed")],

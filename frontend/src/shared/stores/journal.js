@@ -81,6 +81,7 @@ export function journal({ api, toasts }) {
 const WORDS = /** @type {Record<string, import("../texts/index.js").TextKey>} */ ({
   create: "app.undid_create",
   edit: "app.undid_edit",
+  confirm: "app.undid_confirm",
   delete: "app.undid_delete",
   restore: "app.undid_restore",
   revert: "app.undid_revert",

@@ -1,0 +1,119 @@
+"""Queries on the files, tasks and subagents of interactive sessions."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any, Final
+
+import sqlalchemy as sa
+
+from lamplighter.domain.clients.activity import ActivityKind, ActivityReport, SessionActivity
+from lamplighter.domain.memory.memory import Category, Source
+from lamplighter.domain.sessions.session import Session, Trigger
+from lamplighter.repository.sessions.sessions import from_row
+from lamplighter.repository.store.database import Database
+from lamplighter.repository.store.entities import reader
+from lamplighter.repository.store.tables import memories, session_activity, sessions
+
+MAX_ROWS: Final = 200
+"""The most rows of one session; later files and tasks are left out."""
+
+_COLUMNS: Final = session_activity.c
+
+
+async def record(db: Database, session_id: int, report: ActivityReport, *, now: datetime) -> None:
+    """Insert or update a row; call it within `writing`."""
+    held = sa.select(session_activity).where(*_of(session_id, report))
+    if await db.fetch_one(held) is not None:
+        changes = {"text": report.text, "done": report.done}
+        values = {name: value for name, value in changes.items() if value not in ("", None)}
+        statement = sa.update(session_activity).where(*_of(session_id, report))
+        await db.execute(statement.values(**values, updated_at=now))
+        return
+    if not report.text or await _count(db, session_id) >= MAX_ROWS:
+        return
+    await db.execute(
+        sa.insert(session_activity).values(
+            session_id=session_id,
+            kind=report.kind,
+            key=report.key,
+            text=report.text,
+            done=bool(report.done),
+            updated_at=now,
+        )
+    )
+
+
+async def delete_kind(db: Database, session_id: int, kind: ActivityKind) -> None:
+    """Remove the rows of one kind: a client replaces its list as a whole."""
+    await db.execute(
+        sa.delete(session_activity)
+        .where(_COLUMNS.session_id == session_id)
+        .where(_COLUMNS.kind == kind)
+    )
+
+
+async def of_sessions(db: Database, ids: Sequence[int]) -> list[SessionActivity]:
+    """Return the activity of sessions, what was touched last first."""
+    query = (
+        sa.select(session_activity)
+        .where(_COLUMNS.session_id.in_(ids))
+        .order_by(_COLUMNS.updated_at.desc(), _COLUMNS.id.desc())
+    )
+    return [_activity(row) for row in await db.fetch_all(query)]
+
+
+async def decisions_of(db: Database, ids: Sequence[int]) -> list[tuple[int, str]]:
+    """Return the decisions that a user or an agent stated in sessions, oldest first."""
+    query = (
+        sa.select(memories.c.session_id, memories.c.title, memories.c.observation)
+        .where(memories.c.session_id.in_(ids))
+        .where(memories.c.category == Category.DECISION)
+        .where(memories.c.source.in_((Source.OWNER, Source.CLIENT)))
+        .where(memories.c.active == 1)
+        .order_by(memories.c.id)
+    )
+    return [
+        (row["session_id"], row["title"] or row["observation"]) for row in await db.fetch_all(query)
+    ]
+
+
+async def latest_sessions(
+    db: Database, project: str, *, without: int | None, limit: int
+) -> list[Session]:
+    """Return the newest interactive sessions of one project, newest first."""
+    query = (
+        sa.select(sessions)
+        .where(sessions.c.project == project)
+        .where(sessions.c.trigger == Trigger.CLIENT)
+        .where(sessions.c.directory.is_not(None))
+        .where(sessions.c.id != (without or 0))
+        .order_by(sessions.c.id.desc())
+        .limit(limit)
+    )
+    return [from_row(row) for row in await db.fetch_all(query)]
+
+
+async def has(db: Database, session_id: int, kind: ActivityKind, key: str) -> bool:
+    """Whether a session has a row."""
+    query = sa.select(_COLUMNS.id).where(*_of(session_id, ActivityReport(kind, key, "")))
+    return await db.fetch_one(query) is not None
+
+
+def _of(session_id: int, report: ActivityReport) -> tuple[Any, ...]:
+    return (
+        _COLUMNS.session_id == session_id,
+        _COLUMNS.kind == report.kind,
+        _COLUMNS.key == report.key,
+    )
+
+
+async def _count(db: Database, session_id: int) -> int:
+    query = (
+        sa.select(sa.func.count())
+        .select_from(session_activity)
+        .where(_COLUMNS.session_id == session_id)
+    )
+    return int(await db.fetch_val(query))
+
+
+_activity: Final = reader(SessionActivity)

@@ -44,8 +44,8 @@ def test_the_panel_says_where_it_comes_from_and_confirms_it(page: Page, app: App
     panel = page.get_by_role("complementary", name="Memory")
     expect(panel).to_contain_text("Typed in a session, unverified.")
 
-    panel.get_by_role("button", name="Confirm").click()
+    panel.get_by_role("button", name="Confirm", exact=True).click()
 
-    expect(panel.get_by_role("button", name="Confirm")).to_be_hidden()
+    expect(panel.get_by_role("button", name="Confirm", exact=True)).to_be_hidden()
     expect(panel).to_contain_text("trusted")
     expect(panel.get_by_role("listitem").filter(has_text="Confirmed by a person")).to_have_count(1)

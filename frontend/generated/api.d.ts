@@ -896,10 +896,56 @@ export interface components {
          * @description A page of entities, newest first, and their total number.
          */
         EntityPage: {
-            items: components["schemas"]["EntityOut"][];
+            items: components["schemas"]["EntityRowOut"][];
             next: string | null;
             seq: number;
             total: number;
+        };
+        /**
+         * EntityRowOut
+         * @description An entity of a list, with the number of its current relationships.
+         */
+        EntityRowOut: {
+            id: number;
+            project: string;
+            /** @enum {unknown} */
+            scope: "global" | "project";
+            kind: components["schemas"]["EntityKind"];
+            name: string;
+            source: components["schemas"]["EvidenceSource"];
+            created_at: string;
+            updated_at: string;
+            properties: {
+                [key: string]: string;
+            };
+            valid_to: string | null;
+            current: boolean;
+            merged_into: number | null;
+            deleted_at: string | null;
+            version: number;
+            relationships: number;
+        };
+        /**
+         * EvidenceSource
+         * @description Where an entity or a relationship comes from.
+         * @enum {unknown}
+         */
+        EvidenceSource: "event" | "memory" | "operator" | "services";
+        /**
+         * EntityIn
+         * @description A new entity; an empty project makes it readable from every project.
+         */
+        EntityIn: {
+            name: string;
+            kind: components["schemas"]["EntityKind"];
+            /** @default ops */
+            project?: string;
+            /** @default {} */
+            properties?: {
+                [key: string]: string;
+            };
+            /** @default [] */
+            aliases?: string[];
         };
         /**
          * EntityOut
@@ -923,28 +969,6 @@ export interface components {
             merged_into: number | null;
             deleted_at: string | null;
             version: number;
-        };
-        /**
-         * EvidenceSource
-         * @description Where an entity or a relationship comes from.
-         * @enum {unknown}
-         */
-        EvidenceSource: "event" | "memory" | "operator" | "services";
-        /**
-         * EntityIn
-         * @description A new entity; an empty project makes it readable from every project.
-         */
-        EntityIn: {
-            name: string;
-            kind: components["schemas"]["EntityKind"];
-            /** @default ops */
-            project?: string;
-            /** @default {} */
-            properties?: {
-                [key: string]: string;
-            };
-            /** @default [] */
-            aliases?: string[];
         };
         /**
          * EntityCaseOut

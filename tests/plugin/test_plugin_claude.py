@@ -139,6 +139,48 @@ def test_the_tools_of_the_plugin_are_listed_and_called(
     assert server.home.rows(query) == [("We queue in Postgres.", ready.name, "architecture/queue")]
 
 
+def test_a_later_session_and_its_subagent_receive_what_was_done(
+    ready: Desk, api: MessagesApi
+) -> None:
+    """A subagent receives the digests at its start, and ends after its first answer."""
+    notes = str(ready.project / "notes.md")
+    api.scenarios["first"] = [
+        uses("Write", {"file_path": notes, "content": "SECRET-OF-THE-FILE"}),
+        uses("TaskCreate", {"subject": "Test the parser", "description": "later"}),
+        says("Written. Shall I test it?"),
+    ]
+    tools = ("--allowedTools", "Write,TaskCreate,Task,Agent")
+    ready.asks("Write the parser", *tools, api=api.url("first"))
+
+    def turn(asked: Asked) -> Turn:
+        if "FIND-IT" in json.dumps(asked.body["messages"][0]):
+            return says("Found.")
+        names = [each["name"] for each in asked.body.get("tools", [])]
+        given = {"description": "look", "prompt": "FIND-IT", "subagent_type": "general-purpose"}
+        return [uses("Agent" if "Agent" in names else "Task", given), says("Done.")][
+            min(asked.turn, 1)
+        ]
+
+    api.scenarios["second"] = turn
+    done = ready.asks("Use a subagent", *tools, api=api.url("second"))
+
+    assert done.status == 0, done
+    line = re.compile(
+        r"- \[\d{4}-\d\d-\d\d, session \d+\] Task: Write the parser\. Files: notes\.md\. "
+        r"Open: Test the parser; Written\. Shall I test it\?"
+    )
+    own = [each for each in api.requests("second") if "FIND-IT" not in first_message(each)]
+    subagents = [each for each in api.requests("second") if "FIND-IT" in first_message(each)]
+    assert line.search(told(own[0], "SessionStart")[0])
+    assert line.search(told(subagents[0], "SubagentStart")[0])
+    assert len(subagents) == 1
+    assert "SECRET-OF-THE-FILE" not in json.dumps([each.body for each in api.requests("second")])
+
+
+def first_message(asked: Asked) -> str:
+    return json.dumps(asked.body["messages"][0])
+
+
 def test_a_disabled_plugin_adds_and_stores_nothing(
     server: Server, ready: Desk, api: MessagesApi
 ) -> None:

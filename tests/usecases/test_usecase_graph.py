@@ -46,6 +46,28 @@ async def relate(db: Database, one: Entity, kind: RelationshipKind, other: Entit
     return (await edit.create_relationship(context(db), ends, kind, RelationshipEdit())).id
 
 
+async def test_the_current_relationships_of_entities_are_counted_within_reach(
+    db: Database,
+) -> None:
+    web, redis, ann = [await make(db, name) for name in ("web", "Redis", "Ann")]
+    elsewhere = await make(db, "Redis", project="shop")
+    other = await make(db, "cart", project="shop")
+    await relate(db, web, USES, redis)
+    ended = await relate(db, ann, USES, redis)
+    await relate(db, other, USES, elsewhere)
+    ids = [each.id for each in (web, redis, ann, elsewhere)]
+
+    async def numbers(reach: Reach | None = None) -> list[int]:
+        found = await relationships.count_by_entity(db, ids, reach)
+        return [found.get(each, 0) for each in ids]
+
+    assert await numbers() == [1, 2, 1, 1]
+    assert await numbers(Reach("ops")) == [1, 2, 1, 0]
+    await edit.edit_relationship(context(db), ended, RelationshipEdit(valid=False), version=None)
+    assert await numbers() == [1, 1, 0, 1]
+    assert await relationships.count_by_entity(db, []) == {}
+
+
 async def test_a_name_belongs_to_one_entity(db: Database) -> None:
     """Case 147."""
     code = await make(db, "Claude Code", aliases=["CC"])

@@ -16,6 +16,7 @@ import { health } from "./health/store.js"
 import { log } from "../log/store.js"
 import { alerts, notices } from "./health/deliveries.js"
 import { graphPage } from "./graph/page.js"
+import { neighborhood } from "./graph/directive.js"
 import { graph } from "./graph/store.js"
 import { preview } from "./preview/store.js"
 import { review } from "./reviews/review.js"
@@ -42,6 +43,7 @@ export function latePages(with_) {
   const store = (/** @type {string} */ name) => Alpine.store(name)
   Object.assign(vocabulary, lateWords)
   Alpine.directive("argv", argv)
+  Alpine.directive("neighborhood", neighborhood(Alpine))
   Alpine.directive("first", first)
   Alpine.data("approvalsPage", () => approvalsPage(store))
   Alpine.data("searchPage", () => searchPage(store))
@@ -107,7 +109,8 @@ function ofPreview({ add, api, feed, router, services, clock }) {
 
 /** @param {any} with_ */
 function ofGraph({ add, api, feed, router, confirm, toasts, journal }) {
-  const one = add("graph", graph({ api, router, confirm, toasts, journal }))
+  const drawn = !matchMedia("(max-width: 760px)").matches // on a phone the list comes first
+  const one = add("graph", graph({ api, router, confirm, toasts, journal, drawn }))
   for (const entity of ["entity", "relationship", "memory"]) feed.on(entity, () => one.follow())
   return { visit: one.visit.bind(one), exit: () => one.exit(), load: () => one.reload() }
 }

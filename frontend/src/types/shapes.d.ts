@@ -64,5 +64,7 @@ type Told = Shapes["ContextOut"]
 type Placed = Shapes["PlacedMemoryOut"]
 
 type Entity = Shapes["EntityOut"]
+type Relationship = Shapes["RelationshipOut"]
+type EntityRow = Shapes["EntityRowOut"]
 type EntityCase = Shapes["EntityCaseOut"]
 type Neighbor = Shapes["NeighborOut"]

@@ -1,5 +1,6 @@
 """The knowledge graph: entities and relationships listed, read and edited; decisions explained."""
 
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, Final
 
 from starlette.requests import Request
@@ -10,10 +11,11 @@ from lamplighter.api.access.project_wall import project_bound
 from lamplighter.api.context import api_context
 from lamplighter.api.graph import shapes
 from lamplighter.api.responses import answer, page, versioned
+from lamplighter.domain.graph.entity import Entity, Relationship
 from lamplighter.domain.memory.reach import Reach
 from lamplighter.domain.project import normalize_project
 from lamplighter.formats import serialize
-from lamplighter.repository import reading
+from lamplighter.repository import Database, reading
 from lamplighter.repository.feed import changes
 from lamplighter.repository.graph import entities, relationships
 from lamplighter.repository.graph.entities import EntityFilter
@@ -27,21 +29,22 @@ _STATES: Final = {"current": True, "past": False, "all": None}
 
 async def list_entities(request: Request) -> Response:
     """GET /api/v1/entities."""
-    here, wanted = api_context(request), params.query(request, shapes.EntityQuery)
-    position = params.position(wanted.cursor)
-    async with reading(here.db):
-        selection = EntityFilter(
-            q=wanted.q,
-            kind=wanted.kind,
-            project=_project(wanted.project),
-            reach=await _reach(request),
-            current=_STATES[wanted.state],
-        )
-        found = await entities.page(here.db, selection, limit=wanted.limit, position=position)
-        total = await entities.count(here.db, selection)
-        seq = await changes.last_seq(here.db)
-    items = [serialize.entity(each) for each in found.items]
-    return page(request, items, found.position, seq, total=total)
+    wanted, reach = params.query(request, shapes.EntityQuery), await _reach(request)
+    selection = EntityFilter(
+        q=wanted.q,
+        kind=wanted.kind,
+        project=_project(wanted.project),
+        reach=reach,
+        current=_STATES[wanted.state],
+    )
+
+    async def rows(db: Database, found: Sequence[Entity]) -> list[dict[str, Any]]:
+        numbers = await relationships.count_by_entity(db, [each.id for each in found], reach)
+        return [
+            {**serialize.entity(each), "relationships": numbers.get(each.id, 0)} for each in found
+        ]
+
+    return await _list(request, wanted, entities, selection, rows)
 
 
 async def create_entity(request: Request) -> Response:
@@ -100,20 +103,35 @@ async def unmerge(request: Request) -> Response:
 
 async def list_relationships(request: Request) -> Response:
     """GET /api/v1/relationships."""
-    here, wanted = api_context(request), params.query(request, shapes.RelationshipQuery)
-    position = params.position(wanted.cursor)
+    wanted = params.query(request, shapes.RelationshipQuery)
+    selection = RelationshipFilter(
+        kind=wanted.kind,
+        entity=wanted.entity,
+        project=_project(wanted.project),
+        reach=await _reach(request),
+        current=_STATES[wanted.state],
+    )
+
+    async def rows(_: Database, found: Sequence[Relationship]) -> list[dict[str, Any]]:
+        return [serialize.relationship(each) for each in found]
+
+    return await _list(request, wanted, relationships, selection, rows)
+
+
+async def _list(
+    request: Request,
+    wanted: shapes.EntityQuery | shapes.RelationshipQuery,
+    table: Any,
+    selection: EntityFilter | RelationshipFilter,
+    rows: Callable[[Database, Sequence[Any]], Awaitable[list[dict[str, Any]]]],
+) -> Response:
+    """Answer with one page of a selection from `table`, entities or relationships."""
+    here, position = api_context(request), params.position(wanted.cursor)
     async with reading(here.db):
-        selection = RelationshipFilter(
-            kind=wanted.kind,
-            entity=wanted.entity,
-            project=_project(wanted.project),
-            reach=await _reach(request),
-            current=_STATES[wanted.state],
-        )
-        found = await relationships.page(here.db, selection, limit=wanted.limit, position=position)
-        total = await relationships.count(here.db, selection)
+        found = await table.page(here.db, selection, limit=wanted.limit, position=position)
+        items = await rows(here.db, found.items)
+        total = await table.count(here.db, selection)
         seq = await changes.last_seq(here.db)
-    items = [serialize.relationship(each) for each in found.items]
     return page(request, items, found.position, seq, total=total)
 
 

@@ -52,10 +52,16 @@ class EntityCaseOut(EntityOut):
     evidence: list[MemoryOut]
 
 
+class EntityRowOut(EntityOut):
+    """An entity of a list, with the number of its current relationships."""
+
+    relationships: int
+
+
 class EntityPage(Struct):
     """A page of entities, newest first, and their total number."""
 
-    items: list[EntityOut]
+    items: list[EntityRowOut]
     next: str | None
     seq: Seq
     total: int

@@ -65,6 +65,22 @@ async def count(db: Database, selection: RelationshipFilter) -> int:
     return int(await db.fetch_val(query))
 
 
+async def count_by_entity(
+    db: Database, ids: Collection[int], reach: Reach | None = None
+) -> dict[int, int]:
+    """Return the numbers of current relationships of some entities; without those of none."""
+    current = [*is_current(_ROW), *within(reach, _ROW)]
+    ends = sa.union_all(
+        *(
+            sa.select(end.label("entity_id")).where(end.in_(ids), *current)
+            for end in (_ROW.source_id, _ROW.target_id)
+        )
+    ).subquery()
+    query = sa.select(ends.c.entity_id, sa.func.count().label("number")).group_by(ends.c.entity_id)
+    found = await db.fetch_all(query.order_by(ends.c.entity_id))
+    return {row["entity_id"]: int(row["number"]) for row in found}
+
+
 def _conditions(selection: RelationshipFilter) -> list[Any]:
     found = within(selection.reach, _ROW)
     if selection.kind is not None:

@@ -1,12 +1,14 @@
+import { focusOn } from "../../shared/browser/focus.js"
 import { confidence, exact } from "../../shared/format/format.js"
 import { t } from "../../shared/texts/index.js"
+import { kindWords } from "./store.js"
 
 /** @param {(name: string) => any} store */
 export function graphPage(store) {
-  const [graph, live] = ["graph", "live"].map(store)
+  const [graph, live, router] = ["graph", "live", "router"].map(store)
   return {
     total: () => (graph.phase === "ready" && graph.total ? t("graph.total", { n: graph.total }) : ""),
-    empty: () => graph.phase === "ready" && graph.items.length === 0,
+    empty: () => graph.phase === "ready" && graph.rows.length === 0,
     chosen: () => graph.chosen ?? {},
     note() {
       if (graph.phase !== "ready") return ""
@@ -15,6 +17,12 @@ export function graphPage(store) {
 
     /** @param {Entity} entity */
     facts: (entity) => [entity.kind, entity.project].filter(Boolean).join(", "),
+    /** @param {EntityRow} row */
+    rowFacts(row) {
+      return [this.facts(row), row.relationships ? t("graph.relationships", { n: row.relationships }) : ""]
+        .filter(Boolean)
+        .join(", ")
+    },
     /** @param {Entity} entity */
     address: ({ id }) => `/graph/${id}`,
     /** @param {Entity} entity */
@@ -34,6 +42,26 @@ export function graphPage(store) {
       const proof = evidence.length ? t("graph.proof", { n: evidence.length }) : t("graph.noProof")
       return [t("graph.confidence", { n: confidence(sure) }), when, proof].join(", ")
     },
+
+    drawing: () => graph.around,
+    drawingWords: () => t("graph.drawing", { name: graph.chosen?.name ?? "" }),
+    drawWords: () => t(graph.drawn ? "graph.hideDrawing" : "graph.showDrawing"),
+    more: () => (graph.around?.more ? t("graph.notAll", { n: graph.around.nodes.length }) : ""),
+    reachesFar: () => graph.depth > 1,
+    toggleReach: () => graph.reach(graph.depth > 1 ? 1 : 2),
+    /** @param {import("./store.js").Edge} edge */
+    edgeKind: ({ relationship }) => kindWords(relationship),
+    edgeName() {
+      const { edge } = graph
+      return edge ? `${edge.source.name} ${kindWords(edge.relationship)} ${edge.target.name}` : ""
+    },
+    proof: () => graph.edge?.evidence ?? [],
+    unproved: () => graph.edge?.evidence?.length === 0,
+    closeProof() {
+      graph.hideEdge()
+      focusOn(".graph-tools button")
+    },
+    back: () => router.go("/graph"),
 
     /** @param {Memory} memory */
     memoryAddress: ({ id }) => `/memories/${id}`,

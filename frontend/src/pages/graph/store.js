@@ -1,26 +1,31 @@
-import { throttle } from "../../shared/browser/throttle.js"
+import { extend } from "../../shared/stores/list.js"
+import { pagedList } from "../../shared/stores/paged-list.js"
 import { t } from "../../shared/texts/index.js"
 
+const MOST_DRAWN = 150
+
+/** @typedef {{center: number, nodes: (Entity & {depth: number})[], edges: Relationship[], more: boolean}} Around */
+/** @typedef {{relationship: Relationship, source: Entity, target: Entity}} Edge */
+
 /**
- * Entities of the knowledge graph, and one of them with its relationships and evidence.
- * @param {{api: Api, confirm: any, router: any, toasts: any, journal: any, later?: any, now?: () => number}} with_
+ * Entities of the knowledge graph, and one of them with its neighborhood and evidence.
+ * @param {{api: Api, confirm: any, router: any, toasts: any, journal: any, drawn?: boolean, later?: any, now?: () => number}} with_
+ *   `drawn`: the neighborhood is drawn unless a person hides the drawing
  */
-export function graph({ api, confirm, router, toasts, journal, later, now = Date.now }) {
-  let turn = 0
+export function graph({ api, confirm, router, toasts, journal, drawn = true, later, now }) {
   let choice = 0
   let search = 0
-  /** @type {() => void} */
-  let again = () => {}
-  return {
-    items: /** @type {Entity[]} */ ([]),
-    next: /** @type {string | null} */ (null),
-    total: 0,
-    q: "",
-    phase: "loading",
-    problem: "",
-    here: false,
+  let proof = 0
+  return extend(pagedList({ api, path: "/entities", later, now }), {
     id: /** @type {number | null} */ (null),
+    /** Another entity is read; the one before stays until then. */
+    reading: false,
     chosen: /** @type {EntityCase | null} */ (null),
+    around: /** @type {Around | null} */ (null),
+    /** How many steps from the entity the neighborhood goes. */
+    depth: 1,
+    drawn,
+    edge: /** @type {(Edge & {evidence: Memory[] | null}) | null} */ (null),
     chosenProblem: "",
     rationale: "",
     merging: false,
@@ -29,73 +34,100 @@ export function graph({ api, confirm, router, toasts, journal, later, now = Date
 
     /** @param {URLSearchParams} _params @param {number | null} id */
     visit(_params, id) {
-      if (!this.here) {
-        this.here = true
-        again = throttle(() => this.here && this.reload(), { later, now })
-        this.load()
+      if (!this.here) this.enter(() => this.reload())
+      if (id !== this.id) {
+        Object.assign(this, { id, edge: null, chosenProblem: "", merging: false })
+        if (id === null) Object.assign(this, { chosen: null, around: null, rationale: "" })
       }
-      if (id !== this.id) Object.assign(this, { id, chosen: null, rationale: "", chosenProblem: "", merging: false })
       return this.choose()
-    },
-
-    exit() {
-      this.here = false
-    },
-
-    /** An entity, a relationship or a memory changed. */
-    follow() {
-      if (this.here) again()
     },
 
     reload() {
       return Promise.all([this.load(), this.choose()])
     },
 
-    /** @param {string} q */
-    filter(q) {
-      this.q = q.trim()
-      return this.load()
-    },
-
-    async load() {
-      const mine = ++turn
-      try {
-        const page = await api.get("/entities", { q: this.q, limit: 50 })
-        if (mine !== turn) return
-        Object.assign(this, { items: page.items, next: page.next, total: page.total, phase: "ready", problem: "" })
-      } catch (problem) {
-        if (mine !== turn) return
-        this.problem = /** @type {Error} */ (problem).message
-        if (!this.items.length) this.phase = "failed"
-      }
-    },
-
-    async more() {
-      const mine = turn
-      try {
-        const page = await api.get("/entities", { q: this.q, limit: 50, cursor: this.next })
-        if (mine === turn) Object.assign(this, { items: [...this.items, ...page.items], next: page.next })
-      } catch (problem) {
-        this.problem = /** @type {Error} */ (problem).message
-      }
-    },
-
     async choose() {
       const mine = ++choice
-      const { id } = this
+      const { id, depth } = this
       if (id === null) return
+      this.reading = true
       try {
-        const chosen = await api.get(`/entities/${id}`)
+        const [chosen, around] = await Promise.all([
+          api.get(`/entities/${id}`),
+          api.get("/graph", { center: id, depth, limit: MOST_DRAWN }),
+        ])
         const rationale = chosen.kind === "decision" ? await rationaleOf(chosen) : ""
-        if (mine === choice) Object.assign(this, { chosen, rationale, chosenProblem: "" })
+        if (mine === choice) Object.assign(this, { chosen, around, rationale, chosenProblem: "" })
       } catch (problem) {
         if (mine === choice)
-          Object.assign(this, { chosen: null, chosenProblem: /** @type {Error} */ (problem).message })
+          Object.assign(this, { chosen: null, around: null, chosenProblem: /** @type {Error} */ (problem).message })
+      } finally {
+        if (mine === choice) this.reading = false
       }
     },
 
     get groups() {
       return this.chosen ? grouped(this.chosen) : []
+    },
+
+    /** Relationships between neighbors: what the drawing shows besides those of the entity itself. */
+    get further() {
+      const { around, id } = this
+      if (!around) return []
+      return around.edges
+        .filter((/** @type {Relationship} */ each) => each.source_id !== id && each.target_id !== id)
+        .flatMap((/** @type {Relationship} */ each) => this.ends(each) ?? [])
+    },
+
+    /** @param {Relationship} relationship @returns {Edge | null} */
+    ends(relationship) {
+      const find = (/** @type {number} */ id) => this.around?.nodes.find((each) => each.id === id)
+      const [source, target] = [find(relationship.source_id), find(relationship.target_id)]
+      return source && target ? { relationship, source, target } : null
+    },
+
+    /** @param {number} depth */
+    reach(depth) {
+      this.depth = depth
+      return this.choose()
+    },
+
+    draw() {
+      this.drawn = !this.drawn
+    },
+
+    /** The code of the drawing did not arrive; the list has the same content. */
+    notDrawn() {
+      this.drawn = false
+      toasts.show(t("graph.notDrawn"), { bad: true })
+    },
+
+    /** @param {number} id */
+    open(id) {
+      router.go(`/graph/${id}`)
+    },
+
+    /** Show the memories that prove a relationship of the drawing. @param {number} id */
+    async showEdge(id) {
+      const mine = ++proof
+      const relationship = this.around?.edges.find((each) => each.id === id)
+      const edge = relationship && this.ends(relationship)
+      if (!edge) return
+      this.edge = { ...edge, evidence: null }
+      try {
+        const { neighbors } = await api.get(`/entities/${edge.source.id}`)
+        const found = neighbors.find((/** @type {Neighbor} */ each) => each.relationship.id === id)
+        if (mine === proof) this.edge = { ...edge, evidence: found?.evidence ?? [] }
+      } catch (problem) {
+        if (mine !== proof) return
+        this.edge = null
+        toasts.show(t("graph.noEvidence", { why: /** @type {Error} */ (problem).message }), { bad: true })
+      }
+    },
+
+    hideEdge() {
+      proof++
+      this.edge = null
     },
 
     startMerge() {
@@ -122,30 +154,46 @@ export function graph({ api, confirm, router, toasts, journal, later, now = Date
 
     /** @param {Entity} into */
     async mergeInto(into) {
-      const { chosen } = this
-      if (!chosen || this.busy) return
-      const words = { name: chosen.name, into: into.name }
-      const yes = await confirm.ask({
-        title: t("graph.askMerge", words),
-        text: t("graph.askNames", { into: into.name, names: chosen.names.join(", ") }),
-        note: t("graph.askNote", { into: into.name }),
-        verb: t("graph.merge"),
-      })
-      if (!yes) return
+      if (this.chosen) await this.merge(this.chosen, into)
+    },
+
+    /** One entity of the drawing was dropped on another. @param {number} id @param {number} into @returns {Promise<boolean>} */
+    async drop(id, into) {
+      const [from, target] = [id, into].map((each) => this.around?.nodes.find((node) => node.id === each))
+      if (!from || !target) return false
+      if (from.kind === target.kind && from.project === target.project) return this.merge(from, target)
+      toasts.show(t("graph.cannotMerge", { name: from.name, into: target.name }), { bad: true })
+      return false
+    },
+
+    /** The one way to merge, after a confirmation. @param {Entity} from @param {Entity} into @returns {Promise<boolean>} */
+    async merge(from, into) {
+      if (this.busy) return false
       this.busy = true
+      const words = { name: from.name, into: into.name }
       try {
-        await api.post(`/entities/${chosen.id}/merge`, { into: into.id }, `${chosen.id}-${chosen.version}`)
+        const { names } = this.chosen?.id === from.id ? this.chosen : await api.get(`/entities/${from.id}`)
+        const yes = await confirm.ask({
+          title: t("graph.askMerge", words),
+          text: t("graph.askNames", { into: into.name, names: names.join(", ") }),
+          note: t("graph.askNote", { into: into.name }),
+          verb: t("graph.merge"),
+        })
+        if (!yes) return false
+        await api.post(`/entities/${from.id}/merge`, { into: into.id }, `${from.id}-${from.version}`)
         toasts.show(t("graph.merged", words), { undo: journal.undoing() })
         this.q = ""
-        router.go(`/graph/${into.id}`)
-        await this.load()
+        if (this.id === from.id) router.go(`/graph/${into.id}`)
+        await this.reload()
+        return true
       } catch (problem) {
         toasts.show(t("graph.notMerged", { why: /** @type {Error} */ (problem).message }), { bad: true })
+        return false
       } finally {
         this.busy = false
       }
     },
-  }
+  })
 
   /** @param {EntityCase} chosen */
   async function rationaleOf({ id, name, project }) {
@@ -160,9 +208,14 @@ function grouped({ id, neighbors }) {
   /** @type {Map<string, Neighbor[]>} */
   const groups = new Map()
   for (const each of neighbors) {
-    const kind = each.relationship.kind.replaceAll("_", " ").toLowerCase()
+    const kind = kindWords(each.relationship)
     const title = t(each.relationship.source_id === id ? "graph.to" : "graph.by", { kind })
     groups.set(title, [...(groups.get(title) ?? []), each])
   }
   return [...groups].map(([title, items]) => ({ title, items }))
+}
+
+/** @param {Relationship} relationship */
+export function kindWords({ kind }) {
+  return kind.replaceAll("_", " ").toLowerCase()
 }

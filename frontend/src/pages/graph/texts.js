@@ -16,6 +16,13 @@ export const graph = {
   askNames: "{into} will also be known as: {names}.",
   askNote: "Relationships and memories move to {into}. You can undo the merge.",
   merge: "Merge",
+  cannotMerge: "{name} and {into} are not of the same kind and project. They cannot be merged.",
+  drawing: "Drawing of the neighborhood of {name}. The lists have the same content.",
+  showDrawing: "Show drawing",
+  hideDrawing: "Hide drawing",
+  notDrawn: "The drawing could not be loaded. The lists have the same content.",
+  notAll: "Only the nearest {n} entities are shown.",
+  noEvidence: "The memories could not be loaded. {why}",
   merged: "{name} merged into {into}.",
   notMerged: "Not merged. {why}",
 }

@@ -83,7 +83,7 @@ export const memories = {
   apply: "Apply changes",
   doneConfirm: "Memory {id} confirmed.",
   isConfirmed: "Memory {id} is already confirmed.",
-  unverified: "Unverified",
+  unverified: "unverified",
   deleteOne: "Delete this memory?",
   deleteOneNote: "The memory moves to the trash. Later prompts do not include it.",
   deleteNote: "The memories move to the trash. Later prompts do not include them.",

@@ -1,61 +1,17 @@
-import { throttle } from "../../shared/browser/throttle.js"
+import { extend } from "../../shared/stores/list.js"
+import { pagedList } from "../../shared/stores/paged-list.js"
 import { t } from "../../shared/texts/index.js"
 
 /**
  * Deleted memories, until they are restored or deleted permanently.
  * @param {{api: Api, confirm: any, toasts: any, journal: any, later?: any, now?: () => number}} with_
  */
-export function trash({ api, confirm, toasts, journal, later, now = Date.now }) {
-  let turn = 0
-  /** @type {() => void} */
-  let again = () => {}
-  return {
-    rows: /** @type {Discarded[]} */ ([]),
-    next: /** @type {string | null} */ (null),
-    total: 0,
-    q: "",
-    phase: "loading",
-    problem: "",
+export function trash({ api, confirm, toasts, journal, later, now }) {
+  return extend(pagedList({ api, path: "/trash", later, now }), {
     busy: false,
-    here: false,
 
     visit() {
-      this.here = true
-      again = throttle(() => this.here && this.load(), { later, now })
-      return this.load()
-    },
-
-    exit() {
-      this.here = false
-    },
-
-    /** A memory was deleted, restored or purged somewhere. */
-    follow() {
-      if (this.here) again()
-    },
-
-    /** @param {string} q */
-    filter(q) {
-      this.q = q.trim()
-      return this.load()
-    },
-
-    async load() {
-      const mine = ++turn
-      try {
-        const page = await api.get("/trash", { q: this.q, limit: 50 })
-        if (mine !== turn) return
-        Object.assign(this, { rows: page.items, next: page.next, total: page.total, phase: "ready", problem: "" })
-      } catch (problem) {
-        if (mine === turn)
-          Object.assign(this, { phase: "failed", rows: [], problem: /** @type {Error} */ (problem).message })
-      }
-    },
-
-    async more() {
-      const mine = turn
-      const page = await api.get("/trash", { q: this.q, limit: 50, cursor: this.next })
-      if (mine === turn) Object.assign(this, { rows: [...this.rows, ...page.items], next: page.next })
+      return this.enter()
     },
 
     /** @param {Discarded} row */
@@ -92,5 +48,5 @@ export function trash({ api, confirm, toasts, journal, later, now = Date.now }) 
         this.busy = false
       }
     },
-  }
+  })
 }

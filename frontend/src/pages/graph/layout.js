@@ -1,0 +1,38 @@
+const APART = 90
+const RING = 150
+
+/**
+ * Where each entity of a neighborhood stands: the center in the middle, the others on a ring for each step, those of
+ * one neighbor beside each other. The same neighborhood always gets the same places.
+ * @param {{center: number, nodes: {id: number, kind: string, name: string, depth: number}[], edges: {source_id: number, target_id: number}[]}} around
+ * @param {number} [stretch] how much wider than high the drawing is
+ * @returns {Map<number, {x: number, y: number}>}
+ */
+export function places({ center, nodes, edges }, stretch = 1) {
+  const found = new Map([[center, { x: 0, y: 0 }]])
+  /** @type {Map<number, number>} */
+  const angles = new Map([[center, 0]])
+  const steps = [...new Set(nodes.map(({ depth }) => depth))].filter((depth) => depth > 0).sort((a, b) => a - b)
+  let radius = 0
+  for (const step of steps) {
+    const ring = nodes
+      .filter(({ id, depth }) => depth === step && id !== center)
+      .map((each) => ({ ...each, near: Math.min(...anglesNear(each.id, edges, angles)) }))
+      .sort((a, b) => a.near - b.near || a.kind.localeCompare(b.kind) || a.name.localeCompare(b.name) || a.id - b.id)
+    radius = Math.max(radius + RING, (ring.length * APART) / (2 * Math.PI))
+    ring.forEach(({ id }, at) => {
+      const angle = (2 * Math.PI * at) / ring.length
+      angles.set(id, angle)
+      found.set(id, { x: Math.round(Math.sin(angle) * radius * stretch), y: Math.round(-Math.cos(angle) * radius) })
+    })
+  }
+  return found
+}
+
+/** The angles of the neighbors that have a place already. @param {number} id @param {{source_id: number, target_id: number}[]} edges @param {Map<number, number>} angles */
+function anglesNear(id, edges, angles) {
+  const near = edges
+    .filter(({ source_id, target_id }) => source_id === id || target_id === id)
+    .flatMap(({ source_id, target_id }) => angles.get(source_id === id ? target_id : source_id) ?? [])
+  return near.length ? near : [0]
+}

@@ -1,0 +1,68 @@
+import { throttle } from "../browser/throttle.js"
+
+const PAGE = 50
+
+/**
+ * A list that is read page by page and filtered by a text; it is read again when the feed tells of a change.
+ * What was read before stays when a later read fails.
+ * @param {{api: Api, path: string, later?: any, now?: () => number}} with_
+ */
+export function pagedList({ api, path, later, now = Date.now }) {
+  let turn = 0
+  /** @type {() => void} */
+  let again = () => {}
+  return {
+    rows: /** @type {any[]} */ ([]),
+    next: /** @type {string | null} */ (null),
+    total: 0,
+    q: "",
+    phase: "loading",
+    problem: "",
+    here: false,
+
+    /** The page is shown from now on. @param {() => unknown} [reload] what a change asks for */
+    enter(reload = () => this.load()) {
+      this.here = true
+      again = throttle(() => this.here && reload(), { later, now })
+      return this.load()
+    },
+
+    exit() {
+      this.here = false
+    },
+
+    /** Something that the list shows may have changed. */
+    follow() {
+      if (this.here) again()
+    },
+
+    /** @param {string} q */
+    filter(q) {
+      this.q = q.trim()
+      return this.load()
+    },
+
+    async load() {
+      const mine = ++turn
+      try {
+        const page = await api.get(path, { q: this.q, limit: PAGE })
+        if (mine !== turn) return
+        Object.assign(this, { rows: page.items, next: page.next, total: page.total, phase: "ready", problem: "" })
+      } catch (problem) {
+        if (mine !== turn) return
+        this.problem = /** @type {Error} */ (problem).message
+        if (!this.rows.length) this.phase = "failed"
+      }
+    },
+
+    async more() {
+      const mine = turn
+      try {
+        const page = await api.get(path, { q: this.q, limit: PAGE, cursor: this.next })
+        if (mine === turn) Object.assign(this, { rows: [...this.rows, ...page.items], next: page.next })
+      } catch (problem) {
+        this.problem = /** @type {Error} */ (problem).message
+      }
+    },
+  }
+}

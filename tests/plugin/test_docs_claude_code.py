@@ -7,8 +7,9 @@ import tomllib
 from developer_project import PLUGIN, ROOT, Desk
 
 from lamplighter.api.clients import hooks
-from lamplighter.domain.clients.interactive_text import TEXT_CHARS, ProfileLimits
+from lamplighter.domain.clients.interactive_text import TEXT_CHARS
 from lamplighter.domain.memory.corrections import MAX_CORRECTIONS, find_corrections
+from lamplighter.domain.sessions.session import ProfileLimits
 from lamplighter.hook import EVENTS
 from lamplighter.usecases.clients import interactive
 from lamplighter.usecases.clients import tool_hooks as captured

@@ -106,7 +106,7 @@ async def test_decisions_corrections_and_preferences_are_raw_episodes_177(db: Da
     assert set(found) == {Category.LEARNING, Category.PREFERENCE, Category.DECISION}
     for each in found.values():
         assert (each.kind, each.distilled) == (MemoryKind.EPISODIC, False)
-        assert (each.trust, each.source) == (Trust.UNVERIFIED, Source.CAPTURED)
+        assert (each.trust, each.source) == (Trust.UNVERIFIED, Source.OWNER)
     assert (await project_context(db, "o'brien", ProfileLimits(), now=NOON)).text.count("- [") == 0
 
 

@@ -54,7 +54,7 @@ def numbered(path: str, *numbers: int | str) -> str:
 
 def row_of(address: str) -> str:
     """Return the address of the row that another one changes something of."""
-    return re.sub(r"/(history/\d+/undo|resolution|decision|merge)$", "", address)
+    return re.sub(r"/(history/\d+/undo|resolution|decision|merge|confirm)$", "", address)
 
 
 @dataclass

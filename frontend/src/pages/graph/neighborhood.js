@@ -16,7 +16,8 @@ const SHAPES = /** @type {Record<string, string>} */ ({
 
 /**
  * The neighborhood of an entity, drawn in an element: a click on an entity opens it, a click on a relationship shows
- * its memories, an entity that is dropped on another is to be merged into it.
+ * its memories, an entity that is dropped on another is to be merged into it. The element has the id that Cytoscape looks
+ * for before it adds a style sheet of its own, which the content security policy would refuse.
  * @param {HTMLElement} el
  * @param {{open: (id: number) => void, showEdge: (id: number) => void, drop: (id: number, into: number) => Promise<boolean>}} acts
  */

@@ -16,6 +16,7 @@ def upgrade() -> None:
         sa.Column("home", TEXT, primary_key=True),
         sa.Column("path", TEXT, primary_key=True),
         sa.Column("text", TEXT, nullable=False),
+        sa.Column("previous", TEXT, nullable=False),
         sa.Column("digest", TEXT, nullable=False),
         sa.Column("earlier", TEXT, nullable=False),
         sa.Column("pending", NUMBER, nullable=False),

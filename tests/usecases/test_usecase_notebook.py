@@ -88,7 +88,7 @@ async def test_an_edited_line_is_an_edit_of_an_operator_that_can_be_undone(
     [now] = await all_memories(here)
     assert now.observation == "Takes 90s to start after a restart"
     steps = await history.of_memory(here.db, memory.id, limit=10)
-    assert {each.actor for each in steps} == {"operator"}
+    assert {each.actor for each in steps.items} == {"operator"}
     await quiet(here)
     assert found.act is not None
     await journal.undo(here.db, found.act, now=NOON)
@@ -290,6 +290,24 @@ async def test_an_operator_and_automation_on_one_page_lose_no_line(here: Noteboo
     text = file(here).read_text()
     assert all(each in text for each in ("60s", "Stops in 5 s", "Learned meanwhile"))
     await quiet(here)
+
+
+async def test_an_editor_that_saves_an_earlier_version_removes_nothing(
+    here: NotebookContext,
+) -> None:
+    await learn(here, "Takes 60s to start after a restart")
+    await sync(here)
+    opened = file(here).read_text()
+    await learn(here, "Learned while the editor was open")
+    await sync(here)
+    file(here).write_text(opened + "- Written in the editor\n")
+
+    found = await sync(here)
+
+    reason = "The file lacks the last changes: an editor may have saved an earlier version."
+    assert found.held == {"services/jellyfin": (reason,)}
+    assert all(each.active for each in await all_memories(here))
+    assert "Written in the editor" in file(here).read_text()
 
 
 async def test_a_restored_earlier_version_is_one_review(here: NotebookContext) -> None:

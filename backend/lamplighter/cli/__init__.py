@@ -37,6 +37,7 @@ MODULES: Final = {
     "graph": "graph",
     "why": "graph",
     "memory": "memory",
+    "notebook": "notebook",
     "vectors": "vectors",
     "memory-service": "agents",
     "mcp": "agents",

@@ -24,6 +24,7 @@ from lamplighter.config.readers import (
     window,
 )
 from lamplighter.domain.clients.interactive_text import BUDGET
+from lamplighter.domain.notebook.index import INDEX_BYTES
 from lamplighter.domain.sessions.session import DEFAULT_BUDGET, MAX_TIER
 from lamplighter.domain.sessions.session import ENGINES as ENGINES
 
@@ -297,6 +298,24 @@ SETTINGS: Final = (
         "auto",
         ChoiceReader(("auto", "off")),
         "Semantic search: auto, if the extra lamplighter[vectors] is installed; or off.",
+    ),
+    Setting(
+        "notebook",
+        "yes",
+        flag,
+        "Whether the memories are kept as Markdown pages in the notebook directory of the home.",
+    ),
+    Setting(
+        "notebook_index",
+        str(INDEX_BYTES),
+        IntegerReader(500, 100_000),
+        "The maximum bytes of the notebook's index, MEMORY.md.",
+    ),
+    Setting(
+        "notebook_git",
+        "no",
+        flag,
+        "Whether each change of the notebook is committed to a Git repository in its directory.",
     ),
     Setting(
         "memory_port",

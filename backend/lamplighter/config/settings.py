@@ -99,6 +99,9 @@ class Settings:
     profile_decision_age: float
     profile_budget: int
     vectors: str
+    notebook: bool
+    notebook_index: int
+    notebook_git: bool
     memory_port: int
     memory_tokens: bool
     log_format: str

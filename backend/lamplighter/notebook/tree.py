@@ -10,7 +10,7 @@ import hashlib
 import os
 import stat
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -71,11 +71,16 @@ def _is_file_name(name: str) -> bool:
 
 
 class NotebookTree:
-    """The pages below one directory. `skipped` are files that cannot be read, with the reason."""
+    """The pages below one directory.
+
+    `skipped` are files that cannot be read, with the reason; `problem` is why the directory
+    could not be used the last time.
+    """
 
     def __init__(self, home: Path) -> None:
         self.root = home / DIRECTORY
         self.skipped: dict[str, str] = {}
+        self.problem = ""
         self._lock = home / LOCK
         self._read: dict[str, tuple[tuple[int, ...], PageFile]] = {}
 
@@ -343,8 +348,3 @@ def _settle_old(aside: str, name: str, expected: str, directory: int) -> bool:
 def _remove(name: str, directory: int) -> None:
     with suppress(FileNotFoundError):
         os.unlink(name, dir_fd=directory)
-
-
-def digests(files: Mapping[str, PageFile]) -> dict[str, str]:
-    """Return the hash of each page."""
-    return {path: each.digest for path, each in files.items()}

@@ -15,20 +15,23 @@ from lamplighter.domain.notebook.place import candidate_of, edit_of, place_from,
 MAX_REMOVED: Final = 10
 LARGE_PAGE: Final = 20
 MAX_REMOVED_SHARE: Final = 0.2
+STALE: Final = "The file lacks the last changes: an editor may have saved an earlier version."
 
 
 @dataclass(frozen=True, slots=True)
 class ChangedPage:
     """A page whose file differs from the last written state.
 
-    `written` is None for a file that a person made, `file` None for one that is gone; `concern`
-    is a reason to ask a person whatever was changed.
+    `written` is None for a file that a person made, `file` None for one that is gone. `previous`
+    is the version before, where an editor may still have it open. `concern` is a reason to ask a
+    person whatever was changed.
     """
 
     path: str
     written: Page | None
     file: Page | None
     concern: str = ""
+    previous: Page | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +114,8 @@ def compare(
     ]
     _hold_removals(edits, pages, held)
     for page in pages:
+        if page.file is not None and page.previous is not None and _is_stale(page, lines):
+            held.setdefault(page.path, []).insert(0, STALE)
         if page.concern and any(page.path in _paths(each) for each in edits):
             held.setdefault(page.path, []).insert(0, page.concern)
     for path in accepted:
@@ -257,6 +262,20 @@ def _hold_removals(
         if count and (len(gone) > MAX_REMOVED or large):
             lines = "1 line was" if count == 1 else f"{count:,} lines were"
             held.setdefault(page.path, []).append(f"{lines} removed.")
+
+
+def _is_stale(page: ChangedPage, lines: _Lines) -> bool:
+    """Whether a file lacks what the last write changed: an editor may have had the page open."""
+    before = {each.number: each for each in page.previous.lines} if page.previous else {}
+    for written in page.written.lines if page.written else ():
+        if written.number is None:
+            continue
+        old, found = before.get(written.number), lines.found.get(written.number)
+        if old is None and found is None:
+            return True
+        if old is not None and not old.states(written) and found and found[1].states(old):
+            return True
+    return False
 
 
 def _paths(edit: LineEdit) -> set[str]:

@@ -31,12 +31,13 @@ IDS_AT_ONCE: Final = 500
 class StoredPage:
     """A page as it was last written or read.
 
-    `digest` is the hash of its file, "" where there is none; `earlier` are hashes of versions
-    before. While `pending` its file is still to be written.
+    `previous` is its text before that. `digest` is the hash of its file, "" where there is none;
+    `earlier` are hashes of versions before. While `pending` its file is still to be written.
     """
 
     path: str
     text: str = ""
+    previous: str = ""
     digest: str = ""
     earlier: tuple[str, ...] = ()
     pending: bool = False
@@ -49,6 +50,7 @@ class StoredPage:
         return replace(
             self,
             text=text,
+            previous=self.text,
             digest=digest,
             earlier=unique[:EARLIER],
             pending=False,
@@ -98,6 +100,7 @@ async def stored(db: Database, paths: Collection[str]) -> dict[str, StoredPage]:
         row["path"]: StoredPage(
             path=row["path"],
             text=row["text"],
+            previous=row["previous"],
             digest=row["digest"],
             earlier=tuple(row["earlier"]),
             pending=bool(row["pending"]),
@@ -116,6 +119,7 @@ async def save(db: Database, pages: Iterable[StoredPage]) -> None:
                 home=home_of(db),
                 path=page.path,
                 text=page.text,
+                previous=page.previous,
                 digest=page.digest,
                 earlier=list(page.earlier),
                 pending=int(page.pending),

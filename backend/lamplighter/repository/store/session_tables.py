@@ -118,6 +118,7 @@ notebook_pages = sa.Table(
     sa.Column("home", sa.Text, primary_key=True),
     sa.Column("path", sa.Text, primary_key=True),
     sa.Column("text", sa.Text, nullable=False),
+    sa.Column("previous", sa.Text, nullable=False),
     sa.Column("digest", sa.Text, nullable=False),
     sa.Column("earlier", Json, nullable=False),
     sa.Column("pending", NUMBER, nullable=False),

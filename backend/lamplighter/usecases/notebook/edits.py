@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from lamplighter.domain.errors import Invalid
@@ -51,6 +51,9 @@ INDEX_CHANGED: Final = (
     "MEMORY.md is generated. Write your own text below a heading '## Notes', or on a page."
 )
 SOURCE: Final = "notebook"
+EDITING: Final = timedelta(hours=1)
+"""How long an editor may have a page open without reading it again."""
+
 UNKNOWN_TAG: Final = "Unknown tag"
 LEARNED_CHARS: Final = 60
 
@@ -161,9 +164,11 @@ def _read_index(changed: _Changed) -> dict[str, tuple[str, ...]]:
     file, stored = changed.files[INDEX], changed.stored.get(INDEX)
     if file is None:
         return {}
-    before = "" if stored is None else stored.text
-    heads = [markdown.split_section(each, NOTES_HEADING)[0] for each in (file.text, before)]
-    return {} if heads[0].split() == heads[1].split() else {INDEX: (INDEX_CHANGED,)}
+    generated = ("",) if stored is None else (stored.text, stored.previous)
+    head, *heads = (
+        markdown.split_section(each, NOTES_HEADING)[0].split() for each in (file.text, *generated)
+    )
+    return {} if head in heads else {INDEX: (INDEX_CHANGED,)}
 
 
 async def _compare(
@@ -176,6 +181,7 @@ async def _compare(
             markdown.parse(changed.stored[path].text) if path in changed.stored else None,
             markdown.parse(file.text) if file else None,
             changed.concerns.get(path, ""),
+            _previous(here, changed.stored.get(path)),
         )
         for path, file in changed.files.items()
         if path != INDEX
@@ -194,6 +200,14 @@ async def _compare(
             return found
         accepted = [path for path in accepted if path not in refused]
         parsed = [replace(each, concern=refused.get(each.path, each.concern)) for each in parsed]
+
+
+def _previous(here: NotebookContext, page: StoredPage | None) -> Page | None:
+    """Return the version before the last one, if an editor may have had it open since then."""
+    if page is None or page.written_at is None or not page.previous:
+        return None
+    recent = here.now() - page.written_at <= EDITING
+    return markdown.parse(page.previous) if recent else None
 
 
 def _refused(

@@ -33,6 +33,8 @@ async def write_index(here: NotebookContext, result: SyncResult) -> None:
             return
         facts = await index_facts(here.db)
     text = index_text(facts, stored.text, cap=here.index_bytes)
+    async with writing(here.db):  # whatever ends this process, its file is then known
+        await pages.save(here.db, [replace(stored, text=text, previous=stored.text)])
     page = await asyncio.to_thread(_write, here, stored, text, result)
     if page is not None:
         async with writing(here.db):

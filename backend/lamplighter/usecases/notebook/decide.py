@@ -1,0 +1,91 @@
+"""Decide: what a person does with the pages of a review, and the pages as people read them."""
+
+import asyncio
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from lamplighter.domain.errors import NotFound
+from lamplighter.repository import Database, reading, writing
+from lamplighter.repository.notebook import pages, reviews
+from lamplighter.repository.notebook.pages import StoredPage
+from lamplighter.repository.notebook.reviews import NotebookReview
+from lamplighter.usecases.notebook.context import NotebookContext, SyncResult
+from lamplighter.usecases.notebook.sync import locked, sync_locked
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PageListing:
+    """A page as a list shows it; `reasons` say why a person must decide on it."""
+
+    path: str
+    memories: int
+    written_at: datetime | None
+    reasons: Sequence[str] = ()
+
+
+async def list_pages(db: Database) -> list[PageListing]:
+    """Return the pages by their paths, also those that only a review names."""
+    async with reading(db):
+        states = await pages.states(db)
+        stored = await pages.stored(db, list(states))
+        many = {each.path: each.count for each in await pages.counts(db)}
+        review = await reviews.open_review(db)
+    held = dict(review.pages) if review else {}
+    return [
+        PageListing(
+            path=path,
+            memories=many.get(path, 0),
+            written_at=stored[path].written_at if path in stored else None,
+            reasons=held.get(path, ()),
+        )
+        for path in sorted({*states, *held})
+    ]
+
+
+async def accept(here: NotebookContext, paths: Collection[str]) -> SyncResult:
+    """Read pages of the review as their files are; raises NotFound."""
+    async with locked(here):
+        review = await _open_review(here.db, paths)
+        return await sync_locked(here, accepted=paths or list(review.pages))
+
+
+async def discard(here: NotebookContext, paths: Collection[str]) -> SyncResult:
+    """Write pages of the review as the memories are; what the files held stays in the review."""
+    async with locked(here):
+        review = await _open_review(here.db, paths)
+        files = await asyncio.to_thread(here.tree.scan)
+        chosen = sorted(paths or review.pages)
+        texts = {path: files[path].text for path in chosen if path in files}
+        async with writing(here.db):
+            stored = await pages.stored(here.db, chosen)
+            await reviews.discard(here.db, review.id, texts)
+            await pages.save(
+                here.db,
+                (
+                    replace(
+                        stored.get(path, StoredPage(path=path)),
+                        digest=files[path].digest if path in files else "",
+                        pending=True,
+                        text=_written(stored.get(path)),
+                    )
+                    for path in chosen
+                ),
+            )
+        return await sync_locked(here)
+
+
+def _written(page: StoredPage | None) -> str:
+    """Return what a page was before; a line of a person that was never read is in its file."""
+    return page.text if page else ""
+
+
+async def _open_review(db: Database, paths: Collection[str]) -> NotebookReview:
+    async with reading(db):
+        review = await reviews.open_review(db)
+    if review is None:
+        raise NotFound("No page of the notebook needs a review.")
+    unknown = sorted(set(paths) - review.pages.keys())
+    if unknown:
+        raise NotFound(f"{unknown[0]}.md needs no review.")
+    return review

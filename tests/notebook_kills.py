@@ -198,7 +198,7 @@ async def _check(here: NotebookContext, expected: set[str]) -> None:
     await sync(here)
     await sync(here)
     last = await sync(here)
-    assert (last.edits, last.written, last.removed, last.held) == (0, [], [], {}), last
+    assert (last.edits, last.written, last.removed, last.for_review) == (0, [], [], {}), last
     async with reading(here.db):
         found = await memories.by_ids(here.db, [MemoryId(each) for each in range(1, 40)])
         assert await reviews.open_review(here.db) is None

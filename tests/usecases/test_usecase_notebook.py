@@ -57,7 +57,7 @@ async def all_memories(here: NotebookContext) -> list[Memory]:
 async def quiet(here: NotebookContext) -> None:
     """Nothing is left to read or to write."""
     again = await sync(here)
-    assert (again.edits, again.written, again.removed, again.held) == (0, [], [], {})
+    assert (again.edits, again.written, again.removed, again.for_review) == (0, [], [], {})
 
 
 async def test_a_memory_is_a_line_of_its_page_and_the_index_names_the_page(
@@ -238,7 +238,7 @@ async def test_a_mass_deletion_is_one_review_and_nothing_is_lost(
 
     found = await sync(here)
 
-    assert found.held == {"services/jellyfin": (f"{removed} lines were removed.",)}
+    assert found.for_review == {"services/jellyfin": (f"{removed} lines were removed.",)}
     assert all(each.active for each in await all_memories(here))
     if removed != lines:
         assert file(here).read_text() == "".join(before[:-removed])
@@ -260,7 +260,7 @@ async def test_fewer_removed_lines_need_no_review(here: NotebookContext) -> None
     text = file(here).read_text().splitlines(keepends=True)
     file(here).write_text("".join(text[:-10]))
 
-    assert (await sync(here)).held == {}
+    assert (await sync(here)).for_review == {}
 
 
 async def test_a_conflict_is_a_review_and_neither_side_is_overwritten(
@@ -273,7 +273,7 @@ async def test_a_conflict_is_a_review_and_neither_side_is_overwritten(
 
     found = await sync(here)
 
-    assert list(found.held) == ["services/jellyfin"]
+    assert list(found.for_review) == ["services/jellyfin"]
     assert "90s" in file(here).read_text()
     assert (await all_memories(here))[0].observation == "Takes 70s to start"
 
@@ -305,7 +305,7 @@ async def test_an_editor_that_saves_an_earlier_version_removes_nothing(
     found = await sync(here)
 
     reason = "The file lacks the last changes: an editor may have saved an earlier version."
-    assert found.held == {"services/jellyfin": (reason,)}
+    assert found.for_review == {"services/jellyfin": (reason,)}
     assert all(each.active for each in await all_memories(here))
     assert "Written in the editor" in file(here).read_text()
 
@@ -320,7 +320,9 @@ async def test_a_restored_earlier_version_is_one_review(here: NotebookContext) -
 
     found = await sync(here)
 
-    assert found.held["services/jellyfin"][0] == "An earlier version of the page was restored."
+    assert (
+        found.for_review["services/jellyfin"][0] == "An earlier version of the page was restored."
+    )
     assert (await all_memories(here))[0].observation == "Takes 90s to start"
 
 
@@ -339,7 +341,7 @@ async def test_notes_in_the_index_stay_and_other_edits_of_it_are_held(
 
     replace_in(file(here, "MEMORY"), "# Memory", "# My memory")
 
-    assert list((await sync(here)).held) == ["MEMORY"]
+    assert list((await sync(here)).for_review) == ["MEMORY"]
     assert "# My memory" in file(here, "MEMORY").read_text()
 
 

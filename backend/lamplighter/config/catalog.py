@@ -24,7 +24,7 @@ from lamplighter.config.readers import (
     window,
 )
 from lamplighter.domain.clients.interactive_text import BUDGET
-from lamplighter.domain.notebook.index import INDEX_BYTES
+from lamplighter.domain.notebook import INDEX_BYTES
 from lamplighter.domain.sessions.session import DEFAULT_BUDGET, MAX_TIER
 from lamplighter.domain.sessions.session import ENGINES as ENGINES
 

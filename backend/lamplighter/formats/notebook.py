@@ -14,7 +14,7 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 from mdit_py_plugins.front_matter import front_matter_plugin
 
-from lamplighter.domain.notebook.page import Page, PageLine, PageText
+from lamplighter.domain.notebook.page import NotebookPage, PageLine, PageText
 
 MARK: Final = "^m"
 TAG_CHARS: Final = 40
@@ -30,7 +30,7 @@ def _parser() -> MarkdownIt:
     return parser
 
 
-def parse(text: str) -> Page:
+def parse(text: str) -> NotebookPage:
     """Return the parts of a page; what is no bullet of its own stays text."""
     newline = "\r\n" if "\r\n" in text and "\n" not in text.replace("\r\n", "") else "\n"
     source = text.replace("\r\n", "\n").replace("\r", "\n")
@@ -38,7 +38,7 @@ def parse(text: str) -> Page:
     source = source.removeprefix(_BYTE_ORDER_MARK)
     tokens = _parser().parse(source)
     front = _front_matter(tokens)
-    return Page(
+    return NotebookPage(
         parts=(*([PageText(mark)] if mark else ()), *_parts(source.split("\n"), tokens)),
         title=str(front.get("title") or ""),
         name=str(front.get("name") or ""),
@@ -160,7 +160,7 @@ def _is_link(text: str) -> bool:
 
 
 def split_section(text: str, heading: str) -> tuple[str, str]:
-    """Return what stands before a second-level heading, and the text from there on."""
+    """Return the text before a second-level heading, and the text from it on."""
     tokens = _parser().parse(text)
     lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
     for token, content in itertools.pairwise(tokens):
@@ -171,7 +171,7 @@ def split_section(text: str, heading: str) -> tuple[str, str]:
     return "\n".join(lines), ""
 
 
-def render(page: Page) -> str:
+def render(page: NotebookPage) -> str:
     """Return a page as Markdown; a line without a source gets the one form of a line."""
     text = "".join(part.source or line(part) for part in page.parts if part != PageText(""))
     return text if page.newline == "\n" else text.replace("\n", page.newline)

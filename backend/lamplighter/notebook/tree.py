@@ -332,7 +332,7 @@ def _put(temporary: str, name: str, expected: str, directory: int) -> bool:
 
 
 def _settle_old(aside: str, name: str, expected: str, directory: int) -> bool:
-    """Remove a file that was put aside, or put it back where it is not what was expected."""
+    """Remove the old file of a page, or restore it where it is not what was expected."""
     if _digest(aside, directory) == expected:
         _remove(aside, directory)
         return True

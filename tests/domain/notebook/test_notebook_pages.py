@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lamplighter.domain.memory.memory import Category
-from lamplighter.domain.notebook.page import Page, PageLine, PageText, merge, normalized
+from lamplighter.domain.notebook.page import NotebookPage, PageLine, PageText, merge, normalized
 from lamplighter.formats.notebook import front_matter, parse, render
 from thorough import ALL
 
@@ -27,16 +27,16 @@ def texts(draw: st.DrawFn) -> str:
 
 
 @st.composite
-def pages(draw: st.DrawFn) -> Page:
+def pages(draw: st.DrawFn) -> NotebookPage:
     numbers = draw(st.lists(st.integers(1, 10**9), unique=True, min_size=1, max_size=12))
     lines = [PageLine(n, draw(st.sampled_from(Category)), draw(texts())) for n in numbers]
     front = front_matter({"id": "services/a", "title": "a", "tags": ["service"]})
-    return Page((front, PageText("\n# a\n\n"), *lines), title="a")
+    return NotebookPage((front, PageText("\n# a\n\n"), *lines), title="a")
 
 
 @THOROUGHLY
 @given(pages())
-def test_a_rendered_page_is_parsed_to_the_same_lines_and_text(page: Page) -> None:
+def test_a_rendered_page_is_parsed_to_the_same_lines_and_text(page: NotebookPage) -> None:
     text = render(page)
 
     found = parse(text)
@@ -47,7 +47,7 @@ def test_a_rendered_page_is_parsed_to_the_same_lines_and_text(page: Page) -> Non
         PageLine(part.number, part.tag, part.text) if isinstance(part, PageLine) else part
         for part in found.parts
     ]
-    assert render(Page(tuple(bare))) == text
+    assert render(NotebookPage(tuple(bare))) == text
 
 
 @THOROUGHLY

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from lamplighter.domain.memory.memory import Edit, Memory
-from lamplighter.domain.notebook.page import Page, PageLine, line_of
+from lamplighter.domain.notebook.page import NotebookPage, PageLine, line_of
 from lamplighter.domain.notebook.place import candidate_of, edit_of, place_from, place_of
 
 MAX_REMOVED: Final = 10
@@ -28,10 +28,10 @@ class ChangedPage:
     """
 
     path: str
-    written: Page | None
-    file: Page | None
+    written: NotebookPage | None
+    file: NotebookPage | None
     concern: str = ""
-    previous: Page | None = None
+    previous: NotebookPage | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ class LineChanged:
 
     @property
     def moved(self) -> bool:
-        """Whether it stands on another page now."""
+        """Whether its page is another one now."""
         return self.path != self.origin
 
 
@@ -78,9 +78,9 @@ class NotebookReading:
     """
 
     edits: tuple[LineEdit, ...] = ()
-    held: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    for_review: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     unknown: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    pages: Mapping[str, Page] = field(default_factory=dict)
+    pages: Mapping[str, NotebookPage] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -88,7 +88,7 @@ class _Lines:
     """The lines of the changed pages: by their numbers as written and as found, and new ones."""
 
     written: dict[int, tuple[str, PageLine]] = field(default_factory=dict)
-    found: dict[int, tuple[str, PageLine]] = field(default_factory=dict)
+    present: dict[int, tuple[str, PageLine]] = field(default_factory=dict)
     added: list[LineAdded] = field(default_factory=list)
 
 
@@ -123,7 +123,7 @@ def compare(
     _spread(edits, held)
     return NotebookReading(
         edits=tuple(each for each in edits if not _paths(each) & held.keys()),
-        held={path: tuple(dict.fromkeys(reasons)) for path, reasons in held.items()},
+        for_review={path: tuple(dict.fromkeys(reasons)) for path, reasons in held.items()},
         unknown={path: tuple(texts) for path, texts in unknown.items() if path not in held},
         pages={page.path: page.file for page in pages if page.file and page.path not in held},
     )
@@ -152,8 +152,8 @@ def _numbered(
         if isinstance(part, PageLine) and part.number is not None:
             number = part.number
             known = number in rows and (number in lines.written or rows[number].active)
-            if known and number not in lines.found and number not in elsewhere:
-                lines.found[number] = (page.path, part)
+            if known and number not in lines.present and number not in elsewhere:
+                lines.present[number] = (page.path, part)
             elif known and part.states(_other(number, lines, rows)):
                 continue  # a copy says nothing new
             else:
@@ -163,14 +163,14 @@ def _numbered(
 
 
 def _other(number: int, lines: _Lines, rows: Mapping[int, Memory]) -> PageLine:
-    return lines.found[number][1] if number in lines.found else line_of(rows[number])
+    return lines.present[number][1] if number in lines.present else line_of(rows[number])
 
 
 def _found_again(page: ChangedPage, lines: _Lines) -> ChangedPage:
     """Return a page with the numbers of lines that have lost them, found by their words."""
     if page.file is None:
         return page
-    missing = [number for number in lines.written if number not in lines.found]
+    missing = [number for number in lines.written if number not in lines.present]
     missing.sort(key=lambda number: lines.written[number][0] != page.path)
     parts, at = [], 0
     for part in page.file.parts:
@@ -183,7 +183,7 @@ def _found_again(page: ChangedPage, lines: _Lines) -> ChangedPage:
                 else:
                     missing.remove(number)
                     part = replace(part, number=number, source="")  # the same part
-                    lines.found[number] = (page.path, part)
+                    lines.present[number] = (page.path, part)
             at += 1
         parts.append(part)
     return replace(page, file=replace(page.file, parts=tuple(parts)))
@@ -195,7 +195,7 @@ def _changed(
     names: Mapping[str, str],
     held: dict[str, list[str]],
 ) -> Iterator[LineEdit]:
-    for number, (path, line) in lines.found.items():
+    for number, (path, line) in lines.present.items():
         row = rows.get(number)
         origin, written = lines.written.get(number, (path, None))
         now = line_of(row) if row else line
@@ -222,7 +222,7 @@ def _removed(
 ) -> Iterator[LineEdit]:
     for number, (path, written) in lines.written.items():
         row = rows.get(number)
-        if number in lines.found or row is None or not row.active:
+        if number in lines.present or row is None or not row.active:
             continue
         if not line_of(row).states(written):
             reason = "was removed from the file and changed in the database"
@@ -245,7 +245,7 @@ def _added(
             yield replace(each, line=replace(each.line, tag="", text=text, source=""))
             continue
         if candidate_of(place, each.line) is None:
-            unknown.setdefault(each.path, []).append(f"[{each.line.tag}] {each.line.words}")
+            unknown.setdefault(each.path, []).append(f"[{each.line.tag}] {each.line.comparable}")
             continue
         yield each
 
@@ -270,7 +270,7 @@ def _is_stale(page: ChangedPage, lines: _Lines) -> bool:
     for written in page.written.lines if page.written else ():
         if written.number is None:
             continue
-        old, found = before.get(written.number), lines.found.get(written.number)
+        old, found = before.get(written.number), lines.present.get(written.number)
         if old is None and found is None:
             return True
         if old is not None and not old.states(written) and found and found[1].states(old):

@@ -17,7 +17,6 @@ from lamplighter.domain.notebook.place import (
 )
 from lamplighter.domain.text import shorten
 
-INDEX_BYTES: Final = 2_000
 EXCERPT_CHARS: Final = 80
 RECENT: Final = 5
 RECENT_HEADING: Final = "Recent activity"
@@ -48,18 +47,18 @@ class _Section:
     full: list[str]
     short: list[str]
     folder: str = ""
-    shown: int = 0
+    listed: int = 0
     in_full: int = 0
 
     def lines(self) -> Iterator[str]:
         yield f"## {self.heading}"
         yield ""
         yield from self.full[: self.in_full]
-        yield from self.short[self.in_full : self.shown]
-        left = len(self.short) - self.shown
+        yield from self.short[self.in_full : self.listed]
+        left = len(self.short) - self.listed
         if left and self.folder:
             pages = "1 page" if left == 1 else f"{left:,} pages"
-            yield f"- {'and ' if self.shown else ''}{pages} in {self.folder}/"
+            yield f"- {'and ' if self.listed else ''}{pages} in {self.folder}/"
         yield ""
 
 
@@ -78,7 +77,7 @@ def render_index(facts: IndexFacts, head: str, notes: str, *, cap: int) -> str:
     while there is room. Only notes that are longer than `cap` make it longer.
     """
     sections = list(_sections(facts))
-    _grow(sections, "shown", head, notes, cap)
+    _grow(sections, "listed", head, notes, cap)
     _grow(sections, "in_full", head, notes, cap)
     return _joined(sections, head, notes)
 
@@ -118,7 +117,7 @@ def _grow(sections: Sequence[_Section], name: str, head: str, notes: str, cap: i
     while growing:
         for each in list(growing):
             held = getattr(each, name)
-            most = len(each.short) if name == "shown" else each.shown
+            most = len(each.short) if name == "listed" else each.listed
             setattr(each, name, held + 1)
             if held >= most or len(_joined(sections, head, notes).encode()) > cap:
                 setattr(each, name, held)

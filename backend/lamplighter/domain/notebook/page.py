@@ -32,17 +32,17 @@ class PageLine:
     source: str = field(default="", compare=False)
 
     @property
-    def words(self) -> str:
+    def comparable(self) -> str:
         """Return what two spellings of the same line share."""
         return comparable(self.text)
 
     def states(self, other: "PageLine") -> bool:
         """Whether the other line states the same."""
-        return self.tag == other.tag and self.words == other.words
+        return self.tag == other.tag and self.comparable == other.comparable
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class NotebookPage:
     """The parts of a page in their order, and its front matter.
 
     `title` and `name` are from the front matter; `name` is the service or project in full.
@@ -96,14 +96,14 @@ def split_title(text: str, *, titled: bool) -> tuple[str, str]:
     return (" ".join(title.split()), rest.strip()) if closing and rest.strip() else ("", text)
 
 
-def merge(page: Page, wanted: Sequence[PageLine]) -> Page:
+def merge(page: NotebookPage, wanted: Sequence[PageLine]) -> NotebookPage:
     """Return a page that states exactly the wanted memories, each where the page has it.
 
     Text and lines without a number stay; a line that states the same keeps its spelling. New
     lines follow the last line of a memory.
     """
     by_number = {each.number: each for each in wanted}
-    parts = [each for part in page.parts for each in _kept(part, by_number)]
+    parts = [each for part in page.parts for each in _merged(part, by_number)]
     added = list(by_number.values())
     at = max((n for n, part in enumerate(parts, 1) if isinstance(part, PageLine)), default=None)
     if at is None:
@@ -111,7 +111,7 @@ def merge(page: Page, wanted: Sequence[PageLine]) -> Page:
     return replace(page, parts=(*parts[:at], *added, *parts[at:]))
 
 
-def _kept(
+def _merged(
     part: PageText | PageLine, wanted: dict[int | None, PageLine]
 ) -> Iterator[PageText | PageLine]:
     if isinstance(part, PageText) or part.number is None:

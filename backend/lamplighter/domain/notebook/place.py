@@ -69,7 +69,7 @@ def file_name(name: str, *, folded: bool = False) -> str:
 
 
 def belongs(memory: Memory) -> bool:
-    """Whether the notebook shows a memory: an active one that somebody thought over."""
+    """Whether the notebook shows a memory: an active one that is no raw episode."""
     return memory.active and (memory.distilled or memory.kind is not MemoryKind.EPISODIC)
 
 
@@ -145,7 +145,7 @@ def candidate_of(place: PagePlace, line: PageLine) -> Candidate | None:
 
 
 def edit_of(memory: Memory, place: PagePlace, line: PageLine) -> Edit | None:
-    """Return what a person changed of a memory by its line, or by the page it stands on now."""
+    """Return what a person changed of a memory by its line, or by its page."""
     category = category_on(place, line.tag) if line.tag else memory.category
     if category is None:
         return None

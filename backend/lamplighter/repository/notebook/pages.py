@@ -12,7 +12,7 @@ import sqlalchemy as sa
 
 from lamplighter.domain.memory.memory import Memory
 from lamplighter.repository.feed import changes
-from lamplighter.repository.memory.memories import from_row
+from lamplighter.repository.memory.memories import from_row, visible_to
 from lamplighter.repository.store.database import Database
 from lamplighter.repository.store.tables import (
     memories,
@@ -206,12 +206,14 @@ class PageCount:
     newest: int
 
 
-async def counts(db: Database) -> list[PageCount]:
-    """Return the pages with memories, those with the newest memory first."""
+async def counts(db: Database, project: str | None = None) -> list[PageCount]:
+    """Return the pages with memories that a project reads, those with the newest one first."""
     newest = sa.func.max(notebook_lines.c.memory_id)
     query = (
         sa.select(notebook_lines.c.path, sa.func.count().label("many"), newest.label("newest"))
+        .join(memories, memories.c.id == notebook_lines.c.memory_id)
         .where(notebook_lines.c.home == home_of(db))
+        .where(*visible_to(project, memories.c))
         .group_by(notebook_lines.c.path)
         .order_by(newest.desc(), notebook_lines.c.path)
     )
@@ -219,12 +221,15 @@ async def counts(db: Database) -> list[PageCount]:
     return [PageCount(row["path"], row["many"], row["newest"]) for row in rows]
 
 
-async def recent(db: Database, *, limit: int) -> list[tuple[str, Memory]]:
-    """Return the memories that changed last, with their pages."""
+async def recent(
+    db: Database, project: str | None = None, *, limit: int
+) -> list[tuple[str, Memory]]:
+    """Return the memories that changed last, of those that a project reads, with their pages."""
     query = (
         sa.select(memories, notebook_lines.c.path.label("page"))
         .join(notebook_lines, notebook_lines.c.memory_id == memories.c.id)
         .where(notebook_lines.c.home == home_of(db))
+        .where(*visible_to(project, memories.c))
         .order_by(memories.c.updated_at.desc(), memories.c.id.desc())
         .limit(limit)
     )

@@ -56,7 +56,7 @@ async def save(db: Database, pages: Mapping[str, Sequence[str]], *, now: datetim
     reasons = {path: list(each) for path, each in pages.items()}
     if held is None:
         if reasons:
-            values = {"pages": {"held": reasons, "discarded": {}}, "created_at": now}
+            values = {"pages": {"open": reasons, "discarded": {}}, "created_at": now}
             await db.execute(sa.insert(notebook_reviews).values(home=home_of(db), **values))
         return sorted(reasons)
     if reasons != held.pages:
@@ -91,14 +91,14 @@ async def _update(
     await db.execute(
         sa.update(notebook_reviews)
         .where(notebook_reviews.c.id == held.id)
-        .values(pages={"held": dict(pages), "discarded": dict(discarded)})
+        .values(pages={"open": dict(pages), "discarded": dict(discarded)})
     )
 
 
 def _from_row(row: Any) -> NotebookReview:
     return NotebookReview(
         id=row["id"],
-        pages=row["pages"]["held"],
+        pages=row["pages"]["open"],
         discarded=row["pages"]["discarded"],
         resolution=row["resolution"],
         created_at=row["created_at"],

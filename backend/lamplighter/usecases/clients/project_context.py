@@ -15,6 +15,7 @@ from lamplighter.domain.sessions.context import MemoryBlock
 from lamplighter.repository import Database, reading
 from lamplighter.repository.clients import projects
 from lamplighter.usecases.graph.view import count_graph
+from lamplighter.usecases.notebook.read import project_index
 
 
 async def project_context(
@@ -28,6 +29,7 @@ async def project_context(
     project, since = normalize_project(project), now - limits.decision_age
     async with reading(db):
         counts = await projects.count_by_kind(db, project)
+        index = await project_index(db, project, cap=limits.index_bytes)
         if not counts:
             return MemoryBlock()
         sections = (
@@ -46,7 +48,8 @@ async def project_context(
         )
         ended = await projects.count_ended_sessions(db, project)
         graph = await count_graph(db, project)
-    return fit_sections(_head(project), sections, _foot(counts, ended, graph), budget=limits.budget)
+    foot = _foot(counts, ended, graph)
+    return fit_sections(_head(project), sections, foot, budget=limits.budget, index=index)
 
 
 def _duration(age: timedelta) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from lamplighter.domain.notebook.index import INDEX_BYTES
+from lamplighter.domain.notebook import INDEX_BYTES
 from lamplighter.notebook.tree import NotebookTree
 from lamplighter.usecases.context import Context
 
@@ -30,7 +30,7 @@ class SyncResult:
     edits: int = 0
     written: list[str] = field(default_factory=list)
     removed: list[str] = field(default_factory=list)
-    held: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    for_review: dict[str, tuple[str, ...]] = field(default_factory=dict)
     learned: list[str] = field(default_factory=list)
 
 

@@ -4,14 +4,19 @@ import asyncio
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import Final
 
-from lamplighter.domain.errors import NotFound
+from lamplighter.domain.errors import NotFound, Stale
+from lamplighter.domain.notebook.place import INDEX
+from lamplighter.notebook.tree import is_page_path
 from lamplighter.repository import Database, reading, writing
 from lamplighter.repository.notebook import pages, reviews
 from lamplighter.repository.notebook.pages import StoredPage
 from lamplighter.repository.notebook.reviews import NotebookReview
 from lamplighter.usecases.notebook.context import NotebookContext, SyncResult
 from lamplighter.usecases.notebook.sync import locked, sync_locked
+
+MAX_SHOWN: Final = 80
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,13 +29,16 @@ class PageListing:
     reasons: Sequence[str] = ()
 
 
-async def list_pages(db: Database) -> list[PageListing]:
-    """Return the pages by their paths, also those that only a review names."""
+async def list_pages(db: Database, project: str | None = None) -> list[PageListing]:
+    """Return the pages by their paths, also those that only a review names.
+
+    With a `project` these are the pages with memories that it reads.
+    """
     async with reading(db):
-        states = await pages.states(db)
+        many = {each.path: each.count for each in await pages.counts(db, project)}
+        states = many if project is not None else await pages.states(db)
         stored = await pages.stored(db, list(states))
-        many = {each.path: each.count for each in await pages.counts(db)}
-        review = await reviews.open_review(db)
+        review = await reviews.open_review(db) if project is None else None
     held = dict(review.pages) if review else {}
     return [
         PageListing(
@@ -73,6 +81,27 @@ async def discard(here: NotebookContext, paths: Collection[str]) -> SyncResult:
                 ),
             )
         return await sync_locked(here)
+
+
+async def write_page(
+    here: NotebookContext, path: str, text: str, *, expected: str | None
+) -> SyncResult:
+    """Write a page that a person edited, and read its edits.
+
+    Raises NotFound for a path that is no page, and Stale when its file is no longer `expected`.
+    """
+    if not is_page_path(path) or path == INDEX:
+        raise NotFound(f"{path[:MAX_SHOWN]!r} is not the path of a page.")
+    async with locked(here):
+        await sync_locked(here)
+        file = await asyncio.to_thread(here.tree.read, path)
+        now = file.digest if file else ""
+        written = expected in (None, now) and await asyncio.to_thread(
+            here.tree.write, path, text, now
+        )
+        if not written:
+            raise Stale({"path": path, "text": file.text if file else "", "digest": now})
+        return await sync_locked(here, by_person=[path])
 
 
 def _written(page: StoredPage | None) -> str:

@@ -28,7 +28,7 @@ from lamplighter.domain.notebook.compare import (
     compare,
 )
 from lamplighter.domain.notebook.index import NOTES_HEADING
-from lamplighter.domain.notebook.page import Page, PageLine, PageText
+from lamplighter.domain.notebook.page import NotebookPage, PageLine, PageText
 from lamplighter.domain.notebook.place import INDEX, candidate_of, place_from
 from lamplighter.domain.services.event import Level
 from lamplighter.domain.text import shorten
@@ -90,8 +90,8 @@ async def read_edits(
     found = await _compare(here, changed, accepted)
     act = await _store(here, changed, found, result)
     result.act, result.edits = act, len(found.edits)
-    result.held = {**held, **found.held}
-    await _review(here, {**waiting, **result.held, **_unknown(found)}, result)
+    result.for_review = {**held, **found.for_review}
+    await _review(here, {**waiting, **result.for_review, **_unknown(found)}, result)
     return result
 
 
@@ -202,7 +202,7 @@ async def _compare(
         parsed = [replace(each, concern=refused.get(each.path, each.concern)) for each in parsed]
 
 
-def _previous(here: NotebookContext, page: StoredPage | None) -> Page | None:
+def _previous(here: NotebookContext, page: StoredPage | None) -> NotebookPage | None:
     """Return the version before the last one, if an editor may have had it open since then."""
     if page is None or page.written_at is None or not page.previous:
         return None
@@ -273,7 +273,7 @@ async def _apply(
             act.did(memory.id)
         case LineChanged(path, number, line, change):
             if await _change(here, number, change, act):
-                result.learned.append(shorten(line.words, LEARNED_CHARS))
+                result.learned.append(shorten(line.comparable, LEARNED_CHARS))
         case LineRemoved(_, number):
             await _change(here, number, Edit(active=False), act)
 
@@ -308,7 +308,7 @@ async def _save_pages(
 ) -> None:
     """Store the read pages as they are, with the numbers of their new lines."""
     for path, file in changed.files.items():
-        if path in found.held or (path == INDEX and _read_index(changed)):
+        if path in found.for_review or (path == INDEX and _read_index(changed)):
             continue
         stored = changed.stored.get(path, StoredPage(path=path))
         if file is None:
@@ -320,7 +320,9 @@ async def _save_pages(
         await pages.save(here.db, [kept])
 
 
-def _with_numbers(path: str, page: Page, numbered: Mapping[tuple[str, int], PageLine]) -> Page:
+def _with_numbers(
+    path: str, page: NotebookPage, numbered: Mapping[tuple[str, int], PageLine]
+) -> NotebookPage:
     parts: list[PageText | PageLine] = []
     at = 0
     for part in page.parts:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from lamplighter.domain.memory.memory import Memory
-from lamplighter.domain.notebook.page import Page, PageText, line_of, merge
+from lamplighter.domain.notebook.page import NotebookPage, PageText, line_of, merge
 from lamplighter.domain.notebook.place import INDEX, PagePlace, place_from, place_of
 from lamplighter.formats import notebook as markdown
 from lamplighter.notebook.tree import digest_of
@@ -81,18 +81,18 @@ def page_text(page: StoredPage, rows: Sequence[Memory]) -> str:
     return markdown.render(merged)
 
 
-def _is_empty(path: str, page: Page) -> bool:
+def _is_empty(path: str, page: NotebookPage) -> bool:
     """Whether a page has only what every new page has: its front matter and its heading."""
     place = place_from(path, page.name)
     text = markdown.render(page)
     return place is None or text.strip() == "".join(_opening(place)).strip()
 
 
-def _new_page(rows: Sequence[Memory]) -> Page:
+def _new_page(rows: Sequence[Memory]) -> NotebookPage:
     if not rows:
-        return Page()
+        return NotebookPage()
     place = place_of(rows[0])
-    return Page(tuple(PageText(each) for each in _opening(place)), place.name, place.name)
+    return NotebookPage(tuple(PageText(each) for each in _opening(place)), place.name, place.name)
 
 
 def _opening(place: PagePlace) -> Iterator[str]:

@@ -28,8 +28,8 @@ async def sync_locked(
     result = await read_edits(here, accepted=accepted, by_person=by_person)
     while await follow(here.db):
         pass
-    await write_pending(here, result.held, result)
-    if INDEX not in result.held:
+    await write_pending(here, result.for_review, result)
+    if INDEX not in result.for_review:
         await write_index(here, result)
     return result
 

@@ -98,16 +98,16 @@ def _print_result(result: "SyncResult", *, as_json: bool) -> None:
             "act": result.act,
             "written": result.written,
             "removed": result.removed,
-            "held": {path: list(reasons) for path, reasons in result.held.items()},
+            "for_review": {path: list(reasons) for path, reasons in result.for_review.items()},
         }
         print_json(found)
-        sys.exit(1 if result.held else 0)
+        sys.exit(1 if result.for_review else 0)
     edits = "1 edit" if result.edits == 1 else f"{result.edits:,} edits"
     written = "1 page" if len(result.written) == 1 else f"{len(result.written):,} pages"
     click.echo(f"Read {edits}; wrote {written}.")
-    for path, reasons in result.held.items():
+    for path, reasons in result.for_review.items():
         for reason in reasons:
             click.echo(escape_terminal(f"{path}.md needs a review: {reason}"))
-    if result.held:
+    if result.for_review:
         click.echo("Use `lamplighter notebook accept PAGE` or `lamplighter notebook discard PAGE`.")
-    sys.exit(1 if result.held else 0)
+    sys.exit(1 if result.for_review else 0)

@@ -5,6 +5,7 @@ change places in one step where the system can do that (`renameat2`); what comes
 again, and put back when an editor had saved meanwhile. Links are never followed.
 """
 
+import errno
 import fcntl
 import hashlib
 import os
@@ -131,7 +132,8 @@ class NotebookTree:
         content = text.encode("utf-8", "surrogatepass")
         temporary = f".{name}.{digest_of(content)[:DIGEST_CHARS]}{NEW}"
         with self._opened(section, make=True) as directory:
-            assert directory is not None
+            if directory is None:  # it was removed as soon as it was made
+                raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), section)
             if expected and _digest(name + ENDING, directory) != expected:
                 return False
             try:

@@ -29,6 +29,14 @@ class PageListing:
     reasons: Sequence[str] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class StalePage:
+    """A page that was changed after its editor read it: its text, and the hash of its file."""
+
+    text: str
+    digest: str
+
+
 async def list_pages(db: Database, project: str | None = None) -> list[PageListing]:
     """Return the pages by their paths, also those that only a review names.
 
@@ -100,7 +108,7 @@ async def write_page(
             here.tree.write, path, text, now
         )
         if not written:
-            raise Stale({"path": path, "text": file.text if file else "", "digest": now})
+            raise Stale(StalePage(file.text if file else "", now))
         return await sync_locked(here, by_person=[path])
 
 

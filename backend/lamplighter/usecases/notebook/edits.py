@@ -239,16 +239,13 @@ async def _store(
     here: NotebookContext, changed: _Changed, found: NotebookReading, result: SyncResult
 ) -> int | None:
     """Store the edits and the state of their pages in one transaction; return the act."""
-    token = recorded.set(None)
-    try:
-        async with recording(here.db, ACTION, now=here.now()) as act:
-            numbered: dict[tuple[str, int], PageLine] = {}
-            for each in found.edits:
-                await _apply(here, each, found, act, numbered, result)
-            await _save_pages(here, changed, found, numbered)
-        return recorded.get()
-    finally:
-        recorded.reset(token)
+    recorded.set(None)
+    async with recording(here.db, ACTION, now=here.now()) as act:
+        numbered: dict[tuple[str, int], PageLine] = {}
+        for each in found.edits:
+            await _apply(here, each, found, act, numbered, result)
+        await _save_pages(here, changed, found, numbered)
+    return recorded.get()
 
 
 async def _apply(

@@ -312,12 +312,6 @@ SETTINGS: Final = (
         "The maximum bytes of the notebook's index, MEMORY.md.",
     ),
     Setting(
-        "notebook_git",
-        "no",
-        flag,
-        "Whether each change of the notebook is committed to a Git repository in its directory.",
-    ),
-    Setting(
         "memory_port",
         "7437",
         IntegerReader(1, 65_535),

@@ -14,6 +14,7 @@ from lamplighter.domain.memory.memory import Memory
 from lamplighter.repository.feed import changes
 from lamplighter.repository.memory.memories import from_row, visible_to
 from lamplighter.repository.store.database import Database
+from lamplighter.repository.store.statements import prepare_insert
 from lamplighter.repository.store.tables import (
     memories,
     notebook_lines,
@@ -25,6 +26,7 @@ EARLIER: Final = 20
 """How many earlier versions of a page are recognized when somebody restores one."""
 
 IDS_AT_ONCE: Final = 500
+_INSERT_LINE: Final = prepare_insert(notebook_lines, "home", "memory_id", "path")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -176,8 +178,7 @@ async def place(db: Database, places: Mapping[int, str | None]) -> None:
         .where(notebook_lines.c.memory_id.in_(places.keys()))
     )
     rows = [{"home": home, "memory_id": n, "path": path} for n, path in places.items() if path]
-    if rows:
-        await db.execute(sa.insert(notebook_lines).values(rows))
+    await db.run_many(_INSERT_LINE, rows)
 
 
 async def memories_on(db: Database, paths: Sequence[str]) -> dict[str, list[Memory]]:

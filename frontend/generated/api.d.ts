@@ -1285,6 +1285,62 @@ export interface components {
             seq: number;
         };
         /**
+         * NotebookOut
+         * @description The pages of the notebook, by their paths.
+         */
+        NotebookOut: {
+            items: components["schemas"]["PageSummaryOut"][];
+        };
+        /**
+         * PageSummaryOut
+         * @description A page: how many memories it states, and why it needs a review; empty if it needs none.
+         */
+        PageSummaryOut: {
+            path: string;
+            memories: number;
+            written_at: string | null;
+            reasons: string[];
+        };
+        /**
+         * NotebookResolutionIn
+         * @description What to do with pages that need a review: accept the files, or discard them.
+         *
+         *         Without `pages` it is done with all of them.
+         */
+        NotebookResolutionIn: {
+            /** @enum {unknown} */
+            resolution: "accept" | "discard";
+            /** @default [] */
+            pages?: string[];
+        };
+        /**
+         * PageOut
+         * @description A page as Markdown; its ETag is the state of its file.
+         */
+        PageOut: {
+            path: string;
+            text: string;
+        };
+        /**
+         * PageIn
+         * @description The whole text of a page.
+         */
+        PageIn: {
+            text: string;
+        };
+        /**
+         * PageWritten
+         * @description A page after it was written: how many edits were read, and which pages need a review.
+         */
+        PageWritten: {
+            path: string;
+            text: string;
+            edits: number;
+            for_review: {
+                [key: string]: string[];
+            };
+        };
+        /**
          * EventQuery
          * @description Filters for events, the cursor and the page size.
          */

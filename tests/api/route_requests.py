@@ -14,6 +14,7 @@ from lamplighter.api.access import shapes as access_shapes
 from lamplighter.api.graph import shapes as graph_shapes
 from lamplighter.api.memory import journal_shapes, review_shapes
 from lamplighter.api.memory import shapes as memory_shapes
+from lamplighter.api.notebook import shapes as notebook_shapes
 from lamplighter.api.routes import OPS, Operation
 from lamplighter.api.services import event_shapes
 from lamplighter.api.services import shapes as services_shapes
@@ -95,6 +96,7 @@ class Asking:
                 "{reset}": STAMP,
                 "{source}": f"m{os.getpid()}",
                 "{event}": "SessionStart",
+                "{section}": "services",
             }
             path = op.path
             for part, given in parts.items():
@@ -165,6 +167,8 @@ class Asking:
                 "target_id": self.entity(),
             },
             graph_shapes.RelationshipEditIn: {"confidence": 0.4},
+            notebook_shapes.PageIn: {"text": f"# jellyfin\n\n- Fact {next(NUMBERS)}\n"},
+            notebook_shapes.NotebookResolutionIn: {"resolution": "accept"},
             access_shapes.TokenIn: {"scopes": ["read"], "name": "backup"},
         }
         assert op.body

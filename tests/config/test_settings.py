@@ -89,6 +89,8 @@ def test_without_anything_set_these_are_the_values(tmp_path: Path) -> None:
         "profile_decision_age": 604_800.0,
         "profile_budget": 4_000,
         "vectors": "auto",
+        "notebook": True,
+        "notebook_index": 2000,
         "memory_port": 7437,
         "memory_tokens": False,
         "log_format": "text",

@@ -10,6 +10,7 @@ from lamplighter.api.clients import routes as hooks
 from lamplighter.api.graph import routes as graph
 from lamplighter.api.memory import journal_routes, review_routes
 from lamplighter.api.memory import routes as memories
+from lamplighter.api.notebook import routes as notebook
 from lamplighter.api.op import ANY as ANY
 from lamplighter.api.op import V1 as V1
 from lamplighter.api.op import Handler as Handler
@@ -28,6 +29,7 @@ _CURRENT: Final = (
     *search.OPS,
     *graph.OPS,
     *organizer.OPS,
+    *notebook.OPS,
     *event_routes.OPS,
     *journal_routes.OPS,
     *review_routes.OPS,

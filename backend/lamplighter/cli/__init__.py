@@ -24,7 +24,7 @@ M_ARENA_MAX: Final = -8
 MODULES: Final = {
     "login": "access",
     "token": "access",
-    "reviews": "reviews",
+    "reviews": "approvals",
     "approvals": "approvals",
     "halt": "halt",
     "resume": "halt",
@@ -38,6 +38,7 @@ MODULES: Final = {
     "why": "graph",
     "memory": "memory",
     "organize": "organize",
+    "notebook": "notebook",
     "vectors": "vectors",
     "memory-service": "agents",
     "mcp": "agents",

@@ -23,6 +23,7 @@ from lamplighter.config.readers import (
     tiers,
     window,
 )
+from lamplighter.domain.notebook import INDEX_BYTES
 from lamplighter.domain.sessions.session import DEFAULT_BUDGET, MAX_TIER, PROFILE_BUDGET
 from lamplighter.domain.sessions.session import ENGINES as ENGINES
 
@@ -302,6 +303,18 @@ SETTINGS: Final = (
         "auto",
         ChoiceReader(("auto", "off")),
         "Semantic search: auto, if the extra lamplighter[vectors] is installed; or off.",
+    ),
+    Setting(
+        "notebook",
+        "yes",
+        flag,
+        "Whether the memories are kept as Markdown pages in the notebook directory of the home.",
+    ),
+    Setting(
+        "notebook_index",
+        str(INDEX_BYTES),
+        IntegerReader(500, 100_000),
+        "The maximum bytes of the notebook's index, MEMORY.md.",
     ),
     Setting(
         "memory_port",

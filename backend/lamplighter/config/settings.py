@@ -100,6 +100,8 @@ class Settings:
     profile_decision_age: float
     profile_budget: int
     vectors: str
+    notebook: bool
+    notebook_index: int
     memory_port: int
     memory_tokens: bool
     log_format: str

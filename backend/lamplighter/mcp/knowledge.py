@@ -32,6 +32,9 @@ class KnowledgeStore(Protocol):
     async def read(self, project: str, memory_id: int) -> Memory:
         """Return one memory whole; raises NotFound."""
 
+    async def page(self, project: str, path: str) -> str:
+        """Return a page of the notebook, as far as the project reads it; raises NotFound."""
+
     async def start(self, project: str, session_id: str, directory: str | None) -> Session:
         """Begin a session; begun twice it is the same one."""
 

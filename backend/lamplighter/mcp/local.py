@@ -20,6 +20,7 @@ from lamplighter.usecases.access import project_wall
 from lamplighter.usecases.clients import client_sessions as clients
 from lamplighter.usecases.clients.agent_context import ContextBlock, agent_context
 from lamplighter.usecases.memory import knowledge
+from lamplighter.usecases.notebook.read import read_page
 from lamplighter.usecases.search import session_search
 from lamplighter.usecases.search.session_search import SearchingSession
 
@@ -89,6 +90,16 @@ class LocalKnowledge:
             memory = await project_wall.get_visible(here.db, project, memory_id)
         await exposures.record_access(here.db, [memory.id], here.now())
         return memory
+
+    async def page(self, project: str, path: str) -> str:
+        """Return a page of the notebook, as far as the project reads it; raises NotFound."""
+        here, session = self.here, self.speaker.session
+        found = await read_page(here.db, path, project)
+        if session is not None:
+            asker = self._asker(session, ReadKnowledge.tool.name)
+            await session_search.note_read(here, asker, path, found.memories)
+        await exposures.record_access(here.db, [each.id for each in found.memories], here.now())
+        return found.text
 
     async def start(self, project: str, session_id: str, directory: str | None) -> Session:
         """Begin a session; begun twice it is the same one."""

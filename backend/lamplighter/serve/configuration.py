@@ -51,6 +51,7 @@ def build_configuration(settings: Settings, lexicon: Lexicon) -> Configuration:
             decisions=settings.profile_decisions,
             decision_age=timedelta(seconds=settings.profile_decision_age),
             budget=settings.profile_budget,
+            index_bytes=settings.notebook_index,
         ),
         hooks=settings.hooks,
         agents=settings.agents,

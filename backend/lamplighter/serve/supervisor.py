@@ -31,6 +31,7 @@ from lamplighter.repository.store.driver import OperationalError
 from lamplighter.serve import home
 from lamplighter.serve.configuration import build_configuration
 from lamplighter.serve.local.address import run_directory, web_url
+from lamplighter.serve.notebook.service import notebook_context
 from lamplighter.serve.outbox import AppriseTransport
 from lamplighter.serve.services_file import ServicesFile
 from lamplighter.supervisor.daemon import Supervisor
@@ -292,6 +293,7 @@ def build_session_context(
         halt_control=home.halt_control(settings),
         current=services.load,
         readable=readable(settings),
+        notebook=notebook_context(settings, here, services),
     )
 
 

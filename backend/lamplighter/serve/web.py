@@ -30,6 +30,7 @@ from lamplighter.serve.indexing import following, indexing
 from lamplighter.serve.local.address import known_hosts, run_directory, web_url
 from lamplighter.serve.local.queries import QueryContext
 from lamplighter.serve.local.server import command_server
+from lamplighter.serve.notebook.service import notebook_context, notebook_upkeep
 from lamplighter.serve.semantic.service import semantic_service
 from lamplighter.serve.services_file import ServicesFile
 
@@ -143,6 +144,9 @@ async def _open_context(
     async with (
         home.tracing(settings, "web"),
         home.database(settings) as db,
+        notebook_upkeep(
+            notebook := notebook_context(settings, home.context(settings, db), services)
+        ),
         semantic_service(settings, db) as means,
         endpoint.open(
             clients.client_context(
@@ -178,6 +182,7 @@ async def _open_context(
             tools=home.tools(settings),
             halt_control=home.halt_control(settings),
             near=means.answers,
+            notebook=notebook,
         )
 
 

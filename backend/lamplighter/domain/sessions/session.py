@@ -222,3 +222,4 @@ class ProfileLimits:
     decisions: int = 10
     decision_age: timedelta = timedelta(days=7)
     budget: int = PROFILE_BUDGET
+    index_bytes: int = 2_000

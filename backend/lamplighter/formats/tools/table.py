@@ -21,6 +21,7 @@ from lamplighter.formats.tools.definition import ToolDefinition as Tool
 
 NAME_CHARS: Final = 64
 QUERY_CHARS: Final = 500
+PAGE_CHARS: Final = 200
 REASON_CHARS: Final = 500
 SUMMARY_CHARS: Final = 10_000
 SESSION_CHARS: Final = 200
@@ -36,6 +37,7 @@ _REPLACES: Final = ToolHints(destructive=True)
 _CATEGORIES: Final = tuple(each for each in Category if each not in OPERATIONAL)
 
 _Service = Annotated[str, text("The service's name, as under Environment.", NAME_CHARS)]
+_Page = Annotated[str, text("The path of a page of the notebook.", PAGE_CHARS)]
 _AboutService = Annotated[str, text("The service; default: all services.", NAME_CHARS)]
 _Reason = Annotated[str, text("The reason, in one sentence; a person may read it.", REASON_CHARS)]
 _Check = text("The name of one check; default: all checks.", NAME_CHARS)
@@ -116,10 +118,12 @@ class SearchMemories(SessionInput):
 
 @Tool("read_memory", "Read a memory", RECORDS, names_service=True)
 class ReadMemory(SessionInput):
-    """Read the full text of a memory by its ID from mem_search."""
+    """Read the full text of a memory by its ID from mem_search.
+    Or read a page of the notebook by its path: MEMORY, services/jellyfin."""
 
     example: ClassVar = {"id": 42}
-    id: Annotated[int, number("The ID of the memory.", 1, LARGEST)]
+    id: Annotated[int, number("The ID of the memory.", 1, LARGEST)] | None = None
+    page: _Page | None = None
 
 
 @Tool("mem_save", "Save a memory", RECORDS, names_service=True)
@@ -222,10 +226,12 @@ class SearchKnowledge(ClientInput):
 
 @Tool("read_memory", "Read a memory", RECORDS, remote=True)
 class ReadKnowledge(ClientInput):
-    """Read one memory in full, by its id from mem_search, mem_context or mem_timeline."""
+    """Read one memory in full, by its id from mem_search, mem_context or mem_timeline.
+    Or read one page of the notebook, by its path: MEMORY, projects/blog."""
 
     example: ClassVar = {"id": 42}
-    id: _Id
+    id: _Id | None = None
+    page: _Page | None = None
 
 
 @Tool(

@@ -19,6 +19,7 @@ from lamplighter.mcp.tools.rendering import (
     values,
 )
 from lamplighter.usecases.clients.agent_context import ContextBlock
+from lamplighter.usecases.notebook.read import require_one
 from lamplighter.usecases.sessions.toolbox import ToolOutput, implements
 
 NO_KEYWORD_MATCH: Final = "No keyword matches. These results are only semantically similar."
@@ -102,8 +103,14 @@ async def mem_context(place: SpeakerContext, arguments: GetContext) -> ToolOutpu
 
 @implements(ReadKnowledge)
 async def read_memory(place: SpeakerContext, arguments: ReadKnowledge) -> ToolOutput:
-    """Read one memory whole."""
-    memory = await place.knowledge.read(place.project(arguments), arguments.id)
+    """Read one memory whole, or a page of the notebook."""
+    project = place.project(arguments)
+    number = require_one(arguments.id, arguments.page)
+    if arguments.page is not None:
+        text = escape_markers(await place.knowledge.page(project, arguments.page))
+        found = {"note": NOTES, "page": arguments.page, "content": text}
+        return ToolOutput(text=f"{NOTES}\n{text}", structured=found)
+    memory = await place.knowledge.read(project, number)
     title = f" {escape_markers(one_line(memory.title))}" if memory.title else ""
     head = f"{memory.id}. [{memory.category}]{title} ({memory_notes(memory)})"
     text = escape_markers(clean_lines(memory.observation))

@@ -108,7 +108,7 @@ def conditions(selection: MemoryFilter, columns: Any) -> list[sa.ColumnElement[b
     return [
         *found,
         *_in_section(selection.operational, columns),
-        *_visible_to(selection.finds, columns),
+        *visible_to(selection.finds, columns),
     ]
 
 
@@ -120,7 +120,7 @@ def _in_section(operational: bool | None, columns: Any) -> list[sa.ColumnElement
     return [chosen if operational else ~chosen]
 
 
-def _visible_to(project: str | None, columns: Any) -> list[sa.ColumnElement[bool]]:
+def visible_to(project: str | None, columns: Any) -> list[sa.ColumnElement[bool]]:
     """Ask for those that a project finds, as `usecases.access.project_wall` says."""
     if project is None:
         return []

@@ -128,3 +128,45 @@ organizer_runs = sa.Table(
     sa.Column("owner", sa.Text, nullable=False),
     sa.Column("counts", Json, nullable=False),
 )
+
+notebook_pages = sa.Table(
+    "notebook_pages",
+    metadata,
+    sa.Column("home", sa.Text, primary_key=True),
+    sa.Column("path", sa.Text, primary_key=True),
+    sa.Column("text", sa.Text, nullable=False),
+    sa.Column("previous", sa.Text, nullable=False),
+    sa.Column("digest", sa.Text, nullable=False),
+    sa.Column("earlier", Json, nullable=False),
+    sa.Column("pending", NUMBER, nullable=False),
+    sa.Column("written_at", UTCDateTime),
+)
+
+notebook_lines = sa.Table(
+    "notebook_lines",
+    metadata,
+    sa.Column("home", sa.Text, primary_key=True),
+    sa.Column("memory_id", NUMBER, primary_key=True, autoincrement=False),
+    sa.Column("path", sa.Text, nullable=False),
+    sa.Index("idx_notebook_lines_path", "home", "path"),
+)
+
+notebook_positions = sa.Table(
+    "notebook_positions",
+    metadata,
+    sa.Column("home", sa.Text, primary_key=True),
+    sa.Column("seq", NUMBER, nullable=False),
+    sa.Column("memory_id", NUMBER),
+)
+
+notebook_reviews = sa.Table(
+    "notebook_reviews",
+    metadata,
+    sa.Column("id", NUMBER, primary_key=True),
+    sa.Column("home", sa.Text, nullable=False),
+    sa.Column("pages", Json, nullable=False),
+    sa.Column("resolution", sa.Text),
+    sa.Column("created_at", UTCDateTime, nullable=False),
+    sa.Column("resolved_at", UTCDateTime),
+    sqlite_autoincrement=True,
+)

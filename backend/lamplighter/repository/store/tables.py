@@ -35,6 +35,10 @@ from lamplighter.repository.store.session_tables import graph_position as graph_
 from lamplighter.repository.store.session_tables import graph_steps as graph_steps
 from lamplighter.repository.store.session_tables import halts as halts
 from lamplighter.repository.store.session_tables import imports as imports
+from lamplighter.repository.store.session_tables import notebook_lines as notebook_lines
+from lamplighter.repository.store.session_tables import notebook_pages as notebook_pages
+from lamplighter.repository.store.session_tables import notebook_positions as notebook_positions
+from lamplighter.repository.store.session_tables import notebook_reviews as notebook_reviews
 from lamplighter.repository.store.session_tables import notices as notices
 from lamplighter.repository.store.session_tables import relationships as relationships
 from lamplighter.repository.store.session_tables import retellings as retellings

@@ -14,6 +14,8 @@ from lamplighter import __version__, clock
 from lamplighter.config.settings import LEXICON, Settings, describe_settings
 from lamplighter.domain.actions.halt import FILE as HALT
 from lamplighter.domain.errors import Unavailable
+from lamplighter.domain.notebook.place import SECTIONS
+from lamplighter.notebook import tree
 from lamplighter.repository.store import database, driver
 from lamplighter.repository.upkeep import copies, migrate
 from lamplighter.repository.upkeep.copies import CopyContents
@@ -24,6 +26,7 @@ from lamplighter.supervisor.run.files import blocks
 DATABASE: Final = "database"
 SETTINGS: Final = "settings.json"
 SERVICES: Final = "services.yaml"
+NOTEBOOK: Final = tree.DIRECTORY
 DIRECTORY: Final = "backups"
 LOCK: Final = ".lock"
 BUSY: Final = "Another backup is running in {}. Try again when it has finished."
@@ -98,6 +101,7 @@ def _make(settings: Settings, partial: Path, report: Report) -> manifest.Manifes
     count = _copy_sessions(settings, partial / home.SESSIONS)
     report(f"Session files copied: {count:,}.")
     _copy_written(settings, partial)
+    _copy_notebook(settings, partial / NOTEBOOK)
     copier.prove(partial / DATABASE, copied)
     report("Restore test passed.")
     identity = home.identity(settings)
@@ -163,6 +167,20 @@ def _copy_written(settings: Settings, to: Path) -> None:
         if path.is_file():
             shutil.copyfile(path, to / name)
     (to / SETTINGS).write_text(json.dumps(describe_settings(settings), indent=1))
+
+
+def _copy_notebook(settings: Settings, to: Path) -> None:
+    """Copy the pages of the notebook; what is a link is not part of it."""
+    to.mkdir()
+    root = settings.home / NOTEBOOK
+    for directory in (root, *(root / each for each in SECTIONS)):
+        if directory.is_symlink() or root.is_symlink() or not directory.is_dir():
+            continue
+        for path in sorted(directory.iterdir()):
+            if path.is_file() and not path.is_symlink() and not path.name.startswith("."):
+                target = to / path.relative_to(root)
+                target.parent.mkdir(exist_ok=True)
+                shutil.copyfile(path, target, follow_symlinks=False)
 
 
 def user_files(settings: Settings) -> Iterator[tuple[Path, str]]:

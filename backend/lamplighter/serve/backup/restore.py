@@ -142,6 +142,11 @@ def _stage_files(settings: Settings, path: Path, made: Manifest) -> Replacement:
         migrate.upgrade(sqlite_url(database))
         copies_sqlite.check(database)
     shutil.copytree(path / home.SESSIONS, place(settings.home / home.SESSIONS))
+    notebook = settings.home / create.NOTEBOOK
+    if (path / create.NOTEBOOK).is_dir():
+        shutil.copytree(path / create.NOTEBOOK, place(notebook), symlinks=True)
+    else:
+        gone.append(str(notebook))  # its pages are of other memories
     for target, name in create.user_files(settings):
         if (path / name).is_file():
             target.parent.mkdir(parents=True, exist_ok=True)

@@ -17,6 +17,7 @@ from lamplighter.domain.services.check import CommandCheck
 from lamplighter.domain.services.service import Service
 from lamplighter.domain.services.vitals import VitalSign, VitalStatus, build_sign
 from lamplighter.engines import Engine, ExternalEngine
+from lamplighter.notebook.tree import NotebookTree
 from lamplighter.repository.store import driver
 from lamplighter.repository.store.database import is_postgres
 from lamplighter.serve import outbox
@@ -119,6 +120,34 @@ def run_directory(settings: Settings) -> Iterator[VitalSign]:
     except LamplighterError as error:
         advice = "The web process and the supervisor use this directory to notify each other."
         yield build_sign("sockets", False, f"Sockets: {error}", advice)
+
+
+def notebook(settings: Settings) -> Iterator[VitalSign]:
+    """Look whether the pages of the notebook can be read and written."""
+    tree = NotebookTree(settings.home)
+    if not settings.notebook or not os.path.lexists(tree.root):
+        return
+    try:
+        tree.scan()
+    except OSError as error:
+        yield build_sign(
+            "notebook",
+            False,
+            f"{tree.root} cannot be used: {error.strerror}",
+            "Make the path a directory of this user, not a link. Memories are stored as before.",
+        )
+        return
+    for name, reason in tree.skipped.items():
+        advice = "Rename or correct the file, so that its edits are read."
+        yield build_sign("notebook", False, f"{tree.root / name} is not read: {reason}", advice)
+    refused = [each for each in (tree.root, *tree.root.iterdir()) if _refuses(each)]
+    for path in refused:
+        advice = "Make it writable for this user. Memories are stored as before."
+        yield build_sign("notebook", False, f"{path} is not writable", advice)
+
+
+def _refuses(path: Path) -> bool:
+    return path.is_dir() and not os.access(path, os.W_OK | os.X_OK)
 
 
 def session_files(settings: Settings) -> Iterator[VitalSign]:

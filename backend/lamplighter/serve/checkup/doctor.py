@@ -51,6 +51,7 @@ def diagnose(settings: Settings) -> list[VitalSign]:
         _memories_to_review,
         _embeddings,
         checks.session_files,
+        checks.notebook,
         checks.services,
         checks.lexicon,
         checks.prices,

@@ -15,6 +15,7 @@ from lamplighter.supervisor.run.limits import Limits
 from lamplighter.supervisor.tools.readable import Readable
 from lamplighter.supervisor.tools.toolbox import Toolbox
 from lamplighter.usecases.context import Context
+from lamplighter.usecases.notebook.context import NotebookContext
 from lamplighter.usecases.sessions.halt import HaltControl
 
 OpenToolEndpoint = Callable[[Toolbox], AbstractAsyncContextManager[ToolEndpoint]]
@@ -26,6 +27,7 @@ class SessionContext(Context):
     """What a supervisor runs sessions with.
 
     `current` reads services.yaml as it is now; `readable` are the files that sessions may read.
+    Edits of `notebook` are read before each prompt; None turns it off.
     """
 
     active: Configuration = field(default_factory=Configuration)
@@ -41,3 +43,4 @@ class SessionContext(Context):
     current: Callable[[], Services] | None = None
     cleaning: FileMasker = field(default_factory=FileMasker)
     readable: Readable = field(default_factory=Readable)
+    notebook: NotebookContext | None = None

@@ -39,6 +39,7 @@ from lamplighter.supervisor.tools.toolbox import Recall, Toolbox, UpdatePrompt
 from lamplighter.usecases.access import access
 from lamplighter.usecases.clients import tool_hooks
 from lamplighter.usecases.memory.analyze import catch_up
+from lamplighter.usecases.notebook.upkeep import keep_in_step
 from lamplighter.usecases.sessions import chain, parking, resume
 from lamplighter.usecases.sessions import resume as reopening
 from lamplighter.usecases.sessions import sessions as lifecycle
@@ -191,6 +192,8 @@ async def run(
     Raises Conflict when its request was taken back meanwhile, and Halted.
     """
     await catch_up(here.db, here.active.lexicon)
+    if here.notebook is not None:
+        await keep_in_step(here.notebook)
     engine = here.engines[plan.engine]
     left = await remaining_budget(here.db, here.active.caps, plan, engine, now=here.now())
     thinks = Trait.MODEL in engine.traits

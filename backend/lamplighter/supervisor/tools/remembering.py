@@ -12,6 +12,7 @@ from lamplighter.formats.tools.table import ReadMemory, SaveObservation, SearchM
 from lamplighter.repository.sessions import marker_results
 from lamplighter.supervisor.tools.context import ToolContext
 from lamplighter.usecases.ingest import tool_reports
+from lamplighter.usecases.notebook.read import read_page, require_one
 from lamplighter.usecases.search import session_search
 from lamplighter.usecases.sessions.toolbox import ToolOutput, implements
 
@@ -42,9 +43,16 @@ async def mem_search(context: ToolContext, arguments: SearchMemories) -> ToolOut
 
 @implements(ReadMemory)
 async def read_memory(context: ToolContext, arguments: ReadMemory) -> ToolOutput:
-    """Read one memory whole."""
+    """Read one memory whole, or a page of the notebook."""
     asker = context.asker(ReadMemory.tool.name)
-    memory = await session_search.read(context.gate.here, arguments.id, asker)
+    number = require_one(arguments.id, arguments.page)
+    if arguments.page is not None:
+        here = context.gate.here
+        page = await read_page(here.db, arguments.page, asker.project)
+        await session_search.note_read(here, asker, arguments.page, page.memories)
+        text = escape_markers(page.text)
+        return ToolOutput(text=f"{NOTES}\n{text}", structured={"page": page.path, "content": text})
+    memory = await session_search.read(context.gate.here, number, asker)
     since = f"Learned {memory.created_at:%b %d, %Y}, last confirmed {memory.updated_at:%b %d, %Y}."
     words = "\n".join((NOTES, _line(memory), since))
     return ToolOutput(text=words, structured=_values(memory))

@@ -19,6 +19,7 @@ from lamplighter.domain.sessions.session import ProfileLimits
 from lamplighter.repository import Database, reading
 from lamplighter.repository.clients import projects
 from lamplighter.usecases.graph.view import count_graph
+from lamplighter.usecases.notebook.read import project_index
 
 NOTHING: Final = "No memories of this project yet."
 
@@ -61,6 +62,7 @@ async def project_context(
     async with reading(db):
         counts = await projects.count_by_kind(db, project)
         sessions = render_digests(digests, limits.budget)
+        index = await project_index(db, project, cap=limits.index_bytes)
         if not counts and not sessions:
             return MemoryBlock()
         sections = (
@@ -80,7 +82,7 @@ async def project_context(
         ended = await projects.count_ended_sessions(db, project)
         graph = await count_graph(db, project)
     foot = "\n\n".join(filter(None, (sessions, _foot(counts, ended, graph))))
-    return fit_sections(_head(project), sections, foot, budget=limits.budget)
+    return fit_sections(_head(project), sections, foot, budget=limits.budget, index=index)
 
 
 def subagent_text(project: str, digests: Sequence[SessionDigest], limits: ProfileLimits) -> str:

@@ -276,6 +276,10 @@ class RemoteStore:
             raise NotFound(f"Memory {memory_id} not found in the project {project}.")
         return memory_from_row(row, project=project)
 
+    async def page(self, project: str, path: str) -> str:
+        """Raise NotFound: the other service has no notebook."""
+        raise NotFound(f"The memory service of {self.agent.name} has no page {path!r}.")
+
     async def start(self, project: str, session_id: str, directory: str | None) -> Session:
         """Begin a session; begun twice it is the same one."""
         name = one_line(session_id) or f"{self.agent.name}-{secrets.token_hex(ID_BYTES)}"

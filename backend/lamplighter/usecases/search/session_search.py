@@ -91,6 +91,15 @@ async def read(here: Context, memory_id: int, searcher: SearchingSession) -> Mem
     return found
 
 
+async def note_read(
+    here: Context, searcher: SearchingSession, query: str, found: Sequence[Memory]
+) -> None:
+    """Note that a session has read memories by another way than a search of its own."""
+    async with writing(here.db):
+        await _bounded(here.db, searcher)
+        await _keep(here.db, searcher, query, found, now=here.now())
+
+
 async def _bounded(db: Database, searcher: SearchingSession) -> None:
     if await searches.count(db, searcher.session_id) >= MAX_SEARCHES:
         raise Conflict(f"This session reached its limit of {MAX_SEARCHES} searches.")

@@ -1,0 +1,106 @@
+"""The notebook: pages are listed, read and written; a review of them is resolved."""
+
+import asyncio
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from lamplighter.api import params
+from lamplighter.api.access.project_wall import project_bound
+from lamplighter.api.context import ApiContext, api_context
+from lamplighter.api.notebook import shapes
+from lamplighter.api.responses import answer, problem
+from lamplighter.domain.errors import NotFound, Stale, Unavailable
+from lamplighter.domain.notebook.place import INDEX
+from lamplighter.formats import serialize
+from lamplighter.usecases.notebook import decide
+from lamplighter.usecases.notebook.context import NotebookContext, SyncResult
+from lamplighter.usecases.notebook.decide import StalePage
+from lamplighter.usecases.notebook.read import read_page
+
+
+async def index(request: Request) -> Response:
+    """GET /api/v1/notebook."""
+    here, project = api_context(request), await project_bound(request)
+    items = [
+        {
+            "path": each.path,
+            "memories": each.memories,
+            "written_at": each.written_at and serialize.format_moment(each.written_at),
+            "reasons": list(each.reasons),
+        }
+        for each in await decide.list_pages(here.db, project)
+    ]
+    return answer({"items": items})
+
+
+async def show_index(request: Request) -> Response:
+    """GET /api/v1/notebook/MEMORY."""
+    return await _show(request, INDEX)
+
+
+async def show(request: Request) -> Response:
+    """GET /api/v1/notebook/{section}/{name}."""
+    return await _show(request, _path(request))
+
+
+async def write(request: Request) -> Response:
+    """PUT /api/v1/notebook/{section}/{name}."""
+    here, path = api_context(request), _path(request)
+    body = await params.body(request, shapes.PageIn)
+    given = request.headers.get("if-match")
+    expected = None if given is None or given.strip() == "*" else given.strip().strip('"')
+    with_disk = _required(here)
+    try:
+        result = await decide.write_page(with_disk, path, body.text, expected=expected)
+    except Stale as error:
+        now = error.current
+        assert isinstance(now, StalePage)
+        tag = {"ETag": f'"{now.digest}"'}
+        current = {"path": path, "text": now.text}
+        return problem(412, str(error), headers=tag, current=current)
+    except OSError as error:
+        raise Unavailable(f"The page cannot be written: {error.strerror}.") from error
+    file = await asyncio.to_thread(with_disk.tree.read, path)
+    text, digest = (file.text, file.digest) if file else ("", "")
+    written = {"path": path, "text": text, **_result(result)}
+    return answer(written, headers={"ETag": f'"{digest}"'})
+
+
+async def resolve(request: Request) -> Response:
+    """PUT /api/v1/notebook: accept or discard the files of pages that need a review."""
+    here = _required(api_context(request))
+    body = await params.body(request, shapes.NotebookResolutionIn)
+    work = decide.accept if body.resolution == "accept" else decide.discard
+    await work(here, body.pages)
+    return await index(request)
+
+
+async def _show(request: Request, path: str) -> Response:
+    here, project = api_context(request), await project_bound(request)
+    file = None
+    if project is None and here.notebook is not None:
+        try:
+            file = await asyncio.to_thread(here.notebook.tree.read, path)
+        except (ValueError, OSError):
+            file = None
+    if file is None:
+        found = await read_page(here.db, path, project)
+        return answer({"path": found.path, "text": found.text}, headers={"ETag": '""'})
+    return answer({"path": path, "text": file.text}, headers={"ETag": f'"{file.digest}"'})
+
+
+def _path(request: Request) -> str:
+    return f"{request.path_params['section']}/{request.path_params['name']}".removesuffix(".md")
+
+
+def _required(here: ApiContext) -> NotebookContext:
+    if here.notebook is None:
+        raise NotFound("The notebook is turned off.")
+    return here.notebook
+
+
+def _result(result: SyncResult) -> dict[str, Any]:
+    for_review = {path: list(reasons) for path, reasons in result.for_review.items()}
+    return {"edits": result.edits, "for_review": for_review}

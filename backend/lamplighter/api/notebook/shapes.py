@@ -1,0 +1,54 @@
+"""The notebook: its pages as they are listed, read and written."""
+
+from typing import Annotated, Literal
+
+from msgspec import Meta, Struct
+
+MAX_TEXT_CHARS = 1_000_000
+
+PageText = Annotated[str, Meta(max_length=MAX_TEXT_CHARS)]
+
+
+class PageSummaryOut(Struct):
+    """A page: how many memories it states, and why it needs a review; empty if it needs none."""
+
+    path: str
+    memories: int
+    written_at: str | None
+    reasons: list[str]
+
+
+class NotebookOut(Struct):
+    """The pages of the notebook, by their paths."""
+
+    items: list[PageSummaryOut]
+
+
+class PageOut(Struct):
+    """A page as Markdown; its ETag is the state of its file."""
+
+    path: str
+    text: str
+
+
+class PageIn(Struct):
+    """The whole text of a page."""
+
+    text: PageText
+
+
+class PageWritten(PageOut):
+    """A page after it was written: how many edits were read, and which pages need a review."""
+
+    edits: int
+    for_review: dict[str, list[str]]
+
+
+class NotebookResolutionIn(Struct):
+    """What to do with pages that need a review: accept the files, or discard them.
+
+    Without `pages` it is done with all of them.
+    """
+
+    resolution: Literal["accept", "discard"]
+    pages: list[str] = []

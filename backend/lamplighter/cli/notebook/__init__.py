@@ -1,0 +1,113 @@
+"""`lamplighter notebook`: the Markdown pages of the memories."""
+
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import click
+
+from lamplighter.cli.common import JSON, load_settings, print_json, report_errors
+from lamplighter.domain.text import escape_terminal
+
+if TYPE_CHECKING:
+    from lamplighter.usecases.notebook.context import SyncResult
+
+
+@click.group()
+def notebook() -> None:
+    """Read the notebook, and keep it in step with the memories."""
+
+
+@notebook.command(name="list")
+@JSON
+@report_errors
+def list_pages(*, as_json: bool) -> None:
+    """List the pages, and those that need a review."""
+    from lamplighter.serve.commands import notebook as commands
+
+    found = commands.list_pages(load_settings())
+    if as_json:
+        print_json(
+            [
+                {"path": each.path, "memories": each.memories, "reasons": list(each.reasons)}
+                for each in found
+            ]
+        )
+        return
+    for each in found:
+        noun = "memory" if each.memories == 1 else "memories"
+        click.echo(escape_terminal(f"{each.path}.md  {each.memories:,} {noun}"))
+        for reason in each.reasons:
+            click.echo(escape_terminal(f"    needs review: {reason}"))
+    if not found:
+        click.echo("The notebook has no pages yet. Run `lamplighter notebook sync` to write them.")
+
+
+@notebook.command()
+@click.argument("page")
+@report_errors
+def show(page: str) -> None:
+    """Print a page: MEMORY, or services/jellyfin."""
+    from lamplighter.serve.commands import notebook as commands
+
+    text = commands.show(load_settings(), page.removesuffix(".md"))
+    click.echo("\n".join(escape_terminal(line) for line in text.split("\n")), nl=False)
+
+
+@notebook.command()
+@JSON
+@report_errors
+def sync(*, as_json: bool) -> None:
+    """Read edits of the pages, then write the pages of changed memories.
+
+    Exit status 1: a page needs a review.
+    """
+    from lamplighter.serve.commands import notebook as commands
+
+    _print_result(commands.sync(load_settings()), as_json=as_json)
+
+
+@notebook.command()
+@click.argument("pages", nargs=-1)
+@JSON
+@report_errors
+def accept(pages: Sequence[str], *, as_json: bool) -> None:
+    """Accept the files of pages that need a review; without a page, of all of them."""
+    from lamplighter.serve.commands import notebook as commands
+
+    paths = [each.removesuffix(".md") for each in pages]
+    _print_result(commands.accept(load_settings(), paths), as_json=as_json)
+
+
+@notebook.command()
+@click.argument("pages", nargs=-1)
+@JSON
+@report_errors
+def discard(pages: Sequence[str], *, as_json: bool) -> None:
+    """Write pages that need a review again from the memories; without a page, all of them."""
+    from lamplighter.serve.commands import notebook as commands
+
+    paths = [each.removesuffix(".md") for each in pages]
+    _print_result(commands.discard(load_settings(), paths), as_json=as_json)
+
+
+def _print_result(result: "SyncResult", *, as_json: bool) -> None:
+    if as_json:
+        found = {
+            "edits": result.edits,
+            "act": result.act,
+            "written": result.written,
+            "removed": result.removed,
+            "for_review": {path: list(reasons) for path, reasons in result.for_review.items()},
+        }
+        print_json(found)
+        sys.exit(1 if result.for_review else 0)
+    edits = "1 edit" if result.edits == 1 else f"{result.edits:,} edits"
+    written = "1 page" if len(result.written) == 1 else f"{len(result.written):,} pages"
+    click.echo(f"Read {edits}; wrote {written}.")
+    for path, reasons in result.for_review.items():
+        for reason in reasons:
+            click.echo(escape_terminal(f"{path}.md needs a review: {reason}"))
+    if result.for_review:
+        click.echo("Use `lamplighter notebook accept PAGE` or `lamplighter notebook discard PAGE`.")
+    sys.exit(1 if result.for_review else 0)

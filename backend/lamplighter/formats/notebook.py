@@ -1,0 +1,194 @@
+"""Pages of the notebook as Markdown: parsed by a Markdown library, rendered by one rule.
+
+A memory is a bullet, `- [timing] Takes 60 s ^m12`: its tag is the category, and `^m12` names its
+row, as a block identifier of Obsidian. More lines of a text are indented by two spaces.
+"""
+
+import itertools
+from collections.abc import Iterator, Sequence
+from functools import cache
+from typing import Any, Final
+
+import yaml
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+from mdit_py_plugins.front_matter import front_matter_plugin
+
+from lamplighter.domain.notebook.page import NotebookPage, PageLine, PageText
+
+MARK: Final = "^m"
+TAG_CHARS: Final = 40
+_FRONT: Final = "front_matter"
+_BYTE_ORDER_MARK: Final = "\ufeff"
+
+
+@cache
+def _parser() -> MarkdownIt:
+    """Return a parser of blocks: what is within a line is nobody's business here."""
+    parser = MarkdownIt("commonmark").use(front_matter_plugin)
+    parser.core.ruler.enableOnly(["normalize", "block"])
+    return parser
+
+
+def parse(text: str) -> NotebookPage:
+    """Return the parts of a page; what is no bullet of its own stays text."""
+    newline = "\r\n" if "\r\n" in text and "\n" not in text.replace("\r\n", "") else "\n"
+    source = text.replace("\r\n", "\n").replace("\r", "\n")
+    mark = source[:1] if source.startswith(_BYTE_ORDER_MARK) else ""
+    source = source.removeprefix(_BYTE_ORDER_MARK)
+    tokens = _parser().parse(source)
+    front = _front_matter(tokens)
+    return NotebookPage(
+        parts=(*([PageText(mark)] if mark else ()), *_parts(source.split("\n"), tokens)),
+        title=str(front.get("title") or ""),
+        name=str(front.get("name") or ""),
+        newline=newline,
+    )
+
+
+def _front_matter(tokens: Sequence[Token]) -> dict[str, Any]:
+    if not tokens or tokens[0].type != _FRONT:
+        return {}
+    try:
+        found = yaml.safe_load(tokens[0].content)
+    except (yaml.YAMLError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _parts(lines: Sequence[str], tokens: Sequence[Token]) -> Iterator[PageText | PageLine]:
+    at = 0
+    for start, end in _bullets(tokens):
+        while end > start + 1 and not lines[end - 1].strip():
+            end -= 1
+        line = _read_line(lines[start:end])
+        if line is None:
+            continue
+        if start > at:
+            yield PageText(_joined(lines, at, start))
+        yield line
+        at = end
+    if rest := _joined(lines, at, len(lines)):
+        yield PageText(rest)
+
+
+def _joined(lines: Sequence[str], start: int, end: int) -> str:
+    """Return lines as the file has them: only the last one of a file may lack its line break."""
+    text = "\n".join(lines[start:end])
+    return text if end == len(lines) else f"{text}\n"
+
+
+def _bullets(tokens: Sequence[Token]) -> Iterator[tuple[int, int]]:
+    """Yield the first line and the line after the last one of each bullet that is in no other."""
+    ordered = False
+    for token in tokens:
+        if token.level == 0 and token.type.endswith("_list_open"):
+            ordered = token.type != "bullet_list_open"
+        in_list = token.level == 1 and token.type == "list_item_open"
+        if in_list and not ordered and token.map is not None:
+            yield token.map[0], token.map[1]
+
+
+def _read_line(source: Sequence[str]) -> PageLine | None:
+    """Read a bullet; None for one that states nothing: a link, a task, an empty one."""
+    body = _undented(source)
+    body, number = _take_number(body)
+    tag, body[0] = _take_tag(body[0])
+    text = "\n".join(body).strip()
+    nothing = not text or tag.lower() in ("x", " ") or (not tag and _is_link(text))
+    if number is None and nothing:
+        return None
+    return PageLine(number, tag, text, "\n".join(source) + "\n")
+
+
+def _undented(source: Sequence[str]) -> list[str]:
+    """Return the content of a bullet: without its mark and the indentation under it."""
+    marked = source[0].lstrip(" \t")
+    content = marked[1:]
+    spaces = len(content) - len(content.lstrip(" "))
+    width = len(source[0]) - len(marked) + 1 + (spaces if 1 <= spaces <= 4 else 1)
+    return [content.strip(), *(_dedent(line, width) for line in source[1:])]
+
+
+def _dedent(line: str, width: int) -> str:
+    spaces = len(line) - len(line.lstrip(" "))
+    if spaces < width and line[spaces : spaces + 1] == "\t":
+        return line[spaces + 1 :].rstrip()
+    return line[min(spaces, width) :].rstrip()
+
+
+def _take_number(body: list[str]) -> tuple[list[str], int | None]:
+    """Return a bullet without its number: at the end of its first line, or of its last."""
+    for at in dict.fromkeys((0, len(body) - 1)):
+        rest, _, last = body[at].rpartition(" ")
+        number = _number(last)
+        if number is not None:
+            return [*body[:at], rest.rstrip(), *body[at + 1 :]], number
+    return _take_moved_number(body)
+
+
+def _take_moved_number(body: list[str]) -> tuple[list[str], int | None]:
+    """Return a bullet without the one number that a reflow moved between its words."""
+    places = [(at, word) for at, line in enumerate(body) for word in line.split() if _number(word)]
+    if len(places) != 1:
+        return body, None
+    at, word = places[0]
+    words = [each for each in body[at].split() if each != word]
+    return [*body[:at], " ".join(words), *body[at + 1 :]], _number(word)
+
+
+def _number(word: str) -> int | None:
+    digits = word.removeprefix(MARK)
+    known = word.startswith(MARK) and digits.isascii() and digits.isdecimal()
+    return int(digits) if known and len(digits) < 19 else None
+
+
+def _take_tag(line: str) -> tuple[str, str]:
+    """Return the tag in brackets that a line begins with, and the rest of the line."""
+    line = line.removeprefix("\\") if line.startswith("\\[") else line
+    tag, closing, rest = line.removeprefix("[").partition("]")
+    tag = tag.removesuffix("\\")
+    if not line.startswith("[") or not closing or (rest and not rest[0].isspace()):
+        return "", line
+    known = tag == " " or (tag.replace("-", "").replace("_", "").isalnum() and len(tag) < TAG_CHARS)
+    return (tag, rest.strip()) if known else ("", line)
+
+
+def _is_link(text: str) -> bool:
+    """Whether a bullet is only a link to another page."""
+    return text.startswith("[[") and text.endswith("]]") and text.count("[[") == 1
+
+
+def split_section(text: str, heading: str) -> tuple[str, str]:
+    """Return the text before a second-level heading, and the text from it on."""
+    tokens = _parser().parse(text)
+    lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    for token, content in itertools.pairwise(tokens):
+        is_heading = token.type == "heading_open" and token.tag == "h2" and token.level == 0
+        if is_heading and content.content.strip() == heading and token.map is not None:
+            at = token.map[0]
+            return "\n".join(lines[:at]) + "\n", "\n".join(lines[at:])
+    return "\n".join(lines), ""
+
+
+def render(page: NotebookPage) -> str:
+    """Return a page as Markdown; a line without a source gets the one form of a line."""
+    text = "".join(part.source or line(part) for part in page.parts if part != PageText(""))
+    return text if page.newline == "\n" else text.replace("\n", page.newline)
+
+
+def line(part: PageText | PageLine) -> str:
+    """Return a line of a memory in its one form."""
+    if isinstance(part, PageText):
+        return part.source
+    first, *more = part.text.split("\n")
+    tag = f"[{part.tag}] " if part.tag else ""
+    number = "" if part.number is None else f" {MARK}{part.number}"
+    rest = (f"  {each}" if each.strip() else "" for each in more)
+    return "\n".join((f"- {tag}{first}{number}".rstrip(), *rest)) + "\n"
+
+
+def front_matter(values: dict[str, Any]) -> PageText:
+    """Return the front matter of a new page."""
+    written = yaml.safe_dump(values, allow_unicode=True, sort_keys=False, width=1_000)
+    return PageText(f"---\n{written}---\n")

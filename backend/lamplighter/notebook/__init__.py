@@ -1,0 +1,1 @@
+"""The Markdown tree of the notebook on disk."""

@@ -1,0 +1,352 @@
+"""The tree: pages are read and replaced whole, inside one opened directory and nowhere else.
+
+A page is replaced only while its file is the one that was read. The new file and the old one
+change places in one step where the system can do that (`renameat2`); what comes out is compared
+again, and put back when an editor had saved meanwhile. Links are never followed.
+"""
+
+import errno
+import fcntl
+import hashlib
+import os
+import stat
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from lamplighter.domain.errors import Busy
+from lamplighter.domain.notebook.place import INDEX, SECTIONS
+from lamplighter.notebook.exchange import exchange
+
+DIRECTORY: Final = "notebook"
+LOCK: Final = "notebook.lock"
+ENDING: Final = ".md"
+NEW: Final = ".new"
+OLD: Final = ".old"
+RECOVERED: Final = ".recovered"
+MAX_PAGE_BYTES: Final = 2 * 1024 * 1024
+MAX_NAME_CHARS: Final = 120
+DIGEST_CHARS: Final = 16
+LOCK_SECONDS: Final = 10.0
+RETRY_SECONDS: Final = 0.01
+RACY_SECONDS: Final = 0.1
+"""A file changed so short before it was read may change again with the same time stamp."""
+
+_OPEN: Final = os.O_CLOEXEC | os.O_NOFOLLOW
+_DIRECTORY: Final = _OPEN | os.O_RDONLY | os.O_DIRECTORY
+
+
+@dataclass(frozen=True, slots=True)
+class PageFile:
+    """A page as its file is: its text, the hash of its bytes, and when the file was changed."""
+
+    text: str
+    digest: str
+    changed_at: float
+
+
+def digest_of(content: bytes) -> str:
+    """Return the SHA-256 of the content of a file."""
+    return hashlib.sha256(content).hexdigest()
+
+
+def is_page_path(path: str) -> bool:
+    """Whether a path names a page: the index, or a file directly in one of the sections."""
+    if path == INDEX:
+        return True
+    section, _, name = path.partition("/")
+    return section in SECTIONS and _is_file_name(name)
+
+
+def _is_file_name(name: str) -> bool:
+    """Whether a name is visible as it is: no separator, no control or bidi character."""
+    return (
+        0 < len(name) <= MAX_NAME_CHARS
+        and name.isprintable()
+        and not name.startswith(".")
+        and not set(name) & set("/\\:\u200c\u200d")
+    )
+
+
+class NotebookTree:
+    """The pages below one directory.
+
+    `skipped` are files that cannot be read, with the reason; `problem` is why the directory
+    could not be used the last time.
+    """
+
+    def __init__(self, home: Path) -> None:
+        self.root = home / DIRECTORY
+        self.skipped: dict[str, str] = {}
+        self.problem = ""
+        self._lock = home / LOCK
+        self._read: dict[str, tuple[tuple[int, ...], PageFile]] = {}
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Work on the tree alone; raises Busy when another process does so for long."""
+        file = os.open(self._lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            end = time.monotonic() + LOCK_SECONDS
+            while not _try_lock(file):
+                if time.monotonic() > end:
+                    raise Busy("Another process is writing the notebook. Try again.")
+                time.sleep(RETRY_SECONDS)
+            yield
+        finally:
+            os.close(file)
+
+    def exists(self) -> bool:
+        """Whether there is a notebook on disk."""
+        return self.root.is_dir()
+
+    def scan(self) -> dict[str, PageFile]:
+        """Return every page by its path. Unchanged files are not read again."""
+        self.skipped = {}
+        found: dict[str, PageFile] = {}
+        with self._opened("") as root:
+            if root is not None:
+                self._scan_into(found, root, "", lambda name: name == INDEX)
+        for section in SECTIONS:
+            with self._opened(section) as directory:
+                if directory is not None:
+                    self._scan_into(found, directory, f"{section}/", _is_file_name)
+        self._read = {path: each for path, each in self._read.items() if path in found}
+        return found
+
+    def read(self, path: str) -> PageFile | None:
+        """Return one page; None where there is none. Raises ValueError for any other path."""
+        section, name = _split(path)
+        with self._opened(section) as directory:
+            return None if directory is None else self._read_page(path, name, directory)
+
+    def write(self, path: str, text: str, expected: str) -> bool:
+        """Replace a page whose file still has the expected hash; "" where there is no file yet.
+
+        Returns False, and changes nothing, where the file is another one. Raises OSError.
+        """
+        section, name = _split(path)
+        content = text.encode("utf-8", "surrogatepass")
+        temporary = f".{name}.{digest_of(content)[:DIGEST_CHARS]}{NEW}"
+        with self._opened(section, make=True) as directory:
+            if directory is None:  # it was removed as soon as it was made
+                raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), section)
+            if expected and _digest(name + ENDING, directory) != expected:
+                return False
+            try:
+                _write_new(temporary, content, directory)
+                return _put(temporary, name + ENDING, expected, directory)
+            finally:
+                _remove(temporary, directory)
+                os.fsync(directory)
+
+    def remove(self, path: str, expected: str) -> bool:
+        """Remove a page whose file still has the expected hash; False where it is another one."""
+        section, name = _split(path)
+        with self._opened(section) as directory:
+            if directory is None:
+                return True
+            aside = f".{name}.{'0' * DIGEST_CHARS}{OLD}"
+            try:
+                os.rename(name + ENDING, aside, src_dir_fd=directory, dst_dir_fd=directory)
+            except FileNotFoundError:
+                return True
+            return _settle_old(aside, name + ENDING, expected, directory)
+
+    def recover(self, expected: Callable[[str], str]) -> None:
+        """Finish or undo writes that were interrupted; `expected` is the last hash of a page."""
+        for section in ("", *SECTIONS):
+            with self._opened(section) as directory:
+                if directory is None:
+                    continue
+                for entry in sorted(os.listdir(directory)):
+                    if entry.startswith(".") and entry.endswith((NEW, OLD)):
+                        prefix = f"{section}/" if section else ""
+                        self._recover_one(entry, prefix, expected, directory)
+
+    def _recover_one(
+        self, entry: str, prefix: str, expected: Callable[[str], str], directory: int
+    ) -> None:
+        name, _, ours = entry[1:-4].rpartition(".")
+        if not name or not _is_page_name(prefix, name):
+            return
+        held, file = expected(prefix + name), name + ENDING
+        if entry.endswith(OLD):
+            _settle_old(entry, file, held, directory)
+            return
+        aside, now = _digest(entry, directory), _digest(file, directory)
+        ours_inside = aside.startswith(ours) or aside in (held, "")
+        if not ours_inside and now.startswith(ours):
+            exchange(entry, file, directory)  # what it took the place of was not read yet
+        elif not ours_inside and now != held:
+            os.rename(entry, file + RECOVERED, src_dir_fd=directory, dst_dir_fd=directory)
+        _remove(entry, directory)
+
+    def _scan_into(
+        self,
+        found: dict[str, PageFile],
+        directory: int,
+        prefix: str,
+        wanted: Callable[[str], bool],
+    ) -> None:
+        for entry in sorted(os.listdir(directory)):
+            if not entry.endswith(ENDING) or entry.startswith("."):
+                continue
+            name = entry.removesuffix(ENDING)
+            if not wanted(name):
+                if prefix:
+                    self.skipped[prefix + entry] = "its name is not allowed"
+                continue
+            page = self._read_page(prefix + name, name, directory)
+            if page is not None:
+                found[prefix + name] = page
+
+    def _read_page(self, path: str, name: str, directory: int) -> PageFile | None:
+        try:
+            file = os.open(name + ENDING, _OPEN | os.O_RDONLY | os.O_NONBLOCK, dir_fd=directory)
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            self.skipped[f"{path}{ENDING}"] = error.strerror or "it cannot be opened"
+            return None
+        try:
+            return self._read_file(path, file)
+        finally:
+            os.close(file)
+
+    def _read_file(self, path: str, file: int) -> PageFile | None:
+        about = os.fstat(file)
+        key = (about.st_dev, about.st_ino, about.st_size, about.st_mtime_ns, about.st_ctime_ns)
+        known = self._read.get(path)
+        if known is not None and known[0] == key:
+            return known[1]
+        reason = _refusal(about)
+        content = b"" if reason else _read_all(file)
+        try:
+            text = content.decode()
+        except UnicodeDecodeError:
+            reason = "it is not UTF-8 text"
+        if reason:
+            self.skipped[f"{path}{ENDING}"] = reason
+            return None
+        page = PageFile(text, digest_of(content), about.st_ctime)
+        if time.time() - about.st_ctime > RACY_SECONDS:
+            self._read[path] = (key, page)
+        return page
+
+    @contextmanager
+    def _opened(self, section: str, *, make: bool = False) -> Iterator[int | None]:
+        """Open a directory of the tree, never through a link; None where it is not there."""
+        if make:
+            self.root.mkdir(mode=0o700, exist_ok=True)
+        opened: list[int] = []
+        try:
+            with suppress(FileNotFoundError):
+                opened.append(os.open(self.root, _DIRECTORY))
+                if section:
+                    if make:
+                        with suppress(FileExistsError):
+                            os.mkdir(section, 0o700, dir_fd=opened[0])
+                    opened.append(os.open(section, _DIRECTORY, dir_fd=opened[0]))
+            yield opened[-1] if len(opened) == (2 if section else 1) else None
+        finally:
+            for each in opened:
+                os.close(each)
+
+
+def _try_lock(file: int) -> bool:
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def _split(path: str) -> tuple[str, str]:
+    if not is_page_path(path):
+        raise ValueError(f"{path!r} is not the path of a page")
+    section, _, name = path.rpartition("/")
+    return section, name
+
+
+def _is_page_name(prefix: str, name: str) -> bool:
+    return is_page_path(prefix + name)
+
+
+def _refusal(about: os.stat_result) -> str:
+    if not stat.S_ISREG(about.st_mode):
+        return "it is not a regular file"
+    if about.st_size > MAX_PAGE_BYTES:
+        return f"it is larger than {MAX_PAGE_BYTES // 1024 // 1024} MiB"
+    return ""
+
+
+def _read_all(file: int) -> bytes:
+    parts = []
+    while part := os.read(file, MAX_PAGE_BYTES):
+        parts.append(part)
+    return b"".join(parts)
+
+
+def _digest(name: str, directory: int) -> str:
+    """Return the hash of a file, "" where there is none or where it is no regular file."""
+    try:
+        file = os.open(name, _OPEN | os.O_RDONLY | os.O_NONBLOCK, dir_fd=directory)
+    except OSError:
+        return ""
+    try:
+        return "" if _refusal(os.fstat(file)) else digest_of(_read_all(file))
+    finally:
+        os.close(file)
+
+
+def _write_new(name: str, content: bytes, directory: int) -> None:
+    _remove(name, directory)
+    file = os.open(name, _OPEN | os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600, dir_fd=directory)
+    try:
+        view = memoryview(content)
+        while view:
+            view = view[os.write(file, view) :]
+        os.fsync(file)
+    finally:
+        os.close(file)
+
+
+def _put(temporary: str, name: str, expected: str, directory: int) -> bool:
+    """Put a new file in its place, if what is there is what was expected."""
+    if not expected:
+        try:
+            os.link(temporary, name, src_dir_fd=directory, dst_dir_fd=directory)
+        except FileExistsError:
+            return False
+        return True
+    try:
+        swapped = exchange(temporary, name, directory)
+    except FileNotFoundError:
+        return False  # it was removed meanwhile
+    if swapped and _digest(temporary, directory) != expected:
+        exchange(temporary, name, directory)  # an edit that was not read yet
+        return False
+    return True
+
+
+def _settle_old(aside: str, name: str, expected: str, directory: int) -> bool:
+    """Remove the old file of a page, or restore it where it is not what was expected."""
+    if _digest(aside, directory) == expected:
+        _remove(aside, directory)
+        return True
+    try:
+        os.link(aside, name, src_dir_fd=directory, dst_dir_fd=directory, follow_symlinks=False)
+    except FileExistsError:
+        os.rename(aside, name + RECOVERED, src_dir_fd=directory, dst_dir_fd=directory)
+        return False
+    _remove(aside, directory)
+    return False
+
+
+def _remove(name: str, directory: int) -> None:
+    with suppress(FileNotFoundError):
+        os.unlink(name, dir_fd=directory)

@@ -1,0 +1,258 @@
+"""The last written state of each page, and which page states which memory.
+
+Every home has its own tree, so all rows are those of the home that the database is opened for.
+"""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any, Final
+
+import sqlalchemy as sa
+
+from lamplighter.domain.memory.memory import Memory
+from lamplighter.repository.feed import changes
+from lamplighter.repository.memory.memories import from_row, visible_to
+from lamplighter.repository.store.database import Database
+from lamplighter.repository.store.statements import prepare_insert
+from lamplighter.repository.store.tables import (
+    memories,
+    notebook_lines,
+    notebook_pages,
+    notebook_positions,
+)
+
+EARLIER: Final = 20
+"""How many earlier versions of a page are recognized when somebody restores one."""
+
+IDS_AT_ONCE: Final = 500
+_INSERT_LINE: Final = prepare_insert(notebook_lines, "home", "memory_id", "path")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredPage:
+    """A page as it was last written or read.
+
+    `previous` is its text before that. `digest` is the hash of its file, "" where there is none;
+    `earlier` are hashes of versions before. While `pending` its file is still to be written.
+    """
+
+    path: str
+    text: str = ""
+    previous: str = ""
+    digest: str = ""
+    earlier: tuple[str, ...] = ()
+    pending: bool = False
+    written_at: datetime | None = None
+
+    def replaced(self, text: str, digest: str, *, now: datetime) -> "StoredPage":
+        """Return the page with what was written into its file."""
+        earlier = (self.digest, *self.earlier) if self.digest else self.earlier
+        unique = tuple(each for each in dict.fromkeys(earlier) if each != digest)
+        return replace(
+            self,
+            text=text,
+            previous=self.text,
+            digest=digest,
+            earlier=unique[:EARLIER],
+            pending=False,
+            written_at=now,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class NotebookPosition:
+    """The last change that was followed; `memory_id` while memories are first read after it."""
+
+    seq: int
+    memory_id: int | None = 0
+
+
+def home_of(db: Database) -> str:
+    """Return the identity of the home whose notebook is meant."""
+    return db.home.id if db.home else ""
+
+
+@dataclass(frozen=True, slots=True)
+class PageState:
+    """What is known of a page without its text."""
+
+    digest: str
+    pending: bool
+
+
+async def states(db: Database) -> dict[str, PageState]:
+    """Return the state of every page, by its path."""
+    columns = (notebook_pages.c.path, notebook_pages.c.digest, notebook_pages.c.pending)
+    query = sa.select(*columns).where(notebook_pages.c.home == home_of(db))
+    rows = await db.fetch_all(query.order_by(notebook_pages.c.path))
+    return {row["path"]: PageState(row["digest"], bool(row["pending"])) for row in rows}
+
+
+async def stored(db: Database, paths: Collection[str]) -> dict[str, StoredPage]:
+    """Return those of some pages that are there, by their paths."""
+    if not paths:
+        return {}
+    query = (
+        sa.select(notebook_pages)
+        .where(notebook_pages.c.home == home_of(db))
+        .where(notebook_pages.c.path.in_(paths))
+    )
+    return {
+        row["path"]: StoredPage(
+            path=row["path"],
+            text=row["text"],
+            previous=row["previous"],
+            digest=row["digest"],
+            earlier=tuple(row["earlier"]),
+            pending=bool(row["pending"]),
+            written_at=row["written_at"],
+        )
+        for row in await db.fetch_all(query)
+    }
+
+
+async def save(db: Database, pages: Iterable[StoredPage]) -> None:
+    """Store pages as they now are; call it within `writing`."""
+    for page in pages:
+        await forget(db, [page.path])
+        await db.execute(
+            sa.insert(notebook_pages).values(
+                home=home_of(db),
+                path=page.path,
+                text=page.text,
+                previous=page.previous,
+                digest=page.digest,
+                earlier=list(page.earlier),
+                pending=int(page.pending),
+                written_at=page.written_at,
+            )
+        )
+
+
+async def forget(db: Database, paths: Collection[str]) -> None:
+    """Forget pages that have no file any more; call it within `writing`."""
+    await db.execute(
+        sa.delete(notebook_pages)
+        .where(notebook_pages.c.home == home_of(db))
+        .where(notebook_pages.c.path.in_(paths))
+    )
+
+
+async def mark_pending(db: Database, paths: Collection[str]) -> None:
+    """Note that pages are to be written; call it within `writing`."""
+    if not paths:
+        return
+    update = (
+        sa.update(notebook_pages)
+        .where(notebook_pages.c.home == home_of(db))
+        .where(notebook_pages.c.path.in_(paths))
+        .values(pending=1)
+        .returning(notebook_pages.c.path)
+    )
+    known = {row["path"] for row in await db.fetch_all(update)}
+    await save(db, (StoredPage(path=each, pending=True) for each in paths if each not in known))
+
+
+async def paths_of(db: Database, ids: Sequence[int]) -> dict[int, str]:
+    """Return the page that states each of these memories."""
+    found: dict[int, str] = {}
+    for some in (ids[at : at + IDS_AT_ONCE] for at in range(0, len(ids), IDS_AT_ONCE)):
+        query = (
+            sa.select(notebook_lines.c.memory_id, notebook_lines.c.path)
+            .where(notebook_lines.c.home == home_of(db))
+            .where(notebook_lines.c.memory_id.in_(some))
+        )
+        found |= {row["memory_id"]: row["path"] for row in await db.fetch_all(query)}
+    return found
+
+
+async def place(db: Database, places: Mapping[int, str | None]) -> None:
+    """Note which page states each memory, None for no page; call it within `writing`."""
+    if not places:
+        return
+    home = home_of(db)
+    await db.execute(
+        sa.delete(notebook_lines)
+        .where(notebook_lines.c.home == home)
+        .where(notebook_lines.c.memory_id.in_(places.keys()))
+    )
+    rows = [{"home": home, "memory_id": n, "path": path} for n, path in places.items() if path]
+    await db.run_many(_INSERT_LINE, rows)
+
+
+async def memories_on(db: Database, paths: Sequence[str]) -> dict[str, list[Memory]]:
+    """Return the memories that pages state, by category and number."""
+    found: dict[str, list[Memory]] = {path: [] for path in paths}
+    query = (
+        sa.select(memories, notebook_lines.c.path.label("page"))
+        .join(notebook_lines, notebook_lines.c.memory_id == memories.c.id)
+        .where(notebook_lines.c.home == home_of(db))
+        .where(notebook_lines.c.path.in_(paths))
+        .order_by(memories.c.category, memories.c.id)
+    )
+    for row in await db.fetch_all(query):
+        values: dict[str, Any] = dict(row)
+        path = values.pop("page")
+        found[path].append(from_row(values))
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class PageCount:
+    """How many memories a page states, and the number of the newest one."""
+
+    path: str
+    count: int
+    newest: int
+
+
+async def counts(db: Database, project: str | None = None) -> list[PageCount]:
+    """Return the pages with memories that a project reads, those with the newest one first."""
+    newest = sa.func.max(notebook_lines.c.memory_id)
+    query = (
+        sa.select(notebook_lines.c.path, sa.func.count().label("many"), newest.label("newest"))
+        .join(memories, memories.c.id == notebook_lines.c.memory_id)
+        .where(notebook_lines.c.home == home_of(db))
+        .where(*visible_to(project, memories.c))
+        .group_by(notebook_lines.c.path)
+        .order_by(newest.desc(), notebook_lines.c.path)
+    )
+    rows = await db.fetch_all(query)
+    return [PageCount(row["path"], row["many"], row["newest"]) for row in rows]
+
+
+async def recent(
+    db: Database, project: str | None = None, *, limit: int
+) -> list[tuple[str, Memory]]:
+    """Return the memories that changed last, of those that a project reads, with their pages."""
+    query = (
+        sa.select(memories, notebook_lines.c.path.label("page"))
+        .join(notebook_lines, notebook_lines.c.memory_id == memories.c.id)
+        .where(notebook_lines.c.home == home_of(db))
+        .where(*visible_to(project, memories.c))
+        .order_by(memories.c.updated_at.desc(), memories.c.id.desc())
+        .limit(limit)
+    )
+    found = []
+    for row in await db.fetch_all(query):
+        values: dict[str, Any] = dict(row)
+        found.append((str(values.pop("page")), from_row(values)))
+    return found
+
+
+async def position(db: Database) -> NotebookPosition:
+    """Return how far the change feed was followed; a new start where changes were missed."""
+    query = sa.select(notebook_positions).where(notebook_positions.c.home == home_of(db))
+    row = await db.fetch_one(query)
+    if row is None or await changes.has_missed(db, row["seq"]):
+        return NotebookPosition(await changes.last_seq(db))
+    return NotebookPosition(row["seq"], row["memory_id"])
+
+
+async def move_position(db: Database, at: NotebookPosition) -> None:
+    """Store how far the change feed was followed; call it within `writing`."""
+    table, home = notebook_positions, home_of(db)
+    await db.execute(sa.delete(table).where(table.c.home == home))
+    values = {"seq": at.seq, "memory_id": at.memory_id}
+    await db.execute(sa.insert(table).values(home=home, **values))

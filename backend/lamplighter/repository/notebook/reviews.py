@@ -1,0 +1,106 @@
+"""The open review of a notebook: which pages need a person, and why; at most one is open."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+import sqlalchemy as sa
+
+from lamplighter.repository.notebook.pages import home_of
+from lamplighter.repository.store.database import Database
+from lamplighter.repository.store.tables import notebook_reviews
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NotebookReview:
+    """Pages that a person must decide on, with the reasons; `discarded` are texts by page."""
+
+    id: int
+    pages: Mapping[str, Sequence[str]]
+    discarded: Mapping[str, str]
+    resolution: str | None
+    created_at: datetime
+    resolved_at: datetime | None
+
+
+async def open_review(db: Database) -> NotebookReview | None:
+    """Return the open review."""
+    query = (
+        sa.select(notebook_reviews)
+        .where(notebook_reviews.c.home == home_of(db))
+        .where(notebook_reviews.c.resolution.is_(None))
+        .order_by(notebook_reviews.c.id)
+    )
+    row = await db.fetch_one(query)
+    return None if row is None else _from_row(row)
+
+
+async def get(db: Database, number: int) -> NotebookReview | None:
+    """Return a review."""
+    query = (
+        sa.select(notebook_reviews)
+        .where(notebook_reviews.c.home == home_of(db))
+        .where(notebook_reviews.c.id == number)
+    )
+    row = await db.fetch_one(query)
+    return None if row is None else _from_row(row)
+
+
+async def save(db: Database, pages: Mapping[str, Sequence[str]], *, now: datetime) -> list[str]:
+    """Store what needs a person, and return the pages that are new; call it within `writing`.
+
+    Without a page the open review is settled.
+    """
+    held = await open_review(db)
+    reasons = {path: list(each) for path, each in pages.items()}
+    if held is None:
+        if reasons:
+            values = {"pages": {"open": reasons, "discarded": {}}, "created_at": now}
+            await db.execute(sa.insert(notebook_reviews).values(home=home_of(db), **values))
+        return sorted(reasons)
+    if reasons != held.pages:
+        await _update(db, held, reasons, dict(held.discarded))
+    if not reasons:
+        await resolve(db, held.id, "settled", now=now)
+    return sorted(reasons.keys() - held.pages.keys())
+
+
+async def discard(db: Database, number: int, texts: Mapping[str, str]) -> None:
+    """Keep the texts of pages that a person discarded; call it within `writing`."""
+    held = await get(db, number)
+    assert held is not None
+    await _update(db, held, held.pages, {**held.discarded, **texts})
+
+
+async def resolve(db: Database, number: int, resolution: str, *, now: datetime) -> None:
+    """Close a review; call it within `writing`."""
+    await db.execute(
+        sa.update(notebook_reviews)
+        .where(notebook_reviews.c.id == number)
+        .values(resolution=resolution, resolved_at=now)
+    )
+
+
+async def _update(
+    db: Database,
+    held: NotebookReview,
+    pages: Mapping[str, Sequence[str]],
+    discarded: Mapping[str, str],
+) -> None:
+    await db.execute(
+        sa.update(notebook_reviews)
+        .where(notebook_reviews.c.id == held.id)
+        .values(pages={"open": dict(pages), "discarded": dict(discarded)})
+    )
+
+
+def _from_row(row: Any) -> NotebookReview:
+    return NotebookReview(
+        id=row["id"],
+        pages=row["pages"]["open"],
+        discarded=row["pages"]["discarded"],
+        resolution=row["resolution"],
+        created_at=row["created_at"],
+        resolved_at=row["resolved_at"],
+    )

@@ -1,0 +1,1 @@
+"""The notebook in the background of a process, and for the command line."""

@@ -1,0 +1,58 @@
+"""The notebook of a process: kept in step with the memories, and with the files."""
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from typing import Final
+
+from lamplighter.config.settings import Settings
+from lamplighter.notebook.tree import NotebookTree
+from lamplighter.serve.services_file import ServicesFile
+from lamplighter.usecases.context import Context
+from lamplighter.usecases.notebook.context import NotebookContext
+from lamplighter.usecases.notebook.upkeep import keep_in_step
+
+logger = logging.getLogger(__name__)
+
+START_SECONDS: Final = 2.0
+REST_SECONDS: Final = 2.0
+RETRY_SECONDS: Final = 60.0
+
+
+def notebook_context(
+    settings: Settings, here: Context, services: ServicesFile
+) -> NotebookContext | None:
+    """Return what the notebook of a home is kept with; None where it is turned off."""
+    if not settings.notebook:
+        return None
+    return NotebookContext(
+        db=here.db,
+        now=here.now,
+        redact=here.redact,
+        tree=NotebookTree(settings.home),
+        index_bytes=settings.notebook_index,
+        services=lambda: services.last_good().names,
+    )
+
+
+@asynccontextmanager
+async def notebook_upkeep(
+    here: NotebookContext | None, *, start: float = START_SECONDS
+) -> AsyncIterator[None]:
+    """Keep the notebook in step as long as this lasts."""
+    if here is None:
+        yield
+        return
+    task = asyncio.create_task(_run(here, start))
+    yield
+    task.cancel()
+    with suppress(asyncio.CancelledError):
+        await task
+
+
+async def _run(here: NotebookContext, start: float) -> None:
+    await asyncio.sleep(start)
+    while True:
+        working = await keep_in_step(here)
+        await asyncio.sleep(REST_SECONDS if working else RETRY_SECONDS)

@@ -1,0 +1,1 @@
+"""The notebook: pages are written from memories, and edits of people become memories."""

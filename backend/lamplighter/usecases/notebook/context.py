@@ -1,0 +1,38 @@
+"""The context of the notebook: a context with the tree on disk, and the size of the index."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from lamplighter.domain.notebook import INDEX_BYTES
+from lamplighter.notebook.tree import NotebookTree
+from lamplighter.usecases.context import Context
+
+
+def _none() -> Sequence[str]:
+    return ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NotebookContext(Context):
+    """What the notebook is written and read with; `services` are the declared names."""
+
+    tree: NotebookTree
+    index_bytes: int = INDEX_BYTES
+    services: Callable[[], Sequence[str]] = _none
+
+
+@dataclass(slots=True)
+class SyncResult:
+    """What one run did: the acts it recorded, pages written and removed, and held pages."""
+
+    act: int | None = None
+    edits: int = 0
+    written: list[str] = field(default_factory=list)
+    removed: list[str] = field(default_factory=list)
+    for_review: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    learned: list[str] = field(default_factory=list)
+
+
+ACTION: Final = "notebook"
+"""What an edit of the notebook is in the journal."""

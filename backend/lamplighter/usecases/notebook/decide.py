@@ -1,0 +1,128 @@
+"""Decide: what a person does with the pages of a review, and the pages as people read them."""
+
+import asyncio
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Final
+
+from lamplighter.domain.errors import NotFound, Stale
+from lamplighter.domain.notebook.place import INDEX
+from lamplighter.notebook.tree import is_page_path
+from lamplighter.repository import Database, reading, writing
+from lamplighter.repository.notebook import pages, reviews
+from lamplighter.repository.notebook.pages import StoredPage
+from lamplighter.repository.notebook.reviews import NotebookReview
+from lamplighter.usecases.notebook.context import NotebookContext, SyncResult
+from lamplighter.usecases.notebook.sync import locked, sync_locked
+
+MAX_SHOWN: Final = 80
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PageListing:
+    """A page as a list shows it; `reasons` say why a person must decide on it."""
+
+    path: str
+    memories: int
+    written_at: datetime | None
+    reasons: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class StalePage:
+    """A page that was changed after its editor read it: its text, and the hash of its file."""
+
+    text: str
+    digest: str
+
+
+async def list_pages(db: Database, project: str | None = None) -> list[PageListing]:
+    """Return the pages by their paths, also those that only a review names.
+
+    With a `project` these are the pages with memories that it reads.
+    """
+    async with reading(db):
+        many = {each.path: each.count for each in await pages.counts(db, project)}
+        states = many if project is not None else await pages.states(db)
+        stored = await pages.stored(db, list(states))
+        review = await reviews.open_review(db) if project is None else None
+    held = dict(review.pages) if review else {}
+    return [
+        PageListing(
+            path=path,
+            memories=many.get(path, 0),
+            written_at=stored[path].written_at if path in stored else None,
+            reasons=held.get(path, ()),
+        )
+        for path in sorted({*states, *held})
+    ]
+
+
+async def accept(here: NotebookContext, paths: Collection[str]) -> SyncResult:
+    """Read pages of the review as their files are; raises NotFound."""
+    async with locked(here):
+        review = await _open_review(here.db, paths)
+        return await sync_locked(here, accepted=paths or list(review.pages))
+
+
+async def discard(here: NotebookContext, paths: Collection[str]) -> SyncResult:
+    """Write pages of the review as the memories are; what the files held stays in the review."""
+    async with locked(here):
+        review = await _open_review(here.db, paths)
+        files = await asyncio.to_thread(here.tree.scan)
+        chosen = sorted(paths or review.pages)
+        texts = {path: files[path].text for path in chosen if path in files}
+        async with writing(here.db):
+            stored = await pages.stored(here.db, chosen)
+            await reviews.discard(here.db, review.id, texts)
+            await pages.save(
+                here.db,
+                (
+                    replace(
+                        stored.get(path, StoredPage(path=path)),
+                        digest=files[path].digest if path in files else "",
+                        pending=True,
+                        text=_written(stored.get(path)),
+                    )
+                    for path in chosen
+                ),
+            )
+        return await sync_locked(here)
+
+
+async def write_page(
+    here: NotebookContext, path: str, text: str, *, expected: str | None
+) -> SyncResult:
+    """Write a page that a person edited, and read its edits.
+
+    Raises NotFound for a path that is no page, and Stale when its file is no longer `expected`.
+    """
+    if not is_page_path(path) or path == INDEX:
+        raise NotFound(f"{path[:MAX_SHOWN]!r} is not the path of a page.")
+    async with locked(here):
+        await sync_locked(here)
+        file = await asyncio.to_thread(here.tree.read, path)
+        now = file.digest if file else ""
+        written = expected in (None, now) and await asyncio.to_thread(
+            here.tree.write, path, text, now
+        )
+        if not written:
+            raise Stale(StalePage(file.text if file else "", now))
+        return await sync_locked(here, by_person=[path])
+
+
+def _written(page: StoredPage | None) -> str:
+    """Return what a page was before; a line of a person that was never read is in its file."""
+    return page.text if page else ""
+
+
+async def _open_review(db: Database, paths: Collection[str]) -> NotebookReview:
+    async with reading(db):
+        review = await reviews.open_review(db)
+    if review is None:
+        raise NotFound("No page of the notebook needs a review.")
+    unknown = sorted(set(paths) - review.pages.keys())
+    if unknown:
+        raise NotFound(f"{unknown[0]}.md needs no review.")
+    return review

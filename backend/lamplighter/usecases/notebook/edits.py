@@ -1,0 +1,361 @@
+"""Read: what people changed in the files becomes edits of memories, in one act of an operator."""
+
+import asyncio
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from typing import Final
+
+from lamplighter.domain.errors import Invalid
+from lamplighter.domain.memory.admit import admit_candidate, admit_edit
+from lamplighter.domain.memory.decay import apply_decay, decay_changes
+from lamplighter.domain.memory.intents import Intent, MemoryChange, NewMemory
+from lamplighter.domain.memory.memory import (
+    ACTIVE_THRESHOLD,
+    GENERAL,
+    Edit,
+    Memory,
+    MemoryId,
+    apply_edit,
+)
+from lamplighter.domain.notebook.compare import (
+    ChangedPage,
+    LineAdded,
+    LineChanged,
+    LineEdit,
+    LineRemoved,
+    NotebookReading,
+    compare,
+)
+from lamplighter.domain.notebook.index import NOTES_HEADING
+from lamplighter.domain.notebook.page import NotebookPage, PageLine, PageText
+from lamplighter.domain.notebook.place import INDEX, candidate_of, place_from
+from lamplighter.domain.services.event import Level
+from lamplighter.domain.text import shorten
+from lamplighter.formats import notebook as markdown
+from lamplighter.notebook.tree import PageFile
+from lamplighter.repository import Database, reading, writing
+from lamplighter.repository.memory import memories
+from lamplighter.repository.memory.memories import service_name
+from lamplighter.repository.notebook import pages, reviews, runs
+from lamplighter.repository.notebook.pages import StoredPage
+from lamplighter.repository.services import events
+from lamplighter.repository.writes import store
+from lamplighter.usecases.access.recording import Recording, recorded, recording
+from lamplighter.usecases.memory.curate import check_key
+from lamplighter.usecases.notebook.context import ACTION, NotebookContext, SyncResult
+
+RESTORED: Final = "An earlier version of the page was restored."
+DURING_RUN: Final = "The file was changed while session {} was running."
+INDEX_CHANGED: Final = (
+    "MEMORY.md is generated. Write your own text below a heading '## Notes', or on a page."
+)
+SOURCE: Final = "notebook"
+EDITING: Final = timedelta(hours=1)
+"""How long an editor may have a page open without reading it again."""
+
+UNKNOWN_TAG: Final = "Unknown tag"
+LEARNED_CHARS: Final = 60
+
+
+@dataclass(slots=True)
+class _Changed:
+    """The files that differ from what was last written: as they are, and as they were stored."""
+
+    files: Mapping[str, PageFile | None]
+    stored: Mapping[str, StoredPage]
+    concerns: dict[str, str]
+
+
+async def read_edits(
+    here: NotebookContext,
+    *,
+    accepted: Collection[str] = (),
+    by_person: Collection[str] = (),
+) -> SyncResult:
+    """Read what was changed in the files, and store it.
+
+    `accepted` are pages of which a person said that the file is right, `by_person` those that
+    a person saved through the API just now.
+    """
+    result = SyncResult()
+    changed = await _changed_pages(here, by_person, accepted)
+    open_before = await reviews.open_review(here.db)
+    waiting = {} if open_before is None else _waiting(open_before, changed)
+    if not changed.files:
+        if open_before is not None and waiting != open_before.pages:
+            await _review(here, waiting, result)
+        return result
+    held = _read_index(changed)
+    found = await _compare(here, changed, accepted)
+    act = await _store(here, changed, found, result)
+    result.act, result.edits = act, len(found.edits)
+    result.for_review = {**held, **found.for_review}
+    await _review(here, {**waiting, **result.for_review, **_unknown(found)}, result)
+    return result
+
+
+async def _changed_pages(
+    here: NotebookContext, by_person: Collection[str], accepted: Collection[str]
+) -> _Changed:
+    """Return the pages whose files are not as they were written. A tree that is gone is no edit."""
+    async with reading(here.db):
+        states = await pages.states(here.db)
+    digests = {path: each.digest for path, each in states.items()}
+    there = await asyncio.to_thread(here.tree.exists)
+    await asyncio.to_thread(here.tree.recover, lambda path: digests.get(path, ""))
+    files = await asyncio.to_thread(here.tree.scan)
+    if not there:
+        await _forget_files(here.db, digests)
+        return _Changed({}, {}, {})
+    unread = {path.removesuffix(".md") for path in here.tree.skipped}
+    paths = [
+        path
+        for path in digests.keys() | files.keys()
+        if path not in unread
+        and (path in accepted or digests.get(path, "") != _digest(files.get(path)))
+    ]
+    found = {path: files.get(path) for path in sorted(paths)}
+    async with reading(here.db):
+        stored = await pages.stored(here.db, paths)
+        concerns = await _concerns(here.db, found, stored, by_person)
+    return _Changed(found, stored, concerns)
+
+
+def _digest(file: PageFile | None) -> str:
+    return file.digest if file else ""
+
+
+async def _forget_files(db: Database, digests: Mapping[str, str]) -> None:
+    """Note that no page has a file: the directory was removed, and all are written again."""
+    if not any(digests.values()):
+        return
+    async with writing(db):
+        held = await pages.stored(db, list(digests))
+        gone = (replace(each, digest="", pending=True) for each in held.values())
+        await pages.save(db, gone)
+
+
+async def _concerns(
+    db: Database,
+    files: Mapping[str, PageFile | None],
+    stored: Mapping[str, StoredPage],
+    by_person: Collection[str],
+) -> dict[str, str]:
+    """Return why a person must look at a changed page whatever was changed."""
+    found: dict[str, str] = {}
+    for path, file in files.items():
+        if path in by_person:
+            continue
+        if file is not None and path in stored and file.digest in stored[path].earlier:
+            found[path] = RESTORED
+            continue
+        at = datetime.fromtimestamp(file.changed_at, UTC) if file else None
+        session = await runs.session_at(db, at)
+        if session is not None:
+            found[path] = DURING_RUN.format(session)
+    return found
+
+
+def _read_index(changed: _Changed) -> dict[str, tuple[str, ...]]:
+    """Return why the index is held, where more than its notes was changed."""
+    if INDEX not in changed.files:
+        return {}
+    file, stored = changed.files[INDEX], changed.stored.get(INDEX)
+    if file is None:
+        return {}
+    generated = ("",) if stored is None else (stored.text, stored.previous)
+    head, *heads = (
+        markdown.split_section(each, NOTES_HEADING)[0].split() for each in (file.text, *generated)
+    )
+    return {} if head in heads else {INDEX: (INDEX_CHANGED,)}
+
+
+async def _compare(
+    here: NotebookContext, changed: _Changed, accepted: Collection[str]
+) -> NotebookReading:
+    """Compare the changed pages; a page with a line that may not enter is held."""
+    parsed = [
+        ChangedPage(
+            path,
+            markdown.parse(changed.stored[path].text) if path in changed.stored else None,
+            markdown.parse(file.text) if file else None,
+            changed.concerns.get(path, ""),
+            _previous(here, changed.stored.get(path)),
+        )
+        for path, file in changed.files.items()
+        if path != INDEX
+    ]
+    sides = [side for each in parsed for side in (each.written, each.file) if side]
+    numbers = {line.number for side in sides for line in side.lines if line.number}
+    async with reading(here.db):
+        rows = await memories.by_ids(here.db, [MemoryId(each) for each in numbers])
+        places = await pages.paths_of(here.db, sorted(numbers))
+    elsewhere = {number for number, path in places.items() if path not in changed.files}
+    known: dict[int, Memory] = dict(rows.items())
+    while True:
+        found = compare(parsed, known, elsewhere, accepted=accepted)
+        refused = _refused(here, found, rows)
+        if not refused:
+            return found
+        accepted = [path for path in accepted if path not in refused]
+        parsed = [replace(each, concern=refused.get(each.path, each.concern)) for each in parsed]
+
+
+def _previous(here: NotebookContext, page: StoredPage | None) -> NotebookPage | None:
+    """Return the version before the last one, if an editor may have had it open since then."""
+    if page is None or page.written_at is None or not page.previous:
+        return None
+    recent = here.now() - page.written_at <= EDITING
+    return markdown.parse(page.previous) if recent else None
+
+
+def _refused(
+    here: NotebookContext, found: NotebookReading, rows: Mapping[MemoryId, Memory]
+) -> dict[str, str]:
+    """Return the pages with a line that may not enter, each with the reason."""
+    refused: dict[str, str] = {}
+    for each in found.edits:
+        try:
+            match each:
+                case LineAdded():
+                    place = place_from(each.path, _name(found, each.path))
+                    candidate = candidate_of(place, each.line) if place else None
+                    if candidate is not None:
+                        admit_candidate(candidate, here.redact)
+                case LineChanged():
+                    row = rows[MemoryId(each.number)]
+                    admit_edit(each.edit, row.category, here.redact)
+        except Invalid as error:
+            refused.setdefault(each.path, f"A line cannot be stored: {error}.")
+    return refused
+
+
+def _name(found: NotebookReading, path: str) -> str:
+    return found.pages[path].name if path in found.pages else ""
+
+
+async def _store(
+    here: NotebookContext, changed: _Changed, found: NotebookReading, result: SyncResult
+) -> int | None:
+    """Store the edits and the state of their pages in one transaction; return the act."""
+    recorded.set(None)
+    async with recording(here.db, ACTION, now=here.now()) as act:
+        numbered: dict[tuple[str, int], PageLine] = {}
+        for each in found.edits:
+            await _apply(here, each, found, act, numbered, result)
+        await _save_pages(here, changed, found, numbered)
+    return recorded.get()
+
+
+async def _apply(
+    here: NotebookContext,
+    edit: LineEdit,
+    found: NotebookReading,
+    act: Recording,
+    numbered: dict[tuple[str, int], PageLine],
+    result: SyncResult,
+) -> None:
+    match edit:
+        case LineAdded(path, at, line):
+            place = place_from(path, _name(found, path))
+            candidate = candidate_of(place, line) if place else None
+            assert candidate is not None
+            candidate = admit_candidate(candidate, here.redact)
+            service = await service_name(here.db, candidate.service, here.services())
+            new = NewMemory(replace(candidate, service=service), act.why("created"))
+            [memory] = await store(here.db, [new], now=here.now())
+            numbered[path, at] = replace(line, number=memory.id, source="")
+            result.learned.append(shorten(memory.observation, LEARNED_CHARS))
+            act.did(memory.id)
+        case LineChanged(path, number, line, change):
+            if await _change(here, number, change, act):
+                result.learned.append(shorten(line.comparable, LEARNED_CHARS))
+        case LineRemoved(_, number):
+            await _change(here, number, Edit(active=False), act)
+
+
+async def _change(here: NotebookContext, number: int, change: Edit, act: Recording) -> bool:
+    memory = await memories.get(here.db, number)
+    if memory is None:
+        return False
+    now = here.now()
+    change = admit_edit(change, memory.category, here.redact)
+    if change.service not in (None, GENERAL):
+        service = await service_name(here.db, change.service, here.services())
+        change = replace(change, service=service)
+    if change.active and memory.confidence < ACTIVE_THRESHOLD:
+        change = replace(change, confidence=ACTIVE_THRESHOLD)
+    intents: list[Intent] = [*decay_changes([memory], now=now, act_id=act.id)]
+    memory = apply_decay(memory, now=now)
+    after = apply_edit(memory, change, now=now)
+    await check_key(here.db, memory, after)
+    if after == memory:
+        return False
+    await store(here.db, [*intents, MemoryChange(memory, after, act.why("edited"))], now=now)
+    act.did(number)
+    return True
+
+
+async def _save_pages(
+    here: NotebookContext,
+    changed: _Changed,
+    found: NotebookReading,
+    numbered: Mapping[tuple[str, int], PageLine],
+) -> None:
+    """Store the read pages as they are, with the numbers of their new lines."""
+    for path, file in changed.files.items():
+        if path in found.for_review or (path == INDEX and _read_index(changed)):
+            continue
+        stored = changed.stored.get(path, StoredPage(path=path))
+        if file is None:
+            await pages.save(here.db, [replace(stored, digest="", text="", pending=True)])
+            continue
+        page = _with_numbers(path, found.pages[path], numbered) if path != INDEX else None
+        text = file.text if page is None else markdown.render(page)
+        kept = replace(stored, digest=file.digest, text=text, pending=True)
+        await pages.save(here.db, [kept])
+
+
+def _with_numbers(
+    path: str, page: NotebookPage, numbered: Mapping[tuple[str, int], PageLine]
+) -> NotebookPage:
+    parts: list[PageText | PageLine] = []
+    at = 0
+    for part in page.parts:
+        if isinstance(part, PageLine):
+            parts.append(numbered.get((path, at), part))
+            at += 1
+        else:
+            parts.append(part)
+    return replace(page, parts=tuple(parts))
+
+
+def _waiting(review: reviews.NotebookReview, changed: _Changed) -> dict[str, Sequence[str]]:
+    """Return what still needs a person on pages that did not change: their unknown tags."""
+    return {
+        path: reasons
+        for path, reasons in review.pages.items()
+        if path not in changed.files and reasons and reasons[0].startswith(UNKNOWN_TAG)
+    }
+
+
+def _unknown(found: NotebookReading) -> dict[str, tuple[str, ...]]:
+    return {
+        path: tuple(f"{UNKNOWN_TAG}: {shorten(each, LEARNED_CHARS)}" for each in texts)
+        for path, texts in found.unknown.items()
+    }
+
+
+async def _review(
+    here: NotebookContext, held: Mapping[str, Sequence[str]], result: SyncResult
+) -> None:
+    """Store what needs a person as one review, and report new pages of it as one event."""
+    now = here.now()
+    async with writing(here.db):
+        new = await reviews.save(here.db, held, now=now)
+        if new:
+            first = here.redact(f"{new[0]}.md: {held[new[0]][0]}")
+            more = f" ({len(new) - 1:,} more pages)" if len(new) > 1 else ""
+            text = f"Notebook needs review. {first}{more}"
+            await events.insert(here.db, Level.WARNING, text, source=SOURCE, now=now)

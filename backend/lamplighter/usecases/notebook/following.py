@@ -1,0 +1,60 @@
+"""Follow: which page states which memory, by the change feed; changed pages become pending."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Final
+
+from lamplighter.domain.change import Change, ChangeOp
+from lamplighter.domain.memory.memory import MemoryId
+from lamplighter.domain.notebook.place import belongs, place_of
+from lamplighter.repository import Database, reading, writing
+from lamplighter.repository.feed import changes
+from lamplighter.repository.graph.position import memory_ids_after
+from lamplighter.repository.memory import memories
+from lamplighter.repository.memory.trash import TRASH
+from lamplighter.repository.notebook import pages
+
+CHANGES_AT_ONCE: Final = 500
+MEMORIES_AT_ONCE: Final = 500
+_ENTITIES: Final = (memories.ENTITY, TRASH)
+
+
+async def follow(db: Database) -> bool:
+    """Take one step and say whether there was work."""
+    async with reading(db):
+        at = await pages.position(db)
+        if at.memory_id is None and at.seq == await changes.last_seq(db):
+            return False
+    async with writing(db):
+        at = await pages.position(db)
+        if at.memory_id is not None:
+            ids = await memory_ids_after(db, at.memory_id, limit=MEMORIES_AT_ONCE)
+            at = replace(at, memory_id=ids[-1] if ids else None)
+        else:
+            found = await changes.list_after(db, at.seq, limit=CHANGES_AT_ONCE)
+            ids = sorted({n for each in found if each.entity in _ENTITIES for n in _ids(each)})
+            at = replace(at, seq=found[-1].seq if found else at.seq)
+        await _place(db, ids)
+        await pages.move_position(db, at)
+    return True
+
+
+def _ids(change: Change) -> list[int]:
+    if change.op is not ChangeOp.BATCH:
+        return [change.entity_id]
+    return list((change.row or {}).get("ids", ()))
+
+
+async def _place(db: Database, ids: Sequence[int]) -> None:
+    """Note the page of each memory; the page before and the page now are to be written."""
+    if not ids:
+        return
+    before = await pages.paths_of(db, ids)
+    held = await memories.by_ids(db, [MemoryId(each) for each in ids])
+    after: dict[int, str | None] = dict.fromkeys(before)
+    for memory in held.values():
+        if belongs(memory):
+            after[memory.id] = place_of(memory).path
+    moved = {number: path for number, path in after.items() if before.get(number) != path}
+    await pages.place(db, moved)
+    await pages.mark_pending(db, {each for each in (*before.values(), *after.values()) if each})

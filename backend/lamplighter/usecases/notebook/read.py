@@ -1,0 +1,95 @@
+"""Read: a page as its readers may see it, always from what is stored, never from a path on disk."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from lamplighter.domain.errors import Invalid, InvalidField, NotFound
+from lamplighter.domain.memory.memory import OPERATIONS, Memory
+from lamplighter.domain.notebook import INDEX_BYTES
+from lamplighter.domain.notebook.index import render_index
+from lamplighter.domain.notebook.page import NotebookPage, PageText, line_of
+from lamplighter.domain.notebook.place import DECISIONS, INDEX, PROJECTS, place_from
+from lamplighter.formats import notebook as markdown
+from lamplighter.repository import Database, reading
+from lamplighter.repository.notebook import pages
+from lamplighter.usecases.access.project_wall import is_visible
+from lamplighter.usecases.notebook.index import index_facts, index_text
+
+ENDING: Final = ".md"
+MAX_SHOWN: Final = 80
+
+
+@dataclass(frozen=True, slots=True)
+class ReadablePage:
+    """A page as one reader may see it, and the memories on it."""
+
+    path: str
+    text: str
+    memories: Sequence[Memory] = ()
+
+
+async def read_page(db: Database, path: str, project: str | None = None) -> ReadablePage:
+    """Return a page; raises NotFound for any other path.
+
+    `project` is the project that the reader is bound to: only memories of it and global ones
+    are shown, and what people wrote around them only on pages of the project.
+    """
+    path = path.strip().removesuffix(ENDING)
+    async with reading(db):
+        if path == INDEX:
+            return ReadablePage(INDEX, await _index(db, project))
+        stored = (await pages.stored(db, [path])).get(path)
+        found = (await pages.memories_on(db, [path]))[path] if stored else []
+    if stored is None or not stored.text:
+        raise _missing(path)
+    if project is None or _is_of(path, stored.text, project):
+        return ReadablePage(path, stored.text, found)
+    visible = [each for each in found if is_visible(project, each)]
+    if not visible:
+        raise _missing(path)
+    heading = PageText(f"# {path}\n\n")
+    text = markdown.render(NotebookPage((heading, *map(line_of, visible))))
+    return ReadablePage(path, text, visible)
+
+
+def _missing(path: str) -> NotFound:
+    return NotFound(f"The notebook has no page {path[:MAX_SHOWN]!r}. Read MEMORY for its pages.")
+
+
+def _is_of(path: str, text: str, project: str) -> bool:
+    """Whether a whole page belongs to a project."""
+    place = place_from(path, markdown.parse(text).name)
+    if place is None:
+        return False
+    owner = place.name if place.section in (PROJECTS, DECISIONS) else OPERATIONS
+    return owner == project
+
+
+async def _index(db: Database, project: str | None) -> str:
+    """Return the index: the whole one, or what a project may see of it."""
+    if project is not None:
+        text = await project_index(db, project, cap=INDEX_BYTES)
+    else:
+        stored = (await pages.stored(db, [INDEX])).get(INDEX)
+        facts = await index_facts(db)
+        text = stored.text if stored else index_text(facts, "", cap=INDEX_BYTES)
+    if not text:
+        raise _missing(INDEX)
+    return text
+
+
+async def project_index(db: Database, project: str, *, cap: int) -> str:
+    """Return the index of what a project reads, without front matter; empty without a notebook.
+
+    Call it within `reading`.
+    """
+    facts = await index_facts(db, project)
+    return render_index(facts, "", "", cap=cap).lstrip("\n") if facts.recent else ""
+
+
+def require_one(number: int | None, page: str | None) -> int:
+    """Return the number of a memory, 0 for a page; raises Invalid unless exactly one is given."""
+    if (number is None) == (page is None):
+        raise Invalid(InvalidField("id", "give either id or page"))
+    return number or 0

@@ -1,0 +1,45 @@
+"""Sync: edits are read first, then pages are written; never the other way round."""
+
+import asyncio
+from collections.abc import AsyncIterator, Collection
+from contextlib import asynccontextmanager
+
+from lamplighter.domain.notebook.place import INDEX
+from lamplighter.usecases.notebook.context import NotebookContext, SyncResult
+from lamplighter.usecases.notebook.edits import read_edits
+from lamplighter.usecases.notebook.following import follow
+from lamplighter.usecases.notebook.index import write_index
+from lamplighter.usecases.notebook.pages import write_pending
+
+
+async def sync(here: NotebookContext, *, by_person: Collection[str] = ()) -> SyncResult:
+    """Read edits of people, then write the pages of memories that changed.
+
+    Raises OSError where the directory cannot be used, and Busy where another process holds it.
+    """
+    async with locked(here):
+        return await sync_locked(here, by_person=by_person)
+
+
+async def sync_locked(
+    here: NotebookContext, *, accepted: Collection[str] = (), by_person: Collection[str] = ()
+) -> SyncResult:
+    """Do the same within `locked`; `accepted` pages are read as their files are."""
+    result = await read_edits(here, accepted=accepted, by_person=by_person)
+    while await follow(here.db):
+        pass
+    await write_pending(here, result.for_review, result)
+    if INDEX not in result.for_review:
+        await write_index(here, result)
+    return result
+
+
+@asynccontextmanager
+async def locked(here: NotebookContext) -> AsyncIterator[None]:
+    """Work on the notebook alone."""
+    lock = here.tree.locked()
+    await asyncio.to_thread(lock.__enter__)
+    try:
+        yield
+    finally:
+        await asyncio.to_thread(lock.__exit__, None, None, None)

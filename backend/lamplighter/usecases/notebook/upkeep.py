@@ -1,0 +1,48 @@
+"""Upkeep: the notebook is kept in step; a disk that refuses is reported once, and nothing stops."""
+
+import logging
+from collections.abc import Collection
+from typing import Final
+
+from lamplighter.domain.errors import LamplighterError
+from lamplighter.domain.services.event import Level
+from lamplighter.repository import writing
+from lamplighter.repository.services import events
+from lamplighter.repository.store.driver import Error
+from lamplighter.usecases.notebook.context import NotebookContext
+from lamplighter.usecases.notebook.edits import SOURCE
+from lamplighter.usecases.notebook.sync import sync
+
+logger = logging.getLogger(__name__)
+
+UNWRITABLE: Final = "The notebook cannot be written: {}. Memories are stored as before."
+WRITABLE: Final = "The notebook can be written again."
+
+
+async def keep_in_step(here: NotebookContext, *, by_person: Collection[str] = ()) -> bool:
+    """Read edits and write pages; say whether that worked. It raises nothing."""
+    try:
+        await sync(here, by_person=by_person)
+    except OSError as error:
+        await _report(here, error.strerror or str(error))
+        return False
+    except (Error, LamplighterError, TimeoutError) as error:
+        logger.warning("The notebook cannot be updated now: %s", error)
+        return False
+    await _report(here, "")
+    return True
+
+
+async def _report(here: NotebookContext, problem: str) -> None:
+    """Record an event when the disk begins to refuse, and when it no longer does."""
+    if problem == here.tree.problem:
+        return
+    here.tree.problem = problem
+    level = Level.WARNING if problem else Level.INFO
+    text = UNWRITABLE.format(problem) if problem else WRITABLE
+    logger.log(logging.WARNING if problem else logging.INFO, "%s", text)
+    try:
+        async with writing(here.db):
+            await events.insert(here.db, level, text, source=SOURCE, now=here.now())
+    except (Error, TimeoutError) as error:
+        logger.warning("An event cannot be recorded now: %s", error)

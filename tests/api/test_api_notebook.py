@@ -1,0 +1,32 @@
+"""The notebook over the API: pages are read, and written only as they were read."""
+
+import httpx2
+
+PAGE = "/api/v1/notebook/services/jellyfin"
+
+
+def test_a_page_is_written_and_read_and_a_stale_write_is_refused(
+    own_client: httpx2.Client,
+) -> None:
+    client = own_client
+    made = client.put(PAGE, json={"text": "# jellyfin\n\n- [timing] Takes 60s to start\n"})
+    assert made.status_code == 200, made.text
+    assert made.json()["edits"] == 1
+    assert "^m1" in made.json()["text"]
+    read = client.get(PAGE)
+    assert read.headers["etag"] == made.headers["etag"]
+    text = read.json()["text"].replace("60s", "90s")
+    tag = {"If-Match": read.headers["etag"]}
+
+    first = client.put(PAGE, json={"text": text}, headers=tag)
+    second = client.put(PAGE, json={"text": "gone"}, headers=tag)
+
+    assert first.status_code == 200
+    assert client.get("/api/v1/memories/1").json()["observation"] == "Takes 90s to start"
+    assert second.status_code == 412
+    assert "90s" in second.json()["current"]["text"]
+    assert client.get("/api/v1/notebook/services/..").status_code == 404
+    assert client.get("/api/v1/notebook/..%2f..%2fetc/passwd").status_code == 404
+    listed = client.get("/api/v1/notebook").json()["items"]
+    assert [each["path"] for each in listed] == ["MEMORY", "services/jellyfin"]
+    assert "services/jellyfin" in client.get("/api/v1/notebook/MEMORY").json()["text"]

@@ -1,0 +1,216 @@
+"""Kill a run of the notebook between two of its steps, or let an editor save there.
+
+Runs as a program of its own without threads: each attempt is a fork that is killed at one traced
+line of the notebook's code. After it the next run must find everything: no torn page, no lost
+edit, nothing stored twice.
+"""
+
+import asyncio
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from types import FrameType
+from typing import Any, Final
+
+from lamplighter.domain.memory.memory import Candidate, Category, Edit, Memory, MemoryId
+from lamplighter.domain.secrets.redact import Redactor
+from lamplighter.formats.notebook import parse
+from lamplighter.notebook.tree import NotebookTree
+from lamplighter.repository import Database, reading
+from lamplighter.repository.memory import memories
+from lamplighter.repository.notebook import reviews
+from lamplighter.repository.store.database import sqlite_url
+from lamplighter.repository.upkeep import migrate
+from lamplighter.usecases.memory import curate
+from lamplighter.usecases.notebook.context import NotebookContext
+from lamplighter.usecases.notebook.sync import sync
+
+NOW: Final = datetime(2026, 1, 1, 12, tzinfo=UTC)
+TRACED: Final = ("/usecases/notebook/", "/lamplighter/notebook/", "/repository/notebook/")
+EXPECTED: Final = {
+    "jellyfin: Takes 70s to start",
+    "jellyfin: Needs the NAS",
+    "jellyfin: Learned meanwhile",
+    "jellyfin: Written by hand",
+    "nas: Spins up in 12 s",
+    "nas: Written by hand too",
+    "blog: A whole new file",
+}
+
+
+def run_kills(kills: int, seed: int, directory: str) -> str:
+    """Kill so many runs, and return what the program printed."""
+    done = subprocess.run(
+        [sys.executable, __file__, directory, str(kills), str(seed)],
+        capture_output=True,
+        text=True,
+        timeout=3_600,
+        check=False,
+        env={"PATH": "/usr/bin:/bin", "PYTHONPATH": str(Path(__file__).parents[1])},
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def main(directory: Path, kills: int, seed: int) -> None:
+    """Kill so many runs, and let an editor save in as many others."""
+    template = directory / "template"
+    template.mkdir()
+    migrate.upgrade(sqlite_url(template / "lamplighter.db"))
+    asyncio.run(_used(template, _prepare))
+    steps = _count(directory, template)
+    chance = random.Random(seed)
+    for number in range(kills):
+        at = chance.randrange(steps) + 1
+        _attempt(directory, template, at, _kill, EXPECTED, f"kill {number} at {at} of {steps}")
+        at = chance.randrange(steps) + 1
+        expected = EXPECTED | {"nas: Saved by an editor"}
+        save = _save_in_place if number % 2 else _save_by_rename
+        name = f"{save.__name__} {number} at {at} of {steps}"
+        _attempt(directory, template, at, save, expected, name)
+    print(f"{kills} kills and {kills} saves at {steps} steps")  # noqa: T201  # its result
+
+
+async def _used(home: Path, work: Callable[[NotebookContext], Any]) -> Any:
+    db = Database(sqlite_url(home / "lamplighter.db"))
+    await db.connect()
+    try:
+        here = NotebookContext(db=db, now=lambda: NOW, redact=Redactor(), tree=NotebookTree(home))
+        return await work(here)
+    finally:
+        await db.disconnect()
+
+
+async def _learn(here: NotebookContext, service: str, text: str) -> Memory:
+    candidate = Candidate(
+        category=Category.TIMING, service=service, observation=text, tier=0, session_id=None
+    )
+    return await curate.create(here, candidate)
+
+
+async def _prepare(here: NotebookContext) -> None:
+    first = await _learn(here, "jellyfin", "Takes 60s to start")
+    await _learn(here, "jellyfin", "Needs the NAS")
+    await _learn(here, "nas", "Spins up in 9 s")
+    gone = await _learn(here, "jellyfin", "Removed by hand")
+    await sync(here)
+    await curate.edit(here, first.id, Edit(observation="Takes 70s to start"), version=None)
+    await _learn(here, "jellyfin", "Learned meanwhile")
+    root = here.tree.root
+    page = root / "services/jellyfin.md"
+    text = page.read_text().replace(f"- [timing] Removed by hand ^m{gone.id}\n", "")
+    page.write_text(f"{text}- [timing] Written by hand\n")
+    page = root / "services/nas.md"
+    page.write_text(page.read_text().replace("9 s", "12 s") + "- [timing] Written by hand too\n")
+    (root / "projects").mkdir()
+    (root / "projects/blog.md").write_text("# Blog\n\n- A whole new file\n")
+
+
+def _count(directory: Path, template: Path) -> int:
+    """Return how many lines a whole run has."""
+    home = directory / "counted"
+    shutil.copytree(template, home)
+    reader, writer = os.pipe()
+    child = os.fork()
+    if not child:
+        counted = _traced(lambda number: None)
+        asyncio.run(_used(home, sync))
+        os.write(writer, str(counted[0]).encode())
+        os._exit(0)
+    os.waitpid(child, 0)
+    return int(os.read(reader, 20))
+
+
+def _traced(act: Callable[[int], None]) -> list[int]:
+    """Call `act` with the number of each line of the notebook's code that is run."""
+    count = [0]
+
+    def line(frame: FrameType, event: str, argument: object) -> Any:
+        if event == "line":
+            count[0] += 1
+            act(count[0])
+        return line
+
+    def call(frame: FrameType, event: str, argument: object) -> Any:
+        return line if any(each in frame.f_code.co_filename for each in TRACED) else None
+
+    sys.settrace(call)
+    threading.settrace(call)
+    return count
+
+
+def _attempt(
+    directory: Path,
+    template: Path,
+    at: int,
+    disturb: Callable[[Path], None],
+    expected: set[str],
+    name: str,
+) -> None:
+    home = directory / "home"
+    shutil.copytree(template, home)
+    child = os.fork()
+    if not child:
+        _traced(lambda number: disturb(home) if number == at else None)
+        asyncio.run(_used(home, sync))
+        os._exit(0)
+    _, status = os.waitpid(child, 0)
+    assert os.WIFSIGNALED(status) or status == 0, f"{name}: status {status}"
+    child = os.fork()
+    if not child:
+        try:
+            asyncio.run(_used(home, lambda here: _check(here, expected)))
+        except BaseException:
+            import traceback
+
+            traceback.print_exc()
+            os._exit(1)
+        os._exit(0)
+    assert os.waitpid(child, 0)[1] == 0, name
+    shutil.rmtree(home)
+
+
+def _kill(home: Path) -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def _save_by_rename(home: Path) -> None:
+    page = home / "notebook/services/nas.md"
+    aside = page.with_name("nas.md~")
+    aside.write_text(page.read_text() + "- [timing] Saved by an editor\n")
+    aside.rename(page)
+
+
+def _save_in_place(home: Path) -> None:
+    with (home / "notebook/services/nas.md").open("a") as page:
+        page.write("- [timing] Saved by an editor\n")
+
+
+async def _check(here: NotebookContext, expected: set[str]) -> None:
+    """Run it again to its end; memories and files say the same, each once."""
+    await sync(here)
+    await sync(here)
+    last = await sync(here)
+    assert (last.edits, last.written, last.removed, last.for_review) == (0, [], [], {}), last
+    async with reading(here.db):
+        found = await memories.by_ids(here.db, [MemoryId(each) for each in range(1, 40)])
+        assert await reviews.open_review(here.db) is None
+    active = [each for each in found.values() if each.active]
+    texts = [f"{each.service or each.project}: {each.observation}" for each in active]
+    assert sorted(texts) == sorted(expected), texts
+    files = [each for each in here.tree.root.rglob("*") if each.is_file()]
+    assert all(each.suffix == ".md" for each in files), files
+    pages = [each for each in files if each.stem != "MEMORY"]
+    lines = [(line.number, line.text) for each in pages for line in parse(each.read_text()).lines]
+    assert sorted(lines, key=str) == sorted([(m.id, m.observation) for m in active], key=str)
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3]))

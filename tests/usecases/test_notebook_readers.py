@@ -1,0 +1,86 @@
+"""Readers of the notebook see what their project may read, and nothing outside the notebook."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from contexts import DEFAULTS, NOON, OPEN
+from lamplighter.domain.errors import NotFound
+from lamplighter.domain.memory.memory import Candidate, Category, Trust
+from lamplighter.domain.notebook.index import render_index
+from lamplighter.notebook.tree import NotebookTree
+from lamplighter.repository import Database, reading
+from lamplighter.usecases.clients.project_context import project_context
+from lamplighter.usecases.memory import curate
+from lamplighter.usecases.notebook.context import NotebookContext
+from lamplighter.usecases.notebook.index import index_facts
+from lamplighter.usecases.notebook.read import read_page
+from lamplighter.usecases.notebook.sync import sync
+
+
+@pytest.fixture
+async def here(db: Database, tmp_path: Path) -> NotebookContext:
+    found = NotebookContext(db=db, now=lambda: NOON, redact=OPEN, tree=NotebookTree(tmp_path))
+    await learn(found, "Takes 60s to start", category=Category.TIMING, service="jellyfin")
+    await learn(found, "Uses Hugo", project="blog")
+    await learn(found, "Secret of the shop", project="shop")
+    await sync(found)
+    return found
+
+
+async def learn(here: NotebookContext, text: str, **more: Any) -> None:
+    given = {"category": Category.PATTERN, "service": None, "trust": Trust.TRUSTED, **more}
+    await curate.create(here, Candidate(observation=text, tier=0, session_id=None, **given))
+
+
+async def test_a_reader_sees_the_pages_of_its_project_only(here: NotebookContext) -> None:
+    page = await read_page(here.db, "projects/blog.md", "blog")
+
+    assert "- [pattern] Uses Hugo ^m2" in page.text
+    for path, project in (("projects/shop", "blog"), ("services/jellyfin", "blog")):
+        with pytest.raises(NotFound):
+            await read_page(here.db, path, project)
+    index = await read_page(here.db, "MEMORY", "blog")
+    assert "Hugo" in index.text
+    assert "shop" not in index.text
+    assert "jellyfin" not in index.text
+
+
+async def test_a_global_memory_is_read_without_the_text_around_it(here: NotebookContext) -> None:
+    await learn(here, "Known to all", project="shop", scope="global")
+    page = here.tree.root / "projects/shop.md"
+    page.write_text(f"{page.read_text()}\nPrivate prose\n")
+    await sync(here)
+    await sync(here)
+
+    found = await read_page(here.db, "projects/shop", "blog")
+
+    assert "Known to all" in found.text
+    assert "Private prose" not in found.text
+    assert "Secret of the shop" not in found.text
+
+
+async def test_the_index_is_in_the_project_context_for_its_project(here: NotebookContext) -> None:
+    block = await project_context(here.db, "blog", DEFAULTS.profile, now=NOON)
+
+    assert "### Index of the notebook" in block.text
+    assert "[[projects/blog]]" in block.text
+    assert "shop" not in block.text
+
+
+@pytest.mark.parametrize("cap", [500, 2_000])
+async def test_the_index_stays_within_its_bytes_and_points_to_what_is_left_out(
+    here: NotebookContext, cap: int
+) -> None:
+    for at in range(60):
+        await learn(here, "日本語の文" * 40, category=Category.TIMING, service=f"service{at}")
+    await sync(here)
+    async with reading(here.db):
+        facts = await index_facts(here.db)
+
+    text = render_index(facts, "# Memory\n", "", cap=cap)
+
+    assert len(text.encode()) <= cap
+    assert "pages in services/" in text
+    assert "\ufffd" not in text

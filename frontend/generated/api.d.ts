@@ -118,6 +118,7 @@ export interface components {
             pinned: boolean;
             metadata: Record<string, unknown>;
             expires_at: string | null;
+            verified_at: string | null;
             duplicate_count: number;
             revision_count: number;
             last_seen_at: string | null;
@@ -519,6 +520,7 @@ export interface components {
             pinned?: boolean;
             metadata?: Record<string, unknown>;
             expires_at?: string | null;
+            verified_at?: string | null;
             revision_count?: number;
             distilled?: boolean;
             decayed_weeks?: number;
@@ -1393,7 +1395,7 @@ export interface components {
             /** @default null */
             service?: string | null;
             /** @default null */
-            kind?: ("conflict" | "possible") | null;
+            kind?: ("conflict" | "possible" | "verification") | null;
             /** @default null */
             session?: number | null;
             /** @default null */
@@ -1418,7 +1420,7 @@ export interface components {
         ReviewOut: {
             id: number;
             /** @enum {unknown} */
-            kind: "conflict" | "possible";
+            kind: "conflict" | "possible" | "verification";
             /** @enum {unknown} */
             state: "open" | "resolved";
             reason: string;
@@ -1441,7 +1443,7 @@ export interface components {
         ReviewCaseOut: {
             id: number;
             /** @enum {unknown} */
-            kind: "conflict" | "possible";
+            kind: "conflict" | "possible" | "verification";
             /** @enum {unknown} */
             state: "open" | "resolved";
             reason: string;
@@ -1500,7 +1502,8 @@ export interface components {
          * ResolutionIn
          * @description A resolution; `both` needs a scope, `merge` the merged text.
          *
-         *         `keep_new` may replace the text of the new memory.
+         *         `keep_new` may replace the text of the new memory. In a failed verification `keep_old` keeps
+         *         the memory; `keep_new` corrects it, or sets it aside.
          */
         ResolutionIn: {
             /** @enum {unknown} */

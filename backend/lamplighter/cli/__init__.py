@@ -25,6 +25,8 @@ MODULES: Final = {
     "login": "access",
     "token": "access",
     "reviews": "reviews",
+    "verify": "reviews",
+    "memory-check": "reviews",
     "approvals": "approvals",
     "halt": "halt",
     "resume": "halt",

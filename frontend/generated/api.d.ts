@@ -701,6 +701,129 @@ export interface components {
             at: string;
         };
         /**
+         * OutcomeQuery
+         * @description Filters for outcomes.
+         */
+        OutcomeQuery: {
+            /** @default null */
+            state?: ("failed" | "partial" | "passed" | "untested") | null;
+            /** @default 0 */
+            after?: number;
+            /** @default 50 */
+            limit?: number;
+        };
+        /**
+         * VerificationOverviewOut
+         * @description Counts of active memories, and stored outcomes by number; `next` is null at the end.
+         */
+        VerificationOverviewOut: {
+            counts: {
+                [key: string]: number;
+            };
+            items: components["schemas"]["OutcomeOut"][];
+            next: number | null;
+        };
+        /**
+         * OutcomeOut
+         * @description The last outcome for a memory; `mark` says why it is to be verified.
+         */
+        OutcomeOut: {
+            memory_id: number;
+            /** @enum {unknown} */
+            state: "failed" | "partial" | "passed" | "untested";
+            version: number;
+            evidence: components["schemas"]["EvidenceItemOut"][];
+            untested: string[];
+            checked_at: string | null;
+            marked_at: string | null;
+            mark: string;
+        };
+        /**
+         * EvidenceItemOut
+         * @description One claim of a text, what the source says of it, and the evidence.
+         */
+        EvidenceItemOut: {
+            claim: string;
+            /** @enum {unknown} */
+            state: "confirmed" | "refuted" | "unknown";
+            source: string;
+            detail: string;
+        };
+        /**
+         * VerifyIn
+         * @description Which memories to verify; none: the next 20 that are due. `dry_run` stores nothing.
+         */
+        VerifyIn: {
+            /** @default [] */
+            ids?: number[];
+            /** @default false */
+            dry_run?: boolean;
+        };
+        /**
+         * VerificationRunOut
+         * @description The outcomes of one run.
+         */
+        VerificationRunOut: {
+            items: components["schemas"]["VerificationResultOut"][];
+        };
+        /**
+         * VerificationResultOut
+         * @description The outcome of one test now; `skipped` says why nothing was tested.
+         */
+        VerificationResultOut: {
+            memory_id: number;
+            observation: string;
+            /** @enum {unknown} */
+            state: "failed" | "partial" | "passed" | "untested";
+            changed: boolean;
+            skipped: string;
+            evidence: components["schemas"]["EvidenceItemOut"][];
+            untested: string[];
+            reviews: number[];
+            verified_at: string | null;
+            confidence: number;
+        };
+        /**
+         * MemoryVerificationOut
+         * @description When a memory was verified, its last outcome (null: not tested yet), and its checks.
+         */
+        MemoryVerificationOut: {
+            verified_at: string | null;
+            outcome: components["schemas"]["OutcomeOut"] | null;
+            checks: components["schemas"]["MemoryCheckOut"][];
+        };
+        /**
+         * MemoryCheckOut
+         * @description A check attached to a memory; `cadence` in seconds.
+         */
+        MemoryCheckOut: {
+            id: number;
+            memory_id: number;
+            service: string | null;
+            check: string | null;
+            command: string | null;
+            cadence: number;
+            created_at: string;
+            next_at: string;
+            last_at: string | null;
+            state: string;
+            detail: string;
+        };
+        /**
+         * MemoryCheckIn
+         * @description A check of services.yaml (service and check), or a command that only reads.
+         */
+        MemoryCheckIn: {
+            /** @default  */
+            service?: string;
+            /** @default  */
+            check?: string;
+            /** @default  */
+            command?: string;
+            /** @default 86400 */
+            cadence?: number;
+        };
+        /**
          * SearchQuery
          * @description The query and its filters; any text is a valid `q`. `layers` is separated by commas.
          */

@@ -17,6 +17,7 @@ from lamplighter.domain.services.vitals import VitalSign
 from lamplighter.engines import Engine
 from lamplighter.usecases.context import Context
 from lamplighter.usecases.sessions.halt import HaltControl
+from lamplighter.usecases.verify.batch import VerificationAccess
 
 
 class HealthSource(Protocol):
@@ -63,6 +64,7 @@ class ApiContext(MemoryServiceContext):
     figures: CountCache = field(default_factory=CountCache)
     matches: MatchCounts = field(default_factory=MatchCounts)
     halt_control: HaltControl = field(default_factory=HaltControl)
+    verification: VerificationAccess | None = None
 
 
 def api_context(request: Request) -> ApiContext:

@@ -1,8 +1,9 @@
 """Verification on request: some memories, or all that are due."""
 
 from collections.abc import Sequence
-from typing import Final
+from typing import Final, Protocol
 
+from lamplighter.domain.verify.verdict import Answer
 from lamplighter.repository import reading
 from lamplighter.repository.verify import verifications
 from lamplighter.usecases.context import Context
@@ -15,6 +16,20 @@ from lamplighter.usecases.verify.verify import (
 )
 
 MAX_AT_ONCE: Final = 10_000
+
+
+class VerificationAccess(Protocol):
+    """What a process verifies memories with."""
+
+    @property
+    def sources(self) -> Sources:
+        """The sources that answer claims."""
+
+    def refusal(self, command: str) -> str:
+        """Return why a command is refused; empty where it only reads."""
+
+    async def run_command(self, command: str) -> Answer:
+        """Run a command that only reads, and say what its exit status means."""
 
 
 async def verify_some(
@@ -60,3 +75,18 @@ async def verify_all(
         chosen = [each for each in ids if each not in marked]
         found += await verify_memories(here, sources, chosen, dry_run=dry_run)
     return found
+
+
+async def verify_next(
+    here: Context, sources: Sources, *, dry_run: bool = False
+) -> list[VerificationResult]:
+    """Verify the next memories that are due, as one step of the schedule does."""
+    if not dry_run:
+        await schedule.mark_changed(here)
+        return (await schedule.verify_due(here, sources))[0]
+    before = here.now() - schedule.AGAIN_AFTER
+    async with reading(here.db):
+        ids = await verifications.unverified(
+            here.db, before=before, limit=schedule.MEMORIES_AT_ONCE
+        )
+    return await verify_memories(here, sources, ids, dry_run=True)

@@ -707,8 +707,8 @@ export interface components {
         OutcomeQuery: {
             /** @default null */
             state?: ("failed" | "partial" | "passed" | "untested") | null;
-            /** @default 0 */
-            after?: number;
+            /** @default null */
+            cursor?: string | null;
             /** @default 50 */
             limit?: number;
         };
@@ -721,7 +721,8 @@ export interface components {
                 [key: string]: number;
             };
             items: components["schemas"]["OutcomeOut"][];
-            next: number | null;
+            next: string | null;
+            seq: number;
         };
         /**
          * OutcomeOut
@@ -764,7 +765,7 @@ export interface components {
          * @description The outcomes of one run.
          */
         VerificationRunOut: {
-            items: components["schemas"]["VerificationResultOut"][];
+            results: components["schemas"]["VerificationResultOut"][];
         };
         /**
          * VerificationResultOut

@@ -120,10 +120,10 @@ class Asking:
             "relationships": self.relationship,
         }
         number = makes[op.path.split("/")[3]]()
+        if "/checks/{entry:int}" in op.path:
+            return numbered(op.path, number, self.attached(number))
         if "{entry:int}" in op.path:
             return numbered(op.path, number, self.edited(number))
-        if "{check:int}" in op.path:
-            return numbered(op.path, number, self.attached(number))
         return numbered(op.path, number)
 
     def attached(self, memory: int) -> int:

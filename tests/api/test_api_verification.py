@@ -37,7 +37,7 @@ def test_a_memory_that_fails_opens_a_review_and_stays(client: httpx2.Client) -> 
     number = added(client, "`zzz-program` is installed")
     before = client.get(f"/api/v1/memories/{number}").json()
 
-    [found] = client.post("/api/v1/verification", json={"ids": [number]}).json()["items"]
+    [found] = client.post("/api/v1/verification", json={"ids": [number]}).json()["results"]
 
     assert found["state"] == "failed"
     assert client.get(f"/api/v1/memories/{number}").json() == before
@@ -51,7 +51,7 @@ def test_a_memory_that_fails_opens_a_review_and_stays(client: httpx2.Client) -> 
 def test_a_dry_run_stores_nothing(client: httpx2.Client) -> None:
     number = added(client)
     sent = {"ids": [number], "dry_run": True}
-    [found] = client.post("/api/v1/verification", json=sent).json()["items"]
+    [found] = client.post("/api/v1/verification", json=sent).json()["results"]
     assert (found["state"], found["changed"]) == ("passed", False)
     assert client.get(f"/api/v1/memories/{number}/verification").json()["outcome"] is None
 

@@ -64,7 +64,7 @@ OPS: Final = (
     ),
     op(
         "DELETE",
-        "/memories/{id:int}/checks/{check:int}",
+        "/memories/{id:int}/checks/{entry:int}",
         _WRITE,
         verify.detach,
         "Detach a check from a memory.",

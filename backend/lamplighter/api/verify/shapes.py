@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
 
-from lamplighter.api.common_shapes import Limit, Name, Seq, public_shape
+from lamplighter.api.common_shapes import Limit, Name, public_shape
 from lamplighter.domain.verify.attached import COMMAND_CHARS, MemoryCheck
 
 State = Literal["passed", "failed", "partial", "untested"]
@@ -66,7 +66,7 @@ class VerificationResultOut(Struct):
 class VerificationRunOut(Struct):
     """The outcomes of one run."""
 
-    items: list[VerificationResultOut]
+    results: list[VerificationResultOut]
 
 
 class VerificationOverviewOut(Struct):
@@ -74,14 +74,15 @@ class VerificationOverviewOut(Struct):
 
     counts: dict[str, int]
     items: list[OutcomeOut]
-    next: int | None
+    next: str | None
+    seq: int
 
 
 class OutcomeQuery(Struct):
     """Filters for outcomes."""
 
     state: State | None = None
-    after: Seq = 0
+    cursor: str | None = None
     limit: Limit = 50
 
 

@@ -1,19 +1,19 @@
 """Verification: on request, its outcomes, and the checks attached to memories."""
 
 from datetime import timedelta
-from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import Response
 
 from lamplighter.api import params
 from lamplighter.api.context import ApiContext, api_context
-from lamplighter.api.responses import answer
+from lamplighter.api.responses import answer, page
 from lamplighter.api.verify import shapes
 from lamplighter.domain.errors import Unavailable
 from lamplighter.domain.verify.verdict import VerdictState
 from lamplighter.formats import serialize
 from lamplighter.repository import reading
+from lamplighter.repository.feed import changes
 from lamplighter.repository.verify import attached, verifications
 from lamplighter.usecases.memory import lookup
 from lamplighter.usecases.verify import batch, schedule
@@ -55,20 +55,22 @@ async def run(request: Request) -> Response:
         )
     else:
         found = await batch.verify_next(here, access.sources, dry_run=body.dry_run)
-    return answer({"items": [result_as_json(each) for each in found]})
+    return answer({"results": [result_as_json(each) for each in found]})
 
 
 async def index(request: Request) -> Response:
     """GET /api/v1/verification."""
     here, query = api_context(request), params.query(request, shapes.OutcomeQuery)
     state = None if query.state is None else VerdictState(query.state)
+    position = params.position(query.cursor)
+    after = int(position[0]) if position else 0
     async with reading(here.db):
         counts = await verifications.count_by_state(here.db)
-        found = await verifications.page(here.db, state, limit=query.limit + 1, after=query.after)
+        found = await verifications.page(here.db, state, limit=query.limit + 1, after=after)
+        seq = await changes.last_seq(here.db)
     items = found[: query.limit]
-    more = items[-1].memory_id if len(found) > query.limit else None
-    body: dict[str, Any] = {"counts": counts, "next": more}
-    return answer({**body, "items": [outcome_as_json(each) for each in items]})
+    behind = [items[-1].memory_id] if len(found) > query.limit else None
+    return page(request, [outcome_as_json(each) for each in items], behind, seq, counts=counts)
 
 
 async def attach(request: Request) -> Response:
@@ -89,9 +91,9 @@ async def attach(request: Request) -> Response:
 
 
 async def detach(request: Request) -> Response:
-    """DELETE /api/v1/memories/{id}/checks/{check}."""
+    """DELETE /api/v1/memories/{id}/checks/{entry}."""
     here, number = api_context(request), params.number(request)
-    await schedule.detach(here, number, params.number(request, "check"))
+    await schedule.detach(here, number, params.number(request, "entry"))
     return Response(status_code=204)
 
 

@@ -118,6 +118,7 @@ export interface components {
             pinned: boolean;
             metadata: Record<string, unknown>;
             expires_at: string | null;
+            verified_at: string | null;
             duplicate_count: number;
             revision_count: number;
             last_seen_at: string | null;
@@ -519,6 +520,7 @@ export interface components {
             pinned?: boolean;
             metadata?: Record<string, unknown>;
             expires_at?: string | null;
+            verified_at?: string | null;
             revision_count?: number;
             distilled?: boolean;
             decayed_weeks?: number;
@@ -697,6 +699,130 @@ export interface components {
             memory_id: number;
             said: string;
             at: string;
+        };
+        /**
+         * OutcomeQuery
+         * @description Filters for outcomes.
+         */
+        OutcomeQuery: {
+            /** @default null */
+            state?: ("failed" | "partial" | "passed" | "untested") | null;
+            /** @default null */
+            cursor?: string | null;
+            /** @default 50 */
+            limit?: number;
+        };
+        /**
+         * VerificationOverviewOut
+         * @description Counts of active memories, and stored outcomes by number; `next` is null at the end.
+         */
+        VerificationOverviewOut: {
+            counts: {
+                [key: string]: number;
+            };
+            items: components["schemas"]["OutcomeOut"][];
+            next: string | null;
+            seq: number;
+        };
+        /**
+         * OutcomeOut
+         * @description The last outcome for a memory; `mark` says why it is to be verified.
+         */
+        OutcomeOut: {
+            memory_id: number;
+            /** @enum {unknown} */
+            state: "failed" | "partial" | "passed" | "untested";
+            version: number;
+            evidence: components["schemas"]["EvidenceItemOut"][];
+            untested: string[];
+            checked_at: string | null;
+            marked_at: string | null;
+            mark: string;
+        };
+        /**
+         * EvidenceItemOut
+         * @description One claim of a text, what the source says of it, and the evidence.
+         */
+        EvidenceItemOut: {
+            claim: string;
+            /** @enum {unknown} */
+            state: "confirmed" | "refuted" | "unknown";
+            source: string;
+            detail: string;
+        };
+        /**
+         * VerifyIn
+         * @description Which memories to verify; none: the next 20 that are due. `dry_run` stores nothing.
+         */
+        VerifyIn: {
+            /** @default [] */
+            ids?: number[];
+            /** @default false */
+            dry_run?: boolean;
+        };
+        /**
+         * VerificationRunOut
+         * @description The outcomes of one run.
+         */
+        VerificationRunOut: {
+            results: components["schemas"]["VerificationResultOut"][];
+        };
+        /**
+         * VerificationResultOut
+         * @description The outcome of one test now; `skipped` says why nothing was tested.
+         */
+        VerificationResultOut: {
+            memory_id: number;
+            observation: string;
+            /** @enum {unknown} */
+            state: "failed" | "partial" | "passed" | "untested";
+            changed: boolean;
+            skipped: string;
+            evidence: components["schemas"]["EvidenceItemOut"][];
+            untested: string[];
+            reviews: number[];
+            verified_at: string | null;
+            confidence: number;
+        };
+        /**
+         * MemoryVerificationOut
+         * @description When a memory was verified, its last outcome (null: not tested yet), and its checks.
+         */
+        MemoryVerificationOut: {
+            verified_at: string | null;
+            outcome: components["schemas"]["OutcomeOut"] | null;
+            checks: components["schemas"]["MemoryCheckOut"][];
+        };
+        /**
+         * MemoryCheckOut
+         * @description A check attached to a memory; `cadence` in seconds.
+         */
+        MemoryCheckOut: {
+            id: number;
+            memory_id: number;
+            service: string | null;
+            check: string | null;
+            command: string | null;
+            cadence: number;
+            created_at: string;
+            next_at: string;
+            last_at: string | null;
+            state: string;
+            detail: string;
+        };
+        /**
+         * MemoryCheckIn
+         * @description A check of services.yaml (service and check), or a command that only reads.
+         */
+        MemoryCheckIn: {
+            /** @default  */
+            service?: string;
+            /** @default  */
+            check?: string;
+            /** @default  */
+            command?: string;
+            /** @default 86400 */
+            cadence?: number;
         };
         /**
          * SearchQuery
@@ -1555,7 +1681,7 @@ export interface components {
             /** @default null */
             service?: string | null;
             /** @default null */
-            kind?: ("conflict" | "fact" | "possible") | null;
+            kind?: ("conflict" | "fact" | "possible" | "verification") | null;
             /** @default null */
             session?: number | null;
             /** @default null */
@@ -1580,7 +1706,7 @@ export interface components {
         ReviewOut: {
             id: number;
             /** @enum {unknown} */
-            kind: "conflict" | "fact" | "possible";
+            kind: "conflict" | "fact" | "possible" | "verification";
             /** @enum {unknown} */
             state: "open" | "resolved";
             reason: string;
@@ -1603,7 +1729,7 @@ export interface components {
         ReviewCaseOut: {
             id: number;
             /** @enum {unknown} */
-            kind: "conflict" | "fact" | "possible";
+            kind: "conflict" | "fact" | "possible" | "verification";
             /** @enum {unknown} */
             state: "open" | "resolved";
             reason: string;
@@ -1662,7 +1788,8 @@ export interface components {
          * ResolutionIn
          * @description A resolution; `both` needs a scope, `merge` the merged text.
          *
-         *         `keep_new` may replace the text of the new memory.
+         *         `keep_new` may replace the text of the new memory. In a failed verification `keep_old` keeps
+         *         the memory; `keep_new` corrects it, or sets it aside.
          */
         ResolutionIn: {
             /** @enum {unknown} */

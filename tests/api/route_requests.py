@@ -21,6 +21,7 @@ from lamplighter.api.services import shapes as services_shapes
 from lamplighter.api.sessions import approval_shapes
 from lamplighter.api.sessions import shapes as sessions_shapes
 from lamplighter.api.system import shapes as system_shapes
+from lamplighter.api.verify import shapes as verify_shapes
 from lamplighter.domain.access.access import Credential, hash_secret
 from living import Home
 
@@ -121,9 +122,14 @@ class Asking:
             "relationships": self.relationship,
         }
         number = makes[op.path.split("/")[3]]()
+        if "/checks/{entry:int}" in op.path:
+            return numbered(op.path, number, self.attached(number))
         if "{entry:int}" in op.path:
             return numbered(op.path, number, self.edited(number))
         return numbered(op.path, number)
+
+    def attached(self, memory: int) -> int:
+        return int(self.made(f"/api/v1/memories/{memory}/checks", {"command": "uptime"})["id"])
 
     def sent(self, op: Operation) -> dict[str, Any]:
         """Return what a route is asked with: its body, or the alert of a monitor."""
@@ -146,6 +152,8 @@ class Asking:
             review_shapes.ResolutionIn: {"resolution": "keep_new"},
             approval_shapes.DecisionIn: {"decision": "approve", "note": "Go on"},
             memory_shapes.BulkIn: {"ids": [self.memory()], "action": "deactivate"},
+            verify_shapes.VerifyIn: {"ids": [self.memory()]},
+            verify_shapes.MemoryCheckIn: {"command": "uptime"},
             memory_shapes.RelateIn: {"old": "Takes 60s to start", "new": "Starts within a minute"},
             memory_shapes.SimilarIn: {
                 "category": "timing",

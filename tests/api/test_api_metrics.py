@@ -81,6 +81,8 @@ def test_the_rows_are_counted(own_server: Server, own_client: httpx2.Client) -> 
     assert value(found, memories, category="timing", state="active") == 3
     assert value(found, memories, category="dependency", state="deleted") == 1
     assert value(found, "lamplighter_reviews_open") == 1
+    assert value(found, "lamplighter_verification_memories", state="verified") == 0
+    assert value(found, "lamplighter_verification_memories", state="unverified") >= 1
     assert value(found, "lamplighter_requests_waiting") == 1
     assert value(found, "lamplighter_approvals_waiting") == 0
     assert value(found, "lamplighter_outbox_notices") == 0

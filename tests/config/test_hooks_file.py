@@ -102,6 +102,7 @@ RULE = '[[save_rules]]\ntool = "bash"\ntype = "bugfix"\n'
         ("[[inject_rules]]\ntool = 'x'\nlimit = 0\n", ":3: inject_rules 1, limit: is not a whole"),
         ("[[inject_rules]]\ntool = 'x'\nlimit = true\n", ":3: inject_rules 1, limit: is not a "),
         ("[[inject_rules]]\ntool = 'x'\ntype = 'bugfix'\n", ":3: inject_rules 1, type: is not a "),
+        ("[[inject_rules]]\ntool = 'x'\nquery = ''\n", ":3: inject_rules 1, query: is empty or"),
         ("[[inject_rule]]\ntool = 'x'\n", "is not a setting; did you mean inject_rules?"),
         ("save_rules = [{tool = 'x', type = 'no'}]\n", "lamplighter.toml: save_rules 1, type: "),
     ],
@@ -121,3 +122,14 @@ def test_every_mistake_is_named_at_once(tmp_path: Path) -> None:
         read(tmp_path, text)
 
     assert len(raised.value.wrong) == 4  # of the tool: that it is no text, and no name
+
+
+@pytest.mark.parametrize(
+    ("line", "query"),
+    [("", ""), ("query = 'from_tool_args'\n", ""), ("query = 'rollback'\n", "rollback")],
+)
+def test_a_rule_searches_by_fixed_words_or_by_the_arguments(
+    tmp_path: Path, line: str, query: str
+) -> None:
+    [rule] = read(tmp_path, f"[[inject_rules]]\ntool = 'x'\n{line}").inject
+    assert rule.query == query

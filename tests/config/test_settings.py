@@ -77,6 +77,8 @@ def test_without_anything_set_these_are_the_values(tmp_path: Path) -> None:
         "notify_level": "critical",
         "notify_digest": None,
         "dedup_window": 900.0,
+        "verify_roots": (),
+        "verify_interval": 21600.0,
         "trash_retention": 2_592_000.0,
         "episode_lifetime": 2_592_000.0,
         "semantic_lifetime": 0.0,

@@ -18,6 +18,7 @@ from lamplighter.engines import Engine
 from lamplighter.usecases.context import Context
 from lamplighter.usecases.notebook.context import NotebookContext
 from lamplighter.usecases.sessions.halt import HaltControl
+from lamplighter.usecases.verify.batch import VerificationAccess
 
 
 class HealthSource(Protocol):
@@ -65,6 +66,7 @@ class ApiContext(MemoryServiceContext):
     matches: MatchCounts = field(default_factory=MatchCounts)
     halt_control: HaltControl = field(default_factory=HaltControl)
     notebook: NotebookContext | None = None
+    verification: VerificationAccess | None = None
 
 
 def api_context(request: Request) -> ApiContext:

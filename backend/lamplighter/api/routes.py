@@ -22,10 +22,12 @@ from lamplighter.api.services import routes as services
 from lamplighter.api.sessions import approval_routes
 from lamplighter.api.sessions import routes as sessions
 from lamplighter.api.system import routes as standing
+from lamplighter.api.verify import routes as verification
 
 _CURRENT: Final = (
     *standing.HEALTH,
     *memories.OPS,
+    *verification.OPS,
     *search.OPS,
     *graph.OPS,
     *organizer.OPS,

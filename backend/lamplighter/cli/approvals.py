@@ -1,4 +1,4 @@
-"""`lamplighter approvals` and `reviews`: what waits for a person."""
+"""`lamplighter approvals`: list, approve, deny or edit the actions that sessions request."""
 
 import shlex
 import sys
@@ -155,39 +155,3 @@ def _evidence(found: dict[str, Any]) -> Iterator[str]:
     for each in found["told"]:
         words = one_line(each["observation"])
         yield f"    evidence memory {each['id']}, {each['confidence']:.2f}: {words}"
-
-
-@click.command()
-@JSON
-@report_errors
-def reviews(*, as_json: bool) -> None:
-    """List open reviews of conflicting memories, oldest first."""
-    from lamplighter.serve.local.address import web_url
-
-    settings = load_settings()
-    answer = read("reviews.list_open_reviews", settings)
-    found, total = answer["items"], answer["total"]
-    if as_json:
-        print_json(found)
-    for each in [] if as_json else found:
-        click.echo(_review_lines(each))
-    if total > len(found):
-        click.echo(f"{total - len(found):,} more open.", err=True)
-    if not as_json:
-        here = f"Review them at {web_url(settings)}/reviews"
-        click.echo(here if found else "No open reviews.")
-
-
-def _review_lines(each: dict[str, Any]) -> str:
-    about = f"{each['service'] or 'general'}, {each['category']}"
-    why = f": {escape_terminal(each['reason'])}" if each["reason"] else ""
-    sides = [f"    {side}  {_claim(each[side])}" for side in ("old", "new")]
-    head = f"Review {each['id']} ({each['kind']}; {about}; {each['created_at'][:16]}Z){why}"
-    return "\n".join([head, *sides])
-
-
-def _claim(memory: dict[str, Any] | None) -> str:
-    if memory is None:
-        return "(deleted)"
-    words = escape_terminal(" ".join(memory["observation"].split()))
-    return f"memory {memory['id']}, {memory['confidence']:.2f}: {words}"

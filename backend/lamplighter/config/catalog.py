@@ -246,6 +246,19 @@ SETTINGS: Final = (
         "this off.",
     ),
     Setting(
+        "verify_roots",
+        "",
+        roots,
+        "The directories whose files, package manifests and git repositories memories are "
+        "verified against, separated by commas; default: none.",
+    ),
+    Setting(
+        "verify_interval",
+        "6h",
+        window,
+        "How often unverified memories are verified: 6h; 0 turns the schedule off.",
+    ),
+    Setting(
         "trash_retention",
         "30d",
         window,

@@ -13,10 +13,18 @@ from typing import Any, Final
 import re2
 
 from lamplighter.config.readers import nearest_word
-from lamplighter.domain.clients.tool_hooks import Hooks, InjectRule, SaveRule, normalize_tool_name
+from lamplighter.domain.clients.tool_hooks import (
+    FROM_ARGUMENTS,
+    QUERY_CHARS,
+    Hooks,
+    InjectRule,
+    SaveRule,
+    normalize_tool_name,
+)
 from lamplighter.domain.errors import InvalidField
 from lamplighter.domain.memory.memory import GLOBAL, OPERATIONAL, OPERATIONS, PROJECT, Category
 from lamplighter.domain.services.service import NAME
+from lamplighter.domain.text import one_line
 
 SAVE: Final = "save_rules"
 INJECT: Final = "inject_rules"
@@ -193,11 +201,20 @@ def _save_rule(rule: TomlTable, usual: str) -> SaveRule:
     return read
 
 
+def _query(rule: TomlTable) -> str:
+    """Return the fixed words of a rule; empty where it searches by the tool's arguments."""
+    query = one_line(rule.text("query", FROM_ARGUMENTS))
+    if not query or len(query) > QUERY_CHARS:
+        rule.refuse("query", f"is empty or longer than {QUERY_CHARS} characters")
+    return "" if query == FROM_ARGUMENTS else query
+
+
 def _inject_rule(rule: TomlTable) -> InjectRule:
     usual = InjectRule(tool="")
     read = InjectRule(
         tool=rule.tool(),
         match_args=rule.pattern("match_args"),
+        query=_query(rule),
         limit=rule.number_of("limit", MAX_INJECTED, usual.limit),
     )
     rule.end()

@@ -88,6 +88,8 @@ class Settings:
     notify_level: str
     notify_digest: float | None
     dedup_window: float
+    verify_roots: tuple[Path, ...]
+    verify_interval: float
     trash_retention: float
     episode_lifetime: float
     organize: float

@@ -19,6 +19,7 @@ from lamplighter.domain.services.notice import Notice
 from lamplighter.domain.sessions.handoff import Escalation, Finding
 from lamplighter.domain.sessions.marker_results import CheckResult, MarkerResult
 from lamplighter.domain.sessions.session import Session, SessionRequest
+from lamplighter.domain.verify.attached import MemoryCheck
 
 if TYPE_CHECKING:  # it takes a while to load, and most commands never need it
     from lamplighter.domain.relate import RelationVerdict
@@ -80,6 +81,7 @@ notice: Final = writer(Notice)
 halt: Final = writer(Halt)
 entity: Final = writer(Entity, valid_to=("current", attrgetter("current")))
 relationship: Final = writer(Relationship)
+memory_check: Final = writer(MemoryCheck)
 
 
 def review(each: Review, old: Memory | None, new: Memory | None) -> dict[str, Any]:

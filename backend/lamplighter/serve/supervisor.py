@@ -34,6 +34,7 @@ from lamplighter.serve.local.address import run_directory, web_url
 from lamplighter.serve.notebook.service import notebook_context
 from lamplighter.serve.outbox import AppriseTransport
 from lamplighter.serve.services_file import ServicesFile
+from lamplighter.serve.verify.tools import build_tools, private_paths
 from lamplighter.supervisor.daemon import Supervisor
 from lamplighter.supervisor.lease import SUFFIX, Lease, Lock
 from lamplighter.supervisor.organizing import OrganizerSchedule
@@ -41,11 +42,11 @@ from lamplighter.supervisor.run.context import SessionContext
 from lamplighter.supervisor.run.files import SessionFiles
 from lamplighter.supervisor.sender import Sender
 from lamplighter.supervisor.tools.readable import Readable
+from lamplighter.supervisor.verification import Verifier
 from lamplighter.usecases.context import Context
 from lamplighter.usecases.sessions import sessions as lifecycle
 
 FOLLOW_SECONDS: Final = 0.05
-MOUNTED_SECRETS: Final = Path("/run/secrets")
 """Where a container has secrets that no session may read."""
 
 Report = Callable[[str], None]
@@ -268,7 +269,9 @@ async def build_supervisor(settings: Settings) -> AsyncIterator[SupervisorProces
         sender = Sender(db, transport, clock.now, web_url(settings), listener.version)
         every = timedelta(seconds=settings.organize) if settings.organize else None
         organizer = OrganizerSchedule(here, every, services.last_good)
-        led = Supervisor(context, services.load, lock, beside=(sender.run, organizer.run))
+        verifier = build_verifier(settings, context, services)
+        beside = (sender.run, organizer.run, verifier.run)
+        led = Supervisor(context, services.load, lock, beside=beside)
         yield SupervisorProcess(led, listener)
 
 
@@ -299,11 +302,18 @@ def build_session_context(
 
 def readable(settings: Settings) -> Readable:
     """Return which files sessions may read; the files of Lamplighter are not among them."""
-    private = [settings.home, settings.services, MOUNTED_SECRETS]
-    if not is_postgres(settings.database_url):
-        file = file_of(settings.database_url)
-        private += [file, *(Path(f"{file}{end}") for end in ("-wal", "-shm", "-journal", SUFFIX))]
-    return Readable(roots=settings.read_roots, private=tuple(private))
+    return Readable(roots=settings.read_roots, private=private_paths(settings))
+
+
+def build_verifier(settings: Settings, context: SessionContext, services: ServicesFile) -> Verifier:
+    """Return what verifies memories beside the rounds; nothing of it runs while halted."""
+    tools = build_tools(settings, services)
+
+    async def halted() -> bool:
+        return await context.halt_control.pulled(context.db) is not None
+
+    here = Context(db=context.db, now=context.now, redact=context.redact)
+    return Verifier(here, tools.sources, tools.run_command, settings.verify_interval, halted)
 
 
 def _lease(url: str) -> Lease:

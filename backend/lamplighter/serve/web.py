@@ -33,6 +33,7 @@ from lamplighter.serve.local.server import command_server
 from lamplighter.serve.notebook.service import notebook_context, notebook_upkeep
 from lamplighter.serve.semantic.service import semantic_service
 from lamplighter.serve.services_file import ServicesFile
+from lamplighter.serve.verify.tools import build_tools
 
 logger = logging.getLogger(__name__)
 
@@ -181,6 +182,7 @@ async def _open_context(
             engines=home.engines(settings),
             tools=home.tools(settings),
             halt_control=home.halt_control(settings),
+            verification=build_tools(settings, services),
             near=means.answers,
             notebook=notebook,
         )

@@ -16,7 +16,7 @@ class ReviewOut(Struct):
     """One review with both memories in their present state; null if one no longer exists."""
 
     id: int
-    kind: Literal["conflict", "possible", "fact"]
+    kind: Literal["conflict", "possible", "fact", "verification"]
     state: Literal["open", "resolved"]
     reason: str
     said: str
@@ -69,7 +69,7 @@ class ReviewQuery(Struct):
 
     state: Literal["open", "resolved", "all"] = "open"
     service: Name | None = None
-    kind: Literal["conflict", "possible", "fact"] | None = None
+    kind: Literal["conflict", "possible", "fact", "verification"] | None = None
     session: Seq | None = None
     cursor: str | None = None
     limit: Limit = 50
@@ -78,7 +78,8 @@ class ReviewQuery(Struct):
 class ResolutionIn(Struct):
     """A resolution; `both` needs a scope, `merge` the merged text.
 
-    `keep_new` may replace the text of the new memory.
+    `keep_new` may replace the text of the new memory. In a failed verification `keep_old` keeps
+    the memory; `keep_new` corrects it, or sets it aside.
     """
 
     resolution: Literal["keep_old", "keep_new", "both", "merge", "dismiss"]

@@ -104,6 +104,12 @@ def _row_metrics(found: StoreFigures) -> "Iterator[Metric]":
     yield _gauge(
         "contexts_told", "Contexts included in the prompts of stored sessions.", found.prompts
     )
+    yield _gauge(
+        "verification_memories",
+        "Active memories by verification: verified, unverified, marked, and the last outcome.",
+        found.verification,
+        ("state",),
+    )
     yield _gauge("reviews_open", "Open reviews.", found.reviews)
     yield _gauge("approvals_waiting", "Approvals waiting for a decision.", found.approvals)
     yield _gauge("requests_waiting", "Waiting session requests.", found.requests)

@@ -20,6 +20,8 @@ CONTENT_CHARS: Final = 2_000
 LINE_CHARS: Final = 80
 CONFIDENCE: Final = 0.6
 INJECT_LIMIT: Final = 3
+FROM_ARGUMENTS: Final = "from_tool_args"
+"""The query of a rule that searches by the tool's arguments (agentops-memory)."""
 QUERY_CHARS: Final = 500
 
 
@@ -37,11 +39,19 @@ class SaveRule:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InjectRule:
-    """Adds memories on a tool's arguments beside its answer: at most `limit`."""
+    """Adds at most `limit` memories beside a tool's answer.
+
+    They are searched by `query`, or by the tool's arguments where it is empty.
+    """
 
     tool: str
     match_args: str = ""
+    query: str = ""
     limit: int = INJECT_LIMIT
+
+    def search_text(self, arguments: Mapping[str, Any]) -> str:
+        """Return what memories are searched by for one use of the tool."""
+        return self.query or build_query(arguments)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

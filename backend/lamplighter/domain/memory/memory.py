@@ -191,6 +191,7 @@ class Memory:
         field(default_factory=dict, hash=False)
     )
     expires_at: Annotated[datetime | None, Field(history=True, undo="expiry", editable=True)] = None
+    verified_at: Annotated[datetime | None, Field(history=True, undo="verification")] = None
     duplicate_count: int = 1
     revision_count: Annotated[int, Field(history=True)] = 1
     last_seen_at: datetime | None = None

@@ -45,11 +45,13 @@ class ReviewKind(StrEnum):
     """How sure we are: in a conflict the old claim lost confidence, a possible one cost nothing.
 
     A fact was extracted from episodes; it is inactive until a person has judged it.
+    A failed verification is a memory and a source that refutes it: both sides are that memory.
     """
 
     CONFLICT = "conflict"
     POSSIBLE = "possible"
     FACT = "fact"
+    VERIFICATION = "verification"
 
 
 class ReviewState(StrEnum):
@@ -123,9 +125,14 @@ class ReviewOutcome:
     link: tuple[MemoryId, MemoryId, str] | None = None
 
 
-def validate_review_answer(answer: ReviewAnswer) -> list[InvalidField]:
+def validate_review_answer(
+    answer: ReviewAnswer, kind: ReviewKind = ReviewKind.CONFLICT
+) -> list[InvalidField]:
     """Return what is missing from an answer, and what its decision has no use for."""
     wrong: list[InvalidField] = []
+    paired = (Resolution.BOTH, Resolution.MERGE)
+    if kind is ReviewKind.VERIFICATION and answer.resolution in paired:
+        return [InvalidField("resolution", "needs two memories; this review is about one")]
     both, merge = (answer.resolution is each for each in (Resolution.BOTH, Resolution.MERGE))
     worded = merge or answer.resolution is Resolution.KEEP_NEW
     for name, value in (("old_scope", answer.old_scope), ("new_scope", answer.new_scope)):
@@ -152,6 +159,8 @@ def resolve_review(
 ) -> ReviewOutcome:
     """Say what follows from an answer; `old` has what was taken from it back where it gets that."""
     said = f"review {review.id}"
+    if review.kind is ReviewKind.VERIFICATION:
+        return _resolve_verification(answer, old, said, now=now)
     match answer.resolution:
         case Resolution.KEEP_OLD:
             moves = _keep_memory(old, new, said, now=now)
@@ -176,6 +185,17 @@ def resolve_review(
             moves = (merged, *_supersede(new, f"{said}: merged into memory {old.id}"))
             return ReviewOutcome(moves, (new.id, old.id, MERGED_INTO))
     return ReviewOutcome(_admit_fact(new, f"{said}: no conflict", now=now))
+
+
+def _resolve_verification(
+    answer: ReviewAnswer, memory: Memory, said: str, *, now: datetime
+) -> ReviewOutcome:
+    """Correct the memory that a source refuted, or set it aside; else it stays as it is."""
+    if answer.resolution is not Resolution.KEEP_NEW:
+        return ReviewOutcome()
+    if worded := _reword_memory(memory, answer.observation, said, now=now):
+        return ReviewOutcome(worded)
+    return ReviewOutcome(_supersede(memory, f"{said}: refuted by its verification"))
 
 
 def add_scope(observation: str, scope: str) -> str:

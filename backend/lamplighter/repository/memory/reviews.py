@@ -50,8 +50,11 @@ async def insert(
     session_id: int | None,
     now: datetime,
 ) -> Review:
-    """Open a review of two memories; the one that is open for this pair already stays."""
-    held = await open_for(db, old.id, new_id)
+    """Open a review of two memories; the one that is open for this pair already stays.
+
+    A failed verification is one of a memory and a claim.
+    """
+    held = await _open_case(db, kind, (old.id, new_id), text)
     if held is not None:
         return held
     statement = (
@@ -85,7 +88,7 @@ async def open_for(db: Database, one: MemoryId, other: MemoryId) -> Review | Non
     """Return the review that is open for a pair, whichever of them is the old one."""
     query = (
         sa.select(reviews)
-        .where(reviews.c.state == ReviewState.OPEN)
+        .where(reviews.c.state == ReviewState.OPEN, reviews.c.kind != ReviewKind.VERIFICATION)
         .where(reviews.c.old_id.in_([one, other]))
         .where(reviews.c.new_id.in_([one, other]))
         .order_by(reviews.c.id)
@@ -93,6 +96,38 @@ async def open_for(db: Database, one: MemoryId, other: MemoryId) -> Review | Non
     )
     found = await _fetch(db, query)
     return found[0] if found else None
+
+
+async def open_twin(db: Database, review: Review) -> Review | None:
+    """Return the open review of the same case as another one."""
+    pair = review.old_id, review.new_id
+    return await _open_case(db, review.kind, pair, review.observation)
+
+
+async def _open_case(
+    db: Database, kind: ReviewKind, pair: tuple[MemoryId, MemoryId], claim: str
+) -> Review | None:
+    if kind is not ReviewKind.VERIFICATION:
+        return await open_for(db, *pair)
+    query = sa.select(reviews).where(reviews.c.state == ReviewState.OPEN, reviews.c.kind == kind)
+    found = await _fetch(db, query.where(reviews.c.old_id == pair[0], reviews.c.said == claim))
+    return found[0] if found else None
+
+
+async def judged_claims(db: Database, memory_id: MemoryId) -> list[Review]:
+    """Return the failed verifications of a memory that a person has judged, newest first."""
+    query = sa.select(reviews).where(reviews.c.state == ReviewState.RESOLVED)
+    query = query.where(reviews.c.kind == ReviewKind.VERIFICATION)
+    return await _fetch(
+        db, query.where(reviews.c.old_id == memory_id).order_by(reviews.c.id.desc())
+    )
+
+
+async def open_claims(db: Database, memory_id: MemoryId) -> list[int]:
+    """Return the numbers of the open reviews of a memory that failed its verification."""
+    query = sa.select(reviews.c.id).where(reviews.c.state == ReviewState.OPEN)
+    query = query.where(reviews.c.kind == ReviewKind.VERIFICATION, reviews.c.old_id == memory_id)
+    return [row["id"] for row in await db.fetch_all(query.order_by(reviews.c.id))]
 
 
 async def between(db: Database, one: MemoryId, others: Sequence[MemoryId]) -> list[Review]:
@@ -232,7 +267,7 @@ async def reopen_restored(db: Database, ids: Sequence[int], *, now: datetime) ->
     for each in await _fetch(db, query):
         both = await memories.existing_ids(db, [each.old_id, each.new_id])
         ended = each.resolution is Resolution.GONE and len(both) == len({each.old_id, each.new_id})
-        waits = ended and await open_for(db, each.old_id, each.new_id) is None
+        waits = ended and await open_twin(db, each) is None
         if waits:
             await reopen(db, each, now=now)
         else:

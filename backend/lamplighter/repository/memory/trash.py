@@ -30,6 +30,7 @@ from lamplighter.repository.sessions import marker_results
 from lamplighter.repository.store.database import Database
 from lamplighter.repository.store.dialect import NUMBER, InIdList
 from lamplighter.repository.store.paging import Page, newest_first
+from lamplighter.repository.store.session_tables import memory_checks, verifications
 from lamplighter.repository.store.statements import Statement
 from lamplighter.repository.store.tables import (
     acts,
@@ -315,6 +316,8 @@ _PURGE: Final = tuple(
         .values(before=sa.null(), after=sa.null(), reason=""),
         _recording(trash, trash.c.version + 1, PURGED, _IN_TRASH),
         sa.delete(trash_imports).where(_OF_TRASHED),
+        sa.delete(verifications).where(InIdList(verifications.c.memory_id, IDS)),
+        sa.delete(memory_checks).where(InIdList(memory_checks.c.memory_id, IDS)),
         sa.delete(trash).where(_IN_TRASH),
     )
 )

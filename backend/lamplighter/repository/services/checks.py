@@ -116,6 +116,16 @@ def latest(wanted: Sequence[CheckKey]) -> Fetch[dict[CheckKey, LatestResult]]:
     return Fetch([_LATEST(service=service, name=name) for service, name in wanted], read)
 
 
+async def latest_of_service(db: Database, service: str) -> list[CheckResult]:
+    """Return the last result of each check of a service, in whatever case it is written."""
+    newest = sa.select(sa.func.max(checks.c.id)).where(
+        sa.func.lower(checks.c.service) == service.lower()
+    )
+    query = sa.select(checks).where(checks.c.id.in_(newest.group_by(checks.c.name)))
+    rows = await db.fetch_all(query.order_by(checks.c.name, checks.c.id))
+    return [_check_result(row) for row in rows]
+
+
 async def of_session(
     db: Database, session_id: int, services: Sequence[str] | None = None
 ) -> list[CheckResult]:

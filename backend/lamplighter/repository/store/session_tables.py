@@ -9,6 +9,7 @@ from lamplighter.domain.clients.client_prompt import ClientPrompt
 from lamplighter.domain.graph.entity import Entity, Relationship
 from lamplighter.domain.services.alert import AlertIncident
 from lamplighter.domain.services.notice import Notice
+from lamplighter.domain.verify.attached import MemoryCheck
 from lamplighter.repository.store.dialect import NUMBER, Json, UTCDateTime, metadata
 from lamplighter.repository.store.entities import table
 
@@ -169,4 +170,26 @@ notebook_reviews = sa.Table(
     sa.Column("created_at", UTCDateTime, nullable=False),
     sa.Column("resolved_at", UTCDateTime),
     sqlite_autoincrement=True,
+)
+
+verifications = sa.Table(
+    "verifications",
+    metadata,
+    sa.Column("memory_id", NUMBER, primary_key=True, autoincrement=False),
+    sa.Column("state", sa.Text, nullable=False),
+    sa.Column("version", NUMBER, nullable=False),
+    sa.Column("evidence", Json, nullable=False),
+    sa.Column("untested", Json, nullable=False),
+    sa.Column("checked_at", UTCDateTime),
+    sa.Column("marked_at", UTCDateTime),
+    sa.Column("mark", sa.Text, nullable=False),
+)
+
+memory_checks = table("memory_checks", MemoryCheck)
+
+verification_position = sa.Table(
+    "verification_position",
+    metadata,
+    sa.Column("id", NUMBER, primary_key=True, autoincrement=False),
+    sa.Column("event_id", NUMBER, nullable=False),
 )

@@ -38,6 +38,7 @@ from lamplighter.repository.store.tables import (
     unindexed,
 )
 from lamplighter.repository.upkeep import leases, vitals
+from lamplighter.repository.verify.verifications import count_by_state
 
 LEARNED: Final = "learned"
 REINFORCED: Final = "reinforced"
@@ -293,6 +294,7 @@ class StoreFigures:
     """Counts and states; keys are label values from fixed sets."""
 
     memories: Mapping[tuple[str, ...], int]
+    verification: Mapping[tuple[str, ...], int]
     sessions: Mapping[tuple[str, ...], int]
     dollars: float
     uses: Mapping[tuple[str, ...], int]
@@ -315,6 +317,7 @@ async def collect_figures(db: Database, *, now: datetime) -> StoreFigures:
     leader = await leases.get(db)
     return StoreFigures(
         memories=await _memories(db),
+        verification={(name,): n for name, n in (await count_by_state(db)).items()},
         sessions=await _count_groups(db, sa.select(sessions.c.tier, sessions.c.status), sessions),
         dollars=float(await db.fetch_val(sa.select(sa.func.sum(sessions.c.cost_usd))) or 0.0),
         uses=await _count_uses(db, since=now - DAY),

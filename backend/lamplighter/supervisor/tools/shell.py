@@ -35,7 +35,7 @@ ERRORS_CHARS: Final = 2_000
 EMPTY_TREE: Final = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
 """What git takes attributes from, where it knows the setting: there are none in it."""
 _PASSED_VARIABLES: Final = ("HOME", "USER", "TZ", "XDG_RUNTIME_DIR")
-_ENV: Final = {
+COMMAND_ENV: Final = {
     "PATH": PATH,
     "LANG": "C.UTF-8",
     "LC_ALL": "C.UTF-8",
@@ -159,7 +159,10 @@ async def _run(
 
 
 def _env(gate: Gate) -> dict[str, str]:
-    return {**_ENV, **{name: gate.env[name] for name in _PASSED_VARIABLES if name in gate.env}}
+    return {
+        **COMMAND_ENV,
+        **{name: gate.env[name] for name in _PASSED_VARIABLES if name in gate.env},
+    }
 
 
 def _command_answer(gate: Gate, ended: ProgramResult, seconds: float) -> ToolOutput:

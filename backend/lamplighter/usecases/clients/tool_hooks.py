@@ -12,7 +12,6 @@ from lamplighter.domain.clients.tool_hooks import (
     ToolCall,
     arguments_text,
     build_candidate,
-    build_query,
     match_rules,
     normalize_tool_name,
 )
@@ -148,7 +147,7 @@ async def tool_context(
     rule = rules.injects(tool, arguments_text(arguments))
     if rule is None:
         return ""
-    asked, now = clean(build_query(arguments)), here.now()
+    asked, now = clean(rule.search_text(arguments)), here.now()
     wanted = SearchRequest(
         query=asked,
         layers=(SearchLayer.MEMORY,),

@@ -189,7 +189,7 @@ async def _review(db: Database, act: JournalEntry) -> None:
     review = await reviews.get(db, act.review_id)
     if review is None or review.state is ReviewState.OPEN:
         raise Conflict(f"Review {act.review_id} is already open.")
-    other = await reviews.open_for(db, review.old_id, review.new_id)
+    other = await reviews.open_twin(db, review)
     if other is not None:
         raise Conflict(f"Review {other.id} is already open for the same two memories.")
     both = {review.old_id, review.new_id}

@@ -52,7 +52,7 @@ async def resolve(
         if review.state is not ReviewState.OPEN:
             raise Conflict(f"Review {number} was already resolved: {review.resolution}.")
         old, new = await _both_memories(db, review)
-        answer = _admitted(answer, old, new, here.redact)
+        answer = _admitted(answer, review.kind, (old, new), here.redact)
         if answer.gives_back and review.kind is not ReviewKind.FACT:
             old = await _restore_confidence(db, review, old, act, now=now)
         intents: list[Intent] = [*decay_changes([old, new], now=now, act_id=act.id)]
@@ -107,7 +107,10 @@ async def _both_memories(db: Database, review: Review) -> tuple[Memory, Memory]:
     return held[review.old_id], held[review.new_id]
 
 
-def _admitted(answer: ReviewAnswer, old: Memory, new: Memory, redact: Redact) -> ReviewAnswer:
+def _admitted(
+    answer: ReviewAnswer, kind: ReviewKind, pair: tuple[Memory, Memory], redact: Redact
+) -> ReviewAnswer:
+    old, new = pair
     answer = replace(
         answer,
         old_scope=one_line(redact(without_private(answer.old_scope))),
@@ -121,7 +124,7 @@ def _admitted(answer: ReviewAnswer, old: Memory, new: Memory, redact: Redact) ->
         for name, memory, scope in sides
         if len(add_scope(memory.observation, scope)) > MAX_OBSERVATION_CHARS and scope
     ]
-    wrong += validate_review_answer(answer)
+    wrong += validate_review_answer(answer, kind)
     if wrong:
         raise Invalid(*wrong)
     if not answer.observation:

@@ -1,0 +1,102 @@
+"""Verification: outcomes, attached checks and counts."""
+
+from typing import Annotated, Literal
+
+from msgspec import Meta, Struct
+
+from lamplighter.api.common_shapes import Limit, Name, public_shape
+from lamplighter.domain.verify.attached import COMMAND_CHARS, MemoryCheck
+
+State = Literal["passed", "failed", "partial", "untested"]
+Command = Annotated[str, Meta(max_length=COMMAND_CHARS, pattern=r"^[^\x00\n\r]*$")]
+Cadence = Annotated[float, Meta(ge=300, le=366 * 86_400)]
+Ids = Annotated[list[Annotated[int, Meta(ge=1, le=2**63 - 1)]], Meta(max_length=200)]
+
+
+class EvidenceItemOut(Struct):
+    """One claim of a text, what the source says of it, and the evidence."""
+
+    claim: str
+    state: Literal["confirmed", "refuted", "unknown"]
+    source: str
+    detail: str
+
+
+@public_shape(MemoryCheck)
+class MemoryCheckOut(Struct):
+    """A check attached to a memory; `cadence` in seconds."""
+
+
+class OutcomeOut(Struct):
+    """The last outcome for a memory; `mark` says why it is to be verified."""
+
+    memory_id: int
+    state: State
+    version: int
+    evidence: list[EvidenceItemOut]
+    untested: list[str]
+    checked_at: str | None
+    marked_at: str | None
+    mark: str
+
+
+class MemoryVerificationOut(Struct):
+    """When a memory was verified, its last outcome (null: not tested yet), and its checks."""
+
+    verified_at: str | None
+    outcome: OutcomeOut | None
+    checks: list[MemoryCheckOut]
+
+
+class VerificationResultOut(Struct):
+    """The outcome of one test now; `skipped` says why nothing was tested."""
+
+    memory_id: int
+    observation: str
+    state: State
+    changed: bool
+    skipped: str
+    evidence: list[EvidenceItemOut]
+    untested: list[str]
+    reviews: list[int]
+    verified_at: str | None
+    confidence: float
+
+
+class VerificationRunOut(Struct):
+    """The outcomes of one run."""
+
+    results: list[VerificationResultOut]
+
+
+class VerificationOverviewOut(Struct):
+    """Counts of active memories, and stored outcomes by number; `next` is null at the end."""
+
+    counts: dict[str, int]
+    items: list[OutcomeOut]
+    next: str | None
+    seq: int
+
+
+class OutcomeQuery(Struct):
+    """Filters for outcomes."""
+
+    state: State | None = None
+    cursor: str | None = None
+    limit: Limit = 50
+
+
+class VerifyIn(Struct):
+    """Which memories to verify; none: the next 20 that are due. `dry_run` stores nothing."""
+
+    ids: Ids = []
+    dry_run: bool = False
+
+
+class MemoryCheckIn(Struct):
+    """A check of services.yaml (service and check), or a command that only reads."""
+
+    service: Name = ""
+    check: Name = ""
+    command: Command = ""
+    cadence: Cadence = 86_400.0

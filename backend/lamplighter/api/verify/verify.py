@@ -1,0 +1,103 @@
+"""Verification: on request, its outcomes, and the checks attached to memories."""
+
+from datetime import timedelta
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from lamplighter.api import params
+from lamplighter.api.context import ApiContext, api_context
+from lamplighter.api.responses import answer, page
+from lamplighter.api.verify import shapes
+from lamplighter.domain.errors import Unavailable
+from lamplighter.domain.verify.verdict import VerdictState
+from lamplighter.formats import serialize
+from lamplighter.repository import reading
+from lamplighter.repository.feed import changes
+from lamplighter.repository.verify import attached, verifications
+from lamplighter.usecases.memory import lookup
+from lamplighter.usecases.verify import batch, schedule
+from lamplighter.usecases.verify.as_json import outcome_as_json, result_as_json
+from lamplighter.usecases.verify.batch import VerificationAccess
+
+
+async def show(request: Request) -> Response:
+    """GET /api/v1/memories/{id}/verification."""
+    here, number = api_context(request), params.number(request)
+    async with reading(here.db):
+        memory = await lookup.get(here.db, number)
+        outcome = await verifications.get(here.db, number)
+        found = await attached.of_memory(here.db, number)
+    return answer(
+        {
+            "verified_at": serialize.format_moment(memory.verified_at),
+            "outcome": None if outcome is None else outcome_as_json(outcome),
+            "checks": [serialize.memory_check(each) for each in found],
+        }
+    )
+
+
+async def verify_one(request: Request) -> Response:
+    """POST /api/v1/memories/{id}/verify."""
+    here, number = api_context(request), params.number(request)
+    access = _access(here)
+    await batch.verify_some(here, access.sources, access.run_command, [number])
+    return await show(request)
+
+
+async def run(request: Request) -> Response:
+    """POST /api/v1/verification."""
+    here, access = api_context(request), _access(api_context(request))
+    body = await params.body(request, shapes.VerifyIn)
+    if body.ids:
+        found = await batch.verify_some(
+            here, access.sources, access.run_command, body.ids, dry_run=body.dry_run
+        )
+    else:
+        found = await batch.verify_next(here, access.sources, dry_run=body.dry_run)
+    return answer({"results": [result_as_json(each) for each in found]})
+
+
+async def index(request: Request) -> Response:
+    """GET /api/v1/verification."""
+    here, query = api_context(request), params.query(request, shapes.OutcomeQuery)
+    state = None if query.state is None else VerdictState(query.state)
+    position = params.position(query.cursor)
+    after = int(position[0]) if position else 0
+    async with reading(here.db):
+        counts = await verifications.count_by_state(here.db)
+        found = await verifications.page(here.db, state, limit=query.limit + 1, after=after)
+        seq = await changes.last_seq(here.db)
+    items = found[: query.limit]
+    behind = [items[-1].memory_id] if len(found) > query.limit else None
+    return page(request, [outcome_as_json(each) for each in items], behind, seq, counts=counts)
+
+
+async def attach(request: Request) -> Response:
+    """POST /api/v1/memories/{id}/checks."""
+    here, number = api_context(request), params.number(request)
+    body = await params.body(request, shapes.MemoryCheckIn)
+    found = await schedule.attach(
+        here,
+        number,
+        here.services(),
+        _access(here).refusal,
+        service=body.service,
+        check=body.check,
+        command=body.command,
+        cadence=timedelta(seconds=body.cadence),
+    )
+    return answer(serialize.memory_check(found), 201)
+
+
+async def detach(request: Request) -> Response:
+    """DELETE /api/v1/memories/{id}/checks/{entry}."""
+    here, number = api_context(request), params.number(request)
+    await schedule.detach(here, number, params.number(request, "entry"))
+    return Response(status_code=204)
+
+
+def _access(here: ApiContext) -> VerificationAccess:
+    if here.verification is None:
+        raise Unavailable("This process cannot verify memories.")
+    return here.verification

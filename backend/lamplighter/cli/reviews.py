@@ -1,0 +1,166 @@
+"""`lamplighter reviews` and `lamplighter verify`: memories to review, and their verification."""
+
+import sys
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+import click
+
+from lamplighter.cli.common import (
+    JSON,
+    exit_with_error,
+    load_settings,
+    print_json,
+    read,
+    report_errors,
+)
+from lamplighter.domain.errors import EXIT_FAILED
+from lamplighter.domain.text import escape_terminal
+
+
+@click.command()
+@JSON
+@report_errors
+def reviews(*, as_json: bool) -> None:
+    """List open reviews of memories, oldest first."""
+    from lamplighter.serve.local.address import web_url
+
+    settings = load_settings()
+    answer = read("reviews.list_open_reviews", settings)
+    found, total = answer["items"], answer["total"]
+    if as_json:
+        print_json(found)
+    for each in [] if as_json else found:
+        click.echo(_lines(each))
+    if total > len(found):
+        click.echo(f"{total - len(found):,} more open.", err=True)
+    if not as_json:
+        here = f"Review them at {web_url(settings)}/reviews"
+        click.echo(here if found else "No open reviews.")
+
+
+def _lines(each: dict[str, Any]) -> str:
+    about = f"{each['service'] or 'general'}, {each['category']}"
+    why = f": {escape_terminal(each['reason'])}" if each["reason"] else ""
+    names = ("old",) if each["kind"] == "verification" else ("old", "new")
+    sides = [f"    {side}  {_claim(each[side])}" for side in names]
+    head = f"Review {each['id']} ({each['kind']}; {about}; {each['created_at'][:16]}Z){why}"
+    return "\n".join([head, *sides])
+
+
+def _claim(memory: dict[str, Any] | None) -> str:
+    if memory is None:
+        return "(deleted)"
+    words = escape_terminal(" ".join(memory["observation"].split()))
+    return f"memory {memory['id']}, {memory['confidence']:.2f}: {words}"
+
+
+@click.command()
+@click.argument("ids", nargs=-1, type=click.IntRange(1))
+@click.option("--dry-run", is_flag=True, help="Report the outcome without storing it.")
+@JSON
+@report_errors
+def verify(ids: Sequence[int], *, dry_run: bool, as_json: bool) -> None:
+    """Verify memories against files, git, services.yaml, check results and package manifests.
+
+    Without IDs: all unverified memories and those marked to verify. Exit status 1: one failed.
+    """
+    from lamplighter.serve.commands import verify as verification
+
+    found = verification.verify(load_settings(), ids, dry_run=dry_run)
+    if as_json:
+        print_json(found)
+    else:
+        _print_results(found, listed=bool(ids))
+    sys.exit(EXIT_FAILED if any(each["state"] == "failed" for each in found) else 0)
+
+
+def _print_results(found: Sequence[dict[str, Any]], *, listed: bool) -> None:
+    for each in found:
+        if each["state"] == "untested" and not listed:
+            continue
+        words = escape_terminal(" ".join(each["observation"].split()))
+        why = f" ({each['skipped']})" if each["skipped"] else ""
+        click.echo(f"{each['state']:<8}  memory {each['memory_id']}: {words}{why}")
+        for claim in each["evidence"]:
+            source = f"{claim['source']}: " if claim["source"] else ""
+            line = f"    {claim['state']:<9}  {claim['claim']}: {source}{claim['detail']}"
+            click.echo(escape_terminal(line))
+        for part in each["untested"] if each["evidence"] else ():
+            click.echo(escape_terminal(f"    not tested  {part}"))
+        for number in each["reviews"]:
+            click.echo(f"    review {number} is open")
+    counts = Counter(each["state"] for each in found)
+    states = ("passed", "failed", "partial", "untested")
+    click.echo(", ".join(f"{counts[state]:,} {state}" for state in states))
+
+
+@click.group("memory-check")
+def memory_check() -> None:
+    """Attach checks to memories: a check of services.yaml, or a read-only command."""
+
+
+@memory_check.command()
+@click.argument("memory_id", type=click.IntRange(1))
+@click.option("--service", help="The service of a check in services.yaml.")
+@click.option("--check", help="The name of the check.")
+@click.option("--command", "line", help="A command that only reads; exit status 0 passes.")
+@click.option("--every", default="1d", show_default=True, help="How often it runs, such as 6h.")
+@JSON
+@report_errors
+def add(
+    memory_id: int,
+    service: str | None,
+    check: str | None,
+    line: str | None,
+    every: str,
+    *,
+    as_json: bool,
+) -> None:
+    """Attach a check to a memory."""
+    from lamplighter.config.readers import parse_duration
+    from lamplighter.serve.commands import verify as verification
+
+    cadence = parse_duration(every)
+    if cadence is None:
+        exit_with_error("--every is not a duration such as 30m, 6h or 1d")
+    found = verification.attach(
+        load_settings(), memory_id, service=service, check=check, command=line, cadence=cadence
+    )
+    if as_json:
+        print_json(found)
+    else:
+        click.echo(f"Attached check {found['id']} to memory {memory_id}.")
+
+
+@memory_check.command("list")
+@click.argument("memory_id", type=click.IntRange(1))
+@JSON
+@report_errors
+def list_checks(memory_id: int, *, as_json: bool) -> None:
+    """List the checks attached to a memory."""
+    from lamplighter.serve.commands import verify as verification
+
+    found = verification.list_checks(load_settings(), memory_id)
+    if as_json:
+        print_json(found)
+        return
+    for each in found:
+        what = each["command"] or f"{each['service']}/{each['check']}"
+        line = f"{each['id']}  {each['state']:<8} {what}  {each['detail']}"
+        click.echo(escape_terminal(line.rstrip()))
+    if not found:
+        click.echo("No checks are attached to this memory.")
+
+
+@memory_check.command()
+@click.argument("memory_id", type=click.IntRange(1))
+@click.argument("check_id", type=click.IntRange(1))
+@report_errors
+def remove(memory_id: int, check_id: int) -> None:
+    """Detach a check from a memory."""
+    from lamplighter.serve.commands import verify as verification
+
+    verification.detach(load_settings(), memory_id, check_id)
+    click.echo(f"Detached check {check_id} from memory {memory_id}.")

@@ -1,0 +1,1 @@
+"""Verification: which claims a text makes, and what the answers of the sources mean."""

@@ -1,0 +1,1 @@
+"""Queries on verification: outcomes, marks and attached checks."""

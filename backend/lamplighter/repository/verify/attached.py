@@ -1,0 +1,87 @@
+"""Checks attached to memories."""
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from typing import Any, Final
+
+import sqlalchemy as sa
+
+from lamplighter.domain.verify.attached import MemoryCheck
+from lamplighter.repository.store.database import Database
+from lamplighter.repository.store.entities import reader
+from lamplighter.repository.store.session_tables import memory_checks
+from lamplighter.repository.store.tables import memories
+
+_read: Final = reader(MemoryCheck)
+WAITING: Final = "waiting"
+
+
+async def insert(
+    db: Database,
+    memory_id: int,
+    *,
+    service: str | None,
+    check: str | None,
+    command: str | None,
+    cadence: float,
+    now: datetime,
+) -> MemoryCheck:
+    """Attach a check to a memory; it is due at once."""
+    values = {
+        "memory_id": memory_id,
+        "service": service,
+        "check": check,
+        "command": command,
+        "cadence": cadence,
+        "created_at": now,
+        "next_at": now,
+        "state": WAITING,
+        "detail": "",
+    }
+    row = await db.fetch_one(sa.insert(memory_checks).values(**values).returning(memory_checks))
+    return _read(row)
+
+
+async def of_memory(db: Database, memory_id: int) -> list[MemoryCheck]:
+    """Return the checks of a memory, oldest first."""
+    query = sa.select(memory_checks).where(memory_checks.c.memory_id == memory_id)
+    return [_read(row) for row in await db.fetch_all(query.order_by(memory_checks.c.id))]
+
+
+async def due(db: Database, *, now: datetime, limit: int) -> list[MemoryCheck]:
+    """Return checks of active memories that are due, those that wait the longest first."""
+    query = (
+        sa.select(memory_checks)
+        .join(memories, memories.c.id == memory_checks.c.memory_id)
+        .where(memories.c.active == 1, memory_checks.c.next_at <= now)
+        .order_by(memory_checks.c.next_at, memory_checks.c.id)
+        .limit(limit)
+    )
+    return [_read(row) for row in await db.fetch_all(query)]
+
+
+async def record(
+    db: Database, each: MemoryCheck, state: str, detail: str, *, now: datetime
+) -> None:
+    """Keep what a check showed, and when it is due again."""
+    values: dict[str, Any] = {
+        "state": state,
+        "detail": detail,
+        "last_at": now,
+        "next_at": now + timedelta(seconds=each.cadence),
+    }
+    await db.execute(sa.update(memory_checks).where(memory_checks.c.id == each.id).values(**values))
+
+
+async def remove(db: Database, memory_id: int, number: int) -> bool:
+    """Detach a check from a memory; return whether it was there."""
+    statement = sa.delete(memory_checks).where(
+        memory_checks.c.id == number, memory_checks.c.memory_id == memory_id
+    )
+    return await db.fetch_one(statement.returning(memory_checks.c.id)) is not None
+
+
+async def make_due(db: Database, ids: Sequence[int], *, now: datetime) -> None:
+    """Let the checks of some memories be due at once; call it within `writing`."""
+    which = memory_checks.c.memory_id.in_(ids)
+    await db.execute(sa.update(memory_checks).where(which).values(next_at=now))

@@ -1,0 +1,220 @@
+"""Outcomes of verification, one a memory, and the memories to verify."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
+
+import sqlalchemy as sa
+
+from lamplighter.domain.memory.memory import OPERATIONAL, MemoryId, Trust
+from lamplighter.domain.verify.verdict import VerdictState
+from lamplighter.repository.store.database import Database
+from lamplighter.repository.store.session_tables import verification_position, verifications
+from lamplighter.repository.store.tables import events, memories
+
+LOW_CONFIDENCE: Final = 0.8
+"""Memories below this are verified (four-tier-memory-schema)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verification:
+    """The last outcome for a memory at one of its versions.
+
+    `evidence` has an object a claim: claim, state, source and detail. `untested` are the parts
+    of the text without evidence. `mark` says why it is to be verified, where it is.
+    """
+
+    memory_id: MemoryId
+    state: VerdictState
+    version: int
+    evidence: tuple[dict[str, str], ...]
+    untested: tuple[str, ...]
+    checked_at: datetime | None
+    marked_at: datetime | None = None
+    mark: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeNotice:
+    """An event as verification reads it."""
+
+    id: int
+    service: str | None
+    text: str
+
+
+async def get(db: Database, memory_id: int) -> Verification | None:
+    """Return the outcome for a memory."""
+    query = sa.select(verifications).where(verifications.c.memory_id == memory_id)
+    row = await db.fetch_one(query)
+    return None if row is None else _read(row)
+
+
+async def put(db: Database, found: Verification) -> None:
+    """Keep an outcome; the mark that it answers ends. Call it within `writing`."""
+    await db.execute(sa.delete(verifications).where(verifications.c.memory_id == found.memory_id))
+    await db.execute(
+        sa.insert(verifications).values(
+            memory_id=found.memory_id,
+            state=found.state,
+            version=found.version,
+            evidence=list(found.evidence),
+            untested=list(found.untested),
+            checked_at=found.checked_at,
+            marked_at=found.marked_at,
+            mark=found.mark,
+        )
+    )
+
+
+async def mark(db: Database, ids: Sequence[int], reason: str, *, now: datetime) -> None:
+    """Mark memories as to verify; call it within `writing`."""
+    held = sa.update(verifications).where(verifications.c.memory_id.in_(ids))
+    rows = await db.fetch_all(
+        held.values(marked_at=now, mark=reason).returning(verifications.c.memory_id)
+    )
+    there = {row["memory_id"] for row in rows}
+    for number in (each for each in ids if each not in there):
+        await db.execute(
+            sa.insert(verifications).values(
+                memory_id=number,
+                state=VerdictState.UNTESTED,
+                version=0,
+                evidence=[],
+                untested=[],
+                marked_at=now,
+                mark=reason,
+            )
+        )
+
+
+async def marked(db: Database, *, limit: int) -> list[MemoryId]:
+    """Return active memories that are marked, those that wait the longest first."""
+    query = (
+        sa.select(memories.c.id)
+        .join(verifications, verifications.c.memory_id == memories.c.id)
+        .where(memories.c.active == 1, verifications.c.marked_at.is_not(None))
+        .order_by(verifications.c.marked_at, memories.c.id)
+        .limit(limit)
+    )
+    return [MemoryId(row["id"]) for row in await db.fetch_all(query)]
+
+
+async def unmark(db: Database, ids: Sequence[int]) -> None:
+    """End the marks of memories; call it within `writing`."""
+    held = sa.update(verifications).where(verifications.c.memory_id.in_(ids))
+    await db.execute(held.values(marked_at=None, mark=""))
+
+
+async def unverified(
+    db: Database, *, before: datetime, limit: int, after: int = 0
+) -> list[MemoryId]:
+    """Return active memories that nobody verified, by their numbers, from `after` on.
+
+    A memory is tested again when it was changed, or when its outcome is from `before`.
+    """
+    query = _unverified(before, memories.c.id > after).order_by(memories.c.id).limit(limit)
+    return [MemoryId(row["id"]) for row in await db.fetch_all(query)]
+
+
+def _unverified(before: datetime, *where: Any) -> sa.Select[Any]:
+    columns, seen = memories.c, verifications.c
+    weak = (columns.confidence < LOW_CONFIDENCE) | (columns.trust == Trust.UNVERIFIED.value)
+    again = (
+        seen.memory_id.is_(None)
+        | (seen.version != columns.version)
+        | seen.checked_at.is_(None)
+        | (seen.checked_at < before)
+    )
+    return (
+        sa.select(columns.id)
+        .outerjoin(verifications, seen.memory_id == columns.id)
+        .where(columns.active == 1, columns.verified_at.is_(None), weak, again, *where)
+    )
+
+
+async def naming(
+    db: Database, service: str | None, names: Sequence[str], *, limit: int
+) -> list[int]:
+    """Return active memories of a service, or whose text contains one of these names."""
+    texts = [memories.c.observation.icontains(each, autoescape=True) for each in names]
+    if service is not None:
+        texts.append(memories.c.service == service)
+    if not texts:
+        return []
+    query = sa.select(memories.c.id).where(memories.c.active == 1, sa.or_(*texts))
+    rows = await db.fetch_all(query.order_by(memories.c.id).limit(limit))
+    return [row["id"] for row in rows]
+
+
+async def events_after_position(db: Database, *, limit: int) -> list[ChangeNotice] | None:
+    """Return the events that were not read yet; None at the first time, which reads none."""
+    position = await db.fetch_val(sa.select(verification_position.c.event_id))
+    if position is None:
+        return None
+    columns = (events.c.id, events.c.service, events.c.text)
+    query = sa.select(*columns).where(events.c.id > position).order_by(events.c.id).limit(limit)
+    return [
+        ChangeNotice(row["id"], row["service"], row["text"]) for row in await db.fetch_all(query)
+    ]
+
+
+async def save_position(db: Database, event_id: int | None) -> None:
+    """Keep the last event that was read; None: the newest one. Call it within `writing`."""
+    if event_id is None:
+        event_id = await db.fetch_val(sa.select(sa.func.coalesce(sa.func.max(events.c.id), 0)))
+    await db.execute(sa.delete(verification_position))
+    await db.execute(sa.insert(verification_position).values(id=1, event_id=event_id))
+
+
+async def count_by_state(db: Database) -> dict[str, int]:
+    """Return how many active memories are verified, marked, and have each outcome."""
+    columns, seen = memories.c, verifications.c
+    outcomes = (
+        sa.select(seen.state, sa.func.count().label("count"))
+        .join(memories, columns.id == seen.memory_id)
+        .where(columns.active == 1, seen.checked_at.is_not(None))
+        .group_by(seen.state)
+        .order_by(seen.state)
+    )
+    found = dict.fromkeys(VerdictState, 0)
+    found |= {VerdictState(row["state"]): row["count"] for row in await db.fetch_all(outcomes)}
+    counted = sa.select(sa.func.count()).select_from(memories).where(columns.active == 1)
+    marked = sa.select(seen.memory_id).where(seen.marked_at.is_not(None))
+    weak = (columns.confidence < LOW_CONFIDENCE) | (columns.trust == Trust.UNVERIFIED.value)
+    return {
+        **{state.value: number for state, number in found.items()},
+        "verified": int(await db.fetch_val(counted.where(columns.verified_at.is_not(None)))),
+        "unverified": int(await db.fetch_val(counted.where(columns.verified_at.is_(None), weak))),
+        "operational_verified": int(
+            await db.fetch_val(
+                counted.where(columns.verified_at.is_not(None), columns.category.in_(OPERATIONAL))
+            )
+        ),
+        "marked": int(await db.fetch_val(counted.where(columns.id.in_(marked)))),
+    }
+
+
+async def page(
+    db: Database, state: VerdictState | None, *, limit: int, after: int = 0
+) -> list[Verification]:
+    """Return outcomes by the numbers of their memories."""
+    query = sa.select(verifications).where(verifications.c.memory_id > after)
+    if state is not None:
+        query = query.where(verifications.c.state == state)
+    rows = await db.fetch_all(query.order_by(verifications.c.memory_id).limit(limit))
+    return [_read(row) for row in rows]
+
+
+def _read(row: Any) -> Verification:
+    return Verification(
+        memory_id=MemoryId(row["memory_id"]),
+        state=VerdictState(row["state"]),
+        version=row["version"],
+        evidence=tuple(row["evidence"]),
+        untested=tuple(row["untested"]),
+        checked_at=row["checked_at"],
+        marked_at=row["marked_at"],
+        mark=row["mark"],
+    )

@@ -1,0 +1,1 @@
+"""Verification in a process of the product."""

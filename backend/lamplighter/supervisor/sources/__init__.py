@@ -1,0 +1,1 @@
+"""Sources of verification: allow-listed files, repositories, services.yaml and the environment."""

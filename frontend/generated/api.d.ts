@@ -830,7 +830,7 @@ export interface components {
          * @description What started a session.
          * @enum {unknown}
          */
-        Trigger: "alert" | "api" | "client" | "escalation" | "manual" | "scheduled";
+        Trigger: "alert" | "api" | "check" | "client" | "escalation" | "manual" | "scheduled";
         /**
          * Status
          * @description State of a session; all but `running` are final.

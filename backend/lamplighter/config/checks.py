@@ -102,10 +102,15 @@ def _retries(sheet: YamlSheet, node: yaml.Node) -> int:
     return sheet.number(node, values.RETRIES)
 
 
+def _interval(sheet: YamlSheet, node: yaml.Node) -> float:
+    return sheet.seconds(node, values.INTERVAL_SECONDS, "30s, 5m or 1h")
+
+
 _SHARED: Final[Keys] = {
     "name": ("name", _name),
     "timeout": ("timeout", _timeout),
     "retries": ("retries", _retries),
+    "interval": ("interval", _interval),
 }
 _LATENCY: Final[Keys] = {"latency": ("latency_ms", values.milliseconds)}
 _HTTP: Final[Keys] = {

@@ -15,6 +15,7 @@ from lamplighter.domain.services.check import DNS_PORT, DiskSpace, DnsRecord, Ht
 from lamplighter.domain.services.service import ApprovalPolicy
 
 TIMEOUT_SECONDS: Final = (0.1, 60.0)
+INTERVAL_SECONDS: Final = (1.0, 86_400.0)
 LATENCY_SECONDS: Final = (0.001, 60.0)
 EXPIRES_SECONDS: Final = (0.0, 3650 * 86400.0)
 RETRIES: Final = (0, 10)

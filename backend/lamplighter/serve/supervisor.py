@@ -2,11 +2,12 @@
 
 import asyncio
 import signal
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from datetime import timedelta
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from lamplighter import clock
 from lamplighter.config import lexicon
@@ -32,6 +33,7 @@ from lamplighter.serve.configuration import build_configuration
 from lamplighter.serve.local.address import run_directory, web_url
 from lamplighter.serve.outbox import AppriseTransport
 from lamplighter.serve.services_file import ServicesFile
+from lamplighter.supervisor.checks.scheduler import CheckScheduler
 from lamplighter.supervisor.daemon import Supervisor
 from lamplighter.supervisor.lease import SUFFIX, Lease, Lock
 from lamplighter.supervisor.run.context import SessionContext
@@ -39,6 +41,7 @@ from lamplighter.supervisor.run.files import SessionFiles
 from lamplighter.supervisor.sender import Sender
 from lamplighter.supervisor.tools.readable import Readable
 from lamplighter.usecases.context import Context
+from lamplighter.usecases.services.check_folding import CheckRetention
 from lamplighter.usecases.sessions import sessions as lifecycle
 
 FOLLOW_SECONDS: Final = 0.05
@@ -263,9 +266,30 @@ async def build_supervisor(settings: Settings) -> AsyncIterator[SupervisorProces
             settings, home.context(settings, db), active, server, services
         )
         transport = AppriseTransport(settings.notify)
+        scheduler = build_scheduler(settings, context)
         sender = Sender(db, transport, clock.now, web_url(settings), listener.version)
-        led = Supervisor(context, services.load, lock, beside=(sender.run,))
+        led = Supervisor(context, services.load, lock, beside=(sender.run, *scheduler))
         yield SupervisorProcess(led, listener)
+
+
+def build_scheduler(
+    settings: Settings, context: SessionContext
+) -> tuple[Callable[[], Coroutine[Any, Any, None]], ...]:
+    """Return what runs checks on their own intervals; nothing where the setting turns it off."""
+    if not settings.check_interval:
+        return ()
+    scheduler = CheckScheduler(
+        context,
+        context.current or Services,
+        context.halt_control,
+        settings.check_interval,
+        CheckRetention(
+            points=timedelta(seconds=settings.check_result_retention),
+            fine=timedelta(seconds=settings.check_series_retention),
+            daily=timedelta(seconds=settings.check_day_retention),
+        ),
+    )
+    return (scheduler.run,)
 
 
 def build_session_context(

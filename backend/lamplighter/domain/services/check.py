@@ -41,6 +41,7 @@ class HttpCheck:
     headers: tuple[tuple[str, str], ...] = field(default=(), repr=False)
     timeout: float = TIMEOUT_SECONDS
     retries: int = RETRIES
+    interval: float | None = None
     verify_tls: bool = True
 
     kind: ClassVar[Literal["http"]] = "http"
@@ -77,6 +78,7 @@ class TcpCheck:
     latency_ms: int | None = None
     timeout: float = TIMEOUT_SECONDS
     retries: int = RETRIES
+    interval: float | None = None
 
     kind: ClassVar[Literal["tcp"]] = "tcp"
 
@@ -103,6 +105,7 @@ class DnsCheck:
     latency_ms: int | None = None
     timeout: float = TIMEOUT_SECONDS
     retries: int = RETRIES
+    interval: float | None = None
 
     kind: ClassVar[Literal["dns"]] = "dns"
 
@@ -130,6 +133,7 @@ class TlsCheck:
     verify: bool = True
     timeout: float = TIMEOUT_SECONDS
     retries: int = RETRIES
+    interval: float | None = None
 
     kind: ClassVar[Literal["tls"]] = "tls"
 
@@ -159,6 +163,7 @@ class ProcessCheck:
     memory_bytes: int | None = None
     timeout: float = TIMEOUT_SECONDS
     retries: int = RETRIES
+    interval: float | None = None
 
     kind: ClassVar[Literal["process"]] = "process"
 
@@ -186,6 +191,7 @@ class DiskCheck:
     warn: DiskSpace = DiskSpace(percent=10.0)
     timeout: float = TIMEOUT_SECONDS
     retries: int = RETRIES
+    interval: float | None = None
 
     kind: ClassVar[Literal["disk"]] = "disk"
 
@@ -206,6 +212,7 @@ class CommandCheck:
     directory: str | None = None
     timeout: float = TIMEOUT_SECONDS
     retries: int = RETRIES
+    interval: float | None = None
 
     kind: ClassVar[Literal["command"]] = "command"
 

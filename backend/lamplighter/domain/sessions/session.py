@@ -36,6 +36,7 @@ class Trigger(StrEnum):
     API = "api"
     ALERT = "alert"
     ESCALATION = "escalation"
+    CHECK = "check"
     CLIENT = "client"
 
 

@@ -3,17 +3,24 @@
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
+import pytest
+from examples import session
+
 from contexts import context
+from lamplighter.domain.errors import Invalid, NotFound
 from lamplighter.domain.secrets.redact import build_redactor
 from lamplighter.domain.services.check import TcpCheck
 from lamplighter.domain.services.series import DAY, CheckRun, PointState, SeriesResolution
 from lamplighter.domain.services.service import Service, Services
+from lamplighter.domain.sessions.marker_results import CheckResult
 from lamplighter.domain.sessions.session import RequestState, Trigger
-from lamplighter.repository import Database
-from lamplighter.repository.services import series
+from lamplighter.repository import Database, writing
+from lamplighter.repository.services import checks, series
 from lamplighter.repository.sessions import requests
 from lamplighter.usecases.services import check_folding, check_runs
 from lamplighter.usecases.services.check_folding import CheckRetention
+from lamplighter.usecases.services.check_history import SeriesSelection, read_series
+from lamplighter.usecases.system.overview import service_conditions
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 MINUTE = timedelta(minutes=1)
@@ -204,3 +211,50 @@ async def test_a_day_is_folded_before_its_results_go_however_late(db: Database) 
 
     assert await aggregates(db, SeriesResolution.DAILY) == [(NOON - 12 * 60 * MINUTE, 10, 0)]
     assert await stored(db, "db") == []
+
+
+async def test_the_status_of_a_service_is_its_newest_result(db: Database) -> None:
+    await record(db, run("db", 0, FAILED), run("mail", 0, PointState.WARNED))
+    await record(db, run("db", 1, FAILED))
+
+    found = await service_conditions(db, list(SERVICES), now=NOON + 2 * MINUTE)
+
+    assert [each.state for each in found] == ["failing", "unknown", "warning"]
+    assert (found[0].changed_at, found[0].checked_at) == (NOON, NOON + MINUTE)
+    assert found[0].detail == "tcp: connection refused"
+
+
+async def test_a_newer_result_of_a_session_is_the_status(db: Database) -> None:
+    await record(db, run("db", 0, FAILED))
+    opened = await session(db)
+    result = CheckResult(service="db", name="tcp", kind="tcp", ok=True)
+    async with writing(db):
+        await checks.insert(db, opened.id, result, now=NOON + MINUTE)
+
+    [found] = await service_conditions(db, [SERVICES.items[0]], now=NOON + 2 * MINUTE)
+
+    assert found.state == "ok"
+
+
+async def read(db: Database, **selection: object) -> dict[str, object]:
+    wanted = SeriesSelection(end=NOON + 60 * MINUTE, **selection)  # type: ignore[arg-type]
+    return await read_series(db, SERVICES.items[0], wanted, now=NOON)
+
+
+async def test_a_series_is_read_at_the_resolution_of_its_span(db: Database) -> None:
+    await record(db, *(run("db", n) for n in range(10)))
+    await fold(db, 11)
+
+    [raw] = (await read(db, limit=3))["checks"]  # type: ignore[misc]
+    [fine] = (await read(db, start=NOON - DAY))["checks"]  # type: ignore[misc]
+
+    assert [each["at"][11:16] for each in raw["points"]] == ["12:07", "12:08", "12:09"]
+    assert [each["count"] for each in fine["aggregates"]] == [5, 5]
+    assert fine["points"] == []
+
+
+async def test_an_unknown_check_and_an_empty_span_are_refused(db: Database) -> None:
+    with pytest.raises(NotFound, match="db has no check 'http'"):
+        await read(db, check="http")
+    with pytest.raises(Invalid):
+        await read(db, start=NOON + 60 * MINUTE)

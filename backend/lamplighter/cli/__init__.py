@@ -26,6 +26,7 @@ MODULES: Final = {
     "token": "access",
     "reviews": "reviews",
     "approvals": "approvals",
+    "checks": "services",
     "halt": "halt",
     "resume": "halt",
     "notify": "notify",

@@ -123,6 +123,8 @@ _HTTP: Final[Keys] = {
     "verify_tls": ("verify_tls", YamlSheet.boolean),
 }
 _TCP: Final[Keys] = {"tcp": (("host", "port"), values.host_and_port)}
+_POSTGRES: Final[Keys] = {"postgres": (("host", "port"), values.host_and_port)}
+_REDIS: Final[Keys] = {"redis": (("host", "port"), values.host_and_port)}
 _DNS: Final[Keys] = {
     "dns": ("host", values.host),
     "addresses": ("addresses", values.addresses),
@@ -156,6 +158,8 @@ _COMMAND: Final[Keys] = {
 _KINDS: Final[Mapping[str, _CheckKind]] = {
     "http": _CheckKind(rules.HttpCheck, {**_HTTP, **_LATENCY, **_SHARED}),
     "tcp": _CheckKind(rules.TcpCheck, {**_TCP, **_LATENCY, **_SHARED}),
+    "postgres": _CheckKind(rules.PostgresCheck, {**_POSTGRES, **_LATENCY, **_SHARED}),
+    "redis": _CheckKind(rules.RedisCheck, {**_REDIS, **_LATENCY, **_SHARED}),
     "dns": _CheckKind(rules.DnsCheck, {**_DNS, **_LATENCY, **_SHARED}),
     "tls": _CheckKind(rules.TlsCheck, {**_TLS, **_SHARED}),
     "process": _CheckKind(rules.ProcessCheck, {**_PROCESS, **_SHARED}),

@@ -11,7 +11,9 @@ from lamplighter.domain.services.check import (
     DiskSpace,
     DnsCheck,
     HttpCheck,
+    PostgresCheck,
     ProcessCheck,
+    RedisCheck,
     TcpCheck,
     TlsCheck,
 )
@@ -35,6 +37,8 @@ JELLYFIN = Service(
             verify_tls=False,
         ),
         TcpCheck(name="tcp", host="::1", port=5432, latency_ms=5),
+        PostgresCheck(name="postgres", host="x", port=5432, latency_ms=9, interval=30.0),
+        RedisCheck(name="redis", host="x", port=6379),
         DnsCheck(name="dns", host="x", addresses=("::1",), record="AAAA", server="127.0.0.1"),
         TlsCheck(name="tls", host="x", port=443, server_name="y", ca="/x.pem", verify=False),
         ProcessCheck(name="process", process="x", counts=range(1, 5), memory_bytes=10**12),

@@ -89,6 +89,46 @@ class TcpCheck:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PostgresCheck:
+    """A PostgreSQL server that accepts connections; no login is attempted."""
+
+    name: str
+    host: str
+    port: int
+    latency_ms: int | None = None
+    timeout: float = TIMEOUT_SECONDS
+    retries: int = RETRIES
+    interval: float | None = None
+
+    kind: ClassVar[Literal["postgres"]] = "postgres"
+
+    @property
+    def target(self) -> str:
+        """Return where it connects to."""
+        return format_address(self.host, self.port)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RedisCheck:
+    """A Redis server that answers PING, or asks for a password."""
+
+    name: str
+    host: str
+    port: int
+    latency_ms: int | None = None
+    timeout: float = TIMEOUT_SECONDS
+    retries: int = RETRIES
+    interval: float | None = None
+
+    kind: ClassVar[Literal["redis"]] = "redis"
+
+    @property
+    def target(self) -> str:
+        """Return where it connects to."""
+        return format_address(self.host, self.port)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class DnsCheck:
     """A name, and the addresses that it has when all is well.
 
@@ -227,10 +267,22 @@ class CommandCheck:
         return format_ranges(self.exits)
 
 
-Check = HttpCheck | TcpCheck | DnsCheck | TlsCheck | ProcessCheck | DiskCheck | CommandCheck
+Check = (
+    HttpCheck
+    | TcpCheck
+    | PostgresCheck
+    | RedisCheck
+    | DnsCheck
+    | TlsCheck
+    | ProcessCheck
+    | DiskCheck
+    | CommandCheck
+)
 CHECKS: Final[tuple[type[Check], ...]] = (
     HttpCheck,
     TcpCheck,
+    PostgresCheck,
+    RedisCheck,
     DnsCheck,
     TlsCheck,
     ProcessCheck,

@@ -44,9 +44,9 @@ def run(service: str, minutes: float = 0, state: PointState = PASSED, **more: ob
     )
 
 
-async def record(db: Database, *runs: CheckRun, again: bool = False) -> None:
+async def record(db: Database, *runs: CheckRun, again: bool = False) -> set[str]:
     here = context(db, max(each.at for each in runs))
-    await check_runs.record(here, runs, SERVICES, again=again)
+    return await check_runs.record(here, runs, SERVICES, again=again)
 
 
 async def filed(db: Database) -> list[tuple[str, ...]]:
@@ -119,11 +119,51 @@ async def test_services_that_fail_with_their_root_are_one_request(db: Database) 
 
 async def test_a_service_that_fails_after_its_root_joins_its_request(db: Database) -> None:
     await record(db, run("db", 0, FAILED))
-    await record(db, run("web", 1, FAILED))
+    await record(db, run("web", 1, FAILED), run("db", 1.1, FAILED))
 
     alarms = await series.alarms(db)
     assert await filed(db) == [("db",)]
     assert (alarms["web"].joined, alarms["web"].request_id) == (True, alarms["db"].request_id)
+
+
+async def test_a_failing_service_waits_for_new_results_of_what_it_depends_on(
+    db: Database,
+) -> None:
+    await record(db, run("db", 0), run("web", 0))
+
+    awaited = await record(db, run("web", 1, FAILED))
+    assert (awaited, await filed(db)) == ({"db"}, [])
+
+    awaited = await record(db, run("db", 1.1, FAILED))
+    assert (awaited, await filed(db)) == (set(), [("db", "web")])
+
+
+async def test_a_failing_service_does_not_wait_longer_than_ten_seconds(db: Database) -> None:
+    await record(db, run("web", 0, FAILED))
+    assert await filed(db) == []
+
+    await record(db, run("mail", 0.2))
+    assert await filed(db) == [("web",)]
+
+
+async def test_fifty_services_of_one_root_are_one_request_whenever_each_is_found(
+    db: Database,
+) -> None:
+    root = Service(name="root", checks=PORT)
+    leaves = [Service(name=f"s{n}", checks=PORT, depends_on=("root",)) for n in range(50)]
+    services = Services((*leaves, root))
+
+    for number, leaf in enumerate(leaves):
+        now = NOON + timedelta(seconds=number)
+        failed = replace(run(leaf.name, 0, FAILED), at=now)
+        for name in await check_runs.record(context(db, now), [failed], services):
+            found = replace(run(name, 0, FAILED), at=now)
+            await check_runs.record(context(db, now), [found], services)
+
+    alarms = await series.alarms(db)
+    assert len(await filed(db)) == 1
+    assert len(alarms) == 51
+    assert len({each.request_id for each in alarms.values()}) == 1
 
 
 async def test_a_check_that_is_no_longer_declared_raises_no_alarm(db: Database) -> None:

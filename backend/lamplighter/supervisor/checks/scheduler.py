@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Set
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final
@@ -93,9 +93,7 @@ class CheckScheduler:
             began, each.due = each.due, schedule.next_due(each.due, each.interval, now)
             if not each.running and not halted:  # what still runs leaves this time out
                 each.running = True
-                task = asyncio.create_task(self._run_check(each, began))
-                self._tasks.add(task)
-                task.add_done_callback(self._tasks.discard)
+                self._start(each, began)
         return 0 if halted else len(due)
 
     async def flush(self) -> int:
@@ -103,11 +101,24 @@ class CheckScheduler:
         count = 0
         while some := self._pending[: check_runs.AT_ONCE]:
             again, self._unsure = self._unsure, True
-            await check_runs.record(self.here, some, self._services, again=again)
+            awaited = await check_runs.record(self.here, some, self._services, again=again)
             self._unsure = False
             del self._pending[: len(some)]
             count += len(some)
+            self._check_now(awaited)
         return count
+
+    def _check_now(self, services: Set[str]) -> None:
+        """Let checks of some services run at once; afterwards they keep their own time."""
+        for each in self._checks.values():
+            if each.service in services and not each.running:
+                each.running = True
+                self._start(each, time.monotonic())
+
+    def _start(self, each: ScheduledCheck, due: float) -> None:
+        task = asyncio.create_task(self._run_check(each, due))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
 
     async def fold(self) -> int:
         """Fold what is stored; results in memory are folded later."""

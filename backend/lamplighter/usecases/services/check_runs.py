@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Final
 
 from lamplighter.domain.services import series as rules
@@ -21,17 +21,22 @@ AT_ONCE: Final = 200
 """Results in one transaction: about 10 ms, so that other writers get their turn."""
 
 
+PATIENCE: Final = timedelta(seconds=10)
+"""How long a failing service waits for new results of what it depends on."""
+
+
 async def record(
     here: Context, runs: Sequence[CheckRun], services: Services, *, again: bool = False
-) -> None:
+) -> set[str]:
     """Store at most `AT_ONCE` results; failing services get an investigation in the same write.
 
     `again` says that these may be stored already: the answer to their write was lost.
+    Returns the services to check now: others that depend on them fail, and wait for that.
     """
     some = [replace(run, detail=shorten(here.redact(run.detail), DETAIL_CHARS)) for run in runs]
     async with writing(here.db):
         await _store(here.db, some, again=again)
-        await _raise_alarms(here.db, services, now=here.now())
+        return await _raise_alarms(here.db, services, now=here.now())
 
 
 async def _store(db: Database, runs: Sequence[CheckRun], *, again: bool) -> None:
@@ -57,16 +62,57 @@ async def _store(db: Database, runs: Sequence[CheckRun], *, again: bool) -> None
     await series.update(db, list(changed.values()))
 
 
-async def _raise_alarms(db: Database, services: Services, *, now: datetime) -> None:
-    failing = _declared(await series.failing(db), services)
+async def _raise_alarms(db: Database, services: Services, *, now: datetime) -> set[str]:
+    found = await series.failing(db)
+    failing = _declared(found, services)
     alarms = await series.alarms(db)
-    live = sorted(name for name, each in alarms.items() if each.closed_at is None)
+    live = {name for name, each in alarms.items() if each.closed_at is None}
     if not failing and not live:
-        return
-    checked = await series.of_services(db, live) if live else []
+        return set()
+    needs = {
+        name: _needs(services, name)
+        for name in failing.keys() - live
+        if now - _failing_from(name, found) < PATIENCE
+    }
+    concerned = live.union(*needs.values())
+    checked = await series.of_services(db, sorted(concerned)) if concerned else []
+    awaited = {
+        name: {
+            need
+            for need in behind
+            if not _was_checked(services, need, checked, _failing_from(name, found))
+        }
+        for name, behind in needs.items()
+    }
+    ready = {name: each for name, each in failing.items() if not awaited.get(name)}
     passing = {name for name in live if _is_passing(name, checked, services)}
-    plan = plan_alarms(services, failing.keys(), passing, alarms, now=now)
-    await _apply(db, plan, failing, alarms, now=now)
+    plan = plan_alarms(services, ready.keys(), passing, alarms, now=now)
+    await _apply(db, plan, ready, alarms, now=now)
+    return set().union(*awaited.values())
+
+
+def _needs(services: Services, name: str) -> set[str]:
+    """Return all that a service depends on, by whatever way."""
+    service = services.find(name)
+    return {each.name for each in services.with_needs([service] if service else [])} - {name}
+
+
+def _failing_from(name: str, found: Sequence[CheckSeries]) -> datetime:
+    """Return since when a failing service fails."""
+    return min(each.changed_at for each in found if each.service == name and each.changed_at)
+
+
+def _was_checked(
+    services: Services, name: str, checked: Sequence[CheckSeries], after: datetime
+) -> bool:
+    """Whether every declared check of a service has a result from after a moment."""
+    service = services.find(name)
+    names = {each.name for each in service.checks} if service else set()
+    return names <= {
+        each.check
+        for each in checked
+        if each.service == name and each.checked_at and each.checked_at >= after
+    }
 
 
 def _declared(found: Sequence[CheckSeries], services: Services) -> dict[str, list[str]]:

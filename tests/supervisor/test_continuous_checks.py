@@ -1,6 +1,7 @@
 """Checks run on their own: real supervisor, real check process, real sockets."""
 
 import os
+import random
 import signal
 import socket
 import threading
@@ -12,6 +13,7 @@ import psutil
 import pytest
 from homes import Home, rows
 
+import thorough
 from living import free_port
 
 SERVICES = """
@@ -162,3 +164,26 @@ def test_checks_run_on_postgres_too(kept: Home) -> None:
     kept.until(lambda: rows(kept, "SELECT 1 FROM sessions WHERE trigger = 'check'"))
     kept.until(lambda: rows(kept, "SELECT COUNT(*) FROM check_alarms")[0][0] == 2)
     assert rows(kept, "SELECT COUNT(*) FROM requests WHERE trigger = 'check'") == [(1,)]
+
+
+def test_kills_at_any_moment_neither_lose_nor_repeat_an_investigation(checked: Home) -> None:
+    ports = {"api": free_port(), "db": free_port()}
+    declare(checked, **ports)
+    moments = random.Random(20_261)
+
+    for _ in range(200 if thorough.ALL else 3):
+        before = checked.value(POINTS) or 0
+        supervisor = checked.start("supervisor")
+        checked.until(lambda before=before: (checked.value(POINTS) or 0) > before)
+        time.sleep(moments.random())
+        supervisor.kill()
+        supervisor.wait()
+
+    checked.start("supervisor")
+    checked.until(lambda: checked.value("SELECT COUNT(*) FROM check_alarms") == 2)
+    states = "SELECT COUNT(*) FROM check_points WHERE state <> 'failed'"
+    assert checked.value(states) == 0
+    requests = "SELECT COUNT(*) FROM requests WHERE trigger = 'check'"
+    assert checked.value(requests) == 1
+    streaks = "SELECT SUM(streak) FROM check_series"
+    assert checked.value(f"SELECT ({streaks}) - COUNT(*) FROM check_points") == 0

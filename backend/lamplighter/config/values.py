@@ -56,6 +56,14 @@ def host(sheet: YamlSheet, node: yaml.Node) -> str:
     return said or ""
 
 
+def ping_host(sheet: YamlSheet, node: yaml.Node) -> str:
+    """Return the name or the address of a host."""
+    said = sheet.string(node, "a host name or an address") or ""
+    with suppress(ValueError):
+        return str(ipaddress.ip_address(said))
+    return host(sheet, node)
+
+
 def host_and_port(sheet: YamlSheet, node: yaml.Node) -> tuple[str, int]:
     """Return a host and its port."""
     target = sheet.string(node, "host:port")

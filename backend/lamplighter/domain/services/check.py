@@ -129,6 +129,25 @@ class RedisCheck:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PingCheck:
+    """A host that answers an ICMP echo request."""
+
+    name: str
+    host: str
+    latency_ms: int | None = None
+    timeout: float = TIMEOUT_SECONDS
+    retries: int = RETRIES
+    interval: float | None = None
+
+    kind: ClassVar[Literal["ping"]] = "ping"
+
+    @property
+    def target(self) -> str:
+        """Return the host."""
+        return self.host
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class DnsCheck:
     """A name, and the addresses that it has when all is well.
 
@@ -272,6 +291,7 @@ Check = (
     | TcpCheck
     | PostgresCheck
     | RedisCheck
+    | PingCheck
     | DnsCheck
     | TlsCheck
     | ProcessCheck
@@ -283,6 +303,7 @@ CHECKS: Final[tuple[type[Check], ...]] = (
     TcpCheck,
     PostgresCheck,
     RedisCheck,
+    PingCheck,
     DnsCheck,
     TlsCheck,
     ProcessCheck,

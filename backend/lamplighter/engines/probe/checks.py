@@ -21,6 +21,7 @@ from lamplighter.domain.services.check import (
     DnsCheck,
     DnsRecord,
     HttpCheck,
+    PingCheck,
     PostgresCheck,
     ProcessCheck,
     RedisCheck,
@@ -34,6 +35,7 @@ from lamplighter.engines.bounded import ProgramResult, run_bounded
 from lamplighter.engines.probe import http, network, text
 from lamplighter.engines.probe.facts import CheckOutcome, ProbeAnswer
 from lamplighter.engines.probe.network import RefusedError
+from lamplighter.engines.probe.protocols.ping import probe_ping
 from lamplighter.engines.probe.protocols.postgres import probe_postgres
 from lamplighter.engines.probe.protocols.redis import probe_redis
 from lamplighter.engines.probe.text import harmless, inline, seconds, size
@@ -367,6 +369,7 @@ _PROBES: Final[Mapping[type[Any], Callable[[Any], Awaitable[ProbeAnswer]]]] = {
     TcpCheck: probe_tcp,
     PostgresCheck: probe_postgres,
     RedisCheck: probe_redis,
+    PingCheck: probe_ping,
     DnsCheck: probe_dns,
     TlsCheck: network.probe_tls,
     ProcessCheck: probe_processes,
@@ -379,7 +382,7 @@ def _slow(check: Check, latency_ms: float) -> str:
     """Say how much slower than its threshold it was; of HTTP the findings tell."""
     limit = (
         check.latency_ms
-        if isinstance(check, TcpCheck | DnsCheck | PostgresCheck | RedisCheck)
+        if isinstance(check, TcpCheck | DnsCheck | PostgresCheck | RedisCheck | PingCheck)
         else None
     )
     if limit is None or latency_ms <= limit:

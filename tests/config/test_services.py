@@ -133,8 +133,8 @@ def test_an_empty_file_is_no_services(tmp_path: Path, text: str) -> None:
             ["name: x"],
             4,
             9,
-            "the check has no kind: add http, tcp, postgres, redis, ping, dns, tls, process, disk "
-            "or command",
+            "the check has no kind: add http, tcp, postgres, redis, ping, systemd, dns, tls, "
+            "process, disk or command",
         ),
         (
             ["tcp: a:1", "name: a/b"],

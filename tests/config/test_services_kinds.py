@@ -423,3 +423,15 @@ def test_an_interval_is_between_a_second_and_a_day(tmp_path: Path) -> None:
     [(line, _, message)] = problems(tmp_path, with_check("tcp: a:1", "interval: 100ms"))
 
     assert (line, message) == (6, "100ms is not between 1 s and 1 d")
+
+
+@pytest.mark.parametrize("unit", ["nginx", "nginx.service", "app@blog.service", "-.mount"])
+def test_a_unit_is_named_as_systemd_names_it(tmp_path: Path, unit: str) -> None:
+    if unit == "-.mount":  # it would be an option
+        assert (
+            "is not the name of a systemd unit"
+            in problems(tmp_path, with_check(f"systemd: '{unit}'"))[0][2]
+        )
+    else:
+        [check] = read(tmp_path, with_check(f"systemd: '{unit}'")).checks
+        assert check.target == unit

@@ -187,3 +187,37 @@ def test_kills_at_any_moment_neither_lose_nor_repeat_an_investigation(checked: H
     assert checked.value(requests) == 1
     streaks = "SELECT SUM(streak) FROM check_series"
     assert checked.value(f"SELECT ({streaks}) - COUNT(*) FROM check_points") == 0
+
+
+SLOW = """
+commands: [sleep]
+services:
+  fast:
+    checks:
+      - tcp: 127.0.0.1:{port}
+        interval: 1s
+  slow:
+    checks:
+      - command: [sleep, "30"]
+        interval: 1s
+        timeout: 30s
+"""
+
+
+def test_a_check_that_hangs_delays_no_other_and_no_file_change(checked: Home) -> None:
+    port = free_port()
+    (checked.path / "services.yaml").write_text(SLOW.format(port=port))
+
+    with listening(port):
+        checked.start("supervisor")
+        checked.until(lambda: checked.value(POINTS))
+        began, before = time.monotonic(), checked.value(POINTS)
+        assert isinstance(before, int)
+        checked.until(lambda: checked.value(POINTS) >= before + 5)
+        assert time.monotonic() - began < 15
+        assert checked.value("SELECT COUNT(*) FROM check_series") == 1
+
+        text = SLOW.format(port=port).replace("fast", "renamed")
+        (checked.path / "services.yaml").write_text(text)
+        renamed = "SELECT 1 FROM check_series WHERE service = 'renamed'"
+        checked.until(lambda: checked.value(renamed), seconds=20)

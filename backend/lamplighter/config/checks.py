@@ -126,6 +126,7 @@ _TCP: Final[Keys] = {"tcp": (("host", "port"), values.host_and_port)}
 _POSTGRES: Final[Keys] = {"postgres": (("host", "port"), values.host_and_port)}
 _REDIS: Final[Keys] = {"redis": (("host", "port"), values.host_and_port)}
 _PING: Final[Keys] = {"ping": ("host", values.ping_host)}
+_SYSTEMD: Final[Keys] = {"systemd": ("unit", values.unit)}
 _DNS: Final[Keys] = {
     "dns": ("host", values.host),
     "addresses": ("addresses", values.addresses),
@@ -162,6 +163,7 @@ _KINDS: Final[Mapping[str, _CheckKind]] = {
     "postgres": _CheckKind(rules.PostgresCheck, {**_POSTGRES, **_LATENCY, **_SHARED}),
     "redis": _CheckKind(rules.RedisCheck, {**_REDIS, **_LATENCY, **_SHARED}),
     "ping": _CheckKind(rules.PingCheck, {**_PING, **_LATENCY, **_SHARED}),
+    "systemd": _CheckKind(rules.SystemdCheck, {**_SYSTEMD, **_SHARED}),
     "dns": _CheckKind(rules.DnsCheck, {**_DNS, **_LATENCY, **_SHARED}),
     "tls": _CheckKind(rules.TlsCheck, {**_TLS, **_SHARED}),
     "process": _CheckKind(rules.ProcessCheck, {**_PROCESS, **_SHARED}),

@@ -186,6 +186,7 @@ _STARTER: Final = """\
 #       - postgres: 127.0.0.1:5432       # accepts sessions; no login
 #       - redis: 127.0.0.1:6379          # answers PING
 #       - ping: 10.0.0.1                 # answers an ICMP echo request
+#       - systemd: jellyfin.service      # the unit is active
 #       - dns: films.example.org         # a name; addresses: [...] are those it should have
 #       - tls: films.example.org:443     # the certificate; expires: 14d, less is a warning
 #       - process: jellyfin              # it runs; count: 1-4, memory: 2GB

@@ -15,6 +15,7 @@ from lamplighter.domain.services.check import (
     PostgresCheck,
     ProcessCheck,
     RedisCheck,
+    SystemdCheck,
     TcpCheck,
     TlsCheck,
 )
@@ -41,6 +42,7 @@ JELLYFIN = Service(
         PostgresCheck(name="postgres", host="x", port=5432, latency_ms=9, interval=30.0),
         RedisCheck(name="redis", host="x", port=6379),
         PingCheck(name="ping", host="x"),
+        SystemdCheck(name="systemd", unit="x.service"),
         DnsCheck(name="dns", host="x", addresses=("::1",), record="AAAA", server="127.0.0.1"),
         TlsCheck(name="tls", host="x", port=443, server_name="y", ca="/x.pem", verify=False),
         ProcessCheck(name="process", process="x", counts=range(1, 5), memory_bytes=10**12),

@@ -148,6 +148,24 @@ class PingCheck:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SystemdCheck:
+    """A systemd unit that is active."""
+
+    name: str
+    unit: str
+    timeout: float = TIMEOUT_SECONDS
+    retries: int = RETRIES
+    interval: float | None = None
+
+    kind: ClassVar[Literal["systemd"]] = "systemd"
+
+    @property
+    def target(self) -> str:
+        """Return the unit."""
+        return self.unit
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class DnsCheck:
     """A name, and the addresses that it has when all is well.
 
@@ -292,6 +310,7 @@ Check = (
     | PostgresCheck
     | RedisCheck
     | PingCheck
+    | SystemdCheck
     | DnsCheck
     | TlsCheck
     | ProcessCheck
@@ -304,6 +323,7 @@ CHECKS: Final[tuple[type[Check], ...]] = (
     PostgresCheck,
     RedisCheck,
     PingCheck,
+    SystemdCheck,
     DnsCheck,
     TlsCheck,
     ProcessCheck,

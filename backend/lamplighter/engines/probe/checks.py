@@ -25,6 +25,7 @@ from lamplighter.domain.services.check import (
     PostgresCheck,
     ProcessCheck,
     RedisCheck,
+    SystemdCheck,
     TcpCheck,
     TlsCheck,
     format_address,
@@ -38,6 +39,7 @@ from lamplighter.engines.probe.network import RefusedError
 from lamplighter.engines.probe.protocols.ping import probe_ping
 from lamplighter.engines.probe.protocols.postgres import probe_postgres
 from lamplighter.engines.probe.protocols.redis import probe_redis
+from lamplighter.engines.probe.protocols.systemd import probe_systemd
 from lamplighter.engines.probe.text import harmless, inline, seconds, size
 
 if TYPE_CHECKING:
@@ -370,6 +372,7 @@ _PROBES: Final[Mapping[type[Any], Callable[[Any], Awaitable[ProbeAnswer]]]] = {
     PostgresCheck: probe_postgres,
     RedisCheck: probe_redis,
     PingCheck: probe_ping,
+    SystemdCheck: probe_systemd,
     DnsCheck: probe_dns,
     TlsCheck: network.probe_tls,
     ProcessCheck: probe_processes,

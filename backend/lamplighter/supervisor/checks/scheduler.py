@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final
 
-from lamplighter.domain.errors import LamplighterError
+from lamplighter.domain.errors import LamplighterError, LeadershipLost
 from lamplighter.domain.services import schedule
 from lamplighter.domain.services.check import Check, CommandCheck
 from lamplighter.domain.services.series import CheckRun, PointState
@@ -73,16 +73,25 @@ class CheckScheduler:
     _halt_read_at: float = 0.0
 
     async def run(self) -> None:
-        """Run checks and store their results until cancelled."""
-        async with asyncio.TaskGroup() as tasks:
-            tasks.create_task(self._store())
-            tasks.create_task(self._fold())
-            try:
-                while True:
-                    await self.step(time.monotonic())
-                    await asyncio.sleep(self._rest(time.monotonic()))
-            finally:
-                await self._stop()
+        """Run checks and store their results until cancelled, or until another leader writes."""
+        try:
+            async with asyncio.TaskGroup() as tasks:
+                tasks.create_task(self._store())
+                tasks.create_task(self._fold())
+                try:
+                    await self._start_due()
+                finally:
+                    await self._stop()
+        except BaseExceptionGroup as group:
+            lost = group.subgroup(LeadershipLost)
+            if lost is None:
+                raise
+            raise LeadershipLost(str(_first(lost))) from None
+
+    async def _start_due(self) -> None:
+        while True:
+            await self.step(time.monotonic())
+            await asyncio.sleep(self._rest(time.monotonic()))
 
     async def step(self, now: float) -> int:
         """Start the checks that are due, and return how many."""
@@ -204,6 +213,13 @@ class CheckScheduler:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
         await self._processes.close()
+
+
+def _first(error: BaseException) -> BaseException:
+    """Return the first error of a group, however deep."""
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return error
 
 
 def _check_run(

@@ -8,6 +8,7 @@ from typing import Any
 
 from benchmarks import (
     bulk,
+    checks,
     commands,
     glance,
     graph,
@@ -36,6 +37,7 @@ ALL: dict[str, Callable[[], dict[str, Any]]] = {
     "context": lambda: asyncio.run(memory.context()),
     "fade": lambda: asyncio.run(bulk.fading()),
     "bulk": lambda: asyncio.run(bulk.acts()),
+    "checks": checks.run,
     "commands": commands.run,
     "graph": graph.run,
     "list": listing.run,

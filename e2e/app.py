@@ -165,6 +165,7 @@ class App:
             "LAMPLIGHTER_PORT": str(self.port),
             "LAMPLIGHTER_ENGINE": "exec",
             "LAMPLIGHTER_VECTORS": "off",
+            "LAMPLIGHTER_CHECK_INTERVAL": "0",  # stories count sessions
             "LAMPLIGHTER_EXEC_COMMAND": command,
         }
         self.env = {**kept, **ours, **self.env}

@@ -89,6 +89,7 @@ class Home:
             "LAMPLIGHTER_HOME": str(self.path),
             "LAMPLIGHTER_PORT": str(self.port),
             "LAMPLIGHTER_VECTORS": "off",
+            "LAMPLIGHTER_CHECK_INTERVAL": "0",  # tests count sessions; those of checks turn it on
         }
         return {**kept, **own, **self.more}
 

@@ -956,7 +956,7 @@ export interface components {
          * @description What started a session.
          * @enum {unknown}
          */
-        Trigger: "alert" | "api" | "client" | "escalation" | "manual" | "scheduled";
+        Trigger: "alert" | "api" | "check" | "client" | "escalation" | "manual" | "scheduled";
         /**
          * Status
          * @description State of a session; all but `running` are final.
@@ -2745,6 +2745,86 @@ export interface components {
             flapped: boolean;
             detail: string;
             at: string | null;
+        };
+        /**
+         * SeriesQuery
+         * @description The check, the span of time (RFC 3339), how finely, and the maximum entries of a check.
+         */
+        SeriesQuery: {
+            /** @default null */
+            check?: string | null;
+            /** @default null */
+            since?: string | null;
+            /** @default null */
+            until?: string | null;
+            /** @default null */
+            resolution?: components["schemas"]["SeriesResolution"] | null;
+            /** @default 1000 */
+            limit?: number;
+        };
+        /**
+         * SeriesResolution
+         * @description How finely a series is read: single results, 5 minutes, or days (UTC).
+         * @enum {unknown}
+         */
+        SeriesResolution: "1d" | "5m" | "raw";
+        /**
+         * ServiceSeriesOut
+         * @description The results of a service's checks over time, oldest first.
+         */
+        ServiceSeriesOut: {
+            service: string;
+            resolution: components["schemas"]["SeriesResolution"];
+            since: string;
+            until: string;
+            checks: components["schemas"]["SeriesOut"][];
+            seq: number;
+        };
+        /**
+         * SeriesOut
+         * @description A check with its last result, and its entries: `points` if `raw`, else `aggregates`.
+         */
+        SeriesOut: {
+            check: string;
+            kind: string;
+            state: components["schemas"]["PointState"];
+            changed_at: string | null;
+            checked_at: string | null;
+            detail: string;
+            points: components["schemas"]["PointOut"][];
+            aggregates: components["schemas"]["AggregateOut"][];
+        };
+        /**
+         * PointState
+         * @description What one result states; `inconclusive` where this machine was too busy to tell.
+         * @enum {unknown}
+         */
+        PointState: "failed" | "inconclusive" | "passed" | "warned";
+        /**
+         * PointOut
+         * @description One result of a scheduled check; `late_ms` is how late the check began.
+         */
+        PointOut: {
+            at: string;
+            state: components["schemas"]["PointState"];
+            latency_ms: number | null;
+            status: number | null;
+            attempts: number;
+            late_ms: number;
+            detail: string;
+        };
+        /**
+         * AggregateOut
+         * @description The results of a span of time that begins `at`; latencies in milliseconds.
+         */
+        AggregateOut: {
+            at: string;
+            count: number;
+            failures: number;
+            warnings: number;
+            p50_ms: number | null;
+            p95_ms: number | null;
+            max_ms: number | null;
         };
         /**
          * CooldownPage

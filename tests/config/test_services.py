@@ -133,7 +133,8 @@ def test_an_empty_file_is_no_services(tmp_path: Path, text: str) -> None:
             ["name: x"],
             4,
             9,
-            "the check has no kind: add http, tcp, dns, tls, process, disk or command",
+            "the check has no kind: add http, tcp, postgres, redis, ping, systemd, dns, tls, "
+            "process, disk or command",
         ),
         (
             ["tcp: a:1", "name: a/b"],
@@ -429,6 +430,7 @@ def test_the_example_in_the_starter_is_a_file_that_loads(tmp_path: Path) -> None
 
     assert [each.name for each in services] == ["jellyfin", "postgres"]
     assert services.items[0].checks[0] == HttpCheck(
+        interval=30.0,
         name="health",
         url="http://127.0.0.1:8096/health",
         statuses=(range(200, 201),),

@@ -411,3 +411,27 @@ def test_a_mistake_in_the_list_of_actions(tmp_path, actions, column, message) ->
     text = f"services:\n  x: {{checks: [tcp: 'a:1'], actions: {actions}}}\n"
 
     assert problems(tmp_path, text) == [(2, column, message)]
+
+
+def test_a_check_has_an_interval_of_its_own(tmp_path: Path) -> None:
+    [check] = read(tmp_path, with_check("tcp: a:1", "interval: 5m")).checks
+
+    assert check == TcpCheck(name="tcp", host="a", port=1, interval=300.0)
+
+
+def test_an_interval_is_between_a_second_and_a_day(tmp_path: Path) -> None:
+    [(line, _, message)] = problems(tmp_path, with_check("tcp: a:1", "interval: 100ms"))
+
+    assert (line, message) == (6, "100ms is not between 1 s and 1 d")
+
+
+@pytest.mark.parametrize("unit", ["nginx", "nginx.service", "app@blog.service", "-.mount"])
+def test_a_unit_is_named_as_systemd_names_it(tmp_path: Path, unit: str) -> None:
+    if unit == "-.mount":  # it would be an option
+        assert (
+            "is not the name of a systemd unit"
+            in problems(tmp_path, with_check(f"systemd: '{unit}'"))[0][2]
+        )
+    else:
+        [check] = read(tmp_path, with_check(f"systemd: '{unit}'")).checks
+        assert check.target == unit

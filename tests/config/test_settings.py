@@ -38,6 +38,10 @@ def test_without_anything_set_these_are_the_values(tmp_path: Path) -> None:
         "home": tmp_path,
         "host": "127.0.0.1",
         "port": 8080,
+        "check_interval": 60.0,
+        "check_result_retention": 172_800.0,
+        "check_series_retention": 7_776_000.0,
+        "check_day_retention": 63_072_000.0,
         "output_tokens": (4096, 4096, 4096),
         "answer_timeout": (240.0, 240.0, 240.0),
         "thinking_tokens": (0, 0, 0),
@@ -386,3 +390,9 @@ def test_an_empty_value_or_one_an_orchestrator_injects_is_not_set(
     found = read_settings({"LAMPLIGHTER_HOME": str(tmp_path), "LAMPLIGHTER_PORT": value})
 
     assert found.port == 8080
+
+
+@pytest.mark.parametrize("text", ["12h", "0", "3661d", "long"])
+def test_results_are_kept_for_a_day_at_least(tmp_path: Path, text: str) -> None:
+    with pytest.raises(Invalid, match="is not a duration from 1d to 3660d"):
+        read(tmp_path, LAMPLIGHTER_CHECK_RESULT_RETENTION=text)

@@ -19,6 +19,7 @@ def home(tmp_path: Path) -> Iterator[Home]:
     env = {name: os.environ[name] for name in KEPT if name in os.environ}
     env |= {"LAMPLIGHTER_HOME": str(path), "LAMPLIGHTER_INTERVAL": "1h"}
     env["LAMPLIGHTER_PORT"] = str(free_port())  # the usual one may be in use on this machine
+    env["LAMPLIGHTER_CHECK_INTERVAL"] = "0"  # tests count sessions; those of checks turn it on
     env["LAMPLIGHTER_VECTORS"] = "off"  # the model takes a second and 200 MB of each process
     there = Home(path, env)
     yield there

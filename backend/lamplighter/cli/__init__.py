@@ -28,6 +28,7 @@ MODULES: Final = {
     "verify": "reviews",
     "memory-check": "reviews",
     "approvals": "approvals",
+    "checks": "services",
     "halt": "halt",
     "resume": "halt",
     "notify": "halt",

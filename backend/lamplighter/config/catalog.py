@@ -18,6 +18,7 @@ from lamplighter.config.readers import (
     model,
     path,
     per_tier,
+    retention,
     roots,
     split_words,
     tiers,
@@ -86,6 +87,30 @@ SETTINGS: Final = (
         "ignore, unless the session checked the service itself.",
     ),
     Setting("interval", "1h", duration, "The time from one round to the next: 90s, 15m, 1h."),
+    Setting(
+        "check_interval",
+        "60s",
+        window,
+        "The interval of a check that declares none: 60s; 0 runs checks in sessions only.",
+    ),
+    Setting(
+        "check_result_retention",
+        "48h",
+        retention,
+        "How long single results of scheduled checks are kept: 48h.",
+    ),
+    Setting(
+        "check_series_retention",
+        "90d",
+        retention,
+        "How long 5-minute aggregates of check results are kept: 90d.",
+    ),
+    Setting(
+        "check_day_retention",
+        "730d",
+        retention,
+        "How long daily aggregates of check results are kept: 730d.",
+    ),
     Setting(
         "engine",
         "probe",

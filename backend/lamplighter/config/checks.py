@@ -102,10 +102,15 @@ def _retries(sheet: YamlSheet, node: yaml.Node) -> int:
     return sheet.number(node, values.RETRIES)
 
 
+def _interval(sheet: YamlSheet, node: yaml.Node) -> float:
+    return sheet.seconds(node, values.INTERVAL_SECONDS, "30s, 5m or 1h")
+
+
 _SHARED: Final[Keys] = {
     "name": ("name", _name),
     "timeout": ("timeout", _timeout),
     "retries": ("retries", _retries),
+    "interval": ("interval", _interval),
 }
 _LATENCY: Final[Keys] = {"latency": ("latency_ms", values.milliseconds)}
 _HTTP: Final[Keys] = {
@@ -118,6 +123,10 @@ _HTTP: Final[Keys] = {
     "verify_tls": ("verify_tls", YamlSheet.boolean),
 }
 _TCP: Final[Keys] = {"tcp": (("host", "port"), values.host_and_port)}
+_POSTGRES: Final[Keys] = {"postgres": (("host", "port"), values.host_and_port)}
+_REDIS: Final[Keys] = {"redis": (("host", "port"), values.host_and_port)}
+_PING: Final[Keys] = {"ping": ("host", values.ping_host)}
+_SYSTEMD: Final[Keys] = {"systemd": ("unit", values.unit)}
 _DNS: Final[Keys] = {
     "dns": ("host", values.host),
     "addresses": ("addresses", values.addresses),
@@ -151,6 +160,10 @@ _COMMAND: Final[Keys] = {
 _KINDS: Final[Mapping[str, _CheckKind]] = {
     "http": _CheckKind(rules.HttpCheck, {**_HTTP, **_LATENCY, **_SHARED}),
     "tcp": _CheckKind(rules.TcpCheck, {**_TCP, **_LATENCY, **_SHARED}),
+    "postgres": _CheckKind(rules.PostgresCheck, {**_POSTGRES, **_LATENCY, **_SHARED}),
+    "redis": _CheckKind(rules.RedisCheck, {**_REDIS, **_LATENCY, **_SHARED}),
+    "ping": _CheckKind(rules.PingCheck, {**_PING, **_LATENCY, **_SHARED}),
+    "systemd": _CheckKind(rules.SystemdCheck, {**_SYSTEMD, **_SHARED}),
     "dns": _CheckKind(rules.DnsCheck, {**_DNS, **_LATENCY, **_SHARED}),
     "tls": _CheckKind(rules.TlsCheck, {**_TLS, **_SHARED}),
     "process": _CheckKind(rules.ProcessCheck, {**_PROCESS, **_SHARED}),

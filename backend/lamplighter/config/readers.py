@@ -162,6 +162,14 @@ def window(text: str) -> float:
     return 0.0 if re.fullmatch(r"\s*0+[smhd]?\s*", text) else duration(text)
 
 
+def retention(text: str) -> float:
+    """Read how long results are kept, in seconds: at least a day."""
+    seconds = parse_duration(text)
+    if seconds is None or not DAY_SECONDS <= seconds <= 3_660 * DAY_SECONDS:
+        raise ValueError("is not a duration from 1d to 3660d, such as 48h or 90d")
+    return seconds
+
+
 def split_words(text: str) -> tuple[str, ...]:
     """Read words, separated by blanks or commas."""
     return tuple(each for each in re.split(r"[\s,]+", text) if each)
@@ -186,6 +194,7 @@ RANGES: Final[Mapping[Callable[[str], Any], str]] = {
     dollars: "dollars, or none",
     digest: "100ms to 366d, or none",
     window: "0, or 100ms to 366d",
+    retention: "1d to 3660d",
     split_words: "addresses",
     model: "the name of a model",
 }

@@ -181,7 +181,12 @@ _STARTER: Final = """\
 #         headers: {{Accept: text/plain}}  # sent with the request
 #         timeout: 5s                    # for one try, all in all
 #         retries: 2                     # tries after the first one failed
+#         interval: 30s                  # how often it runs; left out: LAMPLIGHTER_CHECK_INTERVAL
 #         verify_tls: true               # false takes any certificate
+#       - postgres: 127.0.0.1:5432       # accepts sessions; no login
+#       - redis: 127.0.0.1:6379          # answers PING
+#       - ping: 10.0.0.1                 # answers an ICMP echo request
+#       - systemd: jellyfin.service      # the unit is active
 #       - dns: films.example.org         # a name; addresses: [...] are those it should have
 #       - tls: films.example.org:443     # the certificate; expires: 14d, less is a warning
 #       - process: jellyfin              # it runs; count: 1-4, memory: 2GB

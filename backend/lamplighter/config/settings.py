@@ -55,6 +55,10 @@ class Settings:
     lexicon: Path
     echo: str
     interval: float
+    check_interval: float
+    check_result_retention: float
+    check_series_retention: float
+    check_day_retention: float
     engine: str
     engine_tier2: str
     engine_tier3: str

@@ -15,6 +15,7 @@ from lamplighter.domain.services.check import DNS_PORT, DiskSpace, DnsRecord, Ht
 from lamplighter.domain.services.service import ApprovalPolicy
 
 TIMEOUT_SECONDS: Final = (0.1, 60.0)
+INTERVAL_SECONDS: Final = (1.0, 86_400.0)
 LATENCY_SECONDS: Final = (0.001, 60.0)
 EXPIRES_SECONDS: Final = (0.0, 3650 * 86400.0)
 RETRIES: Final = (0, 10)
@@ -30,6 +31,7 @@ _HEADER_VALUE: Final = re.compile(r"[\t\x20-\x7e]*")
 _HOST: Final = re.compile(
     r"(?=.{1,253}\.?\Z)([^\s\x00-\x1f\x7f./:@\[\]]{1,63}\.)*[^\s./:@\[\]]{1,63}\.?"
 )
+_UNIT: Final = re.compile(r"[A-Za-z0-9:_.\\@][A-Za-z0-9:_.\\@-]{0,254}")
 _SIZE: Final = re.compile(r"([0-9]{1,12}(?:\.[0-9]{1,6})?) ?([kKMGT]i?)?B")
 _PERCENT: Final = re.compile(r"([0-9]{1,3}(?:\.[0-9]{1,3})?) ?%")
 _TIMES: Final = {"": 0, "K": 1, "M": 2, "G": 3, "T": 4}
@@ -53,6 +55,22 @@ def host(sheet: YamlSheet, node: yaml.Node) -> str:
     if said is not None and not _HOST.fullmatch(said):
         sheet.wrong(node, f"{said!r} is not the name of a host")
     return said or ""
+
+
+def unit(sheet: YamlSheet, node: yaml.Node) -> str:
+    """Return the name of a systemd unit; one without a type is a service."""
+    said = sheet.string(node, "the name of a systemd unit")
+    if said is not None and not _UNIT.fullmatch(said):
+        sheet.wrong(node, f"{said!r} is not the name of a systemd unit, such as nginx.service")
+    return said or ""
+
+
+def ping_host(sheet: YamlSheet, node: yaml.Node) -> str:
+    """Return the name or the address of a host."""
+    said = sheet.string(node, "a host name or an address") or ""
+    with suppress(ValueError):
+        return str(ipaddress.ip_address(said))
+    return host(sheet, node)
 
 
 def host_and_port(sheet: YamlSheet, node: yaml.Node) -> tuple[str, int]:

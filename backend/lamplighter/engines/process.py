@@ -6,7 +6,7 @@ import signal
 import socket
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -120,6 +120,18 @@ async def start(
             ours.close()
             raise
     return EngineRun(mark, errors, process, ours)
+
+
+async def start_server(argv: Sequence[str], env: Mapping[str, str]) -> asyncio.subprocess.Process:
+    """Start a process of ours that reads orders from a pipe, and ends when that is closed."""
+    return await asyncio.create_subprocess_exec(
+        *argv,
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+        env=env,
+        cwd="/",
+        start_new_session=True,
+    )
 
 
 def warden_command(

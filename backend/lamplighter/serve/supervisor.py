@@ -2,12 +2,12 @@
 
 import asyncio
 import signal
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from lamplighter import clock
 from lamplighter.config import lexicon
@@ -35,6 +35,7 @@ from lamplighter.serve.notebook.service import notebook_context
 from lamplighter.serve.outbox import AppriseTransport
 from lamplighter.serve.services_file import ServicesFile
 from lamplighter.serve.verify.tools import build_tools, private_paths
+from lamplighter.supervisor.checks.scheduler import CheckScheduler
 from lamplighter.supervisor.daemon import Supervisor
 from lamplighter.supervisor.lease import SUFFIX, Lease, Lock
 from lamplighter.supervisor.organizing import OrganizerSchedule
@@ -44,6 +45,7 @@ from lamplighter.supervisor.sender import Sender
 from lamplighter.supervisor.tools.readable import Readable
 from lamplighter.supervisor.verification import Verifier
 from lamplighter.usecases.context import Context
+from lamplighter.usecases.services.check_folding import CheckRetention
 from lamplighter.usecases.sessions import sessions as lifecycle
 
 FOLLOW_SECONDS: Final = 0.05
@@ -266,13 +268,34 @@ async def build_supervisor(settings: Settings) -> AsyncIterator[SupervisorProces
         here = home.context(settings, db)
         context = build_session_context(settings, here, active, server, services)
         transport = AppriseTransport(settings.notify)
+        scheduler = build_scheduler(settings, context)
         sender = Sender(db, transport, clock.now, web_url(settings), listener.version)
         every = timedelta(seconds=settings.organize) if settings.organize else None
         organizer = OrganizerSchedule(here, every, services.last_good)
         verifier = build_verifier(settings, context, services)
-        beside = (sender.run, organizer.run, verifier.run)
+        beside = (sender.run, organizer.run, verifier.run, *scheduler)
         led = Supervisor(context, services.load, lock, beside=beside)
         yield SupervisorProcess(led, listener)
+
+
+def build_scheduler(
+    settings: Settings, context: SessionContext
+) -> tuple[Callable[[], Coroutine[Any, Any, None]], ...]:
+    """Return what runs checks on their own intervals; nothing where the setting turns it off."""
+    if not settings.check_interval:
+        return ()
+    scheduler = CheckScheduler(
+        context,
+        context.current or Services,
+        context.halt_control,
+        settings.check_interval,
+        CheckRetention(
+            points=timedelta(seconds=settings.check_result_retention),
+            fine=timedelta(seconds=settings.check_series_retention),
+            daily=timedelta(seconds=settings.check_day_retention),
+        ),
+    )
+    return (scheduler.run,)
 
 
 def build_session_context(

@@ -57,6 +57,16 @@ OPS: Final = (
     ),
     op(
         "GET",
+        "/services/{name}/series",
+        "services:read",
+        services.read_series,
+        "Read the results of a service's scheduled checks over time.",
+        shapes.ServiceSeriesOut,
+        query=shapes.SeriesQuery,
+        problems=(404,),
+    ),
+    op(
+        "GET",
         "/cooldowns",
         "cooldowns:read",
         cooldowns.index,

@@ -22,6 +22,8 @@ from lamplighter.repository.feed import changes
 from lamplighter.repository.services import checks
 from lamplighter.repository.upkeep import statistics
 from lamplighter.repository.upkeep.statistics import ConfidenceChange
+from lamplighter.usecases.services import check_history
+from lamplighter.usecases.services.check_history import SeriesSelection
 from lamplighter.usecases.sessions.statistics import RunStatistics
 from lamplighter.usecases.system import overview as views
 from lamplighter.usecases.system.overview import RECENT, ServiceCondition, ServiceState
@@ -57,6 +59,24 @@ async def list_check_results(request: Request) -> Response:
     return page(
         request, [serialize.check_result(each) for each in found.items], found.position, seq
     )
+
+
+async def read_series(request: Request) -> Response:
+    """GET /api/v1/services/{name}/series."""
+    here, query = api_context(request), params.query(request, shapes.SeriesQuery)
+    selection = SeriesSelection(
+        check=query.check,
+        start=period.parse_moment(query.since, "since"),
+        end=period.parse_moment(query.until, "until"),
+        resolution=query.resolution,
+        limit=query.limit,
+    )
+    async with reading(here.db):
+        found = await check_history.read_series(
+            here.db, _service(here, request), selection, now=here.now()
+        )
+        seq = await changes.last_seq(here.db)
+    return answer({**found, "seq": seq})
 
 
 async def overview(request: Request) -> Response:

@@ -16,6 +16,7 @@ from lamplighter.api.common_shapes import (
 from lamplighter.api.memory.shapes import MemoryOut
 from lamplighter.api.sessions.approval_shapes import ActiveHaltOut
 from lamplighter.api.sessions.shapes import SessionOut, SpendingOut
+from lamplighter.domain.services.series import PointState, SeriesResolution
 from lamplighter.domain.services.service import ActionKind, ApprovalPolicy
 from lamplighter.domain.sessions.marker_results import CheckResult
 from lamplighter.domain.sessions.session import Status
@@ -97,6 +98,64 @@ class CheckResultPage(Struct):
 
     items: list[CheckResultOut]
     next: str | None
+    seq: int
+
+
+class SeriesQuery(Struct):
+    """The check, the span of time (RFC 3339), how finely, and the maximum entries of a check."""
+
+    check: Name | None = None
+    since: str | None = None
+    until: str | None = None
+    resolution: SeriesResolution | None = None
+    limit: Annotated[int, Meta(ge=1, le=5_000)] = 1_000
+
+
+class PointOut(Struct):
+    """One result of a scheduled check; `late_ms` is how late the check began."""
+
+    at: str
+    state: PointState
+    latency_ms: float | None
+    status: int | None
+    attempts: int
+    late_ms: int
+    detail: str
+
+
+class AggregateOut(Struct):
+    """The results of a span of time that begins `at`; latencies in milliseconds."""
+
+    at: str
+    count: int
+    failures: int
+    warnings: int
+    p50_ms: float | None
+    p95_ms: float | None
+    max_ms: float | None
+
+
+class SeriesOut(Struct):
+    """A check with its last result, and its entries: `points` if `raw`, else `aggregates`."""
+
+    check: str
+    kind: str
+    state: PointState
+    changed_at: str | None
+    checked_at: str | None
+    detail: str
+    points: list[PointOut]
+    aggregates: list[AggregateOut]
+
+
+class ServiceSeriesOut(Struct):
+    """The results of a service's checks over time, oldest first."""
+
+    service: str
+    resolution: SeriesResolution
+    since: str
+    until: str
+    checks: list[SeriesOut]
     seq: int
 
 

@@ -41,6 +41,7 @@ class HttpCheck:
     headers: tuple[tuple[str, str], ...] = field(default=(), repr=False)
     timeout: float = TIMEOUT_SECONDS
     retries: int = RETRIES
+    interval: float | None = None
     verify_tls: bool = True
 
     kind: ClassVar[Literal["http"]] = "http"
@@ -77,6 +78,7 @@ class TcpCheck:
     latency_ms: int | None = None
     timeout: float = TIMEOUT_SECONDS
     retries: int = RETRIES
+    interval: float | None = None
 
     kind: ClassVar[Literal["tcp"]] = "tcp"
 
@@ -84,6 +86,83 @@ class TcpCheck:
     def target(self) -> str:
         """Return where it connects to."""
         return format_address(self.host, self.port)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PostgresCheck:
+    """A PostgreSQL server that accepts connections; no login is attempted."""
+
+    name: str
+    host: str
+    port: int
+    latency_ms: int | None = None
+    timeout: float = TIMEOUT_SECONDS
+    retries: int = RETRIES
+    interval: float | None = None
+
+    kind: ClassVar[Literal["postgres"]] = "postgres"
+
+    @property
+    def target(self) -> str:
+        """Return where it connects to."""
+        return format_address(self.host, self.port)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RedisCheck:
+    """A Redis server that answers PING, or asks for a password."""
+
+    name: str
+    host: str
+    port: int
+    latency_ms: int | None = None
+    timeout: float = TIMEOUT_SECONDS
+    retries: int = RETRIES
+    interval: float | None = None
+
+    kind: ClassVar[Literal["redis"]] = "redis"
+
+    @property
+    def target(self) -> str:
+        """Return where it connects to."""
+        return format_address(self.host, self.port)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PingCheck:
+    """A host that answers an ICMP echo request."""
+
+    name: str
+    host: str
+    latency_ms: int | None = None
+    timeout: float = TIMEOUT_SECONDS
+    retries: int = RETRIES
+    interval: float | None = None
+
+    kind: ClassVar[Literal["ping"]] = "ping"
+
+    @property
+    def target(self) -> str:
+        """Return the host."""
+        return self.host
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SystemdCheck:
+    """A systemd unit that is active."""
+
+    name: str
+    unit: str
+    timeout: float = TIMEOUT_SECONDS
+    retries: int = RETRIES
+    interval: float | None = None
+
+    kind: ClassVar[Literal["systemd"]] = "systemd"
+
+    @property
+    def target(self) -> str:
+        """Return the unit."""
+        return self.unit
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,6 +182,7 @@ class DnsCheck:
     latency_ms: int | None = None
     timeout: float = TIMEOUT_SECONDS
     retries: int = RETRIES
+    interval: float | None = None
 
     kind: ClassVar[Literal["dns"]] = "dns"
 
@@ -130,6 +210,7 @@ class TlsCheck:
     verify: bool = True
     timeout: float = TIMEOUT_SECONDS
     retries: int = RETRIES
+    interval: float | None = None
 
     kind: ClassVar[Literal["tls"]] = "tls"
 
@@ -159,6 +240,7 @@ class ProcessCheck:
     memory_bytes: int | None = None
     timeout: float = TIMEOUT_SECONDS
     retries: int = RETRIES
+    interval: float | None = None
 
     kind: ClassVar[Literal["process"]] = "process"
 
@@ -186,6 +268,7 @@ class DiskCheck:
     warn: DiskSpace = DiskSpace(percent=10.0)
     timeout: float = TIMEOUT_SECONDS
     retries: int = RETRIES
+    interval: float | None = None
 
     kind: ClassVar[Literal["disk"]] = "disk"
 
@@ -206,6 +289,7 @@ class CommandCheck:
     directory: str | None = None
     timeout: float = TIMEOUT_SECONDS
     retries: int = RETRIES
+    interval: float | None = None
 
     kind: ClassVar[Literal["command"]] = "command"
 
@@ -220,10 +304,26 @@ class CommandCheck:
         return format_ranges(self.exits)
 
 
-Check = HttpCheck | TcpCheck | DnsCheck | TlsCheck | ProcessCheck | DiskCheck | CommandCheck
+Check = (
+    HttpCheck
+    | TcpCheck
+    | PostgresCheck
+    | RedisCheck
+    | PingCheck
+    | SystemdCheck
+    | DnsCheck
+    | TlsCheck
+    | ProcessCheck
+    | DiskCheck
+    | CommandCheck
+)
 CHECKS: Final[tuple[type[Check], ...]] = (
     HttpCheck,
     TcpCheck,
+    PostgresCheck,
+    RedisCheck,
+    PingCheck,
+    SystemdCheck,
     DnsCheck,
     TlsCheck,
     ProcessCheck,

@@ -39,6 +39,7 @@ class Trigger(StrEnum):
     API = "api"
     ALERT = "alert"
     ESCALATION = "escalation"
+    CHECK = "check"
     CLIENT = "client"
 
 

@@ -5,7 +5,15 @@ from dataclasses import dataclass, field
 from typing import Final
 from urllib.parse import urlsplit
 
-from lamplighter.domain.services.check import Check, DnsCheck, HttpCheck, TcpCheck, TlsCheck
+from lamplighter.domain.services.check import (
+    Check,
+    DnsCheck,
+    HttpCheck,
+    PostgresCheck,
+    RedisCheck,
+    TcpCheck,
+    TlsCheck,
+)
 from lamplighter.domain.services.service import Services
 
 LOCAL: Final = frozenset({"localhost", "127.0.0.1", "::1"})
@@ -86,7 +94,12 @@ def _endpoints(check: Check) -> Iterator[tuple[str, int]]:
             parts = urlsplit(url)
             port = parts.port or PORTS.get(parts.scheme, 0)
             yield (parts.hostname or "").lower(), port
-        case TcpCheck(host=host, port=port) | TlsCheck(host=host, port=port):
+        case (
+            TcpCheck(host=host, port=port)
+            | TlsCheck(host=host, port=port)
+            | PostgresCheck(host=host, port=port)
+            | RedisCheck(host=host, port=port)
+        ):
             yield host.lower(), port
         case DnsCheck(host=host):
             yield host.lower().rstrip("."), 0

@@ -4,11 +4,11 @@ import asyncio
 import ipaddress
 import os
 import socket
-from collections.abc import Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from time import monotonic
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import psutil
 
@@ -21,7 +21,11 @@ from lamplighter.domain.services.check import (
     DnsCheck,
     DnsRecord,
     HttpCheck,
+    PingCheck,
+    PostgresCheck,
     ProcessCheck,
+    RedisCheck,
+    SystemdCheck,
     TcpCheck,
     TlsCheck,
     format_address,
@@ -32,6 +36,10 @@ from lamplighter.engines.bounded import ProgramResult, run_bounded
 from lamplighter.engines.probe import http, network, text
 from lamplighter.engines.probe.facts import CheckOutcome, ProbeAnswer
 from lamplighter.engines.probe.network import RefusedError
+from lamplighter.engines.probe.protocols.ping import probe_ping
+from lamplighter.engines.probe.protocols.postgres import probe_postgres
+from lamplighter.engines.probe.protocols.redis import probe_redis
+from lamplighter.engines.probe.protocols.systemd import probe_systemd
 from lamplighter.engines.probe.text import harmless, inline, seconds, size
 
 if TYPE_CHECKING:
@@ -340,7 +348,7 @@ async def _attempt(check: Check) -> CheckOutcome:
 async def _answer(check: Check) -> ProbeAnswer:
     try:
         async with asyncio.timeout(check.timeout):
-            return await _probe(check)
+            return await _PROBES[type(check)](check)
     except Exception as error:  # whatever a service does is a finding, never our end
         target = network.target_of(check)
         return ProbeAnswer(
@@ -352,33 +360,34 @@ async def _answer(check: Check) -> ProbeAnswer:
 
 def _has_answered(check: Check, error: Exception) -> bool | None:
     """Return whether a service answered although its check broke off."""
-    asks_service = isinstance(check, HttpCheck | TcpCheck | TlsCheck) or (
-        isinstance(check, DnsCheck) and check.server is not None
-    )
+    asks_service = isinstance(
+        check, HttpCheck | TcpCheck | TlsCheck | PostgresCheck | RedisCheck
+    ) or (isinstance(check, DnsCheck) and check.server is not None)
     return network.has_answered(error) if asks_service else None
 
 
-async def _probe(check: Check) -> ProbeAnswer:
-    match check:
-        case HttpCheck():
-            return await http.probe_http(check)
-        case TcpCheck():
-            return await probe_tcp(check)
-        case DnsCheck():
-            return await probe_dns(check)
-        case TlsCheck():
-            return await network.probe_tls(check)
-        case ProcessCheck():
-            return await probe_processes(check)
-        case DiskCheck():
-            return await probe_disk(check)
-        case CommandCheck():
-            return await probe_command(check)
+_PROBES: Final[Mapping[type[Any], Callable[[Any], Awaitable[ProbeAnswer]]]] = {
+    HttpCheck: http.probe_http,
+    TcpCheck: probe_tcp,
+    PostgresCheck: probe_postgres,
+    RedisCheck: probe_redis,
+    PingCheck: probe_ping,
+    SystemdCheck: probe_systemd,
+    DnsCheck: probe_dns,
+    TlsCheck: network.probe_tls,
+    ProcessCheck: probe_processes,
+    DiskCheck: probe_disk,
+    CommandCheck: probe_command,
+}
 
 
 def _slow(check: Check, latency_ms: float) -> str:
     """Say how much slower than its threshold it was; of HTTP the findings tell."""
-    limit = check.latency_ms if isinstance(check, TcpCheck | DnsCheck) else None
+    limit = (
+        check.latency_ms
+        if isinstance(check, TcpCheck | DnsCheck | PostgresCheck | RedisCheck | PingCheck)
+        else None
+    )
     if limit is None or latency_ms <= limit:
         return ""
     return f"took {max(1, round(latency_ms))} ms, slower than {limit} ms"

@@ -7,7 +7,15 @@ from contextlib import suppress
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
-from lamplighter.domain.services.check import Check, DnsCheck, HttpCheck, TcpCheck, TlsCheck
+from lamplighter.domain.services.check import (
+    Check,
+    DnsCheck,
+    HttpCheck,
+    PostgresCheck,
+    RedisCheck,
+    TcpCheck,
+    TlsCheck,
+)
 from lamplighter.domain.services.event import Level
 from lamplighter.domain.services.service import Service
 from lamplighter.engines.probe import checks, findings, lines
@@ -63,7 +71,7 @@ def _parts(check: Check) -> Iterator[tuple[str, Check]]:
     more = {"timeout": check.timeout, "retries": 0}
     if not _is_address(host):
         yield "dns", DnsCheck(name="dns", host=host, **more)  # type: ignore[arg-type]  # seconds and a count
-    if isinstance(check, HttpCheck | TlsCheck):
+    if isinstance(check, HttpCheck | TlsCheck | PostgresCheck | RedisCheck):
         yield "tcp", TcpCheck(name="tcp", host=host, port=port, **more)  # type: ignore[arg-type]  # as above
     # a check that trusts any certificate does not fail for an old one, as one of TLS does
     if encrypted and isinstance(check, HttpCheck) and check.verify_tls:
@@ -75,7 +83,12 @@ def _target(check: Check) -> tuple[str, int, bool]:
         case HttpCheck(url=url):
             parts = urlsplit(url)
             return parts.hostname or "", parts.port or _PORTS[parts.scheme], parts.scheme == "https"
-        case TcpCheck(host=host, port=port) | TlsCheck(host=host, port=port):
+        case (
+            TcpCheck(host=host, port=port)
+            | TlsCheck(host=host, port=port)
+            | PostgresCheck(host=host, port=port)
+            | RedisCheck(host=host, port=port)
+        ):
             return host, port, False
     return "", 0, False
 

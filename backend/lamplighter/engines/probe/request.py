@@ -33,7 +33,7 @@ def pack(service: Service) -> dict[str, object]:
     return {
         "name": service.name,
         "description": service.description,
-        "checks": [{"kind": check.kind, **_to_builtins(check)} for check in service.checks],
+        "checks": [pack_check(check) for check in service.checks],
         "depends_on": list(service.depends_on),
         "actions": [_to_builtins(action) for action in service.actions],
     }
@@ -46,7 +46,7 @@ def unpack(value: object) -> Service:
         return Service(
             name=service.name,
             description=service.description,
-            checks=tuple(_check(each) for each in service.checks),
+            checks=tuple(unpack_check(each) for each in service.checks),
             depends_on=service.depends_on,
             actions=tuple(_read(each, Action) for each in service.actions),
         )
@@ -54,6 +54,11 @@ def unpack(value: object) -> Service:
         raise ValueError("nested too deeply") from error
     except ValueError as error:
         raise ValueError(f"not a service: {error}") from error
+
+
+def pack_check(check: Check) -> dict[str, object]:
+    """Return a check as plain values."""
+    return {"kind": check.kind, **_to_builtins(check)}
 
 
 def _to_builtins(value: Check | Action) -> dict[str, object]:
@@ -67,7 +72,8 @@ def _range_ends(span: object) -> list[int]:
     raise NotImplementedError(f"{type(span).__name__} is not a JSON value")
 
 
-def _check(value: Mapping[str, object]) -> Check:
+def unpack_check(value: Mapping[str, object]) -> Check:
+    """Return the check of these JSON values; ValueError describes the problem."""
     kind = _KINDS.get(str(value.get("kind")))
     if kind is None:
         raise ValueError(f"not a kind of check: {value.get('kind')!r}")

@@ -1,4 +1,4 @@
-"""The tables of models at work and of the knowledge graph, as SQL Core sees them."""
+"""The tables of models at work, of the graph and of scheduled checks, as SQL Core sees them."""
 
 import sqlalchemy as sa
 
@@ -10,7 +10,7 @@ from lamplighter.domain.graph.entity import Entity, Relationship
 from lamplighter.domain.services.alert import AlertIncident
 from lamplighter.domain.services.notice import Notice
 from lamplighter.domain.verify.attached import MemoryCheck
-from lamplighter.repository.store.dialect import NUMBER, Json, UTCDateTime, metadata
+from lamplighter.repository.store.dialect import NUMBER, Flag, Json, UTCDateTime, metadata
 from lamplighter.repository.store.entities import table
 
 approvals = table("approvals", Approval)
@@ -192,4 +192,61 @@ verification_position = sa.Table(
     metadata,
     sa.Column("id", NUMBER, primary_key=True, autoincrement=False),
     sa.Column("event_id", NUMBER, nullable=False),
+)
+
+check_series = sa.Table(
+    "check_series",
+    metadata,
+    sa.Column("id", NUMBER, primary_key=True),
+    sa.Column("service", sa.Text, nullable=False),
+    sa.Column("name", sa.Text, nullable=False),
+    sa.Column("kind", sa.Text, nullable=False),
+    sa.Column("state", sa.Text, nullable=False),
+    sa.Column("changed_at", UTCDateTime),
+    sa.Column("checked_at", UTCDateTime),
+    sa.Column("streak", NUMBER, nullable=False),
+    sa.Column("latency_ms", sa.Double),
+    sa.Column("status", NUMBER),
+    sa.Column("attempts", NUMBER, nullable=False),
+    sa.Column("late_ms", NUMBER, nullable=False),
+    sa.Column("detail", sa.Text, nullable=False),
+    sa.Column("folded_to", UTCDateTime),
+    sa.Column("day_folded_to", UTCDateTime),
+)
+
+check_points = sa.Table(
+    "check_points",
+    metadata,
+    sa.Column("series_id", NUMBER, primary_key=True, autoincrement=False),
+    sa.Column("at", UTCDateTime, primary_key=True),
+    sa.Column("state", sa.Text, nullable=False),
+    sa.Column("latency_ms", sa.Double),
+    sa.Column("status", NUMBER),
+    sa.Column("attempts", NUMBER, nullable=False),
+    sa.Column("late_ms", NUMBER, nullable=False),
+    sa.Column("detail", sa.Text, nullable=False),
+)
+
+check_aggregates = sa.Table(
+    "check_aggregates",
+    metadata,
+    sa.Column("span", sa.Text, primary_key=True),
+    sa.Column("series_id", NUMBER, primary_key=True, autoincrement=False),
+    sa.Column("at", UTCDateTime, primary_key=True),
+    sa.Column("count", NUMBER, nullable=False),
+    sa.Column("failures", NUMBER, nullable=False),
+    sa.Column("warnings", NUMBER, nullable=False),
+    sa.Column("p50_ms", sa.Double),
+    sa.Column("p95_ms", sa.Double),
+    sa.Column("max_ms", sa.Double),
+)
+
+check_alarms = sa.Table(
+    "check_alarms",
+    metadata,
+    sa.Column("service", sa.Text, primary_key=True),
+    sa.Column("opened_at", UTCDateTime, nullable=False),
+    sa.Column("request_id", NUMBER),
+    sa.Column("joined", Flag, nullable=False),
+    sa.Column("closed_at", UTCDateTime),
 )

@@ -28,6 +28,10 @@ from lamplighter.repository.store.entities import table
 from lamplighter.repository.store.session_tables import alerts as alerts
 from lamplighter.repository.store.session_tables import aliases as aliases
 from lamplighter.repository.store.session_tables import approvals as approvals
+from lamplighter.repository.store.session_tables import check_aggregates as check_aggregates
+from lamplighter.repository.store.session_tables import check_alarms as check_alarms
+from lamplighter.repository.store.session_tables import check_points as check_points
+from lamplighter.repository.store.session_tables import check_series as check_series
 from lamplighter.repository.store.session_tables import client_prompts as client_prompts
 from lamplighter.repository.store.session_tables import entities as entities
 from lamplighter.repository.store.session_tables import graph_evidence as graph_evidence

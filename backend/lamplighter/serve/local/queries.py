@@ -23,6 +23,7 @@ QUERIES: Final = frozenset(
     {
         "tokens.list_tokens",
         "approvals.get_approval",
+        "checks.read_series",
         "approvals.list_approvals",
         "audit.audit_topic",
         "prompt.preview",

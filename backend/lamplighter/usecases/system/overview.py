@@ -8,13 +8,14 @@ from typing import Final
 
 from lamplighter.domain.services.cooldown import CooldownStatus
 from lamplighter.domain.services.leader import Leader
+from lamplighter.domain.services.series import CheckSeries, PointState
 from lamplighter.domain.services.service import Service, Services
 from lamplighter.domain.sessions.handoff import Escalation
 from lamplighter.domain.sessions.marker_results import CheckResult
 from lamplighter.domain.sessions.session import OutcomeState, Session
 from lamplighter.repository import Database
 from lamplighter.repository.memory import facets
-from lamplighter.repository.services import checks
+from lamplighter.repository.services import checks, series
 from lamplighter.repository.services.checks import CheckDay, LatestResult
 from lamplighter.repository.sessions import approvals, escalations, sessions
 from lamplighter.repository.upkeep import leases, statistics
@@ -144,13 +145,16 @@ async def service_conditions(
     used = await cooldown_usage.by_service(db, names, now=now)
     first = now.date() - timedelta(days=DAYS - 1)
     wanted = [(first + timedelta(days=number)).isoformat() for number in range(DAYS)]
-    counts, strips, latest = await db.fetch_together(
+    every = [(service.name, check.name) for service in services for check in service.checks]
+    counts, strips, latest, scheduled = await db.fetch_together(
         facets.count_active(names),
         checks.days_by_service(first),
-        checks.latest(
-            [(service.name, check.name) for service in services for check in service.checks]
-        ),
+        checks.latest(every),
+        series.by_key(every),
     )
+    latest |= {
+        key: _as_latest(each) for key, each in scheduled.items() if _is_newer(each, latest.get(key))
+    }
     found: list[ServiceCondition] = []
     for service in services:
         name = service.name
@@ -169,6 +173,31 @@ async def service_conditions(
             )
         )
     return found
+
+
+def _is_newer(each: CheckSeries, last: LatestResult | None) -> bool:
+    """Whether the last scheduled result of a check is newer than that of a session."""
+    if each.checked_at is None or last is None or last.result.at is None:
+        return each.checked_at is not None
+    return each.checked_at > last.result.at
+
+
+def _as_latest(each: CheckSeries) -> LatestResult:
+    """Return the last scheduled result of a check as that of a session."""
+    result = CheckResult(
+        service=each.service,
+        name=each.check,
+        kind=each.kind,
+        ok=not each.failing,
+        warned=each.state is PointState.WARNED,
+        status=each.status,
+        latency_ms=each.latency_ms,
+        attempts=each.attempts,
+        detail=each.detail,
+        at=each.checked_at,
+    )
+    assert each.changed_at is not None
+    return LatestResult(result, each.changed_at)
 
 
 def _state_since(found: Sequence[LatestResult]) -> datetime | None:

@@ -1,0 +1,92 @@
+"""`lamplighter checks`: the results of scheduled checks."""
+
+from typing import Any, Final
+
+import click
+
+from lamplighter.cli.common import JSON, print_json, read, report_errors
+from lamplighter.config.readers import duration
+from lamplighter.domain.text import escape_terminal
+
+ROWS: Final = 20
+
+
+def _duration(context: click.Context, parameter: click.Parameter, value: str) -> float:
+    try:
+        return duration(value)
+    except ValueError as error:
+        raise click.BadParameter(f"{value!r} {error}") from error
+
+
+@click.command()
+@click.argument("service")
+@click.option("--check", help="Only this check.")
+@click.option(
+    "--since", "seconds", default="1h", show_default=True, callback=_duration, help="How far back."
+)
+@click.option(
+    "--resolution", type=click.Choice(["raw", "5m", "1d"]), help="Default: by the span of time."
+)
+@click.option("--limit", type=click.IntRange(1, 5_000), default=ROWS, show_default=True)
+@JSON
+@report_errors
+def checks(
+    service: str,
+    check: str | None,
+    seconds: float,
+    resolution: str | None,
+    limit: int,
+    *,
+    as_json: bool,
+) -> None:
+    """Show the results of a service's scheduled checks, the newest last."""
+    found = read(
+        "checks.read_series",
+        service=service,
+        check=check,
+        seconds=seconds,
+        resolution=resolution,
+        limit=limit,
+    )
+    if as_json:
+        print_json(found)
+        return
+    for each in found["checks"]:
+        click.echo(escape_terminal(_head(each)))
+        for point in each["points"]:
+            click.echo(escape_terminal(f"  {_point(point)}"))
+        for span in each["aggregates"]:
+            click.echo(escape_terminal(f"  {_span(span)}"))
+    if not found["checks"]:
+        click.echo("No results yet. Start the supervisor to run the checks.")
+
+
+def _head(each: dict[str, Any]) -> str:
+    last = f", last checked {_time(each['checked_at'])}" if each["checked_at"] else ""
+    why = f": {each['detail']}" if each["detail"] else ""
+    return f"{each['check']} ({each['kind']}) {each['state']}{last}{why}"
+
+
+def _point(point: dict[str, Any]) -> str:
+    parts = [
+        f"{point['latency_ms']:g} ms" if point["latency_ms"] is not None else "",
+        f"status {point['status']}" if point["status"] is not None else "",
+        f"{point['attempts']} attempts" if point["attempts"] > 1 else "",
+        f"began {point['late_ms'] / 1000:.1f} s late" if point["late_ms"] else "",
+        point["detail"],
+    ]
+    return f"{_time(point['at'])}  {point['state']:<7}  {', '.join(filter(None, parts))}".rstrip()
+
+
+def _span(span: dict[str, Any]) -> str:
+    results = "result" if span["count"] == 1 else "results"
+    failures = "failure" if span["failures"] == 1 else "failures"
+    words = f"{span['count']:,} {results}, {span['failures']:,} {failures}"
+    if span["p50_ms"] is None:
+        return f"{_time(span['at'])}  {words}"
+    times = f"p50 {span['p50_ms']:g} ms, p95 {span['p95_ms']:g} ms, max {span['max_ms']:g} ms"
+    return f"{_time(span['at'])}  {words}, {times}"
+
+
+def _time(stamp: str) -> str:
+    return f"{stamp[:10]} {stamp[11:19]}"

@@ -1,0 +1,172 @@
+"""The results of a check as a time series: single results, and what a span of time came to."""
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from enum import StrEnum
+from typing import Final
+
+BUCKET: Final = timedelta(minutes=5)
+DAY: Final = timedelta(days=1)
+DETAIL_CHARS: Final = 500
+EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+class PointState(StrEnum):
+    """What one result states; `inconclusive` where this machine was too busy to tell."""
+
+    PASSED = "passed"
+    WARNED = "warned"
+    FAILED = "failed"
+    INCONCLUSIVE = "inconclusive"
+
+
+class SeriesResolution(StrEnum):
+    """How finely a series is read: single results, 5 minutes, or days (UTC)."""
+
+    RAW = "raw"
+    FINE = "5m"
+    DAILY = "1d"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckRun:
+    """One run of a scheduled check, with its retries; `at` is when it ended.
+
+    `late_ms` is by how much it began after its time, 0 where it was in time.
+    """
+
+    service: str
+    check: str
+    kind: str
+    at: datetime
+    state: PointState
+    latency_ms: float | None = None
+    status: int | None = None
+    attempts: int = 1
+    late_ms: int = 0
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckSeries:
+    """A check with its last conclusive result.
+
+    `changed_at` is since when it passes or fails, `streak` how often in a row it did.
+    `folded_to` and `day_folded_to` are how far its results are in the aggregates.
+    """
+
+    id: int
+    service: str
+    check: str
+    kind: str
+    state: PointState = PointState.INCONCLUSIVE
+    changed_at: datetime | None = None
+    checked_at: datetime | None = None
+    streak: int = 0
+    latency_ms: float | None = None
+    status: int | None = None
+    attempts: int = 1
+    late_ms: int = 0
+    detail: str = ""
+    folded_to: datetime | None = None
+    day_folded_to: datetime | None = None
+
+    @property
+    def failing(self) -> bool:
+        """Whether its last conclusive result is a failure."""
+        return self.state is PointState.FAILED
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SeriesPoint:
+    """One result of a series as it is stored."""
+
+    at: datetime
+    state: PointState
+    latency_ms: float | None = None
+    status: int | None = None
+    attempts: int = 1
+    late_ms: int = 0
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Aggregate:
+    """What the results of a span of time came to; it begins at `at`.
+
+    `count` are conclusive results. Latencies are in milliseconds, of results that
+    have one: the nearest rank, never a value that was not measured.
+    """
+
+    at: datetime
+    count: int
+    failures: int
+    warnings: int
+    p50_ms: float | None = None
+    p95_ms: float | None = None
+    max_ms: float | None = None
+
+
+def advance(series: CheckSeries, run: CheckRun) -> CheckSeries:
+    """Return a series after one more run; an inconclusive or an older one changes nothing."""
+    old = series.checked_at is not None and run.at <= series.checked_at
+    if old or run.state is PointState.INCONCLUSIVE:
+        return series
+    fails = run.state is PointState.FAILED
+    same = series.changed_at is not None and series.failing == fails
+    return replace(
+        series,
+        kind=run.kind,
+        state=run.state,
+        changed_at=series.changed_at if same else run.at,
+        checked_at=run.at,
+        streak=series.streak + 1 if same else 1,
+        latency_ms=run.latency_ms,
+        status=run.status,
+        attempts=run.attempts,
+        late_ms=run.late_ms,
+        detail=run.detail,
+    )
+
+
+def span_start(at: datetime, span: timedelta) -> datetime:
+    """Return when the span of time began that a moment lies in."""
+    return EPOCH + (at - EPOCH) // span * span
+
+
+def aggregate(points: Iterable[SeriesPoint], span: timedelta) -> list[Aggregate]:
+    """Return what each span of time came to that has a conclusive result, oldest first."""
+    by_span: dict[datetime, list[SeriesPoint]] = {}
+    for each in points:
+        if each.state is not PointState.INCONCLUSIVE:
+            by_span.setdefault(span_start(each.at, span), []).append(each)
+    return [_aggregate_span(at, by_span[at]) for at in sorted(by_span)]
+
+
+def _aggregate_span(at: datetime, points: Sequence[SeriesPoint]) -> Aggregate:
+    times = sorted(each.latency_ms for each in points if each.latency_ms is not None)
+    return Aggregate(
+        at=at,
+        count=len(points),
+        failures=sum(each.state is PointState.FAILED for each in points),
+        warnings=sum(each.state is PointState.WARNED for each in points),
+        p50_ms=percentile(times, 50),
+        p95_ms=percentile(times, 95),
+        max_ms=times[-1] if times else None,
+    )
+
+
+def percentile(ordered: Sequence[float], percent: int) -> float | None:
+    """Return a percentile of some ordered numbers by the nearest rank; None of no numbers."""
+    if not ordered:
+        return None
+    return ordered[max(0, math.ceil(len(ordered) * percent / 100) - 1)]
+
+
+def resolution_for(span: timedelta) -> SeriesResolution:
+    """Return how finely a span of time is read unless a caller says so."""
+    if span <= timedelta(hours=6):
+        return SeriesResolution.RAW
+    return SeriesResolution.FINE if span <= timedelta(days=14) else SeriesResolution.DAILY

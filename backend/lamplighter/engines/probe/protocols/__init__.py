@@ -1,0 +1,1 @@
+"""Checks that speak the protocol of a server, up to the first answer."""

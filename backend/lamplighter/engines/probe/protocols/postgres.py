@@ -1,0 +1,45 @@
+"""One attempt of a PostgreSQL check: the first message of the protocol, as pg_isready sends it."""
+
+import asyncio
+import struct
+from typing import Final
+
+from lamplighter.domain.services.check import PostgresCheck
+from lamplighter.engines.probe import network
+from lamplighter.engines.probe.facts import ProbeAnswer
+from lamplighter.engines.probe.protocols.exchange import receive
+from lamplighter.engines.probe.text import harmless
+
+VERSION: Final = 196_608
+"""Version 3.0 of the protocol, as its first message has it."""
+
+ANSWER_BYTES: Final = 8_192
+_NOT_READY: Final = ("57P03", "53300", "57P01", "57P02")
+"""Starting up or shutting down, too many connections: SQLSTATE of appendix A of its manual."""
+
+
+async def probe_postgres(check: PostgresCheck) -> ProbeAnswer:
+    """Ask for a session, and hang up at the first answer; no password is sent."""
+    async with network.open_connection(check.host, check.port, within=check.timeout) as plug:
+        parameters = b"user\0lamplighter\0database\0postgres\0application_name\0lamplighter\0\0"
+        message = struct.pack("!ii", len(parameters) + 8, VERSION) + parameters
+        await asyncio.get_running_loop().sock_sendall(plug, message)
+        return _judge(await receive(plug, ANSWER_BYTES, enough=_is_whole))
+
+
+def _is_whole(answer: bytes) -> bool:
+    return len(answer) >= 5 and len(answer) > struct.unpack("!i", answer[1:5])[0]
+
+
+def _judge(answer: bytes) -> ProbeAnswer:
+    if answer[:1] == b"R":  # it asks for a password, or lets us in
+        return ProbeAnswer(ok=True, answered=True)
+    if answer[:1] != b"E" or len(answer) < 6:
+        return ProbeAnswer(ok=False, answered=False, detail="not a PostgreSQL answer")
+    fields = {
+        each[:1]: each[1:].decode(errors="replace") for each in answer[5:].split(b"\0") if each
+    }
+    code, message = fields.get(b"C", ""), fields.get(b"M", "")
+    if code not in _NOT_READY:  # it judges who may log in: it accepts connections
+        return ProbeAnswer(ok=True, answered=True)
+    return ProbeAnswer(ok=False, answered=False, detail=harmless(f"{message} ({code})"))

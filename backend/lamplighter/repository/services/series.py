@@ -1,0 +1,262 @@
+"""Queries on the time series of scheduled checks: results, aggregates and alarms."""
+
+from collections.abc import Mapping, Sequence, Set
+from datetime import datetime
+from typing import Any, Final
+
+import sqlalchemy as sa
+
+from lamplighter.domain.services.alarm import Alarm
+from lamplighter.domain.services.series import (
+    Aggregate,
+    CheckRun,
+    CheckSeries,
+    PointState,
+    SeriesPoint,
+    SeriesResolution,
+)
+from lamplighter.repository.store.database import Database
+from lamplighter.repository.store.dialect import UTCDateTime
+from lamplighter.repository.store.statements import Fetch, Statement
+from lamplighter.repository.store.tables import (
+    check_aggregates,
+    check_alarms,
+    check_points,
+    check_series,
+)
+
+SeriesKey = tuple[str, str]
+"""A check: the names of its service and its own."""
+
+_POINT: Final = ("state", "latency_ms", "status", "attempts", "late_ms", "detail")
+_RESULT: Final = (*_POINT, "kind", "changed_at", "checked_at", "streak")
+_STATE: Final = sa.select(check_series).where(
+    check_series.c.service == sa.bindparam("service"), check_series.c.name == sa.bindparam("name")
+)
+_FIND: Final = Statement(_STATE)
+_INSERT_POINT: Final = Statement(sa.insert(check_points), ("series_id", "at", *_POINT))
+_HAS_POINT: Final = Statement(
+    sa.select(check_points.c.series_id, check_points.c.at)
+    .where(check_points.c.series_id == sa.bindparam("series"))
+    .where(check_points.c.at == sa.bindparam("moment", type_=UTCDateTime()))
+)
+_UPDATE: Final = Statement(
+    sa.update(check_series)
+    .where(check_series.c.id == sa.bindparam("series"))
+    .values({name: sa.bindparam(f"new_{name}") for name in _RESULT})
+)
+_INSERT_AGGREGATE: Final = Statement(
+    sa.insert(check_aggregates), tuple(column.name for column in check_aggregates.c)
+)
+
+
+async def find(db: Database, keys: Sequence[SeriesKey]) -> dict[SeriesKey, CheckSeries]:
+    """Return the series of some checks that have one."""
+    return (await db.fetch_together(by_key(keys)))[0] if keys else {}
+
+
+def by_key(keys: Sequence[SeriesKey]) -> Fetch[dict[SeriesKey, CheckSeries]]:
+    """Return what fetches the series of some checks that have one."""
+
+    def read(found: Sequence[Sequence[Any]]) -> dict[SeriesKey, CheckSeries]:
+        return {key: _series(row) for key, rows in zip(keys, found, strict=True) for row in rows}
+
+    return Fetch([_FIND(service=service, name=name) for service, name in keys], read)
+
+
+async def create(db: Database, run: CheckRun) -> CheckSeries:
+    """Insert the series of a check that never ran before."""
+    statement = (
+        sa.insert(check_series)
+        .values(
+            service=run.service,
+            name=run.check,
+            kind=run.kind,
+            state=PointState.INCONCLUSIVE,
+            streak=0,
+            attempts=1,
+            late_ms=0,
+            detail="",
+        )
+        .returning(check_series)
+    )
+    return _series(await db.fetch_one(statement))
+
+
+async def stored(db: Database, points: Sequence[tuple[int, datetime]]) -> set[tuple[int, datetime]]:
+    """Return those results, by the number of their series and their moment, that are stored."""
+    found = await db.fetch_each([_HAS_POINT(series=number, moment=at) for number, at in points])
+    return {(row["series_id"], row["at"]) for rows in found for row in rows}
+
+
+async def insert_points(db: Database, points: Sequence[tuple[int, CheckRun]]) -> None:
+    """Insert results, each with the number of its series."""
+    rows = [
+        {"series_id": number, "at": run.at, **{name: getattr(run, name) for name in _POINT}}
+        for number, run in points
+    ]
+    await db.run_many(_INSERT_POINT, rows)
+
+
+async def update(db: Database, changed: Sequence[CheckSeries]) -> None:
+    """Store the last results of some series."""
+    rows = [
+        {"series": each.id, **{f"new_{name}": getattr(each, name) for name in _RESULT}}
+        for each in changed
+    ]
+    await db.run_many(_UPDATE, rows)
+
+
+async def of_services(db: Database, services: Sequence[str]) -> list[CheckSeries]:
+    """Return the series of some services, in the order of their names."""
+    query = (
+        sa.select(check_series)
+        .where(check_series.c.service.in_(list(services)))
+        .order_by(check_series.c.service, check_series.c.name, check_series.c.id)
+    )
+    return [_series(row) for row in await db.fetch_all(query)]
+
+
+async def failing(db: Database) -> list[CheckSeries]:
+    """Return the series whose last conclusive result is a failure."""
+    query = (
+        sa.select(check_series)
+        .where(check_series.c.state == PointState.FAILED)
+        .order_by(check_series.c.id)
+    )
+    return [_series(row) for row in await db.fetch_all(query)]
+
+
+async def every(db: Database) -> list[CheckSeries]:
+    """Return all series."""
+    query = sa.select(check_series).order_by(check_series.c.id)
+    return [_series(row) for row in await db.fetch_all(query)]
+
+
+async def points(
+    db: Database, series_id: int, *, start: datetime, end: datetime, limit: int | None = None
+) -> list[SeriesPoint]:
+    """Return the results of a series from `start` to before `end`, oldest first.
+
+    With a limit, those are the newest ones.
+    """
+    query = (
+        sa.select(check_points)
+        .where(check_points.c.series_id == series_id)
+        .where(check_points.c.at >= start)
+        .where(check_points.c.at < end)
+        .order_by(check_points.c.at.desc())
+    )
+    rows = await db.fetch_all(query if limit is None else query.limit(limit))
+    return [_point(row) for row in reversed(rows)]
+
+
+async def aggregates(
+    db: Database,
+    span: SeriesResolution,
+    series_id: int,
+    *,
+    start: datetime,
+    end: datetime,
+    limit: int,
+) -> list[Aggregate]:
+    """Return the newest aggregates of a series from `start` to before `end`, oldest first."""
+    query = (
+        sa.select(check_aggregates)
+        .where(check_aggregates.c.span == span)
+        .where(check_aggregates.c.series_id == series_id)
+        .where(check_aggregates.c.at >= start)
+        .where(check_aggregates.c.at < end)
+        .order_by(check_aggregates.c.at.desc())
+        .limit(limit)
+    )
+    return [_aggregate(row) for row in reversed(await db.fetch_all(query))]
+
+
+async def fold(
+    db: Database,
+    span: SeriesResolution,
+    series_id: int,
+    found: Sequence[Aggregate],
+    *,
+    to: datetime,
+) -> None:
+    """Insert the aggregates of a series up to a moment, and note that moment with it."""
+    names = ("at", "count", "failures", "warnings", "p50_ms", "p95_ms", "max_ms")
+    rows = [
+        {"span": span, "series_id": series_id, **{name: getattr(each, name) for name in names}}
+        for each in found
+    ]
+    await db.run_many(_INSERT_AGGREGATE, rows)
+    column = (
+        check_series.c.folded_to if span is SeriesResolution.FINE else check_series.c.day_folded_to
+    )
+    statement = sa.update(check_series).where(check_series.c.id == series_id)
+    await db.execute(statement.values({column: to}))
+
+
+async def prune_points(db: Database, series_id: int, *, before: datetime) -> None:
+    """Remove the results of a series from before a moment."""
+    statement = (
+        sa.delete(check_points)
+        .where(check_points.c.series_id == series_id)
+        .where(check_points.c.at < before)
+    )
+    await db.execute(statement)
+
+
+async def prune_aggregates(
+    db: Database, span: SeriesResolution, series_id: int, *, before: datetime
+) -> None:
+    """Remove the aggregates of a series from before a moment."""
+    statement = (
+        sa.delete(check_aggregates)
+        .where(check_aggregates.c.span == span)
+        .where(check_aggregates.c.series_id == series_id)
+        .where(check_aggregates.c.at < before)
+    )
+    await db.execute(statement)
+
+
+async def alarms(db: Database) -> dict[str, Alarm]:
+    """Return the last alarm of each service that had one."""
+    query = sa.select(check_alarms).order_by(check_alarms.c.service)
+    return {row["service"]: _alarm(row) for row in await db.fetch_all(query)}
+
+
+async def open_alarm(db: Database, alarm: Alarm) -> None:
+    """Store the alarm of a service in place of its last one."""
+    await db.execute(sa.delete(check_alarms).where(check_alarms.c.service == alarm.service))
+    values = {column.name: getattr(alarm, column.name) for column in check_alarms.c}
+    await db.execute(sa.insert(check_alarms).values(values))
+
+
+async def close_alarms(db: Database, services: Set[str], *, now: datetime) -> None:
+    """Close the open alarms of some services."""
+    statement = (
+        sa.update(check_alarms)
+        .where(check_alarms.c.service.in_(sorted(services)))
+        .where(check_alarms.c.closed_at.is_(None))
+        .values(closed_at=now)
+    )
+    await db.execute(statement)
+
+
+def _series(row: Any) -> CheckSeries:
+    values: Mapping[str, Any] = {
+        name: row[name] for name in CheckSeries.__dataclass_fields__ if name not in ("check",)
+    }
+    return CheckSeries(**{**values, "check": row["name"], "state": PointState(row["state"])})
+
+
+def _point(row: Any) -> SeriesPoint:
+    values = {name: row[name] for name in ("at", *_POINT)}
+    return SeriesPoint(**{**values, "state": PointState(row["state"])})
+
+
+def _aggregate(row: Any) -> Aggregate:
+    return Aggregate(**{name: row[name] for name in Aggregate.__dataclass_fields__})
+
+
+def _alarm(row: Any) -> Alarm:
+    return Alarm(**{name: row[name] for name in Alarm.__dataclass_fields__})

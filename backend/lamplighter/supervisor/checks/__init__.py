@@ -1,0 +1,1 @@
+"""Continuous checks: each on its own interval, apart from rounds."""

@@ -1,0 +1,143 @@
+"""The check process as the supervisor sees it: started, given orders, replaced."""
+
+import asyncio
+import itertools
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Final
+
+from lamplighter.domain.services.check import Check
+from lamplighter.engines import checker
+from lamplighter.engines.checker import CheckReport
+from lamplighter.engines.process import start_server
+
+REPLACE_SECONDS: Final = 1_800.0
+"""A process is replaced after this time: threads that wait for a dead disk end with it."""
+
+SLACK_SECONDS: Final = 15.0
+PAUSE_SECONDS: Final = 1.0
+END_SECONDS: Final = 5.0
+
+
+class CheckProcessEnded(Exception):
+    """The check process ended before it reported; nothing is known of the service."""
+
+
+@dataclass(slots=True)
+class CheckProcess:
+    """One check process and the orders it has not reported on."""
+
+    process: asyncio.subprocess.Process
+    started: float = field(default_factory=time.monotonic)
+    _waiting: dict[int, asyncio.Future[CheckReport]] = field(default_factory=dict)
+    _numbers: Iterator[int] = field(default_factory=lambda: itertools.count(1))
+    _reading: asyncio.Task[None] | None = None
+
+    @classmethod
+    async def start(cls) -> "CheckProcess":
+        """Start a process; it is ready for orders at once."""
+        found = cls(await start_server(checker.command(), checker.environment()))
+        found._reading = asyncio.create_task(found._read())
+        return found
+
+    @property
+    def ended(self) -> bool:
+        """Whether it takes no orders any more."""
+        return self._reading is None or self._reading.done()
+
+    async def run(self, check: Check, due: float) -> CheckReport:
+        """Return the outcome of a check; raises CheckProcessEnded, and kills what hangs."""
+        if self.ended or self.process.stdin is None:
+            raise CheckProcessEnded
+        number = next(self._numbers)
+        future: asyncio.Future[CheckReport] = asyncio.get_running_loop().create_future()
+        self._waiting[number] = future
+        try:
+            self.process.stdin.write(checker.write_order(number, due, check))
+            async with asyncio.timeout(_max_seconds(check)):
+                return await future
+        except TimeoutError:
+            self.kill()
+            raise CheckProcessEnded from None
+        finally:
+            self._waiting.pop(number, None)
+
+    async def finish(self) -> None:
+        """End it: it has no orders left, or their outcomes are no longer wanted."""
+        if self.process.stdin is not None:
+            self.process.stdin.close()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(END_SECONDS):
+                await self.process.wait()
+        self.kill()
+        await self.process.wait()
+        if self._reading is not None:
+            await self._reading
+
+    async def retire(self) -> None:
+        """End it once it has reported on all its orders."""
+        waiting = list(self._waiting.values())
+        if waiting:
+            await asyncio.wait(waiting)
+        await self.finish()
+
+    def kill(self) -> None:
+        """End it at once."""
+        with suppress(ProcessLookupError):
+            self.process.kill()
+
+    async def _read(self) -> None:
+        assert self.process.stdout is not None
+        while line := await self.process.stdout.readline():
+            with suppress(ValueError):
+                report = checker.read_report(line)
+                future = self._waiting.get(report.id)
+                if future is not None and not future.done():
+                    future.set_result(report)
+        for future in self._waiting.values():
+            if not future.done():
+                future.set_exception(CheckProcessEnded())
+
+
+def _max_seconds(check: Check) -> float:
+    """Return how long a check takes at most, with its retries."""
+    return (check.timeout + PAUSE_SECONDS) * (check.retries + 1) + SLACK_SECONDS
+
+
+@dataclass(slots=True)
+class CheckProcesses:
+    """The current check process; a new one takes its place when it ends or is old."""
+
+    _current: CheckProcess | None = None
+    _starting: asyncio.Lock = field(default_factory=asyncio.Lock)
+    _retiring: set[asyncio.Task[None]] = field(default_factory=set)
+
+    async def run(self, check: Check, due: float) -> CheckReport:
+        """Return the outcome of a check; one whose process ends runs once more."""
+        try:
+            return await (await self._process()).run(check, due)
+        except CheckProcessEnded:
+            return await (await self._process()).run(check, due)
+
+    async def close(self) -> None:
+        """End every process."""
+        for task in self._retiring:
+            task.cancel()
+        await asyncio.gather(*self._retiring, return_exceptions=True)
+        current, self._current = self._current, None
+        if current is not None:
+            await current.finish()
+
+    async def _process(self) -> CheckProcess:
+        async with self._starting:
+            current = self._current
+            if current is not None and not current.ended:
+                if time.monotonic() - current.started < REPLACE_SECONDS:
+                    return current
+                task = asyncio.create_task(current.retire())
+                self._retiring.add(task)
+                task.add_done_callback(self._retiring.discard)
+            self._current = current = await CheckProcess.start()
+            return current

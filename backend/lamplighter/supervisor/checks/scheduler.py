@@ -1,0 +1,247 @@
+"""The check scheduler: runs each check on its own interval while this process leads."""
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable, Set
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Final
+
+from lamplighter.domain.errors import LamplighterError, LeadershipLost
+from lamplighter.domain.services import schedule
+from lamplighter.domain.services.check import Check, CommandCheck
+from lamplighter.domain.services.series import CheckRun, PointState
+from lamplighter.domain.services.service import Services
+from lamplighter.engines.checker import CheckReport
+from lamplighter.repository.store.driver import Error, severity
+from lamplighter.supervisor.checks.process import CheckProcessEnded, CheckProcesses
+from lamplighter.usecases.context import Context
+from lamplighter.usecases.services import check_folding, check_runs
+from lamplighter.usecases.services.check_folding import CheckRetention
+from lamplighter.usecases.sessions.halt import HaltControl
+
+logger = logging.getLogger(__name__)
+
+AT_ONCE: Final = 250
+PROGRAMS_AT_ONCE: Final = 16
+"""Programs of command checks at a time; a slow one delays other programs, and no other check."""
+
+TICK_SECONDS: Final = 1.0
+FLUSH_SECONDS: Final = 0.5
+HALT_SECONDS: Final = 1.0
+FOLD_SECONDS: Final = 20.0
+MAX_PENDING: Final = 20_000
+"""Results in memory while the database takes none; beyond that new ones are dropped."""
+
+CheckName = tuple[str, str]
+
+
+@dataclass(slots=True)
+class ScheduledCheck:
+    """A declared check, when it is due by the steady clock, and whether it runs now."""
+
+    service: str
+    check: Check
+    interval: float
+    due: float
+    running: bool = False
+
+
+@dataclass(slots=True)
+class CheckScheduler:
+    """Runs the checks of `load`; `interval` is for checks without their own, in seconds."""
+
+    here: Context
+    load: Callable[[], Services]
+    halt_control: HaltControl
+    interval: float = schedule.INTERVAL_SECONDS
+    retention: CheckRetention = field(default_factory=CheckRetention)
+    _services: Services = field(default_factory=Services)
+    _loaded: Services | None = None
+    _checks: dict[CheckName, ScheduledCheck] = field(default_factory=dict)
+    _pending: list[CheckRun] = field(default_factory=list)
+    _tasks: set[asyncio.Task[None]] = field(default_factory=set)
+    _processes: CheckProcesses = field(default_factory=CheckProcesses)
+    _slots: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(AT_ONCE))
+    _programs: asyncio.Semaphore = field(
+        default_factory=lambda: asyncio.Semaphore(PROGRAMS_AT_ONCE)
+    )
+    _filled: asyncio.Event = field(default_factory=asyncio.Event)
+    _unsure: bool = False
+    _halted: bool = False
+    _halt_read_at: float = 0.0
+
+    async def run(self) -> None:
+        """Run checks and store their results until cancelled, or until another leader writes."""
+        try:
+            async with asyncio.TaskGroup() as tasks:
+                tasks.create_task(self._store())
+                tasks.create_task(self._fold())
+                try:
+                    await self._start_due()
+                finally:
+                    await self._stop()
+        except BaseExceptionGroup as group:
+            lost = group.subgroup(LeadershipLost)
+            if lost is None:
+                raise
+            raise LeadershipLost(str(_first(lost))) from None
+
+    async def _start_due(self) -> None:
+        while True:
+            await self.step(time.monotonic())
+            await asyncio.sleep(self._rest(time.monotonic()))
+
+    async def step(self, now: float) -> int:
+        """Start the checks that are due, and return how many."""
+        self._reload(now)
+        due = [each for each in self._checks.values() if each.due <= now]
+        halted = bool(due) and await self._is_halted(now)
+        for each in due:
+            began, each.due = each.due, schedule.next_due(each.due, each.interval, now)
+            if not each.running and not halted:  # what still runs leaves this time out
+                each.running = True
+                self._start(each, began)
+        return 0 if halted else len(due)
+
+    async def flush(self) -> int:
+        """Store the results there are, and return how many; what is left stays in memory."""
+        count = 0
+        while some := self._pending[: check_runs.AT_ONCE]:
+            again, self._unsure = self._unsure, True
+            awaited = await check_runs.record(self.here, some, self._services, again=again)
+            self._unsure = False
+            del self._pending[: len(some)]
+            count += len(some)
+            self._check_now(awaited)
+        return count
+
+    def _check_now(self, services: Set[str]) -> None:
+        """Let checks of some services run at once; afterwards they keep their own time."""
+        for each in self._checks.values():
+            if each.service in services and not each.running:
+                each.running = True
+                self._start(each, time.monotonic())
+
+    def _start(self, each: ScheduledCheck, due: float) -> None:
+        task = asyncio.create_task(self._run_check(each, due))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def fold(self) -> int:
+        """Fold what is stored; results in memory are folded later."""
+        now = self.here.now()
+        oldest = min((run.at for run in self._pending), default=now)
+        return await check_folding.fold(self.here.db, self.retention, before=min(oldest, now))
+
+    async def _is_halted(self, now: float) -> bool:
+        if now - self._halt_read_at >= HALT_SECONDS:
+            self._halt_read_at = now
+            try:
+                self._halted = await self.halt_control.pulled(self.here.db) is not None
+            except Error as error:
+                logger.log(severity(error), "Whether checks are halted is not known: %s", error)
+        return self._halted
+
+    def _reload(self, now: float) -> None:
+        """Take over services.yaml as it is now; a check that stays keeps its time."""
+        try:
+            services = self.load()
+        except LamplighterError:
+            return  # the round reports it; the last valid version stays active
+        if services is self._loaded:
+            return
+        self._loaded = self._services = services
+        before, self._checks = self._checks, {}
+        for service in services:
+            for check in service.checks:
+                name = service.name, check.name
+                interval = check.interval or self.interval
+                held = before.get(name)
+                if held is None or held.interval != interval:
+                    delay = schedule.first_delay(*name, interval)
+                    held = ScheduledCheck(service.name, check, interval, now + delay)
+                held.check = check
+                self._checks[name] = held
+
+    async def _run_check(self, scheduled: ScheduledCheck, due: float) -> None:
+        check = scheduled.check
+        try:
+            async with self._programs if isinstance(check, CommandCheck) else self._slots:
+                report = await self._processes.run(check, due)
+        except (CheckProcessEnded, OSError) as error:
+            words = "Check %s/%s did not run: the check process ended (%s)."
+            logger.warning(words, scheduled.service, check.name, error or "twice")
+            return
+        finally:
+            scheduled.running = False
+        if report.error:
+            words = "Check %s/%s failed to run: %s"
+            logger.error(words, scheduled.service, check.name, report.error)
+            return
+        if len(self._pending) < MAX_PENDING:
+            self._pending.append(_check_run(scheduled, report, due, self.here.now()))
+            self._filled.set()
+
+    def _rest(self, now: float) -> float:
+        due = min((each.due for each in self._checks.values()), default=now + TICK_SECONDS)
+        return min(TICK_SECONDS, max(0.01, due - now))
+
+    async def _store(self) -> None:
+        while True:
+            await self._filled.wait()
+            await asyncio.sleep(FLUSH_SECONDS)
+            self._filled.clear()
+            try:
+                await self.flush()
+            except (Error, TimeoutError) as error:
+                logger.log(severity(error), "Check results could not be stored: %s", error)
+                self._filled.set()
+
+    async def _fold(self) -> None:
+        while True:
+            await asyncio.sleep(FOLD_SECONDS)
+            try:
+                await self.fold()
+            except (Error, TimeoutError) as error:
+                logger.log(severity(error), "Check results could not be folded: %s", error)
+
+    async def _stop(self) -> None:
+        """End running checks without a result, and the check process."""
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await self._processes.close()
+
+
+def _first(error: BaseException) -> BaseException:
+    """Return the first error of a group, however deep."""
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return error
+
+
+def _check_run(
+    scheduled: ScheduledCheck, report: CheckReport, due: float, now: datetime
+) -> CheckRun:
+    return CheckRun(
+        service=scheduled.service,
+        check=scheduled.check.name,
+        kind=scheduled.check.kind,
+        at=now,
+        state=_state(report),
+        latency_ms=report.latency_ms,
+        status=report.status,
+        attempts=report.attempts,
+        late_ms=schedule.late_ms(due, report.began),
+        detail=report.detail,
+    )
+
+
+def _state(report: CheckReport) -> PointState:
+    if report.starved:
+        return PointState.INCONCLUSIVE
+    if not report.ok:
+        return PointState.FAILED
+    return PointState.WARNED if report.warned else PointState.PASSED

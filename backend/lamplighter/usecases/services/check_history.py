@@ -1,0 +1,126 @@
+"""The history of scheduled checks: their series over a span of time."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any, Final
+
+from lamplighter.domain.errors import Invalid, InvalidField, NotFound
+from lamplighter.domain.services.series import (
+    Aggregate,
+    CheckSeries,
+    SeriesPoint,
+    SeriesResolution,
+    resolution_for,
+)
+from lamplighter.domain.services.service import Service
+from lamplighter.formats.serialize import format_moment
+from lamplighter.repository import Database
+from lamplighter.repository.services import series
+
+RECENT: Final = timedelta(hours=6)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SeriesSelection:
+    """Which part of a series is read: from `start` to before `end`, at most `limit` entries.
+
+    None for `start` is 6 hours before the end; None for `resolution` follows from the span.
+    """
+
+    check: str | None = None
+    start: datetime | None = None
+    end: datetime | None = None
+    resolution: SeriesResolution | None = None
+    limit: int = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class CheckHistory:
+    """A series and its entries, oldest first: single results, or aggregates."""
+
+    series: CheckSeries
+    points: Sequence[SeriesPoint] = field(default_factory=tuple)
+    aggregates: Sequence[Aggregate] = field(default_factory=tuple)
+
+
+async def read_series(
+    db: Database, service: Service, selection: SeriesSelection, *, now: datetime
+) -> dict[str, Any]:
+    """Return the series of a service's checks as JSON; raises NotFound and Invalid."""
+    end = selection.end or now
+    start = selection.start or end - RECENT
+    if start >= end:
+        raise Invalid(InvalidField("since", "is not before until"))
+    resolution = selection.resolution or resolution_for(end - start)
+    found = [
+        await _history(db, each, resolution, start, end, selection.limit)
+        for each in await _selected(db, service, selection.check)
+    ]
+    return {
+        "service": service.name,
+        "resolution": resolution,
+        "since": format_moment(start),
+        "until": format_moment(end),
+        "checks": [_as_json(each) for each in found],
+    }
+
+
+async def _selected(db: Database, service: Service, check: str | None) -> list[CheckSeries]:
+    """Return the series of the declared checks of a service, or of one check."""
+    names = [each.name for each in service.checks if check in (None, each.name)]
+    found = {each.check: each for each in await series.of_services(db, [service.name])}
+    if check is not None and not names and check not in found:
+        raise NotFound(f"{service.name} has no check {check!r}.")
+    return [found[name] for name in (names or [str(check)]) if name in found]
+
+
+async def _history(
+    db: Database,
+    each: CheckSeries,
+    resolution: SeriesResolution,
+    start: datetime,
+    end: datetime,
+    limit: int,
+) -> CheckHistory:
+    if resolution is SeriesResolution.RAW:
+        points = await series.points(db, each.id, start=start, end=end, limit=limit)
+        return CheckHistory(each, points=points)
+    spans = await series.aggregates(db, resolution, each.id, start=start, end=end, limit=limit)
+    return CheckHistory(each, aggregates=spans)
+
+
+def _as_json(each: CheckHistory) -> dict[str, Any]:
+    held = each.series
+    return {
+        "check": held.check,
+        "kind": held.kind,
+        "state": held.state,
+        "changed_at": format_moment(held.changed_at),
+        "checked_at": format_moment(held.checked_at),
+        "detail": held.detail,
+        "points": [
+            {
+                "at": format_moment(point.at),
+                "state": point.state,
+                "latency_ms": point.latency_ms,
+                "status": point.status,
+                "attempts": point.attempts,
+                "late_ms": point.late_ms,
+                "detail": point.detail,
+            }
+            for point in each.points
+        ],
+        "aggregates": [
+            {
+                "at": format_moment(span.at),
+                "count": span.count,
+                "failures": span.failures,
+                "warnings": span.warnings,
+                "p50_ms": span.p50_ms,
+                "p95_ms": span.p95_ms,
+                "max_ms": span.max_ms,
+            }
+            for span in each.aggregates
+        ],
+    }

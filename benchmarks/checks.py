@@ -1,0 +1,164 @@
+"""1,000 checks at 60 s: delay, missing results, and the processor time of supervisor and checks.
+
+Half of the checks are HTTP, half TCP; 10 of them never get an answer. The services answer in a
+process of their own, whose time does not count. A delay is how much later than its own earliest
+pace a check ended; the load of the machine is in the answer, because delays follow from it.
+"""
+
+import os
+import sqlite3
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections import defaultdict
+from contextlib import suppress
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Final
+
+import psutil
+
+from benchmarks.measure import sized
+from living import free_port
+
+CHECKS: Final = sized(1_000, short=60)
+SILENT: Final = sized(10, short=2)
+INTERVAL: Final = sized(60, short=5)
+ROUNDS: Final = sized(10, short=3)
+SERVER: Final = """
+import asyncio, sys
+
+ANSWER = b"HTTP/1.1 200 OK\\r\\nContent-Length: 2\\r\\nConnection: close\\r\\n\\r\\nok"
+
+async def answer(reader, writer):
+    if await reader.read(1):
+        writer.write(ANSWER)
+    writer.close()
+
+async def silent(reader, writer):
+    await reader.read()
+    await asyncio.sleep(60)
+    writer.close()
+
+async def main():
+    for handler, port in ((answer, sys.argv[1]), (silent, sys.argv[2])):
+        await asyncio.start_server(handler, "127.0.0.1", int(port), backlog=1_000)
+    print("ready", flush=True)
+    await asyncio.Event().wait()
+
+asyncio.run(main())
+"""
+
+
+def run() -> dict[str, Any]:
+    """Run the checks for some rounds, and report delays and processor time."""
+    answering, silent = free_port(), free_port()
+    with tempfile.TemporaryDirectory(prefix="lamplighter-") as directory:
+        home = Path(directory)
+        (home / "services.yaml").write_text(_services(answering, silent))
+        words = [sys.executable, "-c", SERVER, str(answering), str(silent)]
+        with subprocess.Popen(words, stdout=subprocess.PIPE) as server:
+            assert server.stdout is not None
+            server.stdout.readline()
+            try:
+                cpu, rss = _measure(home)
+            finally:
+                server.kill()
+        return {
+            **_results(home),
+            **cpu,
+            **rss,
+            "load": [round(each, 1) for each in os.getloadavg()],
+        }
+
+
+def _services(answering: int, silent: int) -> str:
+    lines = ["services:"]
+    for number in range(CHECKS):
+        port = silent if number < SILENT else answering
+        what = f"http: http://127.0.0.1:{port}/" if number % 2 else f"tcp: 127.0.0.1:{answering}"
+        what = f"http: http://127.0.0.1:{port}/" if number < SILENT else what
+        lines += [f"  s{number}:", "    checks:", f"      - {what}"]
+    return "\n".join(lines) + "\n"
+
+
+def _measure(home: Path) -> tuple[dict[str, float], dict[str, int]]:
+    env = {
+        **{name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ},
+        "LAMPLIGHTER_HOME": str(home),
+        "LAMPLIGHTER_CHECK_INTERVAL": f"{INTERVAL}s",
+        "LAMPLIGHTER_INTERVAL": "1d",
+        "LAMPLIGHTER_MAX_TIER": "1",
+        "LAMPLIGHTER_VECTORS": "off",
+        "LAMPLIGHTER_PORT": str(free_port()),
+    }
+    program = [sys.executable, "-m", "lamplighter", "supervisor"]
+    with subprocess.Popen(program, env=env, stderr=subprocess.DEVNULL) as process:
+        try:
+            supervisor = psutil.Process(process.pid)
+            checker = _check_process(supervisor)
+            time.sleep(INTERVAL)  # the first results, while all is loaded
+            before = _seconds(supervisor), _seconds(checker)
+            time.sleep(INTERVAL * ROUNDS)
+            used = _seconds(supervisor) - before[0], _seconds(checker) - before[1]
+            rss = {
+                "rss_mb_supervisor": supervisor.memory_info().rss // 2**20,
+                "rss_mb_checks": checker.memory_info().rss // 2**20,
+            }
+        finally:
+            process.terminate()
+    spent = INTERVAL * ROUNDS / 100
+    return {
+        "cpu_percent_supervisor": round(used[0] / spent, 1),
+        "cpu_percent_checks": round(used[1] / spent, 1),
+    }, rss
+
+
+def _check_process(supervisor: psutil.Process) -> psutil.Process:
+    """Return the check process, as soon as the first check is due."""
+    while True:
+        for each in supervisor.children():
+            with suppress(psutil.Error):
+                if "engines.checker" in str(each.cmdline()):
+                    return each
+        time.sleep(0.1)
+
+
+def _seconds(process: psutil.Process) -> float:
+    return sum(process.cpu_times()[:2])
+
+
+def _results(home: Path) -> dict[str, Any]:
+    with sqlite3.connect(home / "lamplighter.db") as database:
+        rows = database.execute(
+            "SELECT series_id, at, state, late_ms FROM check_points ORDER BY series_id, at"
+        ).fetchall()
+    ends: dict[int, list[float]] = defaultdict(list)
+    states: dict[str, int] = defaultdict(int)
+    for number, at, state, _ in rows:
+        ends[number].append(datetime.fromisoformat(at).timestamp())
+        states[state] += 1
+    delays = [delay for each in ends.values() for delay in _delays(each)]
+    missing = sum(
+        round((times[-1] - times[0]) / INTERVAL) + 1 - len(times) for times in ends.values()
+    )
+    return {
+        "checks": len(ends),
+        "interval_seconds": INTERVAL,
+        "results": len(rows),
+        "missing": missing,
+        "states": dict(states),
+        "delay_ms_p50": round(1_000 * statistics.median(delays)),
+        "delay_ms_p95": round(1_000 * statistics.quantiles(delays, n=20)[-1]),
+        "delay_ms_max": round(1_000 * max(delays)),
+        "late": sum(late > 0 for *_, late in rows),
+        "late_ms_max": max(late for *_, late in rows),
+    }
+
+
+def _delays(times: list[float]) -> list[float]:
+    """Return how much later than at its earliest each result of a check came."""
+    phases = [(at - times[0] + INTERVAL / 2) % INTERVAL - INTERVAL / 2 for at in times]
+    return [each - min(phases) for each in phases]

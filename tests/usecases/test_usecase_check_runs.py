@@ -1,0 +1,300 @@
+"""Scheduled check results: stored once, folded exactly, and one request for what fails."""
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from examples import session
+
+from contexts import context
+from lamplighter.domain.errors import Invalid, NotFound
+from lamplighter.domain.secrets.redact import build_redactor
+from lamplighter.domain.services.check import TcpCheck
+from lamplighter.domain.services.series import DAY, CheckRun, PointState, SeriesResolution
+from lamplighter.domain.services.service import Service, Services
+from lamplighter.domain.sessions.marker_results import CheckResult
+from lamplighter.domain.sessions.session import RequestState, Trigger
+from lamplighter.repository import Database, writing
+from lamplighter.repository.services import checks, series
+from lamplighter.repository.sessions import requests
+from lamplighter.usecases.services import check_folding, check_runs
+from lamplighter.usecases.services.check_folding import CheckRetention
+from lamplighter.usecases.services.check_history import SeriesSelection, read_series
+from lamplighter.usecases.system.overview import service_conditions
+
+NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
+MINUTE = timedelta(minutes=1)
+PORT = (TcpCheck(name="tcp", host="127.0.0.1", port=1),)
+SERVICES = Services(
+    (
+        Service(name="db", checks=PORT),
+        Service(name="web", checks=PORT, depends_on=("db",)),
+        Service(name="mail", checks=PORT),
+    )
+)
+PASSED, FAILED = PointState.PASSED, PointState.FAILED
+
+
+def run(service: str, minutes: float = 0, state: PointState = PASSED, **more: object) -> CheckRun:
+    values = {"latency_ms": 2.0, "detail": "" if state is PASSED else "connection refused"}
+    at = NOON + minutes * MINUTE
+    return replace(
+        CheckRun(service=service, check="tcp", kind="tcp", at=at, state=state),
+        **{**values, **more},  # type: ignore[arg-type]
+    )
+
+
+async def record(db: Database, *runs: CheckRun, again: bool = False) -> set[str]:
+    here = context(db, max(each.at for each in runs))
+    return await check_runs.record(here, runs, SERVICES, again=again)
+
+
+async def filed(db: Database) -> list[tuple[str, ...]]:
+    found = await requests.page(db, None, limit=100)
+    assert {each.trigger for each in found.items} <= {Trigger.CHECK}
+    return [each.services or () for each in reversed(found.items)]
+
+
+async def stored(db: Database, service: str) -> list[tuple[datetime, PointState]]:
+    held = (await series.find(db, [(service, "tcp")]))[service, "tcp"]
+    end = NOON + 365 * DAY
+    points = await series.points(db, held.id, start=NOON - DAY, end=end)
+    return [(each.at, each.state) for each in points]
+
+
+async def test_results_are_stored_with_the_state_of_their_check(db: Database) -> None:
+    await record(db, run("db"), run("db", 1, FAILED, late_ms=1_500), run("mail", status=204))
+
+    found = await series.find(db, [("db", "tcp"), ("mail", "tcp"), ("web", "tcp")])
+
+    assert set(found) == {("db", "tcp"), ("mail", "tcp")}
+    held = found["db", "tcp"]
+    assert (held.state, held.streak, held.changed_at) == (FAILED, 1, NOON + MINUTE)
+    assert (held.late_ms, held.detail) == (1_500, "connection refused")
+    assert found["mail", "tcp"].status == 204
+    assert await stored(db, "db") == [(NOON, PASSED), (NOON + MINUTE, FAILED)]
+
+
+async def test_results_whose_answer_was_lost_are_not_stored_twice(db: Database) -> None:
+    runs = [run("db"), run("db", 1), run("mail")]
+    await record(db, *runs)
+
+    await record(db, *runs, run("mail", 1), again=True)
+
+    assert len(await stored(db, "db")) == 2
+    assert len(await stored(db, "mail")) == 2
+    assert (await series.find(db, [("db", "tcp")]))["db", "tcp"].streak == 2
+
+
+async def test_a_secret_in_the_output_of_a_check_is_masked(db: Database) -> None:
+    here = replace(context(db), redact=build_redactor([("A_TOKEN", "quite-a-secret")]))
+
+    await check_runs.record(here, [run("db", state=FAILED, detail="is quite-a-secret")], SERVICES)
+
+    [held] = await series.failing(db)
+    assert "quite-a-secret" not in held.detail
+
+
+async def test_a_failing_check_files_one_request_until_it_passes(db: Database) -> None:
+    await record(db, run("db"), run("mail"))
+    assert await filed(db) == []
+
+    await record(db, run("db", 1, FAILED))
+    await record(db, run("db", 2, FAILED), run("mail", 2))
+    assert await filed(db) == [("db",)]
+
+    await record(db, run("db", 3))
+    assert (await series.alarms(db))["db"].closed_at is None
+    await record(db, run("db", 4))
+    assert (await series.alarms(db))["db"].closed_at == NOON + 4 * MINUTE
+
+    await record(db, run("db", 10, FAILED))
+    assert await filed(db) == [("db",), ("db",)]
+
+
+async def test_services_that_fail_with_their_root_are_one_request(db: Database) -> None:
+    await record(db, run("db", 0, FAILED), run("web", 0, FAILED), run("mail", 0, FAILED))
+    assert await filed(db) == [("db", "web"), ("mail",)]
+
+
+async def test_a_service_that_fails_after_its_root_joins_its_request(db: Database) -> None:
+    await record(db, run("db", 0, FAILED))
+    await record(db, run("web", 1, FAILED), run("db", 1.1, FAILED))
+
+    alarms = await series.alarms(db)
+    assert await filed(db) == [("db",)]
+    assert (alarms["web"].joined, alarms["web"].request_id) == (True, alarms["db"].request_id)
+
+
+async def test_a_failing_service_waits_for_new_results_of_what_it_depends_on(
+    db: Database,
+) -> None:
+    await record(db, run("db", 0), run("web", 0))
+
+    awaited = await record(db, run("web", 1, FAILED))
+    assert (awaited, await filed(db)) == ({"db"}, [])
+
+    awaited = await record(db, run("db", 1.1, FAILED))
+    assert (awaited, await filed(db)) == (set(), [("db", "web")])
+
+
+async def test_a_failing_service_does_not_wait_longer_than_ten_seconds(db: Database) -> None:
+    await record(db, run("web", 0, FAILED))
+    assert await filed(db) == []
+
+    await record(db, run("mail", 0.2))
+    assert await filed(db) == [("web",)]
+
+
+async def test_fifty_services_of_one_root_are_one_request_whenever_each_is_found(
+    db: Database,
+) -> None:
+    root = Service(name="root", checks=PORT)
+    leaves = [Service(name=f"s{n}", checks=PORT, depends_on=("root",)) for n in range(50)]
+    services = Services((*leaves, root))
+
+    for number, leaf in enumerate(leaves):
+        now = NOON + timedelta(seconds=number)
+        failed = replace(run(leaf.name, 0, FAILED), at=now)
+        for name in await check_runs.record(context(db, now), [failed], services):
+            found = replace(run(name, 0, FAILED), at=now)
+            await check_runs.record(context(db, now), [found], services)
+
+    alarms = await series.alarms(db)
+    assert len(await filed(db)) == 1
+    assert len(alarms) == 51
+    assert len({each.request_id for each in alarms.values()}) == 1
+
+
+async def test_a_check_that_is_no_longer_declared_raises_no_alarm(db: Database) -> None:
+    await record(db, run("gone", 0, FAILED))
+
+    assert await filed(db) == []
+
+
+async def test_inconclusive_results_raise_no_alarm(db: Database) -> None:
+    await record(db, run("db", 0, PointState.INCONCLUSIVE))
+
+    assert await filed(db) == []
+    assert await stored(db, "db") == [(NOON, PointState.INCONCLUSIVE)]
+
+
+async def test_a_request_says_which_checks_fail(db: Database) -> None:
+    await record(db, run("db", 0, FAILED))
+
+    [request] = (await requests.page(db, RequestState.QUEUED, limit=10)).items
+    assert (request.tier, request.prompt) == (1, "Failing checks: db/tcp.")
+
+
+async def fold(db: Database, minutes: float, **kept: timedelta) -> int:
+    before = NOON + minutes * MINUTE
+    return await check_folding.fold(db, CheckRetention(**kept), before=before)
+
+
+async def aggregates(db: Database, span: SeriesResolution) -> list[tuple[datetime, int, int]]:
+    held = (await series.find(db, [("db", "tcp")]))["db", "tcp"]
+    found = await series.aggregates(
+        db, span, held.id, start=NOON - 1_000 * DAY, end=NOON + 1_000 * DAY, limit=10_000
+    )
+    return [(each.at, each.count, each.failures) for each in found]
+
+
+async def test_only_spans_that_ended_are_folded_and_only_once(db: Database) -> None:
+    await record(db, *(run("db", n, FAILED if n == 3 else PASSED) for n in range(8)))
+
+    assert await fold(db, 8) == 1
+    assert await fold(db, 8) == 0
+
+    assert await aggregates(db, SeriesResolution.FINE) == [(NOON, 5, 1)]
+    assert await aggregates(db, SeriesResolution.DAILY) == []
+
+    await record(db, run("db", 9))
+    await fold(db, 11)
+    assert await aggregates(db, SeriesResolution.FINE) == [(NOON, 5, 1), (NOON + 5 * MINUTE, 4, 0)]
+
+
+async def test_days_are_folded_from_results_and_results_go_after_their_retention(
+    db: Database,
+) -> None:
+    for day in range(4):
+        await record(db, *(run("db", day * 1_440 + n * 60) for n in range(24)))
+        await fold(db, day * 1_440 + 24 * 60)
+
+    await fold(db, 4 * 1_440)
+
+    assert [count for _, count, _ in await aggregates(db, SeriesResolution.DAILY)] == [
+        12,
+        24,
+        24,
+        24,
+    ]
+    oldest = (await stored(db, "db"))[0][0]
+    assert timedelta(hours=47) <= NOON + 4 * DAY - oldest <= timedelta(hours=50)
+
+
+async def test_aggregates_go_after_their_retention(db: Database) -> None:
+    for day in range(5):
+        await record(db, run("db", day * 1_440))
+        await fold(db, day * 1_440 + 720 + 1, fine=timedelta(days=2), daily=timedelta(days=3))
+
+    await record(db, run("db", 5 * 1_440))
+    await fold(db, 6 * 1_440, fine=timedelta(days=2), daily=timedelta(days=3))
+
+    assert len(await aggregates(db, SeriesResolution.FINE)) == 2
+    assert len(await aggregates(db, SeriesResolution.DAILY)) == 2
+
+
+async def test_a_day_is_folded_before_its_results_go_however_late(db: Database) -> None:
+    await record(db, *(run("db", n) for n in range(10)))
+
+    await fold(db, 10 * 1_440)
+
+    assert await aggregates(db, SeriesResolution.DAILY) == [(NOON - 12 * 60 * MINUTE, 10, 0)]
+    assert await stored(db, "db") == []
+
+
+async def test_the_status_of_a_service_is_its_newest_result(db: Database) -> None:
+    await record(db, run("db", 0, FAILED), run("mail", 0, PointState.WARNED))
+    await record(db, run("db", 1, FAILED))
+
+    found = await service_conditions(db, list(SERVICES), now=NOON + 2 * MINUTE)
+
+    assert [each.state for each in found] == ["failing", "unknown", "warning"]
+    assert (found[0].changed_at, found[0].checked_at) == (NOON, NOON + MINUTE)
+    assert found[0].detail == "tcp: connection refused"
+
+
+async def test_a_newer_result_of_a_session_is_the_status(db: Database) -> None:
+    await record(db, run("db", 0, FAILED))
+    opened = await session(db)
+    result = CheckResult(service="db", name="tcp", kind="tcp", ok=True)
+    async with writing(db):
+        await checks.insert(db, opened.id, result, now=NOON + MINUTE)
+
+    [found] = await service_conditions(db, [SERVICES.items[0]], now=NOON + 2 * MINUTE)
+
+    assert found.state == "ok"
+
+
+async def read(db: Database, **selection: object) -> dict[str, object]:
+    wanted = SeriesSelection(end=NOON + 60 * MINUTE, **selection)  # type: ignore[arg-type]
+    return await read_series(db, SERVICES.items[0], wanted, now=NOON)
+
+
+async def test_a_series_is_read_at_the_resolution_of_its_span(db: Database) -> None:
+    await record(db, *(run("db", n) for n in range(10)))
+    await fold(db, 11)
+
+    [raw] = (await read(db, limit=3))["checks"]  # type: ignore[misc]
+    [fine] = (await read(db, start=NOON - DAY))["checks"]  # type: ignore[misc]
+
+    assert [each["at"][11:16] for each in raw["points"]] == ["12:07", "12:08", "12:09"]
+    assert [each["count"] for each in fine["aggregates"]] == [5, 5]
+    assert fine["points"] == []
+
+
+async def test_an_unknown_check_and_an_empty_span_are_refused(db: Database) -> None:
+    with pytest.raises(NotFound, match="db has no check 'http'"):
+        await read(db, check="http")
+    with pytest.raises(Invalid):
+        await read(db, start=NOON + 60 * MINUTE)

@@ -109,6 +109,7 @@ export function whyWords({ reason }) {
 
 /** What kind of case it is. @param {Review} review */
 export function kindWords({ kind }) {
+  if (kind === "verification") return t("common.failed_verification")
   return kind === "conflict" ? t("common.contradiction") : t("common.possible_contradiction")
 }
 
@@ -128,7 +129,7 @@ export function reportWords({ cause, session_id: session }) {
 /** What it has cost the old one so far. @param {Review} review @param {Loss} loss */
 export function lossWords({ kind, old }, loss) {
   if (!old) return ""
-  if (kind === "possible") return t("common.lost_nothing")
+  if (kind !== "conflict") return t("common.lost_nothing")
   if (!loss) return t("common.lost_some")
   const fell = loss.to < THRESHOLD && !old.active
   const values = { by: confidence(loss.from - loss.to), from: confidence(loss.from), to: confidence(loss.to) }

@@ -131,6 +131,8 @@ class Candidate:
     topic_key: str | None = None
     metadata: dict[str, Any] = field(default_factory=dict, hash=False)
     expires_at: datetime | None = None
+    typed: bool = True
+    """Whether its client said what it is; a turn of a chat without a type or key is an episode."""
 
     @property
     def distilled(self) -> bool:
@@ -145,7 +147,8 @@ class Candidate:
         """Return the kind of a row by its category; undistilled memories are episodes."""
         if self.source is Source.EXTRACTED:
             return MemoryKind.SEMANTIC
-        episode = self.source in (Source.CAPTURED, Source.IMPORTED)
+        untyped = not self.typed and self.topic_key is None
+        episode = untyped or self.source in (Source.CAPTURED, Source.IMPORTED)
         return MemoryKind.EPISODIC if episode else kind_of(self.category)
 
 
@@ -197,6 +200,10 @@ class Memory:
 
 
 MEMORY_FIELDS: Final = declared_fields(Memory)
+CANDIDATE_FIELDS: Final = tuple(
+    each.name for each in fields(Candidate) if each.name in MEMORY_FIELDS
+)
+"""The fields of a candidate that its memory keeps."""
 HISTORY_FIELDS: Final = tuple(name for name, each in MEMORY_FIELDS.items() if each.declared.history)
 """The fields of an entry of the history; entries of earlier versions have fewer."""
 
@@ -241,7 +248,7 @@ def new_memory(candidate: Candidate, *, now: datetime) -> Memory:
     """Return the memory that a candidate becomes; its row gets a number when it is stored."""
     confidence = clamp(candidate.confidence)
     active = confidence >= ACTIVE_THRESHOLD
-    values = {each.name: getattr(candidate, each.name) for each in fields(Candidate)}
+    values = {name: getattr(candidate, name) for name in CANDIDATE_FIELDS}
     return Memory(
         **{**values, "confidence": confidence},
         id=MemoryId(0),

@@ -6,7 +6,6 @@ database holds those.
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import fields
 from datetime import datetime
 from typing import Any, Final
 
@@ -14,6 +13,7 @@ from lamplighter.domain.clients.client_prompt import ClientPrompt
 from lamplighter.domain.errors import Invalid, InvalidField
 from lamplighter.domain.fields import DeclaredField
 from lamplighter.domain.memory.memory import (
+    CANDIDATE_FIELDS,
     MEMORY_FIELDS,
     OPERATIONS,
     Candidate,
@@ -112,7 +112,7 @@ def _memory(row: JsonFields) -> MemoryRecord:
     ref = row.text("ref")
     row.check()
     whole = Memory(**normalize_status(read), id=MemoryId(number), session_id=None)
-    candidate = Candidate(**{each.name: getattr(whole, each.name) for each in fields(Candidate)})
+    candidate = Candidate(**{name: getattr(whole, name) for name in CANDIDATE_FIELDS})
     return MemoryRecord(
         ref=ref or memory_ref(whole),
         number=number,

@@ -185,6 +185,7 @@ def _candidate(request: Request, body: ObservationIn, session: Session) -> Candi
         project=project_in(request, body.project) or session.project,
         scope=rows.scope_of(body.scope or ""),
         topic_key=body.topic_key or None,
+        typed=bool(body.type),
     )
 
 

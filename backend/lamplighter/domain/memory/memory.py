@@ -139,6 +139,8 @@ class Candidate:
     metadata: dict[str, Any] = field(default_factory=dict, hash=False)
     expires_at: datetime | None = None
     inactive_reason: InactiveReason | None = None
+    typed: bool = True
+    """Whether its client said what it is; a turn of a chat without a type or key is an episode."""
 
     @property
     def distilled(self) -> bool:
@@ -152,7 +154,8 @@ class Candidate:
         """Return the kind of a row by its category; undistilled memories are episodes."""
         if self.source is Source.EXTRACTED:
             return MemoryKind.SEMANTIC
-        episode = self.source in (Source.OWNER, Source.CAPTURED, Source.IMPORTED)
+        untyped = not self.typed and self.topic_key is None
+        episode = untyped or self.source in (Source.OWNER, Source.CAPTURED, Source.IMPORTED)
         return MemoryKind.EPISODIC if episode else kind_of(self.category)
 
 
@@ -204,6 +207,10 @@ class Memory:
 
 
 MEMORY_FIELDS: Final = declared_fields(Memory)
+CANDIDATE_FIELDS: Final = tuple(
+    each.name for each in fields(Candidate) if each.name in MEMORY_FIELDS
+)
+"""The fields of a candidate that its memory keeps."""
 HISTORY_FIELDS: Final = tuple(name for name, each in MEMORY_FIELDS.items() if each.declared.history)
 """The fields of an entry of the history; entries of earlier versions have fewer."""
 
@@ -249,7 +256,7 @@ def new_memory(candidate: Candidate, *, now: datetime) -> Memory:
     confidence = clamp(candidate.confidence)
     low = InactiveReason.LOW if confidence < ACTIVE_THRESHOLD else None
     reason = candidate.inactive_reason or low
-    values = {each.name: getattr(candidate, each.name) for each in fields(Candidate)}
+    values = {name: getattr(candidate, name) for name in CANDIDATE_FIELDS}
     return Memory(
         **{**values, "confidence": confidence, "inactive_reason": reason},
         id=MemoryId(0),

@@ -110,6 +110,7 @@ export function whyWords({ reason }) {
 /** What kind of case it is. @param {Review} review */
 export function kindWords({ kind }) {
   if (kind === "fact") return t("common.contradicting_fact")
+  if (kind === "verification") return t("common.failed_verification")
   return kind === "conflict" ? t("common.contradiction") : t("common.possible_contradiction")
 }
 

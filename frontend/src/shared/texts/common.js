@@ -98,6 +98,7 @@ export const common = {
   contradiction: "contradiction",
   possible_contradiction: "possible contradiction",
   contradicting_fact: "contradicting fact",
+  failed_verification: "failed verification",
   included_with_scope: "Both are included, each with the scope you enter.",
   gets_your_text: "The old memory gets your text, at {at}.",
   new_gets_your_text: "The new memory gets your text.",

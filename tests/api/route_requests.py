@@ -92,6 +92,8 @@ class Asking:
                 asked += str(self.entity())
             if "{reset}" in op.path:
                 self.reset()
+            if "/notebook" in op.path:
+                self.pages(doubtful=op.method == "PUT" and op.path.endswith("/notebook"))
             parts = {
                 "{name}": "jellyfin",
                 "{reset}": STAMP,
@@ -120,6 +122,7 @@ class Asking:
             "trash": self.deleted,
             "entities": self.merged if (op.method, op.path[-6:]) == UNMERGE else self.entity,
             "relationships": self.relationship,
+            "organizer": self.organized,
         }
         number = makes[op.path.split("/")[3]]()
         if "/checks/{entry:int}" in op.path:
@@ -246,6 +249,30 @@ class Asking:
         number, into = self.entity(), {"into": self.entity()}
         assert self.client.post(f"/api/v1/entities/{number}/merge", json=into).is_success
         return number
+
+    def pages(self, *, doubtful: bool = False) -> None:
+        """Let the notebook have the page of a service, with a line that waits for a review."""
+        self.memory()
+        assert self.home.ask("notebook", "sync").returncode == 0
+        if doubtful:
+            page = self.home.path / "notebook" / "services" / "jellyfin.md"
+            page.write_text(page.read_text() + f"- [nonsense] Line {next(NUMBERS)}\n")
+            assert self.home.ask("notebook", "sync").returncode == 0
+
+    def organized(self) -> int:
+        """Let the organizer set one of two alike aside, and return the number of its run."""
+        named = {"session_id": f"o{next(NUMBERS)}", "project": f"p{next(NUMBERS)}"}
+        opened = {"id": named["session_id"], "project": named["project"]}
+        assert self.client.post("/agentops/sessions", json=opened).is_success
+        for end in ("", " again"):
+            said = {
+                "type": "learning",
+                "title": f"Disk{end}",
+                "content": f"The deploy of checkout failed because the disk was full{end}",
+            }
+            assert self.client.post("/agentops/observations", json=named | said).is_success
+        assert self.home.ask("organize").returncode == 0
+        return int(self.home.value("SELECT max(id) FROM organizer_runs"))
 
     def relationship(self) -> int:
         given = {"source_id": self.entity(), "kind": "uses", "target_id": self.entity()}

@@ -22,10 +22,11 @@ from lamplighter.domain.access.access import READS, SCOPES, SESSION_SCOPES, expa
 from lamplighter.domain.relate import builtin_lexicon
 from living import Home, Server
 
-# a body too large for an address
+# a body too large for an address, or work too long for a GET
 ONLY_ASKS = (
     "/api/v1/memories/relate",
     "/api/v1/memories/similar",
+    "/api/v1/organizer/preview",
     "/api/v1/settings/line",
 )
 CLOSED = [op for op in OPS if op.scope is not None]

@@ -192,7 +192,7 @@ async def warnings(db: Database) -> list[tuple[Level, str]]:
     return [(each.level, each.text) for each in page.items]
 
 
-async def test_a_directory_that_refuses_is_reported_once_and_memories_are_still_saved(
+async def test_a_directory_that_refuses_is_reported_once_and_memories_are_stored(
     db: Database, tmp_path: Path
 ) -> None:
     here = here_at(db, tmp_path)

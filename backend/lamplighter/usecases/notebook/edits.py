@@ -164,6 +164,8 @@ def _read_index(changed: _Changed) -> dict[str, tuple[str, ...]]:
     file, stored = changed.files[INDEX], changed.stored.get(INDEX)
     if file is None:
         return {}
+    if stored is None and file.text.startswith(f"---\nid: {INDEX}\n"):
+        return {}  # generated for another home: this one was restored from its backup
     generated = ("",) if stored is None else (stored.text, stored.previous)
     head, *heads = (
         markdown.split_section(each, NOTES_HEADING)[0].split() for each in (file.text, *generated)

@@ -87,24 +87,7 @@ class Asking:
 
     def address(self, op: Operation) -> str:
         if "{id:int}" not in op.path:
-            asked = ASKED.get(op.path.removeprefix("/api/v1"), "")
-            if op.path.endswith("/graph"):
-                asked += str(self.entity())
-            if "{reset}" in op.path:
-                self.reset()
-            if "/notebook" in op.path:
-                self.pages(doubtful=op.method == "PUT" and op.path.endswith("/notebook"))
-            parts = {
-                "{name}": "jellyfin",
-                "{reset}": STAMP,
-                "{source}": f"m{os.getpid()}",
-                "{event}": "SessionStart",
-                "{section}": "services",
-            }
-            path = op.path
-            for part, given in parts.items():
-                path = path.replace(part, given)
-            return path + asked
+            return self.named(op)
         if "/bulk/" in op.path:
             return op.path.replace("{id:int}", str(self.bulk()))
         makes = {
@@ -130,6 +113,27 @@ class Asking:
         if "{entry:int}" in op.path:
             return numbered(op.path, number, self.edited(number))
         return numbered(op.path, number)
+
+    def named(self, op: Operation) -> str:
+        """Return the address of a route without a number."""
+        asked = ASKED.get(op.path.removeprefix("/api/v1"), "")
+        if op.path.endswith("/graph"):
+            asked += str(self.entity())
+        if "{reset}" in op.path:
+            self.reset()
+        if "/notebook" in op.path:
+            self.pages(doubtful=op.method == "PUT" and op.path.endswith("/notebook"))
+        parts = {
+            "{name}": "jellyfin",
+            "{reset}": STAMP,
+            "{source}": f"m{os.getpid()}",
+            "{event}": "SessionStart",
+            "{section}": "services",
+        }
+        path = op.path
+        for part, given in parts.items():
+            path = path.replace(part, given)
+        return path + asked
 
     def attached(self, memory: int) -> int:
         return int(self.made(f"/api/v1/memories/{memory}/checks", {"command": "uptime"})["id"])
@@ -252,12 +256,15 @@ class Asking:
 
     def pages(self, *, doubtful: bool = False) -> None:
         """Let the notebook have the page of a service, with a line that waits for a review."""
-        self.memory()
-        assert self.home.ask("notebook", "sync").returncode == 0
+        self.memory(service="jellyfin")
+        self.home.ask("notebook", "sync")
         if doubtful:
+            for _ in range(12):
+                self.memory(service="jellyfin", observation=f"Fact {next(NUMBERS)}")
+            self.home.ask("notebook", "sync")
             page = self.home.path / "notebook" / "services" / "jellyfin.md"
-            page.write_text(page.read_text() + f"- [nonsense] Line {next(NUMBERS)}\n")
-            assert self.home.ask("notebook", "sync").returncode == 0
+            page.write_text(page.read_text().split("- [timing]")[0])
+            assert self.home.ask("notebook", "sync").returncode == 1, "nothing waits for a review"
 
     def organized(self) -> int:
         """Let the organizer set one of two alike aside, and return the number of its run."""

@@ -25,10 +25,7 @@ def test_a_run_is_foreseen_queued_read_and_undone(
     assert (queued.status_code, queued.json()["state"]) == (202, "queued")
     assert queued.headers["location"] == f"{RUNS}/1"
     again = own_client.post(RUNS, json={})
-    assert (again.status_code, again.json()["detail"]) == (
-        409,
-        "Run 1 of the organizer is queued.",
-    )
+    assert (again.status_code, again.json()["id"]) == (202, 1)
     assert own_client.post(f"{RUNS}/1/undo", json={}).status_code == 409
     run_once(url)
 

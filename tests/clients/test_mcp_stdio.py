@@ -16,7 +16,8 @@ from lamplighter.formats.tools import CLIENT_TOOLS
 from living import Home
 
 ARGV = ["-m", "lamplighter", "mcp"]
-NAMES = [each.name for each in CLIENT_TOOLS if each.name != "handoff"]
+EVERY_NAME = [each.name for each in CLIENT_TOOLS if each.name != "handoff"]
+NAMES = [each for each in EVERY_NAME if each != "mem_confirm"]  # that is for people
 BEGIN = {
     "jsonrpc": "2.0",
     "id": 0,
@@ -122,7 +123,7 @@ def test_nothing_but_answers_is_written_and_it_ends_with_its_input(home: Home) -
         assert answer["jsonrpc"] == "2.0"
         answers[answer.get("id")] = answer
     offered = [each["name"] for each in answers[9]["result"]["tools"]]
-    assert offered == [*NAMES, "handoff"], "who may read the home may do everything"
+    assert offered == [*EVERY_NAME, "handoff"], "who may read the home may do everything"
     for number in (20, 21):
         assert "error" in answers[number] or answers[number]["result"]["isError"]
     assert answers[22]["result"]["content"][0]["text"].startswith("Not done. query: is longer ")

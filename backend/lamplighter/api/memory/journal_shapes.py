@@ -34,6 +34,8 @@ Action = Literal[
     "merge",
     "unmerge",
     "organize",
+    "notebook",
+    "verify",
 ]
 
 

@@ -125,11 +125,13 @@ async def preview(
 
 
 async def queue(db: Database, *, now: datetime) -> OrganizerRun:
-    """Queue a run for the supervisor; raises Conflict while another one waits or works."""
+    """Queue a run for the supervisor, or return the one that waits; raises Conflict at work."""
     async with writing(db):
         held = await runs.unfinished(db)
+        if held is not None and held.waits(now):
+            return held
         if held is not None:
-            raise Conflict(f"Run {held.id} of the organizer is {held.state}.")
+            raise Conflict(f"Run {held.id} of the organizer is still working.")
         return await _insert(db, OPERATOR, "", now=now)
 
 

@@ -1344,7 +1344,7 @@ export interface components {
             ended_at: string | null;
             act_id: number | null;
             counts: {
-                [key: string]: string;
+                [key: string]: number;
             };
             undone_by: number | null;
         };
@@ -1384,7 +1384,7 @@ export interface components {
             ended_at: string | null;
             act_id: number | null;
             counts: {
-                [key: string]: string;
+                [key: string]: number;
             };
             undone_by: number | null;
             replacements: components["schemas"]["SubstituteOut"][];
@@ -1415,7 +1415,7 @@ export interface components {
          * @description The pages of the notebook, by their paths.
          */
         NotebookOut: {
-            items: components["schemas"]["PageSummaryOut"][];
+            pages: components["schemas"]["PageSummaryOut"][];
         };
         /**
          * PageSummaryOut
@@ -2340,9 +2340,7 @@ export interface components {
             service: string | null;
             severity: string;
             title: string;
-            details: {
-                [key: string]: string;
-            };
+            details: Record<string, unknown>;
             request_id: number | null;
             deliveries: number;
             created_at: string;
@@ -2390,9 +2388,7 @@ export interface components {
             service: string | null;
             severity: string;
             title: string;
-            details: {
-                [key: string]: string;
-            };
+            details: Record<string, unknown>;
             request_id: number | null;
             deliveries: number;
             created_at: string;

@@ -27,6 +27,6 @@ def test_a_page_is_written_and_read_and_a_stale_write_is_refused(
     assert "90s" in second.json()["current"]["text"]
     assert client.get("/api/v1/notebook/services/..%5cx").status_code == 404
     assert client.get("/api/v1/notebook/..%2f..%2fetc/passwd").status_code == 404
-    listed = client.get("/api/v1/notebook").json()["items"]
+    listed = client.get("/api/v1/notebook").json()["pages"]
     assert [each["path"] for each in listed] == ["MEMORY", "services/jellyfin"]
     assert "services/jellyfin" in client.get("/api/v1/notebook/MEMORY").json()["text"]

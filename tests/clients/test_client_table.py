@@ -22,6 +22,7 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
     "read_memory": {"id": 1},
     "mem_save": WAL,
     "mem_update": {"id": 1, "title": "WAL mode for all"},
+    "mem_confirm": {"id": 1},
     "mem_delete": {"id": 1},
     "mem_timeline": {"id": 1},
     "mem_graph": {"about": "1"},
@@ -107,6 +108,9 @@ async def test_a_tool_writes_what_its_hints_admit(
             given["id"] = number
         elif "about" in given:
             given["about"] = str(number)
+        if declared.name == "mem_confirm":
+            typed = "UPDATE memories SET source = 'owner', trust = 'unverified' WHERE id = ?"
+            server.home.write(typed, number)
         first = await changes(server, asked, declared.name, given)
         again = await changes(server, asked, declared.name, given)
 

@@ -396,6 +396,7 @@ async def test_the_history_has_each_change_with_previous_values(db: Database) ->
         "revision_count": 1,
         "metadata": {},
         "expires_at": None,
+        "verified_at": None,
     }
     said_again = history.ChangeOrigin(
         cause=history.REINFORCED, actor="session 2", reason="said again", session_id=2

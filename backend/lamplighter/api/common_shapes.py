@@ -107,7 +107,7 @@ def _json_type(field: DeclaredField, inline: bool = False) -> Any:
     elif kind is tuple:
         kind = list[field.item_type]  # type: ignore[name-defined]
     elif kind is Mapping:
-        kind = dict[str, str]
+        kind = dict[str, field.item_type]  # type: ignore[name-defined]
     elif kind is dict:
         kind = dict[str, Any]
     return kind | None if field.nullable else kind

@@ -41,7 +41,7 @@ class Field:
 class DeclaredField:
     """A field of an entity: its name, the type of its value, and what is declared of it.
 
-    `item_type` is the type of each value of a tuple.
+    `item_type` is the type of each value of a tuple or a mapping.
     """
 
     name: str
@@ -94,5 +94,6 @@ def _declared(name: str, hint: Any, default: Any) -> DeclaredField:
         (hint,) = [each for each in get_args(hint) if each is not type(None)]
     if isinstance(hint, NewType):
         hint = hint.__supertype__
-    item = next(iter(get_args(hint)), str)
-    return DeclaredField(name, get_origin(hint) or hint, nullable, default, declared, item)
+    kind, items = get_origin(hint) or hint, get_args(hint) or (str,)
+    item = items[-1] if kind is Mapping else items[0]
+    return DeclaredField(name, kind, nullable, default, declared, item)

@@ -32,7 +32,7 @@ async def index(request: Request) -> Response:
         }
         for each in await decide.list_pages(here.db, project)
     ]
-    return answer({"items": items})
+    return answer({"pages": items})
 
 
 async def show_index(request: Request) -> Response:

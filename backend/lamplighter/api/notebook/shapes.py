@@ -21,7 +21,7 @@ class PageSummaryOut(Struct):
 class NotebookOut(Struct):
     """The pages of the notebook, by their paths."""
 
-    items: list[PageSummaryOut]
+    pages: list[PageSummaryOut]
 
 
 class PageOut(Struct):

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
-from typing import Annotated, Any, Final
+from typing import Annotated, Final
 
 from lamplighter.domain.errors import Invalid, InvalidField
 from lamplighter.domain.fields import Field
@@ -71,7 +71,7 @@ class Entity:
     source: EvidenceSource
     created_at: datetime
     updated_at: datetime
-    properties: Mapping[str, Any] = field(default_factory=dict)
+    properties: Mapping[str, str] = field(default_factory=dict)
     valid_to: datetime | None = None
     merged_into: int | None = None
     deleted_at: datetime | None = None
@@ -104,7 +104,7 @@ class Relationship:
     valid_from: datetime
     created_at: datetime
     updated_at: datetime
-    properties: Mapping[str, Any] = field(default_factory=dict)
+    properties: Mapping[str, str] = field(default_factory=dict)
     valid_to: datetime | None = None
     deleted_at: datetime | None = None
     version: int = 1

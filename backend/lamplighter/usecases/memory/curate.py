@@ -21,7 +21,7 @@ from lamplighter.domain.memory.memory import (
     MemoryId,
     apply_edit,
 )
-from lamplighter.repository import Database
+from lamplighter.repository import Database, writing
 from lamplighter.repository.memory import knowledge, trash
 from lamplighter.repository.memory.memories import service_name
 from lamplighter.repository.store.unreadable import Unreadable
@@ -90,7 +90,7 @@ async def confirm(
     `by` is the client that a person confirmed it with. Raises NotFound, Stale, and Conflict
     for an inactive memory.
     """
-    async with recording(db, CONFIRM, now=now) as act:
+    async with writing(db):
         memory = await lookup.get(db, memory_id)
         if version is not None and version != memory.version:
             raise Stale(memory)
@@ -100,10 +100,11 @@ async def confirm(
         confirmed = rules.confirm(due, now=now)
         if confirmed == due:
             return memory
-        changes = decay_changes([memory], now=now, act_id=act.id)
-        changes.append(MemoryChange(due, confirmed, act.why(CONFIRMED, by)))
-        await store(db, changes, now=now)
-        act.did(memory_id)
+        async with recording(db, CONFIRM, now=now) as act:
+            changes = decay_changes([memory], now=now, act_id=act.id)
+            changes.append(MemoryChange(due, confirmed, act.why(CONFIRMED, by)))
+            await store(db, changes, now=now)
+            act.did(memory_id)
         return confirmed
 
 

@@ -274,6 +274,7 @@ async def test_every_change_is_in_the_history(db: Database) -> None:
         "revision_count": 1,
         "metadata": "{}",
         "expires_at": None,
+        "verified_at": None,
     }
     assert learned == {
         "id": 1,

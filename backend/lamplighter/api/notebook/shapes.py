@@ -4,7 +4,8 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
 
-MAX_TEXT_CHARS = 1_000_000
+MAX_TEXT_CHARS = 150_000
+"""A page of so many characters, however they are encoded, is a body of less than 1 MB."""
 
 PageText = Annotated[str, Meta(max_length=MAX_TEXT_CHARS)]
 

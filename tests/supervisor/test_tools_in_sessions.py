@@ -23,6 +23,7 @@ from lamplighter.repository.memory import exposures, memories
 from lamplighter.repository.memory.memories import MemoryFilter, Sort
 from lamplighter.repository.sessions import escalations
 from lamplighter.serve import home, supervisor
+from lamplighter.serve.verify import tools
 from lamplighter.supervisor.tools.readable import Readable
 from lamplighter.usecases.sessions.prompts import prompt_of, system_prompt
 
@@ -112,7 +113,7 @@ def test_what_we_live_by_is_never_readable(tmp_path: Path, monkeypatch: pytest.M
     settings = read_settings(environ)
     settings.home.mkdir()
     database, mounted = tmp_path / "elsewhere.db", tmp_path / "secrets"
-    monkeypatch.setattr(supervisor, "MOUNTED_SECRETS", mounted)
+    monkeypatch.setattr(tools, "MOUNTED_SECRETS", mounted)
     mounted.mkdir()
     wal, secret = Path(f"{database}-wal"), mounted / "key"
     for path in (settings.home / "token", settings.services, database, wal, secret):

@@ -7,10 +7,11 @@ import pytest
 
 from contexts import DEFAULTS, NOON, OPEN
 from lamplighter.domain.errors import NotFound
-from lamplighter.domain.memory.memory import Candidate, Category, Trust
+from lamplighter.domain.memory.memory import Candidate, Category, Source, Trust
 from lamplighter.domain.notebook.index import render_index
 from lamplighter.notebook.tree import NotebookTree
-from lamplighter.repository import Database, reading
+from lamplighter.repository import Database, reading, writing
+from lamplighter.repository.memory import memories
 from lamplighter.usecases.clients.project_context import project_context
 from lamplighter.usecases.memory import curate
 from lamplighter.usecases.notebook.context import NotebookContext
@@ -84,3 +85,29 @@ async def test_the_index_stays_within_its_bytes_and_points_to_what_is_left_out(
     assert len(text.encode()) <= cap
     assert "pages in services/" in text
     assert "\ufffd" not in text
+
+
+async def test_the_index_of_a_session_names_no_unverified_or_raw_memory(
+    here: NotebookContext,
+) -> None:
+    async with writing(here.db):
+        for source in (Source.EXTRACTED, Source.CLIENT):
+            trust = Trust.UNVERIFIED if source is Source.EXTRACTED else Trust.OBSERVED
+            candidate = Candidate(
+                category=Category.DISCOVERY,
+                service=None,
+                observation=f"Doubtful {source}",
+                tier=0,
+                session_id=None,
+                source=source,
+                trust=trust,
+                project="blog",
+            )
+            await memories.insert(here.db, candidate, now=NOON)
+    await sync(here)
+
+    block = await project_context(here.db, "blog", DEFAULTS.profile, now=NOON)
+
+    assert "Uses Hugo" in block.text
+    assert "Doubtful" not in block.text
+    assert "Doubtful extracted" in (here.tree.root / "projects/blog.md").read_text()

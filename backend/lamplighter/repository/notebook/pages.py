@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import sqlalchemy as sa
 
-from lamplighter.domain.memory.memory import Memory
+from lamplighter.domain.memory.memory import Memory, Trust
 from lamplighter.repository.feed import changes
 from lamplighter.repository.memory.memories import from_row, visible_to
 from lamplighter.repository.store.database import Database
@@ -214,12 +214,23 @@ async def counts(db: Database, project: str | None = None) -> list[PageCount]:
         sa.select(notebook_lines.c.path, sa.func.count().label("many"), newest.label("newest"))
         .join(memories, memories.c.id == notebook_lines.c.memory_id)
         .where(notebook_lines.c.home == home_of(db))
-        .where(*visible_to(project, memories.c))
+        .where(*_listed(project))
         .group_by(notebook_lines.c.path)
         .order_by(newest.desc(), notebook_lines.c.path)
     )
     rows = await db.fetch_all(query)
     return [PageCount(row["path"], row["many"], row["newest"]) for row in rows]
+
+
+def _listed(project: str | None) -> list[sa.ColumnElement[bool]]:
+    """Return what an index names: of a project only what its sessions may receive unasked.
+
+    That is distilled and not unverified, as in the profile of the project.
+    """
+    if project is None:
+        return list(visible_to(None, memories.c))
+    trusted = memories.c.trust != Trust.UNVERIFIED.value
+    return [*visible_to(project, memories.c), memories.c.distilled == 1, trusted]
 
 
 async def recent(
@@ -230,7 +241,7 @@ async def recent(
         sa.select(memories, notebook_lines.c.path.label("page"))
         .join(notebook_lines, notebook_lines.c.memory_id == memories.c.id)
         .where(notebook_lines.c.home == home_of(db))
-        .where(*visible_to(project, memories.c))
+        .where(*_listed(project))
         .order_by(memories.c.updated_at.desc(), memories.c.id.desc())
         .limit(limit)
     )

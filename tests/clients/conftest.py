@@ -14,7 +14,8 @@ DECLARED = "services:\n  web:\n    checks: [{name: port, tcp: 127.0.0.1:9}]\n"
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    home = Home(tmp_path_factory.mktemp("clients") / "home")
+    # pages are written in the background, and tests compare all tables before and after a call
+    home = Home(tmp_path_factory.mktemp("clients") / "home", {"LAMPLIGHTER_NOTEBOOK": "no"})
     (home.path / "lamplighter.toml").write_text(SETTINGS)
     home.services.write_text(DECLARED)
     started = Server(home)

@@ -77,7 +77,7 @@ def is_old_episode(memory: Memory, now: datetime) -> bool:
 def make_bundles(memories: Iterable[Memory], now: datetime) -> list[Bundle]:
     """Group the old episodes; alike ones are next to each other.
 
-    The order does not depend on that of the memories: a run that was interrupted goes on with
+    The order does not depend on that of the memories: a run that was interrupted continues with
     the same first episodes of a bundle.
     """
     groups: dict[tuple[str, str, str, date], list[Memory]] = defaultdict(list)

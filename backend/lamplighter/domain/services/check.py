@@ -69,8 +69,8 @@ class HttpCheck:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TcpCheck:
-    """A port that a healthy service lets us connect to."""
+class AddressCheck:
+    """A check of a host and a port."""
 
     name: str
     host: str
@@ -79,53 +79,32 @@ class TcpCheck:
     timeout: float = TIMEOUT_SECONDS
     retries: int = RETRIES
     interval: float | None = None
+
+    @property
+    def target(self) -> str:
+        """Return where it connects to."""
+        return format_address(self.host, self.port)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TcpCheck(AddressCheck):
+    """A port that a healthy service lets us connect to."""
 
     kind: ClassVar[Literal["tcp"]] = "tcp"
 
-    @property
-    def target(self) -> str:
-        """Return where it connects to."""
-        return format_address(self.host, self.port)
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PostgresCheck:
+class PostgresCheck(AddressCheck):
     """A PostgreSQL server that accepts connections; no login is attempted."""
-
-    name: str
-    host: str
-    port: int
-    latency_ms: int | None = None
-    timeout: float = TIMEOUT_SECONDS
-    retries: int = RETRIES
-    interval: float | None = None
 
     kind: ClassVar[Literal["postgres"]] = "postgres"
 
-    @property
-    def target(self) -> str:
-        """Return where it connects to."""
-        return format_address(self.host, self.port)
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RedisCheck:
+class RedisCheck(AddressCheck):
     """A Redis server that answers PING, or asks for a password."""
 
-    name: str
-    host: str
-    port: int
-    latency_ms: int | None = None
-    timeout: float = TIMEOUT_SECONDS
-    retries: int = RETRIES
-    interval: float | None = None
-
     kind: ClassVar[Literal["redis"]] = "redis"
-
-    @property
-    def target(self) -> str:
-        """Return where it connects to."""
-        return format_address(self.host, self.port)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,6 +1,6 @@
 """Files below the allow-listed roots: whether they exist, and what small ones contain.
 
-A path is opened part by part and no link is followed. What cannot be looked at is not answered.
+A path is opened part by part and no link is followed. What cannot be opened is not answered.
 """
 
 import os

@@ -1,6 +1,6 @@
 """The organizer: near-duplicates, old episodes and the facts in them; in short writes.
 
-Each write stores one decision whole, so a run that was killed goes on where it was: what is left
+Each write stores one decision whole, so a run that was killed continues where it was: what is left
 to do follows from the memories alone.
 """
 

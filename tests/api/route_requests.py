@@ -12,6 +12,7 @@ import httpx2
 from lamplighter.api import common_shapes
 from lamplighter.api.access import shapes as access_shapes
 from lamplighter.api.graph import shapes as graph_shapes
+from lamplighter.api.incidents import shapes as incident_shapes
 from lamplighter.api.memory import journal_shapes, review_shapes
 from lamplighter.api.memory import shapes as memory_shapes
 from lamplighter.api.notebook import shapes as notebook_shapes
@@ -106,6 +107,7 @@ class Asking:
             "entities": self.merged if (op.method, op.path[-6:]) == UNMERGE else self.entity,
             "relationships": self.relationship,
             "organizer": self.organized,
+            "incidents": self.incident,
         }
         number = makes[op.path.split("/")[3]]()
         if "/checks/{entry:int}" in op.path:
@@ -185,6 +187,7 @@ class Asking:
             notebook_shapes.PageIn: {"text": f"# jellyfin\n\n- Fact {next(NUMBERS)}\n"},
             notebook_shapes.NotebookResolutionIn: {"resolution": "accept"},
             access_shapes.TokenIn: {"scopes": ["read"], "name": "backup"},
+            incident_shapes.IncidentIn: {"note": "The disk is full"},
         }
         assert op.body
         return bodies[op.body]
@@ -265,6 +268,12 @@ class Asking:
             page = self.home.path / "notebook" / "services" / "jellyfin.md"
             page.write_text(page.read_text().split("- [timing]")[0])
             assert self.home.ask("notebook", "sync").returncode == 1, "nothing waits for a review"
+
+    def incident(self) -> int:
+        """Let a monitor report the service, and return the number of its incident."""
+        down = {"service": "jellyfin", "title": "is down", "id": f"i{next(NUMBERS)}"}
+        assert self.client.post(f"/api/v1/webhooks/m{os.getpid()}", json=down).is_success
+        return int(self.home.value("SELECT max(id) FROM incidents"))
 
     def organized(self) -> int:
         """Let the organizer set one of two alike aside, and return the number of its run."""

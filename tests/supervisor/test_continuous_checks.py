@@ -90,14 +90,14 @@ def test_a_failing_check_starts_one_chain_at_once_for_all_that_depend_on_it(
     stopped = time.monotonic()
     checked.until(lambda: checked.value("SELECT COUNT(*) FROM sessions WHERE trigger = 'check'"))
     assert time.monotonic() - stopped < 10
-    checked.until(lambda: checked.value("SELECT COUNT(*) FROM check_alarms") == 2)
+    checked.until(lambda: checked.value("SELECT COUNT(*) FROM incident_members") == 2)
     before = checked.value(POINTS)
     assert isinstance(before, int)
     checked.until(lambda: checked.value(POINTS) >= before + 6)
 
     assert checked.value("SELECT COUNT(*) FROM requests WHERE trigger = 'check'") == 1
     with listening(ports["api"]), listening(ports["db"]):
-        closed = "SELECT COUNT(*) FROM check_alarms WHERE closed_at IS NOT NULL"
+        closed = "SELECT COUNT(*) FROM incident_members WHERE recovered_at IS NOT NULL"
         checked.until(lambda: checked.value(closed) == 2)
 
 
@@ -130,7 +130,7 @@ def test_the_check_process_ends_with_a_killed_supervisor_and_the_next_one_contin
     ports = {"api": free_port(), "db": free_port()}
     declare(checked, **ports)
     supervisor = checked.start("supervisor")
-    checked.until(lambda: checked.value("SELECT COUNT(*) FROM check_alarms") == 2)
+    checked.until(lambda: checked.value("SELECT COUNT(*) FROM incident_members") == 2)
     [child] = checked.until(lambda: check_processes(supervisor.pid))  # type: ignore[misc]
 
     supervisor.kill()
@@ -168,9 +168,9 @@ def test_checks_run_on_postgres_too(kept: Home) -> None:
 
     kept.start("supervisor")
 
-    kept.until(lambda: rows(kept, "SELECT 1 FROM pg_tables WHERE tablename = 'check_alarms'"))
+    kept.until(lambda: rows(kept, "SELECT 1 FROM pg_tables WHERE tablename = 'incident_members'"))
     kept.until(lambda: rows(kept, "SELECT 1 FROM sessions WHERE trigger = 'check'"))
-    kept.until(lambda: rows(kept, "SELECT COUNT(*) FROM check_alarms")[0][0] == 2)
+    kept.until(lambda: rows(kept, "SELECT COUNT(*) FROM incident_members")[0][0] == 2)
     assert rows(kept, "SELECT COUNT(*) FROM requests WHERE trigger = 'check'") == [(1,)]
 
 
@@ -188,7 +188,7 @@ def test_kills_at_any_moment_neither_lose_nor_repeat_an_investigation(checked: H
         supervisor.wait()
 
     checked.start("supervisor")
-    checked.until(lambda: checked.value("SELECT COUNT(*) FROM check_alarms") == 2)
+    checked.until(lambda: checked.value("SELECT COUNT(*) FROM incident_members") == 2)
     states = "SELECT COUNT(*) FROM check_points WHERE state <> 'failed'"
     assert checked.value(states) == 0
     requests = "SELECT COUNT(*) FROM requests WHERE trigger = 'check'"

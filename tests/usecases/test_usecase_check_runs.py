@@ -15,7 +15,7 @@ from lamplighter.domain.services.service import Service, Services
 from lamplighter.domain.sessions.marker_results import CheckResult
 from lamplighter.domain.sessions.session import RequestState, Trigger
 from lamplighter.repository import Database, writing
-from lamplighter.repository.services import checks, series
+from lamplighter.repository.services import checks, incidents, series
 from lamplighter.repository.sessions import requests
 from lamplighter.usecases.services import check_folding, check_runs
 from lamplighter.usecases.services.check_folding import CheckRetention
@@ -104,9 +104,12 @@ async def test_a_failing_check_files_one_request_until_it_passes(db: Database) -
     assert await filed(db) == [("db",)]
 
     await record(db, run("db", 3))
-    assert (await series.alarms(db))["db"].closed_at is None
+    [incident] = await incidents.live(db)
     await record(db, run("db", 4))
-    assert (await series.alarms(db))["db"].closed_at == NOON + 4 * MINUTE
+    assert await incidents.live(db) == []
+    ended = await incidents.get(db, incident.id)
+    assert ended is not None
+    assert (ended.resolved_at, ended.outcome) == (NOON + 4 * MINUTE, "recovered")
 
     await record(db, run("db", 10, FAILED))
     assert await filed(db) == [("db",), ("db",)]
@@ -121,9 +124,9 @@ async def test_a_service_that_fails_after_its_root_joins_its_request(db: Databas
     await record(db, run("db", 0, FAILED))
     await record(db, run("web", 1, FAILED), run("db", 1.1, FAILED))
 
-    alarms = await series.alarms(db)
+    [incident] = await incidents.live(db)
     assert await filed(db) == [("db",)]
-    assert (alarms["web"].joined, alarms["web"].request_id) == (True, alarms["db"].request_id)
+    assert (incident.service, incident.services) == ("db", ("db", "web"))
 
 
 async def test_a_failing_service_waits_for_new_results_of_what_it_depends_on(
@@ -160,19 +163,18 @@ async def test_fifty_services_of_one_root_are_one_request_whenever_each_is_found
             found = replace(run(name, 0, FAILED), at=now)
             await check_runs.record(context(db, now), [found], services)
 
-    alarms = await series.alarms(db)
+    [incident] = await incidents.live(db)
     assert len(await filed(db)) == 1
-    assert len(alarms) == 51
-    assert len({each.request_id for each in alarms.values()}) == 1
+    assert (incident.service, len(incident.services)) == ("root", 51)
 
 
-async def test_a_check_that_is_no_longer_declared_raises_no_alarm(db: Database) -> None:
+async def test_a_check_that_is_no_longer_declared_opens_no_incident(db: Database) -> None:
     await record(db, run("gone", 0, FAILED))
 
     assert await filed(db) == []
 
 
-async def test_inconclusive_results_raise_no_alarm(db: Database) -> None:
+async def test_inconclusive_results_open_no_incident(db: Database) -> None:
     await record(db, run("db", 0, PointState.INCONCLUSIVE))
 
     assert await filed(db) == []

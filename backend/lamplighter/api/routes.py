@@ -8,6 +8,7 @@ from lamplighter.api.access import routes
 from lamplighter.api.clients import routes as agents
 from lamplighter.api.clients import routes as hooks
 from lamplighter.api.graph import routes as graph
+from lamplighter.api.incidents import routes as incidents
 from lamplighter.api.memory import journal_routes, review_routes
 from lamplighter.api.memory import routes as memories
 from lamplighter.api.notebook import routes as notebook
@@ -38,6 +39,7 @@ _CURRENT: Final = (
     *approval_routes.OPS,
     *sessions.OPS,
     *approval_routes.HALT_OPS,
+    *incidents.OPS,
     *notification_routes.OPS,
     *hooks.HOOK_OPS,
     *services.OPS,

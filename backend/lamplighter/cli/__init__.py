@@ -29,6 +29,8 @@ MODULES: Final = {
     "memory-check": "reviews",
     "approvals": "approvals",
     "checks": "services",
+    "incidents": "services.incidents",
+    "status": "services.incidents",
     "halt": "halt",
     "resume": "halt",
     "notify": "halt",

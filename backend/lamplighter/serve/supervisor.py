@@ -37,6 +37,7 @@ from lamplighter.serve.services_file import ServicesFile
 from lamplighter.serve.verify.tools import build_tools, private_paths
 from lamplighter.supervisor.checks.scheduler import CheckScheduler
 from lamplighter.supervisor.daemon import Supervisor
+from lamplighter.supervisor.incidents import IncidentFollower
 from lamplighter.supervisor.lease import SUFFIX, Lease, Lock
 from lamplighter.supervisor.organizing import OrganizerSchedule
 from lamplighter.supervisor.run.context import SessionContext
@@ -273,7 +274,8 @@ async def build_supervisor(settings: Settings) -> AsyncIterator[SupervisorProces
         every = timedelta(seconds=settings.organize) if settings.organize else None
         organizer = OrganizerSchedule(here, every, services.last_good)
         verifier = build_verifier(settings, context, services)
-        beside = (sender.run, organizer.run, verifier.run, *scheduler)
+        follower = IncidentFollower(here, listener.version)
+        beside = (sender.run, organizer.run, verifier.run, follower.run, *scheduler)
         led = Supervisor(context, services.load, lock, beside=beside)
         yield SupervisorProcess(led, listener)
 

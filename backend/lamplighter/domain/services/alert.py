@@ -4,7 +4,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
-from typing import Any
+from typing import Any, Final
+
+from lamplighter.domain.services.event import Level, parse_level
+
+_MILD: Final = frozenset({"info", "information", "informational", "low", "none", "ok", "debug"})
+
+
+def level_of(severity: str) -> Level:
+    """Return the level of an alert by its severity; a word that is not known is a warning."""
+    level = parse_level(severity)
+    mild = severity.casefold() in _MILD
+    return Level.WARNING if level is Level.INFO and not mild else level
 
 
 class AlertState(StrEnum):

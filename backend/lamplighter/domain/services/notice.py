@@ -30,9 +30,14 @@ class NoticeKind(StrEnum):
     """Kind of a notice."""
 
     EVENT = "event"
+    INCIDENT = "incident"
     APPROVAL = "approval"
     HALT = "halt"
     TEST = "test"
+
+
+GATHERED_KINDS: Final = (NoticeKind.EVENT, NoticeKind.INCIDENT)
+"""Notices of these kinds wait for others, and are sent at most once a minute."""
 
 
 class NoticeState(StrEnum):
@@ -66,7 +71,7 @@ class Notice:
     @property
     def urgent(self) -> bool:
         """Whether it waits for no other."""
-        return self.kind is not NoticeKind.EVENT
+        return self.kind not in GATHERED_KINDS
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +87,7 @@ class NoticePolicy:
 
     def due(self, kind: NoticeKind, *, now: datetime) -> datetime:
         """Return when a notice is to go out."""
-        return now if kind is not NoticeKind.EVENT else now + (self.gather or SETTLE)
+        return now if kind not in GATHERED_KINDS else now + (self.gather or SETTLE)
 
 
 def retry_delay(attempts: int) -> timedelta:

@@ -9,6 +9,7 @@ import sqlalchemy as sa
 
 from lamplighter.domain.change import ChangeOp
 from lamplighter.domain.services.alert import Alert, AlertIncident, AlertState
+from lamplighter.domain.services.service import normalize_service_name
 from lamplighter.formats import serialize as plain
 from lamplighter.repository.feed.changes import publisher
 from lamplighter.repository.store.database import Database
@@ -108,6 +109,13 @@ async def resolve(
         "last_at": now,
     }
     return await _update(db, incident, over, now=now)
+
+
+async def firing_services(db: Database) -> set[str]:
+    """Return the services that a monitor reports a problem of, folded."""
+    query = sa.select(alerts.c.service).where(alerts.c.state == AlertState.FIRING).distinct()
+    found = await db.fetch_all(query.where(alerts.c.service.is_not(None)))
+    return {normalize_service_name(row["service"]) for row in found}
 
 
 async def page(

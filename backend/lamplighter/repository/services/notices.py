@@ -9,8 +9,10 @@ import sqlalchemy as sa
 from lamplighter.domain.change import ChangeOp
 from lamplighter.domain.services.cooldown import CooldownUse, UseOutcome
 from lamplighter.domain.services.event import Event, Level
+from lamplighter.domain.services.incident import IncidentSource
 from lamplighter.domain.services.notice import (
     DEDUPLICATE_FOR,
+    GATHERED_KINDS,
     MAX_BODY_CHARS,
     MAX_TITLE_CHARS,
     Notice,
@@ -23,7 +25,7 @@ from lamplighter.repository.feed.changes import publisher
 from lamplighter.repository.store.database import Database
 from lamplighter.repository.store.entities import reader
 from lamplighter.repository.store.paging import Page, newest_first
-from lamplighter.repository.store.session_tables import notices
+from lamplighter.repository.store.session_tables import incident_members, incidents, notices
 
 ENTITY: Final = "notice"
 _OPEN: Final = (NoticeState.WAITING, NoticeState.SENDING)
@@ -57,8 +59,13 @@ async def insert(
 
 
 async def insert_for_event(db: Database, event: Event, *, now: datetime) -> None:
-    """Put a notice of an event into the outbox, unless one was sent recently."""
+    """Put a notice of an event into the outbox, unless one was sent recently.
+
+    Of a service with an incident, people are notified by the incident.
+    """
     if db.telling is None or not db.telling.tells(event.level):
+        return
+    if event.service is not None and await _has_incident(db, event.service):
         return
     text = one_line(event.text)
     title = abridge(text, MAX_TITLE_CHARS)
@@ -116,7 +123,7 @@ async def is_due(db: Database, *, now: datetime, gap: timedelta) -> bool:
     """Whether a message is to go out now."""
     waiting = sa.select(notices.c.kind).where(notices.c.state == NoticeState.WAITING)
     kinds = await db.fetch_all(waiting.where(notices.c.next_at <= now).distinct())
-    if any(row["kind"] != NoticeKind.EVENT for row in kinds):
+    if any(row["kind"] not in GATHERED_KINDS for row in kinds):
         return True
     last = await db.fetch_val(sa.select(sa.func.max(notices.c.sent_at)))
     return bool(kinds) and (last is None or last <= now - gap or last > now)
@@ -187,6 +194,19 @@ async def _last_recovery(db: Database, service: str) -> int:
         .where(notices.c.event_id.is_(None))
     )
     return int(await db.fetch_val(query) or 0)
+
+
+async def _has_incident(db: Database, service: str) -> bool:
+    """Whether a service belongs to an open incident that notifies people itself."""
+    query = (
+        sa.select(incidents.c.id)
+        .join(incident_members, incident_members.c.incident_id == incidents.c.id)
+        .where(incidents.c.resolved_at.is_(None))
+        .where(incidents.c.source != IncidentSource.SESSION)
+        .where(sa.func.lower(incident_members.c.service) == service.lower())
+        .limit(1)
+    )
+    return await db.fetch_val(query) is not None
 
 
 async def _was_sent(

@@ -1,12 +1,11 @@
-"""Queries on the time series of scheduled checks: results, aggregates and alarms."""
+"""Queries on the time series of scheduled checks: results and aggregates."""
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final
 
 import sqlalchemy as sa
 
-from lamplighter.domain.services.alarm import Alarm
 from lamplighter.domain.services.series import (
     Aggregate,
     CheckRun,
@@ -20,7 +19,6 @@ from lamplighter.repository.store.dialect import UTCDateTime
 from lamplighter.repository.store.statements import Fetch, Statement
 from lamplighter.repository.store.tables import (
     check_aggregates,
-    check_alarms,
     check_points,
     check_series,
 )
@@ -218,30 +216,6 @@ async def prune_aggregates(
     await db.execute(statement)
 
 
-async def alarms(db: Database) -> dict[str, Alarm]:
-    """Return the last alarm of each service that had one."""
-    query = sa.select(check_alarms).order_by(check_alarms.c.service)
-    return {row["service"]: _alarm(row) for row in await db.fetch_all(query)}
-
-
-async def open_alarm(db: Database, alarm: Alarm) -> None:
-    """Store the alarm of a service in place of its last one."""
-    await db.execute(sa.delete(check_alarms).where(check_alarms.c.service == alarm.service))
-    values = {column.name: getattr(alarm, column.name) for column in check_alarms.c}
-    await db.execute(sa.insert(check_alarms).values(values))
-
-
-async def close_alarms(db: Database, services: Set[str], *, now: datetime) -> None:
-    """Close the open alarms of some services."""
-    statement = (
-        sa.update(check_alarms)
-        .where(check_alarms.c.service.in_(sorted(services)))
-        .where(check_alarms.c.closed_at.is_(None))
-        .values(closed_at=now)
-    )
-    await db.execute(statement)
-
-
 def _series(row: Any) -> CheckSeries:
     values: Mapping[str, Any] = {
         name: row[name] for name in CheckSeries.__dataclass_fields__ if name not in ("check",)
@@ -256,7 +230,3 @@ def _point(row: Any) -> SeriesPoint:
 
 def _aggregate(row: Any) -> Aggregate:
     return Aggregate(**{name: row[name] for name in Aggregate.__dataclass_fields__})
-
-
-def _alarm(row: Any) -> Alarm:
-    return Alarm(**{name: row[name] for name in Alarm.__dataclass_fields__})

@@ -8,6 +8,7 @@ from lamplighter.domain.clients.activity import SessionActivity
 from lamplighter.domain.clients.client_prompt import ClientPrompt
 from lamplighter.domain.graph.entity import Entity, Relationship
 from lamplighter.domain.services.alert import AlertIncident
+from lamplighter.domain.services.incident import Incident
 from lamplighter.domain.services.notice import Notice
 from lamplighter.domain.verify.attached import MemoryCheck
 from lamplighter.repository.store.dialect import NUMBER, Flag, Json, UTCDateTime, metadata
@@ -241,12 +242,34 @@ check_aggregates = sa.Table(
     sa.Column("max_ms", sa.Double),
 )
 
-check_alarms = sa.Table(
-    "check_alarms",
+incidents = table("incidents", Incident)
+
+incident_members = sa.Table(
+    "incident_members",
     metadata,
+    sa.Column("incident_id", NUMBER, primary_key=True, autoincrement=False),
     sa.Column("service", sa.Text, primary_key=True),
-    sa.Column("opened_at", UTCDateTime, nullable=False),
-    sa.Column("request_id", NUMBER),
-    sa.Column("joined", Flag, nullable=False),
-    sa.Column("closed_at", UTCDateTime),
+    sa.Column("joined_at", UTCDateTime, nullable=False),
+    sa.Column("detail", sa.Text, nullable=False),
+    sa.Column("investigated", Flag, nullable=False),
+    sa.Column("failures", NUMBER, nullable=False),
+    sa.Column("recovered_at", UTCDateTime),
+)
+
+incident_sessions = sa.Table(
+    "incident_sessions",
+    metadata,
+    sa.Column("session_id", NUMBER, primary_key=True, autoincrement=False),
+    sa.Column("incident_id", NUMBER, nullable=False),
+)
+
+incident_entries = sa.Table(
+    "incident_entries",
+    metadata,
+    sa.Column("id", NUMBER, primary_key=True),
+    sa.Column("incident_id", NUMBER, nullable=False),
+    sa.Column("at", UTCDateTime, nullable=False),
+    sa.Column("kind", sa.Text, nullable=False),
+    sa.Column("service", sa.Text),
+    sa.Column("text", sa.Text, nullable=False),
 )

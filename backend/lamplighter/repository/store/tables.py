@@ -29,7 +29,6 @@ from lamplighter.repository.store.session_tables import alerts as alerts
 from lamplighter.repository.store.session_tables import aliases as aliases
 from lamplighter.repository.store.session_tables import approvals as approvals
 from lamplighter.repository.store.session_tables import check_aggregates as check_aggregates
-from lamplighter.repository.store.session_tables import check_alarms as check_alarms
 from lamplighter.repository.store.session_tables import check_points as check_points
 from lamplighter.repository.store.session_tables import check_series as check_series
 from lamplighter.repository.store.session_tables import client_prompts as client_prompts
@@ -39,6 +38,10 @@ from lamplighter.repository.store.session_tables import graph_position as graph_
 from lamplighter.repository.store.session_tables import graph_steps as graph_steps
 from lamplighter.repository.store.session_tables import halts as halts
 from lamplighter.repository.store.session_tables import imports as imports
+from lamplighter.repository.store.session_tables import incident_entries as incident_entries
+from lamplighter.repository.store.session_tables import incident_members as incident_members
+from lamplighter.repository.store.session_tables import incident_sessions as incident_sessions
+from lamplighter.repository.store.session_tables import incidents as incidents
 from lamplighter.repository.store.session_tables import notebook_lines as notebook_lines
 from lamplighter.repository.store.session_tables import notebook_pages as notebook_pages
 from lamplighter.repository.store.session_tables import notebook_positions as notebook_positions

@@ -7,8 +7,14 @@ from typing import Final
 
 from lamplighter.domain.configuration import Configuration
 from lamplighter.domain.memory.admit import Redact
-from lamplighter.domain.services.alert import Alert, AlertIncident, AlertState
+from lamplighter.domain.services.alert import Alert, AlertIncident, AlertState, level_of
 from lamplighter.domain.services.event import Level
+from lamplighter.domain.services.incident import (
+    EntryKind,
+    Incident,
+    IncidentSource,
+    is_member,
+)
 from lamplighter.domain.services.service import Services
 from lamplighter.domain.sessions.session import SessionPlan, SessionRequest, Trigger
 from lamplighter.domain.text import shorten
@@ -16,10 +22,11 @@ from lamplighter.formats.alerts.incident import find_incident, incident_name
 from lamplighter.formats.alerts.payload import MAX_CHARS, hash_name
 from lamplighter.formats.alerts.prompt import build_prompt
 from lamplighter.repository import Database, writing
-from lamplighter.repository.services import alerts, events
+from lamplighter.repository.services import alerts, events, incidents
 from lamplighter.repository.sessions import requests
 from lamplighter.usecases.access import instrumentation
 from lamplighter.usecases.context import Context
+from lamplighter.usecases.services import incident_steps
 
 MAX_QUEUED: Final = 100
 """The most investigations in the queue; an alert that repeats later requests its own then."""
@@ -79,7 +86,8 @@ async def _ingest_alert(
         held = await alerts.resolve(db, held, at=alert.at or now, deliveries=count, now=now)
         await _record_resolved(db, held, now=now)
     elif held.request_id is None and alert.state is held.state is AlertState.FIRING:
-        request = await _request_investigation(here, source, alert, now=now)
+        covered = await _live_incident(here, alert)
+        request = None if covered else await _request_investigation(here, source, alert, now=now)
         number = request.id if request else None
         held = await alerts.record_delivery(db, held, deliveries=count, request_id=number, now=now)
         return AlertResult(held, request, request is not None)
@@ -94,9 +102,13 @@ async def _ingest_alert(
 async def _open(
     here: AlertContext, source: str, alert: Alert, count: int, *, now: datetime
 ) -> AlertResult:
-    """Store a new incident with its request; a resolved incident withdraws its request."""
-    db, request = here.db, await _request_investigation(here, source, alert, now=now)
-    over = alert.state is AlertState.RESOLVED
+    """Store a new alert with its request, or within the incident that covers its service.
+
+    A resolved alert withdraws its request.
+    """
+    db, over = here.db, alert.state is AlertState.RESOLVED
+    covered = await _live_incident(here, alert)
+    request = None if covered else await _request_investigation(here, source, alert, now=now)
     held = await alerts.insert(
         db,
         source,
@@ -112,14 +124,57 @@ async def _open(
         await _record_resolved(db, held, now=now)
         request = request and await requests.get(db, request.id)
     else:
+        await _join_incident(db, held, covered, request, now=now)
         more = (
-            ""
+            f" It is part of incident {covered.id}."
+            if covered
+            else ""
             if request
-            else (f" No investigation was requested: {MAX_QUEUED} others are waiting.")
+            else f" No investigation was requested: {MAX_QUEUED} others are waiting."
         )
         text = f"Alert from {source}: {alert.title}{more}"
-        await _event(db, held, Level.WARNING, text, now=now)
+        await _event(db, held, level_of(alert.severity), text, now=now)
     return AlertResult(held, request, True)
+
+
+async def _live_incident(here: AlertContext, alert: Alert) -> Incident | None:
+    """Return the open incident of the service of an alert."""
+    service = here.service_of(alert)
+    if service is None:
+        return None
+    live = await incidents.live(here.db)
+    return next((each for each in live if is_member(each, service)), None)
+
+
+async def _join_incident(
+    db: Database,
+    held: AlertIncident,
+    covered: Incident | None,
+    request: SessionRequest | None,
+    *,
+    now: datetime,
+) -> None:
+    """Make an alert part of the incident of its service, or of a new one."""
+    if held.service is None:
+        return
+    level, text = level_of(held.severity), f"{held.source}: {held.title}"
+    if covered is None:
+        covered = await incident_steps.open_incident(
+            db,
+            IncidentSource.ALERT,
+            held.service,
+            {held.service: text},
+            severity=level,
+            title=f"{held.service}: {held.title}",
+            started_at=held.created_at,
+            request_id=request.id if request else None,
+            requested_at=now if request else None,
+            now=now,
+        )
+        await incidents.update_members(db, covered.id, [held.service], investigated=True)
+    elif level is Level.CRITICAL and covered.severity is not level:
+        await incidents.update(db, covered.id, severity=level, now=now)
+    await incidents.add_entry(db, covered.id, EntryKind.ALERT, text, service=held.service, now=now)
 
 
 async def _request_investigation(

@@ -1,21 +1,20 @@
-"""Check runs: results become a series, and a failing check starts one investigation."""
+"""Check runs: results become a series, and a failing check opens an incident."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Final
 
 from lamplighter.domain.services import series as rules
-from lamplighter.domain.services.alarm import PASSES_TO_CLOSE, Alarm, AlarmPlan, plan_alarms
+from lamplighter.domain.services.incident import PASSES_TO_RECOVER, IncidentSource, plan_incidents
 from lamplighter.domain.services.series import DETAIL_CHARS, CheckRun, CheckSeries
 from lamplighter.domain.services.service import Services
-from lamplighter.domain.sessions.session import SessionPlan, Trigger
 from lamplighter.domain.text import shorten
 from lamplighter.repository import Database, writing
-from lamplighter.repository.services import series
+from lamplighter.repository.services import incidents, series
 from lamplighter.repository.services.series import SeriesKey
-from lamplighter.repository.sessions import requests
 from lamplighter.usecases.context import Context
+from lamplighter.usecases.services import incident_steps
 
 AT_ONCE: Final = 200
 """Results in one transaction: about 10 ms, so that other writers get their turn."""
@@ -36,7 +35,7 @@ async def record(
     some = [replace(run, detail=shorten(here.redact(run.detail), DETAIL_CHARS)) for run in runs]
     async with writing(here.db):
         await _store(here.db, some, again=again)
-        return await _raise_alarms(here.db, services, now=here.now())
+        return await _detect(here.db, services, now=here.now())
 
 
 async def _store(db: Database, runs: Sequence[CheckRun], *, again: bool) -> None:
@@ -62,19 +61,21 @@ async def _store(db: Database, runs: Sequence[CheckRun], *, again: bool) -> None
     await series.update(db, list(changed.values()))
 
 
-async def _raise_alarms(db: Database, services: Services, *, now: datetime) -> set[str]:
+async def _detect(db: Database, services: Services, *, now: datetime) -> set[str]:
+    """Open, extend and close incidents by the results; return the services to check now."""
     found = await series.failing(db)
     failing = _declared(found, services)
-    alarms = await series.alarms(db)
-    live = {name for name, each in alarms.items() if each.closed_at is None}
+    live = await incidents.live(db)
     if not failing and not live:
         return set()
+    members = await incidents.members(db, [each.id for each in live])
+    inside = {each.service for some in members.values() for each in some}
     needs = {
         name: _needs(services, name)
-        for name in failing.keys() - live
+        for name in failing.keys() - inside
         if now - _failing_from(name, found) < PATIENCE
     }
-    concerned = live.union(*needs.values())
+    concerned = inside.union(*needs.values())
     checked = await series.of_services(db, sorted(concerned)) if concerned else []
     awaited = {
         name: {
@@ -85,9 +86,21 @@ async def _raise_alarms(db: Database, services: Services, *, now: datetime) -> s
         for name, behind in needs.items()
     }
     ready = {name: each for name, each in failing.items() if not awaited.get(name)}
-    passing = {name for name in live if _is_passing(name, checked, services)}
-    plan = plan_alarms(services, ready.keys(), passing, alarms, now=now)
-    await _apply(db, plan, ready, alarms, now=now)
+    watched = {  # what a session or a monitor reported ends when that does
+        each.service
+        for incident in live
+        if incident.source is IncidentSource.CHECK
+        for each in members[incident.id]
+    }
+    plan = plan_incidents(
+        services,
+        {name: _failing_from(name, found) for name in ready},
+        {name for name in watched if _is_passing(name, checked, services)},
+        {each.id: (each, members[each.id]) for each in live},
+        await incidents.last_detected(db, ready.keys() - inside),
+        now=now,
+    )
+    await incident_steps.apply(db, plan, ready, services, now=now)
     return set().union(*awaited.values())
 
 
@@ -115,43 +128,24 @@ def _was_checked(
     }
 
 
-def _declared(found: Sequence[CheckSeries], services: Services) -> dict[str, list[str]]:
+def _declared(found: Sequence[CheckSeries], services: Services) -> dict[str, list[CheckSeries]]:
     """Return the failing checks that are still declared, by service."""
     names = {service.name: {each.name for each in service.checks} for service in services}
-    failing: dict[str, list[str]] = {}
+    failing: dict[str, list[CheckSeries]] = {}
     for each in found:
         if each.check in names.get(each.service, ()):
-            failing.setdefault(each.service, []).append(each.check)
+            failing.setdefault(each.service, []).append(each)
     return failing
 
 
 def _is_passing(name: str, checked: Sequence[CheckSeries], services: Services) -> bool:
-    """Whether every declared check of a service passed twice; a removed service counts as well."""
+    """Whether every declared check of a service passed twice.
+
+    A removed service counts as well, one whose checks never ran by themselves does not.
+    """
     service = services.find(name)
     names = {each.name for each in service.checks} if service else set()
     found = [each for each in checked if each.service == name and each.check in names]
-    return all(not each.failing and each.streak >= PASSES_TO_CLOSE for each in found)
-
-
-async def _apply(
-    db: Database,
-    plan: AlarmPlan,
-    failing: Mapping[str, Sequence[str]],
-    alarms: Mapping[str, Alarm],
-    *,
-    now: datetime,
-) -> None:
-    if plan.close:
-        await series.close_alarms(db, set(plan.close), now=now)
-    for group in plan.investigate:
-        names = ", ".join(f"{name}/{check}" for name in group for check in failing[name])
-        session = SessionPlan(
-            tier=1, trigger=Trigger.CHECK, services=group, prompt=f"Failing checks: {names}."
-        )
-        request = await requests.insert(db, session, now=now)
-        for name in group:
-            await series.open_alarm(db, Alarm(service=name, opened_at=now, request_id=request.id))
-    for name, lead in (plan.join or {}).items():
-        number = alarms[lead].request_id
-        alarm = Alarm(service=name, opened_at=now, request_id=number, joined=True)
-        await series.open_alarm(db, alarm)
+    if service and not found:
+        return False
+    return all(not each.failing and each.streak >= PASSES_TO_RECOVER for each in found)

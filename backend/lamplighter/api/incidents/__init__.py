@@ -1,0 +1,1 @@
+"""Incidents: listed, read with their timeline, and changed by a person."""

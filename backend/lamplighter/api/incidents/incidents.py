@@ -1,0 +1,53 @@
+"""Incidents: listed, read with their timeline, and changed by a person."""
+
+from typing import Any
+
+import msgspec
+from starlette.requests import Request
+from starlette.responses import Response
+
+from lamplighter.api import params
+from lamplighter.api.context import api_context
+from lamplighter.api.incidents import shapes
+from lamplighter.api.responses import answer, page
+from lamplighter.domain.search import period
+from lamplighter.formats import serialize
+from lamplighter.repository import reading
+from lamplighter.repository.feed import changes
+from lamplighter.repository.services import incidents
+from lamplighter.repository.services.incidents import IncidentSelection
+from lamplighter.usecases.services import incident_view
+from lamplighter.usecases.sessions import incidents as acts
+from lamplighter.usecases.sessions.incidents import IncidentChange
+
+
+async def index(request: Request) -> Response:
+    """GET /api/v1/incidents."""
+    here, query = api_context(request), params.query(request, shapes.IncidentQuery)
+    chosen = IncidentSelection(
+        live=None if query.state is None else query.state == "open",
+        service=query.service,
+        since=period.parse_moment(query.since, "since"),
+    )
+    position = params.position(query.cursor)
+    async with reading(here.db):
+        found = await incidents.page(here.db, chosen, limit=query.limit, position=position)
+        seq = await changes.last_seq(here.db)
+    return page(request, [serialize.incident(each) for each in found.items], found.position, seq)
+
+
+async def show(request: Request) -> Response:
+    """GET /api/v1/incidents/{id}."""
+    here, number = api_context(request), params.number(request)
+    async with reading(here.db):
+        found = await incident_view.read(here.db, number, now=here.now())
+        seq = await changes.last_seq(here.db)
+    return answer({**found, "seq": seq})
+
+
+async def update(request: Request) -> Response:
+    """PATCH /api/v1/incidents/{id}."""
+    here, number = api_context(request), params.number(request)
+    body: Any = await params.body(request, shapes.IncidentIn)
+    done = await acts.change(here, number, IncidentChange(**msgspec.structs.asdict(body)))
+    return answer(serialize.incident(done))

@@ -1,0 +1,40 @@
+"""Incidents."""
+
+from typing import Final
+
+from lamplighter.api.incidents import incidents, shapes
+from lamplighter.api.op import op
+
+OPS: Final = (
+    op(
+        "GET",
+        "/incidents",
+        "sessions:read",
+        incidents.index,
+        "List incidents, newest first.",
+        shapes.IncidentPage,
+        query=shapes.IncidentQuery,
+        across=True,
+    ),
+    op(
+        "GET",
+        "/incidents/{id:int}",
+        "sessions:read",
+        incidents.show,
+        "Read an incident with its timeline.",
+        shapes.IncidentDetailOut,
+        problems=(404,),
+        across=True,
+    ),
+    op(
+        "PATCH",
+        "/incidents/{id:int}",
+        "sessions:write",
+        incidents.update,
+        "Acknowledge, note, resolve or merge an incident.",
+        shapes.IncidentOut,
+        body=shapes.IncidentIn,
+        problems=(404, 409),
+        across=True,
+    ),
+)

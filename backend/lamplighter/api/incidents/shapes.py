@@ -1,0 +1,110 @@
+"""Incidents as they go out, and what may come in."""
+
+from typing import Annotated, Literal
+
+from msgspec import Meta, Struct
+
+from lamplighter.api.common_shapes import Limit, Name, Seq, ShortText, public_shape
+from lamplighter.api.sessions.shapes import SessionOut
+from lamplighter.domain.services.incident import NOTE_CHARS, Incident, IncidentOutcome
+
+
+@public_shape(Incident)
+class IncidentOut(Struct):
+    """One incident. `service` is its root cause as far as is known; `outcome` is empty while open.
+
+    `started_at` is its first failing result, `detected_at` when it was opened.
+    """
+
+
+class IncidentPage(Struct):
+    """A page of incidents, newest first."""
+
+    items: list[IncidentOut]
+    next: str | None
+    seq: Seq
+
+
+class IncidentQuery(Struct):
+    """Filters for incidents."""
+
+    state: Literal["open", "resolved"] | None = None
+    service: Name | None = None
+    since: ShortText | None = None
+    cursor: str | None = None
+    limit: Limit = 50
+
+
+class IncidentMemberOut(Struct):
+    """A service of an incident; `failures` counts how often it failed, `detail` quotes evidence."""
+
+    service: str
+    joined_at: str
+    recovered_at: str | None
+    failures: int
+    detail: str
+
+
+class TimelineItemOut(Struct):
+    """Something that happened; `ref` is the number of the event, the use or the approval."""
+
+    at: str
+    kind: Literal[
+        "opened",
+        "joined",
+        "failed_again",
+        "recovered",
+        "state",
+        "alert",
+        "acknowledged",
+        "note",
+        "merged",
+        "resolved",
+        "session_started",
+        "session_ended",
+        "action",
+        "approval",
+        "event",
+    ]
+    level: Literal["info", "warning", "critical"]
+    service: str | None
+    text: str
+    session_id: int | None
+    ref: int | None
+
+
+class IncidentMemoryOut(Struct):
+    """A memory as a prompt or a session said it; `confidence` is null once it is deleted."""
+
+    id: int
+    text: str
+    confidence: float | None
+    active: bool
+
+
+class SameRootOut(Struct):
+    """How many incidents had the same root."""
+
+    week: int
+    month: int
+
+
+class IncidentDetailOut(IncidentOut):
+    """An incident with all that happened, oldest first."""
+
+    members: list[IncidentMemberOut]
+    sessions: list[SessionOut]
+    timeline: list[TimelineItemOut]
+    memories_used: list[IncidentMemoryOut]
+    memories_learned: list[IncidentMemoryOut]
+    same_root: SameRootOut
+    seq: Seq
+
+
+class IncidentIn(Struct):
+    """What to change; `outcome` resolves the incident, `merge_into` makes it part of another."""
+
+    acknowledged: bool | None = None
+    note: Annotated[str, Meta(max_length=NOTE_CHARS)] | None = None
+    outcome: IncidentOutcome | None = None
+    merge_into: int | None = None

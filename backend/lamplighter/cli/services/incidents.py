@@ -1,0 +1,160 @@
+"""`lamplighter incidents` and `lamplighter status`: what fails, what was done, what needs you."""
+
+import sys
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from lamplighter.cli.common import JSON, load_settings, print_json, read, report_errors
+from lamplighter.domain.errors import EXIT_FAILED
+from lamplighter.domain.text import escape_terminal, shorten
+
+if TYPE_CHECKING:
+    pass
+
+NUMBER = click.argument("number", metavar="ID", type=click.IntRange(1, 2**63 - 1))
+OUTCOMES: Final = ("repaired_by_person", "recovered", "unresolved")
+LINE_CHARS: Final = 160
+
+
+@click.group(invoke_without_command=True)
+@click.option("--all", "whole", is_flag=True, help="Include resolved incidents.")
+@click.option("--service", help="Only incidents of this service.")
+@click.option("--limit", type=click.IntRange(1, 200), default=20, show_default=True)
+@JSON
+@click.pass_context
+@report_errors
+def incidents(
+    context: click.Context, *, whole: bool, service: str | None, limit: int, as_json: bool
+) -> None:
+    """List open incidents, or show and change one."""
+    if context.invoked_subcommand:
+        return
+    found = read("incidents.list_incidents", whole=whole, service=service, limit=limit)["items"]
+    if as_json:
+        print_json(found)
+        return
+    for each in found:
+        _echo(_line(each))
+    if not found:
+        click.echo("There are no incidents." if whole else "There are no open incidents.")
+
+
+@incidents.command()
+@NUMBER
+@JSON
+@report_errors
+def show(number: int, *, as_json: bool) -> None:
+    """Show an incident with its timeline."""
+    found = read("incidents.get_incident", number=number)
+    if as_json:
+        print_json(found)
+        return
+    _echo(f"Incident {found['id']}, {_state(found)}: {found['title']}")
+    _echo(f"Services: {', '.join(found['services'])}")
+    if found["note"]:
+        _echo(f"Note: {found['note']}")
+    for item in found["timeline"]:
+        where = f" {item['service']}" if item["service"] else ""
+        text = shorten(" ".join(f"{item['text']}".split()), LINE_CHARS)
+        _echo(f"  {item['at'][11:19]}  {item['kind'].replace('_', ' ')}{where}  {text}".rstrip())
+    for each in found["memories_learned"]:
+        _echo(f"  Learned: {each['text']} (memory {each['id']})")
+
+
+@incidents.command()
+@NUMBER
+@report_errors
+def acknowledge(number: int) -> None:
+    """Say that you have seen an incident."""
+    _change(number, acknowledged=True)
+    click.echo(f"Incident {number} is acknowledged.")
+
+
+@incidents.command()
+@NUMBER
+@click.argument("text")
+@report_errors
+def note(number: int, text: str) -> None:
+    """Put a note on an incident."""
+    _change(number, note=text)
+    click.echo(f"The note of incident {number} is saved.")
+
+
+@incidents.command()
+@NUMBER
+@click.option("--outcome", type=click.Choice(OUTCOMES), default=OUTCOMES[0], show_default=True)
+@report_errors
+def resolve(number: int, outcome: str) -> None:
+    """Close an incident by hand; its services wait for a person no longer."""
+    from lamplighter.domain.services.incident import IncidentOutcome
+
+    _change(number, outcome=IncidentOutcome(outcome))
+    click.echo(f"Incident {number} is resolved.")
+
+
+@incidents.command()
+@NUMBER
+@click.argument("into", type=click.IntRange(1, 2**63 - 1))
+@report_errors
+def merge(number: int, into: int) -> None:
+    """Make an incident part of another open one."""
+    _change(number, merge_into=into)
+    click.echo(f"Incident {number} is part of incident {into}.")
+
+
+@click.command()
+@JSON
+@report_errors
+def status(*, as_json: bool) -> None:
+    """Show how everything is: services, incidents, and what needs you.
+
+    Exit status 1 when a service fails or a person is needed.
+    """
+    found = read("incidents.status")
+    failing = any(each["state"] == "failing" for each in found["services"])
+    calm = not (failing or found["incidents"] or found["people"] or found["approvals"])
+    if as_json:
+        print_json(found)
+    else:
+        _print_status(found, calm=calm)
+    sys.exit(0 if calm else EXIT_FAILED)
+
+
+def _print_status(found: Mapping[str, Any], *, calm: bool) -> None:
+    services = found["services"]
+    if calm:
+        click.echo(f"{len(services)} services; no open incident, nothing needs you.")
+    for each in found["incidents"]:
+        _echo(_line(each))
+    for each in found["people"]:
+        _echo(f"Needs you: {each['service']}: {each['reason']}")
+    if found["approvals"]:
+        click.echo(f"Approvals waiting: {found['approvals']} (lamplighter approvals)")
+    for each in services:
+        checked = f"  checked {each['checked']}" if each["checked"] else ""
+        _echo(f"  {each['service']:<24} {each['state'].replace('_', ' ')}{checked}")
+    if found["supervisor"] == "away":
+        click.echo("The supervisor is not running: nothing is checked.")
+
+
+def _change(number: int, **values: Any) -> None:
+    from lamplighter.serve.commands import incidents as command
+    from lamplighter.usecases.sessions.incidents import IncidentChange
+
+    wanted: IncidentChange = IncidentChange(**values)
+    command.change(load_settings(), number, wanted)
+
+
+def _line(each: Mapping[str, Any]) -> str:
+    return f"{each['id']:>5}  {each['started']:<20}  {_state(each):<22}  {each['title']}"
+
+
+def _state(each: Mapping[str, Any]) -> str:
+    words = each["outcome"] or each["state"]
+    return str(words).replace("_", " ")
+
+
+def _echo(text: str) -> None:
+    click.echo(escape_terminal(text))

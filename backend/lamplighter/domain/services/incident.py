@@ -1,0 +1,293 @@
+"""The incident: from the first failure of a root cause until all that it affects is well again."""
+
+from collections.abc import Mapping, Sequence, Set
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import Final
+
+from lamplighter.domain.services.event import Level
+from lamplighter.domain.services.service import Services, normalize_service_name
+
+PASSES_TO_RECOVER: Final = 2
+"""A service has recovered when every check of it passed this often in a row."""
+
+REOPEN_AFTER: Final = timedelta(minutes=5)
+"""A service that fails again sooner waits: one investigation in this time."""
+
+GATHER: Final = timedelta(seconds=10)
+"""How long the first notification waits, so that it names all that fails together."""
+
+NOTE_CHARS: Final = 2_000
+
+
+class IncidentState(StrEnum):
+    """State of an incident; all but `resolved` are open."""
+
+    OPEN = "open"
+    INVESTIGATING = "investigating"
+    REPAIRING = "repairing"
+    WAITING = "waiting_for_approval"
+    NEEDS_PERSON = "needs_person"
+    RESOLVED = "resolved"
+
+
+class IncidentOutcome(StrEnum):
+    """What an incident came to; empty while it is open."""
+
+    NONE = ""
+    REPAIRED = "repaired"
+    BY_PERSON = "repaired_by_person"
+    RECOVERED = "recovered"
+    UNRESOLVED = "unresolved"
+    MERGED = "merged"
+
+
+class IncidentSource(StrEnum):
+    """What opened an incident: a scheduled check, a session, or an alert of a monitor."""
+
+    CHECK = "check"
+    SESSION = "session"
+    ALERT = "alert"
+
+
+class EntryKind(StrEnum):
+    """Kind of an entry that the timeline keeps itself; the others are read from their tables."""
+
+    OPENED = "opened"
+    JOINED = "joined"
+    FAILED_AGAIN = "failed_again"
+    RECOVERED = "recovered"
+    STATE = "state"
+    ALERT = "alert"
+    ACKNOWLEDGED = "acknowledged"
+    NOTE = "note"
+    MERGED = "merged"
+    RESOLVED = "resolved"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Incident:
+    """One incident as it is kept; `service` is its root cause as far as is known.
+
+    `services` are all that belong to it, the root too. `action` is the declared action that
+    repaired it, at `repaired_at`. `requested_at` is when the last investigation was requested,
+    `notified_at` and `person_notified_at` when people were notified of it, and that it needs one.
+    """
+
+    id: int
+    service: str
+    services: tuple[str, ...]
+    state: IncidentState
+    severity: Level
+    source: IncidentSource
+    title: str
+    outcome: IncidentOutcome = IncidentOutcome.NONE
+    action: str = ""
+    note: str = ""
+    started_at: datetime
+    detected_at: datetime
+    acknowledged_at: datetime | None = None
+    repaired_at: datetime | None = None
+    resolved_at: datetime | None = None
+    merged_into: int | None = None
+    request_id: int | None = None
+    requested_at: datetime | None = None
+    notified_at: datetime | None = None
+    person_notified_at: datetime | None = None
+    version: int = 1
+
+    @property
+    def live(self) -> bool:
+        """Whether it is open."""
+        return self.state is not IncidentState.RESOLVED
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IncidentMember:
+    """A service that an incident affects.
+
+    `investigated` says that a request of the incident covers its present failure, `failures`
+    how often it failed during the incident. `detail` quotes the evidence.
+    """
+
+    incident_id: int
+    service: str
+    joined_at: datetime
+    detail: str = ""
+    investigated: bool = False
+    failures: int = 1
+    recovered_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class IncidentPlan:
+    """What failing and passing services call for.
+
+    Each group of `open` is a new incident, its root first. `join` maps services to the incident
+    that they join, `failed_again` and `recovered` are members, `investigate` maps incidents to
+    the members that need a request.
+    """
+
+    open: tuple[tuple[str, ...], ...] = ()
+    join: Mapping[str, int] = field(default_factory=dict)
+    failed_again: frozenset[str] = frozenset()
+    recovered: frozenset[str] = frozenset()
+    investigate: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
+
+
+def plan_incidents(
+    services: Services,
+    failing: Mapping[str, datetime],
+    passing: Set[str],
+    live: Mapping[int, tuple[Incident, Sequence[IncidentMember]]],
+    last_detected: Mapping[str, datetime],
+    *,
+    now: datetime,
+) -> IncidentPlan:
+    """Return what the failing services (each with since when) and the passing ones call for.
+
+    Services that depend on each other, by whatever way over failing ones, are one incident.
+    `last_detected` is when the last incident of each service was.
+    """
+    members = {each.service: each for _, some in live.values() for each in some}
+    opened: list[tuple[str, ...]] = []
+    join: dict[str, int] = {}
+    for group in _connected(services, failing.keys()):
+        incidents = {members[name].incident_id for name in group if name in members}
+        if incidents:
+            join |= {name: min(incidents) for name in sorted(group) if name not in members}
+            continue
+        fresh = {name for name in group if _is_due(last_detected.get(name), now)}
+        if fresh:
+            root = root_of(services, {name: failing[name] for name in fresh})
+            opened.append((root, *sorted(fresh - {root})))
+    again = {name for name, each in members.items() if name in failing and each.recovered_at}
+    recovered = {
+        name for name, each in members.items() if name in passing and not each.recovered_at
+    }
+    return IncidentPlan(
+        open=tuple(opened),
+        join=join,
+        failed_again=frozenset(again),
+        recovered=frozenset(recovered),
+        investigate={
+            number: due
+            for number, (incident, some) in live.items()
+            if (due := _uncovered(incident, some, failing.keys() - again, join, now=now))
+        },
+    )
+
+
+def root_of(services: Services, failing: Mapping[str, datetime]) -> str:
+    """Return the failing service that no other failing one explains, the first to fail."""
+
+    def behind(name: str) -> set[str]:
+        service = services.find(name)
+        needs = services.with_needs([service]) if service else []
+        return {each.name for each in needs} - {name}
+
+    roots = [name for name in failing if not behind(name) & failing.keys()]
+    return min(roots or failing, key=lambda name: (failing[name], name))
+
+
+def is_member(incident: Incident, service: str) -> bool:
+    """Whether a service belongs to an incident, in whatever spelling."""
+    folded = normalize_service_name(service)
+    return any(normalize_service_name(each) == folded for each in incident.services)
+
+
+def _is_due(last: datetime | None, now: datetime) -> bool:
+    return last is None or now - last >= REOPEN_AFTER
+
+
+def _uncovered(
+    incident: Incident,
+    members: Sequence[IncidentMember],
+    failing: Set[str],
+    join: Mapping[str, int],
+    *,
+    now: datetime,
+) -> tuple[str, ...]:
+    """Return the failing members that no investigation covers, once those it covered are well."""
+    still = [each for each in members if each.service in failing and not each.recovered_at]
+    if any(each.investigated for each in still) or incident.id in join.values():
+        return ()
+    rested = _is_due(incident.requested_at, now)
+    return tuple(sorted(each.service for each in still if each.failures == 1 or rested))
+
+
+def _connected(services: Services, failing: Set[str]) -> list[set[str]]:
+    """Return the failing services in groups that depend on each other."""
+    groups: list[set[str]] = []
+    rest = sorted(failing)
+    while rest:
+        group, queue = {rest[0]}, [rest[0]]
+        while queue:
+            near = failing & set(services.neighbors([queue.pop()]))
+            queue += sorted(near - group)
+            group |= near
+        groups.append(group)
+        rest = [name for name in rest if name not in group]
+    return groups
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IncidentWork:
+    """What is being done for an incident now.
+
+    `tiers` are of its running sessions; `acting` says that an action runs, `waiting` that an
+    approval is open, `person` that a person was asked.
+    """
+
+    tiers: frozenset[int] = frozenset()
+    acting: bool = False
+    waiting: bool = False
+    person: bool = False
+
+
+def state_of(work: IncidentWork) -> IncidentState:
+    """Return the state of an open incident."""
+    if work.waiting:
+        return IncidentState.WAITING
+    if work.acting or 3 in work.tiers:
+        return IncidentState.REPAIRING
+    if work.tiers:
+        return IncidentState.INVESTIGATING
+    return IncidentState.NEEDS_PERSON if work.person else IncidentState.OPEN
+
+
+def outcome_of(*, action: str, handled: bool) -> IncidentOutcome:
+    """Return what a recovered incident came to: its repair, a person's, or neither.
+
+    `handled` says that a person took a service on before it recovered.
+    """
+    if action:
+        return IncidentOutcome.REPAIRED
+    return IncidentOutcome.BY_PERSON if handled else IncidentOutcome.RECOVERED
+
+
+def opening_words(incident: Incident) -> str:
+    """Return the sentence that notifies people of an incident."""
+    others = [name for name in incident.services if name != incident.service]
+    more = f" Also affected: {', '.join(others)}." if others else ""
+    return f"{incident.title}.{more}"
+
+
+def resolved_words(incident: Incident) -> str:
+    """Return the sentence that says how an incident ended."""
+    ended = incident.resolved_at or incident.started_at
+    seconds = max(0, round((ended - incident.started_at).total_seconds()))
+    time = f"{seconds} s" if seconds < 120 else f"{round(seconds / 60)} min"
+    match incident.outcome:
+        case IncidentOutcome.REPAIRED:
+            return (
+                f"{incident.service} is healthy again after {time}; repaired by {incident.action}"
+            )
+        case IncidentOutcome.BY_PERSON:
+            return f"{incident.service} is healthy again after {time}; repaired by a person"
+        case IncidentOutcome.UNRESOLVED:
+            return f"The incident of {incident.service} was closed without a repair after {time}"
+        case IncidentOutcome.MERGED:
+            return f"The incident of {incident.service} is part of incident {incident.merged_into}"
+    return f"{incident.service} is healthy again after {time}; it recovered by itself"

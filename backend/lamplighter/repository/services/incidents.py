@@ -1,0 +1,291 @@
+"""Queries on incidents: their members, their sessions and their timeline."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
+
+import sqlalchemy as sa
+
+from lamplighter.domain.change import ChangeOp
+from lamplighter.domain.services.incident import (
+    EntryKind,
+    Incident,
+    IncidentMember,
+    IncidentState,
+)
+from lamplighter.formats import serialize
+from lamplighter.repository.feed.changes import publisher
+from lamplighter.repository.store.database import Database
+from lamplighter.repository.store.entities import reader
+from lamplighter.repository.store.paging import Page, newest_first
+from lamplighter.repository.store.statements import Statement
+from lamplighter.repository.store.tables import (
+    incident_entries,
+    incident_members,
+    incident_sessions,
+    incidents,
+    requests,
+    sessions,
+)
+
+ENTITY: Final = "incident"
+_LIVE: Final = Statement(
+    sa.select(incidents).where(incidents.c.resolved_at.is_(None)).order_by(incidents.c.id)
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IncidentSelection:
+    """Which incidents are asked for; None asks for all. `live` asks for open or resolved ones."""
+
+    live: bool | None = None
+    service: str | None = None
+    since: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IncidentEntry:
+    """One entry of a timeline."""
+
+    at: datetime
+    kind: EntryKind
+    service: str | None
+    text: str
+
+
+async def insert(db: Database, *, now: datetime, **values: Any) -> Incident:
+    """Store a new incident without members."""
+    statement = sa.insert(incidents).values(
+        outcome="", action="", note="", services=[], **values, detected_at=now
+    )
+    found = _incident(await db.fetch_one(statement.returning(incidents)))
+    return await _publish(db, found, ChangeOp.CREATED, now=now)
+
+
+async def update(db: Database, incident_id: int, *, now: datetime, **values: Any) -> Incident:
+    """Change an incident."""
+    statement = (
+        sa.update(incidents)
+        .where(incidents.c.id == incident_id)
+        .values(**values, version=incidents.c.version + 1)
+        .returning(incidents)
+    )
+    found = _incident(await db.fetch_one(statement))
+    return await _publish(db, found, ChangeOp.UPDATED, now=now)
+
+
+async def get(db: Database, incident_id: int) -> Incident | None:
+    """Return one incident."""
+    row = await db.fetch_one(sa.select(incidents).where(incidents.c.id == incident_id))
+    return None if row is None else _incident(row)
+
+
+async def live(db: Database) -> list[Incident]:
+    """Return the open incidents, oldest first."""
+    return [_incident(row) for row in await db.fetch_all(_LIVE())]
+
+
+async def page(
+    db: Database,
+    chosen: IncidentSelection,
+    *,
+    limit: int,
+    position: Sequence[Any] | None = None,
+) -> Page[Incident]:
+    """Return one page of incidents, newest first."""
+    query = sa.select(incidents)
+    if chosen.live is not None:
+        none = incidents.c.resolved_at.is_(None)
+        query = query.where(none if chosen.live else ~none)
+    if chosen.service is not None:
+        query = query.where(incidents.c.id.in_(_of_service(chosen.service)))
+    if chosen.since is not None:
+        query = query.where(incidents.c.detected_at >= chosen.since)
+    found = await newest_first(db, query, incidents.c.id, limit=limit, position=position)
+    return Page([_incident(row) for row in found.items], found.position)
+
+
+async def count_since(db: Database, service: str, since: datetime) -> int:
+    """Return how many incidents had a service as their root since a moment."""
+    query = (
+        sa.select(sa.func.count())
+        .select_from(incidents)
+        .where(sa.func.lower(incidents.c.service) == service.lower())
+        .where(incidents.c.detected_at >= since)
+        .where(incidents.c.merged_into.is_(None))
+    )
+    return int(await db.fetch_val(query))
+
+
+async def last_detected(db: Database, services: Iterable[str]) -> dict[str, datetime]:
+    """Return when the last incident of each of some services was detected."""
+    last = sa.func.max(incidents.c.detected_at, type_=incidents.c.detected_at.type)
+    query = (
+        sa.select(incident_members.c.service, last.label("at"))
+        .join(incidents, incidents.c.id == incident_members.c.incident_id)
+        .where(incident_members.c.service.in_(sorted(services)))
+        .group_by(incident_members.c.service)
+    )
+    return {row["service"]: row["at"] for row in await db.fetch_all(query)}
+
+
+async def members(db: Database, ids: Sequence[int]) -> dict[int, list[IncidentMember]]:
+    """Return the members of some incidents, in the order in which they joined."""
+    query = (
+        sa.select(incident_members)
+        .where(incident_members.c.incident_id.in_(list(ids)))
+        .order_by(incident_members.c.joined_at, incident_members.c.service)
+    )
+    found: dict[int, list[IncidentMember]] = {number: [] for number in ids}
+    for row in await db.fetch_all(query):
+        found[row["incident_id"]].append(
+            IncidentMember(**{name: row[name] for name in IncidentMember.__dataclass_fields__})
+        )
+    return found
+
+
+async def add_members(
+    db: Database, incident: Incident, some: Mapping[str, str], *, root: str, now: datetime
+) -> Incident:
+    """Add services with their evidence to an incident; `root` is its root cause from now on."""
+    for name, detail in some.items():
+        statement = sa.insert(incident_members).values(
+            incident_id=incident.id,
+            service=name,
+            joined_at=now,
+            detail=detail,
+            investigated=False,
+            failures=1,
+        )
+        await db.execute(statement)
+    names = [root, *(name for name in (*incident.services, *some) if name != root)]
+    return await update(db, incident.id, service=root, services=names, now=now)
+
+
+async def update_members(
+    db: Database, incident_id: int, services: Iterable[str], **values: Any
+) -> None:
+    """Change some members of an incident; a failure more is `again=True`."""
+    if values.pop("again", False):
+        values |= {"failures": incident_members.c.failures + 1, "investigated": False}
+    statement = (
+        sa.update(incident_members)
+        .where(incident_members.c.incident_id == incident_id)
+        .where(incident_members.c.service.in_(sorted(services)))
+        .values(**values)
+    )
+    await db.execute(statement)
+
+
+async def move(db: Database, incident_id: int, into: int) -> None:
+    """Make the sessions of an incident part of another one."""
+    statement = (
+        sa.update(incident_sessions)
+        .where(incident_sessions.c.incident_id == incident_id)
+        .values(incident_id=into)
+    )
+    await db.execute(statement)
+
+
+async def add_entry(
+    db: Database,
+    incident_id: int,
+    kind: EntryKind,
+    text: str = "",
+    *,
+    service: str | None = None,
+    now: datetime,
+) -> None:
+    """Add an entry to the timeline of an incident."""
+    statement = sa.insert(incident_entries).values(
+        incident_id=incident_id, at=now, kind=kind, service=service, text=text
+    )
+    await db.execute(statement)
+
+
+async def entries(db: Database, incident_id: int) -> list[IncidentEntry]:
+    """Return the entries of a timeline that are kept with the incident, oldest first."""
+    query = (
+        sa.select(incident_entries)
+        .where(incident_entries.c.incident_id == incident_id)
+        .order_by(incident_entries.c.id)
+    )
+    return [
+        IncidentEntry(
+            at=row["at"], kind=EntryKind(row["kind"]), service=row["service"], text=row["text"]
+        )
+        for row in await db.fetch_all(query)
+    ]
+
+
+async def has_entry(db: Database, incident_id: int, kind: EntryKind) -> bool:
+    """Whether a timeline has an entry of a kind."""
+    query = (
+        sa.select(incident_entries.c.id)
+        .where(incident_entries.c.incident_id == incident_id)
+        .where(incident_entries.c.kind == kind)
+        .limit(1)
+    )
+    return await db.fetch_val(query) is not None
+
+
+async def link(db: Database, incident_id: int, session_ids: Iterable[int]) -> None:
+    """Make sessions part of an incident; one that is part of an incident stays there."""
+    held = set(await incident_of(db, session_ids := set(session_ids)))
+    for number in sorted(session_ids - held):
+        statement = sa.insert(incident_sessions).values(incident_id=incident_id, session_id=number)
+        await db.execute(statement)
+
+
+async def incident_of(db: Database, session_ids: Iterable[int]) -> dict[int, int]:
+    """Return the incident of each of some sessions that has one."""
+    query = sa.select(incident_sessions).where(
+        incident_sessions.c.session_id.in_(sorted(session_ids))
+    )
+    return {row["session_id"]: row["incident_id"] for row in await db.fetch_all(query)}
+
+
+async def session_ids(db: Database, incident_id: int) -> list[int]:
+    """Return the sessions of an incident, oldest first."""
+    query = (
+        sa.select(incident_sessions.c.session_id)
+        .where(incident_sessions.c.incident_id == incident_id)
+        .order_by(incident_sessions.c.session_id)
+    )
+    return [row["session_id"] for row in await db.fetch_all(query)]
+
+
+async def unlinked(db: Database, incident_id: int, request_id: int | None) -> list[int]:
+    """Return sessions that belong to an incident and are not part of it yet.
+
+    These are the session of its request, and the next tier's of its sessions.
+    """
+    linked = sa.select(incident_sessions.c.session_id)
+    own = linked.where(incident_sessions.c.incident_id == incident_id)
+    asked = sa.select(requests.c.session_id).where(requests.c.id == request_id)
+    query = (
+        sa.select(sessions.c.id)
+        .where(sessions.c.parent_id.in_(own) | sessions.c.id.in_(asked))
+        .where(sessions.c.id.not_in(linked))
+        .order_by(sessions.c.id)
+    )
+    return [row["id"] for row in await db.fetch_all(query)]
+
+
+async def settle_state(
+    db: Database, incident: Incident, state: IncidentState, *, now: datetime, **values: Any
+) -> Incident:
+    """Change the state of an incident, and note that in its timeline."""
+    await add_entry(db, incident.id, EntryKind.STATE, state, now=now)
+    return await update(db, incident.id, state=state, now=now, **values)
+
+
+def _of_service(service: str) -> sa.Select[Any]:
+    return sa.select(incident_members.c.incident_id).where(
+        sa.func.lower(incident_members.c.service) == service.lower()
+    )
+
+
+_publish = publisher(ENTITY, serialize.incident)
+_incident: Final = reader(Incident)

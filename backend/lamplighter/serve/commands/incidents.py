@@ -1,0 +1,20 @@
+"""What a person does with incidents on the command line."""
+
+import os
+
+from lamplighter.config.settings import Settings
+from lamplighter.domain.errors import Unavailable
+from lamplighter.domain.services.incident import Incident
+from lamplighter.engines.process import MARK
+from lamplighter.serve import home
+from lamplighter.usecases.sessions import incidents
+from lamplighter.usecases.sessions.incidents import IncidentChange
+
+
+def change(settings: Settings, number: int, wanted: IncidentChange) -> Incident:
+    """Change an incident; raises NotFound, Invalid, Conflict, and Unavailable within a session."""
+    if os.environ.get(MARK):
+        raise Unavailable("A session cannot change incidents. Ask a person.")
+    return home.run(
+        settings, lambda db: incidents.change(home.context(settings, db), number, wanted)
+    )

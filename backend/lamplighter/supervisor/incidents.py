@@ -1,0 +1,41 @@
+"""Incidents beside the rounds: brought up to date after each commit while any is open."""
+
+import asyncio
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from lamplighter.repository.store.driver import Error, severity
+from lamplighter.usecases.context import Context
+from lamplighter.usecases.services.incident_follow import follow
+
+POLL_SECONDS: Final = 1.0
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(slots=True)
+class IncidentFollower:
+    """Follows what is done for incidents as long as its supervisor leads."""
+
+    here: Context
+    version: Callable[[], int]
+    """A number that changes with each commit to the database; 0 or -1 where it is not known."""
+
+    async def run(self) -> None:
+        """Follow until cancelled: while an incident is open each second, else after commits."""
+        live, followed = True, 0
+        while True:
+            version = self.version()
+            if live or version <= 0 or version != followed:
+                live, followed = await self._follow(), version
+            await asyncio.sleep(POLL_SECONDS)
+
+    async def _follow(self) -> bool:
+        """Follow once; return whether an incident is open, or may be."""
+        try:
+            return await follow(self.here.db, now=self.here.now())
+        except (Error, TimeoutError) as error:
+            logger.log(severity(error), "Incidents cannot be updated now: %s", error)
+            return True

@@ -1,0 +1,161 @@
+"""Incidents follow what is done for them: sessions, actions, approvals, and what people say."""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from lamplighter.domain.actions.approval import ApprovalState
+from lamplighter.domain.services.cooldown import UseOutcome
+from lamplighter.domain.services.event import Level
+from lamplighter.domain.services.incident import (
+    GATHER,
+    Incident,
+    IncidentSource,
+    IncidentState,
+    IncidentWork,
+    is_member,
+    opening_words,
+    state_of,
+)
+from lamplighter.domain.services.service import GENERAL, normalize_service_name
+from lamplighter.domain.sessions.handoff import Escalation, EscalationState
+from lamplighter.repository import Database, reading, writing
+from lamplighter.repository.services import alerts, checks, cooldowns, incidents, series
+from lamplighter.repository.sessions import approvals, escalations, sessions
+from lamplighter.usecases.services import incident_steps
+
+
+async def follow(db: Database, *, now: datetime) -> bool:
+    """Bring all open incidents up to date; return whether any is open.
+
+    What was done already is not done again, so that a process that is killed loses nothing.
+    """
+    async with reading(db):
+        live, handed = await incidents.live(db), await _escalated(db)
+    if not live and not handed:
+        return False
+    async with writing(db):
+        await _adopt(db, handed, now=now)
+        for incident in await incidents.live(db):
+            await _follow_one(db, incident, now=now)
+        return bool(await incidents.live(db))
+
+
+async def _escalated(db: Database) -> list[Escalation]:
+    """Return what is handed on, or waits for a person, and belongs to no incident."""
+    found = [*await escalations.unfinished(db), *await escalations.open_for_people(db)]
+    held = await incidents.incident_of(db, {each.session_id for each in found})
+    general = normalize_service_name(GENERAL)
+    return [
+        each
+        for each in found
+        if each.session_id not in held and normalize_service_name(each.service) != general
+    ]
+
+
+async def _adopt(db: Database, handed: Sequence[Escalation], *, now: datetime) -> None:
+    """Make sessions that handed a service on part of its incident; open one where there is none."""
+    for each in handed:
+        live = await incidents.live(db)
+        incident = next((one for one in live if is_member(one, each.service)), None)
+        if incident is None:
+            incident = await incident_steps.open_incident(
+                db,
+                IncidentSource.SESSION,
+                each.service,
+                {each.service: each.reason},
+                title=f"{each.service}: {each.reason}",
+                started_at=each.created_at,
+                now=now,
+            )
+            await incidents.update_members(db, incident.id, [each.service], investigated=True)
+        await incidents.link(db, incident.id, await _chain_of(db, each.session_id))
+
+
+async def _chain_of(db: Database, session_id: int) -> list[int]:
+    """Return a session and those that led to it."""
+    found: list[int] = []
+    number: int | None = session_id
+    while number is not None and number not in found:
+        found.append(number)
+        session = await sessions.get(db, number)
+        number = session.parent_id if session else None
+    return found
+
+
+async def _follow_one(db: Database, incident: Incident, *, now: datetime) -> None:
+    while new := await incidents.unlinked(db, incident.id, incident.request_id):
+        await incidents.link(db, incident.id, new)
+    ids = await incidents.session_ids(db, incident.id)
+    state = state_of(await _work(db, incident, ids))
+    if state is not incident.state:
+        incident = await incidents.settle_state(db, incident, state, now=now)
+    if incident.source is not IncidentSource.CHECK:
+        incident = await _recover_by_sessions(db, incident, now=now)
+    if incident.live and incident.source is not IncidentSource.SESSION:
+        await _notify(db, incident, now=now)
+
+
+async def _work(db: Database, incident: Incident, ids: Sequence[int]) -> IncidentWork:
+    running = [each for each in await sessions.running(db) if each.id in ids]
+    asked = [each for number in ids for each in await approvals.of_session(db, number)]
+    uses = await cooldowns.of_sessions(db, ids)
+    people = await escalations.open_for_people(db)
+    return IncidentWork(
+        tiers=frozenset(each.tier for each in running),
+        acting=any(use.outcome is UseOutcome.RESERVED for use in uses),
+        waiting=any(each.state is ApprovalState.OPEN for each in asked),
+        person=any(is_member(incident, each.service) for each in people),
+    )
+
+
+async def _recover_by_sessions(db: Database, incident: Incident, *, now: datetime) -> Incident:
+    """Let members recover that a session or a monitor reported, once nothing says otherwise."""
+    ids = set(await incidents.session_ids(db, incident.id))
+    if ids & {each.id for each in await sessions.running(db)}:
+        return incident
+    waiting = [*await escalations.unfinished(db), *await escalations.open_for_people(db)]
+    ill = {normalize_service_name(each.service) for each in waiting}
+    ill |= await alerts.firing_services(db)
+    well = []
+    for each in (await incidents.members(db, [incident.id]))[incident.id]:
+        if each.recovered_at or normalize_service_name(each.service) in ill:
+            continue
+        watched = await series.of_services(db, [each.service])
+        seen = await checks.latest_of_service(db, each.service)
+        healthy = (
+            not any(one.failing for one in watched) if watched else all(one.ok for one in seen)
+        )
+        if healthy:
+            well.append(each.service)
+    return await incident_steps.recover(db, incident, well, now=now)
+
+
+async def _notify(db: Database, incident: Incident, *, now: datetime) -> None:
+    """Notify people once that an incident began, and once that it needs a person."""
+    person = incident.state is IncidentState.NEEDS_PERSON
+    if db.telling is None:
+        return
+    if person and incident.person_notified_at is None and db.telling.tells(Level.CRITICAL):
+        reason = await _reason(db, incident)
+        text = f"{incident.service} needs a person: {reason}"
+        await incident_steps.notify(db, incident, Level.CRITICAL, text, now=now)
+        first = incident.notified_at or now
+        await incidents.update(db, incident.id, person_notified_at=now, notified_at=first, now=now)
+    elif (
+        incident.notified_at is None
+        and now - incident.detected_at >= GATHER
+        and db.telling.tells(incident.severity)
+    ):
+        text = opening_words(incident)
+        await incident_steps.notify(db, incident, incident.severity, text, now=now)
+        await incidents.update(db, incident.id, notified_at=now, now=now)
+
+
+async def _reason(db: Database, incident: Incident) -> str:
+    """Return why a person was asked."""
+    asked = [
+        each
+        for each in await escalations.open_for_people(db)
+        if each.state is EscalationState.PERSON and is_member(incident, each.service)
+    ]
+    return asked[-1].reason if asked else incident.title

@@ -1,0 +1,232 @@
+"""The steps of incidents: opened, extended, investigated, and closed with an outcome."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+from typing import Any, Final
+
+from lamplighter.domain.services.cooldown import UseOutcome
+from lamplighter.domain.services.event import Level
+from lamplighter.domain.services.incident import (
+    EntryKind,
+    Incident,
+    IncidentMember,
+    IncidentOutcome,
+    IncidentPlan,
+    IncidentSource,
+    IncidentState,
+    outcome_of,
+    resolved_words,
+    root_of,
+)
+from lamplighter.domain.services.notice import NoticeKind
+from lamplighter.domain.services.series import CheckSeries
+from lamplighter.domain.services.service import Services, normalize_service_name
+from lamplighter.domain.sessions.session import SessionPlan, Trigger
+from lamplighter.domain.text import one_line, shorten
+from lamplighter.repository import Database
+from lamplighter.repository.services import cooldowns, incidents, notices
+from lamplighter.repository.sessions import escalations, requests
+
+TITLE_CHARS: Final = 200
+DETAIL_CHARS: Final = 1_000
+REPAIRS: Final = (UseOutcome.SUCCESS, UseOutcome.UNCONFIRMED)
+"""Outcomes of an action that count as the repair once the service is well again."""
+
+FailingChecks = Mapping[str, Sequence[CheckSeries]]
+"""The failing checks of each failing service."""
+
+
+async def apply(
+    db: Database, plan: IncidentPlan, failing: FailingChecks, services: Services, *, now: datetime
+) -> None:
+    """Do what a plan says, in the transaction of the results that it is made of."""
+    for group in plan.open:
+        await _open(db, group, failing, now=now)
+    for incident in await incidents.live(db):
+        joining = [name for name, number in plan.join.items() if number == incident.id]
+        if joining:
+            incident = await _join(db, incident, joining, failing, services, now=now)
+        own = plan.failed_again & set(incident.services)
+        if own:
+            await incidents.update_members(db, incident.id, own, again=True, recovered_at=None)
+            for name in sorted(own):
+                text = evidence(failing[name])
+                await incidents.add_entry(
+                    db, incident.id, EntryKind.FAILED_AGAIN, text, service=name, now=now
+                )
+        await recover(db, incident, plan.recovered & set(incident.services), now=now)
+        if due := plan.investigate.get(incident.id):
+            await _investigate(db, incident, due, failing, now=now)
+
+
+async def open_incident(
+    db: Database,
+    source: IncidentSource,
+    root: str,
+    evidence_of: Mapping[str, str],
+    *,
+    severity: Level = Level.CRITICAL,
+    title: str,
+    started_at: datetime,
+    now: datetime,
+    **more: Any,
+) -> Incident:
+    """Open an incident; `evidence_of` are its services, each with what fails there."""
+    found = await incidents.insert(
+        db,
+        service=root,
+        state=IncidentState.OPEN,
+        severity=severity,
+        source=source,
+        title=shorten(one_line(title), TITLE_CHARS),
+        started_at=started_at,
+        now=now,
+        **more,
+    )
+    found = await incidents.add_members(db, found, evidence_of, root=root, now=now)
+    await incidents.add_entry(db, found.id, EntryKind.OPENED, found.title, service=root, now=now)
+    for name in evidence_of:
+        if name != root:
+            await incidents.add_entry(
+                db, found.id, EntryKind.JOINED, evidence_of[name], service=name, now=now
+            )
+    return found
+
+
+async def recover(
+    db: Database, incident: Incident, names: Iterable[str], *, now: datetime
+) -> Incident:
+    """Note that members are well again; the last one closes the incident."""
+    recovered = set(names)
+    if not recovered:
+        return incident
+    await incidents.update_members(db, incident.id, recovered, recovered_at=now)
+    for name in sorted(recovered):
+        await incidents.add_entry(db, incident.id, EntryKind.RECOVERED, service=name, now=now)
+    members = (await incidents.members(db, [incident.id]))[incident.id]
+    if not all(each.recovered_at for each in members):
+        return incident
+    repaired = await _repair(db, incident, members)
+    handled = await _was_handled(db, incident)
+    outcome = outcome_of(action=repaired.get("action", ""), handled=handled)
+    return await close(db, incident, outcome, now=now, **repaired)
+
+
+async def close(
+    db: Database, incident: Incident, outcome: IncidentOutcome, *, now: datetime, **more: Any
+) -> Incident:
+    """Close an incident with its outcome; whoever was notified of it is notified of that."""
+    values = {"state": IncidentState.RESOLVED, "outcome": outcome, "resolved_at": now, **more}
+    words = resolved_words(replace(incident, **values))
+    closed = await incidents.update(db, incident.id, now=now, **values)
+    await incidents.add_entry(db, closed.id, EntryKind.RESOLVED, words, now=now)
+    if closed.notified_at or closed.person_notified_at:
+        await notify(db, closed, Level.INFO, words, now=now)
+    if closed.request_id is not None:
+        await requests.cancel(db, closed.request_id, now=now)
+    return closed
+
+
+async def notify(
+    db: Database, incident: Incident, level: Level, text: str, *, now: datetime
+) -> None:
+    """Put a notice of an incident into the outbox."""
+    if db.telling is not None:
+        await notices.insert(
+            db, NoticeKind.INCIDENT, level, text, service=incident.service, now=now
+        )
+
+
+def evidence(some: Sequence[CheckSeries]) -> str:
+    """Return what failing checks found, a line each."""
+    lines = [f"{each.check}: {one_line(each.detail) or 'failed'}" for each in some]
+    return shorten("\n".join(lines), DETAIL_CHARS)
+
+
+async def _open(
+    db: Database, group: Sequence[str], failing: FailingChecks, *, now: datetime
+) -> None:
+    root = group[0]
+    since = min(each.changed_at or now for name in group for each in failing[name])
+    incident = await open_incident(
+        db,
+        IncidentSource.CHECK,
+        root,
+        {name: evidence(failing[name]) for name in group},
+        title=f"{root} fails: {evidence(failing[root][:1])}",
+        started_at=since,
+        now=now,
+    )
+    await _investigate(db, incident, sorted(group), failing, now=now)
+
+
+async def _join(
+    db: Database,
+    incident: Incident,
+    names: Sequence[str],
+    failing: FailingChecks,
+    services: Services,
+    *,
+    now: datetime,
+) -> Incident:
+    """Add services to an incident; one that explains its root takes the place of that."""
+    since = {
+        name: min(each.changed_at or now for each in failing[name])
+        for name in {*names, *incident.services} & failing.keys()
+    }
+    root = root_of(services, since)
+    joined = {name: evidence(failing[name]) for name in names}
+    for name, detail in joined.items():
+        await incidents.add_entry(db, incident.id, EntryKind.JOINED, detail, service=name, now=now)
+    found = await incidents.add_members(db, incident, joined, root=root, now=now)
+    if root == incident.service:
+        return found
+    title = shorten(one_line(f"{root} fails: {evidence(failing[root][:1])}"), TITLE_CHARS)
+    return await incidents.update(db, found.id, title=title, now=now)
+
+
+async def _investigate(
+    db: Database,
+    incident: Incident,
+    names: Sequence[str],
+    failing: FailingChecks,
+    *,
+    now: datetime,
+) -> None:
+    """Request a tier-1 session for members of an incident."""
+    checks = ", ".join(f"{name}/{each.check}" for name in names for each in failing[name])
+    session = SessionPlan(
+        tier=1, trigger=Trigger.CHECK, services=tuple(names), prompt=f"Failing checks: {checks}."
+    )
+    request = await requests.insert(db, session, now=now)
+    await incidents.update_members(db, incident.id, names, investigated=True)
+    await incidents.update(db, incident.id, request_id=request.id, requested_at=now, now=now)
+
+
+async def _repair(
+    db: Database, incident: Incident, members: Sequence[IncidentMember]
+) -> dict[str, Any]:
+    """Return the action after which the services were well, and when; empty without one."""
+    folded = {normalize_service_name(each.service) for each in members}
+    uses = await cooldowns.of_sessions(db, await incidents.session_ids(db, incident.id))
+    repairs = [
+        use
+        for use in uses
+        if use.outcome in REPAIRS and normalize_service_name(use.service) in folded
+    ]
+    if not repairs:
+        return {}
+    last = repairs[-1]
+    named = last.name or str(last.action)
+    where = "" if last.service == incident.service else f" of {last.service}"
+    return {"action": f"{named}{where}", "repaired_at": last.settled_at}
+
+
+async def _was_handled(db: Database, incident: Incident) -> bool:
+    """Whether a person marked a member as handled during an incident."""
+    for name in incident.services:
+        at = await escalations.handled_at(db, name)
+        if at is not None and at >= incident.detected_at:
+            return True
+    return False

@@ -1,0 +1,193 @@
+"""One incident with all that happened: its timeline, its sessions, and the memories in them."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import Any, Final
+
+from lamplighter.domain.actions.approval import Approval, ApprovalState
+from lamplighter.domain.errors import NotFound
+from lamplighter.domain.memory.memory import Memory, MemoryId
+from lamplighter.domain.services.cooldown import CooldownUse, UseOutcome
+from lamplighter.domain.services.incident import Incident
+from lamplighter.domain.sessions.session import TIERS, Session
+from lamplighter.formats import serialize
+from lamplighter.repository import Database
+from lamplighter.repository.memory import exposures, memories
+from lamplighter.repository.memory.memories import MemoryFilter, Sort
+from lamplighter.repository.services import cooldowns, events, incidents
+from lamplighter.repository.services.events import EventSelection
+from lamplighter.repository.sessions import approvals, sessions
+
+MAX_EVENTS: Final = 500
+MAX_MEMORIES: Final = 200
+WEEK, MONTH = timedelta(days=7), timedelta(days=30)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TimelineItem:
+    """Something that happened during an incident; `ref` is the number of what it tells of."""
+
+    at: datetime
+    kind: str
+    text: str
+    service: str | None = None
+    level: str = "info"
+    session_id: int | None = None
+    ref: int | None = None
+
+
+async def get(db: Database, number: int) -> Incident:
+    """Return an incident; raises NotFound."""
+    found = await incidents.get(db, number)
+    if found is None:
+        raise NotFound(f"Incident {number} not found.")
+    return found
+
+
+async def read(db: Database, number: int, *, now: datetime) -> dict[str, Any]:
+    """Return an incident as JSON with its timeline, oldest first; raises NotFound."""
+    incident = await get(db, number)
+    ids = await incidents.session_ids(db, number)
+    own = [each for each in [await sessions.get(db, each) for each in ids] if each is not None]
+    members = (await incidents.members(db, [number]))[number]
+    used, learned = await _memories(db, ids)
+    return {
+        **serialize.incident(incident),
+        "members": [
+            {
+                "service": each.service,
+                "joined_at": serialize.format_moment(each.joined_at),
+                "recovered_at": serialize.format_moment(each.recovered_at),
+                "failures": each.failures,
+                "detail": each.detail,
+            }
+            for each in members
+        ],
+        "sessions": [serialize.session(each) for each in own],
+        "timeline": [_item_json(each) for each in await _timeline(db, incident, own)],
+        "memories_used": used,
+        "memories_learned": learned,
+        "same_root": {
+            "week": await incidents.count_since(db, incident.service, now - WEEK),
+            "month": await incidents.count_since(db, incident.service, now - MONTH),
+        },
+    }
+
+
+async def _timeline(db: Database, incident: Incident, own: list[Session]) -> list[TimelineItem]:
+    ids = [each.id for each in own]
+    found = [
+        TimelineItem(at=each.at, kind=each.kind, service=each.service, text=each.text)
+        for each in await incidents.entries(db, incident.id)
+    ]
+    found += [item for each in own for item in _session_items(each)]
+    found += [item for use in await cooldowns.of_sessions(db, ids) for item in _use_items(use)]
+    for number in ids:
+        for each in await approvals.of_session(db, number):
+            found += _approval_items(each)
+        found += await _event_items(db, EventSelection(session=number))
+    for name in incident.services:
+        chosen = EventSelection(service=name, since=incident.started_at, until=incident.resolved_at)
+        found += [
+            item
+            for item in await _event_items(db, chosen)
+            if item.session_id is None  # what a session of another incident said is not ours
+        ]
+    return sorted(found, key=lambda item: item.at)
+
+
+def _session_items(each: Session) -> Iterable[TimelineItem]:
+    name = f"Session {each.id} (tier {each.tier}, {TIERS.get(each.tier, 'client')})"
+    yield TimelineItem(
+        at=each.started_at, kind="session_started", text=f"{name} started", session_id=each.id
+    )
+    if each.ended_at is not None:
+        words = each.outcome or each.reason or each.status.replace("_", " ")
+        yield TimelineItem(
+            at=each.ended_at, kind="session_ended", text=f"{name}: {words}", session_id=each.id
+        )
+
+
+def _use_items(use: CooldownUse) -> Iterable[TimelineItem]:
+    name = use.name or str(use.action)
+    failed = use.outcome in (UseOutcome.FAILURE, UseOutcome.ABANDONED)
+    yield TimelineItem(
+        at=use.settled_at or use.created_at,
+        kind="action",
+        service=use.service,
+        text=f"{name}: {use.outcome}. {use.text}".strip(),
+        level="warning" if failed else "info",
+        session_id=use.session_id,
+        ref=use.id,
+    )
+
+
+def _approval_items(each: Approval) -> Iterable[TimelineItem]:
+    asked = TimelineItem(
+        at=each.created_at,
+        kind="approval",
+        service=each.service,
+        text=f"Asked to approve {each.wish}",
+        session_id=each.session_id,
+        ref=each.id,
+    )
+    yield asked
+    if each.state is not ApprovalState.OPEN and each.decided_at:
+        yield replace(asked, at=each.decided_at, text=f"{each.wish}: {each.state}")
+
+
+async def _event_items(db: Database, chosen: EventSelection) -> list[TimelineItem]:
+    found = await events.page(db, chosen, limit=MAX_EVENTS)
+    return [
+        TimelineItem(
+            at=each.created_at,
+            kind="event",
+            service=each.service,
+            text=each.text,
+            level=each.level,
+            session_id=each.session_id,
+            ref=each.id,
+        )
+        for each in found.items
+    ]
+
+
+async def _memories(
+    db: Database, ids: list[int]
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Return the memories that sessions had in their prompts, and those that they learned."""
+    used: dict[int, str] = {}
+    learned: list[Memory] = []
+    for number in ids:
+        for each in await exposures.of_session(db, number):
+            if each.position is not None:
+                used[each.memory_id] = each.line
+        chosen = MemoryFilter(session_id=number)
+        learned += (await memories.page(db, chosen, sort=Sort.CREATED, limit=MAX_MEMORIES)).items
+    held = {each.id: each for each in await memories.list_by_ids(db, list(used))}
+    return (
+        [_brief(number, line, held.get(MemoryId(number))) for number, line in used.items()],
+        [_brief(each.id, each.observation, each) for each in learned],
+    )
+
+
+def _brief(number: int, text: str, memory: Memory | None) -> dict[str, Any]:
+    return {
+        "id": number,
+        "text": text,
+        "confidence": memory.confidence if memory else None,
+        "active": bool(memory and memory.active),
+    }
+
+
+def _item_json(each: TimelineItem) -> dict[str, Any]:
+    return {
+        "at": serialize.format_moment(each.at),
+        "kind": each.kind,
+        "level": each.level,
+        "service": each.service,
+        "text": each.text,
+        "session_id": each.session_id,
+        "ref": each.ref,
+    }

@@ -1,0 +1,177 @@
+"""Incidents: one for all services that fail together, keyed by their root."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lamplighter.domain.services.event import Level
+from lamplighter.domain.services.incident import (
+    Incident,
+    IncidentMember,
+    IncidentOutcome,
+    IncidentPlan,
+    IncidentSource,
+    IncidentState,
+    IncidentWork,
+    opening_words,
+    outcome_of,
+    plan_incidents,
+    resolved_words,
+    root_of,
+    state_of,
+)
+from lamplighter.domain.services.service import Service, Services
+
+NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
+EARLIER = NOON - timedelta(minutes=10)
+SERVICES = Services(
+    (
+        Service(name="db"),
+        Service(name="api", depends_on=("db",)),
+        Service(name="web", depends_on=("api",)),
+        Service(name="mail"),
+    )
+)
+Live = dict[int, tuple[Incident, list[IncidentMember]]]
+
+
+def incident(*services: str, number: int = 7, **more: object) -> Incident:
+    values = {
+        "id": number,
+        "service": services[0],
+        "services": services,
+        "state": IncidentState.OPEN,
+        "severity": Level.CRITICAL,
+        "source": IncidentSource.CHECK,
+        "title": f"{services[0]} fails: tcp: connection refused",
+        "started_at": EARLIER,
+        "detected_at": EARLIER,
+        "requested_at": EARLIER,
+    }
+    return Incident(**{**values, **more})  # type: ignore[arg-type]
+
+
+def member(name: str, number: int = 7, **more: object) -> IncidentMember:
+    values = {"incident_id": number, "service": name, "joined_at": EARLIER, "investigated": True}
+    return IncidentMember(**{**values, **more})  # type: ignore[arg-type]
+
+
+def live(*some: IncidentMember, **more: object) -> Live:
+    return {7: (incident(*(each.service for each in some), **more), list(some))}
+
+
+def plan(
+    *failing: str, passing: tuple[str, ...] = (), of: Live | None = None, **last: datetime
+) -> IncidentPlan:
+    since = dict.fromkeys(failing, EARLIER)
+    return plan_incidents(SERVICES, since, set(passing), of or {}, last, now=NOON)
+
+
+def test_a_failing_service_opens_an_incident() -> None:
+    assert plan("mail").open == (("mail",),)
+
+
+def test_services_that_depend_on_each_other_are_one_incident_of_their_root() -> None:
+    assert plan("web", "db", "api", "mail").open == (("db", "api", "web"), ("mail",))
+
+
+def test_services_without_a_failing_link_are_separate() -> None:
+    assert plan("web", "db").open == (("db",), ("web",))
+
+
+def test_a_member_that_still_fails_asks_for_nothing() -> None:
+    assert plan("db", of=live(member("db"))) == IncidentPlan()
+
+
+def test_a_service_that_fails_beside_a_member_joins() -> None:
+    found = plan("db", "api", of=live(member("db")))
+
+    assert (found.open, found.join, found.investigate) == ((), {"api": 7}, {})
+
+
+def test_a_joined_service_is_investigated_once_the_investigated_ones_are_well() -> None:
+    joined = member("api", investigated=False)
+    well = member("db", recovered_at=NOON)
+
+    assert plan("api", "db", of=live(member("db"), joined)).investigate == {}
+    assert plan("api", of=live(well, joined)).investigate == {7: ("api",)}
+
+
+def test_a_member_recovers_and_may_fail_again() -> None:
+    assert plan(passing=("db",), of=live(member("db"))).recovered == {"db"}
+    well = member("db", recovered_at=EARLIER)
+    assert plan("db", of=live(well, member("api"))).failed_again == {"db"}
+
+
+def test_a_member_that_failed_again_rests_five_minutes_before_the_next_investigation() -> None:
+    again = member("db", investigated=False, failures=2)
+
+    assert plan("db", of=live(again)).investigate == {7: ("db",)}
+    recent = NOON - timedelta(minutes=1)
+    assert plan("db", of=live(again, requested_at=recent)).investigate == {}
+
+
+def test_a_service_that_flaps_waits_five_minutes() -> None:
+    assert plan("db", db=NOON - timedelta(minutes=1)).open == ()
+    assert plan("db", db=EARLIER).open == (("db",),)
+
+
+@given(st.integers(1, 60), st.randoms())
+def test_services_of_one_root_are_one_incident(count: int, chance: object) -> None:
+    leaves = [Service(name=f"s{n}", depends_on=("root",)) for n in range(count)]
+    services = Services((Service(name="root"), *leaves))
+    names = ["root", *(each.name for each in leaves)]
+    chance.shuffle(names)  # type: ignore[attr-defined]
+    since = {name: NOON + timedelta(seconds=n) for n, name in enumerate(names)}
+
+    found = plan_incidents(services, since, set(), {}, {}, now=NOON)
+
+    assert found.open == (("root", *sorted(each.name for each in leaves)),)
+
+
+def test_the_root_is_what_no_other_failure_explains_and_failed_first() -> None:
+    web = Service(name="web", depends_on=("api", "mail"))
+    services = Services((*SERVICES.items[:2], SERVICES.items[3], web))
+    later = EARLIER + timedelta(seconds=1)
+
+    assert root_of(services, {"web": EARLIER, "mail": later}) == "mail"
+    assert root_of(services, {"web": EARLIER, "api": NOON, "mail": later}) == "mail"
+    assert root_of(services, {"gone": EARLIER}) == "gone"
+
+
+def test_a_circle_of_dependencies_has_a_root() -> None:
+    circle = Services((Service(name="a", depends_on=("b",)), Service(name="b", depends_on=("a",))))
+
+    assert root_of(circle, {"a": NOON, "b": EARLIER}) == "b"
+
+
+@pytest.mark.parametrize(
+    ("work", "state"),
+    [
+        (IncidentWork(), IncidentState.OPEN),
+        (IncidentWork(tiers=frozenset({1})), IncidentState.INVESTIGATING),
+        (IncidentWork(tiers=frozenset({2}), person=True), IncidentState.INVESTIGATING),
+        (IncidentWork(tiers=frozenset({3})), IncidentState.REPAIRING),
+        (IncidentWork(acting=True, person=True), IncidentState.REPAIRING),
+        (IncidentWork(tiers=frozenset({3}), waiting=True), IncidentState.WAITING),
+        (IncidentWork(person=True), IncidentState.NEEDS_PERSON),
+    ],
+)
+def test_the_state_follows_the_work(work: IncidentWork, state: IncidentState) -> None:
+    assert state_of(work) is state
+
+
+def test_the_outcome_names_who_repaired_it() -> None:
+    assert outcome_of(action="restart", handled=True) is IncidentOutcome.REPAIRED
+    assert outcome_of(action="", handled=True) is IncidentOutcome.BY_PERSON
+    assert outcome_of(action="", handled=False) is IncidentOutcome.RECOVERED
+
+
+def test_people_read_one_sentence_at_the_opening_and_at_the_end() -> None:
+    opened = incident("db", "api", "web")
+    ended = incident("db", outcome=IncidentOutcome.REPAIRED, action="restart", resolved_at=EARLIER)
+
+    assert opening_words(opened) == ("db fails: tcp: connection refused. Also affected: api, web.")
+    assert resolved_words(ended) == "db is healthy again after 0 s; repaired by restart"

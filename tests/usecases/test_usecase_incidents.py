@@ -1,0 +1,360 @@
+"""Incidents: followed through their sessions, told once, closed with an outcome."""
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from itertools import count
+
+import pytest
+from acting import acted
+from examples import session
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from contexts import context
+from lamplighter.domain.configuration import Configuration
+from lamplighter.domain.errors import Conflict, Invalid, NotFound
+from lamplighter.domain.services.alert import Alert, AlertState
+from lamplighter.domain.services.check import TcpCheck
+from lamplighter.domain.services.cooldown import UseOutcome
+from lamplighter.domain.services.event import Level
+from lamplighter.domain.services.incident import Incident, IncidentOutcome, IncidentState
+from lamplighter.domain.services.notice import NoticeKind, NoticePolicy
+from lamplighter.domain.services.series import CheckRun, PointState
+from lamplighter.domain.services.service import Service, Services
+from lamplighter.domain.sessions.session import RequestState, Session, Status
+from lamplighter.repository import Database, writing
+from lamplighter.repository.services import events, incidents, notices
+from lamplighter.repository.sessions import requests, sessions
+from lamplighter.usecases.services import alert, check_runs, incident_view
+from lamplighter.usecases.services.alert import AlertContext
+from lamplighter.usecases.services.incident_follow import follow
+from lamplighter.usecases.sessions import chain
+from lamplighter.usecases.sessions import incidents as acts
+from lamplighter.usecases.sessions.incidents import IncidentChange
+from lamplighter.usecases.sessions.sessions import SessionEnd, finish
+
+NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
+SECOND, MINUTE = timedelta(seconds=1), timedelta(minutes=1)
+PORT = (TcpCheck(name="tcp", host="127.0.0.1", port=1),)
+SERVICES = Services(
+    (
+        Service(name="db", checks=PORT),
+        Service(name="Web", checks=PORT, depends_on=("db",)),
+        Service(name="mail", checks=PORT),
+    )
+)
+DAYS = count(1)
+"""Each example of a property test has a day of its own."""
+
+FAILED, PASSED = PointState.FAILED, PointState.PASSED
+
+
+async def checked(db: Database, state: PointState, at: datetime, *names: str) -> None:
+    """Record a result of each of some services."""
+    detail = "connection refused" if state is FAILED else ""
+    runs = [
+        CheckRun(service=name, check="tcp", kind="tcp", at=at, state=state, detail=detail)
+        for name in names
+    ]
+    await check_runs.record(context(db, at), runs, SERVICES)
+
+
+async def failing(db: Database, *names: str) -> Incident:
+    """Let services fail, and return the incident."""
+    await checked(db, FAILED, NOON, *names)
+    [found] = await incidents.live(db)
+    return found
+
+
+async def well(db: Database, *names: str, at: datetime = NOON + 5 * MINUTE) -> None:
+    """Let services pass twice."""
+    await checked(db, PASSED, at - SECOND, *names)
+    await checked(db, PASSED, at, *names)
+
+
+async def now_of(db: Database, incident: Incident) -> Incident:
+    return await incident_view.get(db, incident.id)
+
+
+async def answered(db: Database, incident: Incident, *, tier: int = 1) -> Session:
+    """Let a session answer the request of an incident."""
+    began = await session(db, tier=tier)
+    assert incident.request_id
+    async with writing(db):
+        assert await requests.claim(db, incident.request_id, began.id, now=NOON)
+    return began
+
+
+async def ended(db: Database, by: Session, status: Status = Status.COMPLETED) -> None:
+    await finish(context(db, NOON), Configuration(), by, SessionEnd(status=status))
+
+
+async def told(db: Database) -> list[tuple[NoticeKind, Level, str]]:
+    found = (await notices.page(db, None, limit=100)).items
+    return [(each.kind, each.level, each.title) for each in reversed(found)]
+
+
+async def test_an_incident_follows_its_sessions_to_its_outcome(db: Database) -> None:
+    incident = await failing(db, "db", "Web")
+    assert (incident.service, incident.services) == ("db", ("db", "Web"))
+    assert incident.state is IncidentState.OPEN
+
+    first = await answered(db, incident)
+    await follow(db, now=NOON + SECOND)
+    assert (await now_of(db, incident)).state is IncidentState.INVESTIGATING
+
+    await ended(db, first)
+    third = await session(db, tier=3, parent_id=first.id)
+    await follow(db, now=NOON + 2 * SECOND)
+    assert (await now_of(db, incident)).state is IncidentState.REPAIRING
+
+    await acted(db, third, service="db", now=NOON + 3 * SECOND)
+    await ended(db, third)
+    await well(db, "db", "Web", at=NOON + MINUTE)
+    found = await now_of(db, incident)
+    assert (found.state, found.outcome) == (IncidentState.RESOLVED, IncidentOutcome.REPAIRED)
+    assert (found.action, found.repaired_at) == ("restart", NOON + 3 * SECOND)
+    assert await incidents.session_ids(db, incident.id) == [first.id, third.id]
+    assert not await follow(db, now=NOON + 2 * MINUTE)
+
+
+async def test_an_incident_that_ends_by_itself_withdraws_its_request(db: Database) -> None:
+    incident = await failing(db, "mail")
+
+    await well(db, "mail")
+
+    found = await now_of(db, incident)
+    assert found.outcome is IncidentOutcome.RECOVERED
+    request = await requests.get(db, incident.request_id or 0)
+    assert request is not None
+    assert request.state is RequestState.CANCELLED
+
+
+async def test_a_restart_that_did_not_help_is_no_repair(db: Database) -> None:
+    incident = await failing(db, "mail")
+    by = await answered(db, incident, tier=3)
+    await acted(db, by, service="mail", outcome=UseOutcome.FAILURE)
+    await follow(db, now=NOON)
+    await ended(db, by)
+
+    await well(db, "mail")
+
+    assert (await now_of(db, incident)).outcome is IncidentOutcome.RECOVERED
+
+
+async def test_people_are_told_once_after_grouping_and_once_at_the_end(db: Database) -> None:
+    db.telling = NoticePolicy()
+    await failing(db, "db")
+    await follow(db, now=NOON + SECOND)
+    assert await told(db) == []
+    await checked(db, FAILED, NOON + 2 * SECOND, "db", "Web")
+
+    for seconds in (10, 11, 60):
+        await follow(db, now=NOON + seconds * SECOND)
+    async with writing(db):
+        await events.insert(
+            db, Level.CRITICAL, "Web is down", service="web", source="marker", now=NOON + MINUTE
+        )
+    await well(db, "db", "Web")
+
+    assert await told(db) == [
+        (
+            NoticeKind.INCIDENT,
+            Level.CRITICAL,
+            "db fails: tcp: connection refused. Also affected: Web.",
+        ),
+        (
+            NoticeKind.INCIDENT,
+            Level.INFO,
+            "db is healthy again after 5 min; it recovered by itself",
+        ),
+    ]
+
+
+async def test_a_failure_that_ends_before_anybody_was_told_tells_nobody(db: Database) -> None:
+    db.telling = NoticePolicy()
+    await failing(db, "mail")
+    await well(db, "mail", at=NOON + 5 * SECOND)
+    await follow(db, now=NOON + MINUTE)
+
+    assert await told(db) == []
+
+
+async def test_an_incident_that_needs_a_person_says_so_once(db: Database) -> None:
+    db.telling = NoticePolicy()
+    incident = await failing(db, "mail")
+    by = await answered(db, incident)
+    await chain.ask_person(db, by, "mail", "The disk is full", now=NOON)
+    await ended(db, by)
+
+    for seconds in (1, 2, 30):
+        await follow(db, now=NOON + seconds * SECOND)
+
+    assert (await now_of(db, incident)).state is IncidentState.NEEDS_PERSON
+    assert await told(db) == [
+        (NoticeKind.INCIDENT, Level.CRITICAL, "mail needs a person: The disk is full")
+    ]
+
+
+async def test_a_session_that_asks_a_person_without_an_incident_opens_one(db: Database) -> None:
+    by = await session(db)
+    await chain.ask_person(db, by, "mail", "The disk is full", now=NOON)
+    await ended(db, by)
+
+    assert await follow(db, now=NOON)
+    [incident] = await incidents.live(db)
+    assert (incident.service, incident.state) == ("mail", IncidentState.NEEDS_PERSON)
+    assert await incidents.session_ids(db, incident.id) == [by.id]
+
+    [asked] = [each.id for each in await chain.escalations.open_for_people(db)]
+    await chain.mark_handled(db, asked, now=NOON + MINUTE)
+    await follow(db, now=NOON + MINUTE)
+    assert (await now_of(db, incident)).outcome is IncidentOutcome.BY_PERSON
+
+
+async def test_following_twice_changes_nothing(db: Database) -> None:
+    incident = await failing(db, "mail")
+    await answered(db, incident)
+    await follow(db, now=NOON + SECOND)
+    before = await now_of(db, incident)
+
+    await follow(db, now=NOON + 2 * SECOND)
+
+    assert await now_of(db, incident) == before
+
+
+def alarmed(db: Database) -> AlertContext:
+    return AlertContext(
+        db=db,
+        now=lambda: NOON + MINUTE,
+        redact=context(db).redact,
+        active=Configuration(),
+        services=SERVICES,
+    )
+
+
+DOWN = Alert(
+    fingerprint="7", state=AlertState.FIRING, title="is down", names=("web",), severity="critical"
+)
+
+
+async def test_an_alert_joins_the_incident_of_its_service(db: Database) -> None:
+    incident = await failing(db, "db", "Web")
+
+    [result] = await alert.ingest_delivery(alarmed(db), "kuma", [DOWN])
+
+    assert result.request is None
+    assert [each.id for each in await incidents.live(db)] == [incident.id]
+    shown = await incident_view.read(db, incident.id, now=NOON)
+    assert "kuma: is down" in [each["text"] for each in shown["timeline"]]
+
+
+async def test_an_alert_of_its_own_is_an_incident_until_it_is_resolved(db: Database) -> None:
+    [result] = await alert.ingest_delivery(alarmed(db), "kuma", [DOWN])
+    [incident] = await incidents.live(db)
+    assert (incident.service, incident.severity) == ("Web", Level.CRITICAL)
+    assert result.request is not None
+    assert incident.request_id == result.request.id
+    await well(db, "Web", at=NOON + 2 * MINUTE)
+    await follow(db, now=NOON + 2 * MINUTE)
+    assert (await now_of(db, incident)).live
+
+    up = replace(DOWN, state=AlertState.RESOLVED)
+    await alert.ingest_delivery(alarmed(db), "kuma", [up])
+    await follow(db, now=NOON + 3 * MINUTE)
+
+    assert (await now_of(db, incident)).outcome is IncidentOutcome.RECOVERED
+
+
+async def test_a_person_acknowledges_notes_and_resolves(db: Database) -> None:
+    incident = await failing(db, "mail")
+    here = context(db, NOON + MINUTE)
+
+    await acts.change(here, incident.id, IncidentChange(acknowledged=True, note="On it"))
+    done = await acts.change(here, incident.id, IncidentChange(outcome=IncidentOutcome.BY_PERSON))
+
+    assert (done.acknowledged_at, done.note, done.resolved_at) == (
+        NOON + MINUTE,
+        "On it",
+        NOON + MINUTE,
+    )
+    with pytest.raises(Conflict):
+        await acts.change(here, incident.id, IncidentChange(acknowledged=True))
+    with pytest.raises(Invalid):
+        await acts.change(here, incident.id, IncidentChange())
+    with pytest.raises(NotFound):
+        await acts.change(here, 99, IncidentChange(note="x"))
+
+
+async def test_incidents_are_merged_with_all_they_hold(db: Database) -> None:
+    await checked(db, FAILED, NOON, "db", "mail")
+    first, second = await incidents.live(db)
+    by = await answered(db, second)
+    await follow(db, now=NOON)
+    here = context(db, NOON + MINUTE)
+
+    merged = await acts.change(here, second.id, IncidentChange(merge_into=first.id))
+
+    assert (merged.outcome, merged.merged_into) == (IncidentOutcome.MERGED, first.id)
+    assert (await now_of(db, first)).services == ("db", "mail")
+    assert await incidents.session_ids(db, first.id) == [by.id]
+    with pytest.raises(Invalid):
+        await acts.change(here, first.id, IncidentChange(merge_into=second.id))
+    await well(db, "db", "mail")
+    assert await incidents.live(db) == []
+
+
+async def test_its_timeline_is_in_order_and_quotes_the_evidence(db: Database) -> None:
+    incident = await failing(db, "db", "Web")
+    by = await answered(db, incident, tier=3)
+    await acted(db, by, service="db", now=NOON + 2 * SECOND)
+    await follow(db, now=NOON + SECOND)
+    await well(db, "db", "Web", at=NOON + MINUTE)
+
+    shown = await incident_view.read(db, incident.id, now=NOON + MINUTE)
+
+    kinds = [each["kind"] for each in shown["timeline"]]
+    assert kinds[0] == "opened"
+    assert kinds[-1] == "resolved"
+    assert {"joined", "session_started", "action", "recovered"} <= set(kinds)
+    assert shown["members"][0]["detail"] == "tcp: connection refused"
+    assert [each["at"] for each in shown["timeline"]] == sorted(
+        each["at"] for each in shown["timeline"]
+    )
+    assert shown["same_root"] == {"week": 1, "month": 1}
+
+
+@settings(
+    max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(
+    st.lists(
+        st.tuples(st.sampled_from(["db", "Web", "mail"]), st.booleans()), min_size=1, max_size=25
+    )
+)
+async def test_whatever_fails_and_passes_each_service_is_in_one_open_incident_at_most(
+    db: Database, results: list[tuple[str, bool]]
+) -> None:
+    start = NOON + timedelta(days=next(DAYS))
+    for number, (name, ok) in enumerate(results):
+        await checked(db, PASSED if ok else FAILED, start + number * MINUTE, name)
+        await follow(db, now=start + number * MINUTE)
+        members = [name for each in await incidents.live(db) for name in each.services]
+        assert len(members) == len(set(members))
+    end = start + timedelta(hours=1)
+    await well(db, "db", "Web", "mail", at=end)
+    assert await incidents.live(db) == []
+
+
+async def test_sessions_of_other_incidents_stay_there(db: Database) -> None:
+    await checked(db, FAILED, NOON, "db", "mail")
+    first, second = await incidents.live(db)
+    one, two = await answered(db, first), await answered(db, second)
+
+    await follow(db, now=NOON)
+
+    assert await incidents.incident_of(db, [one.id, two.id]) == {
+        one.id: first.id,
+        two.id: second.id,
+    }
+    assert await sessions.get(db, one.id) is not None

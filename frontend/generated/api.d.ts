@@ -1595,7 +1595,7 @@ export interface components {
         ActOut: {
             id: number;
             /** @enum {unknown} */
-            action: "activate" | "adjust" | "approve" | "confidence" | "confirm" | "create" | "deactivate" | "delete" | "deny" | "edit" | "halt" | "import" | "merge" | "notebook" | "organize" | "purge" | "replace" | "reset" | "restore" | "resume" | "revert" | "review" | "revoke" | "take" | "token" | "undo" | "unmerge" | "verify";
+            action: "activate" | "adjust" | "approve" | "confidence" | "confirm" | "create" | "deactivate" | "delete" | "deny" | "edit" | "halt" | "import" | "incident" | "merge" | "notebook" | "organize" | "purge" | "replace" | "reset" | "restore" | "resume" | "revert" | "review" | "revoke" | "take" | "token" | "undo" | "unmerge" | "verify";
             actor: string;
             created_at: string;
             value: number | null;
@@ -2319,6 +2319,170 @@ export interface components {
             reason?: string;
         };
         /**
+         * IncidentQuery
+         * @description Filters for incidents.
+         */
+        IncidentQuery: {
+            /** @default null */
+            state?: ("open" | "resolved") | null;
+            /** @default null */
+            service?: string | null;
+            /** @default null */
+            since?: string | null;
+            /** @default null */
+            cursor?: string | null;
+            /** @default 50 */
+            limit?: number;
+        };
+        /**
+         * IncidentPage
+         * @description A page of incidents, newest first.
+         */
+        IncidentPage: {
+            items: components["schemas"]["IncidentOut"][];
+            next: string | null;
+            seq: number;
+        };
+        /**
+         * IncidentOut
+         * @description One incident. `service` is its root cause as far as is known; `outcome` is empty while open.
+         *
+         *         `started_at` is its first failing result, `detected_at` when it was opened.
+         */
+        IncidentOut: {
+            id: number;
+            service: string;
+            services: string[];
+            state: components["schemas"]["IncidentState"];
+            severity: components["schemas"]["Level"];
+            source: components["schemas"]["IncidentSource"];
+            title: string;
+            outcome: components["schemas"]["IncidentOutcome"];
+            action: string;
+            note: string;
+            started_at: string;
+            detected_at: string;
+            acknowledged_at: string | null;
+            repaired_at: string | null;
+            resolved_at: string | null;
+            merged_into: number | null;
+            request_id: number | null;
+            requested_at: string | null;
+            notified_at: string | null;
+            person_notified_at: string | null;
+            version: number;
+        };
+        /**
+         * IncidentState
+         * @description State of an incident; all but `resolved` are open.
+         * @enum {unknown}
+         */
+        IncidentState: "investigating" | "needs_person" | "open" | "repairing" | "resolved" | "waiting_for_approval";
+        /**
+         * IncidentSource
+         * @description What opened an incident: a scheduled check, a session, or an alert of a monitor.
+         * @enum {unknown}
+         */
+        IncidentSource: "alert" | "check" | "session";
+        /**
+         * IncidentOutcome
+         * @description What an incident came to; empty while it is open.
+         * @enum {unknown}
+         */
+        IncidentOutcome: "" | "merged" | "recovered" | "repaired" | "repaired_by_person" | "unresolved";
+        /**
+         * IncidentDetailOut
+         * @description An incident with all that happened, oldest first.
+         */
+        IncidentDetailOut: {
+            id: number;
+            service: string;
+            services: string[];
+            state: components["schemas"]["IncidentState"];
+            severity: components["schemas"]["Level"];
+            source: components["schemas"]["IncidentSource"];
+            title: string;
+            outcome: components["schemas"]["IncidentOutcome"];
+            action: string;
+            note: string;
+            started_at: string;
+            detected_at: string;
+            acknowledged_at: string | null;
+            repaired_at: string | null;
+            resolved_at: string | null;
+            merged_into: number | null;
+            request_id: number | null;
+            requested_at: string | null;
+            notified_at: string | null;
+            person_notified_at: string | null;
+            version: number;
+            members: components["schemas"]["IncidentMemberOut"][];
+            sessions: components["schemas"]["SessionOut"][];
+            timeline: components["schemas"]["TimelineItemOut"][];
+            memories_used: components["schemas"]["IncidentMemoryOut"][];
+            memories_learned: components["schemas"]["IncidentMemoryOut"][];
+            same_root: components["schemas"]["SameRootOut"];
+            seq: number;
+        };
+        /**
+         * IncidentMemberOut
+         * @description A service of an incident; `failures` counts how often it failed, `detail` quotes evidence.
+         */
+        IncidentMemberOut: {
+            service: string;
+            joined_at: string;
+            recovered_at: string | null;
+            failures: number;
+            detail: string;
+        };
+        /**
+         * TimelineItemOut
+         * @description Something that happened; `ref` is the number of the event, the use or the approval.
+         */
+        TimelineItemOut: {
+            at: string;
+            /** @enum {unknown} */
+            kind: "acknowledged" | "action" | "alert" | "approval" | "event" | "failed_again" | "joined" | "merged" | "note" | "opened" | "recovered" | "resolved" | "session_ended" | "session_started" | "state";
+            /** @enum {unknown} */
+            level: "critical" | "info" | "warning";
+            service: string | null;
+            text: string;
+            session_id: number | null;
+            ref: number | null;
+        };
+        /**
+         * IncidentMemoryOut
+         * @description A memory as a prompt or a session said it; `confidence` is null once it is deleted.
+         */
+        IncidentMemoryOut: {
+            id: number;
+            text: string;
+            confidence: number | null;
+            active: boolean;
+        };
+        /**
+         * SameRootOut
+         * @description How many incidents had the same root.
+         */
+        SameRootOut: {
+            week: number;
+            month: number;
+        };
+        /**
+         * IncidentIn
+         * @description What to change; `outcome` resolves the incident, `merge_into` makes it part of another.
+         */
+        IncidentIn: {
+            /** @default null */
+            acknowledged?: boolean | null;
+            /** @default null */
+            note?: string | null;
+            /** @default null */
+            outcome?: components["schemas"]["IncidentOutcome"] | null;
+            /** @default null */
+            merge_into?: number | null;
+        };
+        /**
          * DeliveryOut
          * @description The result of a delivery: the request of its first alert, and each alert.
          */
@@ -2424,7 +2588,7 @@ export interface components {
         NoticeOut: {
             id: number;
             /** @enum {unknown} */
-            kind: "approval" | "event" | "halt" | "test";
+            kind: "approval" | "event" | "halt" | "incident" | "test";
             level: components["schemas"]["Level"];
             title: string;
             body: string;

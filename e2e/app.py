@@ -108,11 +108,12 @@ class App:
             text: str = answer.read().decode()
             return text
 
-    def post(self, path: str, body: object) -> Any:
+    def post(self, path: str, body: object, *, method: str = "POST") -> Any:
         request = urllib.request.Request(
             f"{self.url}{path}",
             data=json.dumps(body).encode(),
             headers={"Content-Type": "application/json", **self.way_in()},
+            method=method,
         )
         with urllib.request.urlopen(request, timeout=60) as answer:
             return json.load(answer)

@@ -3,6 +3,7 @@
 import random
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 
@@ -170,11 +171,14 @@ async def test_ten_thousand_deliveries_of_fifty_incidents_are_fifty_requests(
     dice = random.Random(50)
     said: list[Alert] = []
     for number in range(50):
-        own = {"fingerprint": f"f{number % 25}", "incident": f"i{number}" if named else None}
+        own: dict[str, Any] = {
+            "fingerprint": f"f{number % 25}",
+            "incident": f"i{number}" if named else None,
+        }
         began = NOON + (number // 25) * 60 * MINUTE
         if not named:
             own["fingerprint"] = f"f{number}"
-        down, up = replace(DOWN, **own, at=began), replace(UP, **own, at=began + 9 * MINUTE)  # type: ignore[arg-type]
+        down, up = replace(DOWN, **own, at=began), replace(UP, **own, at=began + 9 * MINUTE)
         reminded = replace(down, at=began + 3 * MINUTE)
         said += [down] * 120 + [up] * 40 + [reminded] * 40
     dice.shuffle(said)
@@ -219,10 +223,22 @@ async def test_of_a_name_with_a_secret_in_it_only_the_hash_is_kept(
     assert "quite" not in f"{held} {await changes.list_after(db, 0)}"
 
 
+async def test_alerts_of_one_service_share_the_request_of_its_incident(db: Database) -> None:
+    first, second = DOWN, replace(DOWN, fingerprint="8", title="is slow")
+
+    results = await took(db, first, second)
+
+    assert len({each.request.id for each in results if each.request}) == 1
+    await took(db, replace(first, state=AlertState.RESOLVED))
+    assert await requests.count_queued(db, Trigger.ALERT) == 1
+    await took(db, replace(second, state=AlertState.RESOLVED))
+    assert await requests.count_queued(db, Trigger.ALERT) == 0
+
+
 async def test_a_storm_of_alerts_is_kept_but_so_many_investigations_wait_at_most(
     db: Database,
 ) -> None:
-    storm = [replace(DOWN, fingerprint=f"f{number}") for number in range(MAX_QUEUED + 3)]
+    storm = [replace(DOWN, fingerprint=f"f{number}", names=()) for number in range(MAX_QUEUED + 3)]
 
     first = await took(db, *storm)
     again = await took(db, storm[-1])

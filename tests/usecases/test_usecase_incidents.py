@@ -243,7 +243,8 @@ async def test_an_alert_joins_the_incident_of_its_service(db: Database) -> None:
 
     [result] = await alert.ingest_delivery(alarmed(db), "kuma", [DOWN])
 
-    assert result.request is None
+    assert result.request is not None
+    assert result.request.id == incident.request_id
     assert [each.id for each in await incidents.live(db)] == [incident.id]
     shown = await incident_view.read(db, incident.id, now=NOON)
     assert "kuma: is down" in [each["text"] for each in shown["timeline"]]

@@ -15,6 +15,8 @@ import { approvalQueue } from "./approvals/store.js"
 import { health } from "./health/store.js"
 import { log } from "../log/store.js"
 import { alerts, notices } from "./health/deliveries.js"
+import { incidentsPage } from "./incidents/page.js"
+import { incidents } from "./incidents/store.js"
 import { graphPage } from "./graph/page.js"
 import { neighborhood } from "./graph/directive.js"
 import { graph } from "./graph/store.js"
@@ -48,6 +50,7 @@ export function latePages(with_) {
   Alpine.data("approvalsPage", () => approvalsPage(store))
   Alpine.data("searchPage", () => searchPage(store))
   Alpine.data("previewPage", () => previewPage(store))
+  Alpine.data("incidentsPage", () => incidentsPage(store))
   Alpine.data("graphPage", () => graphPage(store))
   Alpine.data("healthPage", () => healthPage(store))
   Alpine.data("settingsPage", () => settingsPage(store))
@@ -66,6 +69,7 @@ export function latePages(with_) {
     ...ofPreview(with_),
     ...ofUses(with_),
     graph: ofGraph(with_),
+    incidents: ofIncidents(with_),
     search: ofSearch(with_),
     approvals: ofApprovals(with_),
     reviews: ofReviews(with_),
@@ -113,6 +117,13 @@ function ofGraph({ add, api, feed, router, confirm, toasts, journal }) {
   const one = add("graph", graph({ api, router, confirm, toasts, journal, drawn }))
   for (const entity of ["entity", "relationship", "memory"]) feed.on(entity, () => one.follow())
   return { visit: one.visit.bind(one), exit: () => one.exit(), load: () => one.reload() }
+}
+
+/** @param {any} with_ */
+function ofIncidents({ add, api, feed, confirm, toasts }) {
+  const found = add("incidents", incidents({ api, confirm, toasts }))
+  for (const entity of ["incident", "session", "event", "approval"]) feed.on(entity, () => found.follow())
+  return found
 }
 
 /** @param {any} with_ */

@@ -52,6 +52,7 @@ function titleOf(area) {
     events: t("common.events_page"),
     overview: t("common.overview_page"),
     cooldowns: t("common.cooldowns_page"),
+    incidents: t("common.incidents_page"),
     graph: t("common.graph_page"),
     preview: t("common.preview_page"),
     health: t("common.health_page"),

@@ -27,6 +27,10 @@ type Said = Shapes["SourceOut"]
 type Hit = Shapes["SearchHitOut"]
 type Found = Shapes["SearchResultPage"]
 
+type Incident = Shapes["IncidentOut"]
+type IncidentDetail = Shapes["IncidentDetailOut"]
+type TimelineItem = Shapes["TimelineItemOut"]
+
 type Session = Shapes["SessionOut"]
 type RunRequest = Shapes["SessionRequestOut"]
 type Marker = Shapes["MarkerOut"]

@@ -101,6 +101,7 @@ Entity = Literal[
     "supervisor",
     "cooldown",
     "escalation",
+    "incident",
     "review",
     "approval",
     "halt",

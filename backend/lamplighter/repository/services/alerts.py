@@ -118,6 +118,17 @@ async def firing_services(db: Database) -> set[str]:
     return {normalize_service_name(row["service"]) for row in found}
 
 
+async def is_firing(db: Database, request_id: int) -> bool:
+    """Whether an alert fires that a request investigates."""
+    query = (
+        sa.select(alerts.c.id)
+        .where(alerts.c.request_id == request_id)
+        .where(alerts.c.state == AlertState.FIRING)
+        .limit(1)
+    )
+    return await db.fetch_val(query) is not None
+
+
 async def page(
     db: Database, selection: AlertFilter, *, limit: int, position: Sequence[Any] | None = None
 ) -> Page[AlertIncident]:

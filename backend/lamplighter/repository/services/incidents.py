@@ -12,6 +12,7 @@ from lamplighter.domain.services.incident import (
     EntryKind,
     Incident,
     IncidentMember,
+    IncidentSource,
     IncidentState,
 )
 from lamplighter.formats import serialize
@@ -84,6 +85,18 @@ async def get(db: Database, incident_id: int) -> Incident | None:
 async def live(db: Database) -> list[Incident]:
     """Return the open incidents, oldest first."""
     return [_incident(row) for row in await db.fetch_all(_LIVE())]
+
+
+async def is_check_request(db: Database, request_id: int) -> bool:
+    """Whether a request investigates an open incident that a check opened."""
+    query = (
+        sa.select(incidents.c.id)
+        .where(incidents.c.request_id == request_id)
+        .where(incidents.c.source == IncidentSource.CHECK)
+        .where(incidents.c.resolved_at.is_(None))
+        .limit(1)
+    )
+    return await db.fetch_val(query) is not None
 
 
 async def page(

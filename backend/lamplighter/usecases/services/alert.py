@@ -86,8 +86,9 @@ async def _ingest_alert(
         held = await alerts.resolve(db, held, at=alert.at or now, deliveries=count, now=now)
         await _record_resolved(db, held, now=now)
     elif held.request_id is None and alert.state is held.state is AlertState.FIRING:
-        covered = await _live_incident(here, alert)
-        request = None if covered else await _request_investigation(here, source, alert, now=now)
+        request = await _investigation(
+            here, source, alert, await _live_incident(here, alert), now=now
+        )
         number = request.id if request else None
         held = await alerts.record_delivery(db, held, deliveries=count, request_id=number, now=now)
         return AlertResult(held, request, request is not None)
@@ -108,7 +109,7 @@ async def _open(
     """
     db, over = here.db, alert.state is AlertState.RESOLVED
     covered = await _live_incident(here, alert)
-    request = None if covered else await _request_investigation(here, source, alert, now=now)
+    request = await _investigation(here, source, alert, covered, now=now)
     held = await alerts.insert(
         db,
         source,
@@ -135,6 +136,15 @@ async def _open(
         text = f"Alert from {source}: {alert.title}{more}"
         await _event(db, held, level_of(alert.severity), text, now=now)
     return AlertResult(held, request, True)
+
+
+async def _investigation(
+    here: AlertContext, source: str, alert: Alert, covered: Incident | None, *, now: datetime
+) -> SessionRequest | None:
+    """Return the request of the incident that covers an alert, else a new one."""
+    if covered is None:
+        return await _request_investigation(here, source, alert, now=now)
+    return await requests.get(here.db, covered.request_id) if covered.request_id else None
 
 
 async def _live_incident(here: AlertContext, alert: Alert) -> Incident | None:
@@ -196,8 +206,12 @@ async def _request_investigation(
 
 
 async def _record_resolved(db: Database, incident: AlertIncident, *, now: datetime) -> None:
-    """Resolve an incident; its investigation is withdrawn unless it has begun."""
-    back = incident.request_id and await requests.cancel(db, incident.request_id, now=now)
+    """Resolve an alert; its investigation is withdrawn unless it has begun, or others need it."""
+    number = incident.request_id
+    needed = number and (
+        await alerts.is_firing(db, number) or await incidents.is_check_request(db, number)
+    )
+    back = number and not needed and await requests.cancel(db, number, now=now)
     more = f" Request {incident.request_id} was canceled." if back else ""
     text = f"{incident.source} reports it resolved: {incident.title}.{more}"
     await _event(db, incident, Level.INFO, text, now=now)

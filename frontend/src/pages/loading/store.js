@@ -5,6 +5,7 @@ const TITLES = {
   approvals: t("common.approvals_page"),
   reviews: t("common.reviews_page"),
   session: t("common.session_page"),
+  incidents: t("common.incidents_page"),
   graph: t("common.graph_page"),
   cooldowns: t("common.cooldowns_page"),
   preview: t("common.preview_page"),

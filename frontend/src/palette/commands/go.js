@@ -13,6 +13,7 @@ export function goCommands({ router }) {
     to("r", t("app.go_reviews"), "/reviews"),
     to("a", t("app.go_approvals"), "/approvals"),
     to("/", t("app.go_search"), "/search"),
+    to("i", t("app.go_incidents"), "/incidents"),
     to("n", t("app.go_graph"), "/graph"),
     to("p", t("app.go_preview"), "/preview"),
     to("h", t("app.go_health"), "/health"),

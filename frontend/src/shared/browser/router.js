@@ -14,6 +14,8 @@ const PAGES = [
   { page: "reviews", pattern: /^\/reviews\/(\d{1,15})\/?$/ },
   { page: "search", pattern: /^\/search\/?$/ },
   { page: "search", pattern: /^\/search\/(\d{1,15})\/?$/ },
+  { page: "incidents", pattern: /^\/incidents\/?$/ },
+  { page: "incidents", pattern: /^\/incidents\/(\d{1,15})\/?$/ },
   { page: "graph", pattern: /^\/graph\/?$/ },
   { page: "graph", pattern: /^\/graph\/(\d{1,15})\/?$/ },
   { page: "approvals", pattern: /^\/approvals\/?$/ },

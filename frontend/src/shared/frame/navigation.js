@@ -11,6 +11,7 @@ const TITLES = new Map([
   ["reviews", t("common.reviews_page")],
   ["search", t("common.search_page")],
   ["graph", t("common.graph_page")],
+  ["incidents", t("common.incidents_page")],
   ["approvals", t("common.approvals_page")],
   ["preview", t("common.preview_page")],
   ["health", t("common.health_page")],
@@ -30,6 +31,7 @@ const PLACES = /** @type {Record<string, string>} */ ({
 export function titleOf({ page, id }) {
   if (page === "session") return titled(t("app.session_n", { id: String(id) }))
   if ((page === "memories" || page === "search") && id !== null) return titled(t("app.memory_n", { id: String(id) }))
+  if (page === "incidents" && id !== null) return titled(t("app.incident_n", { id: String(id) }))
   if (page === "reviews" && id !== null) return titled(t("app.review_n", { id: String(id) }))
   return titled(TITLES.get(page) ?? "")
 }
@@ -116,7 +118,8 @@ export function visits(with_) {
     if (opened && before.page !== page && LATE.includes(before.page)) opened[before.page].exit()
     if (LATE.includes(page)) visitLate(page, before.page !== "")
     if (page === "sessions") (sessions.visit(params), requests.load())
-    if (before.page && (page !== before.page || (page === "session" && id !== before.id))) focusSoon(START)
+    const whole = page === "session" || page === "incidents" // another number is another page
+    if (before.page && (page !== before.page || (whole && id !== before.id))) focusSoon(START)
     else if (before.page && id !== null && id !== before.id) focusSoon(PLACES[page] ?? ".panel h2")
   }
 

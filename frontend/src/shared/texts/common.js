@@ -8,6 +8,7 @@ export const common = {
   memories_page: "Memories",
   memory_page: "Memory",
   cooldowns_page: "Cooldowns",
+  incidents_page: "Incidents",
   graph_page: "Graph",
   reviews_page: "Reviews",
   search_page: "Search",

@@ -1,0 +1,76 @@
+"""Incidents are listed, read with their timeline, noted and closed by a person."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from app import App
+
+
+@pytest.fixture
+def app(tmp_path: Path) -> Iterator[App]:
+    started = App(tmp_path / "home", env={"LAMPLIGHTER_WEBHOOK_TOKEN": "monitors"}).start()
+    yield started
+    started.stop()
+
+
+def fails(app: App, service: str = "jellyfin", severity: str = "critical") -> int:
+    """Let a monitor report a service, and return the number of its incident."""
+    alert = {"service": service, "title": "is down", "id": service, "severity": severity}
+    app.post("/api/v1/webhooks/kuma", alert)
+    return int(app.get("/api/v1/incidents")["items"][0]["id"])
+
+
+def test_an_incident_is_acknowledged_noted_and_closed(page: Page, app: App) -> None:
+    number = fails(app)
+    page.goto(f"{app.url}/incidents")
+    row = page.get_by_role("region", name="Incidents, newest first").get_by_role("listitem")
+    expect(row).to_have_count(1)
+    expect(row).to_contain_text("jellyfin: is down")
+    expect(page.get_by_text("1 open incident")).to_be_visible()
+
+    row.get_by_role("link").focus()
+    page.keyboard.press("Enter")
+    expect(page).to_have_url(f"{app.url}/incidents/{number}")
+    expect(page.get_by_role("heading", name=f"Incident {number}")).to_be_focused()
+    timeline = page.get_by_role("region", name="Timeline").get_by_role("listitem")
+    expect(timeline.filter(has_text="kuma: is down").first).to_be_visible()
+
+    page.get_by_role("button", name="Acknowledge").click()
+    expect(timeline.filter(has_text="Acknowledged")).to_be_visible()
+    page.get_by_label("Note").fill("The disk was full")
+    page.get_by_role("button", name="Save note").click()
+    expect(timeline.filter(has_text="The disk was full")).to_be_visible()
+
+    page.get_by_role("button", name="Close", exact=True).click()
+    dialog = page.get_by_role("dialog")
+    expect(dialog).to_contain_text("jellyfin: is down")
+    dialog.get_by_role("button", name="Close incident").click()
+    expect(timeline.filter(has_text="Resolved")).to_be_visible()
+    expect(page.get_by_text("repaired by a person after").first).to_be_visible()
+    expect(page.get_by_role("button", name="Acknowledge")).to_be_hidden()
+
+
+def test_the_list_follows_and_filters(page: Page, app: App) -> None:
+    page.goto(f"{app.url}/incidents")
+    expect(page.get_by_role("heading", name="No incidents")).to_be_visible()
+
+    number = fails(app)
+    rows = page.get_by_role("region", name="Incidents, newest first").get_by_role("listitem")
+    expect(rows).to_have_count(1)
+    page.get_by_label("Which").select_option("Resolved")
+    expect(page.get_by_role("heading", name="No incidents match.")).to_be_visible()
+
+    app.post(f"/api/v1/incidents/{number}", {"outcome": "unresolved"}, method="PATCH")
+    expect(rows).to_contain_text("closed without a repair")
+
+
+def test_an_incident_that_is_not_there_says_so(page: Page, app: App, expected: set[int]) -> None:
+    expected.add(404)
+    page.goto(f"{app.url}/incidents/99")
+
+    expect(page.get_by_role("heading", name="Incident not found")).to_be_visible()
+    page.get_by_role("link", name="All incidents").click()
+    expect(page).to_have_url(f"{app.url}/incidents")

@@ -1,0 +1,94 @@
+import { exact, span } from "../../shared/format/format.js"
+import { t } from "../../shared/texts/index.js"
+
+const KINDS = /** @type {Record<string, string>} */ ({
+  resolved: "completed",
+  needs_person: "needs_you",
+  waiting_for_approval: "needs_you",
+})
+
+/** A text of this page by a word of the API. @param {string} name */
+const named = (name) => t(/** @type {import("../../shared/texts/index.js").TextKey} */ (`incidents.${name}`))
+
+/** The time of day to the second. @param {string} at */
+const second = (at) => new Date(at).toTimeString().slice(0, 8)
+
+/** @param {(name: string) => any} store */
+export function incidentsPage(store) {
+  const incidents = store("incidents")
+  const clock = store("clock")
+  const lasts = (/** @type {Incident} */ { started_at: from, resolved_at: to }) =>
+    span(Math.max(0, Math.round(((to ? Date.parse(to) : clock.now) - Date.parse(from)) / 1_000)))
+  return {
+    /** What it came to, or how far it is. @param {Incident} row */
+    outcome(row) {
+      if (row.state !== "resolved") return t("incidents.since", { state: named(row.state), time: lasts(row) })
+      if (row.outcome === "merged") return t("incidents.merged", { id: String(row.merged_into) })
+      const words =
+        row.outcome === "repaired"
+          ? t("incidents.repairedBy", { action: row.action })
+          : named(row.outcome || "recovered")
+      return t("incidents.after", { outcome: words, time: lasts(row) })
+    },
+
+    /** @param {Incident} row */
+    kind: ({ state, outcome }) =>
+      state === "resolved" && outcome === "unresolved" ? "stopped" : (KINDS[state] ?? "failing"),
+
+    /** @param {Incident} row */
+    icon({ state, outcome }) {
+      if (state !== "resolved") return state === "open" ? "#icon-triangle-alert" : "#icon-wrench"
+      return outcome === "unresolved" ? "#icon-circle-stop" : "#icon-circle-check"
+    },
+
+    /** @param {Incident} row */
+    others({ service, services }) {
+      const names = services.filter((name) => name !== service)
+      return names.length ? t("incidents.also", { names: names.join(", ") }) : ""
+    },
+
+    openWords() {
+      const n = incidents.rows.filter((/** @type {Incident} */ { state }) => state !== "resolved").length
+      return n ? t("incidents.nOpen", { n }) : t("incidents.noneOpen")
+    },
+
+    empty: () => incidents.phase === "ready" && incidents.id === null && incidents.rows.length === 0,
+    second: (/** @type {TimelineItem} */ { at }) => second(at),
+    name: () => t("incidents.title", { id: String(incidents.id) }),
+    root: () => t("incidents.root", { name: incidents.one.service }),
+    live: () => incidents.one?.state !== "resolved",
+    week: () => t("incidents.week", { n: incidents.one.same_root.week }),
+    kindWords: (/** @type {TimelineItem} */ { kind }) => named(`kind_${kind}`),
+
+    /** A state is a word of the catalog. @param {TimelineItem} item */
+    itemText: ({ kind, text }) => (kind === "state" ? named(text) : text),
+    /** @param {TimelineItem} item */
+    itemService: ({ service, text }) => (service && !text.startsWith(service) ? service : ""),
+    ofSession: (/** @type {TimelineItem} */ { kind }) => kind.startsWith("session_"),
+
+    /** @param {TimelineItem} item */
+    sessionWords: ({ kind, text, session_id: id }) =>
+      kind.startsWith("session_")
+        ? text.replace(/^Session /, "")
+        : id
+          ? t("incidents.session", { id: String(id) })
+          : "",
+    mayAcknowledge: () => incidents.one && incidents.one.state !== "resolved" && !incidents.one.acknowledged_at,
+
+    /** @param {IncidentDetail["members"][number]} member */
+    memberWords({ failures, recovered_at: at }) {
+      const well = at ? t("incidents.memberWell", { at: second(at) }) : t("incidents.memberIll")
+      return `${t("incidents.failures", { n: failures })}, ${well}`
+    },
+
+    memoryWords: (/** @type {{id: number}} */ { id }) => t("incidents.memory", { id: String(id) }),
+
+    /** The times that there are, each with its name. @param {Record<string, string>} names */
+    times(names) {
+      const one = incidents.one
+      return Object.entries(names).flatMap(([field, name]) =>
+        one[field] ? [{ field, name, at: one[field], exact: exact(one[field]) }] : [],
+      )
+    },
+  }
+}

@@ -1,0 +1,116 @@
+/** @typedef {import("../../shared/api.js").Problem} Problem */
+import { throttle } from "../../shared/browser/throttle.js"
+import { t } from "../../shared/texts/index.js"
+
+const PAGE = 50
+
+/**
+ * Incidents: the list, or one with all that happened. Both are read again when the feed tells of a change.
+ * @param {{api: Api, confirm: any, toasts: any, later?: any, now?: () => number}} with_
+ */
+export function incidents({ api, confirm, toasts, later, now = Date.now }) {
+  let turn = 0
+  return {
+    rows: /** @type {Incident[]} */ ([]),
+    next: /** @type {string | null} */ (null),
+    which: "",
+    id: /** @type {number | null} */ (null),
+    one: /** @type {IncidentDetail | null} */ (null),
+    draft: "",
+    phase: "loading",
+    problem: "",
+    here: false,
+    busy: false,
+    again: /** @type {() => void} */ (() => {}),
+
+    /** @param {URLSearchParams} params @param {number | null} id */
+    visit(params, id) {
+      const which = params.get("state") ?? ""
+      if (id !== this.id || which !== this.which || !this.here)
+        Object.assign(this, { one: null, phase: "loading", problem: "", draft: "" })
+      Object.assign(this, { id, which: ["open", "resolved"].includes(which) ? which : "", here: true })
+      this.again = throttle(() => this.here && this.load(), { later, now })
+      return this.load()
+    },
+
+    exit() {
+      this.here = false
+    },
+
+    /** An incident, or something within one, changed. */
+    follow() {
+      if (this.here) this.again()
+    },
+
+    load() {
+      return this.id === null ? this.loadList() : this.loadOne(this.id)
+    },
+
+    async loadList() {
+      const mine = ++turn
+      try {
+        const page = await api.get("/incidents", { state: this.which, limit: Math.max(PAGE, this.rows.length) })
+        if (mine === turn) Object.assign(this, { rows: page.items, next: page.next, phase: "ready", problem: "" })
+      } catch (problem) {
+        if (mine === turn) this.failed(/** @type {Problem} */ (problem), this.rows.length > 0)
+      }
+    },
+
+    async more() {
+      const mine = turn
+      const page = await api.get("/incidents", { state: this.which, limit: PAGE, cursor: this.next })
+      if (mine === turn) Object.assign(this, { rows: [...this.rows, ...page.items], next: page.next })
+    },
+
+    /** @param {number} id */
+    async loadOne(id) {
+      const mine = ++turn
+      try {
+        const one = await api.get(`/incidents/${id}`)
+        if (mine !== turn) return
+        if (!this.one) this.draft = one.note
+        Object.assign(this, { one, phase: "ready", problem: "" })
+      } catch (problem) {
+        if (mine === turn) this.failed(/** @type {Problem} */ (problem), this.one !== null)
+      }
+    },
+
+    /** What was read before stays. @param {Problem} problem @param {boolean} held */
+    failed(problem, held) {
+      this.problem = problem.message
+      if (!held) this.phase = problem.status === 404 ? "missing" : "failed"
+    },
+
+    acknowledge() {
+      return this.change({ acknowledged: true })
+    },
+
+    saveNote() {
+      return this.change({ note: this.draft })
+    },
+
+    async resolve() {
+      const yes = await confirm.ask({
+        title: t("incidents.askResolve", { id: String(this.id) }),
+        text: this.one?.title ?? "",
+        note: t("incidents.resolveNote"),
+        verb: t("incidents.resolveVerb"),
+      })
+      if (yes) await this.change({ outcome: "repaired_by_person" })
+    },
+
+    /** @param {Record<string, unknown>} body */
+    async change(body) {
+      this.busy = true
+      try {
+        await api.patch(`/incidents/${this.id}`, body)
+        await this.load()
+        toasts.show(t("incidents.saved"))
+      } catch (problem) {
+        toasts.show(t("incidents.notSaved", { why: /** @type {Error} */ (problem).message }), { bad: true })
+      } finally {
+        this.busy = false
+      }
+    },
+  }
+}

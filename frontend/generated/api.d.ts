@@ -2493,6 +2493,8 @@ export interface components {
         /**
          * DeliveredAlertOut
          * @description An alert of a delivery; `new` is false for a repeated alert.
+         *
+         *         `incident_id` is the open incident of its service, `page` its address in the app.
          */
         DeliveredAlertOut: {
             id: number;
@@ -2512,6 +2514,8 @@ export interface components {
             resolved_at: string | null;
             version: number;
             new: boolean;
+            incident_id: number | null;
+            page: string | null;
         };
         /**
          * AlertQuery
@@ -2985,6 +2989,18 @@ export interface components {
             p50_ms: number | null;
             p95_ms: number | null;
             max_ms: number | null;
+        };
+        /**
+         * UptimeOut
+         * @description The share of passed results of the worst check, in percent, over 1, 7, 30 and 90 days.
+         */
+        UptimeOut: {
+            service: string;
+            day: number | null;
+            week: number | null;
+            month: number | null;
+            quarter: number | null;
+            seq: number;
         };
         /**
          * CooldownPage

@@ -19,7 +19,7 @@ from lamplighter.repository.services import checks, incidents, series
 from lamplighter.repository.sessions import requests
 from lamplighter.usecases.services import check_folding, check_runs
 from lamplighter.usecases.services.check_folding import CheckRetention
-from lamplighter.usecases.services.check_history import SeriesSelection, read_series
+from lamplighter.usecases.services.check_history import SeriesSelection, read_series, read_uptime
 from lamplighter.usecases.system.overview import service_conditions
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
@@ -213,6 +213,22 @@ async def test_only_spans_that_ended_are_folded_and_only_once(db: Database) -> N
     await record(db, run("db", 9))
     await fold(db, 11)
     assert await aggregates(db, SeriesResolution.FINE) == [(NOON, 5, 1), (NOON + 5 * MINUTE, 4, 0)]
+
+
+async def test_an_uptime_counts_folded_and_single_results_of_the_worst_check(db: Database) -> None:
+    await record(db, *(run("db", n, FAILED if n in (3, 12) else PASSED) for n in range(10)))
+    await fold(db, 8)
+    await record(db, *(run("db", n, FAILED if n == 12 else PASSED) for n in range(10, 20)))
+    await record(db, run("db", 20, PointState.INCONCLUSIVE))
+    declared = SERVICES.find("db")
+    assert declared is not None
+
+    found = await read_uptime(db, declared, now=NOON + 20 * MINUTE)
+
+    assert (found["day"], found["quarter"]) == (90.0, 90.0)
+    mail = SERVICES.find("mail")
+    assert mail is not None
+    assert (await read_uptime(db, mail, now=NOON))["day"] is None
 
 
 async def test_days_are_folded_from_results_and_results_go_after_their_retention(

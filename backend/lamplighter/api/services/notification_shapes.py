@@ -18,9 +18,14 @@ class AlertOut(Struct):
 
 
 class DeliveredAlertOut(AlertOut):
-    """An alert of a delivery; `new` is false for a repeated alert."""
+    """An alert of a delivery; `new` is false for a repeated alert.
+
+    `incident_id` is the open incident of its service, `page` its address in the app.
+    """
 
     new: bool
+    incident_id: int | None
+    page: str | None
 
 
 class DeliveryOut(Struct):

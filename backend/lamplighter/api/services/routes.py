@@ -67,6 +67,15 @@ OPS: Final = (
     ),
     op(
         "GET",
+        "/services/{name}/uptime",
+        "services:read",
+        services.read_uptime,
+        "Read the share of passed results of a service.",
+        shapes.UptimeOut,
+        problems=(404,),
+    ),
+    op(
+        "GET",
         "/cooldowns",
         "cooldowns:read",
         cooldowns.index,

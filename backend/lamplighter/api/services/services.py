@@ -79,6 +79,15 @@ async def read_series(request: Request) -> Response:
     return answer({**found, "seq": seq})
 
 
+async def read_uptime(request: Request) -> Response:
+    """GET /api/v1/services/{name}/uptime."""
+    here = api_context(request)
+    async with reading(here.db):
+        found = await check_history.read_uptime(here.db, _service(here, request), now=here.now())
+        seq = await changes.last_seq(here.db)
+    return answer({**found, "seq": seq})
+
+
 async def overview(request: Request) -> Response:
     """GET /api/v1/overview."""
     here, query = api_context(request), params.query(request, shapes.OverviewQuery)

@@ -159,6 +159,17 @@ class ServiceSeriesOut(Struct):
     seq: int
 
 
+class UptimeOut(Struct):
+    """The share of passed results of the worst check, in percent, over 1, 7, 30 and 90 days."""
+
+    service: str
+    day: float | None
+    week: float | None
+    month: float | None
+    quarter: float | None
+    seq: int
+
+
 class LearnedOut(Struct):
     """A memory change by a session or decay, and the memory in its present state."""
 

@@ -112,7 +112,15 @@ def _delivery_out(results: list[AlertResult]) -> dict[str, Any]:
     first = next((each.request for each in results if each.request), None)
     return {
         "request": serialize.request(first) if first else None,
-        "alerts": [{**serialize.alert(each.incident), "new": each.new} for each in results],
+        "alerts": [
+            {
+                **serialize.alert(each.incident),
+                "new": each.new,
+                "incident_id": each.incident_id,
+                "page": f"/incidents/{each.incident_id}" if each.incident_id else None,
+            }
+            for each in results
+        ],
     }
 
 

@@ -63,6 +63,11 @@ class MetricFamilies:
         )
         if self._found is not None:
             yield from _row_metrics(self._found)
+            declared = set(self._here.services().names)
+            up = {key: n for key, n in self._found.services_up.items() if key[0] in declared}
+            yield _gauge(
+                "service_up", "Whether all checks of a service passed last.", up, ("service",)
+            )
             if not isinstance(self._here.near, NoSemanticSearch | None):
                 yield _gauge(
                     "vectors_missing",
@@ -110,6 +115,7 @@ def _row_metrics(found: StoreFigures) -> "Iterator[Metric]":
         found.verification,
         ("state",),
     )
+    yield _gauge("incidents", "Stored incidents.", found.incidents, ("state", "severity"))
     yield _gauge("reviews_open", "Open reviews.", found.reviews)
     yield _gauge("approvals_waiting", "Approvals waiting for a decision.", found.approvals)
     yield _gauge("requests_waiting", "Waiting session requests.", found.requests)

@@ -125,6 +125,57 @@ async def failing(db: Database) -> list[CheckSeries]:
     return [_series(row) for row in await db.fetch_all(query)]
 
 
+async def services_up(db: Database) -> dict[str, bool]:
+    """Return of each service with results whether all its checks passed last."""
+    failed = sa.func.max(sa.case((check_series.c.state == PointState.FAILED, 1), else_=0))
+    query = (
+        sa.select(check_series.c.service, failed.label("failed"))
+        .where(check_series.c.checked_at.is_not(None))
+        .group_by(check_series.c.service)
+        .order_by(check_series.c.service)
+    )
+    return {row["service"]: not row["failed"] for row in await db.fetch_all(query)}
+
+
+async def counts_since(
+    db: Database, found: Sequence[CheckSeries], *, start: datetime
+) -> dict[int, tuple[int, int]]:
+    """Return the number of conclusive results of some series since a moment, and of failures.
+
+    What is older than the retention of 5-minute aggregates does not count.
+    """
+    folded = (
+        sa.select(
+            check_aggregates.c.series_id,
+            sa.func.sum(check_aggregates.c.count).label("count"),
+            sa.func.sum(check_aggregates.c.failures).label("failures"),
+        )
+        .where(check_aggregates.c.span == SeriesResolution.FINE)
+        .where(check_aggregates.c.series_id.in_([each.id for each in found]))
+        .where(check_aggregates.c.at >= start)
+        .group_by(check_aggregates.c.series_id)
+    )
+    rows = await db.fetch_all(folded)
+    counts = {row["series_id"]: (int(row["count"]), int(row["failures"])) for row in rows}
+    for each in found:
+        newer = max(start, each.folded_to) if each.folded_to else start
+        query = (
+            sa.select(
+                sa.func.count().label("count"),
+                sa.func.sum(sa.case((check_points.c.state == PointState.FAILED, 1), else_=0)).label(
+                    "failures"
+                ),
+            )
+            .where(check_points.c.series_id == each.id)
+            .where(check_points.c.at >= newer)
+            .where(check_points.c.state != PointState.INCONCLUSIVE)
+        )
+        [row] = await db.fetch_all(query)
+        count, failures = counts.get(each.id, (0, 0))
+        counts[each.id] = count + int(row["count"]), failures + int(row["failures"] or 0)
+    return counts
+
+
 async def every(db: Database) -> list[CheckSeries]:
     """Return all series."""
     query = sa.select(check_series).order_by(check_series.c.id)

@@ -18,6 +18,7 @@ from lamplighter.domain.services.notice import NoticeState
 from lamplighter.domain.sessions.session import RequestState, Status
 from lamplighter.repository.feed import changes
 from lamplighter.repository.memory import memories as memory_rows
+from lamplighter.repository.services import series
 from lamplighter.repository.sessions import approvals, halts
 from lamplighter.repository.store.database import Database
 from lamplighter.repository.store.dialect import UTCDateTime
@@ -29,6 +30,7 @@ from lamplighter.repository.store.tables import (
     embeddings,
     events,
     history,
+    incidents,
     memories,
     prompts,
     requests,
@@ -310,6 +312,8 @@ class StoreFigures:
     heartbeat_age: float | None
     leads: bool
     halted: bool
+    incidents: Mapping[tuple[str, ...], int]
+    services_up: Mapping[tuple[str, ...], int]
 
 
 async def collect_figures(db: Database, *, now: datetime) -> StoreFigures:
@@ -333,6 +337,10 @@ async def collect_figures(db: Database, *, now: datetime) -> StoreFigures:
         heartbeat_age=None if leader is None else (now - leader.heartbeat_at).total_seconds(),
         leads=leader is not None and leader.state(now=now) in LEADS,
         halted=await halts.is_halted(db),
+        incidents=await _count_groups(
+            db, sa.select(incidents.c.state, incidents.c.severity), incidents
+        ),
+        services_up={(name,): int(up) for name, up in (await series.services_up(db)).items()},
     )
 
 

@@ -52,11 +52,15 @@ class AlertContext(Context):
 
 @dataclass(frozen=True, slots=True)
 class AlertResult:
-    """What became of an alert: its incident, its request, and whether either is new."""
+    """What became of an alert: its row, its request, and whether either is new.
+
+    `incident_id` is the open incident of its service.
+    """
 
     incident: AlertIncident
     request: SessionRequest | None
     new: bool
+    incident_id: int | None = None
 
 
 async def ingest_delivery(
@@ -69,10 +73,12 @@ async def ingest_delivery(
         counted[key] = alert, counted.get(key, (alert, 0))[1] + 1
     now = here.now()
     async with writing(here.db):
-        return [
-            await _ingest_alert(here, source, _masked(alert, here.redact), count, now=now)
-            for alert, count in counted.values()
-        ]
+        results = []
+        for alert, count in counted.values():
+            found = await _ingest_alert(here, source, _masked(alert, here.redact), count, now=now)
+            live = await _live_incident(here, alert)
+            results.append(replace(found, incident_id=live.id if live else None))
+        return results
 
 
 async def _ingest_alert(

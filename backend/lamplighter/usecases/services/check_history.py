@@ -66,6 +66,24 @@ async def read_series(
     }
 
 
+WINDOWS: Final = {"day": 1, "week": 7, "month": 30, "quarter": 90}
+"""The windows of an uptime, in days."""
+
+
+async def read_uptime(db: Database, service: Service, *, now: datetime) -> dict[str, Any]:
+    """Return the share of passed results of a service as JSON, in percent by window.
+
+    Of several checks the worst counts; null where there is no result.
+    """
+    found = await _selected(db, service, None)
+    windows: dict[str, float | None] = {}
+    for name, days in WINDOWS.items():
+        counts = await series.counts_since(db, found, start=now - timedelta(days=days))
+        shares = [100 * (1 - failed / count) for count, failed in counts.values() if count]
+        windows[name] = round(min(shares), 3) if shares else None
+    return {"service": service.name, **windows}
+
+
 async def _selected(db: Database, service: Service, check: str | None) -> list[CheckSeries]:
     """Return the series of the declared checks of a service, or of one check."""
     names = [each.name for each in service.checks if check in (None, each.name)]

@@ -26,6 +26,7 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
     "mem_delete": {"id": 1},
     "mem_timeline": {"id": 1},
     "mem_graph": {"about": "1"},
+    "incidents": {},
     "mem_why": {"question": "Why WAL?"},
     "mem_session_start": {},
     "mem_session_summary": {"summary": "Moved the queue"},

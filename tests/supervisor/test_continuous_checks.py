@@ -229,3 +229,29 @@ def test_a_check_that_hangs_delays_no_other_and_no_file_change(checked: Home) ->
         (checked.path / "services.yaml").write_text(text)
         renamed = "SELECT 1 FROM check_series WHERE service = 'renamed'"
         checked.until(lambda: checked.value(renamed), seconds=20)
+
+
+def test_kills_during_an_incident_notify_nobody_twice(checked: Home) -> None:
+    checked.env["LAMPLIGHTER_NOTIFY"] = f"json://127.0.0.1:{free_port()}"
+    ports = {"api": free_port(), "db": free_port()}
+    declare(checked, **ports)
+    moments = random.Random(7)
+    told = "SELECT COUNT(*) FROM notices WHERE kind = 'incident'"
+
+    for _ in range(200 if thorough.ALL else 4):
+        supervisor = checked.start("supervisor")
+        checked.until(lambda: checked.value("SELECT COUNT(*) FROM incidents"))
+        time.sleep(4 * moments.random())
+        supervisor.kill()
+        supervisor.wait()
+    checked.start("supervisor")
+    checked.until(lambda: checked.value(told) == 1)
+
+    with listening(ports["api"]), listening(ports["db"]):
+        checked.until(lambda: checked.value("SELECT resolved_at FROM incidents") is not None)
+    assert checked.value("SELECT COUNT(*) FROM incidents") == 1
+    assert checked.value(told) == 2
+    assert checked.value("SELECT COUNT(*) FROM requests WHERE trigger = 'check'") == 1
+    sessions = "SELECT COUNT(*) FROM sessions WHERE trigger = 'check'"
+    linked = f"{sessions} AND id IN (SELECT session_id FROM incident_sessions)"
+    assert checked.value(linked) == checked.value(sessions)

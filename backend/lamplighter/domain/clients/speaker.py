@@ -45,6 +45,11 @@ class ClientIdentity:
         return self.chooses and self.caller.may("memories:write")
 
     @property
+    def sees_incidents(self) -> bool:
+        """Whether it may read incidents: like the API, nobody who is bound to one project."""
+        return self.chooses and self.caller.may("sessions:read")
+
+    @property
     def hands_on(self) -> bool:
         """Whether they may ask for a service to be looked into; a session of ours always may."""
         return self.session is not None or self.caller.may("sessions:write")

@@ -55,6 +55,7 @@ def _permits(identity: ClientIdentity, offer: ToolDefinition) -> bool:
         table.WRITE: identity.writes,
         table.HAND_OFF: identity.hands_on,
         table.CONFIRM: identity.confirms,
+        table.SEE_SESSIONS: identity.sees_incidents,
     }
     return permitted.get(offer.scope, True) and (offer.remote or not identity.elsewhere)
 

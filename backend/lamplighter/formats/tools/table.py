@@ -31,6 +31,7 @@ MAX_NEIGHBORS: Final = 20
 WRITE: Final = "knowledge:write"
 HAND_OFF: Final = "sessions:write"
 CONFIRM: Final = "memories:write"
+SEE_SESSIONS: Final = "sessions:read"
 
 _ACTS: Final = ToolHints(destructive=True, open_world=True)
 _REPLACES: Final = ToolHints(destructive=True)
@@ -412,6 +413,20 @@ class ListReviews(ClientInput):
 @Tool("mem_stats", "Count memories", READS)
 class CountKnowledge(ClientInput):
     """Count the memories of this project by category, its sessions and open reviews."""
+
+
+_IncidentId = number("The id of one incident, to read its timeline.", 1, LARGEST)
+
+
+@Tool("incidents", "List incidents", READS, scope=SEE_SESSIONS)
+class ListIncidents(ClientInput):
+    """List open incidents of services and the newest resolved ones: root cause, affected
+    services, state and outcome. With an id, read what happened, what repaired it, and what
+    was learned. Use it before you change a service, and when one fails."""
+
+    example: ClassVar = {"service": "jellyfin"}
+    id: Annotated[int, _IncidentId] | None = None
+    service: Annotated[str, text("Only incidents of this service.", NAME_CHARS)] = ""
 
 
 _Observed = text("The failure, its start time, and your own observations.", REASON_CHARS)

@@ -5,7 +5,7 @@ from alembic import op
 
 from lamplighter.repository.store.dialect import NUMBER, TEXT
 
-revision = "0045"
+revision = "0041"
 down_revision = "0040"
 
 _TIMES = ("acknowledged_at", "repaired_at", "resolved_at", "requested_at", "notified_at")

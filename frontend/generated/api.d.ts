@@ -2885,6 +2885,44 @@ export interface components {
             cleared: number;
         };
         /**
+         * PushKeyOut
+         * @description A new key and the URL that the job requests; neither is shown again.
+         */
+        PushKeyOut: {
+            service: string;
+            check: string;
+            key: string;
+            url: string;
+        };
+        /**
+         * PushSignalPage
+         * @description A page of the signals of a push check, newest first.
+         */
+        PushSignalPage: {
+            items: components["schemas"]["PushSignalOut"][];
+            next: string | null;
+            seq: number;
+        };
+        /**
+         * PushSignalOut
+         * @description A signal of a job, with what the job sent.
+         */
+        PushSignalOut: {
+            id: number;
+            service: string;
+            check: string;
+            kind: components["schemas"]["SignalKind"];
+            exit_status: number | null;
+            body: string;
+            at: string;
+        };
+        /**
+         * SignalKind
+         * @description What a job reports: its start, its success or its failure.
+         * @enum {unknown}
+         */
+        SignalKind: "fail" | "start" | "success";
+        /**
          * InclusionQuery
          * @description Changes to the next prompt for this question; default: none.
          */

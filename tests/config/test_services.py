@@ -134,7 +134,7 @@ def test_an_empty_file_is_no_services(tmp_path: Path, text: str) -> None:
             4,
             9,
             "the check has no kind: add http, tcp, postgres, redis, ping, systemd, dns, tls, "
-            "process, disk or command",
+            "process, disk, command or push",
         ),
         (
             ["tcp: a:1", "name: a/b"],

@@ -29,6 +29,7 @@ MODULES: Final = {
     "memory-check": "reviews",
     "approvals": "approvals",
     "checks": "services",
+    "services": "services.declared",
     "halt": "halt",
     "resume": "halt",
     "notify": "halt",

@@ -106,6 +106,13 @@ def _interval(sheet: YamlSheet, node: yaml.Node) -> float:
     return sheet.seconds(node, values.INTERVAL_SECONDS, "30s, 5m or 1h")
 
 
+def _push_times(sheet: YamlSheet, node: yaml.Node) -> object:
+    # late: most files declare no push check, and every command that reads the file loads this
+    from lamplighter.config.services_keys.times import push_times
+
+    return push_times(sheet, node)
+
+
 _SHARED: Final[Keys] = {
     "name": ("name", _name),
     "timeout": ("timeout", _timeout),
@@ -157,6 +164,10 @@ _COMMAND: Final[Keys] = {
     "output": ("output", values.pattern),
     "directory": ("directory", values.path),
 }
+_PUSH: Final[Keys] = {
+    "push": (("every", "cron", "zone", "grace"), _push_times),
+    "name": _SHARED["name"],
+}
 _KINDS: Final[Mapping[str, _CheckKind]] = {
     "http": _CheckKind(rules.HttpCheck, {**_HTTP, **_LATENCY, **_SHARED}),
     "tcp": _CheckKind(rules.TcpCheck, {**_TCP, **_LATENCY, **_SHARED}),
@@ -169,5 +180,6 @@ _KINDS: Final[Mapping[str, _CheckKind]] = {
     "process": _CheckKind(rules.ProcessCheck, {**_PROCESS, **_SHARED}),
     "disk": _CheckKind(rules.DiskCheck, {**_DISK, **_SHARED}),
     "command": _CheckKind(rules.CommandCheck, {**_COMMAND, **_SHARED}),
+    "push": _CheckKind(rules.PushCheck, _PUSH),
 }
 _ALL: Final[Keys] = {key: rule for kind in _KINDS.values() for key, rule in kind.keys.items()}

@@ -192,6 +192,7 @@ _STARTER: Final = """\
 #       - process: jellyfin              # it runs; count: 1-4, memory: 2GB
 #       - disk: /srv/media               # free: 5% (a failure), warn: 10% (a warning), or 20GB
 #       - command: [df, -h]              # exit: 0, output: a pattern; never through a shell
+#       - push: {{every: 1d, grace: 1h}}   # a job reports its runs; or cron: "0 3 * * *", zone: ...
 #     actions:                           # what may be done to it, when you allow that
 #       - restart: [docker, restart, jellyfin]
 #         timeout: 60s                   # 1s to 30m; name and directory as well

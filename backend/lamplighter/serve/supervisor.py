@@ -35,6 +35,7 @@ from lamplighter.serve.notebook.service import notebook_context
 from lamplighter.serve.outbox import AppriseTransport
 from lamplighter.serve.services_file import ServicesFile
 from lamplighter.serve.verify.tools import build_tools, private_paths
+from lamplighter.supervisor.checks.push_evaluation import PushEvaluation
 from lamplighter.supervisor.checks.scheduler import CheckScheduler
 from lamplighter.supervisor.daemon import Supervisor
 from lamplighter.supervisor.lease import SUFFIX, Lease, Lock
@@ -295,7 +296,14 @@ def build_scheduler(
             daily=timedelta(seconds=settings.check_day_retention),
         ),
     )
-    return (scheduler.run,)
+
+    async def halted() -> bool:
+        return await context.halt_control.pulled(context.db) is not None
+
+    evaluation = PushEvaluation(
+        context, context.current or Services, halted, check_now=scheduler.check_now
+    )
+    return scheduler.run, evaluation.run
 
 
 def build_session_context(

@@ -10,6 +10,8 @@ TIMEOUT_SECONDS: Final = 5.0
 RETRIES: Final = 2
 DNS_PORT: Final = 53
 EXPIRES_SECONDS: Final = 14 * 24 * 60 * 60.0
+EVERY_SECONDS: Final = 86_400.0
+GRACE_SECONDS: Final = 3_600.0
 
 HttpMethod = Literal["GET", "HEAD", "OPTIONS", "POST"]
 METHODS: Final[tuple[HttpMethod, ...]] = ("GET", "HEAD", "OPTIONS", "POST")
@@ -283,6 +285,33 @@ class CommandCheck:
         return format_ranges(self.exits)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PushCheck:
+    """A job that reports its runs, every so many seconds or at the times of a cron expression.
+
+    A run is missed when it is not reported within `grace` seconds. An engine gets the stored
+    result with the check: `ok` None where there is none yet.
+    """
+
+    name: str
+    every: float = EVERY_SECONDS
+    cron: str | None = None
+    zone: str = "UTC"
+    grace: float = GRACE_SECONDS
+    timeout: float = TIMEOUT_SECONDS
+    retries: int = 0
+    interval: float | None = None
+    ok: bool | None = None
+    detail: str = ""
+
+    kind: ClassVar[Literal["push"]] = "push"
+
+    @property
+    def target(self) -> str:
+        """Return when runs are expected."""
+        return f"every {self.every:g} s" if self.cron is None else f"{self.cron} ({self.zone})"
+
+
 Check = (
     HttpCheck
     | TcpCheck
@@ -295,6 +324,7 @@ Check = (
     | ProcessCheck
     | DiskCheck
     | CommandCheck
+    | PushCheck
 )
 CHECKS: Final[tuple[type[Check], ...]] = (
     HttpCheck,
@@ -308,6 +338,7 @@ CHECKS: Final[tuple[type[Check], ...]] = (
     ProcessCheck,
     DiskCheck,
     CommandCheck,
+    PushCheck,
 )
 
 

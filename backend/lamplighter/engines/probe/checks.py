@@ -24,6 +24,7 @@ from lamplighter.domain.services.check import (
     PingCheck,
     PostgresCheck,
     ProcessCheck,
+    PushCheck,
     RedisCheck,
     SystemdCheck,
     TcpCheck,
@@ -187,6 +188,11 @@ def _failure(problem: str, ended: ProgramResult) -> ProbeAnswer:
 
 def _harmless(lines: Sequence[str], limit: int) -> list[str]:
     return [harmless(line, limit) for line in head_and_tail(lines, limit)]
+
+
+async def report_push(check: PushCheck) -> ProbeAnswer:
+    """Return the stored result of a push check: only its job can run it."""
+    return ProbeAnswer(ok=check.ok is not False, detail="" if check.ok else inline(check.detail))
 
 
 NAMED: Final = 3
@@ -378,6 +384,7 @@ _PROBES: Final[Mapping[type[Any], Callable[[Any], Awaitable[ProbeAnswer]]]] = {
     ProcessCheck: probe_processes,
     DiskCheck: probe_disk,
     CommandCheck: probe_command,
+    PushCheck: report_push,
 }
 
 

@@ -7,6 +7,7 @@ from typing import Final
 
 from lamplighter.domain.services import series as rules
 from lamplighter.domain.services.alarm import PASSES_TO_CLOSE, Alarm, AlarmPlan, plan_alarms
+from lamplighter.domain.services.check import PushCheck
 from lamplighter.domain.services.series import DETAIL_CHARS, CheckRun, CheckSeries
 from lamplighter.domain.services.service import Services
 from lamplighter.domain.sessions.session import SessionPlan, Trigger
@@ -130,7 +131,12 @@ def _is_passing(name: str, checked: Sequence[CheckSeries], services: Services) -
     service = services.find(name)
     names = {each.name for each in service.checks} if service else set()
     found = [each for each in checked if each.service == name and each.check in names]
-    return all(not each.failing and each.streak >= PASSES_TO_CLOSE for each in found)
+    return all(not each.failing and each.streak >= _passes_to_close(each) for each in found)
+
+
+def _passes_to_close(each: CheckSeries) -> int:
+    """Return how often in a row a check passes before it is well; a job may run once a day."""
+    return 1 if each.kind == PushCheck.kind else PASSES_TO_CLOSE
 
 
 async def _apply(

@@ -476,3 +476,16 @@ def test_a_mistake_in_a_push_check_is_named(
     tmp_path: Path, given: str, column: int, message: str
 ) -> None:
     assert problems(tmp_path, with_check(f"push: {given}")) == [(5, column, message)]
+
+
+@pytest.mark.parametrize(
+    ("lines", "message"),
+    [
+        (["json: 'status =='"], "not a JMESPath expression such as status == 'ok': "),
+        (["json: 7"], "found a number, wanted a JMESPath expression"),
+        (["json: a", "method: HEAD"], "the answer to HEAD has no JSON"),
+    ],
+)
+def test_a_mistake_in_a_json_query_is_named(tmp_path: Path, lines: list[str], message: str) -> None:
+    [(_, _, said)] = problems(tmp_path, with_check("http: http://a/", *lines))
+    assert said.startswith(message)

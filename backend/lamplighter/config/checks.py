@@ -77,6 +77,8 @@ def _check_consistency(
     match check:
         case HttpCheck(method="HEAD", body=str()):
             sheet.wrong(nodes["body"], "the answer to HEAD has no body to match")
+        case HttpCheck(method="HEAD", json=str()):
+            sheet.wrong(nodes["json"], "the answer to HEAD has no JSON")
         case DiskCheck() if _is_less(check.warn, check.free) and "warn" in nodes:
             sheet.wrong(nodes["warn"], "warn must be larger than free")
         case CommandCheck() if (asked := check.argv[0]) not in programs and asked not in ("", "?"):
@@ -125,6 +127,7 @@ _HTTP: Final[Keys] = {
     "method": ("method", values.method),
     "status": ("statuses", values.statuses),
     "body": ("body", values.pattern),
+    "json": ("json", values.json_query),
     "redirects": ("redirects", YamlSheet.boolean),
     "headers": ("headers", values.headers),
     "verify_tls": ("verify_tls", YamlSheet.boolean),

@@ -176,6 +176,7 @@ _STARTER: Final = """\
 #         method: GET                    # GET, HEAD, OPTIONS or POST
 #         status: 200                    # or [200, 302] or 200-299; left out: any from 200 to 399
 #         body: "Healthy"                # a pattern (RE2) that the answer has
+#         json: "status == 'ok'"         # a query (JMESPath) that is true of the answer
 #         latency: 800ms                 # slower is a warning; 500ms, 2s, 1m or seconds
 #         redirects: false               # true follows up to five; else a 302 is an answer
 #         headers: {{Accept: text/plain}}  # sent with the request

@@ -172,6 +172,23 @@ def pattern(sheet: YamlSheet, node: yaml.Node) -> str:
     return said
 
 
+def json_query(sheet: YamlSheet, node: yaml.Node) -> str:
+    """Return a JMESPath expression."""
+    import jmespath  # late: few files have one
+    from jmespath.exceptions import JMESPathError
+
+    said = sheet.string(node, "a JMESPath expression") or "@"
+    if len(said) > PATTERN_CHARACTERS:
+        sheet.wrong(node, f"the expression is longer than {PATTERN_CHARACTERS} characters")
+        return "@"
+    try:
+        jmespath.compile(said)
+    except JMESPathError as error:
+        why = str(error).partition("\n")[0].rstrip(":")
+        sheet.wrong(node, f"not a JMESPath expression such as status == 'ok': {why}")
+    return said
+
+
 def statuses(sheet: YamlSheet, node: yaml.Node) -> tuple[range, ...]:
     """Return HTTP statuses, one by one or in ranges."""
     nodes = node.value if isinstance(node, yaml.SequenceNode) else [node]

@@ -29,8 +29,8 @@ class HttpCheck:
     """A request and the answer that a healthy service gives to it.
 
     `statuses` None takes any answer from 200 to 399. `body` is an RE2 pattern
-    to be found in the answer. Slower than `latency_ms` is a warning, not a
-    failure. Without `redirects`, a 3xx is an answer in itself.
+    to be found in the answer, `json` a JMESPath expression that is true of it.
+    Slower than `latency_ms` is a warning, not a failure. Without `redirects`, a 3xx is an answer in itself.
     """
 
     name: str
@@ -38,6 +38,7 @@ class HttpCheck:
     method: HttpMethod = "GET"
     statuses: tuple[range, ...] | None = None
     body: str | None = None
+    json: str | None = None
     latency_ms: int | None = None
     redirects: bool = False
     headers: tuple[tuple[str, str], ...] = field(default=(), repr=False)

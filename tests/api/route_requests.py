@@ -177,6 +177,7 @@ class Asking:
             sessions_shapes.SessionIn: {"tier": 2, "prompt": "Look closer"},
             common_shapes.Empty: {},
             journal_shapes.UndoIn: {},
+            services_shapes.PauseIn: {"reason": "the disks are replaced"},
             services_shapes.ResetIn: {"action": "restart"},
             approval_shapes.HaltIn: {"reason": "the rack is moved"},
             system_shapes.SettingIn: {"name": "interval", "value": "15m"},

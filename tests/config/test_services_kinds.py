@@ -10,6 +10,7 @@ from lamplighter.domain.services.check import (
     DiskCheck,
     DiskSpace,
     DnsCheck,
+    DockerCheck,
     ProcessCheck,
     PushCheck,
     TcpCheck,
@@ -489,3 +490,15 @@ def test_a_mistake_in_a_push_check_is_named(
 def test_a_mistake_in_a_json_query_is_named(tmp_path: Path, lines: list[str], message: str) -> None:
     [(_, _, said)] = problems(tmp_path, with_check("http: http://a/", *lines))
     assert said.startswith(message)
+
+
+def test_a_docker_check_names_a_container(tmp_path: Path) -> None:
+    lines = ["docker: media-jellyfin.1", "socket: /run/x.sock", "restarts: 3"]
+    expected = DockerCheck(
+        name="docker", container="media-jellyfin.1", socket="/run/x.sock", restarts=3
+    )
+
+    assert read(tmp_path, with_check(*lines)).checks == (expected,)
+    assert problems(tmp_path, with_check("docker: ../x")) == [
+        (5, 17, "'../x' is not the name of a container")
+    ]

@@ -167,6 +167,11 @@ _COMMAND: Final[Keys] = {
     "output": ("output", values.pattern),
     "directory": ("directory", values.path),
 }
+_DOCKER: Final[Keys] = {
+    "docker": ("container", values.container),
+    "socket": ("socket", values.path),
+    "restarts": ("restarts", values.restarts),
+}
 _PUSH: Final[Keys] = {
     "push": (("every", "cron", "zone", "grace"), _push_times),
     "name": _SHARED["name"],
@@ -183,6 +188,7 @@ _KINDS: Final[Mapping[str, _CheckKind]] = {
     "process": _CheckKind(rules.ProcessCheck, {**_PROCESS, **_SHARED}),
     "disk": _CheckKind(rules.DiskCheck, {**_DISK, **_SHARED}),
     "command": _CheckKind(rules.CommandCheck, {**_COMMAND, **_SHARED}),
+    "docker": _CheckKind(rules.DockerCheck, {**_DOCKER, **_SHARED}),
     "push": _CheckKind(rules.PushCheck, _PUSH),
 }
 _ALL: Final[Keys] = {key: rule for kind in _KINDS.values() for key, rule in kind.keys.items()}

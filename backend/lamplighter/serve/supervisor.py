@@ -270,7 +270,9 @@ async def build_supervisor(settings: Settings) -> AsyncIterator[SupervisorProces
         context = build_session_context(settings, here, active, server, services)
         transport = AppriseTransport(settings.notify)
         scheduler = build_scheduler(settings, context)
-        sender = Sender(db, transport, clock.now, web_url(settings), listener.version)
+        sender = Sender(
+            db, transport, clock.now, web_url(settings), listener.version, services.last_good
+        )
         every = timedelta(seconds=settings.organize) if settings.organize else None
         organizer = OrganizerSchedule(here, every, services.last_good)
         verifier = build_verifier(settings, context, services)

@@ -12,6 +12,7 @@ DNS_PORT: Final = 53
 EXPIRES_SECONDS: Final = 14 * 24 * 60 * 60.0
 EVERY_SECONDS: Final = 86_400.0
 GRACE_SECONDS: Final = 3_600.0
+DOCKER_SOCKET: Final = "/var/run/docker.sock"
 
 HttpMethod = Literal["GET", "HEAD", "OPTIONS", "POST"]
 METHODS: Final[tuple[HttpMethod, ...]] = ("GET", "HEAD", "OPTIONS", "POST")
@@ -30,7 +31,8 @@ class HttpCheck:
 
     `statuses` None takes any answer from 200 to 399. `body` is an RE2 pattern
     to be found in the answer, `json` a JMESPath expression that is true of it.
-    Slower than `latency_ms` is a warning, not a failure. Without `redirects`, a 3xx is an answer in itself.
+    Slower than `latency_ms` is a warning, not a failure. Without `redirects`, a 3xx
+    is an answer in itself.
     """
 
     name: str
@@ -287,6 +289,29 @@ class CommandCheck:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class DockerCheck:
+    """A container that runs, and is healthy where its image says how that is tested.
+
+    More restarts by its policy than `restarts` are a warning; None takes any number.
+    """
+
+    name: str
+    container: str
+    socket: str = DOCKER_SOCKET
+    restarts: int | None = None
+    timeout: float = TIMEOUT_SECONDS
+    retries: int = RETRIES
+    interval: float | None = None
+
+    kind: ClassVar[Literal["docker"]] = "docker"
+
+    @property
+    def target(self) -> str:
+        """Return the container."""
+        return self.container
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PushCheck:
     """A job that reports its runs, every so many seconds or at the times of a cron expression.
 
@@ -325,6 +350,7 @@ Check = (
     | ProcessCheck
     | DiskCheck
     | CommandCheck
+    | DockerCheck
     | PushCheck
 )
 CHECKS: Final[tuple[type[Check], ...]] = (
@@ -339,6 +365,7 @@ CHECKS: Final[tuple[type[Check], ...]] = (
     ProcessCheck,
     DiskCheck,
     CommandCheck,
+    DockerCheck,
     PushCheck,
 )
 

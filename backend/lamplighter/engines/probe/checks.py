@@ -20,6 +20,7 @@ from lamplighter.domain.services.check import (
     DiskSpace,
     DnsCheck,
     DnsRecord,
+    DockerCheck,
     HttpCheck,
     PingCheck,
     PostgresCheck,
@@ -37,6 +38,7 @@ from lamplighter.engines.bounded import ProgramResult, run_bounded
 from lamplighter.engines.probe import http, network, text
 from lamplighter.engines.probe.facts import CheckOutcome, ProbeAnswer
 from lamplighter.engines.probe.network import RefusedError
+from lamplighter.engines.probe.protocols.docker import probe_docker
 from lamplighter.engines.probe.protocols.ping import probe_ping
 from lamplighter.engines.probe.protocols.postgres import probe_postgres
 from lamplighter.engines.probe.protocols.redis import probe_redis
@@ -384,6 +386,7 @@ _PROBES: Final[Mapping[type[Any], Callable[[Any], Awaitable[ProbeAnswer]]]] = {
     ProcessCheck: probe_processes,
     DiskCheck: probe_disk,
     CommandCheck: probe_command,
+    DockerCheck: probe_docker,
     PushCheck: report_push,
 }
 

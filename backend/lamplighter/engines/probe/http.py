@@ -89,7 +89,7 @@ def _body_problem(check: HttpCheck, body: bytes) -> str:
         return inline(f"body does not match {check.body}")
     if check.json is None:
         return ""
-    from lamplighter.engines.probe.json_query import query_problem  # late: few checks have one
+    from lamplighter.engines.probe.protocols.json_query import query_problem  # late
 
     return query_problem(check.json, body)
 

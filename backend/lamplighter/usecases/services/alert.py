@@ -20,6 +20,7 @@ from lamplighter.repository.services import alerts, events
 from lamplighter.repository.sessions import requests
 from lamplighter.usecases.access import instrumentation
 from lamplighter.usecases.context import Context
+from lamplighter.usecases.services.silence import silences
 
 MAX_QUEUED: Final = 100
 """The most investigations in the queue; an alert that repeats later requests its own then."""
@@ -112,23 +113,27 @@ async def _open(
         await _record_resolved(db, held, now=now)
         request = request and await requests.get(db, request.id)
     else:
-        more = (
-            ""
-            if request
-            else (f" No investigation was requested: {MAX_QUEUED} others are waiting.")
-        )
+        more = "" if request else f" No investigation was requested: {await _why_none(here, held)}."
         text = f"Alert from {source}: {alert.title}{more}"
         await _event(db, held, Level.WARNING, text, now=now)
     return AlertResult(held, request, True)
 
 
+async def _why_none(here: AlertContext, held: AlertIncident) -> str:
+    if held.service in await silences(here.db, here.services, at=held.created_at):
+        return f"{held.service} is paused or in maintenance"
+    return f"{MAX_QUEUED} others are waiting"
+
+
 async def _request_investigation(
     here: AlertContext, source: str, alert: Alert, *, now: datetime
 ) -> SessionRequest | None:
-    """Ask for an investigation; None while too many wait."""
+    """Ask for an investigation; None while too many wait, or the service is silent."""
     if await requests.count_queued(here.db, Trigger.ALERT) >= MAX_QUEUED:
         return None
     service = here.service_of(alert)
+    if service in await silences(here.db, here.services, at=now):
+        return None
     plan = SessionPlan(
         tier=here.tier_of(alert),
         trigger=Trigger.ALERT,

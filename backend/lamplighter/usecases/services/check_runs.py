@@ -17,6 +17,7 @@ from lamplighter.repository.services import series
 from lamplighter.repository.services.series import SeriesKey
 from lamplighter.repository.sessions import requests
 from lamplighter.usecases.context import Context
+from lamplighter.usecases.services.silence import silences
 
 AT_ONCE: Final = 200
 """Results in one transaction: about 10 ms, so that other writers get their turn."""
@@ -65,7 +66,10 @@ async def _store(db: Database, runs: Sequence[CheckRun], *, again: bool) -> None
 
 async def _raise_alarms(db: Database, services: Services, *, now: datetime) -> set[str]:
     found = await series.failing(db)
-    failing = _declared(found, services)
+    silent = await silences(db, services, at=now)
+    failing = {
+        name: each for name, each in _declared(found, services).items() if name not in silent
+    }
     alarms = await series.alarms(db)
     live = {name for name, each in alarms.items() if each.closed_at is None}
     if not failing and not live:

@@ -1,4 +1,4 @@
-import { duration, exact, timeAgo } from "../../shared/format/format.js"
+import { duration, momentOf, timeAgo } from "../../shared/format/format.js"
 import { t } from "../../shared/texts/index.js"
 import { attempt } from "../../shared/directives/attempt.js"
 
@@ -71,7 +71,7 @@ export function overviewPage(store) {
       if (!silence) return ""
       const key = silence.kind === "pause" ? "paused" : "maintenance"
       if (!silence.until) return t(`overview.${key}`)
-      return t(`overview.${key}Until`, { when: exact(silence.until) })
+      return t(`overview.${key}Until`, { when: momentOf(Date.parse(silence.until)) })
     },
 
     /** @param {Service} service */

@@ -2570,7 +2570,7 @@ export interface components {
          */
         NoticeQuery: {
             /** @default null */
-            state?: ("failed" | "sending" | "sent" | "waiting") | null;
+            state?: ("failed" | "sending" | "sent" | "suppressed" | "waiting") | null;
             /** @default null */
             cursor?: string | null;
             /** @default 50 */
@@ -2599,7 +2599,7 @@ export interface components {
             service: string | null;
             event_id: number | null;
             /** @enum {unknown} */
-            state: "failed" | "sending" | "sent" | "waiting";
+            state: "failed" | "sending" | "sent" | "suppressed" | "waiting";
             attempts: number;
             next_at: string | null;
             problem: string;
@@ -2717,6 +2717,10 @@ export interface components {
             actions: components["schemas"]["ActionOut"][];
             cooldowns: components["schemas"]["SlotOut"][];
             strip: components["schemas"]["DayOut"][];
+            group: string;
+            tags: string[];
+            notify: string[];
+            silence: components["schemas"]["SilenceOut"] | null;
         };
         /**
          * CheckOut
@@ -2764,6 +2768,21 @@ export interface components {
             failed: number;
             warned: number;
         };
+        /**
+         * SilenceOut
+         * @description Why failures of a service are only recorded, and until when; null: until it is resumed.
+         */
+        SilenceOut: {
+            kind: components["schemas"]["SilenceKind"];
+            until: string | null;
+            reason: string;
+        };
+        /**
+         * SilenceKind
+         * @description Why a service is silent: a person paused it, or a maintenance window is open.
+         * @enum {unknown}
+         */
+        SilenceKind: "maintenance" | "pause";
         /**
          * MemoryActivityOut
          * @description The number of memory changes by cause, and the newest of them.
@@ -2874,6 +2893,20 @@ export interface components {
             seq: number;
         };
         /**
+         * ServicesQuery
+         * @description Filters for services: of a group, and with a tag.
+         */
+        ServicesQuery: {
+            /** @default null */
+            cursor?: string | null;
+            /** @default 50 */
+            limit?: number;
+            /** @default null */
+            group?: string | null;
+            /** @default null */
+            tag?: string | null;
+        };
+        /**
          * ServicePage
          * @description All services with their last status.
          */
@@ -2883,6 +2916,24 @@ export interface components {
             path: string;
             problems: components["schemas"]["FileProblemOut"][];
             seq: number;
+        };
+        /**
+         * PauseIn
+         * @description The reason of a pause, and when it ends by itself (RFC 3339); default: when resumed.
+         */
+        PauseIn: {
+            /** @default  */
+            reason?: string;
+            /** @default null */
+            until?: string | null;
+        };
+        /**
+         * PauseOut
+         * @description Whether a service is silent now, and why.
+         */
+        PauseOut: {
+            service: string;
+            silence: components["schemas"]["SilenceOut"] | null;
         };
         /**
          * CheckResultPage
@@ -3064,6 +3115,44 @@ export interface components {
             service: string;
             cleared: number;
         };
+        /**
+         * PushKeyOut
+         * @description A new key and the URL that the job requests; neither is shown again.
+         */
+        PushKeyOut: {
+            service: string;
+            check: string;
+            key: string;
+            url: string;
+        };
+        /**
+         * PushSignalPage
+         * @description A page of the signals of a push check, newest first.
+         */
+        PushSignalPage: {
+            items: components["schemas"]["PushSignalOut"][];
+            next: string | null;
+            seq: number;
+        };
+        /**
+         * PushSignalOut
+         * @description A signal of a job, with what the job sent.
+         */
+        PushSignalOut: {
+            id: number;
+            service: string;
+            check: string;
+            kind: components["schemas"]["SignalKind"];
+            exit_status: number | null;
+            body: string;
+            at: string;
+        };
+        /**
+         * SignalKind
+         * @description What a job reports: its start, its success or its failure.
+         * @enum {unknown}
+         */
+        SignalKind: "fail" | "start" | "success";
         /**
          * InclusionQuery
          * @description Changes to the next prompt for this question; default: none.

@@ -21,6 +21,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
         "services:\n"
         "  jellyfin:\n    checks: [{name: web, http: http://127.0.0.1:9/}]\n"
         "  WireGuard:\n    checks: [{name: port, tcp: 127.0.0.1:9}]\n"
+        "  backup:\n    checks: [{name: nightly, push: {every: 1d, grace: 1h}}]\n"
     )
     started = Server(home)
     yield started

@@ -126,6 +126,8 @@ class Asking:
         if "/notebook" in op.path:
             self.pages(doubtful=op.method == "PUT" and op.path.endswith("/notebook"))
         parts = {
+            "{name}/checks/{check}": "backup/checks/nightly",
+            "{signal}": "0",
             "{name}": "jellyfin",
             "{reset}": STAMP,
             "{source}": f"m{os.getpid()}",
@@ -133,9 +135,14 @@ class Asking:
             "{section}": "services",
         }
         path = op.path
+        if "{key}" in path:
+            parts["{key}"] = self.push_key()
         for part, given in parts.items():
             path = path.replace(part, given)
         return path + asked
+
+    def push_key(self) -> str:
+        return str(self.made("/api/v1/services/backup/checks/nightly/push-key", {})["key"])
 
     def attached(self, memory: int) -> int:
         return int(self.made(f"/api/v1/memories/{memory}/checks", {"command": "uptime"})["id"])
@@ -172,6 +179,7 @@ class Asking:
             sessions_shapes.SessionIn: {"tier": 2, "prompt": "Look closer"},
             common_shapes.Empty: {},
             journal_shapes.UndoIn: {},
+            services_shapes.PauseIn: {"reason": "the disks are replaced"},
             services_shapes.ResetIn: {"action": "restart"},
             approval_shapes.HaltIn: {"reason": "the rack is moved"},
             system_shapes.SettingIn: {"name": "interval", "value": "15m"},

@@ -134,7 +134,7 @@ def test_an_empty_file_is_no_services(tmp_path: Path, text: str) -> None:
             4,
             9,
             "the check has no kind: add http, tcp, postgres, redis, ping, systemd, dns, tls, "
-            "process, disk or command",
+            "process, disk, command, docker or push",
         ),
         (
             ["tcp: a:1", "name: a/b"],
@@ -435,6 +435,7 @@ def test_the_example_in_the_starter_is_a_file_that_loads(tmp_path: Path) -> None
         url="http://127.0.0.1:8096/health",
         statuses=(range(200, 201),),
         body="Healthy",
+        json="status == 'ok'",
         latency_ms=800,
         headers=(("Accept", "text/plain"),),
     )

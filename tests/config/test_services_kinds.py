@@ -10,7 +10,9 @@ from lamplighter.domain.services.check import (
     DiskCheck,
     DiskSpace,
     DnsCheck,
+    DockerCheck,
     ProcessCheck,
+    PushCheck,
     TcpCheck,
     TlsCheck,
 )
@@ -435,3 +437,68 @@ def test_a_unit_is_named_as_systemd_names_it(tmp_path: Path, unit: str) -> None:
     else:
         [check] = read(tmp_path, with_check(f"systemd: '{unit}'")).checks
         assert check.target == unit
+
+
+@pytest.mark.parametrize(
+    ("given", "check"),
+    [
+        ("{every: 1h}", PushCheck(name="push", every=3_600.0)),
+        (
+            "{cron: '30 2 * * *', zone: Europe/Berlin, grace: 20m}",
+            PushCheck(name="push", cron="30 2 * * *", zone="Europe/Berlin", grace=1_200.0),
+        ),
+    ],
+)
+def test_a_push_check_says_when_its_job_runs(tmp_path: Path, given: str, check: PushCheck) -> None:
+    assert read(tmp_path, with_check(f"push: {given}")).checks == (check,)
+
+
+@pytest.mark.parametrize(
+    ("given", "column", "message"),
+    [
+        ("1d", 15, "found text, wanted when the job runs, such as {every: 1d, grace: 1h}"),
+        ("{grace: 1h}", 15, "a push check has either every or cron"),
+        ("{every: 1d, cron: '0 3 * * *'}", 15, "a push check has either every or cron"),
+        ("{every: 1d, zone: UTC}", 33, "zone is the time zone of cron; every needs none"),
+        ("{every: 1ms}", 23, "1ms is not between 1 s and 366 d"),
+        (
+            "{cron: 'at 3'}",
+            22,
+            "'at 3' is not a cron expression such as \"0 3 * * *\": wrong number of fields",
+        ),
+        (
+            "{cron: '0 3 * * *', zone: Mars/Base}",
+            41,
+            "'Mars/Base' is not a time zone such as Europe/Berlin",
+        ),
+    ],
+)
+def test_a_mistake_in_a_push_check_is_named(
+    tmp_path: Path, given: str, column: int, message: str
+) -> None:
+    assert problems(tmp_path, with_check(f"push: {given}")) == [(5, column, message)]
+
+
+@pytest.mark.parametrize(
+    ("lines", "message"),
+    [
+        (["json: 'status =='"], "not a JMESPath expression such as status == 'ok': "),
+        (["json: 7"], "found a number, wanted a JMESPath expression"),
+        (["json: a", "method: HEAD"], "the answer to HEAD has no JSON"),
+    ],
+)
+def test_a_mistake_in_a_json_query_is_named(tmp_path: Path, lines: list[str], message: str) -> None:
+    [(_, _, said)] = problems(tmp_path, with_check("http: http://a/", *lines))
+    assert said.startswith(message)
+
+
+def test_a_docker_check_names_a_container(tmp_path: Path) -> None:
+    lines = ["docker: media-jellyfin.1", "socket: /run/x.sock", "restarts: 3"]
+    expected = DockerCheck(
+        name="docker", container="media-jellyfin.1", socket="/run/x.sock", restarts=3
+    )
+
+    assert read(tmp_path, with_check(*lines)).checks == (expected,)
+    assert problems(tmp_path, with_check("docker: ../x")) == [
+        (5, 17, "'../x' is not the name of a container")
+    ]

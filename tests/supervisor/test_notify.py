@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+import httpx2
 import pytest
 from homes import Home
 
@@ -38,6 +39,11 @@ class Inbox:
 
 @pytest.fixture
 def inbox() -> Iterator[Inbox]:
+    yield from receiving()
+
+
+def receiving() -> Iterator[Inbox]:
+    """Run the server of an inbox for as long as the test takes."""
     held = Inbox()
 
     class Answer(http.server.BaseHTTPRequestHandler):
@@ -142,3 +148,44 @@ def test_the_supervisor_sends_important_events(home: Home, inbox: Inbox) -> None
     log = (home.path / "log").read_text()
     assert CANARY not in log
     assert PASSWORD not in log
+
+
+@pytest.fixture
+def family() -> Iterator[Inbox]:
+    yield from receiving()
+
+
+def test_the_alerts_of_a_service_go_to_its_targets_and_none_while_it_is_paused(
+    home: Home, inbox: Inbox, family: Inbox
+) -> None:
+    home.env["LAMPLIGHTER_NOTIFY"] = f"ops={inbox.url} family={family.url}"
+    (home.path / "services.yaml").write_text(
+        "services:\n"
+        "  films: {notify: [family], checks: [{command: ['true']}]}\n"
+        "  nas: {notify: [gone], checks: [{command: ['true']}]}\n"
+        "  old: {paused: true, checks: [{command: ['true']}]}\n"
+        "commands: ['true']\n"
+    )
+    home.start("up")
+    url = f"http://127.0.0.1:{home.env['LAMPLIGHTER_PORT']}/api/v1"
+    home.until(lambda: home.way_in() and answers(url, home))
+    with httpx2.Client(base_url=url, headers=home.way_in()) as client:
+        for service in ("films", "nas", "old"):
+            event = {"level": "critical", "text": f"{service} is down", "service": service}
+            assert client.post("/events", json=event).status_code == 201
+        states = "SELECT service, state FROM notices WHERE title LIKE '%is down' ORDER BY service"
+        home.until(lambda: len([each for each in home.rows(states) if each[1] == "sent"]) == 2)
+
+    assert home.rows(states) == [("films", "sent"), ("nas", "sent"), ("old", "suppressed")]
+    assert "films is down" in str(family.got)
+    assert "nas is down" in str(family.got)
+    assert "films" not in str(inbox.got)
+    assert "nas is down" in str(inbox.got)
+    assert "old is down" not in str([family.got, inbox.got])
+
+
+def answers(url: str, home: Home) -> bool:
+    try:
+        return httpx2.get(f"{url}/services", headers=home.way_in()).status_code == 200
+    except httpx2.TransportError:
+        return False

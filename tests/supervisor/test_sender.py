@@ -37,6 +37,10 @@ class People:
     away: set[int] = field(default_factory=set)
     got: list[tuple[int, str, str]] = field(default_factory=list)
 
+    @property
+    def names(self) -> list[str]:
+        return [""] * self.addresses
+
     async def send(self, address: int, title: str, body: str) -> str:
         if address in self.away:
             return f"Address {address + 1} did not take it."

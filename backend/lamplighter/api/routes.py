@@ -20,6 +20,7 @@ from lamplighter.api.organize import routes as organizer
 from lamplighter.api.search import routes as search
 from lamplighter.api.services import event_routes, notification_routes
 from lamplighter.api.services import routes as services
+from lamplighter.api.services.push import routes as push
 from lamplighter.api.sessions import approval_routes
 from lamplighter.api.sessions import routes as sessions
 from lamplighter.api.system import routes as standing
@@ -43,6 +44,7 @@ _CURRENT: Final = (
     *notification_routes.OPS,
     *hooks.HOOK_OPS,
     *services.OPS,
+    *push.OPS,
     *standing.OPS,
     *agents.OPS,
     *routes.OPS,

@@ -31,6 +31,7 @@ MODULES: Final = {
     "checks": "services",
     "incidents": "services.incidents",
     "status": "services.incidents",
+    "services": "services.declared",
     "halt": "halt",
     "resume": "halt",
     "notify": "halt",

@@ -248,7 +248,7 @@ SETTINGS: Final = (
         "notify",
         "",
         split_words,
-        "The notification targets: Apprise URLs, separated by spaces or commas.",
+        "The notification targets: Apprise URLs or `name=URL`, separated by spaces or commas.",
         secret=True,
     ),
     Setting(

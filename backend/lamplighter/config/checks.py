@@ -77,6 +77,8 @@ def _check_consistency(
     match check:
         case HttpCheck(method="HEAD", body=str()):
             sheet.wrong(nodes["body"], "the answer to HEAD has no body to match")
+        case HttpCheck(method="HEAD", json=str()):
+            sheet.wrong(nodes["json"], "the answer to HEAD has no JSON")
         case DiskCheck() if _is_less(check.warn, check.free) and "warn" in nodes:
             sheet.wrong(nodes["warn"], "warn must be larger than free")
         case CommandCheck() if (asked := check.argv[0]) not in programs and asked not in ("", "?"):
@@ -106,6 +108,13 @@ def _interval(sheet: YamlSheet, node: yaml.Node) -> float:
     return sheet.seconds(node, values.INTERVAL_SECONDS, "30s, 5m or 1h")
 
 
+def _push_times(sheet: YamlSheet, node: yaml.Node) -> object:
+    # late: most files declare no push check, and every command that reads the file loads this
+    from lamplighter.config.services_keys.times import push_times
+
+    return push_times(sheet, node)
+
+
 _SHARED: Final[Keys] = {
     "name": ("name", _name),
     "timeout": ("timeout", _timeout),
@@ -118,6 +127,7 @@ _HTTP: Final[Keys] = {
     "method": ("method", values.method),
     "status": ("statuses", values.statuses),
     "body": ("body", values.pattern),
+    "json": ("json", values.json_query),
     "redirects": ("redirects", YamlSheet.boolean),
     "headers": ("headers", values.headers),
     "verify_tls": ("verify_tls", YamlSheet.boolean),
@@ -157,6 +167,15 @@ _COMMAND: Final[Keys] = {
     "output": ("output", values.pattern),
     "directory": ("directory", values.path),
 }
+_DOCKER: Final[Keys] = {
+    "docker": ("container", values.container),
+    "socket": ("socket", values.path),
+    "restarts": ("restarts", values.restarts),
+}
+_PUSH: Final[Keys] = {
+    "push": (("every", "cron", "zone", "grace"), _push_times),
+    "name": _SHARED["name"],
+}
 _KINDS: Final[Mapping[str, _CheckKind]] = {
     "http": _CheckKind(rules.HttpCheck, {**_HTTP, **_LATENCY, **_SHARED}),
     "tcp": _CheckKind(rules.TcpCheck, {**_TCP, **_LATENCY, **_SHARED}),
@@ -169,5 +188,7 @@ _KINDS: Final[Mapping[str, _CheckKind]] = {
     "process": _CheckKind(rules.ProcessCheck, {**_PROCESS, **_SHARED}),
     "disk": _CheckKind(rules.DiskCheck, {**_DISK, **_SHARED}),
     "command": _CheckKind(rules.CommandCheck, {**_COMMAND, **_SHARED}),
+    "docker": _CheckKind(rules.DockerCheck, {**_DOCKER, **_SHARED}),
+    "push": _CheckKind(rules.PushCheck, _PUSH),
 }
 _ALL: Final[Keys] = {key: rule for kind in _KINDS.values() for key, rule in kind.keys.items()}

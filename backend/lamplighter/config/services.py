@@ -6,7 +6,7 @@ import tempfile
 from collections.abc import Collection, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Any, Final
 
 import yaml
 
@@ -24,12 +24,16 @@ from lamplighter.domain.services.service import (
 )
 from lamplighter.domain.text import one_line
 
+if TYPE_CHECKING:
+    from lamplighter.config.services_keys.groups import Groups
+
 __all__ = ["FileProblem", "ServicesError", "load", "starter", "write_starter"]
 
 CYCLES: Final = 20
 
-_TOP: Final = ("services", "commands", "shell")
+_TOP: Final = ("services", "commands", "shell", "groups")
 _KEYS: Final = ("description", "depends_on", "checks", "actions", "approve")
+_BESIDE: Final = ("group", "tags", "paused", "notify", "maintenance")
 Depends = tuple[tuple[str, yaml.Node], ...]
 """What a service depends on, and where the file says so."""
 
@@ -68,6 +72,7 @@ def write_starter(path: Path, port: int) -> bool:
 
 def _services(sheet: YamlSheet, top: Mapping[str, yaml.Node]) -> dict[str, tuple[Service, Depends]]:
     programs = _programs(sheet, top["commands"]) if "commands" in top else frozenset()
+    declared = _groups(sheet, top)
     read: dict[str, tuple[Service, Depends]] = {}
     if (listed := top.get("services")) is None or describe_node(listed) == "nothing":
         return read
@@ -79,16 +84,21 @@ def _services(sheet: YamlSheet, top: Mapping[str, yaml.Node]) -> dict[str, tuple
             )
         elif name is not None and normalize_service_name(name) in read:
             sheet.wrong(key, f"duplicate service {name!r}")
-        service = _service(sheet, name or "?", key, node, programs)
+        service = _service(sheet, name or "?", key, node, programs, declared)
         if name is not None:
             read.setdefault(normalize_service_name(name), service)
     return read
 
 
 def _service(
-    sheet: YamlSheet, name: str, key: yaml.Node, node: yaml.Node, programs: Collection[str]
+    sheet: YamlSheet,
+    name: str,
+    key: yaml.Node,
+    node: yaml.Node,
+    programs: Collection[str],
+    declared: "Groups | None",
 ) -> tuple[Service, Depends]:
-    given = sheet.mapping(node, f"what {name} is", _KEYS)
+    given = sheet.mapping(node, f"what {name} is", (*_KEYS, *_BESIDE))
     if isinstance(node, yaml.MappingNode) and "checks" not in given:
         sheet.wrong(key, f"missing key 'checks' in {name}")
     about = sheet.string(given["description"], "text") if "description" in given else None
@@ -103,8 +113,29 @@ def _service(
         approve=values.approve(sheet, given["approve"])
         if "approve" in given
         else ApprovalPolicy.NEVER,
+        **_beside_checks(sheet, given, declared),
     )
     return service, tuple((other, at) for other, at in named if other)
+
+
+def _groups(sheet: YamlSheet, top: Mapping[str, yaml.Node]) -> "Groups | None":
+    if "groups" not in top:
+        return None
+    from lamplighter.config.services_keys.groups import read_groups  # late: as below
+
+    return read_groups(sheet, top["groups"])
+
+
+def _beside_checks(
+    sheet: YamlSheet, given: Mapping[str, yaml.Node], declared: "Groups | None"
+) -> dict[str, Any]:
+    """Return the group and the tags of a service, when it is silent, and who is notified."""
+    if not given.keys() & set(_BESIDE):
+        return {}
+    # late: most services have none of these keys, and every command that reads the file loads this
+    from lamplighter.config.services_keys.groups import read_declared
+
+    return read_declared(sheet, given, declared)
 
 
 def _programs(sheet: YamlSheet, node: yaml.Node) -> frozenset[str]:
@@ -169,6 +200,12 @@ _STARTER: Final = """\
 #   jellyfin:                            # a name: letters, digits, - and _
 #     description: Films and music       # a line for people
 #     depends_on: [postgres]             # services that must be healthy first
+#     group: media                       # for filters; `groups` at the top may declare it
+#     tags: [home]                       # for filters
+#     paused: false                      # true: failures are recorded and start nothing
+#     maintenance:                       # times in which failures start nothing
+#       - {{cron: "0 3 * * sun", for: 2h, zone: Europe/Berlin}}
+#     notify: [ops]                      # targets of LAMPLIGHTER_NOTIFY; left out: all
 #     approve: never                     # or first, always: a person is asked before an action
 #     checks:                            # at least one
 #       - http: http://127.0.0.1:8096/health
@@ -176,6 +213,7 @@ _STARTER: Final = """\
 #         method: GET                    # GET, HEAD, OPTIONS or POST
 #         status: 200                    # or [200, 302] or 200-299; left out: any from 200 to 399
 #         body: "Healthy"                # a pattern (RE2) that the answer has
+#         json: "status == 'ok'"         # a query (JMESPath) that is true of the answer
 #         latency: 800ms                 # slower is a warning; 500ms, 2s, 1m or seconds
 #         redirects: false               # true follows up to five; else a 302 is an answer
 #         headers: {{Accept: text/plain}}  # sent with the request
@@ -192,6 +230,8 @@ _STARTER: Final = """\
 #       - process: jellyfin              # it runs; count: 1-4, memory: 2GB
 #       - disk: /srv/media               # free: 5% (a failure), warn: 10% (a warning), or 20GB
 #       - command: [df, -h]              # exit: 0, output: a pattern; never through a shell
+#       - docker: jellyfin               # the container runs; restarts: 3, more is a warning
+#       - push: {{every: 1d, grace: 1h}}   # a job reports its runs; or cron: "0 3 * * *", zone: ...
 #     actions:                           # what may be done to it, when you allow that
 #       - restart: [docker, restart, jellyfin]
 #         timeout: 60s                   # 1s to 30m; name and directory as well

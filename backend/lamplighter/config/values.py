@@ -32,6 +32,7 @@ _HOST: Final = re.compile(
     r"(?=.{1,253}\.?\Z)([^\s\x00-\x1f\x7f./:@\[\]]{1,63}\.)*[^\s./:@\[\]]{1,63}\.?"
 )
 _UNIT: Final = re.compile(r"[A-Za-z0-9:_.\\@][A-Za-z0-9:_.\\@-]{0,254}")
+_CONTAINER: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,127}")
 _SIZE: Final = re.compile(r"([0-9]{1,12}(?:\.[0-9]{1,6})?) ?([kKMGT]i?)?B")
 _PERCENT: Final = re.compile(r"([0-9]{1,3}(?:\.[0-9]{1,3})?) ?%")
 _TIMES: Final = {"": 0, "K": 1, "M": 2, "G": 3, "T": 4}
@@ -63,6 +64,19 @@ def unit(sheet: YamlSheet, node: yaml.Node) -> str:
     if said is not None and not _UNIT.fullmatch(said):
         sheet.wrong(node, f"{said!r} is not the name of a systemd unit, such as nginx.service")
     return said or ""
+
+
+def container(sheet: YamlSheet, node: yaml.Node) -> str:
+    """Return the name or the number of a container."""
+    said = sheet.string(node, "the name of a container")
+    if said is not None and not _CONTAINER.fullmatch(said):
+        sheet.wrong(node, f"{said!r} is not the name of a container")
+    return said or ""
+
+
+def restarts(sheet: YamlSheet, node: yaml.Node) -> int:
+    """Return how many restarts are no warning."""
+    return sheet.number(node, (0, PROCESSES))
 
 
 def ping_host(sheet: YamlSheet, node: yaml.Node) -> str:
@@ -169,6 +183,23 @@ def pattern(sheet: YamlSheet, node: yaml.Node) -> str:
     except re2.error as error:
         why = error.args[0].decode(errors="replace") if error.args else "not understood"
         sheet.wrong(node, f"not a pattern (RE2): {why}")
+    return said
+
+
+def json_query(sheet: YamlSheet, node: yaml.Node) -> str:
+    """Return a JMESPath expression."""
+    import jmespath  # late: few files have one
+    from jmespath.exceptions import JMESPathError
+
+    said = sheet.string(node, "a JMESPath expression") or "@"
+    if len(said) > PATTERN_CHARACTERS:
+        sheet.wrong(node, f"the expression is longer than {PATTERN_CHARACTERS} characters")
+        return "@"
+    try:
+        jmespath.compile(said)
+    except JMESPathError as error:
+        why = str(error).partition("\n")[0].rstrip(":")
+        sheet.wrong(node, f"not a JMESPath expression such as status == 'ok': {why}")
     return said
 
 

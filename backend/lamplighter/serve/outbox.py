@@ -17,6 +17,7 @@ from urllib.parse import unquote
 SEND_SECONDS: Final = 30.0
 VERBOSE_LOGGERS: Final = ("apprise", "requests", "urllib3", "asyncio_throttle", "slixmpp", "paho")
 _SCHEME: Final = re.compile(r"([a-z0-9]{1,20})://", re.IGNORECASE)
+_TARGET: Final = re.compile(r"([A-Za-z0-9_-]{1,64})=([A-Za-z0-9]{1,20}://.*)", re.DOTALL)
 _PARTS: Final = re.compile(r"[/:@?&=#,;]+")
 _HARMLESS_PART: Final = re.compile(r"[a-z]*|[\d.]+|localhost|.*\.[a-z]{2,10}", re.IGNORECASE)
 _USER: Final = re.compile(r"://([^/@]*)@")
@@ -24,18 +25,18 @@ _USER: Final = re.compile(r"://([^/@]*)@")
 
 @dataclass(frozen=True, slots=True)
 class AppriseTransport:
-    """Sends messages to some addresses, one at a time."""
+    """Sends messages to some addresses, one at a time; `name=` before one names it."""
 
     urls: Sequence[str]
 
     @property
-    def addresses(self) -> int:
-        """How many there are."""
-        return len(self.urls)
+    def names(self) -> list[str]:
+        """The name of each address; empty for one without."""
+        return [split_target(word)[0] for word in self.urls]
 
     async def send(self, address: int, title: str, body: str) -> str:
         """Send a message within a time; say why it was not taken, empty when it was."""
-        name, url = _name(self.urls, address), self.urls[address]
+        name, url = _name(self.urls, address), split_target(self.urls[address])[1]
         try:
             async with asyncio.timeout(SEND_SECONDS):
                 why_not = await _run_in_thread(lambda: _send(url, title, body))
@@ -49,12 +50,19 @@ def address_problems(urls: Sequence[str]) -> list[str]:
     return [
         f"{_name(urls, number)} is not a valid Apprise address."
         for number, url in enumerate(urls)
-        if not _apprise(url)[1]
+        if not _apprise(split_target(url)[1])[1]
     ]
+
+
+def split_target(word: str) -> tuple[str, str]:
+    """Return the name of a target, empty for one without, and its address."""
+    named = _TARGET.fullmatch(word)
+    return (named[1], named[2]) if named else ("", word)
 
 
 def secrets_in(url: str) -> list[str]:
     """Return the private parts of an address: all of it, its user, and unusual parts."""
+    url = split_target(url)[1]
     user = _USER.search(url)
     named = _PARTS.split(user[1]) if user else []
     parts = [part for part in _PARTS.split(url) if not _HARMLESS_PART.fullmatch(part)]
@@ -63,7 +71,7 @@ def secrets_in(url: str) -> list[str]:
 
 
 def _name(urls: Sequence[str], number: int) -> str:
-    scheme = _SCHEME.match(urls[number])
+    scheme = _SCHEME.match(split_target(urls[number])[1])
     return f"Address {number + 1} of LAMPLIGHTER_NOTIFY ({scheme[1].lower() if scheme else '?'})"
 
 

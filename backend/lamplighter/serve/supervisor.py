@@ -35,6 +35,7 @@ from lamplighter.serve.notebook.service import notebook_context
 from lamplighter.serve.outbox import AppriseTransport
 from lamplighter.serve.services_file import ServicesFile
 from lamplighter.serve.verify.tools import build_tools, private_paths
+from lamplighter.supervisor.checks.push_evaluation import PushEvaluation
 from lamplighter.supervisor.checks.scheduler import CheckScheduler
 from lamplighter.supervisor.daemon import Supervisor
 from lamplighter.supervisor.incidents import IncidentFollower
@@ -270,7 +271,9 @@ async def build_supervisor(settings: Settings) -> AsyncIterator[SupervisorProces
         context = build_session_context(settings, here, active, server, services)
         transport = AppriseTransport(settings.notify)
         scheduler = build_scheduler(settings, context)
-        sender = Sender(db, transport, clock.now, web_url(settings), listener.version)
+        sender = Sender(
+            db, transport, clock.now, web_url(settings), listener.version, services.last_good
+        )
         every = timedelta(seconds=settings.organize) if settings.organize else None
         organizer = OrganizerSchedule(here, every, services.last_good)
         verifier = build_verifier(settings, context, services)
@@ -297,7 +300,14 @@ def build_scheduler(
             daily=timedelta(seconds=settings.check_day_retention),
         ),
     )
-    return (scheduler.run,)
+
+    async def halted() -> bool:
+        return await context.halt_control.pulled(context.db) is not None
+
+    evaluation = PushEvaluation(
+        context, context.current or Services, halted, check_now=scheduler.check_now
+    )
+    return scheduler.run, evaluation.run
 
 
 def build_session_context(

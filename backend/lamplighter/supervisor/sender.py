@@ -11,27 +11,32 @@ from lamplighter.domain.services.notice import (
     ABANDON_AFTER,
     GAP,
     Notice,
+    NoticeKind,
     NoticeState,
     compose_message,
     retry_delay,
+    targets_for,
 )
+from lamplighter.domain.services.service import Services
 from lamplighter.repository import Database, reading, writing
 from lamplighter.repository.services import notices
 from lamplighter.repository.store.driver import Error, severity
 from lamplighter.usecases.services.notify import NOBODY
+from lamplighter.usecases.services.silence import silences
 
 logger = logging.getLogger(__name__)
 
 POLL_SECONDS: Final = 1.0
 AT_ONCE: Final = 5_000
+SILENT: Final = "The service is paused or in maintenance."
 
 
 class NoticeTransport(Protocol):
     """Sends a message to one notification address."""
 
     @property
-    def addresses(self) -> int:
-        """How many there are."""
+    def names(self) -> Sequence[str]:
+        """The name of each address; empty for one without."""
 
     async def send(self, address: int, title: str, body: str) -> str:
         """Send a message within a time; say why it was not taken, empty when it was."""
@@ -47,6 +52,8 @@ class Sender:
     url: str = ""
     version: Callable[[], int] = lambda: 0
     """A number that changes with each commit to the database; 0 or -1 where it is not known."""
+    services: Callable[[], Services] = Services
+    """The declared services: where their alerts go, and when they are silent."""
     _reached: dict[int, set[int]] = field(default_factory=dict)
 
     async def run(self) -> None:
@@ -86,16 +93,35 @@ class Sender:
             if not await notices.is_due(self.db, now=now, gap=GAP):
                 return False
         async with writing(self.db):
-            found = await notices.claim(self.db, limit=AT_ONCE, now=now)
+            claimed = await notices.claim(self.db, limit=AT_ONCE, now=now)
+            found = await self._without_silent(claimed, now=now)
         problem = await self._send(found)
         await self._settle(found, problem)
-        return bool(found)
+        return bool(claimed)
+
+    async def _without_silent(self, claimed: Sequence[Notice], *, now: datetime) -> list[Notice]:
+        """Suppress the events of services that are silent, and return the other notices."""
+        silent = await silences(self.db, self.services(), at=now)
+        left = [
+            each
+            for each in claimed
+            if each.kind is not NoticeKind.EVENT or each.service not in silent
+        ]
+        ids = [each.id for each in claimed if each not in left]
+        values = {"next_at": None, "problem": SILENT}
+        await notices.settle(self.db, ids, NoticeState.SUPPRESSED, now=now, **values)
+        return left
+
+    def _targets(self, notice: Notice) -> set[int]:
+        """Return which addresses a notice goes to."""
+        service = self.services().find(notice.service) if notice.service else None
+        return targets_for(service.notify if service else (), self.post.names)
 
     async def _send(self, found: Sequence[Notice]) -> str:
         """Send to each address what it has not taken yet; say what went wrong last."""
-        problem = "" if self.post.addresses else NOBODY
-        for address in range(self.post.addresses):
-            new = [each for each in found if address not in self._reached.get(each.id, ())]
+        problem = "" if self.post.names else NOBODY
+        for address in range(len(self.post.names)):
+            new = [each for each in found if address in self._missing(each)]
             if not new:
                 continue
             why_not = await self.post.send(address, *compose_message(new, url=self.url))
@@ -105,10 +131,14 @@ class Sender:
                     self._reached.setdefault(each.id, set()).add(address)
         return problem
 
+    def _missing(self, notice: Notice) -> set[int]:
+        """Return the addresses that have not taken a notice yet."""
+        return self._targets(notice) - self._reached.get(notice.id, set())
+
     async def _settle(self, found: Sequence[Notice], problem: str) -> None:
         """Keep what became of each; this is tried until it is kept, or it would be sent again."""
-        every = set(range(self.post.addresses))
-        sent = [each for each in found if every and self._reached.get(each.id, set()) >= every]
+        every = bool(self.post.names)
+        sent = [each for each in found if every and not self._missing(each)]
         left = [each for each in found if each not in sent]
         now = self.now()
         over = [each for each in left if not every or now - each.created_at > ABANDON_AFTER]

@@ -27,6 +27,7 @@ function service(name, state = "ok", changes = {}) {
 const courier = service("courier", "failing", { checks: [HEALTH, REFUSED] })
 const caddy = service("caddy", "warning", { detail: "health: answered in 912 ms" })
 const [jellyfin, postgres, adguard] = ["jellyfin", "postgres", "adguard"].map((name) => service(name))
+const paused = service("nas", "failing", { silence: { kind: "pause", until: null, reason: "" } })
 const unseen = service("wireguard", "unknown")
 
 for (const [services, words] of [
@@ -48,6 +49,8 @@ for (const [services, words] of [
     [courier, service("b", "failing"), service("c", "failing"), service("d", "failing"), jellyfin],
     "courier, b and 2 more are failing. 1 of 5 is healthy.",
   ],
+  [[jellyfin, paused], "jellyfin is healthy. 1 service is paused or in maintenance."],
+  [[paused, paused], "2 services are paused or in maintenance."],
   [[courier, unseen], "courier is failing: connection refused. None of 2 is healthy, 1 not checked yet."],
 ]) {
   test(`${services.map(({ name }) => name).join(", ") || "nothing"} reads "${words}"`, () => {

@@ -10,10 +10,12 @@ from lamplighter.domain.services.check import (
     DiskCheck,
     DiskSpace,
     DnsCheck,
+    DockerCheck,
     HttpCheck,
     PingCheck,
     PostgresCheck,
     ProcessCheck,
+    PushCheck,
     RedisCheck,
     SystemdCheck,
     TcpCheck,
@@ -48,6 +50,8 @@ JELLYFIN = Service(
         ProcessCheck(name="process", process="x", counts=range(1, 5), memory_bytes=10**12),
         DiskCheck(name="disk", path="/", free=DiskSpace(size=10**12), warn=DiskSpace(percent=12.5)),
         CommandCheck(name="command", argv=("a", "b"), exits=(range(1), range(3, 5)), output="x"),
+        DockerCheck(name="docker", container="x", socket="/run/x.sock", restarts=3),
+        PushCheck(name="push", cron="0 3 * * *", zone="Europe/Berlin", ok=False, detail="late"),
     ),
     actions=(
         Action(

@@ -53,7 +53,7 @@ class AlertQuery(Struct):
     limit: Limit = 50
 
 
-NoticeState = Literal["waiting", "sending", "sent", "failed"]
+NoticeState = Literal["waiting", "sending", "sent", "failed", "suppressed"]
 
 
 @public_shape(Notice, ("kind", "state"))

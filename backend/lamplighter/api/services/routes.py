@@ -4,7 +4,7 @@ from typing import Final
 
 from lamplighter.api import common_shapes
 from lamplighter.api.op import op
-from lamplighter.api.services import cooldowns, services, shapes
+from lamplighter.api.services import cooldowns, services, shapes, silences
 
 OPS: Final = (
     op(
@@ -33,7 +33,7 @@ OPS: Final = (
         services.index,
         "List services with their status.",
         shapes.ServicePage,
-        query=common_shapes.PageQuery,
+        query=shapes.ServicesQuery,
     ),
     op(
         "GET",
@@ -43,6 +43,25 @@ OPS: Final = (
         "Read the status of a service.",
         shapes.ServiceOut,
         problems=(404,),
+    ),
+    op(
+        "PUT",
+        "/services/{name}/pause",
+        "services:write",
+        silences.pause,
+        "Pause a service: its failures are only recorded.",
+        shapes.PauseOut,
+        body=shapes.PauseIn,
+        problems=(404,),
+    ),
+    op(
+        "DELETE",
+        "/services/{name}/pause",
+        "services:write",
+        silences.resume,
+        "Resume a service.",
+        shapes.PauseOut,
+        problems=(404, 409),
     ),
     op(
         "GET",

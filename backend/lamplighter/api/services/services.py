@@ -10,7 +10,7 @@ from lamplighter.api import common_shapes, params
 from lamplighter.api.access import project_wall
 from lamplighter.api.context import ApiContext, api_context
 from lamplighter.api.responses import answer, page
-from lamplighter.api.services import shapes
+from lamplighter.api.services import shapes, silences
 from lamplighter.api.sessions import halt, spending
 from lamplighter.domain.errors import NotFound
 from lamplighter.domain.search import period
@@ -31,8 +31,9 @@ from lamplighter.usecases.system.overview import RECENT, ServiceCondition, Servi
 
 async def index(request: Request) -> Response:
     """GET /api/v1/services."""
-    here, query = api_context(request), params.query(request, common_shapes.PageQuery)
-    some, behind = params.part_of(list(here.services()), query.cursor, query.limit)
+    here, query = api_context(request), params.query(request, shapes.ServicesQuery)
+    chosen = here.services().select(group=query.group, tag=query.tag)
+    some, behind = params.part_of(chosen, query.cursor, query.limit)
     async with reading(here.db):
         found = await views.service_conditions(here.db, some, now=here.now())
         seq = await changes.last_seq(here.db)
@@ -234,6 +235,10 @@ def _service_out(here: ApiContext, each: ServiceCondition) -> dict[str, Any]:
             {"day": day, "looks": looks, "failed": failed, "warned": warned}
             for day, looks, failed, warned in each.strip
         ],
+        "group": service.group,
+        "tags": list(service.tags),
+        "notify": list(service.notify),
+        "silence": silences.silence_out(each.silence),
     }
 
 

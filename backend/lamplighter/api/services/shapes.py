@@ -8,6 +8,7 @@ from lamplighter.api.common_shapes import (
     FileProblemOut,
     Limit,
     Name,
+    PageQuery,
     ShortText,
     SlotOut,
     UseOut,
@@ -16,6 +17,7 @@ from lamplighter.api.common_shapes import (
 from lamplighter.api.memory.shapes import MemoryOut
 from lamplighter.api.sessions.approval_shapes import ActiveHaltOut
 from lamplighter.api.sessions.shapes import SessionOut, SpendingOut
+from lamplighter.domain.services.checks.silence import SilenceKind
 from lamplighter.domain.services.series import PointState, SeriesResolution
 from lamplighter.domain.services.service import ActionKind, ApprovalPolicy
 from lamplighter.domain.sessions.marker_results import CheckResult
@@ -52,6 +54,14 @@ class CheckOut(Struct):
     at: str | None
 
 
+class SilenceOut(Struct):
+    """Why failures of a service are only recorded, and until when; null: until it is resumed."""
+
+    kind: SilenceKind
+    until: str | None
+    reason: str
+
+
 class DayOut(Struct):
     """The status of a service on one day (UTC)."""
 
@@ -76,6 +86,31 @@ class ServiceOut(Struct):
     actions: list[ActionOut]
     cooldowns: list[SlotOut]
     strip: list[DayOut]
+    group: str
+    tags: list[str]
+    notify: list[str]
+    silence: SilenceOut | None
+
+
+class ServicesQuery(PageQuery):
+    """Filters for services: of a group, and with a tag."""
+
+    group: Name | None = None
+    tag: Name | None = None
+
+
+class PauseIn(Struct):
+    """The reason of a pause, and when it ends by itself (RFC 3339); default: when resumed."""
+
+    reason: ShortText = ""
+    until: ShortText | None = None
+
+
+class PauseOut(Struct):
+    """Whether a service is silent now, and why."""
+
+    service: str
+    silence: SilenceOut | None
 
 
 class ServicePage(Struct):

@@ -11,9 +11,12 @@ from lamplighter.domain.text import escape_terminal
 ROWS: Final = 20
 
 
-def _duration(context: click.Context, parameter: click.Parameter, value: str) -> float:
+def parse_span(
+    context: click.Context, parameter: click.Parameter, value: str | None
+) -> float | None:
+    """Read a duration; None where none was passed."""
     try:
-        return duration(value)
+        return None if value is None else duration(value)
     except ValueError as error:
         raise click.BadParameter(f"{value!r} {error}") from error
 
@@ -22,7 +25,7 @@ def _duration(context: click.Context, parameter: click.Parameter, value: str) ->
 @click.argument("service")
 @click.option("--check", help="Only this check.")
 @click.option(
-    "--since", "seconds", default="1h", show_default=True, callback=_duration, help="How far back."
+    "--since", "seconds", default="1h", show_default=True, callback=parse_span, help="How far back."
 )
 @click.option(
     "--resolution", type=click.Choice(["raw", "5m", "1d"]), help="Default: by the span of time."

@@ -13,9 +13,11 @@ from lamplighter.domain.fields import Field
 from lamplighter.domain.text import one_line
 
 ADMIN: Final = "admin"
-DAILY: Final = (*("memories", "knowledge", "reviews", "events", "sessions", "cooldowns", "health"),)
+DAILY: Final = (
+    *("memories", "knowledge", "reviews", "events", "sessions", "cooldowns", "health", "services"),
+)
 RESERVED: Final = ("tokens", "settings", "approvals", "webhooks")
-READ_ONLY: Final = ("services", "context", "changes")
+READ_ONLY: Final = ("context", "changes")
 READS: Final = frozenset(f"{noun}:read" for noun in (*DAILY, *RESERVED, *READ_ONLY))
 DAILY_WRITES: Final = frozenset(f"{noun}:write" for noun in DAILY)
 RESERVED_WRITES: Final = frozenset(f"{noun}:write" for noun in RESERVED)

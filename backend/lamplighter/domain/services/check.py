@@ -10,6 +10,9 @@ TIMEOUT_SECONDS: Final = 5.0
 RETRIES: Final = 2
 DNS_PORT: Final = 53
 EXPIRES_SECONDS: Final = 14 * 24 * 60 * 60.0
+EVERY_SECONDS: Final = 86_400.0
+GRACE_SECONDS: Final = 3_600.0
+DOCKER_SOCKET: Final = "/var/run/docker.sock"
 
 HttpMethod = Literal["GET", "HEAD", "OPTIONS", "POST"]
 METHODS: Final[tuple[HttpMethod, ...]] = ("GET", "HEAD", "OPTIONS", "POST")
@@ -27,8 +30,9 @@ class HttpCheck:
     """A request and the answer that a healthy service gives to it.
 
     `statuses` None takes any answer from 200 to 399. `body` is an RE2 pattern
-    to be found in the answer. Slower than `latency_ms` is a warning, not a
-    failure. Without `redirects`, a 3xx is an answer in itself.
+    to be found in the answer, `json` a JMESPath expression that is true of it.
+    Slower than `latency_ms` is a warning, not a failure. Without `redirects`, a 3xx
+    is an answer in itself.
     """
 
     name: str
@@ -36,6 +40,7 @@ class HttpCheck:
     method: HttpMethod = "GET"
     statuses: tuple[range, ...] | None = None
     body: str | None = None
+    json: str | None = None
     latency_ms: int | None = None
     redirects: bool = False
     headers: tuple[tuple[str, str], ...] = field(default=(), repr=False)
@@ -283,6 +288,56 @@ class CommandCheck:
         return format_ranges(self.exits)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DockerCheck:
+    """A container that runs, and is healthy where its image says how that is tested.
+
+    More restarts by its policy than `restarts` are a warning; None takes any number.
+    """
+
+    name: str
+    container: str
+    socket: str = DOCKER_SOCKET
+    restarts: int | None = None
+    timeout: float = TIMEOUT_SECONDS
+    retries: int = RETRIES
+    interval: float | None = None
+
+    kind: ClassVar[Literal["docker"]] = "docker"
+
+    @property
+    def target(self) -> str:
+        """Return the container."""
+        return self.container
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PushCheck:
+    """A job that reports its runs, every so many seconds or at the times of a cron expression.
+
+    A run is missed when it is not reported within `grace` seconds. An engine gets the stored
+    result with the check: `ok` None where there is none yet.
+    """
+
+    name: str
+    every: float = EVERY_SECONDS
+    cron: str | None = None
+    zone: str = "UTC"
+    grace: float = GRACE_SECONDS
+    timeout: float = TIMEOUT_SECONDS
+    retries: int = 0
+    interval: float | None = None
+    ok: bool | None = None
+    detail: str = ""
+
+    kind: ClassVar[Literal["push"]] = "push"
+
+    @property
+    def target(self) -> str:
+        """Return when runs are expected."""
+        return f"every {self.every:g} s" if self.cron is None else f"{self.cron} ({self.zone})"
+
+
 Check = (
     HttpCheck
     | TcpCheck
@@ -295,6 +350,8 @@ Check = (
     | ProcessCheck
     | DiskCheck
     | CommandCheck
+    | DockerCheck
+    | PushCheck
 )
 CHECKS: Final[tuple[type[Check], ...]] = (
     HttpCheck,
@@ -308,6 +365,8 @@ CHECKS: Final[tuple[type[Check], ...]] = (
     ProcessCheck,
     DiskCheck,
     CommandCheck,
+    DockerCheck,
+    PushCheck,
 )
 
 

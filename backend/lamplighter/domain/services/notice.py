@@ -47,6 +47,7 @@ class NoticeState(StrEnum):
     SENDING = "sending"
     SENT = "sent"
     FAILED = "failed"
+    SUPPRESSED = "suppressed"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,6 +89,14 @@ class NoticePolicy:
     def due(self, kind: NoticeKind, *, now: datetime) -> datetime:
         """Return when a notice is to go out."""
         return now if kind not in GATHERED_KINDS else now + (self.gather or SETTLE)
+
+
+def targets_for(routes: Sequence[str], names: Sequence[str]) -> set[int]:
+    """Return which targets a notice goes to, by the names of its routes; all where none fits."""
+    wanted = {route.casefold() for route in routes}
+    return {at for at, name in enumerate(names) if name.casefold() in wanted} or set(
+        range(len(names))
+    )
 
 
 def retry_delay(attempts: int) -> timedelta:

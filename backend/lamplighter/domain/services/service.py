@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from lamplighter.domain.services.check import Check
+    from lamplighter.domain.services.checks.silence import MaintenanceWindow
 
 GENERAL: Final = "general"
 """The reserved name that means: of no service in particular."""
@@ -88,7 +89,11 @@ class Action:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Service:
-    """Something we operate."""
+    """Something we operate.
+
+    While it is `paused`, or in a `maintenance` window, failures are only recorded. `notify` are
+    the names of the notification targets for its alerts; none is all of them.
+    """
 
     name: str
     description: str = ""
@@ -96,6 +101,11 @@ class Service:
     depends_on: tuple[str, ...] = ()
     actions: tuple[Action, ...] = ()
     approve: ApprovalPolicy = ApprovalPolicy.NEVER
+    group: str = ""
+    tags: tuple[str, ...] = ()
+    paused: bool = False
+    maintenance: "tuple[MaintenanceWindow, ...]" = ()
+    notify: tuple[str, ...] = ()
 
     def approval_of(self, action: Action) -> ApprovalPolicy:
         """Return the rule of approval that holds for one of its actions."""
@@ -136,6 +146,16 @@ class Services:
         return next(
             (item for item in self.items if normalize_service_name(item.name) == folded), None
         )
+
+    def select(self, *, group: str | None = None, tag: str | None = None) -> list[Service]:
+        """Return the services of a group and with a tag; None takes all."""
+        wanted = [normalize_service_name(each) if each else None for each in (group, tag)]
+        return [
+            each
+            for each in self.items
+            if wanted[0] in (None, normalize_service_name(each.group))
+            and wanted[1] in (None, *map(normalize_service_name, each.tags))
+        ]
 
     def with_needs(self, some: Iterable[Service]) -> list[Service]:
         """Return some services and all that they depend on, by whatever way."""

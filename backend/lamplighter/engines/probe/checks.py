@@ -20,10 +20,12 @@ from lamplighter.domain.services.check import (
     DiskSpace,
     DnsCheck,
     DnsRecord,
+    DockerCheck,
     HttpCheck,
     PingCheck,
     PostgresCheck,
     ProcessCheck,
+    PushCheck,
     RedisCheck,
     SystemdCheck,
     TcpCheck,
@@ -36,6 +38,7 @@ from lamplighter.engines.bounded import ProgramResult, run_bounded
 from lamplighter.engines.probe import http, network, text
 from lamplighter.engines.probe.facts import CheckOutcome, ProbeAnswer
 from lamplighter.engines.probe.network import RefusedError
+from lamplighter.engines.probe.protocols.docker import probe_docker
 from lamplighter.engines.probe.protocols.ping import probe_ping
 from lamplighter.engines.probe.protocols.postgres import probe_postgres
 from lamplighter.engines.probe.protocols.redis import probe_redis
@@ -187,6 +190,11 @@ def _failure(problem: str, ended: ProgramResult) -> ProbeAnswer:
 
 def _harmless(lines: Sequence[str], limit: int) -> list[str]:
     return [harmless(line, limit) for line in head_and_tail(lines, limit)]
+
+
+async def report_push(check: PushCheck) -> ProbeAnswer:
+    """Return the stored result of a push check: only its job can run it."""
+    return ProbeAnswer(ok=check.ok is not False, detail="" if check.ok else inline(check.detail))
 
 
 NAMED: Final = 3
@@ -378,6 +386,8 @@ _PROBES: Final[Mapping[type[Any], Callable[[Any], Awaitable[ProbeAnswer]]]] = {
     ProcessCheck: probe_processes,
     DiskCheck: probe_disk,
     CommandCheck: probe_command,
+    DockerCheck: probe_docker,
+    PushCheck: report_push,
 }
 
 

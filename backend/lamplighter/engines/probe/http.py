@@ -73,16 +73,25 @@ async def _evaluate(check: HttpCheck, reply: _Reply) -> ProbeAnswer:
     if not check.accepts(reply.status):
         detail = f"answered {reply.status}, expected {check.expected}"
         return ProbeAnswer(ok=False, answered=answered, detail=detail, status=reply.status)
-    if check.body is None:
-        return ProbeAnswer(ok=True, answered=answered, status=reply.status)
     # in a thread: a long search must not make the other services wait
-    if await asyncio.to_thread(text.pattern_matches, check.body, reply.body):
+    detail = await asyncio.to_thread(_body_problem, check, reply.body)
+    if not detail:
         return ProbeAnswer(ok=True, answered=answered, status=reply.status)
     seen = harmless(reply.body[:SEEN_BYTES].decode(errors="replace"))
-    detail = inline(f"body does not match {check.body}")
     return ProbeAnswer(
         ok=False, answered=answered, detail=detail, status=reply.status, excerpt=seen
     )
+
+
+def _body_problem(check: HttpCheck, body: bytes) -> str:
+    """Say what is wrong with a body; empty when it is as the check expects."""
+    if check.body is not None and not text.pattern_matches(check.body, body):
+        return inline(f"body does not match {check.body}")
+    if check.json is None:
+        return ""
+    from lamplighter.engines.probe.protocols.json_query import query_problem  # late
+
+    return query_problem(check.json, body)
 
 
 async def _follow_redirect(check: HttpCheck, url: httpx2.URL) -> _Reply:
@@ -122,10 +131,14 @@ async def _exchange(check: HttpCheck, url: httpx2.URL, address: str, *, connect:
         )
         response = await client.send(request, stream=True)
         try:
-            body = await _body(response) if check.body is not None else b""
+            body = await _body(response) if _reads_body(check) else b""
             return _Reply(response.status_code, response.headers.get("location"), body)
         finally:
             await response.aclose()
+
+
+def _reads_body(check: HttpCheck) -> bool:
+    return check.body is not None or check.json is not None
 
 
 def _headers(check: HttpCheck, url: httpx2.URL) -> dict[str, str]:

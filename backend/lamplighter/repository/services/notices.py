@@ -92,6 +92,7 @@ async def insert_recovery(
         .where(notices.c.kind == NoticeKind.EVENT)
         .where(notices.c.service == service)
         .where(notices.c.level != Level.INFO)
+        .where(notices.c.state != NoticeState.SUPPRESSED)
         .where(notices.c.id > await _last_recovery(db, service))
         .order_by(notices.c.id)
         .limit(1)

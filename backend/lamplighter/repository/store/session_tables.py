@@ -273,3 +273,43 @@ incident_entries = sa.Table(
     sa.Column("service", sa.Text),
     sa.Column("text", sa.Text, nullable=False),
 )
+
+push_checks = sa.Table(
+    "push_checks",
+    metadata,
+    sa.Column("service", sa.Text, primary_key=True),
+    sa.Column("check", sa.Text, primary_key=True),
+    sa.Column("schedule", sa.Text, nullable=False),
+    sa.Column("counted_from", UTCDateTime, nullable=False),
+    sa.Column("started_at", UTCDateTime),
+    sa.Column("overdue", Flag, nullable=False),
+    sa.Column("key_hash", sa.Text, nullable=False),
+    sa.Column("created_at", UTCDateTime, nullable=False),
+    sa.Column("evaluated_to", NUMBER, nullable=False),
+)
+
+push_signals = sa.Table(
+    "push_signals",
+    metadata,
+    sa.Column("id", NUMBER, primary_key=True),
+    sa.Column("service", sa.Text, nullable=False),
+    sa.Column("check", sa.Text, nullable=False),
+    sa.Column("kind", sa.Text, nullable=False),
+    sa.Column("exit_status", NUMBER),
+    sa.Column("body", sa.Text, nullable=False),
+    sa.Column("at", UTCDateTime, nullable=False),
+    sqlite_autoincrement=True,
+)
+
+service_pauses = sa.Table(
+    "service_pauses",
+    metadata,
+    sa.Column("id", NUMBER, primary_key=True),
+    sa.Column("service", sa.Text, nullable=False),
+    sa.Column("reason", sa.Text, nullable=False),
+    sa.Column("by", sa.Text, nullable=False),
+    sa.Column("began_at", UTCDateTime, nullable=False),
+    sa.Column("until", UTCDateTime),
+    sa.Column("ended_at", UTCDateTime),
+    sqlite_autoincrement=True,
+)

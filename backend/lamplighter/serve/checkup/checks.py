@@ -278,11 +278,22 @@ def notifications(settings: Settings) -> Iterator[VitalSign]:
             "notifications", True, "Notifications: off (LAMPLIGHTER_NOTIFY is not set)"
         )
         return
-    wrong = outbox.address_problems(settings.notify)
+    wrong = [*outbox.address_problems(settings.notify), *_unknown_targets(settings)]
     count = len(settings.notify)
     words = f"Notifications: {count} address{'' if count == 1 else 'es'}; `lamplighter notify test`"
     advice = "Write a comma or a space in an address as %2C or %20 (docs/how-to/notifications.md)."
     yield build_sign("notifications", not wrong, " ".join(wrong) or words, advice)
+
+
+def _unknown_targets(settings: Settings) -> list[str]:
+    """Name the targets of services.yaml that no address has: their alerts go to all addresses."""
+    targets = {outbox.split_target(word)[0].casefold() for word in settings.notify}
+    services = ServicesFile(settings.services).last_good()
+    named = {name for each in services for name in each.notify if name.casefold() not in targets}
+    return [
+        f"services.yaml names the notification target {name}; LAMPLIGHTER_NOTIFY has none of it."
+        for name in sorted(named)
+    ]
 
 
 def roots(settings: Settings) -> Iterator[VitalSign]:

@@ -24,6 +24,7 @@ QUERIES: Final = frozenset(
         "tokens.list_tokens",
         "approvals.get_approval",
         "checks.read_series",
+        "services.list_services",
         "approvals.list_approvals",
         "audit.audit_topic",
         "prompt.preview",

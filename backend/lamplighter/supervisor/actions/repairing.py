@@ -16,7 +16,7 @@ from lamplighter.domain.text import one_line, shorten
 from lamplighter.repository import writing
 from lamplighter.repository.services import checks, cooldowns
 from lamplighter.usecases.ingest.session_lines import PROBE
-from lamplighter.usecases.services import act, flapping
+from lamplighter.usecases.services import act, flapping, push_checks
 from lamplighter.usecases.sessions import chain
 
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ async def _still_failing(gate: "Gate", use: CooldownUse, action: Action) -> str:
     once = tuple(replace(each, retries=0) for each in service.checks if each.name in names)
     while True:
         try:
-            results = await gate.check(gate.session, replace(service, checks=once))
+            results = await _run_checks(gate, replace(service, checks=once))
         except Conflict as error:
             return str(error)
         failing = [each for each in results if not each.ok]
@@ -133,8 +133,13 @@ async def _flaps(
 async def _check_service(gate: "Gate", service: Service) -> list[CheckResult]:
     """Make a service's checks now, and keep their results as evidence."""
     with gate.checking():
-        results = await gate.check(gate.session, service)
+        results = await _run_checks(gate, service)
     return await _record_results(gate, results)
+
+
+async def _run_checks(gate: "Gate", service: Service) -> list[CheckResult]:
+    [resolved] = await push_checks.with_results(gate.here.db, [service])
+    return await gate.check(gate.session, resolved)
 
 
 async def _record_results(gate: "Gate", results: Sequence[CheckResult]) -> list[CheckResult]:

@@ -10,7 +10,7 @@ from typing import Final
 
 from lamplighter.domain.errors import LamplighterError, LeadershipLost
 from lamplighter.domain.services import schedule
-from lamplighter.domain.services.check import Check, CommandCheck
+from lamplighter.domain.services.check import Check, CommandCheck, PushCheck
 from lamplighter.domain.services.series import CheckRun, PointState
 from lamplighter.domain.services.service import Services
 from lamplighter.engines.checker import CheckReport
@@ -114,10 +114,10 @@ class CheckScheduler:
             self._unsure = False
             del self._pending[: len(some)]
             count += len(some)
-            self._check_now(awaited)
+            self.check_now(awaited)
         return count
 
-    def _check_now(self, services: Set[str]) -> None:
+    def check_now(self, services: Set[str]) -> None:
         """Let checks of some services run at once; afterwards they keep their own time."""
         for each in self._checks.values():
             if each.service in services and not each.running:
@@ -156,6 +156,8 @@ class CheckScheduler:
         before, self._checks = self._checks, {}
         for service in services:
             for check in service.checks:
+                if isinstance(check, PushCheck):  # its jobs report; nothing runs for it
+                    continue
                 name = service.name, check.name
                 interval = check.interval or self.interval
                 held = before.get(name)

@@ -10,6 +10,7 @@ from lamplighter.domain.sessions.marker_results import CheckResult
 from lamplighter.engines import Task
 from lamplighter.repository import Database, reading
 from lamplighter.repository.services import checks, cooldowns, findings
+from lamplighter.usecases.services import push_checks
 from lamplighter.usecases.sessions import chain, parking
 from lamplighter.usecases.sessions.sessions import OpenedSession
 
@@ -41,8 +42,8 @@ async def task(
             system=opened.prompt.system,
             injected=opened.prompt.injected,
             message=opened.prompt.message,
-            services=in_scope,
-            declared=tuple(services),
+            services=await push_checks.with_results(db, in_scope),
+            declared=await push_checks.with_results(db, services),
             memories=opened.included,
             check_results=await _recent_results(db, around),
             uses={

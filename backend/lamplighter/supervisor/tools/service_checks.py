@@ -16,6 +16,7 @@ from lamplighter.repository.services import checks
 from lamplighter.supervisor.actions import repairing
 from lamplighter.supervisor.actions.checking import PreviousResults, check
 from lamplighter.supervisor.tools.context import ToolContext
+from lamplighter.usecases.services import push_checks
 from lamplighter.usecases.sessions.toolbox import ToolOutput, implements
 
 MAX_CHECKS: Final = 100
@@ -29,7 +30,8 @@ async def check_service(context: ToolContext, arguments: CheckService) -> ToolOu
     chosen = _select_checks(service, arguments.check)
     context.count(CheckService.tool.name, MAX_CHECKS)
     before = await _previous_results(context, chosen)
-    seen = await check(context.gate.session, chosen, before)
+    [resolved] = await push_checks.with_results(context.gate.here.db, [chosen])
+    seen = await check(context.gate.session, resolved, before)
     now = context.gate.here.now()
     async with writing(context.gate.here.db):
         for each in seen:

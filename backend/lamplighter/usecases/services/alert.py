@@ -27,6 +27,7 @@ from lamplighter.repository.sessions import requests
 from lamplighter.usecases.access import instrumentation
 from lamplighter.usecases.context import Context
 from lamplighter.usecases.services import incident_steps
+from lamplighter.usecases.services.silence import silences
 
 MAX_QUEUED: Final = 100
 """The most investigations in the queue; an alert that repeats later requests its own then."""
@@ -131,14 +132,17 @@ async def _open(
         await _record_resolved(db, held, now=now)
         request = request and await requests.get(db, request.id)
     else:
-        await _join_incident(db, held, covered, request, now=now)
-        more = (
-            f" It is part of incident {covered.id}."
-            if covered
-            else ""
-            if request
-            else f" No investigation was requested: {MAX_QUEUED} others are waiting."
+        silent = held.service in await silences(db, here.services, at=now)
+        if not silent:
+            await _join_incident(db, held, covered, request, now=now)
+        why = (
+            f"{held.service} is paused or in maintenance"
+            if silent
+            else f"{MAX_QUEUED} others are waiting"
         )
+        more = "" if request else f" No investigation was requested: {why}."
+        if covered and not silent:
+            more = f" It is part of incident {covered.id}."
         text = f"Alert from {source}: {alert.title}{more}"
         await _event(db, held, level_of(alert.severity), text, now=now)
     return AlertResult(held, request, True)
@@ -196,10 +200,12 @@ async def _join_incident(
 async def _request_investigation(
     here: AlertContext, source: str, alert: Alert, *, now: datetime
 ) -> SessionRequest | None:
-    """Ask for an investigation; None while too many wait."""
+    """Ask for an investigation; None while too many wait, or the service is silent."""
     if await requests.count_queued(here.db, Trigger.ALERT) >= MAX_QUEUED:
         return None
     service = here.service_of(alert)
+    if service in await silences(here.db, here.services, at=now):
+        return None
     plan = SessionPlan(
         tier=here.tier_of(alert),
         trigger=Trigger.ALERT,

@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from lamplighter.domain.services import series as rules
+from lamplighter.domain.services.check import PushCheck
 from lamplighter.domain.services.incident import PASSES_TO_RECOVER, IncidentSource, plan_incidents
 from lamplighter.domain.services.series import DETAIL_CHARS, CheckRun, CheckSeries
 from lamplighter.domain.services.service import Services
@@ -15,6 +16,7 @@ from lamplighter.repository.services import incidents, series
 from lamplighter.repository.services.series import SeriesKey
 from lamplighter.usecases.context import Context
 from lamplighter.usecases.services import incident_steps
+from lamplighter.usecases.services.silence import silences
 
 AT_ONCE: Final = 200
 """Results in one transaction: about 10 ms, so that other writers get their turn."""
@@ -64,7 +66,10 @@ async def _store(db: Database, runs: Sequence[CheckRun], *, again: bool) -> None
 async def _detect(db: Database, services: Services, *, now: datetime) -> set[str]:
     """Open, extend and close incidents by the results; return the services to check now."""
     found = await series.failing(db)
-    failing = _declared(found, services)
+    silent = await silences(db, services, at=now)
+    failing = {
+        name: each for name, each in _declared(found, services).items() if name not in silent
+    }
     live = await incidents.live(db)
     if not failing and not live:
         return set()
@@ -148,4 +153,9 @@ def _is_passing(name: str, checked: Sequence[CheckSeries], services: Services) -
     found = [each for each in checked if each.service == name and each.check in names]
     if service and not found:
         return False
-    return all(not each.failing and each.streak >= PASSES_TO_RECOVER for each in found)
+    return all(not each.failing and each.streak >= _passes_to_recover(each) for each in found)
+
+
+def _passes_to_recover(each: CheckSeries) -> int:
+    """Return how often in a row a check passes before it is well; a job may run once a day."""
+    return 1 if each.kind == PushCheck.kind else PASSES_TO_RECOVER

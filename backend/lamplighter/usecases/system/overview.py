@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Final
 
+from lamplighter.domain.services.checks.silence import Silence
 from lamplighter.domain.services.cooldown import CooldownStatus
 from lamplighter.domain.services.leader import Leader
 from lamplighter.domain.services.series import CheckSeries, PointState
@@ -15,12 +16,13 @@ from lamplighter.domain.sessions.marker_results import CheckResult
 from lamplighter.domain.sessions.session import OutcomeState, Session
 from lamplighter.repository import Database
 from lamplighter.repository.memory import facets
-from lamplighter.repository.services import checks, series
+from lamplighter.repository.services import checks, pauses, series
 from lamplighter.repository.services.checks import CheckDay, LatestResult
 from lamplighter.repository.sessions import approvals, escalations, sessions
 from lamplighter.repository.upkeep import leases, statistics
 from lamplighter.repository.upkeep.statistics import Activity
 from lamplighter.usecases.services import cooldown_usage
+from lamplighter.usecases.services.silence import silences_of
 from lamplighter.usecases.sessions.statistics import DAYS, RunStatistics, first_day, summarize_runs
 
 MAX_CHANGES: Final = 5
@@ -64,6 +66,7 @@ class ServiceCondition:
     used: tuple[CooldownStatus, ...]
     strip: tuple[CheckDay, ...]
     memories: int
+    silence: Silence | None = None
 
     @property
     def checked_at(self) -> datetime | None:
@@ -95,8 +98,8 @@ class SystemOverview:
 
     @property
     def state(self) -> ServiceState:
-        """How the worst of the services is."""
-        found = {each.state for each in self.conditions}
+        """How the worst of the services is; one that is silent worries nobody."""
+        found = {each.state for each in self.conditions if each.silence is None}
         return next((state for state in WORST_FIRST if state in found), ServiceState.UNKNOWN)
 
 
@@ -146,12 +149,14 @@ async def service_conditions(
     first = now.date() - timedelta(days=DAYS - 1)
     wanted = [(first + timedelta(days=number)).isoformat() for number in range(DAYS)]
     every = [(service.name, check.name) for service in services for check in service.checks]
-    counts, strips, latest, scheduled = await db.fetch_together(
+    counts, strips, latest, scheduled, paused = await db.fetch_together(
         facets.count_active(names),
         checks.days_by_service(first),
         checks.latest(every),
         series.by_key(every),
+        pauses.covering_fetch(now),
     )
+    silent = silences_of(services, paused, at=now)
     latest |= {
         key: _as_latest(each) for key, each in scheduled.items() if _is_newer(each, latest.get(key))
     }
@@ -170,6 +175,7 @@ async def service_conditions(
                 used=used[name],
                 strip=_strip(strips.get(name, ()), wanted),
                 memories=counts.get(name, 0),
+                silence=silent.get(name),
             )
         )
     return found

@@ -51,6 +51,7 @@ export function notices({ api, feed, toasts }) {
 /** What became of a message. @param {Notice} notice */
 export function becameWords({ state, attempts, problem }) {
   if (state === "sent") return t("health.sent")
+  if (state === "suppressed") return t("health.suppressed", { why: problem })
   if (state === "failed") return t("health.gaveUp", { n: attempts, why: problem })
   return problem ? t("health.retrying", { n: attempts, why: problem }) : t("health.sending")
 }

@@ -19,7 +19,13 @@ export function healthPage(store) {
 
     /** @param {Notice} row */
     noticeMood: ({ state, problem }) =>
-      state === "failed" ? "failing" : state === "sent" ? "ok" : problem ? "warning" : "unknown",
+      state === "failed"
+        ? "failing"
+        : state === "sent" || state === "suppressed"
+          ? "ok"
+          : problem
+            ? "warning"
+            : "unknown",
 
     became: becameWords,
     tryOut: () => store("notices").try(),

@@ -4,6 +4,7 @@ export const health = {
   notices: "Outbox",
   sending: "Sending.",
   sent: "Sent.",
+  suppressed: "Not sent. {why}",
   gaveUp: { one: "Given up after {n} attempt. {why}", other: "Given up after {n} attempts. {why}" },
   retrying: { one: "Delivery failed; retrying. {why}", other: "Delivery failed {n} times; retrying. {why}" },
   testFailed: "Test not sent. {why}",

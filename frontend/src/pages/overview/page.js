@@ -1,4 +1,4 @@
-import { duration, timeAgo } from "../../shared/format/format.js"
+import { duration, momentOf, timeAgo } from "../../shared/format/format.js"
 import { t } from "../../shared/texts/index.js"
 import { attempt } from "../../shared/directives/attempt.js"
 
@@ -65,6 +65,17 @@ export function overviewPage(store) {
 
     /** Is it no longer told to sessions? @param {Learned} each */
     fellOut: ({ memory }) => (memory.active ? "" : t("overview.notIncluded")),
+
+    /** That failures start nothing now, and until when. @param {Service} service */
+    silenceWords({ silence }) {
+      if (!silence) return ""
+      const key = silence.kind === "pause" ? "paused" : "maintenance"
+      if (!silence.until) return t(`overview.${key}`)
+      return t(`overview.${key}Until`, { when: momentOf(Date.parse(silence.until)) })
+    },
+
+    /** @param {Service} service */
+    silenceReason: ({ silence }) => silence?.reason ?? "",
 
     /** @param {Service} service */
     memoriesWords: ({ memories }) => t("overview.memories", { n: memories }),

@@ -3,11 +3,11 @@ import { t } from "../../shared/texts/index.js"
 
 export const WIDE = ["read", "write", "admin"]
 export const NARROW = [
-  ...["memories", "knowledge", "reviews", "events", "sessions", "cooldowns", "health"].flatMap((noun) => [
+  ...["memories", "knowledge", "reviews", "events", "sessions", "cooldowns", "health", "services"].flatMap((noun) => [
     `${noun}:read`,
     `${noun}:write`,
   ]),
-  ...["services:read", "context:read", "changes:read", "settings:read", "tokens:read", "tokens:write"],
+  ...["context:read", "changes:read", "settings:read", "tokens:read", "tokens:write"],
 ]
 
 /** Does it let anybody in? @param {AccessToken} token @param {number} now */

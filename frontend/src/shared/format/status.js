@@ -15,8 +15,16 @@ export function stateOf(state) {
   return STATES.get(state) ?? t("common.unknown")
 }
 
-/** The status of all services in one or two sentences. @param {Service[]} services */
+/** The status of all services in a few sentences; those that are silent are only counted. @param {Service[]} services */
 export function sentence(services) {
+  const watched = services.filter(({ silence }) => !silence)
+  const n = services.length - watched.length
+  const silent = n ? t("common.silent_services", { n }) : ""
+  return watched.length || !n ? [watchedWords(watched), silent].filter(Boolean).join(" ") : silent
+}
+
+/** @param {Service[]} services */
+function watchedWords(services) {
   const inState = (/** @type {string} */ state) => services.filter((service) => service.state === state)
   const [healthy, failing, warning] = [inState("ok"), inState("failing"), inState("warning")]
   const unchecked = services.length - healthy.length - failing.length - warning.length

@@ -144,6 +144,10 @@ export const common = {
   many_failing: "{names} are failing.",
   one_warns: "{name} has a warning",
   many_warn: "{names} have warnings.",
+  silent_services: {
+    one: "{n} service is paused or in maintenance.",
+    other: "{n} services are paused or in maintenance.",
+  },
   none_healthy: "None of {total} is healthy, {unchecked} not checked yet.",
   some_healthy: { one: "{n} of {total} is healthy.", other: "{n} of {total} are healthy." },
   some_healthy_unchecked: {

@@ -1,0 +1,79 @@
+"""Push checks: signals of jobs, the keys they need, and what they sent."""
+
+from typing import Final
+
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
+
+from lamplighter.api import common_shapes, params
+from lamplighter.api.context import api_context
+from lamplighter.api.responses import answer, page, problem
+from lamplighter.domain.errors import NotFound
+from lamplighter.domain.services.checks.push import (
+    MAX_BODY_BYTES,
+    PushSignal,
+    SignalKind,
+    parse_signal,
+)
+from lamplighter.formats.serialize import writer
+from lamplighter.repository import reading
+from lamplighter.repository.feed import changes
+from lamplighter.repository.services import pushes
+from lamplighter.usecases.services import push_checks
+from lamplighter.usecases.services.push_checks import UNKNOWN_KEY, TooManySignals
+
+RETRY_SECONDS: Final = "60"
+_as_json: Final = writer(PushSignal)
+
+
+async def receive(request: Request) -> Response:
+    """GET, HEAD and POST /push/{key}[/{signal}]."""
+    here, parts = api_context(request), request.path_params
+    found = parse_signal(parts["signal"]) if "signal" in parts else (SignalKind.SUCCESS, None)
+    if found is None:
+        raise NotFound(UNKNOWN_KEY)
+    kind, status = found
+    body = await _body(request)
+    try:
+        await push_checks.receive(
+            here, here.services(), parts["key"], kind, exit_status=status, body=body
+        )
+    except TooManySignals as error:
+        return problem(429, str(error), headers={"Retry-After": RETRY_SECONDS})
+    return PlainTextResponse("OK", headers={"Cache-Control": "no-store"})
+
+
+async def create_key(request: Request) -> Response:
+    """POST /api/v1/services/{name}/checks/{check}/push-key."""
+    here, parts = api_context(request), request.path_params
+    await params.body(request, common_shapes.Empty)
+    services = here.services()
+    service, check = push_checks.find_push_check(services, parts["name"], parts["check"])
+    key = await push_checks.create_key(here, services, service.name, check.name)
+    url = f"{request.base_url}push/{key}"
+    shown = {"service": service.name, "check": check.name, "key": key, "url": url}
+    return answer(shown, 201, headers={"Cache-Control": "no-store"})
+
+
+async def list_signals(request: Request) -> Response:
+    """GET /api/v1/services/{name}/checks/{check}/signals."""
+    here, query = api_context(request), params.query(request, common_shapes.PageQuery)
+    parts, position = request.path_params, params.position(query.cursor)
+    service, check = push_checks.find_push_check(here.services(), parts["name"], parts["check"])
+    async with reading(here.db):
+        found = await pushes.page(
+            here.db, service.name, check.name, limit=query.limit, position=position
+        )
+        seq = await changes.last_seq(here.db)
+    items = [_as_json(each) for each in found.items]
+    return page(request, items, found.position, seq)
+
+
+async def _body(request: Request) -> str:
+    """Return the beginning of what a job sent; the rest is not read."""
+    body = bytearray()
+    async for part in request.stream():
+        body += part[: MAX_BODY_BYTES - len(body)]
+        if len(body) == MAX_BODY_BYTES:
+            break
+    return bytes(body).decode("utf-8", "replace").replace("\0", "\N{REPLACEMENT CHARACTER}")

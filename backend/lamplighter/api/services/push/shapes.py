@@ -1,0 +1,28 @@
+"""The key of a push check, and the signals of its job."""
+
+from msgspec import Struct
+
+from lamplighter.api.common_shapes import public_shape
+from lamplighter.domain.services.checks.push import PushSignal
+
+
+class PushKeyOut(Struct):
+    """A new key and the URL that the job requests; neither is shown again."""
+
+    service: str
+    check: str
+    key: str
+    url: str
+
+
+@public_shape(PushSignal)
+class PushSignalOut(Struct):
+    """A signal of a job, with what the job sent."""
+
+
+class PushSignalPage(Struct):
+    """A page of the signals of a push check, newest first."""
+
+    items: list[PushSignalOut]
+    next: str | None
+    seq: int

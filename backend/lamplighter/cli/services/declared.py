@@ -1,0 +1,103 @@
+"""`lamplighter services`: the declared services, their pauses, and the keys of push checks."""
+
+from typing import Any
+
+import click
+
+from lamplighter.cli.common import (
+    JSON,
+    exit_with_error,
+    load_settings,
+    print_json,
+    read,
+    report_errors,
+)
+from lamplighter.cli.services import parse_span
+from lamplighter.domain.text import escape_terminal
+
+
+@click.group()
+def services() -> None:
+    """Show, pause and resume services, and create the keys of push checks."""
+
+
+@services.command("list")
+@click.option("--group", help="Only services of this group.")
+@click.option("--tag", help="Only services with this tag.")
+@JSON
+@report_errors
+def list_(group: str | None, tag: str | None, *, as_json: bool) -> None:
+    """List the services with their states."""
+    found = read("services.list_services", group=group, tag=tag)["items"]
+    if as_json:
+        print_json(found)
+        return
+    width = max((len(each["name"]) for each in found), default=0)
+    for each in found:
+        click.echo(escape_terminal(_line(each, width)))
+    if not found:
+        click.echo("No services match.")
+
+
+@services.command()
+@click.argument("service")
+@click.option("--reason", default="", help="The reason, shown with the service.")
+@click.option("--for", "seconds", callback=parse_span, help="Such as 2h; default: until resumed.")
+@report_errors
+def pause(service: str, reason: str, seconds: float | None) -> None:
+    """Pause a service: failures are recorded, but start no investigation and no alert."""
+    from lamplighter.serve.commands import services as commands
+
+    found = commands.pause(load_settings(), service, reason, seconds=seconds)
+    until = f" until {found.until:%Y-%m-%d %H:%M:%S} UTC" if found.until else ""
+    click.echo(f"Paused {escape_terminal(service)}{until}.")
+
+
+@services.command()
+@click.argument("service")
+@report_errors
+def resume(service: str) -> None:
+    """Resume a service that was paused."""
+    from lamplighter.serve.commands import services as commands
+
+    left = commands.resume(load_settings(), service)
+    more = " A maintenance window is still open." if left else ""
+    click.echo(f"Resumed {escape_terminal(service)}.{more}")
+
+
+@services.command("push-key")
+@click.argument("check", metavar="SERVICE/CHECK")
+@JSON
+@report_errors
+def push_key(check: str, *, as_json: bool) -> None:
+    """Create the key of a push check. Copy the URL now: it won't be shown again.
+
+    An earlier key of the check ends.
+    """
+    from lamplighter.serve.commands import services as commands
+
+    service, _, name = check.partition("/")
+    if not service or not name:
+        exit_with_error(f"{check!r} is not SERVICE/CHECK, such as backup/nightly")
+    key, url = commands.create_push_key(load_settings(), service, name)
+    if as_json:
+        print_json({"key": key, "url": url})
+    else:
+        click.echo(url)
+
+
+def _line(each: dict[str, Any], width: int) -> str:
+    silence = each["silence"]
+    parts = [
+        _silence(silence) if silence else "",
+        f"group {each['group']}" if each["group"] else "",
+        " ".join(f"#{tag}" for tag in each["tags"]),
+        each["detail"] if each["state"] != "ok" else "",
+    ]
+    return f"{each['name']:<{width}}  {each['state']:<7}  {', '.join(filter(None, parts))}".rstrip()
+
+
+def _silence(silence: dict[str, Any]) -> str:
+    word = "paused" if silence["kind"] == "pause" else "maintenance"
+    until = f" until {silence['until'][:10]} {silence['until'][11:19]}" if silence["until"] else ""
+    return f"{word}{until}{f' ({reason})' if (reason := silence['reason']) else ''}"

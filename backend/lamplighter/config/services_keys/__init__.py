@@ -1,0 +1,1 @@
+"""Keys of `services.yaml` with times in them."""

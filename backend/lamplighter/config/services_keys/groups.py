@@ -1,0 +1,75 @@
+"""Groups of services in `services.yaml`, and what a service states about itself beside checks."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+import yaml
+
+from lamplighter.config import names
+from lamplighter.config.sheet import YamlSheet
+from lamplighter.domain.services.service import normalize_service_name
+
+GROUP_KEYS: Final = ("notify", "maintenance")
+Nodes = Mapping[str, yaml.Node]
+
+
+@dataclass(frozen=True, slots=True)
+class Groups:
+    """The declared groups by their names as they are compared."""
+
+    declared: Mapping[str, Mapping[str, Any]]
+
+    def of(self, sheet: YamlSheet, node: yaml.Node, name: str) -> Mapping[str, Any]:
+        """Return what holds for all services of a group; an undeclared one is a mistake."""
+        if (found := self.declared.get(normalize_service_name(name))) is None:
+            sheet.wrong(node, f"unknown group {name!r}{sheet.hint(name, self.declared)}")
+        return found or {}
+
+
+def read_groups(sheet: YamlSheet, listed: yaml.Node) -> Groups:
+    """Return the groups that the file declares."""
+    declared: dict[str, Mapping[str, Any]] = {}
+    for key, node in sheet.pairs(listed, "a mapping of groups by name"):
+        name = names.read_name(sheet, key, "a group's name")
+        given = sheet.mapping(node, "what holds for all services of the group", GROUP_KEYS)
+        if name is not None and normalize_service_name(name) in declared:
+            sheet.wrong(key, f"duplicate group {name!r}")
+        declared.setdefault(normalize_service_name(name or "?"), _shared(sheet, given))
+    return Groups(declared)
+
+
+def read_declared(sheet: YamlSheet, given: Nodes, groups: Groups | None) -> dict[str, Any]:
+    """Return the group and the tags of a service, when it is silent, and who is notified.
+
+    Its own keys come before those of its group; maintenance windows of both hold.
+    """
+    found: dict[str, Any] = {}
+    if "group" in given and (group := names.read_name(sheet, given["group"], "a group's name")):
+        shared = groups.of(sheet, given["group"], group) if groups else {}
+        found = {"group": group, **shared}
+    if "tags" in given:
+        found["tags"] = _names(sheet, given["tags"], "a tag")
+    if "paused" in given:
+        found["paused"] = sheet.boolean(given["paused"])
+    own = _shared(sheet, given)
+    windows = (*found.get("maintenance", ()), *own.get("maintenance", ()))
+    return found | own | ({"maintenance": windows} if windows else {})
+
+
+def _shared(sheet: YamlSheet, given: Nodes) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    if "notify" in given:
+        found["notify"] = _names(sheet, given["notify"], "the name of a notification target")
+    if "maintenance" in given:
+        # late: it loads time zones and cron expressions, and most files have no window
+        from lamplighter.config.services_keys.silences import read_windows
+
+        found["maintenance"] = read_windows(sheet, given["maintenance"])
+    return found
+
+
+def _names(sheet: YamlSheet, node: yaml.Node, expected: str) -> tuple[str, ...]:
+    nodes = sheet.list(node, "a list of names")
+    read = (names.read_name(sheet, each, expected) for each in nodes)
+    return tuple(dict.fromkeys(each for each in read if each))

@@ -1,0 +1,93 @@
+"""Silence: times in which the failures of a service are recorded and start nothing."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from enum import StrEnum
+from typing import Final
+from zoneinfo import ZoneInfo
+
+from cronsim import CronSim
+
+MAX_REASON_CHARS: Final = 300
+
+
+class SilenceKind(StrEnum):
+    """Why a service is silent: a person paused it, or a maintenance window is open."""
+
+    PAUSE = "pause"
+    MAINTENANCE = "maintenance"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MaintenanceWindow:
+    """A time of maintenance: once from `start` to `end`, or for `seconds` at times of `cron`."""
+
+    name: str = ""
+    start: datetime | None = None
+    end: datetime | None = None
+    cron: str | None = None
+    zone: str = "UTC"
+    seconds: float = 0.0
+
+    def open_until(self, at: datetime) -> datetime | None:
+        """Return when the window that is open at a moment closes; None where none is open."""
+        if self.start is not None and self.end is not None:
+            return self.end if self.start <= at < self.end else None
+        if self.cron is None:
+            return None
+        length = timedelta(seconds=self.seconds)
+        before = (at - length).astimezone(ZoneInfo(self.zone))
+        began = next(CronSim(self.cron, before), None)
+        if began is None or began.astimezone(UTC) > at:
+            return None
+        return began.astimezone(UTC) + length
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServicePause:
+    """A pause of a service by a person, until they resume it or until a moment."""
+
+    id: int
+    service: str
+    reason: str
+    by: str
+    began_at: datetime
+    until: datetime | None
+    ended_at: datetime | None
+
+    def covers(self, at: datetime) -> bool:
+        """Whether the service was paused at a moment."""
+        ends = [each for each in (self.until, self.ended_at) if each is not None]
+        return self.began_at <= at and all(at < each for each in ends)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Silence:
+    """The silence of a service at a moment; `until` None is until a person ends it."""
+
+    kind: SilenceKind
+    until: datetime | None
+    reason: str = ""
+
+
+def find_silence(
+    windows: Iterable[MaintenanceWindow],
+    pauses: Iterable[ServicePause],
+    *,
+    declared: bool,
+    at: datetime,
+) -> Silence | None:
+    """Return the silence of a service at a moment; a pause comes before a window.
+
+    `declared` says that services.yaml pauses the service.
+    """
+    if declared:
+        return Silence(kind=SilenceKind.PAUSE, until=None, reason="paused in services.yaml")
+    for pause in pauses:
+        if pause.covers(at):
+            return Silence(kind=SilenceKind.PAUSE, until=pause.until, reason=pause.reason)
+    for window in windows:
+        if (until := window.open_until(at)) is not None:
+            return Silence(kind=SilenceKind.MAINTENANCE, until=until, reason=window.name)
+    return None

@@ -1,0 +1,58 @@
+"""Queries on pauses of services."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any, Final
+
+import sqlalchemy as sa
+
+from lamplighter.domain.services.checks.silence import ServicePause
+from lamplighter.repository.store.database import Database
+from lamplighter.repository.store.entities import reader
+from lamplighter.repository.store.session_tables import service_pauses
+from lamplighter.repository.store.statements import Fetch
+
+
+async def insert(
+    db: Database, service: str, reason: str, *, by: str, until: datetime | None, now: datetime
+) -> ServicePause:
+    """Store a pause that begins now."""
+    values = {"service": service, "reason": reason, "by": by, "began_at": now, "until": until}
+    row = await db.fetch_one(sa.insert(service_pauses).values(**values).returning(service_pauses))
+    return _pause(row)
+
+
+async def end(db: Database, service: str, *, now: datetime) -> int:
+    """End the pauses of a service, and return how many there were."""
+    statement = (
+        sa.update(service_pauses)
+        .where(service_pauses.c.service == service)
+        .where(_covering(now))
+        .values(ended_at=now)
+        .returning(service_pauses.c.id)
+    )
+    return len(await db.fetch_all(statement))
+
+
+async def covering(db: Database, *, since: datetime) -> list[ServicePause]:
+    """Return the pauses that had not ended at a moment, the newest first."""
+    [found] = await db.fetch_together(covering_fetch(since))
+    return list(found)
+
+
+def covering_fetch(since: datetime) -> Fetch[list[ServicePause]]:
+    """Return what fetches the pauses that had not ended at a moment, the newest first."""
+    query = sa.select(service_pauses).where(_covering(since)).order_by(service_pauses.c.id.desc())
+
+    def read(found: Sequence[Sequence[Any]]) -> list[ServicePause]:
+        return [_pause(row) for rows in found for row in rows]
+
+    return Fetch([query], read)
+
+
+def _covering(at: datetime) -> sa.ColumnElement[bool]:
+    ended, until = service_pauses.c.ended_at, service_pauses.c.until
+    return sa.or_(ended.is_(None), ended > at) & sa.or_(until.is_(None), until > at)
+
+
+_pause: Final = reader(ServicePause)

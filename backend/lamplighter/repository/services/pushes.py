@@ -1,0 +1,144 @@
+"""Queries on push checks: their keys, the signals of their jobs, and how far those count."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
+
+import sqlalchemy as sa
+
+from lamplighter.domain.services.checks.push import (
+    SIGNALS_STORED,
+    PushSignal,
+    PushState,
+    SignalKind,
+)
+from lamplighter.repository.store.database import Database
+from lamplighter.repository.store.entities import reader
+from lamplighter.repository.store.paging import Page, newest_first
+from lamplighter.repository.store.session_tables import push_checks, push_signals
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PushRecord:
+    """A push check that has a key; `evaluated_to` is the last signal that counts already."""
+
+    state: PushState
+    evaluated_to: int
+
+
+async def set_key(db: Database, state: PushState, key_hash: str, *, now: datetime) -> None:
+    """Store the key of a check; it replaces an earlier one, whose signals stay."""
+    statement = (
+        sa.update(push_checks).where(_of(state.service, state.check)).values(key_hash=key_hash)
+    )
+    if await db.fetch_one(statement.returning(push_checks.c.service)) is not None:
+        return
+    await db.execute(
+        sa.insert(push_checks).values(
+            service=state.service,
+            check=state.check,
+            key_hash=key_hash,
+            created_at=now,
+            evaluated_to=0,
+            **_counted(state),
+        )
+    )
+
+
+async def by_key(db: Database, key_hash: str) -> PushRecord | None:
+    """Return the check of a key."""
+    row = await db.fetch_one(sa.select(push_checks).where(push_checks.c.key_hash == key_hash))
+    return None if row is None else _record(row)
+
+
+async def every(db: Database) -> list[PushRecord]:
+    """Return all checks that have a key."""
+    query = sa.select(push_checks).order_by(push_checks.c.service, push_checks.c.check)
+    return [_record(row) for row in await db.fetch_all(query)]
+
+
+async def update(db: Database, state: PushState, *, evaluated_to: int) -> None:
+    """Store how far a check is evaluated."""
+    statement = sa.update(push_checks).where(_of(state.service, state.check))
+    await db.execute(statement.values(evaluated_to=evaluated_to, **_counted(state)))
+
+
+async def insert_signal(
+    db: Database,
+    record: PushRecord,
+    kind: SignalKind,
+    *,
+    exit_status: int | None,
+    body: str,
+    now: datetime,
+) -> PushSignal:
+    """Store a signal; signals that count already and are among many newer ones are removed."""
+    service, check = record.state.service, record.state.check
+    statement = (
+        sa.insert(push_signals)
+        .values(service=service, check=check, kind=kind, exit_status=exit_status, body=body, at=now)
+        .returning(push_signals)
+    )
+    signal = _signal(await db.fetch_one(statement))
+    beyond = (
+        sa.select(push_signals.c.id)
+        .where(_sent(service, check))
+        .order_by(push_signals.c.id.desc())
+        .offset(SIGNALS_STORED)
+        .limit(1)
+    )
+    if (last := await db.fetch_val(beyond)) is not None:
+        old = sa.delete(push_signals).where(_sent(service, check))
+        await db.execute(old.where(push_signals.c.id <= min(int(last), record.evaluated_to)))
+    return signal
+
+
+async def count_signals(db: Database, service: str, check: str, *, since: datetime) -> int:
+    """Return how many signals of a check came after a moment."""
+    query = sa.select(sa.func.count()).select_from(push_signals)
+    query = query.where(_sent(service, check)).where(push_signals.c.at > since)
+    return int(await db.fetch_val(query))
+
+
+async def signals_after(db: Database, record: PushRecord, *, limit: int) -> list[PushSignal]:
+    """Return the signals of a check that do not count yet, oldest first."""
+    query = (
+        sa.select(push_signals)
+        .where(_sent(record.state.service, record.state.check))
+        .where(push_signals.c.id > record.evaluated_to)
+        .order_by(push_signals.c.id)
+        .limit(limit)
+    )
+    return [_signal(row) for row in await db.fetch_all(query)]
+
+
+async def page(
+    db: Database, service: str, check: str, *, limit: int, position: Sequence[Any] | None = None
+) -> Page[PushSignal]:
+    """Return one page of the signals of a check, newest first."""
+    query = sa.select(push_signals).where(_sent(service, check))
+    found = await newest_first(db, query, push_signals.c.id, limit=limit, position=position)
+    return Page([_signal(row) for row in found.items], found.position)
+
+
+def _of(service: str, check: str) -> sa.ColumnElement[bool]:
+    return (push_checks.c.service == service) & (push_checks.c.check == check)
+
+
+def _sent(service: str, check: str) -> sa.ColumnElement[bool]:
+    return (push_signals.c.service == service) & (push_signals.c.check == check)
+
+
+def _counted(state: PushState) -> dict[str, Any]:
+    names = ("schedule", "counted_from", "started_at", "overdue")
+    return {name: getattr(state, name) for name in names}
+
+
+def _record(row: Any) -> PushRecord:
+    fields = PushState.__dataclass_fields__
+    state = PushState(**{name: row[name] for name in fields})
+    return PushRecord(state=state, evaluated_to=row["evaluated_to"])
+
+
+_signal: Final = reader(PushSignal)

@@ -1,0 +1,63 @@
+"""Acts on services for the command line: with or without a running server."""
+
+import getpass
+from collections.abc import Awaitable, Callable
+from datetime import timedelta
+from typing import TypeVar
+
+from lamplighter.config.settings import Settings
+from lamplighter.domain.services.checks.silence import Silence
+from lamplighter.domain.services.service import Services
+from lamplighter.repository import Database
+from lamplighter.serve import home
+from lamplighter.serve.local.address import web_url
+from lamplighter.serve.services_file import ServicesFile
+from lamplighter.usecases.context import Context
+from lamplighter.usecases.services import push_checks, silence
+
+T = TypeVar("T")
+
+
+def create_push_key(settings: Settings, service: str, check: str) -> tuple[str, str]:
+    """Return a new key of a push check and its URL; raises NotFound."""
+
+    async def create(here: Context, services: Services) -> str:
+        return await push_checks.create_key(here, services, service, check)
+
+    key = _run(settings, create)
+    return key, f"{web_url(settings)}/push/{key}"
+
+
+def pause(settings: Settings, service: str, reason: str, *, seconds: float | None) -> Silence:
+    """Pause a service, for some seconds or until it is resumed; raises NotFound."""
+
+    async def work(here: Context, services: Services) -> Silence:
+        until = None if seconds is None else here.now() + timedelta(seconds=seconds)
+        return await silence.pause(here, services, service, reason, by=_who(), until=until)
+
+    return _run(settings, work)
+
+
+def resume(settings: Settings, service: str) -> Silence | None:
+    """Resume a service, and return the silence that remains; raises NotFound and Conflict."""
+
+    async def work(here: Context, services: Services) -> Silence | None:
+        return await silence.resume(here, services, service, by=_who())
+
+    return _run(settings, work)
+
+
+def _who() -> str:
+    try:
+        return f"{getpass.getuser()} (command line)"
+    except (OSError, KeyError):  # a container may have no name for its user
+        return "the command line"
+
+
+def _run(settings: Settings, work: Callable[[Context, Services], Awaitable[T]]) -> T:
+    services = ServicesFile(settings.services).load()
+
+    async def with_context(db: Database) -> T:
+        return await work(home.context(settings, db), services)
+
+    return home.run(settings, with_context)

@@ -1,0 +1,54 @@
+"""The evaluation of push checks beside the scheduler: signals that came, and runs that are late."""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Set
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Final
+
+from lamplighter.domain.errors import LamplighterError
+from lamplighter.domain.services.service import Services
+from lamplighter.repository.store.driver import Error, severity
+from lamplighter.usecases.context import Context
+from lamplighter.usecases.services import check_runs, push_checks
+
+logger = logging.getLogger(__name__)
+
+STEP_SECONDS: Final = 1.0
+
+
+@dataclass(slots=True)
+class PushEvaluation:
+    """Records the results of push checks while this process leads; nothing while halted."""
+
+    here: Context
+    load: Callable[[], Services]
+    halted: Callable[[], Awaitable[bool]]
+    check_now: Callable[[Set[str]], None] = lambda _: None
+    _services: Services = field(default_factory=Services)
+    _awaited: bool = False
+
+    async def run(self) -> None:
+        """Evaluate until cancelled."""
+        while True:
+            try:
+                await self.step()
+            except (Error, TimeoutError) as error:
+                logger.log(severity(error), "Push checks could not be evaluated: %s", error)
+            await asyncio.sleep(STEP_SECONDS)
+
+    async def step(self) -> None:
+        """Record what is due; a failure that waits for what it depends on is looked at again."""
+        with suppress(
+            LamplighterError
+        ):  # the round reports it; the last valid version stays active
+            self._services = self.load()
+        if await self.halted():
+            return
+        awaited = await push_checks.evaluate(self.here, self._services)
+        if awaited is None and self._awaited:
+            awaited = await check_runs.record(self.here, (), self._services)
+        elif awaited:
+            self.check_now(awaited)
+        self._awaited = bool(awaited)

@@ -1,0 +1,184 @@
+"""Push checks: jobs report their runs with a key, and the supervisor evaluates what they report."""
+
+import asyncio
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import Final
+
+from lamplighter.domain.access.access import hash_secret
+from lamplighter.domain.errors import LamplighterError, NotFound
+from lamplighter.domain.services.check import PushCheck
+from lamplighter.domain.services.checks import push as rules
+from lamplighter.domain.services.checks.push import PushSignal, PushState, SignalKind
+from lamplighter.domain.services.event import Level
+from lamplighter.domain.services.series import CheckRun, CheckSeries
+from lamplighter.domain.services.service import Service, Services, normalize_service_name
+from lamplighter.repository import Database, reading, writing
+from lamplighter.repository.services import events, pushes, series
+from lamplighter.repository.services.pushes import PushRecord
+from lamplighter.usecases.context import Context
+from lamplighter.usecases.services import check_runs
+
+SIGNALS_AT_ONCE: Final = 50
+MINUTE: Final = timedelta(minutes=1)
+STEP: Final = timedelta(milliseconds=1)
+UNKNOWN_KEY: Final = "No check has this key."
+
+
+class TooManySignals(LamplighterError):
+    """A job sent more signals than a minute allows."""
+
+
+def find_push_check(services: Services, service: str, check: str) -> tuple[Service, PushCheck]:
+    """Return a declared push check and its service; raises NotFound."""
+    found = services.find(service)
+    if found is None:
+        raise NotFound(f"Service {service!r} not found.")
+    name = normalize_service_name(check)
+    for each in found.checks:
+        if normalize_service_name(each.name) == name and isinstance(each, PushCheck):
+            return found, each
+    raise NotFound(f"{found.name} has no push check {check!r}.")
+
+
+async def create_key(here: Context, services: Services, service: str, check: str) -> str:
+    """Return a new key of a push check; it replaces the earlier one. Only its hash is stored."""
+    found, declared = find_push_check(services, service, check)
+    key, now = rules.new_key(), here.now()
+    state = PushState(
+        service=found.name,
+        check=declared.name,
+        schedule=rules.schedule_of(declared),
+        counted_from=now,
+    )
+    async with writing(here.db):
+        await pushes.set_key(here.db, state, hash_secret(key), now=now)
+        text = f"A new push key was created for {found.name}/{declared.name}."
+        await events.insert(here.db, Level.INFO, text, service=found.name, source="push", now=now)
+    return key
+
+
+async def receive(
+    here: Context,
+    services: Services,
+    key: str,
+    kind: SignalKind,
+    *,
+    exit_status: int | None = None,
+    body: str = "",
+) -> PushSignal:
+    """Store a signal of a job; raises NotFound for an unknown key, and TooManySignals."""
+    body = await asyncio.to_thread(here.redact, body)  # a long one takes a tenth of a second
+    db, now = here.db, here.now()
+    async with writing(db):
+        record = await pushes.by_key(db, hash_secret(key))
+        if record is None or _declared(services, record.state) is None:
+            raise NotFound(UNKNOWN_KEY)
+        names = record.state.service, record.state.check
+        if await pushes.count_signals(db, *names, since=now - MINUTE) >= rules.MAX_A_MINUTE:
+            raise TooManySignals(f"More than {rules.MAX_A_MINUTE} signals in a minute.")
+        return await pushes.insert_signal(
+            db, record, kind, exit_status=exit_status, body=body, now=now
+        )
+
+
+async def evaluate(here: Context, services: Services) -> set[str] | None:
+    """Record the results of push checks that are due; each signal and each miss counts once.
+
+    Returns the services to check now, as check_runs.record does; None where nothing was due.
+    """
+    now = here.now()
+    async with reading(here.db):
+        due = [each for each in await pushes.every(here.db) if await _is_due(here, services, each)]
+    if not due:
+        return None
+    async with writing(here.db):
+        runs: list[CheckRun] = []
+        for each in await pushes.every(here.db):
+            if len(runs) < check_runs.AT_ONCE - rules.MISSED_AT_ONCE - SIGNALS_AT_ONCE:
+                runs += await _evaluate(here.db, services, each, now=now)
+        return await check_runs.record(here, runs, services) if runs else None
+
+
+async def with_results(db: Database, services: Iterable[Service]) -> tuple[Service, ...]:
+    """Return services whose push checks have their stored results: an engine cannot know them."""
+    found = tuple(services)
+    keys = [
+        (service.name, check.name)
+        for service in found
+        for check in service.checks
+        if isinstance(check, PushCheck)
+    ]
+    stored = await series.find(db, keys)
+    return tuple(
+        replace(
+            service,
+            checks=tuple(
+                _with_result(check, stored.get((service.name, check.name)))
+                if isinstance(check, PushCheck)
+                else check
+                for check in service.checks
+            ),
+        )
+        for service in found
+    )
+
+
+def _with_result(check: PushCheck, stored: CheckSeries | None) -> PushCheck:
+    if stored is None or stored.checked_at is None:
+        return check
+    return replace(check, ok=not stored.failing, detail=stored.detail)
+
+
+def _declared(services: Services, state: PushState) -> PushCheck | None:
+    try:
+        return find_push_check(services, state.service, state.check)[1]
+    except NotFound:
+        return None
+
+
+async def _is_due(here: Context, services: Services, record: PushRecord) -> bool:
+    check, state = _declared(services, record.state), record.state
+    if check is None:
+        return bool(state.schedule)
+    if state.schedule != rules.schedule_of(check):
+        return True
+    if await pushes.signals_after(here.db, record, limit=1):
+        return True
+    return rules.deadline(check, state) < here.now() - rules.SETTLE
+
+
+async def _evaluate(
+    db: Database, services: Services, record: PushRecord, *, now: datetime
+) -> Sequence[CheckRun]:
+    """Return the new results of a check, and store how far it is evaluated."""
+    check, state = _declared(services, record.state), record.state
+    signals = await pushes.signals_after(db, record, limit=SIGNALS_AT_ONCE)
+    if check is None:  # its time counts again when it is declared again
+        if state.schedule or signals:
+            evaluated = signals[-1].id if signals else record.evaluated_to
+            await pushes.update(db, replace(state, schedule=""), evaluated_to=evaluated)
+        return ()
+    result = rules.evaluate(
+        check, state, signals, now=now if len(signals) < SIGNALS_AT_ONCE else signals[-1].at
+    )
+    evaluated = signals[result.used - 1].id if result.used else record.evaluated_to
+    if (result.state, evaluated) != (state, record.evaluated_to):
+        await pushes.update(db, result.state, evaluated_to=evaluated)
+    return await _in_order(db, result.runs)
+
+
+async def _in_order(db: Database, runs: Sequence[CheckRun]) -> list[CheckRun]:
+    """Return results with moments that follow what is stored and folded of their series."""
+    if not runs:
+        return []
+    key = runs[0].service, runs[0].check
+    held = (await series.find(db, [key])).get(key)
+    last = max(filter(None, (held.checked_at, held.folded_to)), default=None) if held else None
+    ordered: list[CheckRun] = []
+    for run in runs:
+        at = run.at if last is None or run.at > last else last + STEP
+        ordered.append(replace(run, at=at))
+        last = at
+    return ordered

@@ -1,0 +1,93 @@
+"""Silence: pausing services, and which of them are paused or in a maintenance window."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import Final
+
+from lamplighter.domain.errors import Conflict, Invalid, InvalidField, NotFound
+from lamplighter.domain.services.checks.silence import (
+    MAX_REASON_CHARS,
+    ServicePause,
+    Silence,
+    find_silence,
+)
+from lamplighter.domain.services.event import Level
+from lamplighter.domain.services.service import Service, Services
+from lamplighter.domain.text import format_time, one_line, shorten
+from lamplighter.repository import Database, writing
+from lamplighter.repository.services import events, pauses
+from lamplighter.usecases.context import Context
+
+SOURCE: Final = "silence"
+
+
+async def silences(
+    db: Database, services: Iterable[Service], *, at: datetime
+) -> dict[str, Silence]:
+    """Return the silences of declared services at a moment, by name."""
+    return silences_of(services, await pauses.covering(db, since=at), at=at)
+
+
+def silences_of(
+    services: Iterable[Service], found: Sequence[ServicePause], *, at: datetime
+) -> dict[str, Silence]:
+    """Return the silences of services at a moment, given the pauses of that time."""
+    own: dict[str, list[ServicePause]] = {}
+    for each in found:
+        own.setdefault(each.service, []).append(each)
+    silent: Mapping[str, Silence | None] = {
+        each.name: find_silence(
+            each.maintenance, own.get(each.name, ()), declared=each.paused, at=at
+        )
+        for each in services
+    }
+    return {name: each for name, each in silent.items() if each is not None}
+
+
+async def pause(
+    here: Context,
+    services: Services,
+    name: str,
+    reason: str,
+    *,
+    by: str,
+    until: datetime | None = None,
+) -> Silence:
+    """Pause a service; the new pause replaces an earlier one. Raises NotFound and Invalid."""
+    service, now = _find(services, name), here.now()
+    if until is not None and until <= now:
+        raise Invalid(InvalidField("until", "is not in the future"))
+    words = shorten(one_line(here.redact(reason)), MAX_REASON_CHARS)
+    async with writing(here.db):
+        await pauses.end(here.db, service.name, now=now)
+        stored = await pauses.insert(here.db, service.name, words, by=by, until=until, now=now)
+        end = f" until {format_time(until, now)}" if until else ""
+        text = f"{service.name} was paused by {by}{end}{f': {words}' if words else ''}."
+        await events.insert(here.db, Level.INFO, text, service=service.name, source=SOURCE, now=now)
+    found = find_silence((), [stored], declared=service.paused, at=now)
+    assert found is not None
+    return found
+
+
+async def resume(here: Context, services: Services, name: str, *, by: str) -> Silence | None:
+    """End the pause of a service; returns the silence that remains.
+
+    Raises NotFound, and Conflict where only the file can resume it.
+    """
+    service, now = _find(services, name), here.now()
+    if service.paused:
+        raise Conflict(f"{service.name} is paused in services.yaml. Remove its key paused there.")
+    async with writing(here.db):
+        if await pauses.end(here.db, service.name, now=now):
+            text = f"{service.name} was resumed by {by}."
+            await events.insert(
+                here.db, Level.INFO, text, service=service.name, source=SOURCE, now=now
+            )
+    return (await silences(here.db, [service], at=now)).get(service.name)
+
+
+def _find(services: Services, name: str) -> Service:
+    found = services.find(name)
+    if found is None:
+        raise NotFound(f"Service {name!r} not found.")
+    return found

@@ -1,0 +1,57 @@
+"""`lamplighter services`."""
+
+import json
+import re
+from pathlib import Path
+
+SERVICES = """
+services:
+  films: {group: media, tags: [home], checks: [{tcp: "127.0.0.1:1"}]}
+  nas: {paused: true, checks: [{tcp: "127.0.0.1:1"}]}
+  backup: {tags: [Home], checks: [{push: {every: 1d}, name: nightly}]}
+"""
+
+
+def test_services_are_listed_by_group_and_tag(run, home: Path) -> None:  # type: ignore[no-untyped-def]
+    (home / "services.yaml").write_text(SERVICES)
+
+    lines = run("services", "list").output.splitlines()
+    tagged = json.loads(run("services", "list", "--tag", "home", "--json").output)
+
+    assert lines == [
+        "films   unknown  group media, #home",
+        "nas     unknown  paused (paused in services.yaml)",
+        "backup  unknown  #Home",
+    ]
+    assert [each["name"] for each in tagged] == ["films", "backup"]
+    assert run("services", "list", "--group", "other").output == "No services match.\n"
+
+
+def test_a_service_is_paused_and_resumed(run, home: Path) -> None:  # type: ignore[no-untyped-def]
+    (home / "services.yaml").write_text(SERVICES)
+
+    paused = run("services", "pause", "films", "--for", "2h", "--reason", "new disk")
+    shown = run("services", "list", "--group", "media").output
+    resumed = run("services", "resume", "films")
+
+    assert re.fullmatch(
+        r"Paused films until 20\d\d-\d\d-\d\d \d\d:\d\d:\d\d UTC\.\n", paused.output
+    )
+    assert "paused until 20" in shown
+    assert "(new disk)" in shown
+    assert resumed.output == "Resumed films.\n"
+    assert "Service 'web' not found" in run("services", "pause", "web").output
+    assert "is paused in services.yaml" in run("services", "resume", "nas").output
+
+
+def test_a_push_key_is_printed_as_an_address(run, home: Path) -> None:  # type: ignore[no-untyped-def]
+    (home / "services.yaml").write_text(SERVICES)
+
+    first = run("services", "push-key", "backup/nightly").output
+    second = json.loads(run("services", "push-key", "backup/nightly", "--json").output)
+
+    assert re.fullmatch(r"http://\S+/push/[\w-]{24}\n", first)
+    assert second["url"].endswith(f"/push/{second['key']}")
+    assert second["key"] not in first
+    assert "films has no push check 'tcp'" in run("services", "push-key", "films/tcp").output
+    assert "is not SERVICE/CHECK" in run("services", "push-key", "backup").output

@@ -1,0 +1,79 @@
+"""Groups, tags, pauses, maintenance windows and targets in `services.yaml`."""
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from lamplighter.config.services import ServicesError, load
+from lamplighter.domain.services.checks.silence import MaintenanceWindow
+
+NIGHT = MaintenanceWindow(name="updates", cron="0 3 * * sun", zone="Europe/Berlin", seconds=7200.0)
+MOVE = MaintenanceWindow(
+    zone="Europe/Berlin",
+    start=datetime(2026, 12, 1, 21, tzinfo=UTC),
+    end=datetime(2026, 12, 2, 1, tzinfo=UTC),
+)
+GROUPS = """
+groups:
+  media:
+    notify: [family]
+    maintenance: [{cron: "0 3 * * sun", for: 2h, zone: Europe/Berlin, name: updates}]
+services:
+  films:
+    group: Media
+    tags: [home, video, home]
+    checks: [tcp: 'a:1']
+    maintenance: [{from: 2026-12-01 22:00, to: "2026-12-02T02:00:00", zone: Europe/Berlin}]
+  music: {group: media, notify: [ops], paused: true, checks: [tcp: 'a:1']}
+"""
+
+
+def test_a_service_has_what_its_group_has_and_its_own_comes_first(tmp_path: Path) -> None:
+    path = tmp_path / "services.yaml"
+    path.write_text(GROUPS)
+
+    films, music = load(path)
+
+    assert (films.group, films.tags, films.notify) == ("Media", ("home", "video"), ("family",))
+    assert films.maintenance == (NIGHT, MOVE)
+    assert (music.paused, music.notify, music.maintenance) == (True, ("ops",), (NIGHT,))
+    assert [each.name for each in load(path).select(group="media", tag="Home")] == ["films"]
+
+
+@pytest.mark.parametrize(
+    ("key", "message"),
+    [
+        ("group: medai", "unknown group 'medai'; did you mean 'media'?"),
+        ("tags: home", "found text, wanted a list of names"),
+        ("tags: ['a b']", "a name has 1 to 64 characters: letters, digits, _ or -"),
+        ("paused: 2", "found a number, wanted true or false"),
+        ("maintenance: {for: 2h}", "found a mapping, wanted a list of maintenance windows"),
+        (
+            "maintenance: [{cron: '0 3 * * *'}]",
+            "a maintenance window has from and to, or cron and for",
+        ),
+        (
+            "maintenance: [{from: 2026-12-02, to: 2026-12-01}]",
+            "to is not after from",
+        ),
+        (
+            "maintenance: [{from: tonight, to: 2026-12-01}]",
+            "'tonight' is not a time such as 2026-12-01 22:00",
+        ),
+        (
+            "maintenance: [{cron: '0 3 * * *', for: 2h, zone: Berlin}]",
+            "'Berlin' is not a time zone such as Europe/Berlin",
+        ),
+    ],
+)
+def test_a_mistake_is_named_with_its_place(tmp_path: Path, key: str, message: str) -> None:
+    path = tmp_path / "services.yaml"
+    path.write_text(
+        f"groups: {{media: {{}}}}\nservices:\n  x:\n    {key}\n    checks: [tcp: 'a:1']\n"
+    )
+
+    with pytest.raises(ServicesError) as caught:
+        load(path)
+
+    assert [(each.line, each.message) for each in caught.value.problems] == [(4, message)]

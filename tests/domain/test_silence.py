@@ -1,0 +1,84 @@
+"""Silence: when a window is open, and which silence of a service holds."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lamplighter.domain.services.checks.silence import (
+    MaintenanceWindow,
+    ServicePause,
+    SilenceKind,
+    find_silence,
+)
+from lamplighter.domain.services.notice import targets_for
+
+NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
+HOUR = timedelta(hours=1)
+NIGHTLY = MaintenanceWindow(name="updates", cron="30 2 * * *", zone="Europe/Berlin", seconds=7_200)
+ONCE = MaintenanceWindow(name="move", start=NOON, end=NOON + HOUR)
+
+
+def paused(until: datetime | None = None, ended: datetime | None = None) -> ServicePause:
+    return ServicePause(
+        id=1, service="a", reason="disk", by="ann", began_at=NOON, until=until, ended_at=ended
+    )
+
+
+@pytest.mark.parametrize(
+    ("at", "until"),
+    [
+        (datetime(2026, 1, 2, 1, 29, tzinfo=UTC), None),
+        (datetime(2026, 1, 2, 1, 30, tzinfo=UTC), datetime(2026, 1, 2, 3, 30, tzinfo=UTC)),
+        (datetime(2026, 1, 2, 3, 29, tzinfo=UTC), datetime(2026, 1, 2, 3, 30, tzinfo=UTC)),
+        (datetime(2026, 1, 2, 3, 30, tzinfo=UTC), None),
+        (datetime(2026, 7, 2, 0, 30, tzinfo=UTC), datetime(2026, 7, 2, 2, 30, tzinfo=UTC)),
+    ],
+)
+def test_a_recurring_window_opens_by_the_clock_of_its_zone(
+    at: datetime, until: datetime | None
+) -> None:
+    assert NIGHTLY.open_until(at) == until
+
+
+def test_a_window_of_one_time_closes_at_its_end() -> None:
+    assert ONCE.open_until(NOON - timedelta(seconds=1)) is None
+    assert ONCE.open_until(NOON) == NOON + HOUR
+    assert ONCE.open_until(NOON + HOUR) is None
+
+
+def test_a_pause_comes_before_a_window_and_the_file_before_both() -> None:
+    windows, pauses = [ONCE], [paused()]
+
+    by_file = find_silence(windows, pauses, declared=True, at=NOON)
+    by_pause = find_silence(windows, pauses, declared=False, at=NOON)
+    by_window = find_silence(windows, [], declared=False, at=NOON)
+
+    assert by_file is not None
+    assert (by_file.kind, by_file.reason) == (SilenceKind.PAUSE, "paused in services.yaml")
+    assert by_pause is not None
+    assert (by_pause.kind, by_pause.reason, by_pause.until) == (SilenceKind.PAUSE, "disk", None)
+    assert by_window is not None
+    assert (by_window.kind, by_window.until) == (SilenceKind.MAINTENANCE, NOON + HOUR)
+    assert find_silence(windows, [], declared=False, at=NOON + HOUR) is None
+
+
+@given(st.integers(-100, 100), st.integers(0, 100), st.integers(0, 100))
+def test_a_pause_covers_what_lies_between_its_begin_and_its_first_end(
+    at: int, until: int, ended: int
+) -> None:
+    minute = timedelta(minutes=1)
+    pause = paused(NOON + until * minute, NOON + ended * minute)
+
+    assert pause.covers(NOON + at * minute) == (0 <= at < min(until, ended))
+
+
+@pytest.mark.parametrize(
+    ("routes", "expected"),
+    [((), {0, 1, 2}), (("OPS",), {1}), (("ops", "family"), {1, 2}), (("gone",), {0, 1, 2})],
+)
+def test_a_notice_goes_to_the_targets_of_its_service(
+    routes: tuple[str, ...], expected: set[int]
+) -> None:
+    assert targets_for(routes, ["", "ops", "family"]) == expected

@@ -1,0 +1,103 @@
+"""Silence on both databases: failures are recorded, and start nothing."""
+
+from dataclasses import replace
+from datetime import datetime, timedelta
+
+import pytest
+
+from contexts import DEFAULTS, NOON, context
+from lamplighter.domain.errors import Conflict, Invalid, NotFound
+from lamplighter.domain.services.alert import Alert, AlertState
+from lamplighter.domain.services.check import TcpCheck
+from lamplighter.domain.services.checks.silence import MaintenanceWindow, SilenceKind
+from lamplighter.domain.services.series import CheckRun, PointState
+from lamplighter.domain.services.service import Service, Services
+from lamplighter.domain.sessions.session import Trigger
+from lamplighter.repository import Database
+from lamplighter.repository.services import series
+from lamplighter.repository.sessions import requests
+from lamplighter.usecases.services import alert, check_runs, silence
+from lamplighter.usecases.services.alert import AlertContext
+from lamplighter.usecases.system.overview import ServiceState, overview
+
+HOUR = timedelta(hours=1)
+DB = Service(name="db", checks=(TcpCheck(name="tcp", host="127.0.0.1", port=1),))
+PAUSED = Services((replace(DB, paused=True),))
+SERVICES = Services((DB,))
+WINDOW = Services((replace(DB, maintenance=(MaintenanceWindow(start=NOON, end=NOON + HOUR),)),))
+
+
+async def fail(db: Database, services: Services, at: datetime) -> None:
+    run = CheckRun(service="db", check="tcp", kind="tcp", at=at, state=PointState.FAILED)
+    await check_runs.record(context(db, at), [run], services)
+
+
+async def investigations(db: Database) -> int:
+    return await requests.count_queued(db, Trigger.CHECK)
+
+
+@pytest.mark.parametrize("services", [PAUSED, WINDOW])
+async def test_a_failure_of_a_silent_service_is_recorded_and_starts_nothing(
+    db: Database, services: Services
+) -> None:
+    await fail(db, services, NOON)
+
+    [found] = await series.failing(db)
+    assert found.service == "db"
+    assert await investigations(db) == 0
+
+
+async def test_a_service_that_still_fails_after_its_window_is_investigated(db: Database) -> None:
+    await fail(db, WINDOW, NOON + HOUR / 2)
+
+    await fail(db, WINDOW, NOON + HOUR)
+
+    assert await investigations(db) == 1
+
+
+async def test_a_pause_ends_by_itself_or_by_a_person(db: Database) -> None:
+    until = NOON + HOUR
+    found = await silence.pause(context(db), SERVICES, "DB", "new disk", by="ann", until=until)
+    assert (found.kind, found.until, found.reason) == (SilenceKind.PAUSE, until, "new disk")
+    await fail(db, SERVICES, NOON + HOUR / 2)
+    assert await investigations(db) == 0
+
+    later = context(db, NOON + HOUR)
+    assert await silence.silences(db, SERVICES, at=NOON + HOUR) == {}
+    await silence.pause(later, SERVICES, "db", "", by="ann")
+    await fail(db, SERVICES, NOON + 2 * HOUR)
+    assert await investigations(db) == 0
+    assert await silence.resume(context(db, NOON + 3 * HOUR), SERVICES, "db", by="ann") is None
+    await fail(db, SERVICES, NOON + 3 * HOUR)
+    assert await investigations(db) == 1
+
+
+async def test_what_cannot_be_paused_or_resumed_is_named(db: Database) -> None:
+    with pytest.raises(NotFound, match="Service 'web' not found"):
+        await silence.pause(context(db), SERVICES, "web", "", by="ann")
+    with pytest.raises(Invalid, match="until: is not in the future"):
+        await silence.pause(context(db), SERVICES, "db", "", by="ann", until=NOON)
+    with pytest.raises(Conflict, match=r"db is paused in services.yaml"):
+        await silence.resume(context(db), PAUSED, "db", by="ann")
+
+
+async def test_an_external_alert_about_a_silent_service_is_only_recorded(db: Database) -> None:
+    here = AlertContext(
+        db=db, now=lambda: NOON, redact=context(db).redact, active=DEFAULTS, services=PAUSED
+    )
+    firing = Alert(fingerprint="x", state=AlertState.FIRING, title="db is down", names=("db",))
+
+    [taken] = await alert.ingest_delivery(here, "monitor", [firing])
+
+    assert taken.incident.service == "db"
+    assert taken.request is None
+
+
+async def test_the_overview_shows_the_silence_and_leaves_it_out_of_the_state(db: Database) -> None:
+    await fail(db, PAUSED, NOON)
+
+    found = await overview(db, PAUSED, since=NOON - HOUR, now=NOON)
+
+    [condition] = found.conditions
+    assert condition.silence is not None
+    assert (condition.state, found.state) == (ServiceState.FAILING, ServiceState.UNKNOWN)

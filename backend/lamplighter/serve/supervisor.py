@@ -38,6 +38,7 @@ from lamplighter.serve.verify.tools import build_tools, private_paths
 from lamplighter.supervisor.checks.scheduler import CheckScheduler
 from lamplighter.supervisor.daemon import Supervisor
 from lamplighter.supervisor.lease import SUFFIX, Lease, Lock
+from lamplighter.supervisor.measuring import HealthSchedule
 from lamplighter.supervisor.organizing import OrganizerSchedule
 from lamplighter.supervisor.run.context import SessionContext
 from lamplighter.supervisor.run.files import SessionFiles
@@ -272,8 +273,10 @@ async def build_supervisor(settings: Settings) -> AsyncIterator[SupervisorProces
         sender = Sender(db, transport, clock.now, web_url(settings), listener.version)
         every = timedelta(seconds=settings.organize) if settings.organize else None
         organizer = OrganizerSchedule(here, every, services.last_good)
+        weekly = timedelta(seconds=settings.memory_health) if settings.memory_health else None
+        measuring = HealthSchedule(here, weekly, services.last_good)
         verifier = build_verifier(settings, context, services)
-        beside = (sender.run, organizer.run, verifier.run, *scheduler)
+        beside = (sender.run, organizer.run, measuring.run, verifier.run, *scheduler)
         led = Supervisor(context, services.load, lock, beside=beside)
         yield SupervisorProcess(led, listener)
 

@@ -250,3 +250,14 @@ check_alarms = sa.Table(
     sa.Column("joined", Flag, nullable=False),
     sa.Column("closed_at", UTCDateTime),
 )
+
+memory_health = sa.Table(
+    "memory_health",
+    metadata,
+    sa.Column("id", NUMBER, primary_key=True),
+    sa.Column("at", UTCDateTime, nullable=False),
+    sa.Column("trigger", sa.Text, nullable=False),
+    sa.Column("compared_at", UTCDateTime),
+    sa.Column("figures", Json, nullable=False),
+    sqlite_autoincrement=True,
+)

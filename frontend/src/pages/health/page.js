@@ -21,6 +21,8 @@ export function healthPage(store) {
     noticeMood: ({ state, problem }) =>
       state === "failed" ? "failing" : state === "sent" ? "ok" : problem ? "warning" : "unknown",
 
+    unmeasured: () => store("memoryHealth").phase === "ready" && store("memoryHealth").measured === null,
+
     became: becameWords,
     tryOut: () => store("notices").try(),
 

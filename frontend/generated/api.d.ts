@@ -1411,6 +1411,63 @@ export interface components {
             seq: number;
         };
         /**
+         * MemoryHealthOut
+         * @description The newest measurement, null before the first one, and up to 60 points, oldest first.
+         */
+        MemoryHealthOut: {
+            measurement: components["schemas"]["MemoryMeasurementOut"] | null;
+            trend: components["schemas"]["HealthPointOut"][];
+            seq: number;
+        };
+        /**
+         * MemoryMeasurementOut
+         * @description A measurement; `compared_at` is when near-duplicates were counted, null: not yet.
+         */
+        MemoryMeasurementOut: {
+            id: number;
+            at: string;
+            /** @enum {unknown} */
+            trigger: "operator" | "schedule";
+            /** @enum {unknown} */
+            state: "failing" | "ok" | "warning";
+            compared_at: string | null;
+            findings: components["schemas"]["HealthFindingOut"][];
+            figures: {
+                [key: string]: number;
+            };
+        };
+        /**
+         * HealthFindingOut
+         * @description One figure against its goal, and what to do: run the organizer or verification, or a list.
+         */
+        HealthFindingOut: {
+            name: string;
+            /** @enum {unknown} */
+            state: "failing" | "ok" | "unknown" | "warning";
+            value: number;
+            goal: string;
+            words: string;
+            action: ("organize" | "reviews" | "unused" | "unverified" | "verify") | null;
+        };
+        /**
+         * HealthPointOut
+         * @description The values of the findings at an earlier moment, by name.
+         */
+        HealthPointOut: {
+            at: string;
+            values: {
+                [key: string]: number;
+            };
+        };
+        /**
+         * MeasureIn
+         * @description Whether near-duplicates are compared also where there are many memories. It can be slow.
+         */
+        MeasureIn: {
+            /** @default false */
+            compare?: boolean;
+        };
+        /**
          * NotebookOut
          * @description The pages of the notebook, by their paths.
          */

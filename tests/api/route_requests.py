@@ -12,6 +12,7 @@ import httpx2
 from lamplighter.api import common_shapes
 from lamplighter.api.access import shapes as access_shapes
 from lamplighter.api.graph import shapes as graph_shapes
+from lamplighter.api.health import shapes as health_shapes
 from lamplighter.api.incidents import shapes as incident_shapes
 from lamplighter.api.memory import journal_shapes, review_shapes
 from lamplighter.api.memory import shapes as memory_shapes
@@ -164,6 +165,7 @@ class Asking:
     def body(self, op: Operation) -> dict[str, Any]:
         bodies: dict[type, dict[str, Any]] = {
             memory_shapes.MemoryIn: {"category": "timing", "observation": "Takes 60s to start"},
+            health_shapes.MeasureIn: {"compare": True},
             memory_shapes.MemoryEdit: {"confidence": 0.9},
             review_shapes.ResolutionIn: {"resolution": "keep_new"},
             approval_shapes.DecisionIn: {"decision": "approve", "note": "Go on"},

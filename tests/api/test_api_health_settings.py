@@ -23,7 +23,7 @@ def test_a_web_process_alone_reports_no_leader(own_client: httpx2.Client) -> Non
     assert told["supervisor"]["words"] == "No supervisor has run yet"
     assert "lamplighter up" in told["supervisor"]["what_to_do"]
     assert told["integrity"]["state"] == "unknown"
-    well = {"space", "sqlite", "log", "schema", "requests", "rows", "services", "token", "repeated"}
+    well = {"space", "sqlite", "log", "schema", "requests", "rows", "services", "token"}
     assert {name for name in well if told[name]["state"] == "ok"} == well
 
 
@@ -39,23 +39,6 @@ def test_a_closer_look_checks_the_database_and_every_memory(
     assert told["rows"]["words"] == "1 memory skipped as unreadable"
     again = signs(own_client)
     assert again["integrity"] == told["integrity"], "it is kept, with its moment"
-
-
-def test_expensive_counts_are_cached_and_refreshed_on_demand(
-    own_server: Server, own_client: httpx2.Client
-) -> None:
-    asking = Asking(own_server.home, own_client)
-    asking.memory(observation="Takes 60s to start")
-    assert signs(own_client)["repeated"]["figure"] == 0
-    own_server.home.write(
-        "INSERT INTO memories (category, observation, created_at, updated_at, content_hash)"
-        " SELECT category, observation, created_at, updated_at, content_hash FROM memories"
-    )
-
-    assert signs(own_client)["repeated"]["figure"] == 0
-    assert signs(own_client, closer=True)["repeated"]["words"].startswith(
-        "1 of 2 memories are duplicates"
-    )
 
 
 def test_a_queued_request_is_reported(own_server: Server, own_client: httpx2.Client) -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from lamplighter.domain.services import vitals
 from lamplighter.domain.services.leader import Leader
-from lamplighter.domain.services.vitals import MemoryCounts, VitalSign, VitalStatus
+from lamplighter.domain.services.vitals import VitalSign, VitalStatus
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 SECOND = timedelta(seconds=1)
@@ -146,23 +146,6 @@ def test_a_row_that_cannot_be_read_fails() -> None:
         "failing",
         "1 memory skipped as unreadable",
     )
-
-
-@pytest.mark.parametrize(
-    ("found", "conditions"),
-    [
-        (MemoryCounts(), ["ok", "ok", "ok"]),
-        (MemoryCounts(active=4000, unverified=999, stale=1000, repeated=199), ["ok", "ok", "ok"]),
-        (
-            MemoryCounts(active=4000, unverified=1000, stale=1001, repeated=200),
-            ["warning", "warning", "warning"],
-        ),
-    ],
-)
-def test_memories_that_want_a_second_look_are_counted_against_their_limits(
-    found: MemoryCounts, conditions: list[str]
-) -> None:
-    assert [told(sign)[0] for sign in vitals.judge_memories(found)] == conditions
 
 
 def test_only_what_fails_keeps_the_doctor_from_ending_well() -> None:

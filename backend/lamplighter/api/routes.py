@@ -8,6 +8,7 @@ from lamplighter.api.access import routes
 from lamplighter.api.clients import routes as agents
 from lamplighter.api.clients import routes as hooks
 from lamplighter.api.graph import routes as graph
+from lamplighter.api.health import routes as memory_health
 from lamplighter.api.incidents import routes as incidents
 from lamplighter.api.memory import journal_routes, review_routes
 from lamplighter.api.memory import routes as memories
@@ -33,6 +34,7 @@ _CURRENT: Final = (
     *search.OPS,
     *graph.OPS,
     *organizer.OPS,
+    *memory_health.OPS,
     *notebook.OPS,
     *event_routes.OPS,
     *journal_routes.OPS,

@@ -44,6 +44,7 @@ MODULES: Final = {
     "why": "graph",
     "memory": "memory",
     "organize": "upkeep",
+    "health": "health",
     "notebook": "notebook",
     "vectors": "upkeep",
     "memory-service": "agents",

@@ -325,6 +325,12 @@ SETTINGS: Final = (
         "How often the supervisor runs the organizer: 6h; 0 runs it only when a person asks.",
     ),
     Setting(
+        "memory_health",
+        "7d",
+        window,
+        "How often the supervisor measures the memory's health: 7d; 0 only when a person asks.",
+    ),
+    Setting(
         "profile_decision_age",
         "7d",
         duration,

@@ -97,6 +97,7 @@ class Settings:
     trash_retention: float
     episode_lifetime: float
     organize: float
+    memory_health: float
     semantic_lifetime: float
     project_lifetime: float
     procedural_lifetime: float

@@ -40,6 +40,7 @@ from lamplighter.supervisor.checks.scheduler import CheckScheduler
 from lamplighter.supervisor.daemon import Supervisor
 from lamplighter.supervisor.incidents import IncidentFollower
 from lamplighter.supervisor.lease import SUFFIX, Lease, Lock
+from lamplighter.supervisor.measuring import HealthSchedule
 from lamplighter.supervisor.organizing import OrganizerSchedule
 from lamplighter.supervisor.run.context import SessionContext
 from lamplighter.supervisor.run.files import SessionFiles
@@ -276,9 +277,12 @@ async def build_supervisor(settings: Settings) -> AsyncIterator[SupervisorProces
         )
         every = timedelta(seconds=settings.organize) if settings.organize else None
         organizer = OrganizerSchedule(here, every, services.last_good)
+        weekly = timedelta(seconds=settings.memory_health) if settings.memory_health else None
+        measuring = HealthSchedule(here, weekly, services.last_good)
         verifier = build_verifier(settings, context, services)
         follower = IncidentFollower(here, listener.version)
-        beside = (sender.run, organizer.run, verifier.run, follower.run, *scheduler)
+        work = (sender, organizer, measuring, verifier, follower)
+        beside = (*(each.run for each in work), *scheduler)
         led = Supervisor(context, services.load, lock, beside=beside)
         yield SupervisorProcess(led, listener)
 

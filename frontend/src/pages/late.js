@@ -14,6 +14,7 @@ import { cooldowns } from "./cooldowns/store.js"
 import { approvalQueue } from "./approvals/store.js"
 import { health } from "./health/store.js"
 import { log } from "../log/store.js"
+import { memoryHealth } from "./health/memory.js"
 import { alerts, notices } from "./health/deliveries.js"
 import { incidentsPage } from "./incidents/page.js"
 import { incidents } from "./incidents/store.js"
@@ -94,11 +95,12 @@ function ofSettings({ add, api, clock, confirm, toasts }) {
 function ofHealth({ Alpine, add, api, feed, clock, supervisor, toasts }) {
   const well = add("health", health({ api, toasts, clock }))
   Alpine.effect(() => well.follow(supervisor.away, feed.state.live))
+  const measured = add("memoryHealth", memoryHealth({ api, toasts, clock }))
   const came = add("alerts", alerts({ api, feed }))
   const went = add("notices", notices({ api, feed, toasts }))
   feed.on("alert", (/** @type {Change} */ change) => came.phase === "ready" && came.apply(change))
   feed.on("notice", (/** @type {Change} */ change) => went.follow(change))
-  const all = () => (came.load(), went.load())
+  const all = () => (measured.load(), came.load(), went.load())
   return {
     health: { visit: () => (well.visit(), all()), exit: () => well.exit(), load: () => (well.load(), all()) },
   }

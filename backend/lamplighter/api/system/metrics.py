@@ -10,6 +10,9 @@ from starlette.responses import Response
 from lamplighter import __version__
 from lamplighter.api import common_shapes, params
 from lamplighter.api.context import ApiContext, api_context
+from lamplighter.domain.health.figures import MemoryMeasurement
+from lamplighter.domain.health.findings import judge_figures
+from lamplighter.domain.services.vitals import VitalStatus
 from lamplighter.repository.upkeep.statistics import StoreFigures
 from lamplighter.telemetry import counts
 from lamplighter.usecases.search.semantic import NoSemanticSearch
@@ -116,6 +119,8 @@ def _row_metrics(found: StoreFigures) -> "Iterator[Metric]":
         ("state",),
     )
     yield _gauge("incidents", "Stored incidents.", found.incidents, ("state", "severity"))
+    if found.health is not None:
+        yield from _health_metrics(found.health)
     yield _gauge("reviews_open", "Open reviews.", found.reviews)
     yield _gauge("approvals_waiting", "Approvals waiting for a decision.", found.approvals)
     yield _gauge("requests_waiting", "Waiting session requests.", found.requests)
@@ -133,10 +138,30 @@ def _row_metrics(found: StoreFigures) -> "Iterator[Metric]":
         )
 
 
+def _health_metrics(found: MemoryMeasurement) -> "Iterator[Metric]":
+    findings = judge_figures(found.figures)
+    yield _gauge(
+        "memory_health",
+        "Figures of the last measurement of the memory.",
+        {(each.name,): each.value for each in findings},
+        ("figure",),
+    )
+    yield _gauge(
+        "memory_goals_missed",
+        "Figures of the memory that miss their goal.",
+        sum(each.state is VitalStatus.FAILING for each in findings),
+    )
+    yield _gauge(
+        "memory_measured_timestamp_seconds",
+        "Time of the last measurement of the memory.",
+        found.at.timestamp(),
+    )
+
+
 def _gauge(
     name: str,
     about: str,
-    found: float | Mapping[tuple[str, ...], int],
+    found: float | Mapping[tuple[str, ...], float],
     labels: tuple[str, ...] = (),
 ) -> "Metric":
     from prometheus_client.core import GaugeMetricFamily

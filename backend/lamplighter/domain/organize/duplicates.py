@@ -91,16 +91,39 @@ def find_duplicates(
     Compared are memories of one source, kind, service and project. Operational memories, pinned
     ones and those that somebody thought over are never the older one of a pair.
     """
+    return [pair for group in _groups(memories) for pair in _find_in_group(group, names)]
+
+
+def count_duplicates(
+    memories: Iterable[Memory], names: frozenset[str] = frozenset()
+) -> tuple[int, int]:
+    """Return how many memories repeat a newer one, and of how many the organizer keeps the newer.
+
+    The first number has pinned memories too, and those that somebody thought over.
+    """
+    older = [
+        memory
+        for group in _groups(memories)
+        for memory, _ in _find_in_group(group, names, every=True)
+    ]
+    return len(older), sum(map(_is_raw, older))
+
+
+def _groups(memories: Iterable[Memory]) -> Iterable[list[Memory]]:
     groups: dict[object, list[Memory]] = defaultdict(list)
     for memory in memories:
         if memory.active and memory.category not in OPERATIONAL:
             key = memory.source, memory.kind, memory.service, memory.project, memory.scope
             groups[key].append(memory)
-    return [pair for group in groups.values() for pair in _find_in_group(group, names)]
+    return groups.values()
+
+
+def _is_raw(memory: Memory) -> bool:
+    return not (memory.distilled or memory.pinned)
 
 
 def _find_in_group(
-    group: Sequence[Memory], names: frozenset[str]
+    group: Sequence[Memory], names: frozenset[str], *, every: bool = False
 ) -> Iterator[tuple[Memory, Memory]]:
     ordered = sorted(group, key=lambda each: (each.updated_at, each.id), reverse=True)
     common = Counter(part for each in ordered for part in trigrams(each.observation))
@@ -110,8 +133,7 @@ def _find_in_group(
         # more than 0.85 in common is impossible unless one of these is in common
         decisive = rarest[: len(rarest) - int(SIMILAR * len(rarest))]
         near = {each.id: each for part in decisive for each in kept[part]}
-        raw = not (memory.distilled or memory.pinned)
-        newer = raw and next(
+        newer = (every or _is_raw(memory)) and next(
             (
                 each
                 for _, each in sorted(near.items(), reverse=True)

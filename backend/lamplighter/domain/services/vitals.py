@@ -13,10 +13,6 @@ CLOCK_SLACK: Final = timedelta(minutes=5)
 LATE: Final = (timedelta(seconds=10), timedelta(minutes=2))
 WAITS_LONG: Final = timedelta(minutes=10)
 BEHIND: Final = 500
-UNVERIFIED: Final = 1_000
-STALE_SHARE: Final = 0.25
-REPEATED_SHARE: Final = 0.05
-STALE_AFTER: Final = timedelta(days=30)
 
 
 class VitalStatus(StrEnum):
@@ -45,16 +41,6 @@ class VitalSign:
     def ok(self) -> bool:
         """Whether nothing has to be done about it now."""
         return self.condition is not FAILING
-
-
-@dataclass(frozen=True, slots=True)
-class MemoryCounts:
-    """The number of memories, and how many of them need a review."""
-
-    active: int = 0
-    unverified: int = 0
-    stale: int = 0
-    repeated: int = 0
 
 
 def build_sign(name: str, ok: bool, words: str, advice: str = "") -> VitalSign:
@@ -232,47 +218,6 @@ def judge_unreadable(count: int) -> VitalSign:
         "Run `lamplighter doctor` to list them. Repair the rows in the database, or delete them."
     )
     return VitalSign("rows", FAILING, words, advice, count)
-
-
-def judge_memories(found: MemoryCounts) -> list[VitalSign]:
-    """Judge the memories by their numbers: unverified, stale, duplicates."""
-    return [_judge_unverified(found), _judge_stale(found), _judge_repeated(found)]
-
-
-def _judge_unverified(found: MemoryCounts) -> VitalSign:
-    words = f"{_plural(found.unverified, 'memory is', 'memories are')} unverified"
-    if found.unverified < UNVERIFIED:
-        return VitalSign("unverified", OK, words, figure=found.unverified)
-    advice = (
-        f"Keep this below {UNVERIFIED:,}: confirm these memories, or delete those that "
-        f"nobody has confirmed."
-    )
-    return VitalSign("unverified", WARNING, words, advice, found.unverified)
-
-
-def _judge_stale(found: MemoryCounts) -> VitalSign:
-    what = _plural(found.stale, "memory was", "memories were")
-    days = STALE_AFTER.days
-    words = f"{what} neither included in a prompt nor changed for {days} days"
-    if found.stale <= STALE_SHARE * found.active:
-        return VitalSign("stale", OK, words, figure=found.stale)
-    advice = (
-        "These memories do no harm but fill the list. Delete outdated ones, or raise "
-        "LAMPLIGHTER_MEMORY_BUDGET to include more."
-    )
-    return VitalSign("stale", WARNING, words, advice, found.stale)
-
-
-def _judge_repeated(found: MemoryCounts) -> VitalSign:
-    share = found.repeated / found.active if found.active else 0.0
-    words = f"{found.repeated:,} of {found.active:,} memories are duplicates ({share:.1%})"
-    if share < REPEATED_SHARE:
-        return VitalSign("repeated", OK, words, figure=share)
-    advice = (
-        f"Keep this below {REPEATED_SHARE:.0%}: find the duplicates in the list of "
-        f"memories and merge them."
-    )
-    return VitalSign("repeated", WARNING, words, advice, share)
 
 
 def _plural(count: int, one: str, many: str) -> str:

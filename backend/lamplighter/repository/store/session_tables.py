@@ -313,3 +313,14 @@ service_pauses = sa.Table(
     sa.Column("ended_at", UTCDateTime),
     sqlite_autoincrement=True,
 )
+
+memory_health = sa.Table(
+    "memory_health",
+    metadata,
+    sa.Column("id", NUMBER, primary_key=True),
+    sa.Column("at", UTCDateTime, nullable=False),
+    sa.Column("trigger", sa.Text, nullable=False),
+    sa.Column("compared_at", UTCDateTime),
+    sa.Column("figures", Json, nullable=False),
+    sqlite_autoincrement=True,
+)

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 import sqlalchemy as sa
 
+from lamplighter.domain.health.figures import MemoryMeasurement
 from lamplighter.domain.memory.memory import InactiveReason, Memory, MemoryId
 from lamplighter.domain.memory.reach import Reach
 from lamplighter.domain.memory.review import ReviewState
@@ -17,6 +18,7 @@ from lamplighter.domain.services.event import Level
 from lamplighter.domain.services.notice import NoticeState
 from lamplighter.domain.sessions.session import RequestState, Status
 from lamplighter.repository.feed import changes
+from lamplighter.repository.health import measurements
 from lamplighter.repository.memory import memories as memory_rows
 from lamplighter.repository.services import series
 from lamplighter.repository.sessions import approvals, halts
@@ -297,6 +299,7 @@ class StoreFigures:
 
     memories: Mapping[tuple[str, ...], int]
     verification: Mapping[tuple[str, ...], int]
+    health: MemoryMeasurement | None
     sessions: Mapping[tuple[str, ...], int]
     dollars: float
     uses: Mapping[tuple[str, ...], int]
@@ -322,6 +325,7 @@ async def collect_figures(db: Database, *, now: datetime) -> StoreFigures:
     return StoreFigures(
         memories=await _memories(db),
         verification={(name,): n for name, n in (await count_by_state(db)).items()},
+        health=next(iter(await measurements.newest(db)), None),
         sessions=await _count_groups(db, sa.select(sessions.c.tier, sessions.c.status), sessions),
         dollars=float(await db.fetch_val(sa.select(sa.func.sum(sessions.c.cost_usd))) or 0.0),
         uses=await _count_uses(db, since=now - DAY),

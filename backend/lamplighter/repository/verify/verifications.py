@@ -51,6 +51,14 @@ async def get(db: Database, memory_id: int) -> Verification | None:
     return None if row is None else _read(row)
 
 
+async def outcomes(db: Database, ids: Sequence[int]) -> dict[int, Verification]:
+    """Return the outcomes for those of some memories that were tested."""
+    query = sa.select(verifications).where(
+        verifications.c.memory_id.in_(ids), verifications.c.checked_at.is_not(None)
+    )
+    return {row["memory_id"]: _read(row) for row in await db.fetch_all(query)}
+
+
 async def put(db: Database, found: Verification) -> None:
     """Keep an outcome; the mark that it answers ends. Call it within `writing`."""
     await db.execute(sa.delete(verifications).where(verifications.c.memory_id == found.memory_id))
@@ -119,6 +127,15 @@ async def unverified(
 
 
 def _unverified(before: datetime, *where: Any) -> sa.Select[Any]:
+    return (
+        sa.select(memories.c.id)
+        .outerjoin(verifications, verifications.c.memory_id == memories.c.id)
+        .where(memories.c.active == 1, is_due(before), *where)
+    )
+
+
+def is_due(before: datetime) -> sa.ColumnElement[bool]:
+    """Return the condition of `unverified` for memories that are joined with their outcomes."""
     columns, seen = memories.c, verifications.c
     weak = (columns.confidence < LOW_CONFIDENCE) | (columns.trust == Trust.UNVERIFIED.value)
     again = (
@@ -127,11 +144,7 @@ def _unverified(before: datetime, *where: Any) -> sa.Select[Any]:
         | seen.checked_at.is_(None)
         | (seen.checked_at < before)
     )
-    return (
-        sa.select(columns.id)
-        .outerjoin(verifications, seen.memory_id == columns.id)
-        .where(columns.active == 1, columns.verified_at.is_(None), weak, again, *where)
-    )
+    return sa.and_(columns.verified_at.is_(None), weak, again)
 
 
 async def naming(

@@ -174,17 +174,17 @@ def _memories(settings: Settings) -> Iterator[VitalSign]:
 
 
 def _memories_to_review(settings: Settings) -> Iterator[VitalSign]:
-    """Count the memories that need review, if the database can be read."""
+    """Report the last measurement of the memory, if the database can be read."""
     url = settings.database_url
     if is_postgres(url) or file_of(url).exists():
         with suppress(LamplighterError, driver.Error, OSError):
             if migrate.revision_of(url) == migrate.head():
-                yield from asyncio.run(_count_memories(url))
+                yield asyncio.run(_memory_sign(url))
 
 
-async def _count_memories(url: str) -> list[VitalSign]:
+async def _memory_sign(url: str) -> VitalSign:
     async with Database(url) as db:
-        return await gathered.memory_signs(db, now=clock.now())
+        return await gathered.memory_sign(db)
 
 
 def _embeddings(settings: Settings) -> Iterator[VitalSign]:

@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -24,7 +23,6 @@ from lamplighter.serve.semantic.service import SemanticService
 from lamplighter.usecases.system import vitals as gathered
 
 SETUP_SECONDS: Final = 15.0
-COUNT_SECONDS: Final = 600.0
 TIMEOUT_SECONDS: Final = 30.0
 MAX_UNREADABLE: Final = 1_000
 NOT_CHECKED: Final = "Not checked yet since this web process started"
@@ -43,7 +41,6 @@ class HealthMonitor:
     now: Callable[[], datetime]
     meaning: SemanticService
     _setup: list[DatedSign] = field(default_factory=list)
-    _counted: list[DatedSign] = field(default_factory=list)
     _sound: list[DatedSign] = field(default_factory=list)
     _one: asyncio.Lock = field(default_factory=asyncio.Lock)
 
@@ -56,13 +53,12 @@ class HealthMonitor:
             *((now, sign) for sign in await self._at_once(now)),
             *(self._sound or self._unsound()),
             *self._setup,
-            *self._counted,
         ]
 
     async def look_closer(self) -> list[DatedSign]:
-        """Check every page of the database and every memory, and recount. Slow."""
+        """Check every page of the database and every memory. Slow."""
         async with self._one:
-            self._setup, self._counted = [], []
+            self._setup = []
             self._sound = [(self.now(), sign) for sign in await self._integrity()]
         return await self.signs()
 
@@ -71,11 +67,6 @@ class HealthMonitor:
         if _is_outdated(self._setup, SETUP_SECONDS, now):
             found = await asyncio.to_thread(_setup, self.settings)
             self._setup = [(now, sign) for sign in found]
-        if _is_outdated(self._counted, COUNT_SECONDS, now):
-            with suppress(driver.Error, TimeoutError):  # of that the other signs tell
-                async with asyncio.timeout(TIMEOUT_SECONDS):
-                    found = await gathered.memory_signs(self.db, now=now)
-                self._counted = [(now, sign) for sign in found]
 
     async def _at_once(self, now: datetime) -> list[VitalSign]:
         feed = rules.judge_feed(len(self.hub.followers), self.hub.behind)

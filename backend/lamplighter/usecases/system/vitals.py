@@ -3,11 +3,13 @@
 from datetime import datetime, timedelta
 from typing import Final
 
+from lamplighter.domain.health.findings import judge_figures
 from lamplighter.domain.services import vitals as rules
-from lamplighter.domain.services.vitals import STALE_AFTER, VitalSign, VitalStatus
+from lamplighter.domain.services.vitals import VitalSign, VitalStatus
 from lamplighter.repository import Database, reading
 from lamplighter.repository.services import notices
 from lamplighter.repository.upkeep import leases, migrate, vitals
+from lamplighter.usecases.health import measure as health
 from lamplighter.usecases.sessions.halt import HaltControl
 
 NOTICES_SHOWN: Final = timedelta(days=7)
@@ -31,10 +33,23 @@ async def quick_signs(db: Database, halt_control: HaltControl, *, now: datetime)
             rules.judge_notices(*await notices.count_undelivered(db, since=now - NOTICES_SHOWN)),
             rules.judge_schema(await vitals.revision(db), migrate.head()),
             rules.judge_clock(await vitals.last_change_at(db), now=now),
+            await memory_sign(db),
         ]
 
 
-async def memory_signs(db: Database, *, now: datetime) -> list[VitalSign]:
-    """Return the signs of the memories; every row is read for them, so ask seldom."""
-    async with reading(db):
-        return rules.judge_memories(await vitals.count_memories(db, stale_before=now - STALE_AFTER))
+async def memory_sign(db: Database) -> VitalSign:
+    """Return a sign of the last measurement of the memory; at worst it is a warning."""
+    newest = (await health.read(db, limit=1)).newest
+    if newest is None:
+        return VitalSign(
+            "memory",
+            VitalStatus.UNKNOWN,
+            "The memory has not been measured yet",
+            "Run `lamplighter health`.",
+        )
+    missed = [each for each in judge_figures(newest.figures) if each.state is not VitalStatus.OK]
+    if not missed:
+        return VitalSign("memory", VitalStatus.OK, "The memory meets its goals", figure=0)
+    words = "; ".join(f"{each.text} (goal: {each.goal})" for each in missed)
+    advice = "See the section Memory of the Health page, or run `lamplighter health`."
+    return VitalSign("memory", VitalStatus.WARNING, words, advice, len(missed))

@@ -27,6 +27,8 @@ export function healthPage(store) {
             ? "warning"
             : "unknown",
 
+    unmeasured: () => store("memoryHealth").phase === "ready" && store("memoryHealth").measured === null,
+
     became: becameWords,
     tryOut: () => store("notices").try(),
 

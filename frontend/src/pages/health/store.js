@@ -4,7 +4,7 @@ import { t } from "../../shared/texts/index.js"
 const GROUPS = /** @type {const} */ ([
   ["running", ["supervisor", "timer", "requests", "feed"]],
   ["database", ["database", "log", "space", "schema", "clock", "integrity", "rows", "sqlite"]],
-  ["memories", ["unverified", "stale", "repeated", "index", "vectors"]],
+  ["memories", ["index", "vectors"]],
   [
     "setup",
     [
@@ -36,9 +36,7 @@ const NAMES = {
   integrity: "health.integrity",
   rows: "health.rows",
   sqlite: "health.sqlite",
-  unverified: "health.unverified",
-  stale: "health.stale",
-  repeated: "health.duplicates",
+  memory: "health.memory",
   index: "health.index",
   vectors: "health.vectors",
   services: "health.services",
@@ -80,7 +78,7 @@ export function parts(text) {
 
 /** The checks by what they look at; one that we do not know is of the installation. @param {VitalSign[]} checks */
 export function grouped(checks) {
-  const known = new Set(GROUPS.flatMap(([, names]) => names))
+  const known = new Set(["memory", ...GROUPS.flatMap(([, names]) => names)]) // the memory has a section of its own
   return GROUPS.map(([group, names]) => {
     const own = names.flatMap((name) => checks.filter((each) => each.name === name))
     const others = group === "setup" ? checks.filter(({ name }) => !known.has(/** @type {any} */ (name))) : []

@@ -1,0 +1,40 @@
+"""The health of the memory: the last measurement, and a new one."""
+
+from contextlib import suppress
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from lamplighter.api import common_shapes, params
+from lamplighter.api.context import ApiContext, api_context
+from lamplighter.api.health import shapes
+from lamplighter.api.responses import answer
+from lamplighter.domain.errors import LamplighterError
+from lamplighter.domain.health.figures import MeasurementTrigger
+from lamplighter.formats.memory_health import health_as_json
+from lamplighter.repository.feed import changes
+from lamplighter.usecases.health import measure as health
+
+
+async def show(request: Request) -> Response:
+    """GET /api/v1/memory-health."""
+    params.query(request, common_shapes.NoParameters)
+    return await _answer(api_context(request), 200)
+
+
+async def measure(request: Request) -> Response:
+    """POST /api/v1/memory-health/measurements."""
+    here, body = api_context(request), await params.body(request, shapes.MeasureIn)
+    names: frozenset[str] = frozenset()
+    with suppress(LamplighterError):  # a broken services.yaml has no names
+        names = here.services().folded_names
+    await health.measure(
+        here, trigger=MeasurementTrigger.OPERATOR, names=names, compare=body.compare
+    )
+    return await _answer(here, 201)
+
+
+async def _answer(here: ApiContext, status: int) -> Response:
+    found = await health.read(here.db)
+    seq = await changes.last_seq(here.db)
+    return answer({**health_as_json(found.newest, found.trend), "seq": seq}, status)

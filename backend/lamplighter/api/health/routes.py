@@ -1,0 +1,29 @@
+"""The health of the memory."""
+
+from typing import Final
+
+from lamplighter.api.health import health, shapes
+from lamplighter.api.op import op
+
+OPS: Final = (
+    op(
+        "GET",
+        "/memory-health",
+        "memories:read",
+        health.show,
+        "Read the last measurement of the memory's health, and the trend.",
+        shapes.MemoryHealthOut,
+        across=True,
+    ),
+    op(
+        "POST",
+        "/memory-health/measurements",
+        "memories:write",
+        health.measure,
+        "Measure the memory's health now.",
+        shapes.MemoryHealthOut,
+        status=201,
+        body=shapes.MeasureIn,
+        across=True,
+    ),
+)

@@ -1,0 +1,51 @@
+"""The health of the memory as it goes out."""
+
+from typing import Literal
+
+from msgspec import Struct
+
+from lamplighter.api.common_shapes import Seq
+
+
+class HealthFindingOut(Struct):
+    """One figure against its goal, and what to do: run the organizer or verification, or a list."""
+
+    name: str
+    state: Literal["ok", "warning", "failing", "unknown"]
+    value: float
+    goal: str
+    words: str
+    action: Literal["organize", "verify", "reviews", "unused", "unverified"] | None
+
+
+class MemoryMeasurementOut(Struct):
+    """A measurement; `compared_at` is when near-duplicates were counted, null: not yet."""
+
+    id: int
+    at: str
+    trigger: Literal["schedule", "operator"]
+    state: Literal["ok", "warning", "failing"]
+    compared_at: str | None
+    findings: list[HealthFindingOut]
+    figures: dict[str, int]
+
+
+class HealthPointOut(Struct):
+    """The values of the findings at an earlier moment, by name."""
+
+    at: str
+    values: dict[str, float]
+
+
+class MemoryHealthOut(Struct):
+    """The newest measurement, null before the first one, and up to 60 points, oldest first."""
+
+    measurement: MemoryMeasurementOut | None
+    trend: list[HealthPointOut]
+    seq: Seq
+
+
+class MeasureIn(Struct):
+    """Whether near-duplicates are compared also where there are many memories. It can be slow."""
+
+    compare: bool = False

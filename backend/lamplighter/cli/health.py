@@ -1,0 +1,68 @@
+"""`lamplighter health`: the health of the memory, for people and for schedules."""
+
+import sys
+from typing import Any, Final
+
+import click
+
+from lamplighter.cli.common import JSON, load_settings, print_json, report_errors
+from lamplighter.domain.errors import EXIT_FAILED
+
+STATES: Final = {"ok": "ok", "warning": "WARN", "failing": "BAD", "unknown": "?"}
+ADVICE: Final = {
+    "organize": "Run `lamplighter organize`.",
+    "verify": "Run `lamplighter verify`.",
+    "reviews": "Run `lamplighter reviews`.",
+    "unused": "Look through them on the Memories page, and delete outdated ones.",
+    "unverified": "Confirm them with `lamplighter memory confirm`, or delete them.",
+}
+MINUTE_CHARS: Final = 16
+
+
+@click.command()
+@click.option("--last", is_flag=True, help="Show the last measurement instead of a new one.")
+@click.option("--compare", is_flag=True, help="Compare all memories for duplicates; can be slow.")
+@JSON
+@report_errors
+def health(*, last: bool, compare: bool, as_json: bool) -> None:
+    """Measure the health of the memory. Exits with 1 if a goal is missed."""
+    from lamplighter.serve.commands import health as command
+
+    if last and compare:
+        raise click.UsageError("--last and --compare exclude each other.")
+    settings = load_settings()
+    found = command.read(settings) if last else command.measure(settings, compare=compare)
+    measured = found["measurement"]
+    if as_json:
+        print_json(found)
+    elif measured is None:
+        click.echo("The memory has not been measured yet.")
+    else:
+        _print_measurement(found)
+    sys.exit(EXIT_FAILED if measured and measured["state"] == "failing" else 0)
+
+
+def _print_measurement(found: dict[str, Any]) -> None:
+    measured, trend = found["measurement"], found["trend"]
+    earlier = trend[-2]["values"] if len(trend) > 1 else {}
+    for each in measured["findings"]:
+        click.echo(f"{STATES[each['state']]:<4} {each['words']} (goal: {each['goal']})")
+        if each["name"] in earlier:
+            click.echo(f"     {_change(each, earlier[each['name']], trend[-2]['at'])}")
+        if each["state"] != "ok" and each["action"]:
+            click.echo(f"     {ADVICE[each['action']]}")
+    compared = measured["compared_at"]
+    if compared != measured["at"]:
+        when = "never" if compared is None else _minute(compared)
+        click.echo(f"Duplicates were last counted: {when}. Count them with --compare.")
+
+
+def _change(each: dict[str, Any], before: float, at: str) -> str:
+    form = ".1%" if each["name"] == "duplicates" else ",.2f" if each["name"] == "ratio" else ",.0f"
+    if format(before, form) == format(each["value"], form):
+        return f"unchanged since {_minute(at)}"
+    return f"{before:{form}} on {_minute(at)}"
+
+
+def _minute(at: str) -> str:
+    return f"{at[:MINUTE_CHARS].replace('T', ' ')}Z"

@@ -1,0 +1,1 @@
+"""The health of the memory: figures, goals and the drift score."""

@@ -1,0 +1,221 @@
+"""Findings: each figure of the memory's health against its goal, and what to do about it."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+from lamplighter.domain.health.figures import DRIFT_LIMIT, WINDOW, MemoryFigures
+from lamplighter.domain.services.vitals import VitalStatus
+
+UNDISTILLED: Final = 1_000
+RATIO: Final = 1.0
+LEAST_UNDISTILLED: Final = 100
+"""With fewer undistilled memories the ratio is no problem."""
+STALE_SHARE: Final = 0.25
+DENSITY: Final = 0.05
+LEAST_DUPLICATES: Final = 5
+REVIEWS: Final = 20
+EPISODES: Final = 500
+UNVERIFIED: Final = 500
+NEAR: Final = 0.8
+"""From this part of a limit on a figure is a warning."""
+
+
+class HealthAction(StrEnum):
+    """What a person can do about a finding."""
+
+    ORGANIZE = "organize"
+    VERIFY = "verify"
+    REVIEWS = "reviews"
+    UNUSED = "unused"
+    UNVERIFIED = "unverified"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HealthFinding:
+    """One figure, its goal in words, and one action where there is something to do."""
+
+    name: str
+    state: VitalStatus
+    value: float
+    goal: str
+    text: str
+    action: HealthAction | None = None
+
+
+def judge_figures(found: MemoryFigures) -> list[HealthFinding]:
+    """Judge each figure by its goal."""
+    return [judge(found) for judge in _JUDGES]
+
+
+def worst_state(findings: list[HealthFinding]) -> VitalStatus:
+    """Return failing if a goal of the memory is missed, else a warning or OK."""
+    states = {each.state for each in findings}
+    worst = (VitalStatus.FAILING, VitalStatus.WARNING)
+    return next((each for each in worst if each in states), VitalStatus.OK)
+
+
+def _undistilled(found: MemoryFigures) -> HealthFinding:
+    number = found.undistilled
+    return HealthFinding(
+        name="undistilled",
+        state=_grade(number, UNDISTILLED),
+        value=number,
+        goal=f"under {UNDISTILLED:,}",
+        text=f"{_memories(number)} not distilled",
+        action=_distill(found),
+    )
+
+
+def _ratio(found: MemoryFigures) -> HealthFinding:
+    few = found.undistilled < LEAST_UNDISTILLED
+    return HealthFinding(
+        name="ratio",
+        state=VitalStatus.OK if few else _grade(found.ratio, RATIO, at_limit=False),
+        value=found.ratio,
+        goal=f"at most {RATIO:.0f}",
+        text=f"{found.ratio:,.2f} undistilled for each distilled memory ({found.undistilled:,} to "
+        f"{found.distilled + found.replaced:,}, replaced ones included)",
+        action=_distill(found),
+    )
+
+
+def _stale(found: MemoryFigures) -> HealthFinding:
+    share = found.stale / found.active if found.active else 0.0
+    were = "was" if found.stale == 1 else "were"
+    return HealthFinding(
+        name="stale",
+        state=_warn(share > STALE_SHARE),
+        value=found.stale,
+        goal=f"at most {STALE_SHARE:.0%} of all memories",
+        text=f"{found.stale:,} of {_count(found.active)} {were} not used for "
+        f"{WINDOW.days} days ({share:.0%})",
+        action=HealthAction.UNUSED if found.stale else None,
+    )
+
+
+def _density(found: MemoryFigures) -> HealthFinding:
+    if not found.compared:
+        return HealthFinding(
+            name="duplicates",
+            state=VitalStatus.UNKNOWN if found.undistilled + found.distilled else VitalStatus.OK,
+            value=0,
+            goal=f"under {DENSITY:.0%}",
+            text="Near-duplicates have not been counted yet",
+        )
+    few = found.duplicates < LEAST_DUPLICATES
+    repeat = "repeats" if found.duplicates == 1 else "repeat"
+    text = (
+        f"{found.duplicates:,} of {_count(found.compared)} {repeat} another one "
+        f"({found.density:.1%}); the organizer can set aside {found.removable:,}"
+    )
+    return HealthFinding(
+        name="duplicates",
+        state=VitalStatus.OK if few else _grade(found.density, DENSITY),
+        value=found.density,
+        goal=f"under {DENSITY:.0%}",
+        text=text,
+        action=HealthAction.ORGANIZE if found.removable else None,
+    )
+
+
+def _drift(found: MemoryFigures) -> HealthFinding:
+    text = (
+        f"{found.drift} of 100: {_plural(found.corrections, 'correction')}, "
+        f"{_plural(found.contradictions, 'contradiction')} and "
+        f"{_plural(found.agreements, 'agreement')} in {WINDOW.days} days"
+    )
+    if found.queued:
+        text += f"; {_memories(found.queued)} queued to verify"
+    action = HealthAction.REVIEWS if found.reviews else HealthAction.VERIFY
+    return HealthFinding(
+        name="drift",
+        state=_grade(found.drift, DRIFT_LIMIT, at_limit=False),
+        value=found.drift,
+        goal=f"at most {DRIFT_LIMIT}",
+        text=text,
+        action=action if found.drift >= NEAR * DRIFT_LIMIT else None,
+    )
+
+
+def _reviews(found: MemoryFigures) -> HealthFinding:
+    text = f"{_plural(found.reviews, 'review')} open"
+    if found.review_days:
+        text += f", the oldest for {_plural(found.review_days, 'day')}"
+    return HealthFinding(
+        name="reviews",
+        state=_warn(found.reviews >= REVIEWS),
+        value=found.reviews,
+        goal=f"under {REVIEWS}",
+        text=text,
+        action=HealthAction.REVIEWS if found.reviews else None,
+    )
+
+
+def _episodes(found: MemoryFigures) -> HealthFinding:
+    return HealthFinding(
+        name="episodes",
+        state=_warn(found.episodes >= EPISODES),
+        value=found.episodes,
+        goal=f"under {EPISODES}",
+        text=f"{_plural(found.episodes, 'old episode')} to compress; in {WINDOW.days} days the "
+        f"organizer compressed {found.compressed:,} and set aside "
+        f"{_plural(found.set_aside, 'duplicate')}",
+        action=HealthAction.ORGANIZE if found.episodes else None,
+    )
+
+
+def _unverified(found: MemoryFigures) -> HealthFinding:
+    due = found.unverified + found.marked
+    return HealthFinding(
+        name="unverified",
+        state=_warn(due >= UNVERIFIED),
+        value=due,
+        goal=f"under {UNVERIFIED}",
+        text=f"{_memories(due)} due for verification; {found.verified:,} verified, "
+        f"{found.failed:,} failed",
+        action=HealthAction.VERIFY if due else None,
+    )
+
+
+_JUDGES: Final[tuple[Callable[[MemoryFigures], HealthFinding], ...]] = (
+    _undistilled,
+    _ratio,
+    _stale,
+    _density,
+    _drift,
+    _reviews,
+    _episodes,
+    _unverified,
+)
+
+
+def _distill(found: MemoryFigures) -> HealthAction | None:
+    """Return what makes memories distilled: the organizer, or a person who confirms them."""
+    if found.episodes or found.removable:
+        return HealthAction.ORGANIZE
+    return HealthAction.UNVERIFIED if found.undistilled else None
+
+
+def _grade(value: float, limit: float, *, at_limit: bool = True) -> VitalStatus:
+    """Grade a figure; `at_limit` says whether the limit itself misses the goal."""
+    if value > limit or (at_limit and value == limit):
+        return VitalStatus.FAILING
+    return _warn(value >= NEAR * limit)
+
+
+def _warn(bad: bool) -> VitalStatus:
+    return VitalStatus.WARNING if bad else VitalStatus.OK
+
+
+def _memories(number: int) -> str:
+    return f"{number:,} {'memory is' if number == 1 else 'memories are'}"
+
+
+def _count(number: int) -> str:
+    return f"{number:,} {'memory' if number == 1 else 'memories'}"
+
+
+def _plural(number: int, noun: str) -> str:
+    return f"{number:,} {noun if number == 1 else f'{noun}s'}"

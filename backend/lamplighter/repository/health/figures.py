@@ -1,0 +1,174 @@
+"""The figures of the memory's health, counted by the database."""
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from typing import Any, Final
+
+import sqlalchemy as sa
+
+from lamplighter.domain.health.figures import DriftCounts
+from lamplighter.domain.memory.memory import OPERATIONAL, InactiveReason, MemoryKind
+from lamplighter.domain.memory.review import Resolution, ReviewKind, ReviewState
+from lamplighter.domain.organize.digest import COMPRESSED_AFTER
+from lamplighter.domain.verify.verdict import VERIFIED, VerdictState
+from lamplighter.repository.access.journal import OPERATOR
+from lamplighter.repository.memory.history import CONTRADICTED, REINFORCED
+from lamplighter.repository.store.database import Database
+from lamplighter.repository.store.dialect import JsonValue
+from lamplighter.repository.store.session_tables import organizer_runs, verifications
+from lamplighter.repository.store.tables import (
+    acts,
+    exposures,
+    history,
+    memories,
+    reviews,
+)
+from lamplighter.repository.verify.verifications import is_due
+
+_ACTIVE: Final = memories.c.active == 1
+_CORRECTING: Final = (Resolution.KEEP_NEW, Resolution.MERGE)
+_AGREEING: Final = (Resolution.KEEP_OLD, Resolution.BOTH, Resolution.DISMISS)
+CONFIRMED: Final = "confirmed"
+"""The cause in the history of a memory that a person confirmed."""
+_AGREEING_CAUSES: Final = (REINFORCED, VERIFIED, CONFIRMED)
+_BY_SOURCES: Final = (ReviewKind.FACT, ReviewKind.VERIFICATION)
+"""Reviews of contradictions that no entry of the history is about."""
+
+
+async def count_memories(
+    db: Database, *, now: datetime, unused_before: datetime, tested_before: datetime
+) -> dict[str, int]:
+    """Count memories in one pass over all of them, by what is to be done about them."""
+    columns, outcome = memories.c, verifications.c
+    active, raw = columns.active == 1, columns.distilled == 0
+    knowledge = columns.category.not_in(OPERATIONAL)
+    included = sa.exists().where(
+        exposures.c.memory_id == columns.id, exposures.c.position.is_not(None)
+    )
+    conditions = {
+        "active": active,
+        "undistilled": sa.and_(active, knowledge, raw),
+        "distilled": sa.and_(active, knowledge, ~raw),
+        "replaced": sa.and_(
+            ~active, knowledge, ~raw, columns.inactive_reason == InactiveReason.SUPERSEDED.value
+        ),
+        "stale": sa.and_(
+            active, columns.updated_at < unused_before, columns.access_count == 0, ~included
+        ),
+        "episodes": sa.and_(  # as `domain.organize.digest.is_old_episode` says
+            *(active, knowledge, raw, columns.pinned == 0),
+            columns.kind == MemoryKind.EPISODIC.value,
+            columns.created_at <= now - COMPRESSED_AFTER,
+        ),
+        "unverified": sa.and_(active, is_due(tested_before)),
+        "marked": sa.and_(active, outcome.marked_at.is_not(None)),
+        "verified": sa.and_(active, columns.verified_at.is_not(None)),
+        "failed": sa.and_(active, outcome.state == VerdictState.FAILED.value),
+    }
+    counts = [sa.func.count(sa.case((each, 1))).label(name) for name, each in conditions.items()]
+    joined = memories.outerjoin(verifications, outcome.memory_id == columns.id)
+    row = await db.fetch_one(sa.select(*counts).select_from(joined))
+    assert row is not None
+    return {name: int(row[name]) for name in conditions}
+
+
+async def has_memories(db: Database) -> bool:
+    """Return whether there is an active memory."""
+    return await db.fetch_val(sa.select(memories.c.id).where(_ACTIVE).limit(1)) is not None
+
+
+async def count_drift(db: Database, *, since: datetime) -> DriftCounts:
+    """Count what disagrees with memories and what agrees since a moment."""
+    edited = await db.fetch_val(sa.select(sa.func.count()).select_from(_corrections(since)))
+    causes = await _group(
+        db,
+        history.c.cause,
+        history.c.cause.in_((CONTRADICTED, *_AGREEING_CAUSES)),
+        history.c.at >= since,
+    )
+    resolved = await _group(
+        db,
+        reviews.c.resolution,
+        reviews.c.state == ReviewState.RESOLVED.value,
+        reviews.c.resolved_at >= since,
+    )
+    opened = await _group(db, reviews.c.kind, reviews.c.created_at >= since)
+    return DriftCounts(
+        corrections=int(edited) + sum(resolved.get(each.value, 0) for each in _CORRECTING),
+        contradictions=causes.get(CONTRADICTED, 0)
+        + sum(opened.get(each.value, 0) for each in _BY_SOURCES),
+        agreements=sum(causes.get(each, 0) for each in _AGREEING_CAUSES)
+        + sum(resolved.get(each.value, 0) for each in _AGREEING),
+    )
+
+
+async def list_drifting(db: Database, *, since: datetime, limit: int) -> list[int]:
+    """Return active memories that were corrected, contradicted or put in a review, newest first."""
+    contradicted = sa.select(history.c.memory_id, history.c.at).where(
+        history.c.cause == CONTRADICTED, history.c.at >= since
+    )
+    edited = _corrections(since)
+    sides = [
+        sa.select(side.label("memory_id"), reviews.c.created_at.label("at")).where(
+            reviews.c.created_at >= since
+        )
+        for side in (reviews.c.old_id, reviews.c.new_id)
+    ]
+    found = sa.union_all(contradicted, sa.select(edited.c.memory_id, edited.c.at), *sides)
+    drifting = found.subquery("drifting")
+    query = (
+        sa.select(memories.c.id)
+        .join(drifting, drifting.c.memory_id == memories.c.id)
+        .where(_ACTIVE)
+        .group_by(memories.c.id)
+        .order_by(sa.func.max(drifting.c.at).desc(), memories.c.id)
+        .limit(limit)
+    )
+    return [row["id"] for row in await db.fetch_all(query)]
+
+
+async def count_reviews(db: Database, *, now: datetime) -> dict[str, int]:
+    """Count the open reviews, and the days since the oldest was opened."""
+    query = sa.select(
+        sa.func.count().label("count"), sa.func.min(reviews.c.created_at).label("oldest")
+    ).where(reviews.c.state == ReviewState.OPEN.value)
+    row = await db.fetch_one(query)
+    assert row is not None
+    age = now - row["oldest"] if row["oldest"] else timedelta()
+    return {"reviews": int(row["count"]), "review_days": max(0, age.days)}
+
+
+async def count_organized(db: Database, *, since: datetime) -> dict[str, int]:
+    """Count what the organizer set aside and compressed since a moment, without undone runs."""
+    undone = sa.select(acts.c.undoes).where(
+        acts.c.undoes == organizer_runs.c.act_id, acts.c.changed.is_not(None)
+    )
+    query = sa.select(organizer_runs.c.counts).where(
+        organizer_runs.c.started_at >= since, ~undone.exists()
+    )
+    counts = [row["counts"] for row in await db.fetch_all(query)]
+    return {
+        "set_aside": sum(each.get("duplicates", 0) for each in counts),
+        "compressed": sum(each.get("compressed", 0) for each in counts),
+    }
+
+
+def _corrections(since: datetime) -> sa.Subquery:
+    """Return the edits of texts by people."""
+    before, after = (
+        JsonValue(side, "observation", sa.Text()) for side in (history.c.before, history.c.after)
+    )
+    return (
+        sa.select(history.c.memory_id, history.c.at)
+        .where(history.c.cause == "edited", history.c.at >= since)
+        .where(history.c.actor == OPERATOR, before != after)
+        .subquery("corrected")
+    )
+
+
+async def _group(
+    db: Database, key: sa.Column[Any], *conditions: sa.ColumnElement[bool]
+) -> dict[str, int]:
+    query = sa.select(key.label("key"), sa.func.count().label("number")).where(*conditions)
+    rows: Sequence[Any] = await db.fetch_all(query.group_by(key))
+    return {row["key"]: row["number"] for row in rows}

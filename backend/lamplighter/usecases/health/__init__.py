@@ -1,0 +1,1 @@
+"""Measure the health of the memory, and queue memories to verify when they drift."""

@@ -1,0 +1,118 @@
+"""Measure the health of the memory: figures from the database, near-duplicates by comparison."""
+
+import asyncio
+from dataclasses import asdict, dataclass, replace
+from datetime import datetime, timedelta
+from typing import Final
+
+from lamplighter.domain.health.figures import (
+    WINDOW,
+    MeasurementTrigger,
+    MemoryFigures,
+    MemoryMeasurement,
+    is_measurement_due,
+    opens_cycle,
+)
+from lamplighter.domain.organize.duplicates import count_duplicates
+from lamplighter.repository import Database, reading, writing
+from lamplighter.repository.health import figures, measurements
+from lamplighter.repository.organize import runs
+from lamplighter.repository.verify import verifications
+from lamplighter.usecases.context import Context
+from lamplighter.usecases.verify.schedule import AGAIN_AFTER, MARKED_AT_ONCE
+
+QUICK_COMPARISON: Final = 5_000
+"""So many memories are compared within a request; more are compared on the schedule."""
+
+TREND: Final = 60
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemoryHealth:
+    """The newest measurement, None before the first one, and the earlier ones, oldest first."""
+
+    newest: MemoryMeasurement | None
+    trend: tuple[MemoryMeasurement, ...]
+
+
+async def read(db: Database, *, limit: int = TREND) -> MemoryHealth:
+    """Return the newest measurement and the trend."""
+    async with reading(db):
+        found = await measurements.newest(db, limit=limit)
+    return MemoryHealth(newest=found[0] if found else None, trend=tuple(reversed(found)))
+
+
+async def is_due(db: Database, interval: timedelta | None, *, now: datetime) -> bool:
+    """Return whether a scheduled measurement is due: not before there are memories."""
+    async with reading(db):
+        if not is_measurement_due(await measurements.last_scheduled(db), interval, now=now):
+            return False
+        return await figures.has_memories(db)
+
+
+async def measure(
+    here: Context,
+    *,
+    trigger: MeasurementTrigger,
+    names: frozenset[str] = frozenset(),
+    compare: bool = False,
+) -> MemoryMeasurement:
+    """Measure and store the figures; drift above its limit queues memories to verify.
+
+    Near-duplicates are counted if there are few memories, or with `compare`; else the last count
+    stays, with its time. `names` are further names that tell two texts apart, such as services.
+    """
+    db, now = here.db, here.now()
+    async with reading(db):
+        found = await _count(db, now=now)
+        last = next(iter(await measurements.newest(db)), None)
+    compared_at: datetime | None = now
+    if compare or found.undistilled + found.distilled <= QUICK_COMPARISON:
+        found = await _with_duplicates(db, found, names)
+    else:
+        found, compared_at = _carry_over(found, last), last.compared_at if last else None
+    async with writing(db):
+        if opens_cycle(found.drift, await measurements.last_cycle(db), now=now):
+            found = await _queue_drifting(db, found, now=now)
+        return await measurements.insert(
+            db, found, trigger=trigger, compared_at=compared_at, now=now
+        )
+
+
+async def _count(db: Database, *, now: datetime) -> MemoryFigures:
+    since = now - WINDOW
+    drift = await figures.count_drift(db, since=since)
+    counted = await figures.count_memories(
+        db, now=now, unused_before=since, tested_before=now - AGAIN_AFTER
+    )
+    return MemoryFigures(
+        **counted,
+        **await figures.count_reviews(db, now=now),
+        **await figures.count_organized(db, since=since),
+        **asdict(drift),
+    )
+
+
+async def _with_duplicates(
+    db: Database, found: MemoryFigures, names: frozenset[str]
+) -> MemoryFigures:
+    rows = []
+    async for some in runs.active_knowledge(db):
+        rows += some
+        await asyncio.sleep(0)
+    duplicates, removable = await asyncio.to_thread(count_duplicates, rows, names)
+    return replace(found, compared=len(rows), duplicates=duplicates, removable=removable)
+
+
+def _carry_over(found: MemoryFigures, last: MemoryMeasurement | None) -> MemoryFigures:
+    if last is None:
+        return found
+    old = last.figures
+    return replace(found, compared=old.compared, duplicates=old.duplicates, removable=old.removable)
+
+
+async def _queue_drifting(db: Database, found: MemoryFigures, *, now: datetime) -> MemoryFigures:
+    ids = await figures.list_drifting(db, since=now - WINDOW, limit=MARKED_AT_ONCE)
+    reason = f"the drift score is {found.drift} of 100"
+    await verifications.mark(db, ids, reason, now=now)
+    return replace(found, queued=len(ids), marked=found.marked + len(ids))

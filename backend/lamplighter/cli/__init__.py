@@ -42,6 +42,7 @@ MODULES: Final = {
     "memory": "memory",
     "organize": "upkeep",
     "notebook": "notebook",
+    "revoke": "revoke",
     "vectors": "upkeep",
     "memory-service": "agents",
     "mcp": "agents",

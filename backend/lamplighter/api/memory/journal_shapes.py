@@ -36,6 +36,7 @@ Action = Literal[
     "organize",
     "notebook",
     "verify",
+    "withdraw",
 ]
 
 

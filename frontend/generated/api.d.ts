@@ -1676,7 +1676,7 @@ export interface components {
         ActOut: {
             id: number;
             /** @enum {unknown} */
-            action: "activate" | "adjust" | "approve" | "confidence" | "confirm" | "create" | "deactivate" | "delete" | "deny" | "edit" | "halt" | "import" | "merge" | "notebook" | "organize" | "purge" | "replace" | "reset" | "restore" | "resume" | "revert" | "review" | "revoke" | "take" | "token" | "undo" | "unmerge" | "verify" | "withdraw";
+            action: "activate" | "adjust" | "apply" | "approve" | "confidence" | "confirm" | "create" | "deactivate" | "delete" | "deny" | "edit" | "halt" | "import" | "merge" | "notebook" | "organize" | "purge" | "replace" | "reset" | "restore" | "resume" | "revert" | "review" | "revoke" | "take" | "token" | "undo" | "unmerge" | "verify" | "withdraw";
             actor: string;
             created_at: string;
             value: number | null;

@@ -37,6 +37,7 @@ Action = Literal[
     "notebook",
     "verify",
     "withdraw",
+    "apply",
 ]
 
 

@@ -1468,6 +1468,87 @@ export interface components {
             compare?: boolean;
         };
         /**
+         * RevocationIn
+         * @description The origin to revoke: a session, an agent or a source; exactly one.
+         */
+        RevocationIn: {
+            /** @default null */
+            session?: number | null;
+            /** @default null */
+            agent?: string | null;
+            /** @default null */
+            source?: string | null;
+        };
+        /**
+         * RevocationOut
+         * @description What a revocation does. `act` is its act in the journal; null in a preview.
+         *
+         *         Each list has at most 200 memories; `counts` has the totals. `derived` are memories that the
+         *         organizer wrote from removed memories and from others; they stay.
+         */
+        RevocationOut: {
+            origin: components["schemas"]["OriginOut"];
+            counts: {
+                [key: string]: number;
+            };
+            removed: components["schemas"]["MemoryOut"][];
+            changed: components["schemas"]["RestoredOut"][];
+            inherited: components["schemas"]["InheritedOut"][];
+            decisions: components["schemas"]["KeptOut"][];
+            derived: components["schemas"]["MemoryOut"][];
+            effects: components["schemas"]["PromptEffectOut"][];
+            act: number | null;
+            seq: number;
+        };
+        /**
+         * OriginOut
+         * @description The origin: the number of a session, the name of an agent, a source.
+         */
+        OriginOut: {
+            /** @enum {unknown} */
+            kind: "agent" | "session" | "source";
+            name: string;
+        };
+        /**
+         * RestoredOut
+         * @description A memory as it is, and as it is without the origin.
+         */
+        RestoredOut: {
+            before: components["schemas"]["MemoryOut"];
+            after: components["schemas"]["MemoryOut"];
+        };
+        /**
+         * InheritedOut
+         * @description A claim of a removed memory that another session reported later; it learned the claim.
+         */
+        InheritedOut: {
+            replaces: number;
+            observation: string;
+            service: string | null;
+            category: string;
+            confidence: number;
+            session_id: number | null;
+        };
+        /**
+         * KeptOut
+         * @description A memory that an operator's decision keeps: what was decided, in which version.
+         */
+        KeptOut: {
+            memory: components["schemas"]["MemoryOut"];
+            cause: string;
+            version: number;
+        };
+        /**
+         * PromptEffectOut
+         * @description How the next prompt of a scope changes: added and removed lines, and a diff.
+         */
+        PromptEffectOut: {
+            scope: string;
+            added: string[];
+            removed: string[];
+            text: string;
+        };
+        /**
          * NotebookOut
          * @description The pages of the notebook, by their paths.
          */
@@ -1652,7 +1733,7 @@ export interface components {
         ActOut: {
             id: number;
             /** @enum {unknown} */
-            action: "activate" | "adjust" | "approve" | "confidence" | "confirm" | "create" | "deactivate" | "delete" | "deny" | "edit" | "halt" | "import" | "incident" | "merge" | "notebook" | "organize" | "purge" | "replace" | "reset" | "restore" | "resume" | "revert" | "review" | "revoke" | "take" | "token" | "undo" | "unmerge" | "verify";
+            action: "activate" | "adjust" | "apply" | "approve" | "confidence" | "confirm" | "create" | "deactivate" | "delete" | "deny" | "edit" | "halt" | "import" | "incident" | "merge" | "notebook" | "organize" | "purge" | "replace" | "reset" | "restore" | "resume" | "revert" | "review" | "revoke" | "take" | "token" | "undo" | "unmerge" | "verify" | "withdraw";
             actor: string;
             created_at: string;
             value: number | null;

@@ -17,6 +17,7 @@ from lamplighter.api.incidents import shapes as incident_shapes
 from lamplighter.api.memory import journal_shapes, review_shapes
 from lamplighter.api.memory import shapes as memory_shapes
 from lamplighter.api.notebook import shapes as notebook_shapes
+from lamplighter.api.revoke import shapes as revoke_shapes
 from lamplighter.api.routes import OPS, Operation
 from lamplighter.api.services import event_shapes
 from lamplighter.api.services import shapes as services_shapes
@@ -172,6 +173,7 @@ class Asking:
             memory_shapes.BulkIn: {"ids": [self.memory()], "action": "deactivate"},
             verify_shapes.VerifyIn: {"ids": [self.memory()]},
             verify_shapes.MemoryCheckIn: {"command": "uptime"},
+            revoke_shapes.RevocationIn: {"source": "captured"},
             memory_shapes.RelateIn: {"old": "Takes 60s to start", "new": "Starts within a minute"},
             memory_shapes.SimilarIn: {
                 "category": "timing",

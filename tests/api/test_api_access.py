@@ -27,6 +27,7 @@ ONLY_ASKS = (
     "/api/v1/memories/relate",
     "/api/v1/memories/similar",
     "/api/v1/organizer/preview",
+    "/api/v1/revocations/preview",
     "/api/v1/settings/line",
 )
 CLOSED = [op for op in OPS if op.scope is not None]

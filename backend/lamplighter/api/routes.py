@@ -18,6 +18,7 @@ from lamplighter.api.op import V1 as V1
 from lamplighter.api.op import Handler as Handler
 from lamplighter.api.op import Operation as Operation
 from lamplighter.api.organize import routes as organizer
+from lamplighter.api.revoke import routes as revocations
 from lamplighter.api.search import routes as search
 from lamplighter.api.services import event_routes, notification_routes
 from lamplighter.api.services import routes as services
@@ -35,6 +36,7 @@ _CURRENT: Final = (
     *graph.OPS,
     *organizer.OPS,
     *memory_health.OPS,
+    *revocations.OPS,
     *notebook.OPS,
     *event_routes.OPS,
     *journal_routes.OPS,

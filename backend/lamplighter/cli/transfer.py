@@ -34,13 +34,23 @@ Step = Callable[[int, int], None]
     type=click.Path(path_type=Path),
     help="Write to this file instead of standard output.",
 )
+@click.option(
+    "--dir",
+    "directory",
+    type=click.Path(path_type=Path),
+    help="Write one Markdown file per active memory to this directory.",
+)
 @report_errors
-def export(form: str, project: str | None, output: Path | None) -> None:
+def export(form: str, project: str | None, output: Path | None, directory: Path | None) -> None:
     """Export memories and sessions.
 
     `lamplighter` (JSON Lines) contains all memories and client sessions; `agentops` and
-    `engram` contain active memories in the formats of those programs.
+    `engram` contain active memories in the formats of those programs. With --dir, review
+    and change the memories as files, then use `lamplighter plan` and `lamplighter apply`.
     """
+    if directory is not None:
+        _export_directory(directory, project)
+        return
     from lamplighter.serve.commands import transfer
     from lamplighter.usecases.clients.exports import ExportFormat
 
@@ -50,6 +60,17 @@ def export(form: str, project: str | None, output: Path | None) -> None:
         done = transfer.write_export(settings, ExportFormat(form), to, project=project, step=step)
     said = f"Exported {_count_noun(done.memories, 'memory', 'memories')}"
     click.echo(f"{said} and {_count_noun(done.sessions, 'session', 'sessions')}.", err=True)
+
+
+def _export_directory(directory: Path, project: str | None) -> None:
+    from lamplighter.serve.commands import directory as command
+
+    done = command.export(load_settings(), directory, project=project)
+    written, removed = len(done.written), len(done.removed)
+    click.echo(
+        f"Files written: {written:,}; removed: {removed:,}; unchanged: {done.unchanged:,}.",
+        err=True,
+    )
 
 
 @click.command(name="import")

@@ -46,6 +46,14 @@ def parse(text: str) -> NotebookPage:
     )
 
 
+def split_front_matter(text: str) -> tuple[str, int]:
+    """Return the source of the front matter of a page, and the number of its lines."""
+    tokens = _parser().parse(text)
+    if not tokens or tokens[0].type != _FRONT or tokens[0].map is None:
+        return "", 0
+    return tokens[0].content, tokens[0].map[1]
+
+
 def _front_matter(tokens: Sequence[Token]) -> dict[str, Any]:
     if not tokens or tokens[0].type != _FRONT:
         return {}

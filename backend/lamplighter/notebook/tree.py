@@ -58,10 +58,10 @@ def is_page_path(path: str) -> bool:
     if path == INDEX:
         return True
     section, _, name = path.partition("/")
-    return section in SECTIONS and _is_file_name(name)
+    return section in SECTIONS and is_file_name(name)
 
 
-def _is_file_name(name: str) -> bool:
+def is_file_name(name: str) -> bool:
     """Whether a name is visible as it is: no separator, no control or bidi character."""
     return (
         0 < len(name) <= MAX_NAME_CHARS
@@ -113,7 +113,7 @@ class NotebookTree:
         for section in SECTIONS:
             with self._opened(section) as directory:
                 if directory is not None:
-                    self._scan_into(found, directory, f"{section}/", _is_file_name)
+                    self._scan_into(found, directory, f"{section}/", is_file_name)
         self._read = {path: each for path, each in self._read.items() if path in found}
         return found
 
@@ -137,10 +137,10 @@ class NotebookTree:
             if expected and _digest(name + ENDING, directory) != expected:
                 return False
             try:
-                _write_new(temporary, content, directory)
+                write_new(temporary, content, directory)
                 return _put(temporary, name + ENDING, expected, directory)
             finally:
-                _remove(temporary, directory)
+                remove_file(temporary, directory)
                 os.fsync(directory)
 
     def remove(self, path: str, expected: str) -> bool:
@@ -183,7 +183,7 @@ class NotebookTree:
             exchange(entry, file, directory)  # what it took the place of was not read yet
         elif not ours_inside and now != held:
             os.rename(entry, file + RECOVERED, src_dir_fd=directory, dst_dir_fd=directory)
-        _remove(entry, directory)
+        remove_file(entry, directory)
 
     def _scan_into(
         self,
@@ -223,8 +223,8 @@ class NotebookTree:
         known = self._read.get(path)
         if known is not None and known[0] == key:
             return known[1]
-        reason = _refusal(about)
-        content = b"" if reason else _read_all(file)
+        reason = refusal(about)
+        content = b"" if reason else read_all(file)
         try:
             text = content.decode()
         except UnicodeDecodeError:
@@ -276,7 +276,8 @@ def _is_page_name(prefix: str, name: str) -> bool:
     return is_page_path(prefix + name)
 
 
-def _refusal(about: os.stat_result) -> str:
+def refusal(about: os.stat_result) -> str:
+    """Return why a file is not read; empty when it may be."""
     if not stat.S_ISREG(about.st_mode):
         return "it is not a regular file"
     if about.st_size > MAX_PAGE_BYTES:
@@ -284,7 +285,8 @@ def _refusal(about: os.stat_result) -> str:
     return ""
 
 
-def _read_all(file: int) -> bytes:
+def read_all(file: int) -> bytes:
+    """Return the content of an opened file."""
     parts = []
     while part := os.read(file, MAX_PAGE_BYTES):
         parts.append(part)
@@ -298,13 +300,14 @@ def _digest(name: str, directory: int) -> str:
     except OSError:
         return ""
     try:
-        return "" if _refusal(os.fstat(file)) else digest_of(_read_all(file))
+        return "" if refusal(os.fstat(file)) else digest_of(read_all(file))
     finally:
         os.close(file)
 
 
-def _write_new(name: str, content: bytes, directory: int) -> None:
-    _remove(name, directory)
+def write_new(name: str, content: bytes, directory: int) -> None:
+    """Write a file that is not there yet, and wait until it is on disk."""
+    remove_file(name, directory)
     file = os.open(name, _OPEN | os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600, dir_fd=directory)
     try:
         view = memoryview(content)
@@ -336,17 +339,18 @@ def _put(temporary: str, name: str, expected: str, directory: int) -> bool:
 def _settle_old(aside: str, name: str, expected: str, directory: int) -> bool:
     """Remove the old file of a page, or restore it where it is not what was expected."""
     if _digest(aside, directory) == expected:
-        _remove(aside, directory)
+        remove_file(aside, directory)
         return True
     try:
         os.link(aside, name, src_dir_fd=directory, dst_dir_fd=directory, follow_symlinks=False)
     except FileExistsError:
         os.rename(aside, name + RECOVERED, src_dir_fd=directory, dst_dir_fd=directory)
         return False
-    _remove(aside, directory)
+    remove_file(aside, directory)
     return False
 
 
-def _remove(name: str, directory: int) -> None:
+def remove_file(name: str, directory: int) -> None:
+    """Remove a file if it is there."""
     with suppress(FileNotFoundError):
         os.unlink(name, dir_fd=directory)

@@ -37,6 +37,8 @@ Action = Literal[
     "notebook",
     "verify",
     "incident",
+    "withdraw",
+    "apply",
 ]
 
 

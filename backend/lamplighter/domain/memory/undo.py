@@ -132,7 +132,41 @@ def act_undo_reason(act_id: int) -> str:
 def restore_before(memory: Memory, step: HistoryStep) -> Memory:
     """Return a memory as it was before a step, in a version of its own."""
     assert step.before is not None
-    return replace(_with_values(memory, _parse_values(step.before)), version=memory.version + 1)
+    return replace(with_state(memory, step.before), version=memory.version + 1)
+
+
+def with_state(memory: Memory, stored: Mapping[str, Any]) -> Memory:
+    """Return a memory as an entry of its history describes it."""
+    return _with_values(memory, _parse_values(stored))
+
+
+def follow(memory: Memory, step: HistoryStep) -> Memory:
+    """Return a memory after a step that was made from another state of it.
+
+    The step sets what it changed. An undo gives and takes confidence, it does not set it.
+    """
+    assert step.before is not None
+    assert step.after is not None
+    before, after = _parse_values(step.before), _parse_values(step.after)
+    changed = {name for name in after if _differs(name, before, after)}
+    for name, others in _TOGETHER.items():
+        changed |= others & after.keys() if name in changed else set()
+    values = {name: after[name] for name in changed}
+    if step.cause in UNDOING and "confidence" in changed:
+        by = after["confidence"] - before["confidence"]
+        confidence = clamp(memory.confidence + by)
+        held = (memory.active, memory.inactive_reason)
+        active, reason = _apply_threshold(confidence, *held)
+        values |= {"confidence": confidence, "active": active, "inactive_reason": reason}
+    return _with_values(memory, values)
+
+
+_TOGETHER: Final = {
+    "confidence": {"active", "inactive_reason"},
+    "active": {"inactive_reason"},
+    "updated_at": {"decayed_weeks"},
+}
+"""What a step sets with a field that it changes, whether that was different before or not."""
 
 
 def find_undo(step: HistoryStep, later: Sequence[S]) -> S | None:

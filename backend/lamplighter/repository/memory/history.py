@@ -129,14 +129,14 @@ async def newest_at(db: Database) -> datetime | None:
 async def get(db: Database, memory_id: int, number: int) -> HistoryRecord | None:
     """Return one change of a memory."""
     mine = history.c.memory_id == memory_id
-    found = await _fetch(db, sa.select(history).where(history.c.id == number, mine))
+    found = await fetch(db, sa.select(history).where(history.c.id == number, mine))
     return found[0] if found else None
 
 
 async def changes_after(db: Database, memory_id: int, number: int) -> list[HistoryRecord]:
     """Return the changes of a memory after one of them, oldest first."""
     query = sa.select(history).where(history.c.memory_id == memory_id, history.c.id > number)
-    return await _fetch(db, query.order_by(history.c.id))
+    return await fetch(db, query.order_by(history.c.id))
 
 
 async def undos_after(db: Database, memory_id: int, number: int) -> list[HistoryRecord]:
@@ -146,20 +146,20 @@ async def undos_after(db: Database, memory_id: int, number: int) -> list[History
         .where(history.c.memory_id == memory_id, history.c.id > number)
         .where(history.c.cause.in_(UNDOING))
     )
-    return await _fetch(db, query.order_by(history.c.id))
+    return await fetch(db, query.order_by(history.c.id))
 
 
 async def of_review(db: Database, review_id: int) -> list[HistoryRecord]:
     """Return the changes that the resolutions of a review made, oldest first."""
     query = sa.select(history).where(history.c.review_id == review_id)
     query = query.where(history.c.cause == REVIEW)
-    return await _fetch(db, query.order_by(history.c.id))
+    return await fetch(db, query.order_by(history.c.id))
 
 
 async def of_act(db: Database, memory_id: int, act_id: int) -> list[HistoryRecord]:
     """Return the changes that an operator's act made of a memory, oldest first."""
     query = sa.select(history).where(history.c.memory_id == memory_id)
-    return await _fetch(db, query.where(history.c.act_id == act_id).order_by(history.c.id))
+    return await fetch(db, query.where(history.c.act_id == act_id).order_by(history.c.id))
 
 
 async def contradictions_by(
@@ -180,14 +180,14 @@ async def contradictions_by(
         .where(history.c.cause == CONTRADICTED)
         .where((history.c.review_id == review_id) | first)
     )
-    return await _fetch(db, query.order_by(history.c.id))
+    return await fetch(db, query.order_by(history.c.id))
 
 
 async def reports_of(db: Database, memory_id: int, *, limit: int) -> list[HistoryRecord]:
     """Return the changes by observations of a memory, oldest first."""
     query = sa.select(history).where(history.c.memory_id == memory_id)
     query = query.where(history.c.cause.in_(REPORT_CAUSES))
-    return await _fetch(db, query.order_by(history.c.id).limit(limit))
+    return await fetch(db, query.order_by(history.c.id).limit(limit))
 
 
 async def count_contradictions(db: Database, sessions: Sequence[int]) -> dict[int, int]:
@@ -246,7 +246,8 @@ def _recorded(value: Any) -> Any:
     return value
 
 
-async def _fetch(db: Database, query: sa.Select[Any]) -> list[HistoryRecord]:
+async def fetch(db: Database, query: sa.Select[Any]) -> list[HistoryRecord]:
+    """Return what a query of the history finds."""
     return [_entry(row) for row in await db.fetch_all(query)]
 
 

@@ -142,6 +142,26 @@ async def writing(db: Database) -> AsyncIterator[None]:
         db.announce()
 
 
+class _Discarded(Exception):
+    """The end of a trial: what it wrote is rolled back."""
+
+
+@asynccontextmanager
+async def trying(db: Database) -> AsyncIterator[None]:
+    """Write in one transaction that is always rolled back: nobody sees what is written in it.
+
+    It is for previews, which read what a change would bring about. Not within another one.
+    """
+    assert not db.in_transaction
+    changed = db.changed
+    try:
+        async with writing(db):
+            yield
+            raise _Discarded
+    except _Discarded:
+        db.changed = changed
+
+
 @asynccontextmanager
 async def reading(db: Database) -> AsyncIterator[None]:
     """Read several things as of one moment; within a transaction it is part of that."""

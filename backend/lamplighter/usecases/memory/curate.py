@@ -74,7 +74,7 @@ async def edit(
                     "active", "cannot be true with a confidence below 0.30; raise the confidence"
                 )
             )
-        await _check_place(db, memory, changed)
+        await check_place(db, memory, changed)
         if changed != memory:
             changes.append(MemoryChange(memory, changed, act.why("edited")))
             act.did(memory.id)
@@ -131,7 +131,7 @@ async def soft_delete(db: Database, memory_id: int, *, now: datetime) -> Memory:
         return gone
 
 
-async def _check_place(db: Database, memory: Memory, changed: Memory) -> None:
+async def check_place(db: Database, memory: Memory, changed: Memory) -> None:
     """Raise Invalid for a scope, key or expiry that a memory may not have with its category."""
     wrong = knowledge_field_errors(
         changed.category, changed.scope, changed.topic_key, changed.project, changed.expires_at

@@ -42,6 +42,9 @@ IRREVERSIBLE: Final[Mapping[str, str]] = {
 }
 """Why an act cannot be undone, by its action."""
 
+LINKING: Final = ("organize", "withdraw")
+"""The acts that link memories: their undo removes the links."""
+
 MAX_NAMED: Final = 5
 
 
@@ -269,7 +272,7 @@ async def _undo_related(db: Database, act: JournalEntry, *, now: datetime) -> in
     """Undo what an act did to other rows than memories; return to how many."""
     async with writing(db):
         changed = await graph.undo(db, act.id, now=now)
-        if act.action == "organize":
+        if act.action in LINKING:
             await journal.unlink(db, act.id)
     if changed:
         return changed

@@ -1,0 +1,1 @@
+"""Revocations: what a session, an agent or a source taught is reverted."""

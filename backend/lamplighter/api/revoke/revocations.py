@@ -1,0 +1,41 @@
+"""Revocations: previewed and done."""
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from lamplighter.api import params
+from lamplighter.api.context import ApiContext, api_context
+from lamplighter.api.responses import answer
+from lamplighter.api.revoke import shapes
+from lamplighter.domain.revoke.origin import TeachingOrigin, choose_origin
+from lamplighter.repository.feed import changes
+from lamplighter.usecases.effect.prompts import PromptContext
+from lamplighter.usecases.revoke import revoke
+from lamplighter.usecases.revoke.revoke import Revocation
+
+
+async def preview(request: Request) -> Response:
+    """POST /api/v1/revocations/preview."""
+    here = api_context(request)
+    return await _out(here, await revoke.preview(_prompts(here), await _origin(request)))
+
+
+async def create(request: Request) -> Response:
+    """POST /api/v1/revocations."""
+    here = api_context(request)
+    return await _out(here, await revoke.revoke(_prompts(here), await _origin(request)))
+
+
+async def _origin(request: Request) -> TeachingOrigin:
+    body = await params.body(request, shapes.RevocationIn)
+    return choose_origin(body.session, body.agent, body.source)
+
+
+def _prompts(here: ApiContext) -> PromptContext:
+    return PromptContext(
+        db=here.db, now=here.now, redact=here.redact, active=here.active, services=here.services()
+    )
+
+
+async def _out(here: ApiContext, found: Revocation) -> Response:
+    return answer({**found.as_json(), "seq": await changes.last_seq(here.db)})

@@ -1,0 +1,105 @@
+"""`lamplighter revoke`: revert what a session, an agent or a source taught."""
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+import click
+
+from lamplighter.cli.common import JSON, load_settings, print_json, report_errors
+from lamplighter.domain.memory.memory import Source
+from lamplighter.domain.text import escape_terminal, shorten
+
+LINE_CHARS: Final = 100
+MAX_LINES: Final = 20
+
+
+@click.command()
+@click.option("--session", type=click.IntRange(1), help="Number of a session.")
+@click.option("--agent", help="Name of an agent: all its sessions.")
+@click.option("--source", type=click.Choice([*Source]), help="How the memories came in.")
+@click.option("--yes", is_flag=True, help="Revoke now; without it, only show what would change.")
+@click.option("--undo", type=click.IntRange(1), metavar="ACT", help="Undo a revocation.")
+@JSON
+@report_errors
+def revoke(
+    session: int | None,
+    agent: str | None,
+    source: str | None,
+    undo: int | None,
+    *,
+    yes: bool,
+    as_json: bool,
+) -> None:
+    """Revert everything that a session, an agent or a source taught.
+
+    Memories that it learned are removed; memories that it changed get their earlier values.
+    Later decisions of an operator are kept. Without --yes nothing changes.
+    """
+    from lamplighter.domain.revoke.origin import choose_origin
+    from lamplighter.serve.commands import revoke as command
+
+    if undo is not None:
+        rows = command.undo(load_settings(), undo)
+        click.echo(f"Act {undo} was undone: {rows:,} memories are as before.")
+        return
+    origin = choose_origin(session, agent, source)
+    found = command.revoke(load_settings(), origin, dry_run=not yes)
+    if as_json:
+        print_json(found)
+        return
+    for line in _lines(found):
+        click.echo(escape_terminal(line))
+    if found["act"] is not None:
+        click.echo(f"Revoked {origin}. Undo it with `lamplighter revoke --undo {found['act']}`.")
+    elif yes or not _changes(found):
+        click.echo(f"There is nothing to revoke of {origin}.")
+    else:
+        click.echo("Nothing was changed. Use --yes to revoke.")
+
+
+def _changes(found: dict[str, Any]) -> int:
+    counts = found["counts"]
+    return int(counts["removed"] + counts["restored"] + counts["inherited"])
+
+
+def _lines(found: dict[str, Any]) -> Iterator[str]:
+    yield from _section("Removed", [_memory(each) for each in found["removed"]], found, "removed")
+    changed = [
+        f"{_memory(each['before'])}  {_value(each['before'])} -> {_value(each['after'])}"
+        for each in found["changed"]
+    ]
+    yield from _section("Restored", changed, found, "restored")
+    passed = [
+        f"{each['replaces']}  {shorten(each['observation'], LINE_CHARS)}"
+        f"  learned by session {each['session_id']}, confidence {each['confidence']}"
+        for each in found["inherited"]
+    ]
+    yield from _section("Passed to a later session", passed, found, "inherited")
+    kept = [
+        f"{_memory(each['memory'])}  {each['cause']} by an operator, version {each['version']}"
+        for each in found["decisions"]
+    ]
+    yield from _section("Kept as an operator decided", kept, found, "decisions")
+    derived = [_memory(each) for each in found["derived"]]
+    if derived:
+        yield from _section("Digests that stay; check their text", derived, found, "")
+    for each in found["effects"]:
+        yield f"Next prompt, {each['scope']}:"
+        yield from each["text"].splitlines()
+
+
+def _section(title: str, lines: list[str], found: dict[str, Any], name: str) -> Iterator[str]:
+    count = found["counts"].get(name, len(lines))
+    if count:
+        yield f"{title}: {count:,}"
+        yield from (f"  {each}" for each in lines[:MAX_LINES])
+    if count > MAX_LINES:
+        yield f"  and {count - MAX_LINES:,} more"
+
+
+def _memory(each: dict[str, Any]) -> str:
+    return f"{each['id']}  {shorten(each['observation'], LINE_CHARS)}"
+
+
+def _value(each: dict[str, Any]) -> str:
+    return f"{each['confidence']}" if each["active"] else "inactive"

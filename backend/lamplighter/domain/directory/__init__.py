@@ -1,0 +1,1 @@
+"""Memory as code: memories as files of a directory, merged three ways."""

@@ -1,0 +1,226 @@
+"""The three-way merge of a directory, of the memories, and of what both were at last."""
+
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any, Final
+
+from lamplighter.domain.directory.values import CONSTANT, EDITABLE, STRENGTH, Values
+from lamplighter.domain.memory.memory import MemoryId
+
+
+class Side(StrEnum):
+    """The side that wins a conflict."""
+
+    DIRECTORY = "directory"
+    DATABASE = "database"
+
+
+class FileAction(StrEnum):
+    """What applying a file does to the database."""
+
+    CREATE = "create"
+    CHANGE = "change"
+    REMOVE = "remove"
+
+
+@dataclass(frozen=True, slots=True)
+class BaseFile:
+    """A file as it was at the last export or apply: its memory, and its values."""
+
+    memory_id: MemoryId
+    values: Values
+
+
+@dataclass(frozen=True, slots=True)
+class FileChange:
+    """What a file changes: the values to set, by their names."""
+
+    path: str
+    action: FileAction
+    memory_id: MemoryId | None = None
+    values: Values = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class FileConflict:
+    """A file that cannot be applied, and why."""
+
+    path: str
+    message: str
+
+
+@dataclass(slots=True)
+class DirectoryMerge:
+    """The result of a merge: the changes of the database, and the files that cannot be applied.
+
+    `memories` are the memories of the files that are there.
+    """
+
+    changes: list[FileChange] = field(default_factory=list)
+    conflicts: list[FileConflict] = field(default_factory=list)
+    memories: dict[str, MemoryId] = field(default_factory=dict)
+
+
+CHANGED_BOTH: Final = "was changed here and in the database: {}"
+REMOVED_THERE: Final = "was changed here, and its memory was removed from the database"
+REMOVED_HERE: Final = "was removed here, and its memory was changed in the database: {}"
+NOT_CHANGEABLE: Final = "changes {}, which cannot be changed; remove the file and add a new one"
+
+
+def merge_directory(
+    base: Mapping[str, BaseFile],
+    files: Mapping[str, Values],
+    memories: Mapping[MemoryId, Values],
+    prefer: Side | None = None,
+) -> DirectoryMerge:
+    """Merge the files into the memories; edits of both sides survive.
+
+    `memories` are those that an export would write. A conflict is what both sides changed to
+    different values; `prefer` decides conflicts.
+    """
+    merge = _Merge(prefer)
+    base = _follow_moves(base, files)
+    bound = {each.memory_id for each in base.values()}
+    free = {number: each for number, each in memories.items() if number not in bound}
+    for path in sorted({*base, *files}):
+        held, stated = base.get(path), files.get(path)
+        if held is None:
+            assert stated is not None
+            merge.add(path, stated, free)
+        elif stated is None:
+            merge.remove(path, held, memories.get(held.memory_id))
+        elif (now := memories.get(held.memory_id)) is None:
+            merge.revive(path, held, stated)
+        else:
+            merge.change(path, held.memory_id, held.values, stated, now)
+    return merge.result
+
+
+def _follow_moves(base: Mapping[str, BaseFile], files: Mapping[str, Values]) -> dict[str, BaseFile]:
+    """Return the base with the new paths of files that were only moved."""
+    gone: dict[Any, list[str]] = defaultdict(list)
+    for path in sorted(base.keys() - files.keys()):
+        gone[_key(base[path].values)].append(path)
+    found = dict(base)
+    for path in sorted(files.keys() - base.keys()):
+        before = gone.get(_key(files[path]))
+        if before:
+            found[path] = found.pop(before.pop(0))
+    return found
+
+
+def _key(values: Values) -> tuple[Any, ...]:
+    return values["project"], values["service"], values["category"], values["observation"]
+
+
+@dataclass(slots=True)
+class _Merge:
+    prefer: Side | None
+    result: DirectoryMerge = field(default_factory=DirectoryMerge)
+
+    def add(self, path: str, stated: Values, free: dict[MemoryId, Values]) -> None:
+        """Bind a new file to the memory with its words, or create one."""
+        same = [number for number, each in free.items() if _key(each) == _key(stated)]
+        if not same:
+            self.result.changes.append(FileChange(path, FileAction.CREATE, values=stated))
+            return
+        now = free.pop(min(same))
+        self.change(path, min(same), None, stated, now)
+
+    def remove(self, path: str, held: BaseFile, now: Values | None) -> None:
+        """Remove the memory of a file that is gone, unless it was changed since."""
+        if now is None:
+            return
+        changed = [name for name in EDITABLE if now[name] != held.values[name]]
+        if changed and self.prefer is None:
+            self.conflict(path, REMOVED_HERE.format(_names(changed)))
+        elif not changed or self.prefer is Side.DIRECTORY:
+            self.result.changes.append(FileChange(path, FileAction.REMOVE, held.memory_id))
+
+    def revive(self, path: str, held: BaseFile, stated: Values) -> None:
+        """A memory that is gone stays so, unless its file was changed since."""
+        if all(stated[name] == held.values[name] for name in EDITABLE):
+            self.result.memories[path] = held.memory_id
+        elif self.prefer is None:
+            self.conflict(path, REMOVED_THERE)
+        elif self.prefer is Side.DIRECTORY:
+            self.result.changes.append(FileChange(path, FileAction.CREATE, values=stated))
+        else:
+            self.result.memories[path] = held.memory_id
+
+    def change(
+        self, path: str, number: MemoryId, base: Values | None, stated: Values, now: Values
+    ) -> None:
+        """Merge one file with its memory, field by field."""
+        fixed = [name for name in CONSTANT if base and stated[name] not in (None, base[name])]
+        if fixed:
+            self.conflict(path, NOT_CHANGEABLE.format(_names(fixed)))
+            return
+        wanted, conflicts = _merge_fields(base, stated, now)
+        strength = _strength(base, stated, now)
+        if strength is None:
+            conflicts.append("confidence")
+        else:
+            wanted |= strength
+        if conflicts and self.prefer is None:
+            self.conflict(path, CHANGED_BOTH.format(_names(conflicts)))
+            return
+        if self.prefer is Side.DIRECTORY:
+            wanted |= {name: stated[name] for name in conflicts}
+        self.result.memories[path] = number
+        if wanted:
+            self.result.changes.append(FileChange(path, FileAction.CHANGE, number, wanted))
+
+    def conflict(self, path: str, message: str) -> None:
+        """Note a file that is not applied."""
+        self.result.conflicts.append(FileConflict(path, message))
+
+
+def _merge_fields(
+    base: Values | None, stated: Values, now: Values
+) -> tuple[dict[str, Any], list[str]]:
+    """Return what the file changes, and the fields that both sides changed."""
+    wanted: dict[str, Any] = {}
+    conflicts: list[str] = []
+    for name in EDITABLE:
+        if stated[name] == now[name] or (base is not None and stated[name] == base[name]):
+            continue
+        if base is not None and now[name] == base[name]:
+            wanted[name] = stated[name]
+        else:
+            conflicts.append(name)
+    return wanted, conflicts
+
+
+def _strength(base: Values | None, stated: Values, now: Values) -> dict[str, Any] | None:
+    """Return what the file changes of confidence and dates; None for a conflict.
+
+    Where another database confirmed the memory too, the later confirmation wins.
+    """
+    there, here = ({name: each[name] for name in STRENGTH} for each in (now, stated))
+    before = None if base is None else {name: base[name] for name in STRENGTH}
+    if here in (there, before):
+        return {}
+    moved = base is None or stated["updated_at"] != base["updated_at"]
+    if moved:
+        later = stated["updated_at"] is not None and stated["updated_at"] > now["updated_at"]
+        return here if later else {}
+    if there == before or stated["confidence"] == now["confidence"]:
+        return {"confidence": stated["confidence"]}
+    return {} if base is not None and stated["confidence"] == base["confidence"] else None
+
+
+def _names(fields: list[str]) -> str:
+    return ", ".join(FILE_NAMES.get(name, name) for name in fields)
+
+
+FILE_NAMES: Final = {
+    "observation": "text",
+    "updated_at": "confirmed",
+    "created_at": "created",
+    "verified_at": "verified",
+    "expires_at": "expires",
+}
+"""The names of fields in a file, where they differ from those of a memory."""

@@ -1,0 +1,137 @@
+"""The values of a memory that its file states, and the name of the file."""
+
+import re
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+from types import MappingProxyType
+from typing import Any, Final
+
+from lamplighter.domain.memory.memory import (
+    ACTIVE_THRESHOLD,
+    GENERAL,
+    INITIAL_CONFIDENCE,
+    OPERATIONS,
+    PROJECT,
+    Candidate,
+    Category,
+    Memory,
+    MemoryId,
+    MemoryKind,
+    Source,
+    Trust,
+    kind_of,
+)
+from lamplighter.domain.notebook.place import file_name
+from lamplighter.domain.text import content_hash
+
+Values = Mapping[str, Any]
+
+EDITABLE: Final = (
+    *("category", "service", "project", "title", "tags", "scope", "topic_key", "pinned"),
+    *("expires_at", "metadata", "trust", "observation"),
+)
+STRENGTH: Final = ("confidence", "updated_at", "decayed_weeks", "verified_at")
+"""The values that sessions change: they are merged as one."""
+
+CONSTANT: Final = ("source", "kind", "distilled", "created_at")
+FIELDS: Final = (*EDITABLE, *STRENGTH, *CONSTANT)
+DEFAULTS: Final[Values] = MappingProxyType(
+    {
+        "service": None,
+        "project": OPERATIONS,
+        "title": "",
+        "tags": (),
+        "scope": PROJECT,
+        "topic_key": None,
+        "pinned": False,
+        "expires_at": None,
+        "metadata": {},
+        "trust": Trust.TRUSTED,
+        "confidence": INITIAL_CONFIDENCE,
+        "updated_at": None,
+        "decayed_weeks": 0,
+        "verified_at": None,
+        "source": Source.OPERATOR,
+        "kind": None,
+        "distilled": True,
+        "created_at": None,
+    }
+)
+"""What a file without a value states."""
+
+NAME_WORDS: Final = 8
+_WORD: Final = re.compile(r"\w+")
+
+
+def values_of(memory: Memory) -> Values:
+    """Return the values of a memory that its file states."""
+    found = {name: getattr(memory, name) for name in FIELDS}
+    found["observation"] = normalize_text(memory.observation)
+    found["kind"] = None if memory.kind is kind_of(memory.category) else memory.kind
+    return found
+
+
+def normalize_text(text: str) -> str:
+    """Return a text as a file keeps it: one form of line break, none at its ends."""
+    return text.replace("\r\n", "\n").replace("\r", "\n").strip()
+
+
+def candidate_from(values: Values) -> Candidate:
+    """Return the candidate that a file states."""
+    names = ("category", "service", "observation", "confidence", "source", "trust", "title")
+    more = ("tags", "project", "scope", "topic_key", "metadata", "expires_at")
+    return Candidate(**{name: values[name] for name in (*names, *more)}, tier=0, session_id=None)
+
+
+def memory_from(values: Values, admitted: Candidate, *, now: datetime) -> Memory:
+    """Return the memory that a file states, in the words that were admitted."""
+    category: Category = admitted.category
+    kind: MemoryKind | None = values["kind"]
+    created = values["created_at"] or now
+    names = ("confidence", "pinned", "trust", "source", "decayed_weeks", "verified_at")
+    cleaned = ("service", "observation", "title", "tags", "project", "scope", "topic_key")
+    return Memory(
+        **{name: values[name] for name in (*names, "distilled")},
+        **{name: getattr(admitted, name) for name in (*cleaned, "metadata", "expires_at")},
+        id=MemoryId(0),
+        category=category,
+        kind=kind or kind_of(category),
+        active=values["confidence"] >= ACTIVE_THRESHOLD,
+        created_at=created,
+        updated_at=values["updated_at"] or created,
+        session_id=None,
+        tier=0,
+        content_hash=content_hash(admitted.observation),
+    )
+
+
+def assign_paths(memories: Iterable[Memory], taken: Mapping[str, int]) -> dict[MemoryId, str]:
+    """Return the path of each memory; `taken` are the paths that memories already have.
+
+    A new path follows from the memory alone: PROJECT/SERVICE/WORDS.md. Two of one name are
+    numbered in the order in which they were created.
+    """
+    used = set(taken)
+    found = {MemoryId(number): path for path, number in taken.items()}
+    for memory in sorted(memories, key=_order):
+        if memory.id in found:
+            continue
+        base, number = _path(memory), 1
+        path = f"{base}.md"
+        while path in used:
+            number += 1
+            path = f"{base}-{number}.md"
+        used.add(path)
+        found[memory.id] = path
+    return found
+
+
+def _path(memory: Memory) -> str:
+    service = file_name(memory.service or GENERAL, folded=True)
+    words = _WORD.findall((memory.topic_key or memory.title or memory.observation).lower())
+    name = "-".join(words[:NAME_WORDS])
+    return f"{file_name(memory.project)}/{service}/{file_name(name or memory.category)}"
+
+
+def _order(memory: Memory) -> tuple[Any, ...]:
+    return memory.created_at, memory.category, memory.observation, memory.title, memory.id

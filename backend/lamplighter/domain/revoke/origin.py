@@ -1,0 +1,52 @@
+"""The origin of knowledge that is revoked: one session, an agent, or a source."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from lamplighter.domain.errors import Invalid, InvalidField
+from lamplighter.domain.memory.memory import Source
+
+LARGEST = 2**63 - 1
+
+
+class OriginKind(StrEnum):
+    """By what the knowledge is selected."""
+
+    SESSION = "session"
+    AGENT = "agent"
+    SOURCE = "source"
+
+
+@dataclass(frozen=True, slots=True)
+class TeachingOrigin:
+    """Who taught what is revoked: the number of a session, the name of an agent, a source."""
+
+    kind: OriginKind
+    name: str
+
+    def __str__(self) -> str:
+        """Return it in words, as the journal names it."""
+        return f"{self.kind} {self.name}"
+
+
+def choose_origin(session: int | None, agent: str | None, source: str | None) -> TeachingOrigin:
+    """Return the one origin that is given; raises Invalid."""
+    given = {
+        OriginKind.SESSION: "" if session is None else str(session),
+        OriginKind.AGENT: (agent or "").strip(),
+        OriginKind.SOURCE: (source or "").strip(),
+    }
+    chosen = [TeachingOrigin(kind, name) for kind, name in given.items() if name]
+    if len(chosen) != 1:
+        raise Invalid(InvalidField("session", "or agent or source is required, and only one"))
+    if session is not None and not 0 < session <= LARGEST:
+        raise Invalid(InvalidField("session", "is not the number of a session"))
+    if chosen[0].kind is OriginKind.SOURCE and chosen[0].name not in tuple(Source):
+        raise Invalid(InvalidField("source", f"is not one of {', '.join(Source)}"))
+    return chosen[0]
+
+
+def parse_origin(text: str) -> TeachingOrigin | None:
+    """Return the origin that the journal names; None for other text."""
+    kind, _, name = text.partition(" ")
+    return TeachingOrigin(OriginKind(kind), name) if kind in tuple(OriginKind) and name else None

@@ -1,0 +1,198 @@
+"""A directory of memory files: PROJECT/SERVICE/NAME.md, read and written without following links.
+
+Everything else in the directory (a README, `.git`) is left alone. What both the directory and
+the database were at the last export or apply is kept in the home, one file for each directory.
+"""
+
+import json
+import os
+import stat
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from lamplighter.domain.errors import Unavailable
+from lamplighter.domain.memory.memory import MemoryId
+from lamplighter.notebook.tree import (
+    ENDING,
+    digest_of,
+    is_file_name,
+    read_all,
+    refusal,
+    remove_file,
+    write_new,
+)
+
+BASES: Final = "directories"
+DEPTH: Final = 2
+MAX_FILES: Final = 50_000
+NAME_DIGITS: Final = 24
+_OPEN: Final = os.O_CLOEXEC | os.O_NOFOLLOW
+_DIRECTORY: Final = _OPEN | os.O_RDONLY | os.O_DIRECTORY
+LINK: Final = "is a link; links are not followed"
+
+
+@dataclass(slots=True)
+class DirectoryScan:
+    """The text of each file by its path, and why a file cannot be read."""
+
+    files: dict[str, str] = field(default_factory=dict)
+    problems: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class BaseText:
+    """A file as it was at the last export or apply: its memory and its text."""
+
+    memory_id: MemoryId
+    text: str
+
+
+class MemoryDirectory:
+    """The memory files below one directory, and their state at the last export or apply."""
+
+    def __init__(self, root: Path, home: Path | None = None) -> None:
+        self.root = root
+        name = digest_of(str(root.resolve()).encode())[:NAME_DIGITS]
+        self._base = None if home is None else home / BASES / f"{name}.json"
+
+    def scan(self) -> DirectoryScan:
+        """Return every memory file; raises Unavailable where there is no directory."""
+        found = DirectoryScan()
+        try:
+            root = os.open(self.root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        except OSError as error:
+            raise Unavailable(f"Cannot read {self.root}: {error.strerror}.") from error
+        try:
+            self._scan_into(found, root, "", 0)
+        finally:
+            os.close(root)
+        return found
+
+    def _scan_into(self, found: DirectoryScan, directory: int, prefix: str, depth: int) -> None:
+        for entry in sorted(os.listdir(directory)):
+            path = f"{prefix}{entry}"
+            if entry.startswith("."):
+                continue
+            if len(found.files) >= MAX_FILES:
+                found.problems[prefix or "."] = f"has more than {MAX_FILES:,} files"
+                return
+            about = os.stat(entry, dir_fd=directory, follow_symlinks=False)
+            if stat.S_ISDIR(about.st_mode):
+                self._scan_directory(found, directory, path, depth)
+            elif entry.endswith(ENDING) and depth:
+                self._read(found, directory, path, depth)
+            elif stat.S_ISLNK(about.st_mode):
+                found.problems[path] = LINK
+
+    def _scan_directory(self, found: DirectoryScan, parent: int, path: str, depth: int) -> None:
+        name = path.rpartition("/")[2]
+        if not is_file_name(name):
+            found.problems[path] = "has a name that is not allowed"
+            return
+        if depth == DEPTH:
+            return  # what is deeper is no memory
+        try:
+            directory = os.open(name, _DIRECTORY, dir_fd=parent)
+        except OSError as error:
+            found.problems[path] = (error.strerror or "cannot be opened").lower()
+            return
+        try:
+            self._scan_into(found, directory, f"{path}/", depth + 1)
+        finally:
+            os.close(directory)
+
+    def _read(self, found: DirectoryScan, directory: int, path: str, depth: int) -> None:
+        name = path.rpartition("/")[2]
+        if not is_file_name(name.removesuffix(ENDING)):
+            found.problems[path] = "has a name that is not allowed"
+            return
+        if depth != DEPTH:
+            if name.lower() != "readme.md":
+                found.problems[path] = "is not in a directory of a service: PROJECT/SERVICE/NAME.md"
+            return
+        try:
+            file = os.open(name, _OPEN | os.O_RDONLY | os.O_NONBLOCK, dir_fd=directory)
+        except OSError:
+            found.problems[path] = LINK
+            return
+        try:
+            reason = refusal(os.fstat(file))
+            content = b"" if reason else read_all(file)
+        finally:
+            os.close(file)
+        try:
+            found.files[path] = content.decode()
+        except UnicodeDecodeError:
+            reason = "it is not UTF-8 text"
+        if reason:
+            found.files.pop(path, None)
+            found.problems[path] = reason
+
+    def write(self, path: str, text: str) -> None:
+        """Write a file whole; raises Unavailable where it cannot be written."""
+        name = path.rpartition("/")[2]
+        try:
+            with self._opened(path) as directory:
+                temporary = f".{name}.new"
+                write_new(temporary, text.encode("utf-8", "replace"), directory)
+                os.chmod(temporary, 0o644, dir_fd=directory)
+                os.rename(temporary, name, src_dir_fd=directory, dst_dir_fd=directory)
+        except OSError as error:
+            raise Unavailable(f"Cannot write {path}: {error.strerror}.") from error
+
+    def remove(self, path: str) -> None:
+        """Remove a file."""
+        with suppress(FileNotFoundError), self._opened(path) as directory:
+            remove_file(path.rpartition("/")[2], directory)
+
+    @contextmanager
+    def _opened(self, path: str) -> Iterator[int]:
+        """Open the directory of a file, and make it where it is missing; never through a link."""
+        self.root.mkdir(parents=True, exist_ok=True)
+        opened = [os.open(self.root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)]
+        try:
+            for part in path.split("/")[:-1]:
+                if not is_file_name(part):
+                    raise Unavailable(f"Cannot write {path}: its name is not allowed.")
+                with suppress(FileExistsError):
+                    os.mkdir(part, 0o755, dir_fd=opened[-1])
+                opened.append(os.open(part, _DIRECTORY, dir_fd=opened[-1]))
+            yield opened[-1]
+        finally:
+            for each in opened:
+                os.close(each)
+
+    def read_base(self) -> dict[str, BaseText]:
+        """Return the files as they were at the last export or apply; none before the first."""
+        if self._base is None:
+            return {}
+        try:
+            stored = json.loads(self._base.read_text(encoding="utf-8"))
+            files = stored["files"]
+            return {
+                path: BaseText(MemoryId(int(each["memory"])), str(each["text"]))
+                for path, each in files.items()
+            }
+        except FileNotFoundError:
+            return {}
+        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+            raise Unavailable(
+                f"{self._base} cannot be read. Remove it, then run `lamplighter plan` again."
+            ) from error
+
+    def write_base(self, files: Mapping[str, BaseText]) -> None:
+        """Keep the files as they are now."""
+        assert self._base is not None
+        self._base.parent.mkdir(mode=0o700, exist_ok=True)
+        held = {
+            path: {"memory": each.memory_id, "text": each.text}
+            for path, each in sorted(files.items())
+        }
+        text = json.dumps({"directory": str(self.root.resolve()), "files": held}, indent=1)
+        new = self._base.with_name(f".{self._base.name}.{os.getpid()}")
+        new.write_text(text, encoding="utf-8")
+        new.chmod(0o600)
+        new.replace(self._base)

@@ -1,0 +1,1 @@
+"""What origins taught, as the history has it."""

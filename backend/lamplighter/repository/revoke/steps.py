@@ -1,0 +1,140 @@
+"""The steps of memories that an origin made, and the steps to replay with them."""
+
+from collections.abc import Collection, Sequence
+from typing import Any, Final
+
+import sqlalchemy as sa
+
+from lamplighter.domain.memory.intents import CONTRADICTS
+from lamplighter.domain.memory.memory import MemoryId
+from lamplighter.domain.memory.review import Resolution
+from lamplighter.domain.memory.undo import UNDONE
+from lamplighter.domain.revoke.origin import OriginKind, TeachingOrigin
+from lamplighter.repository.memory.bulk import ids_as_json
+from lamplighter.repository.memory.history import CONTRADICTED, HistoryRecord, fetch
+from lamplighter.repository.store.database import Database
+from lamplighter.repository.store.dialect import InIdList
+from lamplighter.repository.store.tables import (
+    acts,
+    history,
+    links,
+    memories,
+    reviews,
+    sessions,
+)
+
+ACTION: Final = "withdraw"
+"""The act of a revocation in the journal."""
+
+_CHOSEN: Final = {
+    Resolution.KEEP_OLD: (reviews.c.old_id,),
+    Resolution.KEEP_NEW: (reviews.c.new_id,),
+    Resolution.BOTH: (reviews.c.old_id, reviews.c.new_id),
+    Resolution.MERGE: (reviews.c.old_id,),
+}
+
+
+async def made_by(
+    db: Database, origin: TeachingOrigin, *, before: int | None = None
+) -> dict[int, int]:
+    """Return the changes by an origin, each with its memory; `before` is the number of an entry."""
+    query = sa.select(history.c.id, history.c.memory_id).where(_by(origin))
+    query = query.where(history.c.after.is_not(None), history.c.cause != UNDONE)
+    if before is not None:
+        query = query.where(history.c.id < before)
+    found = await db.fetch_all(query.order_by(history.c.id))
+    return {row["id"]: row["memory_id"] for row in found}
+
+
+async def revocations(db: Database) -> list[tuple[str, int]]:
+    """Return the revocations in effect: the origin in words, and the first entry of each."""
+    again = acts.alias("again")
+    undone = sa.exists().where(again.c.undoes == acts.c.id, again.c.changed.is_not(None))
+    query = (
+        sa.select(acts.c.subject, sa.func.min(history.c.id).label("entry"))
+        .join(history, history.c.act_id == acts.c.id)
+        .where(acts.c.action == ACTION, ~undone)
+        .group_by(acts.c.id, acts.c.subject)
+        .order_by(acts.c.id)
+    )
+    return [(row["subject"] or "", row["entry"]) for row in await db.fetch_all(query)]
+
+
+async def of_memories(db: Database, ids: Collection[int]) -> list[HistoryRecord]:
+    """Return all changes of some memories, oldest first."""
+    query = sa.select(history).where(_among(history.c.memory_id, ids)).order_by(history.c.id)
+    return await fetch(db, query)
+
+
+async def linked(db: Database, ids: Collection[int]) -> set[MemoryId]:
+    """Return the memories that some memories contradict, revive or follow from, and back."""
+    found: set[MemoryId] = set()
+    ends = (links.c.memory_id, links.c.target_id)
+    for own, other in (ends, ends[::-1]):
+        rows = await db.fetch_all(sa.select(other.label("id")).where(_among(own, ids)))
+        found |= {MemoryId(row["id"]) for row in rows}
+    return found
+
+
+async def derived(db: Database, ids: Collection[int], kinds: Sequence[str]) -> set[MemoryId]:
+    """Return the memories that were written from some memories."""
+    query = sa.select(links.c.memory_id).where(_among(links.c.target_id, ids))
+    found = await db.fetch_all(query.where(links.c.what.in_(kinds)))
+    return {MemoryId(row["memory_id"]) for row in found}
+
+
+async def sources_of(
+    db: Database, ids: Collection[int], kinds: Sequence[str]
+) -> dict[int, set[MemoryId]]:
+    """Return from which memories each of some memories was written."""
+    query = sa.select(links.c.memory_id, links.c.target_id).where(_among(links.c.memory_id, ids))
+    found: dict[int, set[MemoryId]] = {}
+    for row in await db.fetch_all(query.where(links.c.what.in_(kinds))):
+        found.setdefault(row["memory_id"], set()).add(MemoryId(row["target_id"]))
+    return found
+
+
+async def chosen_among(db: Database, ids: Collection[int]) -> set[MemoryId]:
+    """Return which of some memories a person decided for in a review."""
+    found: set[MemoryId] = set()
+    sides = [(resolution, each) for resolution, some in _CHOSEN.items() for each in some]
+    for resolution, side in sides:
+        query = sa.select(side.label("id")).where(reviews.c.resolution == resolution)
+        rows = await db.fetch_all(query.where(_among(side, ids)))
+        found |= {MemoryId(row["id"]) for row in rows}
+    return found
+
+
+async def tiers_of(db: Database, ids: Collection[int]) -> dict[int, int]:
+    """Return the tier of each of some sessions."""
+    query = sa.select(sessions.c.id, sessions.c.tier).where(_among(sessions.c.id, ids))
+    return {row["id"]: row["tier"] for row in await db.fetch_all(query)}
+
+
+def _by(origin: TeachingOrigin) -> sa.ColumnElement[bool]:
+    match origin.kind:
+        case OriginKind.SESSION:
+            return history.c.session_id == int(origin.name)
+        case OriginKind.AGENT:
+            own = sa.select(sessions.c.id).where(sessions.c.agent == origin.name)
+            return history.c.session_id.in_(own)
+        case OriginKind.SOURCE:
+            return _by_source(origin.name)
+
+
+def _by_source(source: str) -> sa.ColumnElement[bool]:
+    """Select the beginnings of the memories of a source, and what they contradicted then."""
+    own = sa.select(memories.c.id).where(memories.c.source == source)
+    begins = history.c.before.is_(None) & history.c.memory_id.in_(own)
+    birth = history.alias("birth")
+    contradicts = (
+        sa.exists()
+        .where(links.c.target_id == history.c.memory_id, links.c.what == CONTRADICTS)
+        .where(birth.c.memory_id == links.c.memory_id, birth.c.before.is_(None))
+        .where(birth.c.at == history.c.at, birth.c.memory_id.in_(own))
+    )
+    return begins | ((history.c.cause == CONTRADICTED) & contradicts)
+
+
+def _among(column: Any, ids: Collection[int]) -> Any:
+    return InIdList(column, sa.literal(ids_as_json(sorted(ids)), sa.Text))

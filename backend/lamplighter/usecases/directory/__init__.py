@@ -1,0 +1,1 @@
+"""Memory as code: memories are exported to a directory, reviewed there, and applied."""

@@ -1,0 +1,1 @@
+"""Revoke: what one session, an agent or a source taught is reverted."""

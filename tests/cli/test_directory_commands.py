@@ -1,0 +1,60 @@
+"""`lamplighter export --dir`, `plan`, `apply` and `lint`."""
+
+import json
+from pathlib import Path
+
+FILE = "ops/jellyfin/takes-60s-to-start.md"
+SLOW = ("memory", "add", "--category", "timing", "--service", "jellyfin", "Takes 60s to start")
+
+
+def test_memories_are_exported_planned_and_applied(run, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    root = tmp_path / "memory"
+    assert run(*SLOW).exit_code == 0
+    exported = run("export", "--dir", str(root))
+    assert exported.output == "Files written: 1; removed: 0; unchanged: 0.\n"
+    text = (root / FILE).read_text()
+    assert text.startswith("---\ncategory: timing\nconfidence: ")
+    assert text.endswith("\n---\n\nTakes 60s to start\n")
+    assert run("plan", str(root)).output == "0 changes to apply. Nothing was changed.\n"
+
+    (root / FILE).write_text(text.replace("60s", "70s"))
+    planned = run("plan", str(root))
+    assert f"change  {FILE} (observation)\n" in planned.output
+    assert "+- [timing] Takes 70s to start" in planned.output
+    refused = run("export", "--dir", str(root))
+    assert (refused.exit_code, f"{FILE} was changed" in refused.output) == (2, True)
+
+    assert run("apply", str(root)).output.endswith("Applied 1 change.\n")
+    assert run("apply", str(root)).output == "There was nothing to apply.\n"
+    listed = json.loads(run("plan", str(root), "--json").output)
+    assert (listed["changes"], listed["refused"]) == ([], [])
+
+
+def test_lint_reports_for_people_and_for_github(run, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    file = tmp_path / FILE
+    file.parent.mkdir(parents=True)
+    file.write_text("---\ncategory: timing\nservice: jellyfin\n---\n\nTakes 60s to start\n")
+    well = run("lint", str(tmp_path))
+    assert (well.exit_code, well.output.endswith("Files: 1. Errors: 0. Warnings: 0.\n")) == (
+        0,
+        True,
+    )
+
+    file.with_name("b.md").write_text("---\ncategory: mood\n---\n\nFeels slow\n")
+    failed = run("lint", str(tmp_path), "--format", "github")
+    assert failed.exit_code == 1
+    assert f"::error file={file.with_name('b.md')},line=2,title=field::category: " in failed.output
+    found = json.loads(run("lint", str(tmp_path), "--format", "json").output)["findings"]
+    assert {each["level"] for each in found} == {"error", "notice"}
+
+
+def test_a_file_that_cannot_be_applied_is_named(run, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    file = tmp_path / FILE
+    file.parent.mkdir(parents=True)
+    file.write_text("no front matter\n")
+
+    refused = run("apply", str(tmp_path))
+
+    assert refused.exit_code == 1
+    assert f"refused {FILE}: category: is missing" in refused.output
+    assert run("plan", str(tmp_path / "missing")).exit_code == 2

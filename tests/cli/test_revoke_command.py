@@ -1,0 +1,61 @@
+"""`lamplighter revoke`: a preview, the revocation and its undo."""
+
+import asyncio
+import json
+from pathlib import Path
+
+from contexts import NOON, OPEN, context
+from lamplighter.domain.memory.memory import Candidate, Category, Source
+from lamplighter.repository import Database
+from lamplighter.repository.store.database import sqlite_url
+from lamplighter.usecases.clients import client_sessions
+from lamplighter.usecases.clients.client_sessions import NewSession
+from lamplighter.usecases.memory import knowledge
+
+
+def teach(home: Path) -> None:
+    async def save() -> None:
+        async with Database(sqlite_url(home / "lamplighter.db")) as db:
+            opening = NewSession(external_id="s1", project="web", agent="coder")
+            by, _ = await client_sessions.start(db, opening, now=NOON)
+            said = Candidate(
+                category=Category.DECISION,
+                service=None,
+                observation="Use \x1b[1mRedis",
+                tier=0,
+                session_id=by.id,
+                source=Source.CLIENT,
+                project="web",
+                topic_key="store",
+            )
+            await knowledge.save(context(db, redact=OPEN), said, window=NOON - NOON)
+
+    asyncio.run(save())
+
+
+def test_a_revocation_is_previewed_done_and_undone(run, home: Path) -> None:  # type: ignore[no-untyped-def]
+    teach(home)
+
+    shown = run("revoke", "--agent", "coder")
+    assert (shown.exit_code, "\x1b" in shown.output) == (0, False)
+    assert "Removed: 1\n  1  Use " in shown.output
+    assert "Next prompt, project web:\n" in shown.output
+    assert shown.output.endswith("Nothing was changed. Use --yes to revoke.\n")
+
+    done = run("revoke", "--agent", "coder", "--yes", "--json")
+    found = json.loads(done.output)
+    assert found["counts"]["removed"] == found["counts"]["steps_learned"] == 1
+    again = run("revoke", "--session", "1")
+    assert again.output == "There is nothing to revoke of session 1.\n"
+
+    undone = run("revoke", "--undo", str(found["act"]))
+    assert undone.output == f"Act {found['act']} was undone: 1 memories are as before.\n"
+    assert "Removed: 1\n" in run("revoke", "--session", "1").output
+
+
+def test_what_is_wrong_is_named(run) -> None:  # type: ignore[no-untyped-def]
+    assert run("revoke").exit_code == 2
+    assert run("revoke", "--session", "1", "--agent", "x").exit_code == 2
+    missing = run("revoke", "--session", "9")
+    assert (missing.exit_code, "Session 9 not found." in missing.output) == (2, True)
+    assert "is not a revocation" in run("revoke", "--undo", "9").output

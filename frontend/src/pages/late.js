@@ -18,6 +18,8 @@ import { alerts, notices } from "./health/deliveries.js"
 import { graphPage } from "./graph/page.js"
 import { neighborhood } from "./graph/directive.js"
 import { graph } from "./graph/store.js"
+import { organizerPage } from "./organizer/page.js"
+import { organizer } from "./organizer/store.js"
 import { preview } from "./preview/store.js"
 import { review } from "./reviews/review.js"
 import { search } from "./search/store.js"
@@ -49,6 +51,7 @@ export function latePages(with_) {
   Alpine.data("searchPage", () => searchPage(store))
   Alpine.data("previewPage", () => previewPage(store))
   Alpine.data("graphPage", () => graphPage(store))
+  Alpine.data("organizerPage", () => organizerPage(store))
   Alpine.data("healthPage", () => healthPage(store))
   Alpine.data("settingsPage", () => settingsPage(store))
   Alpine.data("trashPage", () => trashPage(store))
@@ -66,6 +69,7 @@ export function latePages(with_) {
     ...ofPreview(with_),
     ...ofUses(with_),
     graph: ofGraph(with_),
+    organizer: ofOrganizer(with_),
     search: ofSearch(with_),
     approvals: ofApprovals(with_),
     reviews: ofReviews(with_),
@@ -112,6 +116,14 @@ function ofGraph({ add, api, feed, router, confirm, toasts, journal }) {
   const drawn = !matchMedia("(max-width: 760px)").matches // on a phone the list comes first
   const one = add("graph", graph({ api, router, confirm, toasts, journal, drawn }))
   for (const entity of ["entity", "relationship", "memory"]) feed.on(entity, () => one.follow())
+  return { visit: one.visit.bind(one), exit: () => one.exit(), load: () => one.reload() }
+}
+
+/** @param {any} with_ */
+function ofOrganizer({ add, api, feed, confirm, toasts, journal }) {
+  const one = add("organizer", organizer({ api, confirm, toasts, journal }))
+  journal.onUndone(() => one.here && one.reload())
+  for (const entity of ["memory", "review"]) feed.on(entity, () => one.follow())
   return { visit: one.visit.bind(one), exit: () => one.exit(), load: () => one.reload() }
 }
 

@@ -6,6 +6,7 @@ const TITLES = {
   reviews: t("common.reviews_page"),
   session: t("common.session_page"),
   graph: t("common.graph_page"),
+  organizer: t("common.organizer_page"),
   cooldowns: t("common.cooldowns_page"),
   preview: t("common.preview_page"),
   health: t("common.health_page"),
@@ -33,6 +34,7 @@ export function late({ api, router, reload, fetch }) {
     },
 
     get title() {
+      if (router.page === "organizer" && router.id !== null) return t("app.run_n", { id: String(router.id) })
       if (router.page === "session") return t("app.session_n", { id: String(router.id) })
       if (router.page === "reviews" && router.id !== null) return t("app.review_n", { id: String(router.id) })
       return TITLES[/** @type {keyof typeof TITLES} */ (router.page)] ?? ""

@@ -111,7 +111,8 @@ export function words({ clock, live, router, approvals }) {
     },
 
     /** Is this one of the pages that a phone keeps under "More"? */
-    inRest: () => ["cooldowns", "search", "approvals", "preview", "health", "settings"].includes(router.page),
+    inRest: () =>
+      ["cooldowns", "search", "graph", "organizer", "approvals", "preview", "health", "settings"].includes(router.page),
 
     feedState: () => (live.paused ? "paused" : away() ? "lost" : live.loaded ? "live" : "joining"),
 

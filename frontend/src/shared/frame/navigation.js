@@ -10,6 +10,7 @@ const TITLES = new Map([
   ["cooldowns", t("common.cooldowns_page")],
   ["reviews", t("common.reviews_page")],
   ["search", t("common.search_page")],
+  ["organizer", t("common.organizer_page")],
   ["graph", t("common.graph_page")],
   ["approvals", t("common.approvals_page")],
   ["preview", t("common.preview_page")],
@@ -31,6 +32,7 @@ export function titleOf({ page, id }) {
   if (page === "session") return titled(t("app.session_n", { id: String(id) }))
   if ((page === "memories" || page === "search") && id !== null) return titled(t("app.memory_n", { id: String(id) }))
   if (page === "reviews" && id !== null) return titled(t("app.review_n", { id: String(id) }))
+  if (page === "organizer" && id !== null) return titled(t("app.run_n", { id: String(id) }))
   return titled(TITLES.get(page) ?? "")
 }
 

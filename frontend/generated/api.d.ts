@@ -1448,9 +1448,12 @@ export interface components {
         /**
          * NotebookOut
          * @description The pages of the notebook, by their paths.
+         *
+         *         `index_limit` is the most bytes of MEMORY.md, null where the notebook is turned off.
          */
         NotebookOut: {
             pages: components["schemas"]["PageSummaryOut"][];
+            index_limit: number | null;
         };
         /**
          * PageSummaryOut
@@ -1476,11 +1479,17 @@ export interface components {
         };
         /**
          * PageOut
-         * @description A page as Markdown; its ETag is the state of its file.
+         * @description A page, its text as it was last stored, and the one before that.
+         *
+         *         Without an unread edit `stored` is the text. A caller that is bound to a project gets neither.
          */
         PageOut: {
             path: string;
             text: string;
+            digest: string;
+            stored: string;
+            previous: string;
+            written_at: string | null;
         };
         /**
          * PageIn
@@ -1496,6 +1505,7 @@ export interface components {
         PageWritten: {
             path: string;
             text: string;
+            digest: string;
             edits: number;
             for_review: {
                 [key: string]: string[];

@@ -18,6 +18,9 @@ import { alerts, notices } from "./health/deliveries.js"
 import { graphPage } from "./graph/page.js"
 import { neighborhood } from "./graph/directive.js"
 import { graph } from "./graph/store.js"
+import { notebookPage } from "./notebook/page.js"
+import { markdown } from "./notebook/markdown.js"
+import { notebook } from "./notebook/store.js"
 import { organizerPage } from "./organizer/page.js"
 import { organizer } from "./organizer/store.js"
 import { preview } from "./preview/store.js"
@@ -51,6 +54,8 @@ export function latePages(with_) {
   Alpine.data("searchPage", () => searchPage(store))
   Alpine.data("previewPage", () => previewPage(store))
   Alpine.data("graphPage", () => graphPage(store))
+  Alpine.directive("markdown", markdown)
+  Alpine.data("notebookPage", () => notebookPage(store))
   Alpine.data("organizerPage", () => organizerPage(store))
   Alpine.data("healthPage", () => healthPage(store))
   Alpine.data("settingsPage", () => settingsPage(store))
@@ -69,6 +74,7 @@ export function latePages(with_) {
     ...ofPreview(with_),
     ...ofUses(with_),
     graph: ofGraph(with_),
+    notebook: ofNotebook(with_),
     organizer: ofOrganizer(with_),
     search: ofSearch(with_),
     approvals: ofApprovals(with_),
@@ -120,6 +126,13 @@ function ofGraph({ add, api, feed, router, confirm, toasts, journal }) {
 }
 
 /** @param {any} with_ */
+function ofNotebook({ add, api, feed, confirm, toasts, unsaved }) {
+  const one = add("notebook", notebook({ api, confirm, toasts, drafts: unsaved }))
+  for (const entity of ["memory", "event"]) feed.on(entity, () => one.follow())
+  return { visit: one.visit.bind(one), exit: () => one.exit(), load: () => one.reload() }
+}
+
+/** @param {any} with_ */
 function ofOrganizer({ add, api, feed, confirm, toasts, journal }) {
   const one = add("organizer", organizer({ api, confirm, toasts, journal }))
   journal.onUndone(() => one.here && one.reload())
@@ -146,7 +159,7 @@ function ofApprovals({ Alpine, add, api, feed, approvals, clock, live, toasts })
 }
 
 /** @param {any} with_ */
-function ofReviews({ add, api, feed, router, reviews, toasts, journal }) {
+function ofReviews({ Alpine, add, api, feed, router, reviews, toasts, journal }) {
   const one = add("review", review({ api, reviews, toasts, journal, router }))
   journal.onUndone(async (/** @type {{review_id: number | null}} */ { review_id: id }) => {
     if (id !== null) await one.reopened(await api.get(`/reviews/${id}`))
@@ -156,6 +169,7 @@ function ofReviews({ add, api, feed, router, reviews, toasts, journal }) {
   return {
     visit: (/** @type {URLSearchParams} */ params, /** @type {number | null} */ id) => (
       reviews.visit(params),
+      Alpine.store("notebook").load(),
       one.visit(id)
     ),
     exit: () => one.visit(null),

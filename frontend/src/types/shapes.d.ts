@@ -63,6 +63,9 @@ type AgentState = Shapes["AgentOut"]
 type Told = Shapes["ContextOut"]
 type Placed = Shapes["PlacedMemoryOut"]
 
+type NotebookPage = Shapes["PageSummaryOut"]
+type NotebookText = Shapes["PageOut"]
+
 type OrganizerRun = Shapes["OrganizerRunOut"]
 type OrganizerDiff = Shapes["OrganizerDiffOut"]
 type OrganizerReport = Shapes["OrganizerReportOut"]

@@ -6,6 +6,7 @@ const TITLES = {
   reviews: t("common.reviews_page"),
   session: t("common.session_page"),
   graph: t("common.graph_page"),
+  notebook: t("common.notebook_page"),
   organizer: t("common.organizer_page"),
   cooldowns: t("common.cooldowns_page"),
   preview: t("common.preview_page"),

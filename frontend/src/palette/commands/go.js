@@ -14,6 +14,7 @@ export function goCommands({ router }) {
     to("a", t("app.go_approvals"), "/approvals"),
     to("/", t("app.go_search"), "/search"),
     to("n", t("app.go_graph"), "/graph"),
+    to("b", t("app.go_notebook"), "/notebook"),
     to("z", t("app.go_organizer"), "/organizer"),
     to("p", t("app.go_preview"), "/preview"),
     to("h", t("app.go_health"), "/health"),

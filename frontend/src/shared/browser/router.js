@@ -16,6 +16,7 @@ const PAGES = [
   { page: "search", pattern: /^\/search\/(\d{1,15})\/?$/ },
   { page: "graph", pattern: /^\/graph\/?$/ },
   { page: "graph", pattern: /^\/graph\/(\d{1,15})\/?$/ },
+  { page: "notebook", pattern: /^\/notebook\/?$/ },
   { page: "organizer", pattern: /^\/organizer\/?$/ },
   { page: "organizer", pattern: /^\/organizer\/(\d{1,15})\/?$/ },
   { page: "approvals", pattern: /^\/approvals\/?$/ },

@@ -10,6 +10,7 @@ const TITLES = new Map([
   ["cooldowns", t("common.cooldowns_page")],
   ["reviews", t("common.reviews_page")],
   ["search", t("common.search_page")],
+  ["notebook", t("common.notebook_page")],
   ["organizer", t("common.organizer_page")],
   ["graph", t("common.graph_page")],
   ["approvals", t("common.approvals_page")],

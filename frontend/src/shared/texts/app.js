@@ -9,6 +9,7 @@ export const app = {
   go_memories: "Go to memories",
   go_cooldowns: "Go to cooldowns",
   go_graph: "Go to graph",
+  go_notebook: "Go to notebook",
   go_organizer: "Go to organizer",
   go_reviews: "Go to reviews",
   go_search: "Go to search",

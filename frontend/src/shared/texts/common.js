@@ -9,6 +9,7 @@ export const common = {
   memory_page: "Memory",
   cooldowns_page: "Cooldowns",
   graph_page: "Graph",
+  notebook_page: "Notebook",
   organizer_page: "Organizer",
   reviews_page: "Reviews",
   search_page: "Search",

@@ -2,6 +2,7 @@ import { approvals } from "../../pages/approvals/texts.js"
 import { cooldowns } from "../../pages/cooldowns/texts.js"
 import { graph } from "../../pages/graph/texts.js"
 import { health } from "../../pages/health/texts.js"
+import { notebook } from "../../pages/notebook/texts.js"
 import { organizer } from "../../pages/organizer/texts.js"
 import { preview } from "../../pages/preview/texts.js"
 import { search } from "../../pages/search/texts.js"
@@ -10,4 +11,16 @@ import { settings } from "../../pages/settings/texts.js"
 import { trash } from "../../pages/trash/texts.js"
 
 /** Texts of the lazily loaded pages, by area. */
-export const late = { approvals, cooldowns, graph, health, organizer, preview, search, session, settings, trash }
+export const late = {
+  approvals,
+  cooldowns,
+  graph,
+  health,
+  notebook,
+  organizer,
+  preview,
+  search,
+  session,
+  settings,
+  trash,
+}

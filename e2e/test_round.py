@@ -19,6 +19,8 @@ PAGES: Final = (
     *("/memories", "/memories/1", "/memories?sort=service", "/cooldowns", "/reviews", "/trash"),
     *("/reviews/1", "/approvals", "/preview", "/health", "/settings", "/nowhere"),
     *("/graph", "/graph/1", "/incidents", "/incidents/1"),
+    *("/organizer", "/organizer/1", "/notebook"),
+    "/notebook?page=services/jellyfin",
     *(
         "/search",
         "/search?q=vacuum+jellyfin&layers=memory,event",
@@ -93,6 +95,7 @@ def filled(app: App) -> App:
     app.says("[EVENT:warning] `[MEMORY:timing:a] in code` and [MEMORY:misc] refused")
     deleted = app.post("/api/v1/memories", {**faded, "observation": "Runs on the old rack"})["id"]
     app.post("/api/v1/memories/bulk", {"ids": [deleted], "action": "delete"})
+    app.post("/api/v1/organizer/runs", {})
     client_session(app, "till", "Keep the vacuum of the shop on Sundays", topic_key="shop/vacuum")
     return app
 
@@ -241,7 +244,7 @@ def test_memories_are_between_events_and_cooldowns(page: Page, filled: App) -> N
     names = [re.match(r"\w+", text.strip()) for text in links]
     assert [name[0] for name in names if name] == [
         *("Overview", "Sessions", "Events", "Memories", "Cooldowns", "Reviews"),
-        *("Search", "Graph", "Approvals", "Preview", "Health", "Settings"),
+        *("Search", "Graph", "Notebook", "Organizer", "Approvals", "Preview", "Health", "Settings"),
     ]
 
 

@@ -1374,7 +1374,7 @@ export interface components {
         };
         /**
          * OrganizerDiffOut
-         * @description A run with what it changed.
+         * @description A run with what it changed, and the reviews of facts that contradict a memory.
          */
         OrganizerDiffOut: {
             id: number;
@@ -1388,11 +1388,14 @@ export interface components {
             };
             undone_by: number | null;
             replacements: components["schemas"]["SubstituteOut"][];
+            reviews: components["schemas"]["ReviewOut"][];
             seq: number;
         };
         /**
          * SubstituteOut
          * @description A memory, and those that it replaced; `memory` is null where it was deleted.
+         *
+         *         `samples` are the first 3 of them with their texts.
          */
         SubstituteOut: {
             id: number;
@@ -1400,6 +1403,38 @@ export interface components {
             what: "compresses" | "extracted_from" | "repeats";
             memory: components["schemas"]["MemoryOut"] | null;
             replaced: number[];
+            samples: components["schemas"]["SampleOut"][];
+        };
+        /**
+         * SampleOut
+         * @description A memory that was replaced, with the start of its text.
+         */
+        SampleOut: {
+            id: number;
+            observation: string;
+        };
+        /**
+         * ReviewOut
+         * @description One review with both memories in their present state; null if one no longer exists.
+         */
+        ReviewOut: {
+            id: number;
+            /** @enum {unknown} */
+            kind: "conflict" | "fact" | "possible" | "verification";
+            /** @enum {unknown} */
+            state: "open" | "resolved";
+            reason: string;
+            said: string;
+            service: string | null;
+            category: components["schemas"]["Category"];
+            session_id: number | null;
+            old: components["schemas"]["MemoryOut"] | null;
+            new: components["schemas"]["MemoryOut"] | null;
+            resolution: ("both" | "dismiss" | "gone" | "keep_new" | "keep_old" | "merge") | null;
+            resolved_by: string | null;
+            resolved_at: string | null;
+            created_at: string;
+            version: number;
         };
         /**
          * RunUndoneOut
@@ -1551,9 +1586,12 @@ export interface components {
         /**
          * NotebookOut
          * @description The pages of the notebook, by their paths.
+         *
+         *         `index_limit` is the most bytes of MEMORY.md, null where the notebook is turned off.
          */
         NotebookOut: {
             pages: components["schemas"]["PageSummaryOut"][];
+            index_limit: number | null;
         };
         /**
          * PageSummaryOut
@@ -1579,11 +1617,17 @@ export interface components {
         };
         /**
          * PageOut
-         * @description A page as Markdown; its ETag is the state of its file.
+         * @description A page, its text as it was last stored, and the one before that.
+         *
+         *         Without an unread edit `stored` is the text. A caller that is bound to a project gets neither.
          */
         PageOut: {
             path: string;
             text: string;
+            digest: string;
+            stored: string;
+            previous: string;
+            written_at: string | null;
         };
         /**
          * PageIn
@@ -1599,6 +1643,7 @@ export interface components {
         PageWritten: {
             path: string;
             text: string;
+            digest: string;
             edits: number;
             for_review: {
                 [key: string]: string[];
@@ -1836,29 +1881,6 @@ export interface components {
             next: string | null;
             seq: number;
             total: number;
-        };
-        /**
-         * ReviewOut
-         * @description One review with both memories in their present state; null if one no longer exists.
-         */
-        ReviewOut: {
-            id: number;
-            /** @enum {unknown} */
-            kind: "conflict" | "fact" | "possible" | "verification";
-            /** @enum {unknown} */
-            state: "open" | "resolved";
-            reason: string;
-            said: string;
-            service: string | null;
-            category: components["schemas"]["Category"];
-            session_id: number | null;
-            old: components["schemas"]["MemoryOut"] | null;
-            new: components["schemas"]["MemoryOut"] | null;
-            resolution: ("both" | "dismiss" | "gone" | "keep_new" | "keep_old" | "merge") | null;
-            resolved_by: string | null;
-            resolved_at: string | null;
-            created_at: string;
-            version: number;
         };
         /**
          * ReviewCaseOut

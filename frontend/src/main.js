@@ -193,7 +193,7 @@ async function fetchLate() {
   learn(await import("./shared/texts/late.js").then((texts) => texts.late))
   const { commands: more, latePages } = await import("./pages/late.js")
   const pages = latePages({
-    ...{ Alpine, add, api, feed, storage, vocabulary, journal: acts },
+    ...{ Alpine, add, api, feed, storage, unsaved, vocabulary, journal: acts },
     ...stores,
     ...lists,
     ...details,

@@ -30,3 +30,26 @@ def test_a_page_is_written_and_read_and_a_stale_write_is_refused(
     listed = client.get("/api/v1/notebook").json()["pages"]
     assert [each["path"] for each in listed] == ["MEMORY", "services/jellyfin"]
     assert "services/jellyfin" in client.get("/api/v1/notebook/MEMORY").json()["text"]
+
+
+def test_notes_of_the_index_are_written_and_other_changes_of_it_wait(
+    own_client: httpx2.Client,
+) -> None:
+    client, index = own_client, "/api/v1/notebook/MEMORY"
+    client.put(PAGE, json={"text": "# jellyfin\n\n- [timing] Takes 60s to start\n"})
+    read = client.get(index).json()
+    assert read["stored"] == read["text"]
+    notes = f"{read['text']}\n## Notes\n\nAsk Ada before a restart\n"
+
+    made = client.put(index, json={"text": notes}, headers={"If-Match": f'"{read["digest"]}"'})
+
+    assert (made.status_code, made.json()["for_review"]) == (200, {})
+    assert "Ask Ada" in made.json()["text"]
+    stale = client.put(index, json={"text": notes}, headers={"If-Match": f'"{read["digest"]}"'})
+    assert stale.status_code == 412
+    assert stale.json()["current"]["digest"] == made.json()["digest"]
+    other = client.put(index, json={"text": "# Mine\n"})
+    assert list(other.json()["for_review"]) == ["MEMORY"]
+    listed = client.get("/api/v1/notebook").json()
+    assert listed["index_limit"] == 2000
+    assert [each["path"] for each in listed["pages"] if each["reasons"]] == ["MEMORY"]

@@ -6,6 +6,7 @@ from typing import Any, Final
 from lamplighter.domain.organize.run import MemorySubstitute, OrganizerRun
 from lamplighter.formats import serialize
 
+SAMPLE_CHARS: Final = 300
 _run: Final = serialize.writer(OrganizerRun)
 
 
@@ -24,6 +25,10 @@ def diff(
             "what": some.what,
             "memory": None if some.memory is None else serialize.memory(some.memory),
             "replaced": list(some.replaced),
+            "samples": [
+                {"id": each.id, "observation": each.observation[:SAMPLE_CHARS]}
+                for each in some.samples
+            ],
         }
         for some in replacements
     ]

@@ -21,6 +21,11 @@ import { incidents } from "./incidents/store.js"
 import { graphPage } from "./graph/page.js"
 import { neighborhood } from "./graph/directive.js"
 import { graph } from "./graph/store.js"
+import { notebookPage } from "./notebook/page.js"
+import { markdown } from "./notebook/markdown.js"
+import { notebook } from "./notebook/store.js"
+import { organizerPage } from "./organizer/page.js"
+import { organizer } from "./organizer/store.js"
 import { preview } from "./preview/store.js"
 import { review } from "./reviews/review.js"
 import { search } from "./search/store.js"
@@ -53,6 +58,9 @@ export function latePages(with_) {
   Alpine.data("previewPage", () => previewPage(store))
   Alpine.data("incidentsPage", () => incidentsPage(store))
   Alpine.data("graphPage", () => graphPage(store))
+  Alpine.directive("markdown", markdown)
+  Alpine.data("notebookPage", () => notebookPage(store))
+  Alpine.data("organizerPage", () => organizerPage(store))
   Alpine.data("healthPage", () => healthPage(store))
   Alpine.data("settingsPage", () => settingsPage(store))
   Alpine.data("trashPage", () => trashPage(store))
@@ -71,6 +79,8 @@ export function latePages(with_) {
     ...ofUses(with_),
     graph: ofGraph(with_),
     incidents: ofIncidents(with_),
+    notebook: ofNotebook(with_),
+    organizer: ofOrganizer(with_),
     search: ofSearch(with_),
     approvals: ofApprovals(with_),
     reviews: ofReviews(with_),
@@ -129,6 +139,21 @@ function ofIncidents({ add, api, feed, confirm, toasts }) {
 }
 
 /** @param {any} with_ */
+function ofNotebook({ add, api, feed, confirm, toasts, unsaved }) {
+  const one = add("notebook", notebook({ api, confirm, toasts, drafts: unsaved }))
+  for (const entity of ["memory", "event"]) feed.on(entity, () => one.follow())
+  return { visit: one.visit.bind(one), exit: () => one.exit(), load: () => one.reload() }
+}
+
+/** @param {any} with_ */
+function ofOrganizer({ add, api, feed, confirm, toasts, journal }) {
+  const one = add("organizer", organizer({ api, confirm, toasts, journal }))
+  journal.onUndone(() => one.here && one.reload())
+  for (const entity of ["memory", "review"]) feed.on(entity, () => one.follow())
+  return { visit: one.visit.bind(one), exit: () => one.exit(), load: () => one.reload() }
+}
+
+/** @param {any} with_ */
 function ofSearch({ add, api, feed, router, storage }) {
   const found = add("search", search({ api, feed, router, storage }))
   for (const layer of LAYERS)
@@ -147,7 +172,7 @@ function ofApprovals({ Alpine, add, api, feed, approvals, clock, live, toasts })
 }
 
 /** @param {any} with_ */
-function ofReviews({ add, api, feed, router, reviews, toasts, journal }) {
+function ofReviews({ Alpine, add, api, feed, router, reviews, toasts, journal }) {
   const one = add("review", review({ api, reviews, toasts, journal, router }))
   journal.onUndone(async (/** @type {{review_id: number | null}} */ { review_id: id }) => {
     if (id !== null) await one.reopened(await api.get(`/reviews/${id}`))
@@ -157,6 +182,7 @@ function ofReviews({ add, api, feed, router, reviews, toasts, journal }) {
   return {
     visit: (/** @type {URLSearchParams} */ params, /** @type {number | null} */ id) => (
       reviews.visit(params),
+      Alpine.store("notebook").load(),
       one.visit(id)
     ),
     exit: () => one.visit(null),

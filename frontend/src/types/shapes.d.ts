@@ -69,6 +69,14 @@ type AgentState = Shapes["AgentOut"]
 type Told = Shapes["ContextOut"]
 type Placed = Shapes["PlacedMemoryOut"]
 
+type NotebookPage = Shapes["PageSummaryOut"]
+type NotebookText = Shapes["PageOut"]
+
+type OrganizerRun = Shapes["OrganizerRunOut"]
+type OrganizerDiff = Shapes["OrganizerDiffOut"]
+type OrganizerReport = Shapes["OrganizerReportOut"]
+type Substitute = Shapes["SubstituteOut"]
+
 type Entity = Shapes["EntityOut"]
 type Relationship = Shapes["RelationshipOut"]
 type EntityRow = Shapes["EntityRowOut"]

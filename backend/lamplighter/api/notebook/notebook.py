@@ -14,6 +14,7 @@ from lamplighter.api.responses import answer, problem
 from lamplighter.domain.errors import NotFound, Stale, Unavailable
 from lamplighter.domain.notebook.place import INDEX
 from lamplighter.formats import serialize
+from lamplighter.repository.notebook.pages import StoredPage
 from lamplighter.usecases.notebook import decide
 from lamplighter.usecases.notebook.context import NotebookContext, SyncResult
 from lamplighter.usecases.notebook.decide import StalePage
@@ -32,7 +33,8 @@ async def index(request: Request) -> Response:
         }
         for each in await decide.list_pages(here.db, project)
     ]
-    return answer({"pages": items})
+    limit = None if here.notebook is None else here.notebook.index_bytes
+    return answer({"pages": items, "index_limit": limit})
 
 
 async def show_index(request: Request) -> Response:
@@ -45,9 +47,18 @@ async def show(request: Request) -> Response:
     return await _show(request, _path(request))
 
 
+async def write_index(request: Request) -> Response:
+    """PUT /api/v1/notebook/MEMORY."""
+    return await _write(request, INDEX)
+
+
 async def write(request: Request) -> Response:
     """PUT /api/v1/notebook/{section}/{name}."""
-    here, path = api_context(request), _path(request)
+    return await _write(request, _path(request))
+
+
+async def _write(request: Request, path: str) -> Response:
+    here = api_context(request)
     body = await params.body(request, shapes.PageIn)
     given = request.headers.get("if-match")
     expected = None if given is None or given.strip() == "*" else given.strip().strip('"')
@@ -58,13 +69,13 @@ async def write(request: Request) -> Response:
         now = error.current
         assert isinstance(now, StalePage)
         tag = {"ETag": f'"{now.digest}"'}
-        current = {"path": path, "text": now.text}
+        current = {"path": path, "text": now.text, "digest": now.digest}
         return problem(412, str(error), headers=tag, current=current)
     except OSError as error:
         raise Unavailable(f"The page cannot be written: {error.strerror}.") from error
     file = await asyncio.to_thread(with_disk.tree.read, path)
     text, digest = (file.text, file.digest) if file else ("", "")
-    written = {"path": path, "text": text, **_result(result)}
+    written = {"path": path, "text": text, "digest": digest, **_result(result)}
     return answer(written, headers={"ETag": f'"{digest}"'})
 
 
@@ -85,10 +96,18 @@ async def _show(request: Request, path: str) -> Response:
             file = await asyncio.to_thread(here.notebook.tree.read, path)
         except (ValueError, OSError):
             file = None
-    if file is None:
-        found = await read_page(here.db, path, project)
-        return answer({"path": found.path, "text": found.text}, headers={"ETag": '""'})
-    return answer({"path": path, "text": file.text}, headers={"ETag": f'"{file.digest}"'})
+    text = (await read_page(here.db, path, project)).text if file is None else file.text
+    digest = "" if file is None else file.digest
+    states = await decide.stored_texts(here.db, path) if project is None else StoredPage(path=path)
+    found = {
+        "path": path,
+        "text": text,
+        "digest": digest,
+        "stored": states.text,
+        "previous": states.previous,
+        "written_at": states.written_at and serialize.format_moment(states.written_at),
+    }
+    return answer(found, headers={"ETag": f'"{digest}"'})
 
 
 def _path(request: Request) -> str:

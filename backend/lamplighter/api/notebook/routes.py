@@ -39,6 +39,18 @@ OPS: Final = (
         problems=(404,),
     ),
     op(
+        "PUT",
+        "/notebook/MEMORY",
+        _WRITE,
+        notebook.write_index,
+        "Write the notes of the index; a changed index outside of them needs a review.",
+        shapes.PageWritten,
+        body=shapes.PageIn,
+        problems=(404, 412),
+        matches=True,
+        across=True,
+    ),
+    op(
         "GET",
         _PAGE,
         _READ,

@@ -7,7 +7,7 @@ from msgspec import Meta, Struct
 MAX_TEXT_CHARS = 150_000
 """A page of so many characters, however they are encoded, is a body of less than 1 MB."""
 
-PageText = Annotated[str, Meta(max_length=MAX_TEXT_CHARS)]
+WholeText = Annotated[str, Meta(max_length=MAX_TEXT_CHARS)]
 
 
 class PageSummaryOut(Struct):
@@ -20,25 +20,41 @@ class PageSummaryOut(Struct):
 
 
 class NotebookOut(Struct):
-    """The pages of the notebook, by their paths."""
+    """The pages of the notebook, by their paths.
+
+    `index_limit` is the most bytes of MEMORY.md, null where the notebook is turned off.
+    """
 
     pages: list[PageSummaryOut]
+    index_limit: int | None
 
 
-class PageOut(Struct):
-    """A page as Markdown; its ETag is the state of its file."""
+class PageText(Struct):
+    """A page as Markdown. `digest` is the state of its file, and its ETag."""
 
     path: str
     text: str
+    digest: str
+
+
+class PageOut(PageText):
+    """A page, its text as it was last stored, and the one before that.
+
+    Without an unread edit `stored` is the text. A caller that is bound to a project gets neither.
+    """
+
+    stored: str
+    previous: str
+    written_at: str | None
 
 
 class PageIn(Struct):
     """The whole text of a page."""
 
-    text: PageText
+    text: WholeText
 
 
-class PageWritten(PageOut):
+class PageWritten(PageText):
     """A page after it was written: how many edits were read, and which pages need a review."""
 
     edits: int

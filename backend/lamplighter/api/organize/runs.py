@@ -12,6 +12,7 @@ from lamplighter.domain.errors import LamplighterError
 from lamplighter.formats import organizer as as_json
 from lamplighter.repository import reading
 from lamplighter.repository.feed import changes
+from lamplighter.repository.memory import reviews
 from lamplighter.repository.organize import runs
 from lamplighter.usecases.organize import run as organizer
 from lamplighter.usecases.organize import view
@@ -54,7 +55,10 @@ async def show(request: Request) -> Response:
     here, number = api_context(request), params.number(request)
     found = await view.diff(here.db, number)
     out = as_json.diff(found.run, found.undone_by, found.replacements)
-    return answer({**out, "seq": await changes.last_seq(here.db)})
+    async with reading(here.db):
+        opened = await reviews.as_json(here.db, found.reviews)
+        seq = await changes.last_seq(here.db)
+    return answer({**out, "reviews": opened, "seq": seq})
 
 
 async def undo(request: Request) -> Response:

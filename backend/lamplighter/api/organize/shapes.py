@@ -5,6 +5,7 @@ from typing import Literal
 from msgspec import Struct
 
 from lamplighter.api.common_shapes import Seq, public_shape
+from lamplighter.api.memory.review_shapes import ReviewOut
 from lamplighter.api.memory.shapes import MemoryOut
 from lamplighter.domain.organize.run import OrganizerRun
 
@@ -22,19 +23,31 @@ class OrganizerRunPage(Struct):
     seq: Seq
 
 
+class SampleOut(Struct):
+    """A memory that was replaced, with the start of its text."""
+
+    id: int
+    observation: str
+
+
 class SubstituteOut(Struct):
-    """A memory, and those that it replaced; `memory` is null where it was deleted."""
+    """A memory, and those that it replaced; `memory` is null where it was deleted.
+
+    `samples` are the first 3 of them with their texts.
+    """
 
     id: int
     what: Literal["compresses", "repeats", "extracted_from"]
     memory: MemoryOut | None
     replaced: list[int]
+    samples: list[SampleOut]
 
 
 class OrganizerDiffOut(OrganizerRunOut):
-    """A run with what it changed."""
+    """A run with what it changed, and the reviews of facts that contradict a memory."""
 
     replacements: list[SubstituteOut]
+    reviews: list[ReviewOut]
     seq: Seq
 
 

@@ -66,13 +66,14 @@ class MemorySubstitute:
     """A memory and those that it replaced in a run: digest, fact, or newer duplicate.
 
     `memory` is None where it was deleted. `what` is the kind of the link; the numbers are those
-    of the memories that were set aside, or that the fact was extracted from.
+    of the memories that were set aside, or that the fact was extracted from; `samples` are some.
     """
 
     id: int
     memory: Memory | None
     what: str
     replaced: tuple[int, ...]
+    samples: tuple[Memory, ...] = ()
 
 
 def is_due(

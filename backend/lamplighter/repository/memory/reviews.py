@@ -130,6 +130,12 @@ async def open_claims(db: Database, memory_id: MemoryId) -> list[int]:
     return [row["id"] for row in await db.fetch_all(query.order_by(reviews.c.id))]
 
 
+async def of_facts(db: Database, ids: Sequence[int]) -> list[Review]:
+    """Return the reviews of facts that contradict a memory, by the memories of these facts."""
+    query = sa.select(reviews).where(reviews.c.kind == ReviewKind.FACT)
+    return await _fetch(db, query.where(reviews.c.new_id.in_(ids)).order_by(reviews.c.id))
+
+
 async def between(db: Database, one: MemoryId, others: Sequence[MemoryId]) -> list[Review]:
     """Return the reviews of a memory and any of some others, oldest first."""
     pairs = [

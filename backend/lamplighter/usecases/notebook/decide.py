@@ -7,7 +7,6 @@ from datetime import datetime
 from typing import Final
 
 from lamplighter.domain.errors import NotFound, Stale
-from lamplighter.domain.notebook.place import INDEX
 from lamplighter.notebook.tree import is_page_path
 from lamplighter.repository import Database, reading, writing
 from lamplighter.repository.notebook import pages, reviews
@@ -59,6 +58,12 @@ async def list_pages(db: Database, project: str | None = None) -> list[PageListi
     ]
 
 
+async def stored_texts(db: Database, path: str) -> StoredPage:
+    """Return a page as it was last written or read, an empty one where it never was."""
+    async with reading(db):
+        return (await pages.stored(db, [path])).get(path, StoredPage(path=path))
+
+
 async def accept(here: NotebookContext, paths: Collection[str]) -> SyncResult:
     """Read pages of the review as their files are; raises NotFound."""
     async with locked(here):
@@ -98,7 +103,7 @@ async def write_page(
 
     Raises NotFound for a path that is no page, and Stale when its file is no longer `expected`.
     """
-    if not is_page_path(path) or path == INDEX:
+    if not is_page_path(path):
         raise NotFound(f"{path[:MAX_SHOWN]!r} is not the path of a page.")
     async with locked(here):
         await sync_locked(here)

@@ -3,24 +3,31 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Final
 
 from lamplighter.domain.errors import Conflict, NotFound
-from lamplighter.domain.memory.memory import MemoryId
+from lamplighter.domain.memory.memory import Memory, MemoryId
+from lamplighter.domain.memory.review import Review
 from lamplighter.domain.organize.plan import COMPRESSES, EXTRACTED_FROM, REPEATS
 from lamplighter.domain.organize.run import MemorySubstitute, OrganizerRun, RunState
 from lamplighter.repository import Database, reading
-from lamplighter.repository.memory import memories
+from lamplighter.repository.memory import memories, reviews
 from lamplighter.repository.organize import runs
 from lamplighter.usecases.memory import journal
+
+SAMPLES: Final = 3
+"""Of so many replaced memories a diff has the texts."""
+ROWS: Final = 1_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunDiff:
-    """What a run changed, and the act that undid it."""
+    """What a run changed, the reviews that it opened, and the act that undid it."""
 
     run: OrganizerRun
     undone_by: int | None
     replacements: Sequence[MemorySubstitute]
+    reviews: Sequence[Review] = ()
 
 
 async def get(db: Database, number: int) -> OrganizerRun:
@@ -47,15 +54,25 @@ async def diff(db: Database, number: int) -> RunDiff:
         for what in (REPEATS, COMPRESSES, EXTRACTED_FROM):
             for memory_id, target in await runs.links_of_act(db, run.act_id or 0, what):
                 groups.setdefault((what, memory_id), []).append(target)
-        ids = {MemoryId(memory_id) for _, memory_id in groups}
-        held = {each.id: each for each in await memories.list_by_ids(db, sorted(ids))}
+        samples = {number for some in groups.values() for number in some[:SAMPLES]}
+        held: dict[MemoryId, Memory] = {}
+        ids = sorted({number for _, number in groups} | samples)
+        for at in range(0, len(ids), ROWS):
+            some = await memories.list_by_ids(db, ids[at : at + ROWS])
+            held |= {each.id: each for each in some}
+        facts = [number for what, number in groups if what == EXTRACTED_FROM]
+        opened = await reviews.of_facts(db, facts)
     replacements = [
         MemorySubstitute(
-            id=number, memory=held.get(MemoryId(number)), what=what, replaced=tuple(some)
+            id=number,
+            memory=held.get(MemoryId(number)),
+            what=what,
+            replaced=tuple(targets),
+            samples=tuple(held[MemoryId(each)] for each in targets[:SAMPLES] if each in held),
         )
-        for (what, number), some in groups.items()
+        for (what, number), targets in groups.items()
     ]
-    return RunDiff(run=run, undone_by=undone_by, replacements=replacements)
+    return RunDiff(run=run, undone_by=undone_by, replacements=replacements, reviews=opened)
 
 
 async def undo(db: Database, number: int, *, now: datetime) -> journal.RevertResult:

@@ -7,6 +7,8 @@ const TITLES = {
   session: t("common.session_page"),
   incidents: t("common.incidents_page"),
   graph: t("common.graph_page"),
+  notebook: t("common.notebook_page"),
+  organizer: t("common.organizer_page"),
   cooldowns: t("common.cooldowns_page"),
   preview: t("common.preview_page"),
   health: t("common.health_page"),
@@ -34,6 +36,7 @@ export function late({ api, router, reload, fetch }) {
     },
 
     get title() {
+      if (router.page === "organizer" && router.id !== null) return t("app.run_n", { id: String(router.id) })
       if (router.page === "session") return t("app.session_n", { id: String(router.id) })
       if (router.page === "reviews" && router.id !== null) return t("app.review_n", { id: String(router.id) })
       return TITLES[/** @type {keyof typeof TITLES} */ (router.page)] ?? ""

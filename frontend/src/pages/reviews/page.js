@@ -21,6 +21,14 @@ export function reviewsPage(store, reveal) {
     /** Where the tabs lead from a case: to the list. @param {string} state */
     list: (state) => (state === "open" ? "/reviews" : `/reviews?state=${state}`),
 
+    /** The pages of the notebook that wait for a person, beside the open reviews. */
+    heldPages: () => (reviews.filters.state === "open" && review.id === null ? store("notebook").waiting : []),
+    heldWords() {
+      return t("notebook.pages_waiting", { n: this.heldPages().length })
+    },
+    pageName: (/** @type {NotebookPage} */ { path }) => `${path}.md`,
+    pageAddress: (/** @type {NotebookPage} */ { path }) => `/notebook?page=${encodeURIComponent(path)}`,
+
     back: () => router.keeping("/reviews"),
 
     close() {

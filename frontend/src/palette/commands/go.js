@@ -15,6 +15,8 @@ export function goCommands({ router }) {
     to("/", t("app.go_search"), "/search"),
     to("i", t("app.go_incidents"), "/incidents"),
     to("n", t("app.go_graph"), "/graph"),
+    to("b", t("app.go_notebook"), "/notebook"),
+    to("z", t("app.go_organizer"), "/organizer"),
     to("p", t("app.go_preview"), "/preview"),
     to("h", t("app.go_health"), "/health"),
     to("t", t("app.go_trash"), "/trash"),

@@ -8,15 +8,19 @@ const CELLS = 250_000
  * @param {string} before @param {string} after @returns {Part[]}
  */
 export function wordDiff(before, after) {
-  const [old, now] = [wordsOf(before), wordsOf(after)]
+  return joined(listDiff(wordsOf(before), wordsOf(after)))
+}
+
+/** What became of a list of texts, one part for each of them. @param {string[]} old @param {string[]} now @returns {Part[]} */
+export function listDiff(old, now) {
   const head = common(old, now)
   const tail = common(old.slice(head).reverse(), now.slice(head).reverse())
   const [oldEnd, nowEnd] = [old.length - tail, now.length - tail]
-  return joined([
+  return [
     ...as("same", now.slice(0, head)),
     ...between(old.slice(head, oldEnd), now.slice(head, nowEnd)),
     ...as("same", now.slice(nowEnd)),
-  ])
+  ]
 }
 
 /** The side of what was: what stays and what is gone. @param {Part[]} parts */

@@ -111,7 +111,10 @@ export function words({ clock, live, router, approvals }) {
     },
 
     /** Is this one of the pages that a phone keeps under "More"? */
-    inRest: () => ["cooldowns", "search", "approvals", "preview", "health", "settings"].includes(router.page),
+    inRest: () =>
+      ["cooldowns", "search", "graph", "notebook", "organizer", "approvals", "preview", "health", "settings"].includes(
+        router.page,
+      ),
 
     feedState: () => (live.paused ? "paused" : away() ? "lost" : live.loaded ? "live" : "joining"),
 

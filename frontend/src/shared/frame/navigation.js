@@ -10,6 +10,8 @@ const TITLES = new Map([
   ["cooldowns", t("common.cooldowns_page")],
   ["reviews", t("common.reviews_page")],
   ["search", t("common.search_page")],
+  ["notebook", t("common.notebook_page")],
+  ["organizer", t("common.organizer_page")],
   ["graph", t("common.graph_page")],
   ["incidents", t("common.incidents_page")],
   ["approvals", t("common.approvals_page")],
@@ -33,6 +35,7 @@ export function titleOf({ page, id }) {
   if ((page === "memories" || page === "search") && id !== null) return titled(t("app.memory_n", { id: String(id) }))
   if (page === "incidents" && id !== null) return titled(t("app.incident_n", { id: String(id) }))
   if (page === "reviews" && id !== null) return titled(t("app.review_n", { id: String(id) }))
+  if (page === "organizer" && id !== null) return titled(t("app.run_n", { id: String(id) }))
   return titled(TITLES.get(page) ?? "")
 }
 

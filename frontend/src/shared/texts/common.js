@@ -10,6 +10,8 @@ export const common = {
   cooldowns_page: "Cooldowns",
   incidents_page: "Incidents",
   graph_page: "Graph",
+  notebook_page: "Notebook",
+  organizer_page: "Organizer",
   reviews_page: "Reviews",
   search_page: "Search",
   approvals_page: "Approvals",

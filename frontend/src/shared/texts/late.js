@@ -3,6 +3,8 @@ import { cooldowns } from "../../pages/cooldowns/texts.js"
 import { incidents } from "../../pages/incidents/texts.js"
 import { graph } from "../../pages/graph/texts.js"
 import { health } from "../../pages/health/texts.js"
+import { notebook } from "../../pages/notebook/texts.js"
+import { organizer } from "../../pages/organizer/texts.js"
 import { preview } from "../../pages/preview/texts.js"
 import { search } from "../../pages/search/texts.js"
 import { session } from "../../pages/session/texts.js"
@@ -10,4 +12,17 @@ import { settings } from "../../pages/settings/texts.js"
 import { trash } from "../../pages/trash/texts.js"
 
 /** Texts of the lazily loaded pages, by area. */
-export const late = { approvals, cooldowns, graph, health, incidents, preview, search, session, settings, trash }
+export const late = {
+  approvals,
+  cooldowns,
+  graph,
+  health,
+  incidents,
+  notebook,
+  organizer,
+  preview,
+  search,
+  session,
+  settings,
+  trash,
+}

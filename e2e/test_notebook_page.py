@@ -1,0 +1,137 @@
+"""The Notebook page: pages are read, edited, compared, and decided on."""
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from app import App
+
+OVER = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+ADDRESS = "/notebook?page=services%2Fjellyfin"
+HOSTILE = "Answers <img src=x onerror=document.title='hacked'> in **60s**"
+
+
+def remember(app: App, *texts: str) -> None:
+    for each in texts:
+        body = {"category": "timing", "service": "jellyfin", "observation": each}
+        app.post("/api/v1/memories", body)
+
+
+def page_file(app: App) -> Path:
+    return app.home / "notebook" / "services" / "jellyfin.md"
+
+
+def wait_until(holds: Callable[[], bool]) -> None:
+    end = time.monotonic() + 30
+    while not holds():
+        assert time.monotonic() < end
+        time.sleep(0.1)
+
+
+def written(app: App, text: str) -> None:
+    """Wait until the notebook has written its page of a service with a text."""
+    wait_until(lambda: page_file(app).exists() and text in page_file(app).read_text())
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_a_page_is_read_edited_and_saved(page: Page, app: App, width: int) -> None:
+    page.set_viewport_size({"width": width, "height": 844})
+    remember(app, HOSTILE, "Takes 60s to start")
+    written(app, "Takes 60s")
+    page.goto(f"{app.url}/notebook")
+    tree = page.get_by_role("navigation", name="Pages")
+    tree.get_by_role("link", name="jellyfin.md").focus()
+    page.keyboard.press("Enter")
+
+    shown = page.get_by_role("region", name="Page", exact=True)
+    expect(shown.get_by_role("heading", name="services/jellyfin.md")).to_be_visible()
+    expect(shown).to_contain_text("<img src=x")
+    assert page.locator(".md img").count() == 0
+    expect(shown.get_by_role("link", name="#2")).to_have_attribute("href", "/memories/2")
+
+    shown.get_by_role("button", name="Edit").click()
+    field = shown.get_by_role("textbox")
+    field.fill(field.input_value().replace("Takes 60s", "Takes 90s") + "- [timing] Logs at noon\n")
+    expect(shown.get_by_role("region", name="Preview")).to_contain_text("Logs at noon")
+    page.keyboard.press("Control+Enter")
+    expect(page.get_by_text("Saved. 2 memories changed.")).to_be_visible()
+    expect(shown).to_contain_text("Takes 90s")
+    assert app.get("/api/v1/memories/2")["observation"] == "Takes 90s to start"
+    assert app.get("/api/v1/memories?q=Logs")["total"] == 1
+    shown.get_by_role("button", name="Changes").click()
+    expect(shown.get_by_label("Changes")).to_contain_text("Logs at noon")
+    assert page.evaluate(OVER) <= 0
+
+
+def test_a_page_that_changed_on_disk_keeps_both_edits(
+    page: Page, app: App, expected: set[int]
+) -> None:
+    expected.add(412)
+    remember(app, "Takes 60s to start", "Needs redis")
+    written(app, "redis")
+    page.goto(f"{app.url}{ADDRESS}")
+    shown = page.get_by_role("region", name="Page", exact=True)
+    shown.get_by_role("button", name="Edit").click()
+    field = shown.get_by_role("textbox")
+    field.fill(field.input_value().replace("60s", "90s"))
+    app.ends()
+    wait_until(lambda: app.get("/api/v1/sessions/1")["status"] != "running")
+    page_file(app).write_text(page_file(app).read_text().replace("redis", "valkey"))
+    wait_until(lambda: app.get("/api/v1/memories/2")["observation"] == "Needs valkey")
+
+    shown.get_by_role("button", name="Save").click()
+    clash = shown.get_by_role("alert", name="The page changed on disk")
+    expect(clash.get_by_label("On disk")).to_contain_text("valkey")
+    expect(clash.get_by_label("Yours")).to_contain_text("90s")
+    assert "90s" in field.input_value()
+    clash.get_by_role("button", name="Combine both").click()
+    expect(clash).to_be_hidden()
+    shown.get_by_role("button", name="Save").click()
+    expect(page.get_by_text("Saved. 1 memory changed.")).to_be_visible()
+
+    texts = {n: app.get(f"/api/v1/memories/{n}")["observation"] for n in (1, 2)}
+    assert texts == {1: "Takes 90s to start", 2: "Needs valkey"}
+
+
+def test_a_page_review_leads_from_the_reviews_to_the_page(page: Page, app: App) -> None:
+    remember(app, *(f"Fact {n} of the start" for n in range(14)))
+    written(app, "Fact 13")
+    head = page_file(app).read_text().split("- [", 1)[0]
+    page_file(app).write_text(head)
+    wait_until(lambda: any(each["reasons"] for each in app.get("/api/v1/notebook")["pages"]))
+
+    page.goto(f"{app.url}/reviews")
+    held = page.get_by_role("region", name="Notebook pages that need a review")
+    expect(held).to_contain_text("1 notebook page needs a review")
+    held.get_by_role("link", name="services/jellyfin.md").click()
+    waiting = page.get_by_role("region", name="This page needs a review")
+    expect(waiting.get_by_label("As last stored")).to_contain_text("Fact 13")
+    waiting.get_by_role("button", name="Discard file").click()
+    page.get_by_role("dialog").get_by_role("button", name="Discard file").click()
+    expect(waiting).to_be_hidden()
+
+    assert app.get("/api/v1/memories?service=jellyfin&state=active")["total"] == 14
+    written(app, "Fact 13")
+
+
+def test_notes_are_written_below_the_index(page: Page, app: App) -> None:
+    remember(app, "Takes 60s to start")
+    written(app, "60s")
+    page.goto(f"{app.url}/notebook")
+    shown = page.get_by_role("region", name="Page", exact=True)
+    expect(shown.get_by_text("of 2,000 bytes")).to_be_visible()
+    shown.get_by_role("button", name="Edit").click()
+    shown.get_by_role("textbox").fill("Ask Ada before a restart")
+    shown.get_by_role("button", name="Save").click()
+
+    expect(shown.get_by_role("heading", name="Notes")).to_be_visible()
+    assert "Ask Ada" in (app.home / "notebook" / "MEMORY.md").read_text()
+
+
+def test_a_page_that_is_not_there_says_so(page: Page, app: App, expected: set[int]) -> None:
+    expected.add(404)
+    page.goto(f"{app.url}/notebook?page=services%2Fnothing")
+    expect(page.get_by_role("heading", name="The page could not be loaded")).to_be_visible()

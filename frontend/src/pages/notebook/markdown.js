@@ -1,0 +1,132 @@
+/** @typedef {{tag: string, text?: string, href?: string, outside?: boolean, kind?: string, children?: Node[]}} Node */
+
+const INLINE =
+  /\\([!-/:-@[-`{-~])|`([^`]+)`|\*\*(.+?)\*\*|\*([^*\s](?:[^*]*[^*\s])?)\*|\[\[([^\]|]+)(?:\|([^\]]+))?\]\]|\[([^\]]+)\]\((https?:\/\/[^)\s]+)\)|\s\^m(\d+)\s*$/g
+const BULLET = /^(\s*)(?:[-*+]|\d+[.)])\s+(.*)$/
+
+/**
+ * What a page says, as nodes: headings, lists, quotes, code and paragraphs. All else stays text, HTML too: nothing of a
+ * page becomes markup. @param {string} text @returns {Node[]}
+ */
+export function blocks(text) {
+  const lines = text.replace(/^---\n[\s\S]*?\n---\n/, "").split("\n")
+  /** @type {Node[]} */
+  const found = []
+  for (let at = 0; at < lines.length;) at = block(lines, at, found)
+  return found
+}
+
+/** @param {string[]} lines @param {number} at @param {Node[]} found @returns {number} the line after the block */
+function block(lines, at, found) {
+  const line = lines[at]
+  if (!line.trim()) return at + 1
+  const heading = /^(#{1,6})\s+(.*)$/.exec(line)
+  if (heading) {
+    // the name of the page is the heading above it
+    found.push({ tag: `h${Math.min(6, heading[1].length + 2)}`, children: inline(heading[2]) })
+    return at + 1
+  }
+  if (line.startsWith("```")) return fence(lines, at, found)
+  if (/^\s*(?:-{3,}|\*{3,})\s*$/.test(line)) {
+    found.push({ tag: "hr" })
+    return at + 1
+  }
+  if (BULLET.test(line)) return list(lines, at, found)
+  const quoted = line.startsWith(">")
+  let end = at
+  while (end < lines.length && lines[end].trim() && lines[end].startsWith(">") === quoted && isText(lines[end])) end++
+  const said = lines.slice(at, Math.max(end, at + 1)).map((each) => (quoted ? each.replace(/^>\s?/, "") : each))
+  found.push({ tag: quoted ? "blockquote" : "p", children: inline(said.join("\n")) })
+  return Math.max(end, at + 1)
+}
+
+/** @param {string} line */
+function isText(line) {
+  return !/^(#{1,6}\s|```)/.test(line) && !BULLET.test(line)
+}
+
+/** @param {string[]} lines @param {number} at @param {Node[]} found */
+function fence(lines, at, found) {
+  const end = lines.findIndex((line, n) => n > at && line.startsWith("```"))
+  const until = end < 0 ? lines.length : end
+  found.push({ tag: "pre", text: lines.slice(at + 1, until).join("\n") })
+  return until + 1
+}
+
+/** Bullets of one depth; what is indented below one belongs to it. @param {string[]} lines @param {number} at @param {Node[]} found */
+function list(lines, at, found) {
+  /** @type {Node[]} */
+  const items = []
+  while (at < lines.length) {
+    const bullet = BULLET.exec(lines[at])
+    if (!bullet) break
+    const depth = bullet[1].length
+    let end = at + 1
+    while (end < lines.length && lines[end].trim() && indent(lines[end]) > depth) end++
+    const below = lines.slice(at + 1, end)
+    const first = below.findIndex((line) => BULLET.test(line))
+    const own = [bullet[2], ...(first < 0 ? below : below.slice(0, first)).map((line) => line.trim())]
+    /** @type {Node[]} */
+    const children = tagged(own.join("\n"))
+    if (first >= 0) list(below.slice(first), 0, children)
+    items.push({ tag: "li", children })
+    at = end
+  }
+  found.push({ tag: "ul", children: items })
+  return at
+}
+
+/** @param {string} line */
+function indent(line) {
+  return line.length - line.trimStart().length
+}
+
+/** The category at the start of a memory's line is a sign, its number at the end a link. @param {string} text @returns {Node[]} */
+function tagged(text) {
+  const tag = /^\[([a-z_]+)\]\s+/.exec(text)
+  if (!tag) return inline(text)
+  return [{ tag: "span", kind: "md-tag", text: tag[1] }, ...inline(` ${text.slice(tag[0].length)}`)]
+}
+
+/** @param {string} text @returns {Node[]} */
+function inline(text) {
+  /** @type {Node[]} */
+  const found = []
+  let last = 0
+  const plain = (/** @type {string} */ part) => part && found.push({ tag: "span", text: part })
+  for (const match of text.matchAll(INLINE)) {
+    plain(text.slice(last, match.index))
+    last = match.index + match[0].length
+    found.push(piece(match))
+  }
+  plain(text.slice(last))
+  return found
+}
+
+/** @param {RegExpMatchArray} match @returns {Node} */
+function piece([, escaped, code, strong, em, page, label, words, address, memory]) {
+  if (escaped) return { tag: "span", text: escaped }
+  if (code) return { tag: "code", text: code }
+  if (strong) return { tag: "strong", children: inline(strong) }
+  if (em) return { tag: "em", children: inline(em) }
+  if (page) return { tag: "a", href: `/notebook?page=${encodeURIComponent(page)}`, text: label ?? page }
+  if (address) return { tag: "a", href: address, outside: true, text: words }
+  return { tag: "a", kind: "md-memory", href: `/memories/${memory}`, text: `#${memory}` }
+}
+
+/** Show the Markdown of an expression. @param {HTMLElement} el @param {{expression: string}} it @param {any} tools */
+export function markdown(el, { expression }, { evaluateLater, effect }) {
+  const evaluate = evaluateLater(expression)
+  effect(() => evaluate((/** @type {string} */ text) => el.replaceChildren(...blocks(text ?? "").map(made))))
+}
+
+/** @param {Node} node @returns {HTMLElement} */
+function made({ tag, text, href, outside, kind, children = [] }) {
+  const el = document.createElement(tag)
+  if (text !== undefined) el.textContent = text
+  if (kind) el.className = kind
+  if (href && el instanceof HTMLAnchorElement) el.href = href
+  if (outside && el instanceof HTMLAnchorElement) Object.assign(el, { rel: "noopener noreferrer", target: "_blank" })
+  el.append(...children.map(made))
+  return el
+}

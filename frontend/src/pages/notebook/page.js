@@ -1,0 +1,66 @@
+import { timeAgo } from "../../shared/format/format.js"
+import { t } from "../../shared/texts/index.js"
+import { differs } from "./lines.js"
+import { INDEX } from "./store.js"
+
+const SECTIONS = /** @type {const} */ (["services", "projects", "decisions", "contacts", "infrastructure"])
+const bytes = new TextEncoder()
+
+/** @param {(name: string) => any} store */
+export function notebookPage(store) {
+  const [notebook, router, clock] = ["notebook", "router", "clock"].map(store)
+  return {
+    chosen: () => router.params.has("page"),
+    empty: () => notebook.phase === "ready" && notebook.pages.length === 0,
+    off: () => notebook.phase === "ready" && notebook.limit === null,
+    back: () => router.go("/notebook"),
+
+    /** The pages by their sections, the index first. */
+    groups() {
+      const of = (/** @type {string} */ start) =>
+        notebook.pages.filter((/** @type {NotebookPage} */ { path }) =>
+          start ? path.startsWith(`${start}/`) : path === INDEX,
+        )
+      return [
+        { name: "index", title: t("notebook.index"), pages: of("") },
+        ...SECTIONS.map((name) => ({ name, title: t(`notebook.${name}`), pages: of(name) })),
+      ].filter(({ pages }) => pages.length > 0)
+    },
+    /** @param {NotebookPage} page */
+    address: ({ path }) => `/notebook?page=${encodeURIComponent(path)}`,
+    /** @param {NotebookPage} page */
+    name: ({ path }) => `${path.slice(path.indexOf("/") + 1)}.md`,
+    /** @param {NotebookPage} page */
+    current: ({ path }) => (path === notebook.path ? "true" : null),
+    /** @param {NotebookPage} page */
+    facts: ({ memories, reasons }) =>
+      reasons.length ? t("notebook.needs_review") : memories ? t("notebook.memories", { n: memories }) : "",
+    /** @param {NotebookPage} page */
+    waits: ({ reasons }) => reasons.length > 0,
+
+    title: () => `${notebook.path}.md`,
+    written: () =>
+      notebook.page?.written_at ? t("notebook.written", { when: timeAgo(notebook.page.written_at, clock.now) }) : "",
+    text: () => notebook.page?.text ?? "",
+    is: (/** @type {string} */ view) => (notebook.view === view ? "true" : "false"),
+    mayEdit: () => notebook.limit !== null,
+
+    /** How many bytes the index has, as it is or as it is typed. */
+    size: () => bytes.encode(notebook.view === "edit" ? notebook.edited : (notebook.page?.text ?? "")).length,
+    share() {
+      return notebook.limit ? this.size() / notebook.limit : 0
+    },
+    over() {
+      return this.share() > 1
+    },
+    sizeWords() {
+      const values = { n: this.size(), limit: notebook.limit ?? 0 }
+      return t(this.over() ? "notebook.bytes_over" : "notebook.bytes", values)
+    },
+
+    same: () => !differs(notebook.changes),
+    fileSide: () => notebook.changes.filter((/** @type {{kind: string}} */ { kind }) => kind !== "gone"),
+    storedSide: () => notebook.changes.filter((/** @type {{kind: string}} */ { kind }) => kind !== "new"),
+    note: () => (notebook.overtaken ? t("notebook.changed_since") : notebook.draftNote),
+  }
+}

@@ -1,0 +1,252 @@
+import { throttle } from "../../shared/browser/throttle.js"
+import { momentOf, timeAgo } from "../../shared/format/format.js"
+import { t } from "../../shared/texts/index.js"
+import { combined, joined, lineDiff, split } from "./lines.js"
+
+export const INDEX = "MEMORY"
+
+/** @typedef {{text: string, digest: string}} Version a text, and the state of the file that it is of */
+
+/**
+ * The pages of the notebook, one of them to read and to edit, and what changed on it.
+ * @param {{api: Api, confirm: any, toasts: any, drafts: any, later?: any, now?: () => number}} with_
+ */
+export function notebook({ api, confirm, toasts, drafts, later, now = Date.now }) {
+  let turn = 0
+  /** @type {() => void} */
+  let again = () => {}
+  return {
+    here: false,
+    phase: "loading",
+    problem: "",
+    pages: /** @type {NotebookPage[]} */ ([]),
+    /** The most bytes of the index; nothing where the notebook is turned off. */
+    limit: /** @type {number | null} */ (null),
+    path: INDEX,
+    page: /** @type {NotebookText | null} */ (null),
+    pageProblem: "",
+    view: "read",
+    /** What is typed, and the version that it was begun on. */
+    draft: "",
+    base: /** @type {Version | null} */ (null),
+    draftNote: "",
+    /** The version on disk, where it is another one than that which was edited. */
+    conflict: /** @type {Version | null} */ (null),
+    busy: false,
+
+    /** @param {URLSearchParams} params */
+    visit(params) {
+      const path = params.get("page") ?? INDEX
+      if (path !== this.path || !this.here)
+        Object.assign(this, { path, page: null, pageProblem: "", view: "read", base: null, conflict: null })
+      if (!this.here) {
+        this.here = true
+        again = throttle(() => this.here && this.reload(), { later, now })
+      }
+      return this.reload()
+    },
+
+    exit() {
+      this.here = false
+    },
+
+    follow() {
+      if (this.here) again()
+    },
+
+    reload() {
+      return Promise.all([this.load(), this.read()])
+    },
+
+    async load() {
+      try {
+        const { pages, index_limit: limit } = await api.get("/notebook")
+        Object.assign(this, { pages, limit, phase: "ready", problem: "" })
+      } catch (problem) {
+        this.problem = /** @type {Error} */ (problem).message
+        if (!this.pages.length) this.phase = "failed"
+      }
+    },
+
+    async read() {
+      const mine = ++turn
+      try {
+        const page = await api.get(addressOf(this.path))
+        if (mine === turn) Object.assign(this, { page, pageProblem: "" })
+      } catch (problem) {
+        if (mine === turn) this.pageProblem = /** @type {Error} */ (problem).message
+      }
+    },
+
+    /** The pages that need a person. */
+    get waiting() {
+      return this.pages.filter(({ reasons }) => reasons.length > 0)
+    },
+
+    /** Why this page needs a review. */
+    get reasons() {
+      return this.pages.find(({ path }) => path === this.path)?.reasons ?? []
+    },
+
+    get isIndex() {
+      return this.path === INDEX
+    },
+
+    /** What the editor has would make of the page. */
+    get edited() {
+      return this.isIndex && this.base ? joined(split(this.base.text).head, this.draft) : this.draft
+    },
+
+    /** Did the file change while it is edited? */
+    get overtaken() {
+      return this.base !== null && this.page !== null && this.page.digest !== this.base.digest
+    },
+
+    /** @param {"read" | "edit" | "changes"} view */
+    show(view) {
+      this.view = view
+      if (view === "edit" && this.base === null) this.begin()
+    },
+
+    begin() {
+      if (!this.page) return
+      const { text, digest } = this.page
+      const kept = drafts.of(`${this.path}|`)
+      this.base = kept?.base ?? { text, digest }
+      this.draft = kept?.draft ?? (this.isIndex ? split(text).notes : text)
+      this.draftNote = kept ? t("notebook.draft", { at: momentOf(kept.at) }) : ""
+      this.conflict = null
+    },
+
+    /** @param {string} text */
+    type(text) {
+      this.draft = text
+      drafts.keep(`${this.path}|`, { version: 0, base: this.base, draft: text })
+    },
+
+    cancel() {
+      this.drop()
+      this.view = "read"
+    },
+
+    drop() {
+      drafts.drop(`${this.path}|`, 0)
+      Object.assign(this, { base: null, conflict: null, draft: "", draftNote: "" })
+    },
+
+    async save() {
+      const { base, path, edited } = this
+      if (!base || this.busy) return
+      this.busy = true
+      try {
+        const made = await api.put(addressOf(path), { text: edited }, base.digest)
+        if (this.path !== path) return
+        this.drop()
+        this.view = "read"
+        toasts.show(savedWords(made, path))
+        await this.reload()
+      } catch (problem) {
+        await this.refuse(/** @type {any} */ (problem))
+      } finally {
+        this.busy = false
+      }
+    },
+
+    /** The file is another one by now: both versions are shown. Of the index only the notes are edited. @param {import("../../shared/api.js").Problem} problem */
+    async refuse({ status, message, current }) {
+      if (status !== 412 || !current) return toasts.show(t("notebook.not_saved", { why: message }), { bad: true })
+      const theirs = { text: current.text, digest: current.digest }
+      const same = this.isIndex && this.base && split(theirs.text).notes === split(this.base.text).notes
+      if (!same) {
+        this.conflict = theirs
+        return
+      }
+      this.base = theirs
+      this.busy = false
+      await this.save()
+    },
+
+    /** Both versions of a conflict, line by line. */
+    get sides() {
+      const { conflict, isIndex } = this
+      if (!conflict) return { disk: [], mine: [] }
+      const disk = isIndex ? split(conflict.text).notes : conflict.text
+      const parts = lineDiff(disk, this.draft)
+      return { disk: parts.filter(({ kind }) => kind !== "new"), mine: parts.filter(({ kind }) => kind !== "gone") }
+    },
+
+    keepMine() {
+      this.base = this.conflict
+      this.conflict = null
+      return this.save()
+    },
+
+    combine() {
+      const { conflict, base, isIndex } = this
+      if (!conflict || !base) return
+      const part = (/** @type {string} */ text) => (isIndex ? split(text).notes : text)
+      this.base = conflict
+      this.conflict = null
+      this.type(combined(part(base.text), this.draft, part(conflict.text)))
+      this.draftNote = t("notebook.combined")
+    },
+
+    useDisk() {
+      this.drop()
+      this.view = "read"
+      return this.reload()
+    },
+
+    /** What is different: the file that waits for a review, or what the last write changed. */
+    get changes() {
+      const { page } = this
+      if (!page) return []
+      return page.stored === page.text ? lineDiff(page.previous, page.text) : lineDiff(page.stored, page.text)
+    },
+
+    get changesNote() {
+      const { page } = this
+      if (!page) return ""
+      if (page.stored !== page.text) return t("notebook.unread")
+      return page.written_at ? t("notebook.last_write", { when: timeAgo(page.written_at, now()) }) : ""
+    },
+
+    accept() {
+      return this.resolve("accept")
+    },
+
+    async discard() {
+      const yes = await confirm.ask({
+        title: t("notebook.ask_discard", { path: `${this.path}.md` }),
+        note: t("notebook.ask_discard_note"),
+        verb: t("notebook.discard_verb"),
+      })
+      if (yes) await this.resolve("discard")
+    },
+
+    /** @param {"accept" | "discard"} resolution */
+    async resolve(resolution) {
+      this.busy = true
+      try {
+        await api.put("/notebook", { resolution, pages: [this.path] })
+        toasts.show(t(resolution === "accept" ? "notebook.accepted" : "notebook.discarded"))
+      } catch (problem) {
+        toasts.show(t("notebook.not_resolved", { why: /** @type {Error} */ (problem).message }), { bad: true })
+      } finally {
+        this.busy = false
+        await this.reload()
+      }
+    },
+  }
+}
+
+/** @param {string} path */
+function addressOf(path) {
+  return `/notebook/${path.split("/").map(encodeURIComponent).join("/")}`
+}
+
+/** @param {{edits: number, for_review: Record<string, string[]>}} made @param {string} path */
+function savedWords({ edits, for_review: held }, path) {
+  if (held[path]) return t("notebook.saved_review", { why: held[path].join(" ") })
+  return edits ? t("notebook.saved", { n: edits }) : t("notebook.saved_none")
+}

@@ -1,0 +1,28 @@
+import { t } from "../../shared/texts/index.js"
+
+const COUNTED = /** @type {const} */ (["duplicates", "compressed", "digests", "facts", "conflicts"])
+const listed = new Intl.ListFormat("en")
+
+/** What a run did, as a sentence. @param {Record<string, number>} counts */
+export function outcome(counts) {
+  const words = did(counts)
+  return words ? `${words[0].toUpperCase()}${words.slice(1)}.` : t("organizer.nothing")
+}
+
+/** What a run has done so far, within a sentence. @param {Record<string, number>} counts */
+export function did(counts) {
+  return named(counts, "")
+}
+
+/** What a run would do now. @param {Record<string, number>} counts */
+export function would(counts) {
+  const what = named(counts, "would_")
+  return what ? t("organizer.would", { what }) : t("organizer.would_nothing")
+}
+
+/** @param {Record<string, number>} counts @param {"" | "would_"} form */
+function named(counts, form) {
+  return listed.format(
+    COUNTED.filter((name) => counts[name]).map((name) => t(`organizer.${form}${name}`, { n: counts[name] })),
+  )
+}

@@ -1,0 +1,108 @@
+import { duration, timeAgo } from "../../shared/format/format.js"
+import { newSide, oldSide, wordDiff } from "../../shared/format/diff.js"
+import { t } from "../../shared/texts/index.js"
+import { did, outcome, would } from "./outcome.js"
+
+/** So many of a kind are shown at first. */
+const SHOWN = 20
+const EXAMPLES = /** @type {const} */ (["duplicates", "digests", "facts", "known_facts", "conflicts"])
+
+/** @param {(name: string) => any} store */
+export function organizerPage(store) {
+  const [organizer, clock, supervisor] = ["organizer", "clock", "supervisor"].map(store)
+  return {
+    shown: /** @type {Record<string, number>} */ ({ repeats: SHOWN, compresses: SHOWN, extracted_from: SHOWN }),
+    empty: () => organizer.phase === "ready" && organizer.rows.length === 0,
+    waits: () => organizer.busy || Boolean(organizer.active),
+    list: () => organizer.id === null,
+    chosen: () => organizer.chosen ?? {},
+    title: () => t("organizer.run", { id: String(organizer.id) }),
+
+    /** @param {OrganizerRun} run */
+    address: ({ id }) => `/organizer/${id}`,
+    /** @param {OrganizerRun} run */
+    name: ({ id }) => t("organizer.run", { id: String(id) }),
+    /** @param {OrganizerRun} run */
+    outcome: (run) => progress(run, supervisor.away) || outcome(run.counts),
+    /** @param {OrganizerRun} run */
+    working: ({ state }) => state !== "completed",
+    /** @param {OrganizerRun} run */
+    facts({ trigger, started_at: began, ended_at: ended, undone_by: undone, counts }) {
+      const took = ended ? duration(Date.parse(ended) - Date.parse(began)) : ""
+      return [
+        t(trigger === "schedule" ? "organizer.started_by_schedule" : "organizer.started_by_person"),
+        took && t("organizer.took", { time: took }),
+        "raw_after" in counts && counts.raw !== counts.raw_after
+          ? t("organizer.size", { before: counts.raw, after: counts.raw_after })
+          : "",
+        undone ? t("organizer.undone") : "",
+      ]
+        .filter(Boolean)
+        .join(" · ")
+    },
+    /** @param {OrganizerRun} run */
+    when: ({ started_at: at }) => timeAgo(at, clock.now),
+
+    would: () => (organizer.report ? would(organizer.report.counts) : ""),
+    examples: () =>
+      EXAMPLES.filter((kind) => organizer.report?.examples[kind]?.length).map((kind) => ({
+        kind,
+        title: t(`organizer.example_${kind}`),
+        texts: organizer.report.examples[kind],
+      })),
+
+    mayUndo: () =>
+      organizer.chosen?.state === "completed" && Boolean(organizer.chosen.act_id) && !organizer.chosen.undone_by,
+    reviews: () => organizer.chosen?.reviews ?? [],
+    /** @param {Review} review */
+    reviewAddress: ({ id }) => `/reviews/${id}`,
+    /** @param {Review} review */
+    reviewName: ({ id }) => t("organizer.review", { id: String(id) }),
+    /** @param {Review} review */
+    reviewState: ({ state }) => t(state === "open" ? "organizer.open" : "organizer.resolved"),
+    /** @param {Review} review */
+    oldParts: ({ old, said }) => oldSide(wordDiff(old?.observation ?? "", said)),
+    /** @param {Review} review */
+    newParts: ({ old, said }) => newSide(wordDiff(old?.observation ?? "", said)),
+
+    /** @param {string} what */
+    of: (what) => (organizer.chosen?.replacements ?? []).filter((/** @type {Substitute} */ each) => each.what === what),
+    /** @param {string} what */
+    some(what) {
+      return this.of(what).slice(0, this.shown[what])
+    },
+    /** @param {string} what */
+    count(what) {
+      return this.of(what).length
+    },
+    /** @param {string} what */
+    hasMore(what) {
+      return this.count(what) > this.shown[what]
+    },
+    /** @param {string} what */
+    showAll(what) {
+      this.shown[what] = Infinity
+    },
+    /** @param {Substitute} each */
+    text: ({ memory }) => memory?.observation ?? "",
+    /** @param {Substitute} each */
+    memoryAddress: ({ memory, id }) => (memory ? `/memories/${id}` : null),
+    /** @param {number} id */
+    memoryName: (id) => t("organizer.memory", { id: String(id) }),
+    /** What the older text said otherwise. @param {Substitute} each @param {{observation: string}} sample */
+    parts: ({ memory }, { observation }) => oldSide(wordDiff(observation, memory?.observation ?? "")),
+    /** @param {Substitute} each */
+    sources: ({ replaced }) => t("organizer.sources", { n: replaced.length }),
+    /** @param {Substitute} each */
+    beyond: ({ replaced, samples }) =>
+      replaced.length > samples.length ? t("organizer.more_sources", { n: replaced.length - samples.length }) : "",
+  }
+}
+
+/** How far a run is that has not ended. @param {OrganizerRun} run @param {boolean} away */
+function progress({ state, counts }, away) {
+  if (state === "completed") return ""
+  if (state === "queued") return t(away ? "organizer.queued_away" : "organizer.queued")
+  const what = did(counts)
+  return what ? t("organizer.working_so_far", { what }) : t("organizer.working")
+}

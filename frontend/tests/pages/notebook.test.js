@@ -1,0 +1,127 @@
+import "../late-texts.js"
+import assert from "node:assert/strict"
+import test from "node:test"
+import { blocks } from "../../src/pages/notebook/markdown.js"
+import { combined, joined, split } from "../../src/pages/notebook/lines.js"
+import { notebook } from "../../src/pages/notebook/store.js"
+import { confirm } from "../../src/shared/dialogs/confirm.js"
+import { drafts } from "../../src/shared/memory-form/drafts.js"
+import { toasts } from "../../src/shared/parts/toasts.js"
+import { Problem } from "../../src/shared/api.js"
+import { fakeApi, fakeTimers } from "../fakes.js"
+
+const TEXT = "# jellyfin\n\n- [timing] Takes 60s ^m1\n- [dependency] Needs redis ^m2\n"
+const PAGE = { path: "services/jellyfin", text: TEXT, digest: "a", stored: TEXT, previous: "", written_at: null }
+const LISTED = { pages: [{ path: PAGE.path, memories: 2, written_at: null, reasons: [] }], index_limit: 2000 }
+
+function setUp(answers = {}) {
+  const kept = new Map()
+  const storage = {
+    getItem: (key) => kept.get(key) ?? null,
+    setItem: (key, value) => kept.set(key, value),
+    removeItem: (key) => kept.delete(key),
+    keys: () => [...kept.keys()],
+  }
+  const api = fakeApi({ "/notebook": LISTED, "/notebook/services/jellyfin": PAGE, ...answers })
+  const said = toasts({ timers: fakeTimers() })
+  const store = () => notebook({ api, confirm: confirm(), toasts: said, drafts: drafts({ storage }), later: () => {} })
+  return { api, said, store }
+}
+
+async function editing(answers) {
+  const all = setUp(answers)
+  const store = all.store()
+  await store.visit(new URLSearchParams("page=services/jellyfin"))
+  store.show("edit")
+  return { ...all, store, open: all.store }
+}
+
+test("Markdown becomes text and links, never markup", () => {
+  const found = blocks(
+    "---\nid: x\n---\n# jellyfin\n\n- [timing] <img src=x onerror=alert(1)> `60s` ^m7\n  more\n\n[x](javascript:alert(1))",
+  )
+  const text = JSON.stringify(found)
+
+  assert.deepEqual(
+    found.map(({ tag }) => tag),
+    ["h3", "ul", "p"],
+  )
+  assert.match(text, /"text":" <img src=x onerror=alert\(1\)> "/)
+  assert.ok(!text.includes('"href":"javascript'))
+  assert.ok(!text.includes("id: x"))
+})
+
+test("a page is linked to the pages and memories that it names", () => {
+  const text = JSON.stringify(blocks("- See [[services/caddy|Caddy]] ^m12\n- [docs](https://example.org/a)\n  - below"))
+
+  assert.match(text, /"href":"\/notebook\?page=services%2Fcaddy","text":"Caddy"/)
+  assert.match(text, /"href":"\/memories\/12"/)
+  assert.match(text, /"outside":true/)
+})
+
+test("both edits are kept, and of two lines of one memory that on disk keeps the number", () => {
+  const mine = TEXT.replace("60s", "90s").replace("redis", "valkey")
+  const disk = TEXT.replace("60s", "75s") + "- [timing] New line\n"
+
+  assert.equal(
+    combined(TEXT, mine, disk),
+    "# jellyfin\n\n- [timing] Takes 75s ^m1\n- [timing] Takes 90s\n- [dependency] Needs valkey ^m2\n- [timing] New line\n",
+  )
+})
+
+test("an edit without an end of the last line loses nothing", () => {
+  assert.equal(combined("a", "a\nb", "a\nc"), "a\nc\nb")
+})
+
+test("notes are apart from the index", () => {
+  const text = "# Memory\n\n- x\n\n## Notes\n\nAsk Ada\n"
+
+  assert.deepEqual(split(text), { head: "# Memory\n\n- x\n\n", notes: "Ask Ada" })
+  assert.equal(joined(split(text).head, "Ask Bob"), text.replace("Ada", "Bob"))
+  assert.equal(joined("# Memory\n", " "), "# Memory\n")
+})
+
+test("a page is saved on the version that was read", async () => {
+  const { store, api, said } = await editing({ "PUT /notebook/services/jellyfin": { edits: 1, for_review: {} } })
+
+  store.type(TEXT.replace("60s", "90s"))
+  await store.save()
+
+  const asked = api.asked.find(({ method }) => method === "PUT")
+  assert.equal(asked.version, "a")
+  assert.match(asked.body.text, /90s/)
+  assert.equal(said.items.at(-1).text, "Saved. 1 memory changed.")
+  assert.equal(store.view, "read")
+})
+
+test("a page that changed on disk is shown beside the edit, and both are combined", async () => {
+  const disk = `${TEXT}- [timing] From another editor\n`
+  const answers = [
+    () => Promise.reject(new Problem({ status: 412, current: { text: disk, digest: "b" } })),
+    () => ({ edits: 2, for_review: {} }),
+  ]
+  const { store, api } = await editing({ "PUT /notebook/services/jellyfin": () => answers.shift()() })
+  store.type(TEXT.replace("60s", "90s"))
+
+  await store.save()
+  assert.equal(store.conflict.digest, "b")
+  assert.match(store.draft, /90s/)
+  store.combine()
+  await store.save()
+
+  const asked = api.asked.filter(({ method }) => method === "PUT").at(-1)
+  assert.equal(asked.version, "b")
+  assert.match(asked.body.text, /90s[\s\S]*From another editor/)
+})
+
+test("an unsaved text outlives the page", async () => {
+  const { store, open } = await editing()
+  store.type("typed")
+
+  const other = open()
+  await other.visit(new URLSearchParams("page=services/jellyfin"))
+  other.show("edit")
+
+  assert.equal(other.draft, "typed")
+  assert.equal(other.base.digest, "a")
+})

@@ -1,0 +1,70 @@
+import "../late-texts.js"
+import assert from "node:assert/strict"
+import test from "node:test"
+import { confirm } from "../../src/shared/dialogs/confirm.js"
+import { outcome, would } from "../../src/pages/organizer/outcome.js"
+import { organizer } from "../../src/pages/organizer/store.js"
+import { toasts } from "../../src/shared/parts/toasts.js"
+import { fakeApi, fakeJournal, fakeTimers } from "../fakes.js"
+
+const QUEUED = { id: 3, state: "queued", counts: { raw: 9 }, act_id: 5, undone_by: null }
+const DONE = { ...QUEUED, state: "completed", counts: { raw: 9, duplicates: 2, compressed: 1 } }
+
+function setUp(answers = {}) {
+  const api = fakeApi({ "/organizer/runs": { items: [], next: null }, ...answers })
+  const timers = fakeTimers()
+  const said = toasts({ timers: fakeTimers() })
+  const asker = confirm()
+  const later = (run) => (timers.next = run)
+  return {
+    api,
+    said,
+    asker,
+    timers,
+    store: organizer({ api, confirm: asker, toasts: said, journal: fakeJournal(), later }),
+  }
+}
+
+test("what a run did is a sentence, with the plurals right", () => {
+  assert.equal(outcome(DONE.counts), "Merged 2 duplicates and compressed 1 episode.")
+  assert.equal(outcome({ raw: 4 }), "Nothing to organize.")
+  assert.equal(would({ facts: 1 }), "A run would find 1 fact.")
+  assert.equal(would({}), "A run would change nothing now.")
+})
+
+test("a run is followed until it has ended", async () => {
+  const pages = [
+    { items: [QUEUED], next: null },
+    { items: [QUEUED], next: null },
+    { items: [DONE], next: null },
+  ]
+  const { store, timers, said } = setUp({ "/organizer/runs": () => pages.shift() })
+  store.visit(new URLSearchParams(), null)
+  await new Promise(setImmediate)
+  assert.equal(store.active.id, 3)
+
+  await timers.next()
+  assert.equal(store.active.id, 3)
+  await timers.next()
+
+  assert.equal(store.active, undefined)
+  assert.match(said.items.at(-1).text, /^Run 3 completed\. Merged 2/)
+})
+
+test("a run is undone only after a confirmation", async () => {
+  const { store, asker, api } = setUp({
+    "/organizer/runs/3": { ...DONE, replacements: [], reviews: [] },
+    "POST /organizer/runs/3/undo": { act: 9, changed: 4 },
+  })
+  await store.visit(new URLSearchParams(), 3)
+
+  const first = store.undo()
+  asker.answer(false)
+  await first
+  assert.equal(api.asked.filter(({ method }) => method === "POST").length, 0)
+  const second = store.undo()
+  asker.answer(true)
+  await second
+
+  assert.equal(api.asked.filter(({ method }) => method === "POST").length, 1)
+})

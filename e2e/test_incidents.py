@@ -74,3 +74,13 @@ def test_an_incident_that_is_not_there_says_so(page: Page, app: App, expected: s
     expect(page.get_by_role("heading", name="Incident not found")).to_be_visible()
     page.get_by_role("link", name="All incidents").click()
     expect(page).to_have_url(f"{app.url}/incidents")
+
+
+def test_the_overview_shows_open_incidents(page: Page, app: App) -> None:
+    number = fails(app)
+    page.goto(f"{app.url}/overview")
+
+    incident = page.get_by_role("region", name="Open incidents").get_by_role("listitem")
+    expect(incident).to_contain_text("jellyfin: is down")
+    app.post(f"/api/v1/incidents/{number}", {"outcome": "recovered"}, method="PATCH")
+    expect(incident).to_have_count(0)

@@ -2816,6 +2816,7 @@ export interface components {
             sessions: components["schemas"]["SessionCountsOut"];
             reviews: components["schemas"]["OpenCountOut"];
             approvals: components["schemas"]["OpenCountOut"];
+            incidents: components["schemas"]["IncidentOut"][];
             run: components["schemas"]["RunsOut"];
             spending: components["schemas"]["SpendingOut"];
             halt: components["schemas"]["ActiveHaltOut"] | null;

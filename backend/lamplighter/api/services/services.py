@@ -168,6 +168,7 @@ def _overview(
             "open": found.approvals[0],
             "oldest_at": serialize.format_moment(found.approvals[1]),
         },
+        "incidents": [serialize.incident(each) for each in found.incidents],
         "run": _sessions_out(found.run),
     }
 

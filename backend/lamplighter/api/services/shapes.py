@@ -14,6 +14,7 @@ from lamplighter.api.common_shapes import (
     UseOut,
     public_shape,
 )
+from lamplighter.api.incidents.shapes import IncidentOut
 from lamplighter.api.memory.shapes import MemoryOut
 from lamplighter.api.sessions.approval_shapes import ActiveHaltOut
 from lamplighter.api.sessions.shapes import SessionOut, SpendingOut
@@ -321,6 +322,7 @@ class OverviewOut(Struct):
     sessions: SessionCountsOut
     reviews: OpenCountOut
     approvals: OpenCountOut
+    incidents: list[IncidentOut]
     run: RunsOut
     spending: SpendingOut
     halt: ActiveHaltOut | None

@@ -8,6 +8,7 @@ from typing import Final
 
 from lamplighter.domain.services.checks.silence import Silence
 from lamplighter.domain.services.cooldown import CooldownStatus
+from lamplighter.domain.services.incident import Incident
 from lamplighter.domain.services.leader import Leader
 from lamplighter.domain.services.series import CheckSeries, PointState
 from lamplighter.domain.services.service import Service, Services
@@ -16,7 +17,7 @@ from lamplighter.domain.sessions.marker_results import CheckResult
 from lamplighter.domain.sessions.session import OutcomeState, Session
 from lamplighter.repository import Database
 from lamplighter.repository.memory import facets
-from lamplighter.repository.services import checks, pauses, series
+from lamplighter.repository.services import checks, incidents, pauses, series
 from lamplighter.repository.services.checks import CheckDay, LatestResult
 from lamplighter.repository.sessions import approvals, escalations, sessions
 from lamplighter.repository.upkeep import leases, statistics
@@ -95,6 +96,7 @@ class SystemOverview:
     activity: Activity
     run: RunStatistics
     approvals: tuple[int, datetime | None]
+    incidents: tuple[Incident, ...]
 
     @property
     def state(self) -> ServiceState:
@@ -137,6 +139,7 @@ async def overview(
         activity=activity,
         run=summarize_runs(activity.days, now=now),
         approvals=await approvals.count_open(db, now=now),
+        incidents=tuple(await incidents.live(db)),
     )
 
 

@@ -18,6 +18,7 @@ export function overviewPage(store) {
 
     /** The last sessions that acted, or wanted to. */
     outcomes: () => overview.state?.outcomes ?? [],
+    incidents: () => overview.state?.incidents ?? [],
 
     runningWords: () =>
       t("overview.running", { id: String(overview.state.running.id), tier: overview.state.running.tier }),

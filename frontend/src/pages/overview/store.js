@@ -8,7 +8,7 @@ const WORST_FIRST = ["failing", "warning", "unknown", "ok"]
 const FEW = 3
 const MANY = 50
 const BEAT_MS = 5_000
-export const FOLLOWED = ["session", "event", "cooldown", "memory", "request", "escalation"]
+export const FOLLOWED = ["session", "event", "cooldown", "memory", "request", "escalation", "incident"]
 
 /** The worst on top, then as services.yaml has them. @param {Service[]} services */
 export function inOrder(services) {

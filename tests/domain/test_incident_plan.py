@@ -163,6 +163,13 @@ def test_the_state_follows_the_work(work: IncidentWork, state: IncidentState) ->
     assert state_of(work) is state
 
 
+def test_between_two_tiers_an_incident_is_in_the_state_of_before() -> None:
+    work = IncidentWork(handed_on=True)
+
+    assert state_of(work, IncidentState.INVESTIGATING) is IncidentState.INVESTIGATING
+    assert state_of(work, IncidentState.OPEN) is IncidentState.OPEN
+
+
 def test_the_outcome_names_who_repaired_it() -> None:
     assert outcome_of(action="restart", handled=True) is IncidentOutcome.REPAIRED
     assert outcome_of(action="", handled=True) is IncidentOutcome.BY_PERSON

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 from itertools import count
 
 import pytest
-from acting import acted
+from acting import RESTART, acted
 from examples import session
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -25,7 +25,7 @@ from lamplighter.domain.sessions.session import RequestState, Session, Status
 from lamplighter.repository import Database, writing
 from lamplighter.repository.services import events, incidents, notices
 from lamplighter.repository.sessions import requests, sessions
-from lamplighter.usecases.services import alert, check_runs, incident_view
+from lamplighter.usecases.services import act, alert, check_runs, incident_view
 from lamplighter.usecases.services.alert import AlertContext
 from lamplighter.usecases.services.incident_follow import follow
 from lamplighter.usecases.sessions import chain
@@ -118,6 +118,66 @@ async def test_an_incident_follows_its_sessions_to_its_outcome(db: Database) -> 
     assert not await follow(db, now=NOON + 2 * MINUTE)
 
 
+async def test_a_service_that_is_well_while_its_repair_is_verified_waits_for_the_outcome(
+    db: Database,
+) -> None:
+    incident = await failing(db, "mail")
+    by = await answered(db, incident, tier=3)
+    use = await act.reserve(db, by, "mail", RESTART, now=NOON + SECOND)
+
+    await well(db, "mail", at=NOON + 5 * SECOND)
+    assert (await now_of(db, incident)).live
+
+    await act.settle(db, use, UseOutcome.SUCCESS, text="", now=NOON + 9 * SECOND)
+    await follow(db, now=NOON + 10 * SECOND)
+    found = await now_of(db, incident)
+    assert (found.outcome, found.action) == (IncidentOutcome.REPAIRED, "restart")
+
+
+async def test_fifty_services_of_one_root_are_one_incident_and_two_notifications(
+    db: Database,
+) -> None:
+    db.telling = NoticePolicy()
+    leaves = [Service(name=f"s{n}", checks=PORT, depends_on=("root",)) for n in range(50)]
+    services = Services((*leaves, Service(name="root", checks=PORT)))
+
+    async def all_are(state: PointState, at: datetime) -> None:
+        runs = [
+            CheckRun(service=each.name, check="tcp", kind="tcp", at=at, state=state)
+            for each in services
+        ]
+        await check_runs.record(context(db, at), runs, services)
+        await follow(db, now=at)
+
+    await all_are(FAILED, NOON)
+    await all_are(FAILED, NOON + MINUTE)
+    [incident] = await incidents.live(db)
+    assert (incident.service, len(incident.services)) == ("root", 51)
+    await all_are(PASSED, NOON + 2 * MINUTE)
+    await all_are(PASSED, NOON + 3 * MINUTE)
+
+    assert not (await now_of(db, incident)).live
+    assert len(await told(db)) == 2
+
+
+async def test_the_third_incident_of_a_day_says_so(db: Database) -> None:
+    db.telling = NoticePolicy()
+    for number in range(3):
+        start = NOON + number * timedelta(hours=1)
+        await checked(db, FAILED, start, "mail")
+        await follow(db, now=start + MINUTE)
+        await well(db, "mail", at=start + 5 * MINUTE)
+
+    opening = [title for _, level, title in await told(db) if level is Level.CRITICAL]
+    assert [
+        title.endswith("This is incident 3 with this root cause in 24 h.") for title in opening
+    ] == [
+        False,
+        False,
+        True,
+    ]
+
+
 async def test_an_incident_that_ends_by_itself_withdraws_its_request(db: Database) -> None:
     incident = await failing(db, "mail")
 
@@ -201,7 +261,7 @@ async def test_a_session_that_asks_a_person_without_an_incident_opens_one(db: Da
     await chain.ask_person(db, by, "mail", "The disk is full", now=NOON)
     await ended(db, by)
 
-    assert await follow(db, now=NOON)
+    await follow(db, now=NOON)
     [incident] = await incidents.live(db)
     assert (incident.service, incident.state) == ("mail", IncidentState.NEEDS_PERSON)
     assert await incidents.session_ids(db, incident.id) == [by.id]

@@ -24,16 +24,16 @@ class IncidentFollower:
     """A number that changes with each commit to the database; 0 or -1 where it is not known."""
 
     async def run(self) -> None:
-        """Follow until cancelled: while an incident is open each second, else after commits."""
-        live, followed = True, 0
+        """Follow until cancelled: after commits, and each second where a notification is due."""
+        due, followed = True, 0
         while True:
             version = self.version()
-            if live or version <= 0 or version != followed:
-                live, followed = await self._follow(), version
+            if due or version <= 0 or version != followed:
+                due, followed = await self._follow(), version
             await asyncio.sleep(POLL_SECONDS)
 
     async def _follow(self) -> bool:
-        """Follow once; return whether an incident is open, or may be."""
+        """Follow once; return whether to do it again without a commit."""
         try:
             return await follow(self.here.db, now=self.here.now())
         except (Error, TimeoutError) as error:

@@ -19,6 +19,8 @@ GATHER: Final = timedelta(seconds=10)
 """How long the first notification waits, so that it names all that fails together."""
 
 NOTE_CHARS: Final = 2_000
+OFTEN: Final = 3
+"""From this incident of a root cause in 24 hours on, its notification says how many there were."""
 
 
 class IncidentState(StrEnum):
@@ -237,23 +239,27 @@ class IncidentWork:
     """What is being done for an incident now.
 
     `tiers` are of its running sessions; `acting` says that an action runs, `waiting` that an
-    approval is open, `person` that a person was asked.
+    approval is open, `person` that a person was asked, `handed_on` that the next tier is about
+    to begin.
     """
 
     tiers: frozenset[int] = frozenset()
     acting: bool = False
     waiting: bool = False
     person: bool = False
+    handed_on: bool = False
 
 
-def state_of(work: IncidentWork) -> IncidentState:
-    """Return the state of an open incident."""
+def state_of(work: IncidentWork, before: IncidentState = IncidentState.OPEN) -> IncidentState:
+    """Return the state of an open incident; between two tiers it is what it was before."""
     if work.waiting:
         return IncidentState.WAITING
     if work.acting or 3 in work.tiers:
         return IncidentState.REPAIRING
     if work.tiers:
         return IncidentState.INVESTIGATING
+    if work.handed_on and before in (IncidentState.INVESTIGATING, IncidentState.REPAIRING):
+        return before
     return IncidentState.NEEDS_PERSON if work.person else IncidentState.OPEN
 
 
@@ -267,11 +273,12 @@ def outcome_of(*, action: str, handled: bool) -> IncidentOutcome:
     return IncidentOutcome.BY_PERSON if handled else IncidentOutcome.RECOVERED
 
 
-def opening_words(incident: Incident) -> str:
-    """Return the sentence that notifies people of an incident."""
+def opening_words(incident: Incident, times: int = 1) -> str:
+    """Return the sentences that notify people of an incident, the `times`-th within a day."""
     others = [name for name in incident.services if name != incident.service]
     more = f" Also affected: {', '.join(others)}." if others else ""
-    return f"{incident.title}.{more}"
+    often = f" This is incident {times} with this root cause in 24 h." if times >= OFTEN else ""
+    return f"{incident.title}.{more}{often}"
 
 
 def resolved_words(incident: Incident) -> str:

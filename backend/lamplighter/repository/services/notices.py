@@ -28,6 +28,9 @@ from lamplighter.repository.store.paging import Page, newest_first
 from lamplighter.repository.store.session_tables import incident_members, incidents, notices
 
 ENTITY: Final = "notice"
+OF_SESSIONS: Final = ("marker", "supervisor", "alert")
+"""Sources of events that an incident of their service covers."""
+
 _OPEN: Final = (NoticeState.WAITING, NoticeState.SENDING)
 
 
@@ -61,11 +64,11 @@ async def insert(
 async def insert_for_event(db: Database, event: Event, *, now: datetime) -> None:
     """Put a notice of an event into the outbox, unless one was sent recently.
 
-    Of a service with an incident, people are notified by the incident.
+    Of what sessions and monitors report of a service with an incident, the incident notifies.
     """
     if db.telling is None or not db.telling.tells(event.level):
         return
-    if event.service is not None and await _has_incident(db, event.service):
+    if event.service and event.source in OF_SESSIONS and await _has_incident(db, event.service):
         return
     text = one_line(event.text)
     title = abridge(text, MAX_TITLE_CHARS)

@@ -1,7 +1,7 @@
 """Incidents follow what is done for them: sessions, actions, approvals, and what people say."""
 
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from lamplighter.domain.actions.approval import ApprovalState
 from lamplighter.domain.services.cooldown import UseOutcome
@@ -25,7 +25,7 @@ from lamplighter.usecases.services import incident_steps
 
 
 async def follow(db: Database, *, now: datetime) -> bool:
-    """Bring all open incidents up to date; return whether any is open.
+    """Bring all open incidents up to date; return whether time alone may change one.
 
     What was done already is not done again, so that a process that is killed loses nothing.
     """
@@ -37,7 +37,9 @@ async def follow(db: Database, *, now: datetime) -> bool:
         await _adopt(db, handed, now=now)
         for incident in await incidents.live(db):
             await _follow_one(db, incident, now=now)
-        return bool(await incidents.live(db))
+        return db.telling is not None and any(
+            each.notified_at is None for each in await incidents.live(db)
+        )
 
 
 async def _escalated(db: Database) -> list[Escalation]:
@@ -83,14 +85,14 @@ async def _chain_of(db: Database, session_id: int) -> list[int]:
 
 
 async def _follow_one(db: Database, incident: Incident, *, now: datetime) -> None:
-    while new := await incidents.unlinked(db, incident.id, incident.request_id):
-        await incidents.link(db, incident.id, new)
-    ids = await incidents.session_ids(db, incident.id)
-    state = state_of(await _work(db, incident, ids))
+    ids = await incident_steps.link_sessions(db, incident)
+    state = state_of(await _work(db, incident, ids), incident.state)
     if state is not incident.state:
         incident = await incidents.settle_state(db, incident, state, now=now)
     if incident.source is not IncidentSource.CHECK:
         incident = await _recover_by_sessions(db, incident, now=now)
+    if incident.live:
+        incident = await incident_steps.close_if_over(db, incident, now=now)
     if incident.live and incident.source is not IncidentSource.SESSION:
         await _notify(db, incident, now=now)
 
@@ -105,6 +107,7 @@ async def _work(db: Database, incident: Incident, ids: Sequence[int]) -> Inciden
         acting=any(use.outcome is UseOutcome.RESERVED for use in uses),
         waiting=any(each.state is ApprovalState.OPEN for each in asked),
         person=any(is_member(incident, each.service) for each in people),
+        handed_on=any(each.session_id in ids for each in await escalations.unfinished(db)),
     )
 
 
@@ -146,7 +149,8 @@ async def _notify(db: Database, incident: Incident, *, now: datetime) -> None:
         and now - incident.detected_at >= GATHER
         and db.telling.tells(incident.severity)
     ):
-        text = opening_words(incident)
+        times = await incidents.count_since(db, incident.service, now - timedelta(hours=24))
+        text = opening_words(incident, times)
         await incident_steps.notify(db, incident, incident.severity, text, now=now)
         await incidents.update(db, incident.id, notified_at=now, now=now)
 

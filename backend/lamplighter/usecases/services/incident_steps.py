@@ -104,13 +104,31 @@ async def recover(
     await incidents.update_members(db, incident.id, recovered, recovered_at=now)
     for name in sorted(recovered):
         await incidents.add_entry(db, incident.id, EntryKind.RECOVERED, service=name, now=now)
+    return await close_if_over(db, incident, now=now)
+
+
+async def close_if_over(db: Database, incident: Incident, *, now: datetime) -> Incident:
+    """Close an incident whose services are all well again, unless an action still runs for it.
+
+    An action that is being verified may be the repair.
+    """
     members = (await incidents.members(db, [incident.id]))[incident.id]
-    if not all(each.recovered_at for each in members):
+    if not members or not all(each.recovered_at for each in members):
+        return incident
+    ids = await link_sessions(db, incident)
+    if any(use.outcome is UseOutcome.RESERVED for use in await cooldowns.of_sessions(db, ids)):
         return incident
     repaired = await _repair(db, incident, members)
     handled = await _was_handled(db, incident)
     outcome = outcome_of(action=repaired.get("action", ""), handled=handled)
     return await close(db, incident, outcome, now=now, **repaired)
+
+
+async def link_sessions(db: Database, incident: Incident) -> list[int]:
+    """Make the sessions of an incident part of it, and return all of them."""
+    while new := await incidents.unlinked(db, incident.id, incident.request_id):
+        await incidents.link(db, incident.id, new)
+    return await incidents.session_ids(db, incident.id)
 
 
 async def close(

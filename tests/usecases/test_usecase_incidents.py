@@ -17,14 +17,20 @@ from lamplighter.domain.services.alert import Alert, AlertState
 from lamplighter.domain.services.check import TcpCheck
 from lamplighter.domain.services.cooldown import UseOutcome
 from lamplighter.domain.services.event import Level
-from lamplighter.domain.services.incident import Incident, IncidentOutcome, IncidentState
+from lamplighter.domain.services.incident import (
+    Incident,
+    IncidentOutcome,
+    IncidentSource,
+    IncidentState,
+)
 from lamplighter.domain.services.notice import NoticeKind, NoticePolicy
 from lamplighter.domain.services.series import CheckRun, PointState
 from lamplighter.domain.services.service import Service, Services
+from lamplighter.domain.sessions.handoff import EscalationState
 from lamplighter.domain.sessions.session import RequestState, Session, Status
 from lamplighter.repository import Database, writing
 from lamplighter.repository.services import events, incidents, notices
-from lamplighter.repository.sessions import requests, sessions
+from lamplighter.repository.sessions import escalations, requests, sessions
 from lamplighter.usecases.services import act, alert, check_runs, incident_view
 from lamplighter.usecases.services.alert import AlertContext
 from lamplighter.usecases.services.incident_follow import follow
@@ -169,13 +175,8 @@ async def test_the_third_incident_of_a_day_says_so(db: Database) -> None:
         await well(db, "mail", at=start + 5 * MINUTE)
 
     opening = [title for _, level, title in await told(db) if level is Level.CRITICAL]
-    assert [
-        title.endswith("This is incident 3 with this root cause in 24 h.") for title in opening
-    ] == [
-        False,
-        False,
-        True,
-    ]
+    often = "This is incident 3 with this root cause in 24 h."
+    assert [title.endswith(often) for title in opening] == [False, False, True]
 
 
 async def test_an_incident_that_ends_by_itself_withdraws_its_request(db: Database) -> None:
@@ -270,6 +271,41 @@ async def test_a_session_that_asks_a_person_without_an_incident_opens_one(db: Da
     await chain.mark_handled(db, asked, now=NOON + MINUTE)
     await follow(db, now=NOON + MINUTE)
     assert (await now_of(db, incident)).outcome is IncidentOutcome.BY_PERSON
+
+
+async def test_an_incident_whose_session_was_cut_off_is_investigated_again(db: Database) -> None:
+    incident = await failing(db, "mail")
+    by = await answered(db, incident)
+    await ended(db, by, Status.INTERRUPTED)
+    await checked(db, FAILED, NOON + MINUTE, "mail")
+    assert (await now_of(db, incident)).request_id == incident.request_id
+
+    await checked(db, FAILED, NOON + 6 * MINUTE, "mail")
+
+    again = await now_of(db, incident)
+    assert again.request_id != incident.request_id
+    await checked(db, FAILED, NOON + 12 * MINUTE, "mail")
+    assert (await now_of(db, incident)).request_id == again.request_id
+
+
+async def test_a_check_takes_over_the_incident_of_a_session(db: Database) -> None:
+    by = await session(db)
+    async with writing(db):
+        await escalations.insert(
+            db, by.id, 2, "mail", "refused", state=EscalationState.OPEN, now=NOON
+        )
+    await follow(db, now=NOON)
+    await ended(db, by, Status.INTERRUPTED)
+    async with writing(db):
+        await chain.drop(db, by, "the supervisor ended", now=NOON)
+
+    await checked(db, FAILED, NOON + SECOND, "mail")
+
+    [incident] = await incidents.live(db)
+    assert (incident.source, incident.service) == (IncidentSource.CHECK, "mail")
+    assert incident.request_id is not None
+    await well(db, "mail")
+    assert not (await now_of(db, incident)).live
 
 
 async def test_following_twice_changes_nothing(db: Database) -> None:

@@ -145,12 +145,14 @@ def plan_incidents(
     live: Mapping[int, tuple[Incident, Sequence[IncidentMember]]],
     last_detected: Mapping[str, datetime],
     *,
+    idle: Set[int] = frozenset(),
     now: datetime,
 ) -> IncidentPlan:
     """Return what the failing services (each with since when) and the passing ones call for.
 
     Services that depend on each other, by whatever way over failing ones, are one incident.
-    `last_detected` is when the last incident of each service was.
+    `last_detected` is when the last incident of each service was; for the incidents of `idle`
+    nobody does anything any more.
     """
     members = {each.service: each for _, some in live.values() for each in some}
     opened: list[tuple[str, ...]] = []
@@ -176,7 +178,7 @@ def plan_incidents(
         investigate={
             number: due
             for number, (incident, some) in live.items()
-            if (due := _uncovered(incident, some, failing.keys() - again, join, now=now))
+            if (due := _uncovered(incident, some, failing.keys() - again, join, idle, now=now))
         },
     )
 
@@ -199,6 +201,11 @@ def is_member(incident: Incident, service: str) -> bool:
     return any(normalize_service_name(each) == folded for each in incident.services)
 
 
+def is_rested(incident: Incident, now: datetime) -> bool:
+    """Whether the last request of an incident is long enough ago for another one."""
+    return _is_due(incident.requested_at, now)
+
+
 def _is_due(last: datetime | None, now: datetime) -> bool:
     return last is None or now - last >= REOPEN_AFTER
 
@@ -208,15 +215,22 @@ def _uncovered(
     members: Sequence[IncidentMember],
     failing: Set[str],
     join: Mapping[str, int],
+    idle: Set[int],
     *,
     now: datetime,
 ) -> tuple[str, ...]:
-    """Return the failing members that no investigation covers, once those it covered are well."""
+    """Return the failing members that no investigation covers, once those it covered are well.
+
+    An investigation that was cut off covers nothing after a rest.
+    """
     still = [each for each in members if each.service in failing and not each.recovered_at]
+    if incident.id in idle and incident.id not in join.values():
+        return tuple(sorted(each.service for each in still if is_rested(incident, now)))
     if any(each.investigated for each in still) or incident.id in join.values():
         return ()
-    rested = _is_due(incident.requested_at, now)
-    return tuple(sorted(each.service for each in still if each.failures == 1 or rested))
+    return tuple(
+        sorted(each.service for each in still if each.failures == 1 or is_rested(incident, now))
+    )
 
 
 def _connected(services: Services, failing: Set[str]) -> list[set[str]]:

@@ -117,6 +117,19 @@ async def insert_recovery(
     await insert(db, NoticeKind.EVENT, Level.INFO, title, service=service, now=now)
 
 
+async def was_alarmed(db: Database, services: Sequence[str], *, since: datetime) -> bool:
+    """Whether people were notified of an event of one of some services since a moment."""
+    query = (
+        sa.select(notices.c.id)
+        .where(notices.c.kind == NoticeKind.EVENT)
+        .where(notices.c.service.in_(list(services)))
+        .where(notices.c.level != Level.INFO)
+        .where(notices.c.created_at >= since)
+        .limit(1)
+    )
+    return await db.fetch_val(query) is not None
+
+
 async def get(db: Database, notice_id: int) -> Notice | None:
     """Return one notice."""
     row = await db.fetch_one(sa.select(notices).where(notices.c.id == notice_id))
@@ -193,9 +206,10 @@ async def _last_recovery(db: Database, service: str) -> int:
     """Return the number of the last notice that a service is healthy again; 0 without one."""
     query = (
         sa.select(sa.func.max(notices.c.id))
-        .where(notices.c.kind == NoticeKind.EVENT)
+        .where(notices.c.kind.in_(GATHERED_KINDS))
         .where(notices.c.service == service)
         .where(notices.c.event_id.is_(None))
+        .where(notices.c.level == Level.INFO)
     )
     return int(await db.fetch_val(query) or 0)
 

@@ -1,13 +1,20 @@
 """Check runs: results become a series, and a failing check opens an incident."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Final
 
 from lamplighter.domain.services import series as rules
 from lamplighter.domain.services.check import PushCheck
-from lamplighter.domain.services.incident import PASSES_TO_RECOVER, IncidentSource, plan_incidents
+from lamplighter.domain.services.incident import (
+    PASSES_TO_RECOVER,
+    Incident,
+    IncidentSource,
+    is_member,
+    is_rested,
+    plan_incidents,
+)
 from lamplighter.domain.services.series import DETAIL_CHARS, CheckRun, CheckSeries
 from lamplighter.domain.services.service import Services
 from lamplighter.domain.text import shorten
@@ -103,10 +110,20 @@ async def _detect(db: Database, services: Services, *, now: datetime) -> set[str
         {name for name in watched if _is_passing(name, checked, services)},
         {each.id: (each, members[each.id]) for each in live},
         await incidents.last_detected(db, ready.keys() - inside),
+        idle={each.id for each in live if await _is_idle(db, each, ready, now=now)},
         now=now,
     )
     await incident_steps.apply(db, plan, ready, services, now=now)
     return set().union(*awaited.values())
+
+
+async def _is_idle(
+    db: Database, incident: Incident, failing: Mapping[str, object], *, now: datetime
+) -> bool:
+    """Whether services of an incident fail and nobody does anything for it, after a rest."""
+    if not is_rested(incident, now) or not any(is_member(incident, name) for name in failing):
+        return False
+    return not await incident_steps.is_worked_on(db, incident)
 
 
 def _needs(services: Services, name: str) -> set[str]:

@@ -19,7 +19,7 @@ from lamplighter.domain.services.incident import (
 from lamplighter.domain.services.service import GENERAL, normalize_service_name
 from lamplighter.domain.sessions.handoff import Escalation, EscalationState
 from lamplighter.repository import Database, reading, writing
-from lamplighter.repository.services import alerts, checks, cooldowns, incidents, series
+from lamplighter.repository.services import alerts, checks, cooldowns, incidents, notices, series
 from lamplighter.repository.sessions import approvals, escalations, sessions
 from lamplighter.usecases.services import incident_steps
 
@@ -149,6 +149,9 @@ async def _notify(db: Database, incident: Incident, *, now: datetime) -> None:
         and now - incident.detected_at >= GATHER
         and db.telling.tells(incident.severity)
     ):
+        if await notices.was_alarmed(db, incident.services, since=incident.started_at):
+            await incidents.update(db, incident.id, notified_at=now, now=now)  # by an event
+            return
         times = await incidents.count_since(db, incident.service, now - timedelta(hours=24))
         text = opening_words(incident, times)
         await incident_steps.notify(db, incident, incident.severity, text, now=now)

@@ -15,6 +15,7 @@ from lamplighter.domain.services.incident import (
     IncidentPlan,
     IncidentSource,
     IncidentState,
+    is_member,
     outcome_of,
     resolved_words,
     root_of,
@@ -22,11 +23,11 @@ from lamplighter.domain.services.incident import (
 from lamplighter.domain.services.notice import NoticeKind
 from lamplighter.domain.services.series import CheckSeries
 from lamplighter.domain.services.service import Services, normalize_service_name
-from lamplighter.domain.sessions.session import SessionPlan, Trigger
+from lamplighter.domain.sessions.session import RequestState, SessionPlan, Trigger
 from lamplighter.domain.text import one_line, shorten
 from lamplighter.repository import Database
 from lamplighter.repository.services import cooldowns, incidents, notices
-from lamplighter.repository.sessions import escalations, requests
+from lamplighter.repository.sessions import escalations, requests, sessions
 
 TITLE_CHARS: Final = 200
 DETAIL_CHARS: Final = 1_000
@@ -44,6 +45,8 @@ async def apply(
     for group in plan.open:
         await _open(db, group, failing, now=now)
     for incident in await incidents.live(db):
+        if incident.source is IncidentSource.SESSION and failing.keys() & set(incident.services):
+            await incidents.update(db, incident.id, source=IncidentSource.CHECK, now=now)
         joining = [name for name, number in plan.join.items() if number == incident.id]
         if joining:
             incident = await _join(db, incident, joining, failing, services, now=now)
@@ -129,6 +132,19 @@ async def link_sessions(db: Database, incident: Incident) -> list[int]:
     while new := await incidents.unlinked(db, incident.id, incident.request_id):
         await incidents.link(db, incident.id, new)
     return await incidents.session_ids(db, incident.id)
+
+
+async def is_worked_on(db: Database, incident: Incident) -> bool:
+    """Whether a request, a session or a person is at work for an incident, or about to be."""
+    request = await requests.get(db, incident.request_id) if incident.request_id else None
+    if request and request.state in (RequestState.QUEUED, RequestState.RUNNING):
+        return True
+    ids = set(await link_sessions(db, incident))
+    if ids & {each.id for each in await sessions.running(db)}:
+        return True
+    if any(each.session_id in ids for each in await escalations.unfinished(db)):
+        return True
+    return any(is_member(incident, each.service) for each in await escalations.open_for_people(db))
 
 
 async def close(

@@ -106,12 +106,12 @@ async def test_an_incident_follows_its_sessions_to_its_outcome(db: Database) -> 
     assert incident.state is IncidentState.OPEN
 
     first = await answered(db, incident)
-    await follow(db, now=NOON + SECOND)
+    await follow(db, SERVICES, now=NOON + SECOND)
     assert (await now_of(db, incident)).state is IncidentState.INVESTIGATING
 
     await ended(db, first)
     third = await session(db, tier=3, parent_id=first.id)
-    await follow(db, now=NOON + 2 * SECOND)
+    await follow(db, SERVICES, now=NOON + 2 * SECOND)
     assert (await now_of(db, incident)).state is IncidentState.REPAIRING
 
     await acted(db, third, service="db", now=NOON + 3 * SECOND)
@@ -121,7 +121,7 @@ async def test_an_incident_follows_its_sessions_to_its_outcome(db: Database) -> 
     assert (found.state, found.outcome) == (IncidentState.RESOLVED, IncidentOutcome.REPAIRED)
     assert (found.action, found.repaired_at) == ("restart", NOON + 3 * SECOND)
     assert await incidents.session_ids(db, incident.id) == [first.id, third.id]
-    assert not await follow(db, now=NOON + 2 * MINUTE)
+    assert not await follow(db, SERVICES, now=NOON + 2 * MINUTE)
 
 
 async def test_a_service_that_is_well_while_its_repair_is_verified_waits_for_the_outcome(
@@ -135,7 +135,7 @@ async def test_a_service_that_is_well_while_its_repair_is_verified_waits_for_the
     assert (await now_of(db, incident)).live
 
     await act.settle(db, use, UseOutcome.SUCCESS, text="", now=NOON + 9 * SECOND)
-    await follow(db, now=NOON + 10 * SECOND)
+    await follow(db, SERVICES, now=NOON + 10 * SECOND)
     found = await now_of(db, incident)
     assert (found.outcome, found.action) == (IncidentOutcome.REPAIRED, "restart")
 
@@ -153,7 +153,7 @@ async def test_fifty_services_of_one_root_are_one_incident_and_two_notifications
             for each in services
         ]
         await check_runs.record(context(db, at), runs, services)
-        await follow(db, now=at)
+        await follow(db, services, now=at)
 
     await all_are(FAILED, NOON)
     await all_are(FAILED, NOON + MINUTE)
@@ -171,7 +171,7 @@ async def test_the_third_incident_of_a_day_says_so(db: Database) -> None:
     for number in range(3):
         start = NOON + number * timedelta(hours=1)
         await checked(db, FAILED, start, "mail")
-        await follow(db, now=start + MINUTE)
+        await follow(db, SERVICES, now=start + MINUTE)
         await well(db, "mail", at=start + 5 * MINUTE)
 
     opening = [title for _, level, title in await told(db) if level is Level.CRITICAL]
@@ -195,7 +195,7 @@ async def test_a_restart_that_did_not_help_is_no_repair(db: Database) -> None:
     incident = await failing(db, "mail")
     by = await answered(db, incident, tier=3)
     await acted(db, by, service="mail", outcome=UseOutcome.FAILURE)
-    await follow(db, now=NOON)
+    await follow(db, SERVICES, now=NOON)
     await ended(db, by)
 
     await well(db, "mail")
@@ -206,12 +206,12 @@ async def test_a_restart_that_did_not_help_is_no_repair(db: Database) -> None:
 async def test_people_are_told_once_after_grouping_and_once_at_the_end(db: Database) -> None:
     db.telling = NoticePolicy()
     await failing(db, "db")
-    await follow(db, now=NOON + SECOND)
+    await follow(db, SERVICES, now=NOON + SECOND)
     assert await told(db) == []
     await checked(db, FAILED, NOON + 2 * SECOND, "db", "Web")
 
     for seconds in (10, 11, 60):
-        await follow(db, now=NOON + seconds * SECOND)
+        await follow(db, SERVICES, now=NOON + seconds * SECOND)
     async with writing(db):
         await events.insert(
             db, Level.CRITICAL, "Web is down", service="web", source="marker", now=NOON + MINUTE
@@ -236,7 +236,7 @@ async def test_a_failure_that_ends_before_anybody_was_told_tells_nobody(db: Data
     db.telling = NoticePolicy()
     await failing(db, "mail")
     await well(db, "mail", at=NOON + 5 * SECOND)
-    await follow(db, now=NOON + MINUTE)
+    await follow(db, SERVICES, now=NOON + MINUTE)
 
     assert await told(db) == []
 
@@ -249,7 +249,7 @@ async def test_an_incident_that_needs_a_person_says_so_once(db: Database) -> Non
     await ended(db, by)
 
     for seconds in (1, 2, 30):
-        await follow(db, now=NOON + seconds * SECOND)
+        await follow(db, SERVICES, now=NOON + seconds * SECOND)
 
     assert (await now_of(db, incident)).state is IncidentState.NEEDS_PERSON
     assert await told(db) == [
@@ -262,14 +262,14 @@ async def test_a_session_that_asks_a_person_without_an_incident_opens_one(db: Da
     await chain.ask_person(db, by, "mail", "The disk is full", now=NOON)
     await ended(db, by)
 
-    await follow(db, now=NOON)
+    await follow(db, SERVICES, now=NOON)
     [incident] = await incidents.live(db)
     assert (incident.service, incident.state) == ("mail", IncidentState.NEEDS_PERSON)
     assert await incidents.session_ids(db, incident.id) == [by.id]
 
     [asked] = [each.id for each in await chain.escalations.open_for_people(db)]
     await chain.mark_handled(db, asked, now=NOON + MINUTE)
-    await follow(db, now=NOON + MINUTE)
+    await follow(db, SERVICES, now=NOON + MINUTE)
     assert (await now_of(db, incident)).outcome is IncidentOutcome.BY_PERSON
 
 
@@ -288,13 +288,27 @@ async def test_an_incident_whose_session_was_cut_off_is_investigated_again(db: D
     assert (await now_of(db, incident)).request_id == again.request_id
 
 
+async def test_what_one_session_hands_on_is_one_incident(db: Database) -> None:
+    by = await session(db)
+    async with writing(db):
+        for name in ("Web", "db"):
+            await escalations.insert(
+                db, by.id, 2, name, "refused", state=EscalationState.OPEN, now=NOON
+            )
+
+    await follow(db, SERVICES, now=NOON)
+
+    [incident] = await incidents.live(db)
+    assert (incident.service, incident.services) == ("db", ("db", "Web"))
+
+
 async def test_a_check_takes_over_the_incident_of_a_session(db: Database) -> None:
     by = await session(db)
     async with writing(db):
         await escalations.insert(
             db, by.id, 2, "mail", "refused", state=EscalationState.OPEN, now=NOON
         )
-    await follow(db, now=NOON)
+    await follow(db, SERVICES, now=NOON)
     await ended(db, by, Status.INTERRUPTED)
     async with writing(db):
         await chain.drop(db, by, "the supervisor ended", now=NOON)
@@ -311,10 +325,10 @@ async def test_a_check_takes_over_the_incident_of_a_session(db: Database) -> Non
 async def test_following_twice_changes_nothing(db: Database) -> None:
     incident = await failing(db, "mail")
     await answered(db, incident)
-    await follow(db, now=NOON + SECOND)
+    await follow(db, SERVICES, now=NOON + SECOND)
     before = await now_of(db, incident)
 
-    await follow(db, now=NOON + 2 * SECOND)
+    await follow(db, SERVICES, now=NOON + 2 * SECOND)
 
     assert await now_of(db, incident) == before
 
@@ -353,12 +367,12 @@ async def test_an_alert_of_its_own_is_an_incident_until_it_is_resolved(db: Datab
     assert result.request is not None
     assert incident.request_id == result.request.id
     await well(db, "Web", at=NOON + 2 * MINUTE)
-    await follow(db, now=NOON + 2 * MINUTE)
+    await follow(db, SERVICES, now=NOON + 2 * MINUTE)
     assert (await now_of(db, incident)).live
 
     up = replace(DOWN, state=AlertState.RESOLVED)
     await alert.ingest_delivery(alarmed(db), "kuma", [up])
-    await follow(db, now=NOON + 3 * MINUTE)
+    await follow(db, SERVICES, now=NOON + 3 * MINUTE)
 
     assert (await now_of(db, incident)).outcome is IncidentOutcome.RECOVERED
 
@@ -387,7 +401,7 @@ async def test_incidents_are_merged_with_all_they_hold(db: Database) -> None:
     await checked(db, FAILED, NOON, "db", "mail")
     first, second = await incidents.live(db)
     by = await answered(db, second)
-    await follow(db, now=NOON)
+    await follow(db, SERVICES, now=NOON)
     here = context(db, NOON + MINUTE)
 
     merged = await acts.change(here, second.id, IncidentChange(merge_into=first.id))
@@ -405,7 +419,7 @@ async def test_its_timeline_is_in_order_and_quotes_the_evidence(db: Database) ->
     incident = await failing(db, "db", "Web")
     by = await answered(db, incident, tier=3)
     await acted(db, by, service="db", now=NOON + 2 * SECOND)
-    await follow(db, now=NOON + SECOND)
+    await follow(db, SERVICES, now=NOON + SECOND)
     await well(db, "db", "Web", at=NOON + MINUTE)
 
     shown = await incident_view.read(db, incident.id, now=NOON + MINUTE)
@@ -435,7 +449,7 @@ async def test_whatever_fails_and_passes_each_service_is_in_one_open_incident_at
     start = NOON + timedelta(days=next(DAYS))
     for number, (name, ok) in enumerate(results):
         await checked(db, PASSED if ok else FAILED, start + number * MINUTE, name)
-        await follow(db, now=start + number * MINUTE)
+        await follow(db, SERVICES, now=start + number * MINUTE)
         members = [name for each in await incidents.live(db) for name in each.services]
         assert len(members) == len(set(members))
     end = start + timedelta(hours=1)
@@ -448,7 +462,7 @@ async def test_sessions_of_other_incidents_stay_there(db: Database) -> None:
     first, second = await incidents.live(db)
     one, two = await answered(db, first), await answered(db, second)
 
-    await follow(db, now=NOON)
+    await follow(db, SERVICES, now=NOON)
 
     assert await incidents.incident_of(db, [one.id, two.id]) == {
         one.id: first.id,

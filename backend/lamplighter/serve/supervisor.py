@@ -280,7 +280,7 @@ async def build_supervisor(settings: Settings) -> AsyncIterator[SupervisorProces
         weekly = timedelta(seconds=settings.memory_health) if settings.memory_health else None
         measuring = HealthSchedule(here, weekly, services.last_good)
         verifier = build_verifier(settings, context, services)
-        follower = IncidentFollower(here, listener.version)
+        follower = IncidentFollower(here, services.last_good, listener.version)
         work = (sender, organizer, measuring, verifier, follower)
         beside = (*(each.run for each in work), *scheduler)
         led = Supervisor(context, services.load, lock, beside=beside)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
+from lamplighter.domain.services.service import Services
 from lamplighter.repository.store.driver import Error, severity
 from lamplighter.usecases.context import Context
 from lamplighter.usecases.services.incident_follow import follow
@@ -20,6 +21,7 @@ class IncidentFollower:
     """Follows what is done for incidents as long as its supervisor leads."""
 
     here: Context
+    services: Callable[[], Services]
     version: Callable[[], int]
     """A number that changes with each commit to the database; 0 or -1 where it is not known."""
 
@@ -35,7 +37,7 @@ class IncidentFollower:
     async def _follow(self) -> bool:
         """Follow once; return whether to do it again without a commit."""
         try:
-            return await follow(self.here.db, now=self.here.now())
+            return await follow(self.here.db, self.services(), now=self.here.now())
         except (Error, TimeoutError) as error:
             logger.log(severity(error), "Incidents cannot be updated now: %s", error)
             return True

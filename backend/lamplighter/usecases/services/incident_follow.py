@@ -8,15 +8,17 @@ from lamplighter.domain.services.cooldown import UseOutcome
 from lamplighter.domain.services.event import Level
 from lamplighter.domain.services.incident import (
     GATHER,
+    EntryKind,
     Incident,
     IncidentSource,
     IncidentState,
     IncidentWork,
     is_member,
     opening_words,
+    root_of,
     state_of,
 )
-from lamplighter.domain.services.service import GENERAL, normalize_service_name
+from lamplighter.domain.services.service import GENERAL, Services, normalize_service_name
 from lamplighter.domain.sessions.handoff import Escalation, EscalationState
 from lamplighter.repository import Database, reading, writing
 from lamplighter.repository.services import alerts, checks, cooldowns, incidents, notices, series
@@ -24,7 +26,7 @@ from lamplighter.repository.sessions import approvals, escalations, sessions
 from lamplighter.usecases.services import incident_steps
 
 
-async def follow(db: Database, *, now: datetime) -> bool:
+async def follow(db: Database, services: Services, *, now: datetime) -> bool:
     """Bring all open incidents up to date; return whether time alone may change one.
 
     What was done already is not done again, so that a process that is killed loses nothing.
@@ -34,7 +36,7 @@ async def follow(db: Database, *, now: datetime) -> bool:
     if not live and not handed:
         return False
     async with writing(db):
-        await _adopt(db, handed, now=now)
+        await _adopt(db, handed, services, now=now)
         for incident in await incidents.live(db):
             await _follow_one(db, incident, now=now)
         return db.telling is not None and any(
@@ -54,23 +56,38 @@ async def _escalated(db: Database) -> list[Escalation]:
     ]
 
 
-async def _adopt(db: Database, handed: Sequence[Escalation], *, now: datetime) -> None:
-    """Make sessions that handed a service on part of its incident; open one where there is none."""
-    for each in handed:
+async def _adopt(
+    db: Database, handed: Sequence[Escalation], services: Services, *, now: datetime
+) -> None:
+    """Make sessions that handed services on part of their incident; open one where none is."""
+    for number in dict.fromkeys(each.session_id for each in handed):
+        own = {each.service: each for each in handed if each.session_id == number}
         live = await incidents.live(db)
-        incident = next((one for one in live if is_member(one, each.service)), None)
+        incident = next((one for one in live if any(is_member(one, name) for name in own)), None)
         if incident is None:
+            root = root_of(services, {name: each.created_at for name, each in own.items()})
             incident = await incident_steps.open_incident(
                 db,
                 IncidentSource.SESSION,
-                each.service,
-                {each.service: each.reason},
-                title=f"{each.service}: {each.reason}",
-                started_at=each.created_at,
+                root,
+                {name: each.reason for name, each in own.items()},
+                title=f"{root}: {own[root].reason}",
+                started_at=min(each.created_at for each in own.values()),
                 now=now,
             )
-            await incidents.update_members(db, incident.id, [each.service], investigated=True)
-        await incidents.link(db, incident.id, await _chain_of(db, each.session_id))
+        else:
+            fresh = {
+                name: each.reason for name, each in own.items() if not is_member(incident, name)
+            }
+            for name, reason in fresh.items():
+                await incidents.add_entry(
+                    db, incident.id, EntryKind.JOINED, reason, service=name, now=now
+                )
+            incident = await incidents.add_members(
+                db, incident, fresh, root=incident.service, now=now
+            )
+        await incidents.update_members(db, incident.id, own, investigated=True)
+        await incidents.link(db, incident.id, await _chain_of(db, number))
 
 
 async def _chain_of(db: Database, session_id: int) -> list[int]:

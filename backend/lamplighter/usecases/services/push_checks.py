@@ -1,7 +1,7 @@
 """Push checks: jobs report their runs with a key, and the supervisor evaluates what they report."""
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Final
@@ -90,7 +90,8 @@ async def evaluate(here: Context, services: Services) -> set[str] | None:
     """
     now = here.now()
     async with reading(here.db):
-        due = [each for each in await pushes.every(here.db) if await _is_due(here, services, each)]
+        last = await pushes.last_signals(here.db)
+        due = [each for each in await pushes.every(here.db) if _is_due(services, each, last, now)]
     if not due:
         return None
     async with writing(here.db):
@@ -111,11 +112,12 @@ async def with_results(db: Database, services: Iterable[Service]) -> tuple[Servi
         if isinstance(check, PushCheck)
     ]
     stored = await series.find(db, keys)
+    bodies = {key: await _failed_body(db, *key) for key, each in stored.items() if each.failing}
     return tuple(
         replace(
             service,
             checks=tuple(
-                _with_result(check, stored.get((service.name, check.name)))
+                _with_result(check, stored.get((service.name, check.name)), bodies)
                 if isinstance(check, PushCheck)
                 else check
                 for check in service.checks
@@ -125,10 +127,19 @@ async def with_results(db: Database, services: Iterable[Service]) -> tuple[Servi
     )
 
 
-def _with_result(check: PushCheck, stored: CheckSeries | None) -> PushCheck:
+def _with_result(
+    check: PushCheck, stored: CheckSeries | None, bodies: Mapping[tuple[str, str], str]
+) -> PushCheck:
     if stored is None or stored.checked_at is None:
         return check
-    return replace(check, ok=not stored.failing, detail=stored.detail)
+    printed = bodies.get((stored.service, stored.check), "")
+    return replace(check, ok=not stored.failing, detail=stored.detail, printed=printed)
+
+
+async def _failed_body(db: Database, service: str, check: str) -> str:
+    """Return what the job sent with its last signal, where that reports a failure."""
+    found = await pushes.page(db, service, check, limit=1)
+    return next((each.body for each in found.items if each.kind is SignalKind.FAIL), "")
 
 
 def _declared(services: Services, state: PushState) -> PushCheck | None:
@@ -138,15 +149,17 @@ def _declared(services: Services, state: PushState) -> PushCheck | None:
         return None
 
 
-async def _is_due(here: Context, services: Services, record: PushRecord) -> bool:
+def _is_due(
+    services: Services, record: PushRecord, last: Mapping[tuple[str, str], int], now: datetime
+) -> bool:
     check, state = _declared(services, record.state), record.state
     if check is None:
         return bool(state.schedule)
     if state.schedule != rules.schedule_of(check):
         return True
-    if await pushes.signals_after(here.db, record, limit=1):
+    if last.get((state.service, state.check), 0) > record.evaluated_to:
         return True
-    return rules.deadline(check, state) < here.now() - rules.SETTLE
+    return rules.deadline(check, state) < now - rules.SETTLE
 
 
 async def _evaluate(

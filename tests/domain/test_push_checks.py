@@ -3,7 +3,7 @@
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lamplighter.domain.services.check import PushCheck
@@ -146,6 +146,7 @@ def test_a_key_has_144_random_bits() -> None:
     assert len({new_key() for _ in range(100)}) == 100
 
 
+@settings(deadline=None)
 @given(
     st.lists(st.tuples(st.floats(0, 600), st.sampled_from(SignalKind)), max_size=8),
     st.lists(st.floats(0, 700), max_size=6),

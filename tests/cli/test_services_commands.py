@@ -1,8 +1,17 @@
 """`lamplighter services`."""
 
+import asyncio
 import json
 import re
 from pathlib import Path
+
+from contexts import context
+from lamplighter import clock
+from lamplighter.config.services import load
+from lamplighter.domain.services.checks.push import SignalKind
+from lamplighter.repository import Database
+from lamplighter.repository.store.database import sqlite_url
+from lamplighter.usecases.services import push_checks
 
 SERVICES = """
 services:
@@ -55,3 +64,29 @@ def test_a_push_key_is_printed_as_an_address(run, home: Path) -> None:  # type: 
     assert second["key"] not in first
     assert "films has no push check 'tcp'" in run("services", "push-key", "films/tcp").output
     assert "is not SERVICE/CHECK" in run("services", "push-key", "backup").output
+
+
+def test_the_signals_of_a_job_are_listed(run, home: Path) -> None:  # type: ignore[no-untyped-def]
+    (home / "services.yaml").write_text(SERVICES)
+    report_failure(home)
+
+    lines = run("services", "signals", "backup/nightly").output.splitlines()
+    [signal] = json.loads(run("services", "signals", "backup/nightly", "--json").output)
+
+    assert lines[0].endswith("fail     exit status 3")
+    assert lines[1:] == ["  no space left", "  \\x1b[31mred"]
+    assert (signal["kind"], signal["exit_status"]) == ("fail", 3)
+    assert "films has no push check" in run("services", "signals", "films/tcp").output
+
+
+def report_failure(home: Path) -> None:
+    async def report() -> None:
+        services = load(home / "services.yaml")
+        async with Database(sqlite_url(home / "lamplighter.db")) as db:
+            here = context(db, clock.now())
+            key = await push_checks.create_key(here, services, "backup", "nightly")
+            body = "no space left\n\x1b[31mred\n"
+            kind = SignalKind.FAIL
+            await push_checks.receive(here, services, key, kind, exit_status=3, body=body)
+
+    asyncio.run(report())

@@ -3,7 +3,7 @@
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lamplighter.domain.services.check import PushCheck
@@ -146,6 +146,7 @@ def test_a_key_has_144_random_bits() -> None:
     assert len({new_key() for _ in range(100)}) == 100
 
 
+@settings(deadline=None)
 @given(
     st.lists(st.tuples(st.floats(0, 600), st.sampled_from(SignalKind)), max_size=8),
     st.lists(st.floats(0, 700), max_size=6),
@@ -165,3 +166,16 @@ def test_however_often_it_is_evaluated_the_results_are_the_same(
         stepwise += found.runs
 
     assert stepwise == list(evaluate(HOURLY, state_of(HOURLY), signals, now=end).runs)
+
+
+def test_a_long_silence_is_recorded_in_parts_and_completely() -> None:
+    check = PushCheck(name="job", every=60.0, grace=60.0)
+    now = NOON + timedelta(hours=5)
+    state, runs = state_of(check), list[CheckRun]()
+
+    for expected in (100, 100, 98, 0):
+        found = evaluate(check, state, [], now=now)
+        assert len(found.runs) == expected
+        state, runs = found.state, [*runs, *found.runs]
+
+    assert [(run.at - NOON) / MINUTE for run in runs] == [float(n) for n in range(2, 300)]

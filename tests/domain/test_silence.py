@@ -3,7 +3,7 @@
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lamplighter.domain.services.checks.silence import (
@@ -64,6 +64,7 @@ def test_a_pause_comes_before_a_window_and_the_file_before_both() -> None:
     assert find_silence(windows, [], declared=False, at=NOON + HOUR) is None
 
 
+@settings(deadline=None)
 @given(st.integers(-100, 100), st.integers(0, 100), st.integers(0, 100))
 def test_a_pause_covers_what_lies_between_its_begin_and_its_first_end(
     at: int, until: int, ended: int

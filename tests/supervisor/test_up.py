@@ -158,6 +158,18 @@ def test_doctor_finds_a_sound_home_and_a_broken_file(home: Home) -> None:
     assert "services.yaml:1:" in broken.stdout
 
 
+def test_doctor_names_a_notification_target_that_is_not_set(home: Home) -> None:
+    home.env["LAMPLIGHTER_NOTIFY"] = "ops=json://127.0.0.1:9/a"
+    (home.path / "services.yaml").write_text(
+        "services: {nas: {notify: [OPS, family], checks: [{ping: 127.0.0.1}]}}\n"
+    )
+
+    found = home.run("doctor").stdout
+
+    assert "names the notification target family; LAMPLIGHTER_NOTIFY has none of it" in found
+    assert "notification target OPS" not in found
+
+
 def test_settings_say_where_each_value_comes_from(home: Home) -> None:
     (home.path / "lamplighter.toml").write_text("memory_budget = 100\nport = 9000\n")
     home.env["LAMPLIGHTER_PORT"] = "9001"

@@ -76,7 +76,7 @@ async def test_a_failed_run_is_recorded_with_what_it_sent_redacted(db: Database)
     [resolved] = await push_checks.with_results(db, SERVICES)
     [check] = resolved.checks
     assert isinstance(check, PushCheck)
-    assert (check.ok, check.detail) == (False, found.detail)
+    assert (check.ok, check.detail, check.printed) == (False, found.detail, sent.body)
 
 
 async def test_a_new_key_ends_the_earlier_one_and_only_its_hash_is_stored(db: Database) -> None:

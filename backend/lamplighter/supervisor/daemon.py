@@ -276,8 +276,10 @@ class Supervisor:
             services=await self._loud_services(),
             dry_run=self.context.active.dry_run,
         )
-        if plan.services != ():
-            await self.parking.work(partial(self._chain, plan, None))
+        if plan.services == ():
+            await self._tell_next_round()
+            return
+        await self.parking.work(partial(self._chain, plan, None))
 
     async def _loud_services(self) -> tuple[str, ...] | None:
         """Return the services of a round: those that are not silent; None for all."""

@@ -76,14 +76,40 @@ def push_key(check: str, *, as_json: bool) -> None:
     """
     from lamplighter.serve.commands import services as commands
 
-    service, _, name = check.partition("/")
-    if not service or not name:
-        exit_with_error(f"{check!r} is not SERVICE/CHECK, such as backup/nightly")
+    service, name = _names(check)
     key, url = commands.create_push_key(load_settings(), service, name)
     if as_json:
         print_json({"key": key, "url": url})
     else:
         click.echo(url)
+
+
+@services.command()
+@click.argument("check", metavar="SERVICE/CHECK")
+@click.option("--limit", type=click.IntRange(1, 100), default=20, show_default=True)
+@JSON
+@report_errors
+def signals(check: str, limit: int, *, as_json: bool) -> None:
+    """List the last signals of a push check with what the job sent, the newest first."""
+    service, name = _names(check)
+    found = read("services.list_signals", service=service, check=name, limit=limit)["items"]
+    if as_json:
+        print_json(found)
+        return
+    for each in found:
+        status = "" if each["exit_status"] is None else f"  exit status {each['exit_status']}"
+        click.echo(f"{each['at'][:10]} {each['at'][11:19]}  {each['kind']:<7}{status}".rstrip())
+        for line in each["body"].splitlines():
+            click.echo(escape_terminal(f"  {line}"))
+    if not found:
+        click.echo("No signals yet. Create the URL with `lamplighter services push-key`.")
+
+
+def _names(check: str) -> tuple[str, str]:
+    service, _, name = check.partition("/")
+    if not service or not name:
+        exit_with_error(f"{check!r} is not SERVICE/CHECK, such as backup/nightly")
+    return service, name
 
 
 def _line(each: dict[str, Any], width: int) -> str:

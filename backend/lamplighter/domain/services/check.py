@@ -329,6 +329,7 @@ class PushCheck:
     interval: float | None = None
     ok: bool | None = None
     detail: str = ""
+    printed: str = field(default="", repr=False)
 
     kind: ClassVar[Literal["push"]] = "push"
 

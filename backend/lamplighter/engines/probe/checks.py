@@ -194,7 +194,12 @@ def _harmless(lines: Sequence[str], limit: int) -> list[str]:
 
 async def report_push(check: PushCheck) -> ProbeAnswer:
     """Return the stored result of a push check: only its job can run it."""
-    return ProbeAnswer(ok=check.ok is not False, detail="" if check.ok else inline(check.detail))
+    lines = [line.strip() for line in check.printed.splitlines() if line.strip()]
+    return ProbeAnswer(
+        ok=check.ok is not False,
+        detail="" if check.ok else inline(check.detail, BRIEF_CHARACTERS),
+        printed="\n".join(_harmless(lines, OUTPUT_CHARACTERS)),
+    )
 
 
 NAMED: Final = 3

@@ -18,6 +18,9 @@ from lamplighter.repository.store.entities import reader
 from lamplighter.repository.store.paging import Page, newest_first
 from lamplighter.repository.store.session_tables import push_checks, push_signals
 
+MAX_WAITING: Final = 10_000
+"""Signals of a check that wait for a supervisor; beyond that the oldest are removed."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PushRecord:
@@ -73,7 +76,10 @@ async def insert_signal(
     body: str,
     now: datetime,
 ) -> PushSignal:
-    """Store a signal; signals that count already and are among many newer ones are removed."""
+    """Store a signal; behind many newer ones, those that count are removed, others lose the body.
+
+    Where no supervisor evaluates them for long, only the newest are left.
+    """
     service, check = record.state.service, record.state.check
     statement = (
         sa.insert(push_signals)
@@ -81,17 +87,32 @@ async def insert_signal(
         .returning(push_signals)
     )
     signal = _signal(await db.fetch_one(statement))
-    beyond = (
-        sa.select(push_signals.c.id)
-        .where(_sent(service, check))
-        .order_by(push_signals.c.id.desc())
-        .offset(SIGNALS_STORED)
-        .limit(1)
-    )
-    if (last := await db.fetch_val(beyond)) is not None:
-        old = sa.delete(push_signals).where(_sent(service, check))
-        await db.execute(old.where(push_signals.c.id <= min(int(last), record.evaluated_to)))
+    if (last := await _before_newest(db, service, check, SIGNALS_STORED)) is not None:
+        old = _sent(service, check) & (push_signals.c.id <= last)
+        done = old & (push_signals.c.id <= record.evaluated_to)
+        await db.execute(sa.delete(push_signals).where(done))
+        await db.execute(
+            sa.update(push_signals).where(old).where(push_signals.c.body != "").values(body="")
+        )
+    if (last := await _before_newest(db, service, check, MAX_WAITING)) is not None:
+        beyond = _sent(service, check) & (push_signals.c.id <= last)
+        await db.execute(sa.delete(push_signals).where(beyond))
     return signal
+
+
+async def _before_newest(db: Database, service: str, check: str, count: int) -> int | None:
+    """Return the number of the newest signal behind so many newer ones."""
+    query = sa.select(push_signals.c.id).where(_sent(service, check))
+    query = query.order_by(push_signals.c.id.desc()).offset(count).limit(1)
+    found = await db.fetch_val(query)
+    return None if found is None else int(found)
+
+
+async def last_signals(db: Database) -> dict[tuple[str, str], int]:
+    """Return the number of the newest signal of each check."""
+    names = push_signals.c.service, push_signals.c.check
+    query = sa.select(*names, sa.func.max(push_signals.c.id).label("last")).group_by(*names)
+    return {(row["service"], row["check"]): row["last"] for row in await db.fetch_all(query)}
 
 
 async def count_signals(db: Database, service: str, check: str, *, since: datetime) -> int:

@@ -25,6 +25,7 @@ QUERIES: Final = frozenset(
         "approvals.get_approval",
         "checks.read_series",
         "services.list_services",
+        "services.list_signals",
         "approvals.list_approvals",
         "audit.audit_topic",
         "prompt.preview",

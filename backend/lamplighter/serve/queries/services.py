@@ -3,12 +3,25 @@
 from typing import TYPE_CHECKING, Any
 
 from lamplighter import clock
-from lamplighter.formats.serialize import format_moment
+from lamplighter.domain.services.checks.push import PushSignal
+from lamplighter.formats.serialize import format_moment, writer
 from lamplighter.repository import reading
+from lamplighter.repository.services import pushes
+from lamplighter.usecases.services import push_checks
 from lamplighter.usecases.system import overview
 
 if TYPE_CHECKING:
     from lamplighter.serve.local.queries import QueryContext
+
+
+async def list_signals(
+    here: "QueryContext", *, service: str, check: str, limit: int
+) -> dict[str, Any]:
+    """Return the newest signals of a push check; raises NotFound."""
+    services = here.services.last_good()
+    found, declared = push_checks.find_push_check(services, service, check)
+    page = await pushes.page(here.db, found.name, declared.name, limit=limit)
+    return {"items": [writer(PushSignal)(each) for each in page.items]}
 
 
 async def list_services(

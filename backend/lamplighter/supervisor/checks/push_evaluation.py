@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from lamplighter.domain.errors import LamplighterError
+from lamplighter.domain.services.check import PushCheck
 from lamplighter.domain.services.service import Services
 from lamplighter.repository.store.driver import Error, severity
 from lamplighter.usecases.context import Context
@@ -40,11 +41,13 @@ class PushEvaluation:
 
     async def step(self) -> None:
         """Record what is due; a failure that waits for what it depends on is looked at again."""
-        with suppress(
-            LamplighterError
-        ):  # the round reports it; the last valid version stays active
+        before = self._services
+        with suppress(LamplighterError):  # the last valid version stays active
             self._services = self.load()
+        if self._services is before and not _has_push_check(before):
+            return
         if await self.halted():
+            self._services = before
             return
         awaited = await push_checks.evaluate(self.here, self._services)
         if awaited is None and self._awaited:
@@ -52,3 +55,7 @@ class PushEvaluation:
         elif awaited:
             self.check_now(awaited)
         self._awaited = bool(awaited)
+
+
+def _has_push_check(services: Services) -> bool:
+    return any(isinstance(check, PushCheck) for each in services for check in each.checks)

@@ -1,7 +1,7 @@
 """Push checks: jobs report their runs with a key, and the supervisor evaluates what they report."""
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Final
@@ -24,6 +24,9 @@ SIGNALS_AT_ONCE: Final = 50
 MINUTE: Final = timedelta(minutes=1)
 STEP: Final = timedelta(milliseconds=1)
 UNKNOWN_KEY: Final = "No check has this key."
+
+DeclaredChecks = Mapping[tuple[str, str], PushCheck]
+"""The declared push checks by the names of their service and their own."""
 
 
 class TooManySignals(LamplighterError):
@@ -73,10 +76,9 @@ async def receive(
     db, now = here.db, here.now()
     async with writing(db):
         record = await pushes.by_key(db, hash_secret(key))
-        if record is None or _declared(services, record.state) is None:
+        if record is None or _name(record) not in _declared(services):
             raise NotFound(UNKNOWN_KEY)
-        names = record.state.service, record.state.check
-        if await pushes.count_signals(db, *names, since=now - MINUTE) >= rules.MAX_A_MINUTE:
+        if await pushes.count_signals(db, *_name(record), since=now - MINUTE) >= rules.MAX_A_MINUTE:
             raise TooManySignals(f"More than {rules.MAX_A_MINUTE} signals in a minute.")
         return await pushes.insert_signal(
             db, record, kind, exit_status=exit_status, body=body, now=now
@@ -88,16 +90,17 @@ async def evaluate(here: Context, services: Services) -> set[str] | None:
 
     Returns the services to check now, as check_runs.record does; None where nothing was due.
     """
-    now = here.now()
+    now, declared = here.now(), _declared(services)
     async with reading(here.db):
-        due = [each for each in await pushes.every(here.db) if await _is_due(here, services, each)]
+        last = await pushes.last_signals(here.db)
+        due = [each for each in await pushes.every(here.db) if _is_due(declared, each, last, now)]
     if not due:
         return None
     async with writing(here.db):
         runs: list[CheckRun] = []
         for each in await pushes.every(here.db):
             if len(runs) < check_runs.AT_ONCE - rules.MISSED_AT_ONCE - SIGNALS_AT_ONCE:
-                runs += await _evaluate(here.db, services, each, now=now)
+                runs += await _evaluate(here.db, declared, each, now=now)
         return await check_runs.record(here, runs, services) if runs else None
 
 
@@ -111,11 +114,12 @@ async def with_results(db: Database, services: Iterable[Service]) -> tuple[Servi
         if isinstance(check, PushCheck)
     ]
     stored = await series.find(db, keys)
+    bodies = {key: await _failed_body(db, *key) for key, each in stored.items() if each.failing}
     return tuple(
         replace(
             service,
             checks=tuple(
-                _with_result(check, stored.get((service.name, check.name)))
+                _with_result(check, stored.get((service.name, check.name)), bodies)
                 if isinstance(check, PushCheck)
                 else check
                 for check in service.checks
@@ -125,35 +129,55 @@ async def with_results(db: Database, services: Iterable[Service]) -> tuple[Servi
     )
 
 
-def _with_result(check: PushCheck, stored: CheckSeries | None) -> PushCheck:
+def _with_result(
+    check: PushCheck, stored: CheckSeries | None, bodies: Mapping[tuple[str, str], str]
+) -> PushCheck:
     if stored is None or stored.checked_at is None:
         return check
-    return replace(check, ok=not stored.failing, detail=stored.detail)
+    printed = bodies.get((stored.service, stored.check), "")
+    return replace(check, ok=not stored.failing, detail=stored.detail, printed=printed)
 
 
-def _declared(services: Services, state: PushState) -> PushCheck | None:
-    try:
-        return find_push_check(services, state.service, state.check)[1]
-    except NotFound:
-        return None
+async def _failed_body(db: Database, service: str, check: str) -> str:
+    """Return what the job sent with its last signal, where that reports a failure."""
+    found = await pushes.page(db, service, check, limit=1)
+    return next((each.body for each in found.items if each.kind is SignalKind.FAIL), "")
 
 
-async def _is_due(here: Context, services: Services, record: PushRecord) -> bool:
-    check, state = _declared(services, record.state), record.state
+def _declared(services: Services) -> DeclaredChecks:
+    return {
+        (service.name, check.name): check
+        for service in services
+        for check in service.checks
+        if isinstance(check, PushCheck)
+    }
+
+
+def _name(record: PushRecord) -> tuple[str, str]:
+    return record.state.service, record.state.check
+
+
+def _is_due(
+    declared: DeclaredChecks,
+    record: PushRecord,
+    last: Mapping[tuple[str, str], int],
+    now: datetime,
+) -> bool:
+    check, state = declared.get(_name(record)), record.state
     if check is None:
         return bool(state.schedule)
     if state.schedule != rules.schedule_of(check):
         return True
-    if await pushes.signals_after(here.db, record, limit=1):
+    if last.get(_name(record), 0) > record.evaluated_to:
         return True
-    return rules.deadline(check, state) < here.now() - rules.SETTLE
+    return rules.deadline(check, state) < now - rules.SETTLE
 
 
 async def _evaluate(
-    db: Database, services: Services, record: PushRecord, *, now: datetime
+    db: Database, declared: DeclaredChecks, record: PushRecord, *, now: datetime
 ) -> Sequence[CheckRun]:
     """Return the new results of a check, and store how far it is evaluated."""
-    check, state = _declared(services, record.state), record.state
+    check, state = declared.get(_name(record)), record.state
     signals = await pushes.signals_after(db, record, limit=SIGNALS_AT_ONCE)
     if check is None:  # its time counts again when it is declared again
         if state.schedule or signals:

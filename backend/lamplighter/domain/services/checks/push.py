@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
+from functools import lru_cache
 from typing import Final
 from zoneinfo import ZoneInfo
 
@@ -27,6 +28,8 @@ SETTLE: Final = timedelta(seconds=2)
 
 MISSED_AT_ONCE: Final = 100
 BRIEF_CHARS: Final = 300
+MAX_CACHED: Final = 2_000
+"""Next times that are cached: each is asked for every second until it passes."""
 
 
 class SignalKind(StrEnum):
@@ -115,6 +118,7 @@ def schedule_of(check: PushCheck) -> str:
     return f"{when}, grace {check.grace:g}"
 
 
+@lru_cache(MAX_CACHED)
 def next_expected(check: PushCheck, after: datetime) -> datetime:
     """Return when the first run after a moment is expected."""
     if check.cron is None:
@@ -138,7 +142,7 @@ def evaluate(
     for used, signal in enumerate(signals):
         state, missed = _missed(check, state, signal.at)
         runs += missed
-        if len(missed) == MISSED_AT_ONCE:
+        if len(runs) >= MISSED_AT_ONCE:
             return Evaluation(state, runs, used)
         state, run = _apply(state, signal)
         runs += [run] if run else []

@@ -1,0 +1,28 @@
+"""Scheduled rounds leave silent services out, with the real supervisor."""
+
+from homes import Home
+
+PART = """
+services:
+  films: {checks: [{tcp: "127.0.0.1:1", retries: 0}]}
+  nas: {paused: true, checks: [{tcp: "127.0.0.1:1", retries: 0}]}
+"""
+ALL = "services: {nas: {paused: true, checks: [{tcp: '127.0.0.1:1', retries: 0}]}}\n"
+
+
+def test_a_round_checks_only_the_services_that_are_not_silent(home: Home) -> None:
+    (home.path / "services.yaml").write_text(PART)
+
+    home.start("supervisor")
+    home.until(lambda: home.value("SELECT COUNT(*) FROM checks"))
+
+    assert home.rows("SELECT DISTINCT service FROM checks") == [("films",)]
+
+
+def test_a_round_of_silent_services_is_left_out(home: Home) -> None:
+    (home.path / "services.yaml").write_text(ALL)
+
+    home.start("supervisor")
+    home.until(lambda: home.value("SELECT next_round_at FROM leases"))
+
+    assert home.value("SELECT COUNT(*) FROM sessions") == 0

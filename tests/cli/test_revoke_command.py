@@ -49,7 +49,7 @@ def test_a_revocation_is_previewed_done_and_undone(run, home: Path) -> None:  # 
     assert again.output == "There is nothing to revoke of session 1.\n"
 
     undone = run("revoke", "--undo", str(found["act"]))
-    assert undone.output == f"Act {found['act']} was undone: 1 memories are as before.\n"
+    assert undone.output == f"Act {found['act']} was undone: 1 memory is as before.\n"
     assert "Removed: 1\n" in run("revoke", "--session", "1").output
 
 

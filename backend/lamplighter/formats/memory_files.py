@@ -26,6 +26,7 @@ ALWAYS: Final = ("category", "confidence", "created_at")
 _NAMES: Final = {name: FILE_NAMES.get(name, name) for name in FIELDS if name != TEXT}
 _ORDER: Final = tuple(sorted(_NAMES, key=lambda name: (name != "category", _NAMES[name])))
 _WIDTH: Final = 1_000_000
+MAX_FRONT_CHARS: Final = 64 * 1024
 
 
 def render(values: Values) -> str:
@@ -75,9 +76,25 @@ def field_line(text: str, name: str) -> int:
     return next((at for at, each in enumerate(lines, 1) if each.startswith(f"{name}:")), 1)
 
 
+class _Loader(yaml.SafeLoader):
+    """Reads front matter; a value that refers to another one is refused: it may grow without end.
+
+    The loader in C would be faster, and crashes on deep nesting.
+    """
+
+    def compose_node(self, parent: Any, index: Any) -> Any:
+        if self.check_event(yaml.AliasEvent):
+            raise yaml.composer.ComposerError(None, None, "refers to another value", None)
+        return super().compose_node(parent, index)
+
+
 def _load(front: str) -> dict[Any, Any]:
+    if len(front) > MAX_FRONT_CHARS:
+        raise Invalid(
+            InvalidField("front matter", f"is longer than {MAX_FRONT_CHARS:,} characters")
+        )
     try:
-        found = yaml.safe_load(front) if front else {}
+        found = yaml.load(front, Loader=_Loader) if front else {}
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         mark = getattr(error, "problem_mark", None)
         place = f" (line {mark.line + 2})" if mark else ""

@@ -27,6 +27,7 @@ import { notebook } from "./notebook/store.js"
 import { organizerPage } from "./organizer/page.js"
 import { organizer } from "./organizer/store.js"
 import { preview } from "./preview/store.js"
+import { revocation } from "./session/revocation.js"
 import { review } from "./reviews/review.js"
 import { search } from "./search/store.js"
 import { session } from "./session/store.js"
@@ -198,7 +199,8 @@ function ofTrash({ add, api, feed, confirm, toasts, journal }) {
 }
 
 /** @param {any} with_ */
-function ofSession({ add, api, feed, engines }) {
+function ofSession({ add, api, feed, engines, toasts, journal }) {
+  add("revocation", revocation({ api, toasts, journal }))
   const linked = add("chain", chain({ api, feed }))
   const one = add("session", session({ api, feed, log: add("log", log({ api })), chain: linked, engines }))
   feed.on("session", (/** @type {Change} */ change) => (one.follow(change), linked.follow(change)))

@@ -40,7 +40,8 @@ def revoke(
 
     if undo is not None:
         rows = command.undo(load_settings(), undo)
-        click.echo(f"Act {undo} was undone: {rows:,} memories are as before.")
+        restored = "1 memory is" if rows == 1 else f"{rows:,} memories are"
+        click.echo(f"Act {undo} was undone: {restored} as before.")
         return
     origin = choose_origin(session, agent, source)
     found = command.revoke(load_settings(), origin, dry_run=not yes)

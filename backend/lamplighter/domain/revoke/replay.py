@@ -90,6 +90,9 @@ class Replay:
     trails: dict[MemoryId, list[TrailStep]] = field(default_factory=dict)
     heirs: dict[MemoryId, MemoryId] = field(default_factory=dict)
     retained: dict[MemoryId, RecordedStep] = field(default_factory=dict)
+    _groups: dict[tuple[str | None, str], set[MemoryId]] = field(
+        default_factory=lambda: defaultdict(set)
+    )
     _up: dict[int, set[MemoryId]] = field(default_factory=lambda: defaultdict(set))
     _down: dict[int, set[MemoryId]] = field(default_factory=lambda: defaultdict(set))
 
@@ -174,12 +177,9 @@ class Replay:
         self._set(number, memory, step, LEARNED)
 
     def _near(self, claim: Memory, at: datetime) -> list[Memory]:
-        group, key = (claim.service, claim.category), comparison_key(claim.observation)
-        found = (
-            apply_decay(each, now=at)
-            for each in self.memories.values()
-            if (each.service, each.category) == group
-        )
+        key = comparison_key(claim.observation)
+        numbers = sorted(self._groups[claim.service, claim.category])
+        found = (apply_decay(self.memories[each], now=at) for each in numbers)
         return [each for each in found if each.active or comparison_key(each.observation) == key]
 
     def _history(self, session: int | None) -> CandidateHistory:
@@ -223,6 +223,9 @@ class Replay:
     ) -> None:
         before = self.memories.get(number)
         self.memories[number] = memory
+        if before is not None:
+            self._groups[before.service, before.category].discard(number)
+        self._groups[memory.service, memory.category].add(number)
         if number < 0 and step is not None:
             trail = self.trails.setdefault(number, [])
             last = trail[-1].after if trail else before

@@ -155,7 +155,10 @@ async def _run(
     refused += [FileConflict(path, reason) for path, reason in scan.problems.items()]
     bad = {each.path for each in refused}
     known = {
-        path: BaseFile(each.memory_id, parse(each.text))
+        path: BaseFile(
+            each.memory_id,
+            files[path] if scan.files.get(path) == each.text else parse(each.text),
+        )
         for path, each in base.items()
         if path not in bad
     }

@@ -15,7 +15,7 @@ from lamplighter.usecases.clients import project_context
 from lamplighter.usecases.context import Context
 from lamplighter.usecases.sessions import prompts
 
-MAX_SCOPES: Final = 20
+MAX_SCOPES: Final = 10
 """Of how many services, and of how many projects, prompts are compared."""
 
 ALL: Final = "all services"

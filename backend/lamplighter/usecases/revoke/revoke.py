@@ -12,13 +12,14 @@ from lamplighter.domain.memory.intents import REVIVES, ChangeOrigin, MemoryChang
 from lamplighter.domain.memory.memory import OPERATIONAL, Memory, MemoryId
 from lamplighter.domain.memory.review import Review, ReviewState
 from lamplighter.domain.organize.plan import COMPRESSES, EXTRACTED_FROM
-from lamplighter.domain.relate import Lexicon, RelationVerdict, analyze
+from lamplighter.domain.relate import Analysis, Lexicon, Relation, RelationVerdict, analyze
 from lamplighter.domain.relate.nearest import lookup_terms
 from lamplighter.domain.relate.reconcile import verdict_on
 from lamplighter.domain.revoke.origin import OriginKind, TeachingOrigin, parse_origin
 from lamplighter.domain.revoke.plan import Heir, RevocationPlan, plan_revocation
 from lamplighter.domain.revoke.replay import REVOKED, ReplayRules
 from lamplighter.domain.sessions.session import Status
+from lamplighter.domain.text import comparison_key
 from lamplighter.formats import revocation as as_json
 from lamplighter.repository import Database, writing
 from lamplighter.repository.access import journal as acts
@@ -44,6 +45,7 @@ from lamplighter.usecases.memory.curate import find_key_holder
 from lamplighter.usecases.memory.journal import RevertResult
 
 CREATED: Final = "created"
+UNRELATED: Final = RelationVerdict(Relation.UNRELATED, "shares no term")
 MAX_PAIRS: Final = 50
 
 
@@ -89,18 +91,22 @@ class _Revoking:
 
 async def preview(here: PromptContext, origin: TeachingOrigin) -> Revocation:
     """Return what a revocation would do, and change nothing; raises NotFound, Conflict."""
-    now, before = here.now(), recorded.get()
+    now, act = here.now(), recorded.get()
     async with trying(here.db):
-        found = await _revoke(here, origin, now=now, compared=True)
-    recorded.set(before)
-    return replace(found, act=None)
+        found = await _revoke(here, origin, now=now)
+        plan = found.plan
+        scopes = scopes_of([*plan.removed, *(each for pair in plan.changed for each in pair)])
+        after = await read_prompts(here, scopes, now=now)
+    recorded.set(act)
+    before = await read_prompts(here, scopes, now=now)
+    return replace(found, effects=compare(before, after))
 
 
 async def revoke(here: PromptContext, origin: TeachingOrigin) -> Revocation:
     """Revert what an origin taught, in one act; raises NotFound, Conflict."""
     recorded.set(None)
     async with writing(here.db):
-        found = await _revoke(here, origin, now=here.now(), compared=False)
+        found = await _revoke(here, origin, now=here.now())
     return replace(found, act=recorded.get())
 
 
@@ -112,16 +118,11 @@ async def undo(db: Database, act: int, *, now: datetime) -> RevertResult:
     return await journal.undo(db, act, now=now)
 
 
-async def _revoke(
-    here: PromptContext, origin: TeachingOrigin, *, now: datetime, compared: bool
-) -> Revocation:
+async def _revoke(here: PromptContext, origin: TeachingOrigin, *, now: datetime) -> Revocation:
     plan, derived = await _plan(here, origin, now=now)
-    scopes = scopes_of([*plan.removed, *(each for pair in plan.changed for each in pair)])
-    before = await read_prompts(here, scopes, now=now) if compared else {}
     async with recording(here.db, steps.ACTION, now=now, subject=str(origin)) as act:
         await _apply(_Revoking(here, origin, plan, act, now))
-    after = await read_prompts(here, scopes, now=now) if compared else {}
-    return Revocation(origin=origin, plan=plan, derived=derived, effects=compare(before, after))
+    return Revocation(origin=origin, plan=plan, derived=derived)
 
 
 async def _plan(
@@ -170,17 +171,36 @@ async def _cluster(db: Database, taught: set[MemoryId], lexicon: Lexicon) -> set
 
 @dataclass(slots=True)
 class _Comparison:
-    """Judges pairs of claims, each pair once."""
+    """Judges pairs of claims that share a term, as a report is judged; each pair once."""
 
     lexicon: Lexicon
+    analyses: dict[tuple[str, str | None], Analysis] = field(default_factory=dict)
+    terms: dict[tuple[str, str | None], frozenset[str]] = field(default_factory=dict)
     judged: dict[tuple[str, str, str | None], RelationVerdict] = field(default_factory=dict)
 
     def __call__(self, claim: Memory, other: Memory) -> RelationVerdict:
         key = claim.observation, other.observation, claim.service
         if key not in self.judged:
-            analysis = analyze(claim.observation, self.lexicon, service=claim.service)
-            self.judged[key] = verdict_on(claim.observation, analysis, other, None, self.lexicon)
+            self.judged[key] = self._judge(claim, other)
         return self.judged[key]
+
+    def _judge(self, claim: Memory, other: Memory) -> RelationVerdict:
+        analysis, known = self._analysis(claim), self._analysis(other)
+        shared = self._terms(claim) & self._terms(other)
+        if not shared and comparison_key(claim.observation) != comparison_key(other.observation):
+            return UNRELATED
+        return verdict_on(claim.observation, analysis, other, known, self.lexicon)
+
+    def _analysis(self, memory: Memory) -> Analysis:
+        key = memory.observation, memory.service
+        if key not in self.analyses:
+            analysis = analyze(memory.observation, self.lexicon, service=memory.service)
+            self.analyses[key] = analysis
+            self.terms[key] = lookup_terms(analysis)
+        return self.analyses[key]
+
+    def _terms(self, memory: Memory) -> frozenset[str]:
+        return self.terms[memory.observation, memory.service]
 
 
 async def _earlier(db: Database) -> set[int]:

@@ -38,6 +38,7 @@ export function sessionPage(store) {
 
     stopWords: () => t(session.row?.stopping ? "session.stopping" : "session.stop"),
     again: () => runNow.again(session.row),
+    revoke: () => store("revocation").show({ session: session.id }),
 
     /** The button that was pressed goes; the focus stays in its place. @param {{key: string, marker: Marker}} entry */
     async take({ marker }) {

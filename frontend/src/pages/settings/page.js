@@ -56,6 +56,8 @@ export function settingsPage(store) {
       if (!tokens.living.some((/** @type {AccessToken} */ { id }) => id === token.id)) focusOn("#new-token")
     },
 
+    revokeAgent: (/** @type {AgentState} */ { name }) => store("revocation").show({ agent: name }),
+    revokeAgentLabel: (/** @type {AgentState} */ { name }) => t("settings.revokeAgent", { name }),
     memoriesOf: (/** @type {AgentState} */ { project }) => `/memories?${new URLSearchParams({ project })}`,
     projectWords: (/** @type {AgentState} */ { project }) => t("settings.agentProject", { project }),
     remoteWords: (/** @type {AgentState} */ { memory_url: url }) => t("settings.agentRemote", { url }),

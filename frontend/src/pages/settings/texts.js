@@ -47,6 +47,7 @@ export const settings = {
   unnamed: "Token {n}",
   showInactive: { one: "Show {n} inactive token", other: "Show {n} inactive tokens" },
   hideInactive: "Hide inactive tokens",
+  revokeAgent: "Revoke memories of agent {name}",
   revokeTitle: "Revoke {name}?",
   revokeNote: "Programs that use this token lose access at once. Revoking cannot be undone.",
   revokeVerb: "Revoke",

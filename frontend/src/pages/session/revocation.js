@@ -1,0 +1,143 @@
+import { t } from "../../shared/texts/index.js"
+
+const MOST = 20
+
+/** @typedef {Shapes["RevocationOut"]} Revocation */
+/** @typedef {{session?: number, agent?: string}} TeachingOrigin */
+
+/**
+ * Reverting what a session or an agent taught: a preview, then one act with one undo.
+ * @param {{api: Api, toasts: any, journal: any}} with_
+ */
+export function revocation({ api, toasts, journal }) {
+  /** @type {TeachingOrigin} */
+  let origin = {}
+  return {
+    open: false,
+    title: "",
+    phase: "closed",
+    problem: "",
+    busy: false,
+    parts: /** @type {ReturnType<typeof partsOf>} */ ([]),
+
+    get empty() {
+      return this.phase === "ready" && this.parts.length === 0
+    },
+
+    /** Is there something to revoke, and no answer under way? */
+    get ready() {
+      return this.phase === "ready" && !this.busy && this.parts.some(({ changes }) => changes)
+    },
+
+    /** @param {TeachingOrigin} of */
+    show(of) {
+      origin = of
+      const [session, agent] = [String(of.session ?? ""), of.agent ?? ""]
+      this.title = agent ? t("session.revokeAgent", { agent }) : t("session.revokeSession", { session })
+      this.open = true
+      return this.load()
+    },
+
+    hide() {
+      this.open = false
+    },
+
+    async load() {
+      const asked = origin
+      Object.assign(this, { phase: "loading", problem: "", parts: [] })
+      try {
+        const found = await api.post("/revocations/preview", asked)
+        if (asked === origin) Object.assign(this, { phase: "ready", parts: partsOf(found) })
+      } catch (problem) {
+        if (asked === origin) Object.assign(this, { phase: "failed", problem: /** @type {Error} */ (problem).message })
+      }
+    },
+
+    async revoke() {
+      if (!this.ready) return
+      Object.assign(this, { busy: true, problem: "" })
+      try {
+        const { counts } = /** @type {Revocation} */ (await api.post("/revocations", origin))
+        this.hide()
+        toasts.show(t("session.revoked", { n: counts.removed + counts.restored }), { undo: journal.undoing() })
+      } catch (problem) {
+        this.problem = /** @type {Error} */ (problem).message
+      } finally {
+        this.busy = false
+      }
+    },
+  }
+}
+
+/** The sections of the preview; without those that are empty. @param {Revocation} found */
+function partsOf(found) {
+  const { counts } = found
+  return [
+    part("removed", counts.removed, found.removed.map(memoryLine), true),
+    part("restored", counts.restored, found.changed.map(restoredLine), true),
+    part("inherited", counts.inherited, found.inherited.map(inheritedLine), true),
+    part("decided", counts.decisions, found.decisions.map(decisionLine)),
+    part("derived", found.derived.length, found.derived.map(memoryLine)),
+    ...found.effects.map(effectPart),
+  ].filter(({ lines }) => lines.length > 0)
+}
+
+const TITLES = /** @type {const} */ ({
+  removed: "session.revokeRemoved",
+  restored: "session.revokeRestored",
+  inherited: "session.revokeInherited",
+  decided: "session.revokeDecided",
+  derived: "session.revokeDerived",
+})
+
+/** @param {keyof typeof TITLES} key @param {number} n @param {string[]} texts @param {boolean} [changes] */
+function part(key, n, texts, changes = false) {
+  const lines = texts.slice(0, MOST).map((text, at) => ({ key: at, parts: [{ kind: "same", text }] }))
+  const more = n > lines.length ? t("session.revokeMore", { n: n - lines.length }) : ""
+  return {
+    key: /** @type {string} */ (key),
+    title: t(TITLES[key], { n }),
+    look: "revocation-list",
+    lines,
+    more,
+    changes,
+  }
+}
+
+/** @param {Revocation["effects"][number]} effect */
+function effectPart({ scope, text }) {
+  const changed = text.split("\n").filter((line) => /^[+-](?![+-]{2})\s*\S/.test(line))
+  const lines = changed.map((line, at) => ({
+    key: at,
+    parts: [{ kind: line.startsWith("+") ? "new" : "gone", text: line }],
+  }))
+  const title = t("session.revokeEffect", { scope })
+  return { key: `effect ${scope}`, title, look: "what-if-lines mono", lines, more: "", changes: false }
+}
+
+/** @param {{id: number, service: string | null, observation: string}} memory */
+function memoryLine({ id, service, observation }) {
+  return t("session.revokeMemory", { id: String(id), about: service ? `${service}: ` : "", text: observation })
+}
+
+/** @param {Revocation["changed"][number]} pair */
+function restoredLine({ before, after }) {
+  const [from, to] = [stateWords(before), stateWords(after)]
+  return from === to ? memoryLine(after) : `${memoryLine(after)} (${from} → ${to})`
+}
+
+/** @param {{active: boolean, confidence: number}} memory */
+function stateWords({ active, confidence }) {
+  return active ? String(confidence) : t("session.revokeInactive")
+}
+
+/** @param {Revocation["inherited"][number]} heir */
+function inheritedLine({ replaces, service, observation, session_id }) {
+  const words = memoryLine({ id: replaces, service, observation })
+  return t("session.revokePassed", { memory: words, session: String(session_id) })
+}
+
+/** @param {Revocation["decisions"][number]} decision */
+function decisionLine({ memory, cause }) {
+  return t("session.revokeCause", { memory: memoryLine(memory), cause })
+}

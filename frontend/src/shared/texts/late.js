@@ -1,4 +1,5 @@
 import { approvals } from "../../pages/approvals/texts.js"
+import { audit } from "../../pages/audit/texts.js"
 import { cooldowns } from "../../pages/cooldowns/texts.js"
 import { graph } from "../../pages/graph/texts.js"
 import { health } from "../../pages/health/texts.js"
@@ -9,4 +10,4 @@ import { settings } from "../../pages/settings/texts.js"
 import { trash } from "../../pages/trash/texts.js"
 
 /** Texts of the lazily loaded pages, by area. */
-export const late = { approvals, cooldowns, graph, health, preview, search, session, settings, trash }
+export const late = { approvals, audit, cooldowns, graph, health, preview, search, session, settings, trash }

@@ -605,10 +605,12 @@ export interface components {
         };
         /**
          * AuditQuery
-         * @description The service or word.
+         * @description The service or word; with `prompt`, also what the next prompt would be without each.
          */
         AuditQuery: {
             topic: string;
+            /** @default false */
+            prompt?: boolean;
             /** @default null */
             cursor?: string | null;
             /** @default 50 */
@@ -632,7 +634,8 @@ export interface components {
          * BeliefOut
          * @description One memory with its evidence.
          *
-         *         `inactive_from` is when its confidence falls below 0.30 unless confirmed; null: never.
+         *         `verification` is null if it was never tested. `inactive_from` is when its confidence falls
+         *         below 0.30 unless confirmed; null: never. `prompt` is null unless requested.
          */
         BeliefOut: {
             memory: components["schemas"]["MemoryOut"];
@@ -641,7 +644,9 @@ export interface components {
             told: components["schemas"]["TallyOut"];
             links: components["schemas"]["LinksOut"];
             reviews: components["schemas"]["OpenReviewsOut"];
+            verification: components["schemas"]["AuditOutcomeOut"] | null;
             inactive_from: string | null;
+            prompt: components["schemas"]["PromptEffectOut"] | null;
         };
         /**
          * TallyOut
@@ -699,6 +704,41 @@ export interface components {
             memory_id: number;
             said: string;
             at: string;
+        };
+        /**
+         * AuditOutcomeOut
+         * @description The last verification of a memory; `untested` are the parts of its text without evidence.
+         */
+        AuditOutcomeOut: {
+            /** @enum {unknown} */
+            state: "failed" | "partial" | "passed" | "untested";
+            checked_at: string | null;
+            evidence: components["schemas"]["AuditClaimOut"][];
+            untested: string[];
+        };
+        /**
+         * AuditClaimOut
+         * @description One claim of a text, what the source says of it, and the evidence.
+         */
+        AuditClaimOut: {
+            claim: string;
+            /** @enum {unknown} */
+            state: "confirmed" | "refuted" | "unknown";
+            source: string;
+            detail: string;
+        };
+        /**
+         * PromptEffectOut
+         * @description The place of a memory in the prompt of the next round, and the lines that would replace it.
+         *
+         *         `position` counts from 0; null: it is not included, and the prompt without it is the same.
+         */
+        PromptEffectOut: {
+            why: string;
+            position: number | null;
+            line: string;
+            tokens: number;
+            added: string[];
         };
         /**
          * OutcomeQuery

@@ -42,7 +42,7 @@ LOG_OUT = ("DELETE", "/api/v1/login")
 SECRET = "a secret that a browser keeps".replace(" ", "-")
 STAMP = "2026-01-01T12:00:00.000000Z"
 NUMBERS = itertools.count(1)
-ASKED = {"/audit": "?topic=jellyfin", "/why": "?q=caddy", "/graph": "?center="}
+ASKED = {"/audit": "?topic=jellyfin&prompt=true", "/why": "?q=caddy", "/graph": "?center="}
 CODE = "`[MEMORY:timing:jellyfin] Takes 60s to start`"
 
 

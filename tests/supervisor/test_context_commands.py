@@ -109,6 +109,21 @@ def test_what_is_believed_is_shown_with_what_it_rests_on(home: Home) -> None:
     assert done.returncode == 0
 
 
+def test_the_last_verification_is_shown(home: Home) -> None:
+    knows(home, "Takes 60s to start")
+    claims = '[{"claim": "60s", "state": "refuted", "source": "checks", "detail": "took 90s"}]'
+    home.write(
+        "INSERT INTO verifications"
+        " (memory_id, state, version, evidence, untested, checked_at, mark)"
+        " VALUES (1, 'failed', 1, ?, '[]', '2026-01-01T12:00:00.000000Z', '')",
+        claims,
+    )
+
+    shown = home.ask("audit", "jellyfin").stdout
+
+    assert "    tested       failed 2026-01-01 12:00Z, 60s refuted: took 90s\n" in shown
+
+
 def test_it_says_how_much_more_there_is(home: Home) -> None:
     knows(home, *(f"Fact {number}" for number in range(230)))
 

@@ -23,13 +23,14 @@ USED = re.compile(r"\b(?:lamplighter|process)_[a-z_]+")
 
 @pytest.fixture(scope="module")
 def told(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Metric]:
-    """Return every family of a server that has had a session, a search and an agent."""
+    """Return every family of a server that has had a session, a search, an agent, a measurement."""
     home = Home(tmp_path_factory.mktemp("figures") / "home", {"LAMPLIGHTER_VECTORS": "auto"})
     server = Server(home)
     home.says("Nothing to report")
     try:
         with httpx2.Client(base_url=server.url, headers=server.headers, timeout=20) as client:
             client.get("/agentops/context", params={"project": "p", "query": "x"})
+            client.post("/api/v1/memory-health/measurements", json={})
             text = client.get("/metrics").text
     finally:
         server.kill()
@@ -80,7 +81,7 @@ def test_names_keep_to_the_conventions(told: dict[str, Metric]) -> None:
 def test_no_label_grows_with_what_is_typed_or_kept(told: dict[str, Metric]) -> None:
     """Numbers of rows, names, addresses and words of people are in none."""
     known = {"method", "route", "status", "outcome", "profile", "category", "state", "tier"}
-    known |= {"action", "version", "le"}
+    known |= {"action", "version", "le", "figure"}
     labels = {
         label
         for each in told.values()

@@ -14,6 +14,7 @@ from lamplighter.domain.text import escape_terminal, one_line, shorten
 MAX_BELIEFS: Final = 20
 SESSIONS_SHOWN: Final = 5
 LINKED_CHARS: Final = 60
+TESTED_CHARS: Final = 200
 MINUTE_CHARS: Final = len("2026-01-01T12:00")
 
 
@@ -108,12 +109,22 @@ def _belief(each: dict[str, Any], now: datetime) -> Iterator[str]:
     yield from _tally_lines("confirmed", each["confirmed"], "by")
     yield from _tally_lines("contradicted", each["contradicted"], "by")
     yield from _link_lines(each)
+    if each["verification"] is not None:
+        yield _row("tested", _outcome_words(each["verification"]))
     yield from _tally_lines("included", each["told"], "in", otherwise="in no prompt")
     falls = each["inactive_from"]
     if falls is not None:
         past = datetime.fromisoformat(falls) <= now
         due = "at the next session" if past else f"on {_day(falls)}"
         yield _row("fades", f"below 0.30 {due} unless confirmed")
+
+
+def _outcome_words(outcome: dict[str, Any]) -> str:
+    claims = "; ".join(
+        f"{claim['claim']} {claim['state']}: {claim['detail']}" for claim in outcome["evidence"]
+    )
+    words = f"{outcome['state']} {_day(outcome['checked_at'])}"
+    return shorten(one_line(f"{words}, {claims}" if claims else words), TESTED_CHARS)
 
 
 def _source_of(memory: dict[str, Any]) -> str:

@@ -63,6 +63,16 @@ class AuditLinks:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class AuditOutcome:
+    """The last outcome of the verification of a memory, with an object for each claim."""
+
+    state: str
+    checked_at: datetime | None
+    evidence: tuple[Mapping[str, str], ...]
+    untested: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class AuditEvidence:
     """What some beliefs rest on, by the numbers of their memories."""
 
@@ -71,6 +81,7 @@ class AuditEvidence:
     included: Mapping[int, AuditTally] = field(default_factory=dict)
     links: Mapping[int, AuditLinks] = field(default_factory=dict)
     cases: Mapping[int, AuditLinks] = field(default_factory=dict)
+    outcomes: Mapping[int, AuditOutcome] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,6 +94,7 @@ class AuditedMemory:
     included: AuditTally
     links: AuditLinks
     cases: AuditLinks
+    outcome: AuditOutcome | None
     falls: datetime | None
 
 
@@ -110,6 +122,7 @@ def attach_evidence(
             included=grounds.included.get(memory.id, AuditTally()),
             links=grounds.links.get(memory.id, AuditLinks()),
             cases=grounds.cases.get(memory.id, AuditLinks()),
+            outcome=grounds.outcomes.get(memory.id),
             falls=inactive_from(memory),
         )
         for memory in memories
@@ -128,7 +141,17 @@ def as_json(each: AuditedMemory) -> dict[str, Any]:
             "count": each.cases.count,
             "items": [_review(case) for case in each.cases.cases],
         },
+        "verification": None if each.outcome is None else _outcome(each.outcome),
         "inactive_from": serialize.format_moment(each.falls),
+    }
+
+
+def _outcome(each: AuditOutcome) -> dict[str, Any]:
+    return {
+        "state": each.state,
+        "checked_at": serialize.format_moment(each.checked_at),
+        "evidence": list(each.evidence),
+        "untested": list(each.untested),
     }
 
 

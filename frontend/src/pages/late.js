@@ -1,3 +1,5 @@
+import { auditPage } from "./audit/page.js"
+import { audit } from "./audit/store.js"
 import { approvalsPage } from "./approvals/page.js"
 import { cooldownsPage } from "./cooldowns/page.js"
 import { healthPage } from "./health/page.js"
@@ -64,6 +66,7 @@ export function latePages(with_) {
   Alpine.data("organizerPage", () => organizerPage(store))
   Alpine.data("healthPage", () => healthPage(store))
   Alpine.data("settingsPage", () => settingsPage(store))
+  Alpine.data("auditPage", () => auditPage(store))
   Alpine.data("trashPage", () => trashPage(store))
   Alpine.data("sessionPage", () => sessionPage(store))
   Alpine.data("cooldownsPage", () => cooldownsPage(store, () => revealIn(store("uses"))))
@@ -86,6 +89,7 @@ export function latePages(with_) {
     approvals: ofApprovals(with_),
     reviews: ofReviews(with_),
     session: ofSession(with_),
+    audit: with_.add("audit", audit(with_)),
     trash: ofTrash(with_),
   }
 }

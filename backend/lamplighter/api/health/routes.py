@@ -2,6 +2,7 @@
 
 from typing import Final
 
+from lamplighter.api import common_shapes
 from lamplighter.api.health import health, shapes
 from lamplighter.api.op import op
 
@@ -13,6 +14,7 @@ OPS: Final = (
         health.show,
         "Read the last measurement of the memory's health, and the trend.",
         shapes.MemoryHealthOut,
+        query=common_shapes.NoParameters,
         across=True,
     ),
     op(

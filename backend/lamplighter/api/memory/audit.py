@@ -1,16 +1,20 @@
 """Audit over HTTP."""
 
+from dataclasses import asdict
+
 from starlette.requests import Request
 from starlette.responses import Response
 
 from lamplighter.api import params
-from lamplighter.api.context import api_context
+from lamplighter.api.context import ApiContext, api_context
 from lamplighter.api.memory import review_shapes
 from lamplighter.api.responses import page
-from lamplighter.formats.audit import as_json
+from lamplighter.domain.memory.memory import MemoryId
+from lamplighter.formats.audit import Audit, as_json
 from lamplighter.repository import reading
 from lamplighter.repository.feed import changes
 from lamplighter.usecases.memory.evidence import page_on_topic
+from lamplighter.usecases.sessions.prompt_effects import PromptEffect, prompt_effects
 
 
 async def index(request: Request) -> Response:
@@ -25,7 +29,18 @@ async def index(request: Request) -> Response:
             limit=query.limit,
             position=position,
         )
+        effects = await _effects(here, found) if query.prompt else {}
         seq = await changes.last_seq(here.db)
     counts = {"active": found.active, "inactive": found.inactive}
     more = {"topic": found.topic, "service": found.service, "states": counts}
-    return page(request, [as_json(each) for each in found.beliefs], found.position, seq, **more)
+    items = [
+        {**as_json(each), "prompt": None if effect is None else asdict(effect)}
+        for each in found.beliefs
+        for effect in [effects.get(each.memory.id)]
+    ]
+    return page(request, items, found.position, seq, **more)
+
+
+async def _effects(here: ApiContext, found: Audit) -> dict[MemoryId, PromptEffect]:
+    memories = [each.memory for each in found.beliefs]
+    return await prompt_effects(here.db, memories, budget=here.active.budget, now=here.now())

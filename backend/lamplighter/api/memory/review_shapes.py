@@ -138,10 +138,42 @@ class OpenReviewsOut(Struct):
     items: list[OpenReviewOut]
 
 
+class AuditClaimOut(Struct):
+    """One claim of a text, what the source says of it, and the evidence."""
+
+    claim: str
+    state: Literal["confirmed", "refuted", "unknown"]
+    source: str
+    detail: str
+
+
+class AuditOutcomeOut(Struct):
+    """The last verification of a memory; `untested` are the parts of its text without evidence."""
+
+    state: Literal["passed", "failed", "partial", "untested"]
+    checked_at: str | None
+    evidence: list[AuditClaimOut]
+    untested: list[str]
+
+
+class PromptEffectOut(Struct):
+    """The place of a memory in the prompt of the next round, and the lines that would replace it.
+
+    `position` counts from 0; null: it is not included, and the prompt without it is the same.
+    """
+
+    why: str
+    position: int | None
+    line: str
+    tokens: int
+    added: list[str]
+
+
 class BeliefOut(Struct):
     """One memory with its evidence.
 
-    `inactive_from` is when its confidence falls below 0.30 unless confirmed; null: never.
+    `verification` is null if it was never tested. `inactive_from` is when its confidence falls
+    below 0.30 unless confirmed; null: never. `prompt` is null unless requested.
     """
 
     memory: MemoryOut
@@ -150,7 +182,9 @@ class BeliefOut(Struct):
     told: TallyOut
     links: LinksOut
     reviews: OpenReviewsOut
+    verification: AuditOutcomeOut | None
     inactive_from: str | None
+    prompt: PromptEffectOut | None
 
 
 class AuditPage(Struct):
@@ -165,8 +199,9 @@ class AuditPage(Struct):
 
 
 class AuditQuery(Struct):
-    """The service or word."""
+    """The service or word; with `prompt`, also what the next prompt would be without each."""
 
     topic: Annotated[str, Meta(min_length=1, max_length=500, pattern=r"^[^\x00]*$")]
+    prompt: bool = False
     cursor: str | None = None
     limit: Limit = 50

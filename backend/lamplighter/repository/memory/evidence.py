@@ -20,6 +20,7 @@ from lamplighter.formats.audit import (
     AuditLink,
     AuditLinks,
     AuditOccurrence,
+    AuditOutcome,
     AuditReview,
     AuditTally,
 )
@@ -30,6 +31,7 @@ from lamplighter.repository.memory.memories import from_row
 from lamplighter.repository.store.database import Database
 from lamplighter.repository.store.dialect import NUMBER
 from lamplighter.repository.store.paging import Key, Page, after
+from lamplighter.repository.store.session_tables import verifications
 from lamplighter.repository.store.tables import (
     exposures,
     history,
@@ -88,6 +90,7 @@ async def evidence_of(db: Database, ids: Sequence[int]) -> AuditEvidence:
         included=await _included(db, ids),
         links=await _contradictions(db, ids),
         cases=await _open_reviews(db, ids),
+        outcomes=await _outcomes(db, ids),
     )
 
 
@@ -153,6 +156,21 @@ async def _open_reviews(db: Database, ids: Sequence[int]) -> dict[int, AuditLink
         counts[row["own_id"]] = row["count"]
     return {
         number: AuditLinks(counts[number], cases=tuple(cases)) for number, cases in found.items()
+    }
+
+
+async def _outcomes(db: Database, ids: Sequence[int]) -> dict[int, AuditOutcome]:
+    query = sa.select(verifications).where(
+        verifications.c.memory_id.in_(ids), verifications.c.checked_at.is_not(None)
+    )
+    return {
+        row["memory_id"]: AuditOutcome(
+            state=row["state"],
+            checked_at=row["checked_at"],
+            evidence=tuple(row["evidence"]),
+            untested=tuple(row["untested"]),
+        )
+        for row in await db.fetch_all(query)
     }
 
 

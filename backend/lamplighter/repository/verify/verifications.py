@@ -51,14 +51,6 @@ async def get(db: Database, memory_id: int) -> Verification | None:
     return None if row is None else _read(row)
 
 
-async def outcomes(db: Database, ids: Sequence[int]) -> dict[int, Verification]:
-    """Return the outcomes for those of some memories that were tested."""
-    query = sa.select(verifications).where(
-        verifications.c.memory_id.in_(ids), verifications.c.checked_at.is_not(None)
-    )
-    return {row["memory_id"]: _read(row) for row in await db.fetch_all(query)}
-
-
 async def put(db: Database, found: Verification) -> None:
     """Keep an outcome; the mark that it answers ends. Call it within `writing`."""
     await db.execute(sa.delete(verifications).where(verifications.c.memory_id == found.memory_id))

@@ -41,12 +41,8 @@ async def memory_sign(db: Database) -> VitalSign:
     """Return a sign of the last measurement of the memory; at worst it is a warning."""
     newest = (await health.read(db, limit=1)).newest
     if newest is None:
-        return VitalSign(
-            "memory",
-            VitalStatus.UNKNOWN,
-            "The memory has not been measured yet",
-            "Run `lamplighter health`.",
-        )
+        words = "The memory has not been measured yet; `lamplighter health` measures it"
+        return VitalSign("memory", VitalStatus.UNKNOWN, words)
     missed = [each for each in judge_figures(newest.figures) if each.state is not VitalStatus.OK]
     if not missed:
         return VitalSign("memory", VitalStatus.OK, "The memory meets its goals", figure=0)

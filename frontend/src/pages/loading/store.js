@@ -13,6 +13,7 @@ const TITLES = {
   preview: t("common.preview_page"),
   health: t("common.health_page"),
   settings: t("common.settings_page"),
+  audit: t("common.audit_page"),
   trash: t("common.trash_page"),
 }
 /** The pages whose code is not part of the first load. */

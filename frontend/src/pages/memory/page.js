@@ -122,6 +122,8 @@ export function memoryPanel(store) {
     },
 
     earlier: () => evidence.more(memory.id, sameAs(memory, memory.id)),
+    auditAddress: () => (memory.row ? `/audit?topic=${encodeURIComponent(topicOf(memory.row))}` : null),
+    auditWords: () => (memory.row ? t("memory.audit", { topic: topicOf(memory.row) }) : ""),
     includedMore: () => more(evidence.told),
     reportedMore: () => more(evidence.said),
 
@@ -181,4 +183,11 @@ function more({ total, items }) {
 function savedWords(before, row) {
   if (!row || row.active === before) return t("memory.saved")
   return t(row.active ? "memory.saved_active" : "memory.saved_inactive")
+}
+
+const TOPIC_CHARS = 60
+
+/** What an audit of a memory is about: its service, or what its text begins with. @param {Memory} memory */
+function topicOf({ service, title, observation }) {
+  return service ?? (title || observation).slice(0, TOPIC_CHARS).trim()
 }

@@ -20,6 +20,7 @@ export const memory = {
   times: { one: "once", other: "{n} times" },
   revised: { one: "revised once", other: "revised {n} times" },
   last: "last {when}",
+  audit: "everything about {topic}",
   everywhere: "{project}, included in every project",
   back_memories: "All memories",
   back_search: "All results",

@@ -97,6 +97,9 @@ export function overviewPage(store) {
     /** @param {Cooldown} slot @param {Service} service */
     slotAddress: ({ action }, { name }) => `/cooldowns?service=${encodeURIComponent(name)}&action=${action}`,
 
+    /** @param {Service} service */
+    auditAddress: ({ name }) => `/audit?topic=${encodeURIComponent(name)}`,
+
     /** @param {string} page @param {Service} service */
     address: (page, { name }) => `/${page}?service=${encodeURIComponent(name)}`,
   }

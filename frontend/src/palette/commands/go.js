@@ -19,6 +19,7 @@ export function goCommands({ router }) {
     to("z", t("app.go_organizer"), "/organizer"),
     to("p", t("app.go_preview"), "/preview"),
     to("h", t("app.go_health"), "/health"),
+    to("u", t("app.go_audit"), "/audit"),
     to("t", t("app.go_trash"), "/trash"),
     to(",", t("app.go_settings"), "/settings"),
   ]

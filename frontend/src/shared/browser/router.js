@@ -24,6 +24,7 @@ const PAGES = [
   { page: "approvals", pattern: /^\/approvals\/?$/ },
   { page: "approvals", pattern: /^\/approvals\/(\d{1,15})\/?$/ },
   { page: "preview", pattern: /^\/preview\/?$/ },
+  { page: "audit", pattern: /^\/audit\/?$/ },
   { page: "health", pattern: /^\/health\/?$/ },
   { page: "settings", pattern: /^\/settings\/?$/ },
 ]

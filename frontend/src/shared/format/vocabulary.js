@@ -106,7 +106,7 @@ export function words({ clock, live, router, approvals }) {
     /** @param {string} page */
     current(page) {
       if (router.page === page) return "page"
-      const within = { session: "sessions", trash: "memories" }
+      const within = { session: "sessions", trash: "memories", audit: "memories" }
       return within[/** @type {keyof typeof within} */ (router.page)] === page ? "true" : null
     },
 

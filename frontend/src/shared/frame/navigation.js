@@ -18,6 +18,7 @@ const TITLES = new Map([
   ["preview", t("common.preview_page")],
   ["health", t("common.health_page")],
   ["settings", t("common.settings_page")],
+  ["audit", t("common.audit_page")],
   ["trash", t("common.trash_page")],
   ["elsewhere", t("common.not_found_page")],
 ])

@@ -19,6 +19,7 @@ export const app = {
   go_approvals: "Go to approvals",
   go_preview: "Go to prompt preview",
   go_health: "Go to health",
+  go_audit: "Go to audit",
   go_trash: "Go to trash",
   go_settings: "Go to settings",
   filter: "Filter the list",

@@ -17,6 +17,7 @@ export const common = {
   approvals_page: "Approvals",
   preview_page: "Prompt preview",
   health_page: "Health",
+  audit_page: "Audit",
   trash_page: "Trash",
   settings_page: "Settings",
   memories: { one: "{n} memory", other: "{n} memories" },

@@ -1,4 +1,5 @@
 import { approvals } from "../../pages/approvals/texts.js"
+import { audit } from "../../pages/audit/texts.js"
 import { cooldowns } from "../../pages/cooldowns/texts.js"
 import { incidents } from "../../pages/incidents/texts.js"
 import { graph } from "../../pages/graph/texts.js"
@@ -14,6 +15,7 @@ import { trash } from "../../pages/trash/texts.js"
 /** Texts of the lazily loaded pages, by area. */
 export const late = {
   approvals,
+  audit,
   cooldowns,
   graph,
   health,

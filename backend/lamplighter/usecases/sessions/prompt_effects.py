@@ -1,0 +1,59 @@
+"""What the next prompt would be without some memories, one at a time."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from lamplighter.domain.memory.memory import Memory, MemoryId
+from lamplighter.domain.sessions.context import MemoryBlock, Placement, estimate_tokens
+from lamplighter.domain.sessions.inclusion import InclusionProbe, find_reason
+from lamplighter.repository import Database, reading
+from lamplighter.usecases.memory.recall import Hypothesis, build_memory_context
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PromptEffect:
+    """The place of a memory in the next prompt, and the lines that would take its place.
+
+    `position` None: it is not included, and the prompt without it is the same. `why` says why.
+    """
+
+    why: str
+    position: int | None = None
+    line: str = ""
+    tokens: int = 0
+    added: tuple[str, ...] = ()
+
+
+async def prompt_effects(
+    db: Database, memories: Sequence[Memory], *, budget: int, now: datetime
+) -> dict[MemoryId, PromptEffect]:
+    """Return the effect of each memory on the prompt of the next round."""
+    async with reading(db):
+        block = await build_memory_context(db, budget=budget)
+        placed = _included(block)
+        return {
+            each.id: await _effect(db, placed, each, budget)
+            if each.id in placed
+            else PromptEffect(why=find_reason(InclusionProbe(each, now))[1])
+            for each in memories
+        }
+
+
+async def _effect(
+    db: Database, placed: dict[MemoryId, Placement], memory: Memory, budget: int
+) -> PromptEffect:
+    found = placed[memory.id]
+    without = Hypothesis(without=(memory.id,))
+    other = _included(await build_memory_context(db, budget=budget, what_if=without))
+    return PromptEffect(
+        why=f"Line {(found.position or 0) + 1:,} of {len(placed):,}.",
+        position=found.position,
+        line=found.line,
+        tokens=estimate_tokens(found.line),
+        added=tuple(each.line for number, each in other.items() if number not in placed),
+    )
+
+
+def _included(block: MemoryBlock) -> dict[MemoryId, Placement]:
+    return {each.memory.id: each for each in block.placements if each.included}

@@ -827,11 +827,14 @@ export interface components {
         /**
          * MemoryVerificationOut
          * @description When a memory was verified, its last outcome (null: not tested yet), and its checks.
+         *
+         *         `reviews` are the open ones of its failed verifications.
          */
         MemoryVerificationOut: {
             verified_at: string | null;
             outcome: components["schemas"]["OutcomeOut"] | null;
             checks: components["schemas"]["MemoryCheckOut"][];
+            reviews: number[];
         };
         /**
          * MemoryCheckOut

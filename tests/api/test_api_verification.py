@@ -17,6 +17,7 @@ def test_a_memory_is_verified_on_request(client: httpx2.Client) -> None:
         "verified_at": None,
         "outcome": None,
         "checks": [],
+        "reviews": [],
     }
 
     found = client.post(f"/api/v1/memories/{number}/verify").json()
@@ -43,6 +44,8 @@ def test_a_memory_that_fails_opens_a_review_and_stays(client: httpx2.Client) -> 
     assert client.get(f"/api/v1/memories/{number}").json() == before
     review = client.get(f"/api/v1/reviews/{found['reviews'][0]}").json()
     assert (review["kind"], review["said"]) == ("verification", "command: zzz-program")
+    shown = client.get(f"/api/v1/memories/{number}/verification").json()
+    assert shown["reviews"] == found["reviews"]
     overview = client.get("/api/v1/verification", params={"state": "failed"}).json()
     assert number in [each["memory_id"] for each in overview["items"]]
     assert overview["counts"]["failed"] >= 1

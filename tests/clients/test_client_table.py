@@ -23,6 +23,7 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
     "mem_save": WAL,
     "mem_update": {"id": 1, "title": "WAL mode for all"},
     "mem_confirm": {"id": 1},
+    "mem_verify": {"id": 1},
     "mem_delete": {"id": 1},
     "mem_timeline": {"id": 1},
     "mem_graph": {"about": "1"},
@@ -129,6 +130,30 @@ async def test_who_only_reads_is_offered_a_list_of_reviews_that_writes_nothing(
     assert listed["mem_review"] is not None
     assert listed["mem_review"].read_only_hint
     assert changed == set()
+
+
+async def test_a_memory_is_verified_without_naming_what_the_source_contains(
+    server: Server, tokens: dict[str, str]
+) -> None:
+    async with client(server, tokens["all"]) as asked:
+        found = []
+        for text in ("`ls` is installed", "`zzz-program` is installed"):
+            given = {**WAL, "project": "verify", "content": text, "topic_key": None}
+            saved = await asked.call_tool("mem_save", given)
+            assert saved.structured_content is not None
+            number = saved.structured_content["id"]
+            answer = await asked.call_tool("mem_verify", {"project": "verify", "id": number})
+            assert not answer.is_error, answer.content
+            found.append(answer.structured_content)
+        hidden = await asked.call_tool("mem_verify", {"project": "other", "id": number})
+
+    passed, failed = found
+    assert (passed["state"], failed["state"]) == ("passed", "failed")
+    assert passed["evidence"] == [
+        {"claim": "command: ls", "state": "confirmed", "source": "programs"}
+    ]
+    assert len(failed["reviews"]) == 1
+    assert hidden.is_error
 
 
 def open_review(server: Server, number: int) -> int:

@@ -242,7 +242,7 @@ async def test_a_tier_session_withdraws_only_its_own_memories(db: Database) -> N
             {"memory_url": "http://127.0.0.1:1"},
             {
                 *("mem_update", "mem_delete", "mem_timeline", "mem_graph", "mem_why"),
-                *("mem_review", "mem_stats"),
+                *("mem_review", "mem_stats", "mem_verify"),
             },
         ),
     ],

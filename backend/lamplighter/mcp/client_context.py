@@ -14,6 +14,7 @@ from lamplighter.formats.tools.table import ClientInput
 from lamplighter.mcp.knowledge import KnowledgeStore
 from lamplighter.usecases.clients.speakers import check_project, speaker_of
 from lamplighter.usecases.context import Context
+from lamplighter.usecases.verify.batch import VerificationAccess
 
 OpenRemote = Callable[[Agent], KnowledgeStore]
 """Returns what keeps the knowledge of an agent that has a memory service of its own."""
@@ -29,13 +30,14 @@ def _no_remote(agent: Agent) -> KnowledgeStore:
 class ClientContext(Context):
     """What the tools of clients work with; `open` are the sessions that tokens have open here.
 
-    `near` finds memories by their meaning, where something can.
+    `near` finds memories by their meaning, where something can. `verification` tests them.
     """
 
     active: Configuration = field(default_factory=Configuration)
     services: Callable[[], Services]
     remote: OpenRemote = _no_remote
     near: SemanticIndex | None = None
+    verification: VerificationAccess | None = None
     open: dict[tuple[str, int, str], str] = field(default_factory=dict)
 
     async def speaker(self, caller: Caller, *, project: str = "") -> ClientIdentity:

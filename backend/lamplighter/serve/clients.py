@@ -19,6 +19,7 @@ from lamplighter.serve.services_file import ServicesFile
 from lamplighter.usecases.access import access
 from lamplighter.usecases.clients.remote import RemoteStores
 from lamplighter.usecases.context import Context
+from lamplighter.usecases.verify.batch import VerificationAccess
 
 UNKNOWN = (
     "LAMPLIGHTER_TOKEN is not valid, has expired or was revoked. "
@@ -33,6 +34,7 @@ def client_context(
     services: Callable[[], Services],
     *,
     near: SemanticIndex | None = None,
+    verification: VerificationAccess | None = None,
 ) -> ClientContext:
     """Return what the clients of this process share."""
     return ClientContext(
@@ -43,6 +45,7 @@ def client_context(
         services=services,
         remote=RemoteStores(here.redact).of,
         near=near,
+        verification=verification,
     )
 
 
@@ -60,9 +63,13 @@ def serve(
 
     async def answer(db: Database) -> None:
         from lamplighter.mcp import stdio
+        from lamplighter.serve.verify.tools import build_tools
 
         # no model: it takes 270 MB, and there is a process for each client
-        here = client_context(home.context(settings, db), active, files.last_good)
+        tools = build_tools(settings, files)
+        here = client_context(
+            home.context(settings, db), active, files.last_good, verification=tools
+        )
 
         async def who() -> Caller:
             return await _caller(db, token, named)

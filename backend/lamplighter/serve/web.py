@@ -20,6 +20,7 @@ from lamplighter.config.settings import Settings
 from lamplighter.domain.configuration import Configuration
 from lamplighter.domain.errors import Busy, Unavailable
 from lamplighter.mcp.endpoint import Endpoint
+from lamplighter.repository import Database
 from lamplighter.repository.feed.signals import create_listener
 from lamplighter.serve import clients, home
 from lamplighter.serve.active_settings import ActiveSettings
@@ -140,8 +141,8 @@ async def _greeting(
 async def _open_context(
     settings: Settings, active: Configuration, endpoint: Endpoint
 ) -> AsyncIterator[ApiContext]:
-    directory = run_directory(settings.home)
     services = ServicesFile(settings.services)
+    verification = build_tools(settings, services)
     async with (
         home.tracing(settings, "web"),
         home.database(settings) as db,
@@ -151,10 +152,14 @@ async def _open_context(
         semantic_service(settings, db) as means,
         endpoint.open(
             clients.client_context(
-                home.context(settings, db), active, services.last_good, near=means.answers
+                home.context(settings, db),
+                active,
+                services.last_good,
+                near=means.answers,
+                verification=verification,
             )
         ),
-        create_listener(settings.database_url, directory) as listener,
+        create_listener(settings.database_url, run_directory(settings.home)) as listener,
         indexing(db),
         following(db, services.last_good),
         command_server(QueryContext(settings, db, services, lambda: nullcontext(means.near))),
@@ -164,14 +169,7 @@ async def _open_context(
             db=db,
             hub=hub,
             health=HealthMonitor(settings, db, hub, clock.now, means),
-            settings=ActiveSettings(
-                settings=settings,
-                services=services,
-                lexicon=active.lexicon,
-                db=db,
-                redact=redact,
-                started_at=clock.now(),
-            ),
+            settings=_active_settings(settings, services, active, db),
             now=clock.now,
             redact=redact,
             active=active,
@@ -182,10 +180,23 @@ async def _open_context(
             engines=home.engines(settings),
             tools=home.tools(settings),
             halt_control=home.halt_control(settings),
-            verification=build_tools(settings, services),
+            verification=verification,
             near=means.answers,
             notebook=notebook,
         )
+
+
+def _active_settings(
+    settings: Settings, services: ServicesFile, active: Configuration, db: Database
+) -> ActiveSettings:
+    return ActiveSettings(
+        settings=settings,
+        services=services,
+        lexicon=active.lexicon,
+        db=db,
+        redact=home.secrets(settings),
+        started_at=clock.now(),
+    )
 
 
 def accepts_connections(settings: Settings) -> bool:

@@ -12,6 +12,8 @@ import { settingsPage } from "./settings/page.js"
 import { trashPage } from "./trash/page.js"
 import { agents } from "./settings/agents.js"
 import { chain } from "./session/chain/store.js"
+import { verificationPart } from "./memory/verification/part.js"
+import { verification } from "./memory/verification/store.js"
 import { cooldowns } from "./cooldowns/store.js"
 import { approvalQueue } from "./approvals/store.js"
 import { health } from "./health/store.js"
@@ -62,6 +64,8 @@ export function latePages(with_) {
   Alpine.data("incidentsPage", () => incidentsPage(store))
   Alpine.data("graphPage", () => graphPage(store))
   Alpine.directive("markdown", markdown)
+  Alpine.data("verificationPart", () => verificationPart(store))
+  with_.add("verification", verification({ api: with_.api }))
   Alpine.data("notebookPage", () => notebookPage(store))
   Alpine.data("organizerPage", () => organizerPage(store))
   Alpine.data("healthPage", () => healthPage(store))

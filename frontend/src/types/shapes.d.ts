@@ -70,6 +70,10 @@ type AgentState = Shapes["AgentOut"]
 type Told = Shapes["ContextOut"]
 type Placed = Shapes["PlacedMemoryOut"]
 
+type Outcome = Shapes["OutcomeOut"]
+type EvidenceItem = Shapes["EvidenceItemOut"]
+type AttachedCheck = Shapes["MemoryCheckOut"]
+
 type NotebookPage = Shapes["PageSummaryOut"]
 type NotebookText = Shapes["PageOut"]
 

@@ -41,11 +41,15 @@ class OutcomeOut(Struct):
 
 
 class MemoryVerificationOut(Struct):
-    """When a memory was verified, its last outcome (null: not tested yet), and its checks."""
+    """When a memory was verified, its last outcome (null: not tested yet), and its checks.
+
+    `reviews` are the open ones of its failed verifications.
+    """
 
     verified_at: str | None
     outcome: OutcomeOut | None
     checks: list[MemoryCheckOut]
+    reviews: list[int]
 
 
 class VerificationResultOut(Struct):

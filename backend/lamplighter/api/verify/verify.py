@@ -14,6 +14,7 @@ from lamplighter.domain.verify.verdict import VerdictState
 from lamplighter.formats import serialize
 from lamplighter.repository import reading
 from lamplighter.repository.feed import changes
+from lamplighter.repository.memory import reviews
 from lamplighter.repository.verify import attached, verifications
 from lamplighter.usecases.memory import lookup
 from lamplighter.usecases.verify import batch, schedule
@@ -28,11 +29,13 @@ async def show(request: Request) -> Response:
         memory = await lookup.get(here.db, number)
         outcome = await verifications.get(here.db, number)
         found = await attached.of_memory(here.db, number)
+        opened = await reviews.open_claims(here.db, memory.id)
     return answer(
         {
             "verified_at": serialize.format_moment(memory.verified_at),
             "outcome": None if outcome is None else outcome_as_json(outcome),
             "checks": [serialize.memory_check(each) for each in found],
+            "reviews": opened,
         }
     )
 

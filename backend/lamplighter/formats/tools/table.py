@@ -299,6 +299,16 @@ class ConfirmKnowledge(ClientInput):
     id: _Id
 
 
+@Tool("mem_verify", "Verify a memory", RECORDS, scope=WRITE)
+class VerifyKnowledge(ClientInput):
+    """Test what a memory states against the files, repositories, services and checks that
+    the operator allows. Call this before you rely on an old memory. A failed memory gets a
+    review for a person."""
+
+    example: ClassVar = {"id": 42}
+    id: _Id
+
+
 @Tool("mem_delete", "Withdraw a memory", ToolHints(destructive=True, idempotent=True), scope=WRITE)
 class WithdrawKnowledge(ClientInput):
     """Withdraw a memory that is wrong or no longer true. Contexts and searches exclude

@@ -1,15 +1,25 @@
 """The tools that correct knowledge and take it back."""
 
-from lamplighter.domain.errors import Conflict, Invalid, InvalidField
+from lamplighter.domain.errors import Conflict, Invalid, InvalidField, NotFound, Unavailable
 from lamplighter.domain.memory.memory import Category, Edit, Source
-from lamplighter.formats.tools.table import ConfirmKnowledge, CorrectKnowledge, WithdrawKnowledge
+from lamplighter.domain.sessions.markers import escape_markers
+from lamplighter.domain.text import one_line
+from lamplighter.formats.tools.table import (
+    ConfirmKnowledge,
+    CorrectKnowledge,
+    VerifyKnowledge,
+    WithdrawKnowledge,
+)
 from lamplighter.mcp.client_context import SpeakerContext
 from lamplighter.mcp.tools.rendering import line, values
-from lamplighter.repository import writing
+from lamplighter.repository import reading, writing
 from lamplighter.usecases.access import project_wall
 from lamplighter.usecases.memory import curate, knowledge
 from lamplighter.usecases.sessions.toolbox import ToolOutput, implements
+from lamplighter.usecases.verify.as_json import result_as_json
+from lamplighter.usecases.verify.verify import verify_memories
 
+_EVIDENCE = ("claim", "state", "source")
 _FIELDS = ("title", "content", "type", "tags", "topic_key", "scope")
 
 
@@ -59,6 +69,35 @@ async def mem_confirm(place: SpeakerContext, arguments: ConfirmKnowledge) -> Too
         confirmed = await curate.confirm(here.db, memory.id, now=here.now(), by=place.speaker.label)
     words = "Confirmed" if confirmed.version != memory.version else "Already confirmed"
     return ToolOutput(text=f"{words}: {line(confirmed)}", structured=values(confirmed))
+
+
+@implements(VerifyKnowledge)
+async def mem_verify(place: SpeakerContext, arguments: VerifyKnowledge) -> ToolOutput:
+    """Verify a memory. What the sources show is for people: the answer names claims and sources."""
+    here = place.context
+    if here.verification is None:
+        raise Unavailable("This process cannot verify memories.")
+    async with reading(here.db):
+        project = place.project(arguments)
+        memory = await project_wall.get_changeable(here.db, place.speaker, project, arguments.id)
+    found = await verify_memories(here, here.verification.sources, [memory.id])
+    if not found:
+        raise NotFound(f"Memory {arguments.id} not found.")
+    result = result_as_json(found[0])
+    claims = [
+        {key: escape_markers(one_line(each[key])) for key in _EVIDENCE}
+        for each in result["evidence"]
+    ]
+    why = f" ({result['skipped']})" if result["skipped"] else ""
+    lines = [f"{result['state'].capitalize()}{why}: {line(found[0].memory)}"]
+    lines += [
+        f"  {each['state']} by {each['source'] or 'no source'}: {each['claim']}" for each in claims
+    ]
+    lines += [f"Review {number} is open for a person." for number in result["reviews"]]
+    shown = {key: result[key] for key in ("state", "skipped", "untested", "reviews", "verified_at")}
+    return ToolOutput(
+        text="\n".join(lines), structured={"id": memory.id, **shown, "evidence": claims}
+    )
 
 
 @implements(WithdrawKnowledge)

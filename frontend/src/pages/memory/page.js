@@ -142,6 +142,9 @@ export function memoryPanel(store) {
     /** What happened; which session it was stands beside it as a link. @param {HistoryEntry} entry */
     step: (entry) => historyWords({ ...entry, session_id: null }, { unnamed: true }),
 
+    /** What contradicts it; a source that refutes it is shown with its verification. */
+    partners: () => evidence.partners.filter((/** @type {Partner} */ each) => each.memory_id !== memory.id),
+
     /** The two claims beside each other, what is only in one of them marked. @param {Partner} partner */
     claims({ memory: other }) {
       const parts = other ? wordDiff(memory.row.observation, other.observation) : []

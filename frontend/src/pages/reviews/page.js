@@ -15,6 +15,9 @@ export function reviewsPage(store, reveal) {
       "is-leaving": reviews.leaving[row.id],
     }),
 
+    /** What speaks against the memory: another one, or the evidence of a source. @param {Review} row */
+    newWords: ({ kind, new: fresh, said, reason }) => (kind === "verification" ? reason : (fresh?.observation ?? said)),
+
     /** @param {string} state */
     tab: (state) => router.with({ state: state === "open" ? "" : state }),
 
@@ -46,7 +49,8 @@ export function reviewsPage(store, reveal) {
     waitWords: () =>
       reviews.oldest ? t("reviews.openSince", { n: reviews.waits, since: timeAgo(reviews.oldest, clock.now) }) : "",
 
-    submitWords: () => (review.form ? t(/** @type {any} */ (`reviews.submit_${review.form}`)) : ""),
+    submitWords: () =>
+      review.form ? t(/** @type {any} */ (`reviews.submit_${review.failed ? "correct" : review.form}`)) : "",
 
     /** Where it was said: the line of the session's output. @param {{session_id: number}} said @param {{memory: Memory | null}} side */
     lineAddress: ({ session_id: id }, { memory }) => `/sessions/${id}${memory ? `#memory-${memory.id}` : ""}`,

@@ -52,13 +52,19 @@ export function review({ api, reviews, toasts, journal, router, later = setTimeo
       return old && fresh ? wordDiff(old.observation, fresh.observation) : []
     },
 
+    /** Is it a memory that a source refutes? Both sides are that memory. */
+    get failed() {
+      return this.row?.kind === "verification"
+    },
+
     get sides() {
       const { old, new: fresh, sources, exposed, exposed_counts: counts } = this.row ?? {}
       const two = [
         { name: "old", title: t("reviews.oldMemory"), memory: old, parts: oldSide(this.parts) },
         { name: "new", title: t("reviews.newMemory"), memory: fresh, parts: newSide(this.parts) },
       ]
-      return two.map((side) => ({
+      const one = [{ name: "old", title: t("reviews.memory"), memory: old, parts: [] }]
+      return (this.failed ? one : two).map((side) => ({
         ...side,
         said: this.phase === "ready" ? (sources?.[/** @type {"old" | "new"} */ (side.name)] ?? []) : [],
         sessions: exposed?.[/** @type {"old" | "new"} */ (side.name)]?.slice(0, NAMED) ?? [],
@@ -157,6 +163,7 @@ export function review({ api, reviews, toasts, journal, router, later = setTimeo
     /** What a way needs to be told first is asked for; the others are done at once. @param {Resolution} resolution */
     choose(resolution) {
       if (!this.waits || this.busy) return
+      if (this.failed && !this.ways.some((way) => way.resolution === resolution)) return
       if (!FORMS.includes(resolution)) return this.settle(resolution, {})
       this.form = resolution
       this.errors = {}

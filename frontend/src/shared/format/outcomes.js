@@ -46,8 +46,9 @@ export function givenBack(old, loss) {
 }
 
 /** The five ways to settle a case, each with what it will do. @param {Review} review @param {Loss} loss @returns {Way[]} */
-export function waysOf({ old, new: fresh }, loss) {
+export function waysOf({ kind, old, new: fresh }, loss) {
   if (!old || !fresh) return []
+  if (kind === "verification") return waysOfFailed(old)
   const [older, newer] = [t("common.the_old_memory"), t("common.the_new_memory")]
   const back = returns(older, old, givenBack(old, loss))
   const top = Math.max(givenBack(old, loss), fresh.confidence)
@@ -58,6 +59,16 @@ export function waysOf({ old, new: fresh }, loss) {
     way("both", `${t("common.included_with_scope")} ${back}`, true),
     way("merge", `${t("common.gets_your_text", { at: confidence(top) })} ${leaves(newer)}`, true),
     way("dismiss", `${stays(older, old)} ${stays(newer, fresh)}`),
+  ]
+}
+
+/** A memory that a source refutes: it is kept, corrected or set aside. @param {Memory} memory @returns {Way[]} */
+function waysOfFailed(memory) {
+  const who = t("common.the_memory")
+  return [
+    { ...way("keep_old", `${stays(who, memory)} ${t("common.not_raised_again")}`), verb: t("common.keep_memory") },
+    { ...way("reword", t("common.memory_gets_your_text"), true), verb: t("common.correct_text") },
+    { ...way("keep_new", leaves(who)), verb: t("common.set_aside") },
   ]
 }
 
@@ -129,7 +140,7 @@ export function reportWords({ cause, session_id: session }) {
 
 /** What it has cost the old one so far. @param {Review} review @param {Loss} loss */
 export function lossWords({ kind, old }, loss) {
-  if (!old) return ""
+  if (!old || kind === "verification") return ""
   if (kind !== "conflict") return t("common.lost_nothing")
   if (!loss) return t("common.lost_some")
   const fell = loss.to < THRESHOLD && !old.active

@@ -10,6 +10,7 @@ import { preview } from "../../pages/preview/texts.js"
 import { search } from "../../pages/search/texts.js"
 import { session } from "../../pages/session/texts.js"
 import { settings } from "../../pages/settings/texts.js"
+import { verification } from "../../pages/memory/verification/texts.js"
 import { trash } from "../../pages/trash/texts.js"
 
 /** Texts of the lazily loaded pages, by area. */
@@ -27,4 +28,5 @@ export const late = {
   session,
   settings,
   trash,
+  verification,
 }

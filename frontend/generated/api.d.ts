@@ -646,7 +646,7 @@ export interface components {
             reviews: components["schemas"]["OpenReviewsOut"];
             verification: components["schemas"]["AuditOutcomeOut"] | null;
             inactive_from: string | null;
-            prompt: components["schemas"]["PromptEffectOut"] | null;
+            prompt: components["schemas"]["lamplighter.api.memory.review_shapes.PromptEffectOut"] | null;
         };
         /**
          * TallyOut
@@ -733,7 +733,7 @@ export interface components {
          *
          *         `position` counts from 0; null: it is not included, and the prompt without it is the same.
          */
-        PromptEffectOut: {
+        "lamplighter.api.memory.review_shapes.PromptEffectOut": {
             why: string;
             position: number | null;
             line: string;
@@ -1574,7 +1574,7 @@ export interface components {
             inherited: components["schemas"]["InheritedOut"][];
             decisions: components["schemas"]["KeptOut"][];
             derived: components["schemas"]["MemoryOut"][];
-            effects: components["schemas"]["PromptEffectOut"][];
+            effects: components["schemas"]["lamplighter.api.revoke.shapes.PromptEffectOut"][];
             act: number | null;
             seq: number;
         };
@@ -1620,7 +1620,7 @@ export interface components {
          * PromptEffectOut
          * @description How the next prompt of a scope changes: added and removed lines, and a diff.
          */
-        PromptEffectOut: {
+        "lamplighter.api.revoke.shapes.PromptEffectOut": {
             scope: string;
             added: string[];
             removed: string[];

@@ -646,7 +646,7 @@ export interface components {
             reviews: components["schemas"]["OpenReviewsOut"];
             verification: components["schemas"]["AuditOutcomeOut"] | null;
             inactive_from: string | null;
-            prompt: components["schemas"]["lamplighter.api.memory.review_shapes.PromptEffectOut"] | null;
+            prompt: components["schemas"]["AuditEffectOut"] | null;
         };
         /**
          * TallyOut
@@ -728,12 +728,12 @@ export interface components {
             detail: string;
         };
         /**
-         * PromptEffectOut
+         * AuditEffectOut
          * @description The place of a memory in the prompt of the next round, and the lines that would replace it.
          *
          *         `position` counts from 0; null: it is not included, and the prompt without it is the same.
          */
-        "lamplighter.api.memory.review_shapes.PromptEffectOut": {
+        AuditEffectOut: {
             why: string;
             position: number | null;
             line: string;
@@ -1574,7 +1574,7 @@ export interface components {
             inherited: components["schemas"]["InheritedOut"][];
             decisions: components["schemas"]["KeptOut"][];
             derived: components["schemas"]["MemoryOut"][];
-            effects: components["schemas"]["lamplighter.api.revoke.shapes.PromptEffectOut"][];
+            effects: components["schemas"]["PromptEffectOut"][];
             act: number | null;
             seq: number;
         };
@@ -1620,7 +1620,7 @@ export interface components {
          * PromptEffectOut
          * @description How the next prompt of a scope changes: added and removed lines, and a diff.
          */
-        "lamplighter.api.revoke.shapes.PromptEffectOut": {
+        PromptEffectOut: {
             scope: string;
             added: string[];
             removed: string[];

@@ -31,13 +31,14 @@ from lamplighter.domain.sessions.session import RequestState, Session, Status
 from lamplighter.repository import Database, writing
 from lamplighter.repository.services import events, incidents, notices
 from lamplighter.repository.sessions import escalations, requests, sessions
-from lamplighter.usecases.services import act, alert, check_runs, incident_view
+from lamplighter.usecases.services import act, alert, check_runs
 from lamplighter.usecases.services.alert import AlertContext
-from lamplighter.usecases.services.incident_follow import follow
+from lamplighter.usecases.services.incidents import view as incident_view
+from lamplighter.usecases.services.incidents.follow import follow
 from lamplighter.usecases.sessions import chain
-from lamplighter.usecases.sessions import incidents as acts
-from lamplighter.usecases.sessions.incidents import IncidentChange
 from lamplighter.usecases.sessions.sessions import SessionEnd, finish
+from lamplighter.usecases.system import incident_changes as acts
+from lamplighter.usecases.system.incident_changes import IncidentChange
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 SECOND, MINUTE = timedelta(seconds=1), timedelta(minutes=1)

@@ -12,7 +12,7 @@ from lamplighter.repository.verify import verifications
 from lamplighter.repository.verify.verifications import Verification
 from lamplighter.usecases.memory import curate
 from lamplighter.usecases.memory.evidence import page_on_topic
-from lamplighter.usecases.sessions.prompt_effects import PromptEffect, prompt_effects
+from lamplighter.usecases.sessions.prompt_effects import AuditEffect, prompt_effects
 
 
 async def test_what_is_left_out_takes_the_place_of_a_memory(db: Database) -> None:
@@ -38,7 +38,7 @@ async def test_what_is_left_out_takes_the_place_of_a_memory(db: Database) -> Non
     [line] = found[first.id].added
     assert "status 503" in line
     assert found[second.id].added == (line,)
-    assert found[low.id] == PromptEffect(why="Below the budget line.")
+    assert found[low.id] == AuditEffect(why="Below the budget line.")
     assert found[note.id].why.startswith("Knowledge (decision)")
     assert found[off.id].why == "Inactive: a person deactivated it."
     whole = await prompt_effects(db, [first], budget=2_000, now=NOON)

@@ -9,7 +9,7 @@ from typing import Final
 from lamplighter.domain.services.service import Services
 from lamplighter.repository.store.driver import Error, severity
 from lamplighter.usecases.context import Context
-from lamplighter.usecases.services.incident_follow import follow
+from lamplighter.usecases.services.incidents.follow import follow
 
 POLL_SECONDS: Final = 1.0
 

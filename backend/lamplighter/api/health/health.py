@@ -11,7 +11,7 @@ from lamplighter.api.health import shapes
 from lamplighter.api.responses import answer
 from lamplighter.domain.errors import LamplighterError
 from lamplighter.domain.health.figures import MeasurementTrigger
-from lamplighter.formats.memory_health import health_as_json
+from lamplighter.formats.upkeep.memory_health import health_as_json
 from lamplighter.repository.feed import changes
 from lamplighter.usecases.health import measure as health
 

@@ -16,9 +16,9 @@ from lamplighter.repository import reading
 from lamplighter.repository.feed import changes
 from lamplighter.repository.services import incidents
 from lamplighter.repository.services.incidents import IncidentSelection
-from lamplighter.usecases.services import incident_view
-from lamplighter.usecases.sessions import incidents as acts
-from lamplighter.usecases.sessions.incidents import IncidentChange
+from lamplighter.usecases.services.incidents import view as incident_view
+from lamplighter.usecases.system import incident_changes as acts
+from lamplighter.usecases.system.incident_changes import IncidentChange
 
 
 async def index(request: Request) -> Response:

@@ -14,7 +14,7 @@ from lamplighter.formats.audit import Audit, as_json
 from lamplighter.repository import reading
 from lamplighter.repository.feed import changes
 from lamplighter.usecases.memory.evidence import page_on_topic
-from lamplighter.usecases.sessions.prompt_effects import PromptEffect, prompt_effects
+from lamplighter.usecases.sessions.prompt_effects import AuditEffect, prompt_effects
 
 
 async def index(request: Request) -> Response:
@@ -41,6 +41,6 @@ async def index(request: Request) -> Response:
     return page(request, items, found.position, seq, **more)
 
 
-async def _effects(here: ApiContext, found: Audit) -> dict[MemoryId, PromptEffect]:
+async def _effects(here: ApiContext, found: Audit) -> dict[MemoryId, AuditEffect]:
     memories = [each.memory for each in found.beliefs]
     return await prompt_effects(here.db, memories, budget=here.active.budget, now=here.now())

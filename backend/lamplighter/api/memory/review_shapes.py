@@ -156,7 +156,7 @@ class AuditOutcomeOut(Struct):
     untested: list[str]
 
 
-class PromptEffectOut(Struct):
+class AuditEffectOut(Struct):
     """The place of a memory in the prompt of the next round, and the lines that would replace it.
 
     `position` counts from 0; null: it is not included, and the prompt without it is the same.
@@ -184,7 +184,7 @@ class BeliefOut(Struct):
     reviews: OpenReviewsOut
     verification: AuditOutcomeOut | None
     inactive_from: str | None
-    prompt: PromptEffectOut | None
+    prompt: AuditEffectOut | None
 
 
 class AuditPage(Struct):

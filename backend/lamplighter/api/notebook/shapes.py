@@ -29,7 +29,7 @@ class NotebookOut(Struct):
     index_limit: int | None
 
 
-class PageText(Struct):
+class PageTextOut(Struct):
     """A page as Markdown. `digest` is the state of its file, and its ETag."""
 
     path: str
@@ -37,7 +37,7 @@ class PageText(Struct):
     digest: str
 
 
-class PageOut(PageText):
+class PageOut(PageTextOut):
     """A page, its text as it was last stored, and the one before that.
 
     Without an unread edit `stored` is the text. A caller that is bound to a project gets neither.
@@ -54,7 +54,7 @@ class PageIn(Struct):
     text: WholeText
 
 
-class PageWritten(PageText):
+class PageWritten(PageTextOut):
     """A page after it was written: how many edits were read, and which pages need a review."""
 
     edits: int

@@ -9,7 +9,7 @@ from lamplighter.api import common_shapes, params
 from lamplighter.api.context import api_context
 from lamplighter.api.responses import answer, page
 from lamplighter.domain.errors import LamplighterError
-from lamplighter.formats import organizer as as_json
+from lamplighter.formats.upkeep import organizer as as_json
 from lamplighter.repository import reading
 from lamplighter.repository.feed import changes
 from lamplighter.repository.memory import reviews

@@ -31,7 +31,7 @@ def incidents(
     """List open incidents, or show and change one."""
     if context.invoked_subcommand:
         return
-    found = read("incidents.list_incidents", whole=whole, service=service, limit=limit)["items"]
+    found = read("services.list_incidents", whole=whole, service=service, limit=limit)["items"]
     if as_json:
         print_json(found)
         return
@@ -47,7 +47,7 @@ def incidents(
 @report_errors
 def show(number: int, *, as_json: bool) -> None:
     """Show an incident with its timeline."""
-    found = read("incidents.get_incident", number=number)
+    found = read("services.get_incident", number=number)
     if as_json:
         print_json(found)
         return
@@ -112,7 +112,7 @@ def status(*, as_json: bool) -> None:
 
     Exit status 1 when a service fails or a person is needed.
     """
-    found = read("incidents.status")
+    found = read("services.status")
     failing = any(each["state"] == "failing" for each in found["services"])
     calm = not (failing or found["incidents"] or found["people"] or found["approvals"])
     if as_json:
@@ -141,7 +141,7 @@ def _print_status(found: Mapping[str, Any], *, calm: bool) -> None:
 
 def _change(number: int, **values: Any) -> None:
     from lamplighter.serve.commands import incidents as command
-    from lamplighter.usecases.sessions.incidents import IncidentChange
+    from lamplighter.usecases.system.incident_changes import IncidentChange
 
     wanted: IncidentChange = IncidentChange(**values)
     command.change(load_settings(), number, wanted)

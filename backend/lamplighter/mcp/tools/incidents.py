@@ -10,7 +10,7 @@ from lamplighter.mcp.client_context import SpeakerContext
 from lamplighter.repository import reading
 from lamplighter.repository.services import incidents
 from lamplighter.repository.services.incidents import IncidentSelection
-from lamplighter.usecases.services import incident_view
+from lamplighter.usecases.services.incidents import view as incident_view
 from lamplighter.usecases.sessions.toolbox import ToolOutput, implements
 
 MAX_LISTED: Final = 20

@@ -4,7 +4,7 @@ from typing import Any
 
 from lamplighter.config.settings import Settings
 from lamplighter.domain.health.figures import MeasurementTrigger
-from lamplighter.formats.memory_health import health_as_json
+from lamplighter.formats.upkeep.memory_health import health_as_json
 from lamplighter.repository import Database
 from lamplighter.serve import home
 from lamplighter.serve.services_file import ServicesFile

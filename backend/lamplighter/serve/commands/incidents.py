@@ -7,8 +7,8 @@ from lamplighter.domain.errors import Unavailable
 from lamplighter.domain.services.incident import Incident
 from lamplighter.engines.process import MARK
 from lamplighter.serve import home
-from lamplighter.usecases.sessions import incidents
-from lamplighter.usecases.sessions.incidents import IncidentChange
+from lamplighter.usecases.system import incident_changes
+from lamplighter.usecases.system.incident_changes import IncidentChange
 
 
 def change(settings: Settings, number: int, wanted: IncidentChange) -> Incident:
@@ -16,5 +16,5 @@ def change(settings: Settings, number: int, wanted: IncidentChange) -> Incident:
     if os.environ.get(MARK):
         raise Unavailable("A session cannot change incidents. Ask a person.")
     return home.run(
-        settings, lambda db: incidents.change(home.context(settings, db), number, wanted)
+        settings, lambda db: incident_changes.change(home.context(settings, db), number, wanted)
     )

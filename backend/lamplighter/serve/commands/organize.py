@@ -5,7 +5,7 @@ from typing import Any
 
 from lamplighter import clock
 from lamplighter.config.settings import Settings
-from lamplighter.formats import organizer as as_json
+from lamplighter.formats.upkeep import organizer as as_json
 from lamplighter.repository import Database, reading
 from lamplighter.repository.organize import runs
 from lamplighter.serve import home

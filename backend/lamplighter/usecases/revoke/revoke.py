@@ -20,7 +20,7 @@ from lamplighter.domain.revoke.plan import Heir, RevocationPlan, plan_revocation
 from lamplighter.domain.revoke.replay import REVOKED, ReplayRules
 from lamplighter.domain.sessions.session import Status
 from lamplighter.domain.text import comparison_key
-from lamplighter.formats import revocation as as_json
+from lamplighter.formats.upkeep import revocation as as_json
 from lamplighter.repository import Database, writing
 from lamplighter.repository.access import journal as acts
 from lamplighter.repository.clients import imports

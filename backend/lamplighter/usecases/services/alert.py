@@ -26,7 +26,7 @@ from lamplighter.repository.services import alerts, events, incidents
 from lamplighter.repository.sessions import requests
 from lamplighter.usecases.access import instrumentation
 from lamplighter.usecases.context import Context
-from lamplighter.usecases.services import incident_steps
+from lamplighter.usecases.services.incidents import steps as incident_steps
 from lamplighter.usecases.services.silence import silences
 
 MAX_QUEUED: Final = 100

@@ -22,7 +22,7 @@ from lamplighter.repository import Database, writing
 from lamplighter.repository.services import incidents, series
 from lamplighter.repository.services.series import SeriesKey
 from lamplighter.usecases.context import Context
-from lamplighter.usecases.services import incident_steps
+from lamplighter.usecases.services.incidents import steps as incident_steps
 from lamplighter.usecases.services.silence import silences
 
 AT_ONCE: Final = 200

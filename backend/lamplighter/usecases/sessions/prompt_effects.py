@@ -12,7 +12,7 @@ from lamplighter.usecases.memory.recall import Hypothesis, build_memory_context
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PromptEffect:
+class AuditEffect:
     """The place of a memory in the next prompt, and the lines that would take its place.
 
     `position` None: it is not included, and the prompt without it is the same. `why` says why.
@@ -27,7 +27,7 @@ class PromptEffect:
 
 async def prompt_effects(
     db: Database, memories: Sequence[Memory], *, budget: int, now: datetime
-) -> dict[MemoryId, PromptEffect]:
+) -> dict[MemoryId, AuditEffect]:
     """Return the effect of each memory on the prompt of the next round."""
     async with reading(db):
         block = await build_memory_context(db, budget=budget)
@@ -35,18 +35,18 @@ async def prompt_effects(
         return {
             each.id: await _effect(db, placed, each, budget)
             if each.id in placed
-            else PromptEffect(why=find_reason(InclusionProbe(each, now))[1])
+            else AuditEffect(why=find_reason(InclusionProbe(each, now))[1])
             for each in memories
         }
 
 
 async def _effect(
     db: Database, placed: dict[MemoryId, Placement], memory: Memory, budget: int
-) -> PromptEffect:
+) -> AuditEffect:
     found = placed[memory.id]
     without = Hypothesis(without=(memory.id,))
     other = _included(await build_memory_context(db, budget=budget, what_if=without))
-    return PromptEffect(
+    return AuditEffect(
         why=f"Line {(found.position or 0) + 1:,} of {len(placed):,}.",
         position=found.position,
         line=found.line,

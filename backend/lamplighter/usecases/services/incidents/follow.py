@@ -23,7 +23,7 @@ from lamplighter.domain.sessions.handoff import Escalation, EscalationState
 from lamplighter.repository import Database, reading, writing
 from lamplighter.repository.services import alerts, checks, cooldowns, incidents, notices, series
 from lamplighter.repository.sessions import approvals, escalations, sessions
-from lamplighter.usecases.services import incident_steps
+from lamplighter.usecases.services.incidents import steps as incident_steps
 
 
 async def follow(db: Database, services: Services, *, now: datetime) -> bool:

@@ -17,8 +17,8 @@ from lamplighter.repository.services import incidents
 from lamplighter.repository.sessions import escalations
 from lamplighter.usecases.access.recording import record_act
 from lamplighter.usecases.context import Context
-from lamplighter.usecases.services import incident_steps
-from lamplighter.usecases.services.incident_view import get
+from lamplighter.usecases.services.incidents import steps as incident_steps
+from lamplighter.usecases.services.incidents.view import get
 from lamplighter.usecases.sessions import outcomes
 
 BY_HAND = (IncidentOutcome.BY_PERSON, IncidentOutcome.RECOVERED, IncidentOutcome.UNRESOLVED)

@@ -1,0 +1,1 @@
+"""Health, organizer and revocation of memories as JSON."""

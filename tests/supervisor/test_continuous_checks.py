@@ -234,7 +234,7 @@ def test_a_check_that_hangs_delays_no_other_and_no_file_change(checked: Home) ->
         checked.until(lambda: checked.value(renamed), seconds=20)
 
 
-def test_kills_during_an_incident_notify_nobody_twice(checked: Home) -> None:
+def test_kills_during_an_incident_send_no_notification_twice(checked: Home) -> None:
     checked.env["LAMPLIGHTER_NOTIFY"] = f"json://127.0.0.1:{free_port()}"
     ports = {"api": free_port(), "db": free_port()}
     declare(checked, **ports)

@@ -204,7 +204,7 @@ async def test_a_restart_that_did_not_help_is_no_repair(db: Database) -> None:
     assert (await now_of(db, incident)).outcome is IncidentOutcome.RECOVERED
 
 
-async def test_people_are_told_once_after_grouping_and_once_at_the_end(db: Database) -> None:
+async def test_people_are_notified_once_after_grouping_and_once_at_the_end(db: Database) -> None:
     db.telling = NoticePolicy()
     await failing(db, "db")
     await follow(db, SERVICES, now=NOON + SECOND)
@@ -233,7 +233,7 @@ async def test_people_are_told_once_after_grouping_and_once_at_the_end(db: Datab
     ]
 
 
-async def test_a_failure_that_ends_before_anybody_was_told_tells_nobody(db: Database) -> None:
+async def test_a_failure_that_ends_before_the_notification_sends_none(db: Database) -> None:
     db.telling = NoticePolicy()
     await failing(db, "mail")
     await well(db, "mail", at=NOON + 5 * SECOND)
@@ -289,7 +289,7 @@ async def test_an_incident_whose_session_was_cut_off_is_investigated_again(db: D
     assert (await now_of(db, incident)).request_id == again.request_id
 
 
-async def test_what_one_session_hands_on_is_one_incident(db: Database) -> None:
+async def test_the_escalations_of_one_session_are_one_incident(db: Database) -> None:
     by = await session(db)
     async with writing(db):
         for name in ("Web", "db"):

@@ -15,7 +15,6 @@ from lamplighter.domain.memory.review import Review
 from lamplighter.domain.services.alert import AlertIncident
 from lamplighter.domain.services.cooldown import CooldownUse
 from lamplighter.domain.services.event import Event
-from lamplighter.domain.services.incident import Incident
 from lamplighter.domain.services.notice import Notice
 from lamplighter.domain.sessions.handoff import Escalation, Finding
 from lamplighter.domain.sessions.marker_results import CheckResult, MarkerResult
@@ -79,7 +78,6 @@ token: Final = writer(Token)
 finding: Final = writer(Finding)
 alert: Final = writer(AlertIncident)
 notice: Final = writer(Notice)
-incident: Final = writer(Incident)
 halt: Final = writer(Halt)
 entity: Final = writer(Entity, valid_to=("current", attrgetter("current")))
 relationship: Final = writer(Relationship)

@@ -11,7 +11,7 @@ from lamplighter.api.context import api_context
 from lamplighter.api.incidents import shapes
 from lamplighter.api.responses import answer, page
 from lamplighter.domain.search import period
-from lamplighter.formats import serialize
+from lamplighter.formats.incidents import incident as as_incident
 from lamplighter.repository import reading
 from lamplighter.repository.feed import changes
 from lamplighter.repository.services import incidents
@@ -27,13 +27,13 @@ async def index(request: Request) -> Response:
     chosen = IncidentSelection(
         live=None if query.state is None else query.state == "open",
         service=query.service,
-        since=period.parse_moment(query.since, "since"),
+        detected_after=period.parse_moment(query.since, "since"),
     )
     position = params.position(query.cursor)
     async with reading(here.db):
         found = await incidents.page(here.db, chosen, limit=query.limit, position=position)
         seq = await changes.last_seq(here.db)
-    return page(request, [serialize.incident(each) for each in found.items], found.position, seq)
+    return page(request, [as_incident(each) for each in found.items], found.position, seq)
 
 
 async def show(request: Request) -> Response:
@@ -50,4 +50,4 @@ async def update(request: Request) -> Response:
     here, number = api_context(request), params.number(request)
     body: Any = await params.body(request, shapes.IncidentIn)
     done = await acts.change(here, number, IncidentChange(**msgspec.structs.asdict(body)))
-    return answer(serialize.incident(done))
+    return answer(as_incident(done))

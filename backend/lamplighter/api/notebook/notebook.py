@@ -69,7 +69,7 @@ async def _write(request: Request, path: str) -> Response:
         now = error.current
         assert isinstance(now, StalePage)
         tag = {"ETag": f'"{now.digest}"'}
-        current = {"path": path, "text": now.text, "digest": now.digest}
+        current = await _page(here, path, now.text, now.digest)
         return problem(412, str(error), headers=tag, current=current)
     except OSError as error:
         raise Unavailable(f"The page cannot be written: {error.strerror}.") from error
@@ -98,8 +98,16 @@ async def _show(request: Request, path: str) -> Response:
             file = None
     text = (await read_page(here.db, path, project)).text if file is None else file.text
     digest = "" if file is None else file.digest
-    states = await decide.stored_texts(here.db, path) if project is None else StoredPage(path=path)
-    found = {
+    found = await _page(here, path, text, digest, hidden=project is not None)
+    return answer(found, headers={"ETag": f'"{digest}"'})
+
+
+async def _page(
+    here: ApiContext, path: str, text: str, digest: str, *, hidden: bool = False
+) -> dict[str, Any]:
+    """Return a page with the texts of before; `hidden` leaves these out."""
+    states = StoredPage(path=path) if hidden else await decide.stored_texts(here.db, path)
+    return {
         "path": path,
         "text": text,
         "digest": digest,
@@ -107,7 +115,6 @@ async def _show(request: Request, path: str) -> Response:
         "previous": states.previous,
         "written_at": states.written_at and serialize.format_moment(states.written_at),
     }
-    return answer(found, headers={"ETag": f'"{digest}"'})
 
 
 def _path(request: Request) -> str:

@@ -17,6 +17,7 @@ from lamplighter.domain.search import period
 from lamplighter.domain.services.event import Level
 from lamplighter.domain.services.service import Service
 from lamplighter.formats import serialize
+from lamplighter.formats.incidents import incident as as_incident
 from lamplighter.repository import reading
 from lamplighter.repository.feed import changes
 from lamplighter.repository.services import checks
@@ -168,7 +169,7 @@ def _overview(
             "open": found.approvals[0],
             "oldest_at": serialize.format_moment(found.approvals[1]),
         },
-        "incidents": [serialize.incident(each) for each in found.incidents],
+        "incidents": [as_incident(each) for each in found.incidents],
         "run": _sessions_out(found.run),
     }
 

@@ -87,7 +87,7 @@ def note(number: int, text: str) -> None:
 @click.option("--outcome", type=click.Choice(OUTCOMES), default=OUTCOMES[0], show_default=True)
 @report_errors
 def resolve(number: int, outcome: str) -> None:
-    """Close an incident by hand; its services wait for a person no longer."""
+    """Close an incident; its services no longer wait for a person."""
     from lamplighter.domain.services.incident import IncidentOutcome
 
     _change(number, outcome=IncidentOutcome(outcome))

@@ -1,10 +1,10 @@
-"""The tool that lists incidents, or tells of one."""
+"""The tool that lists incidents, or shows one."""
 
 from typing import Any, Final
 
 from lamplighter.domain.sessions.markers import escape_markers
 from lamplighter.domain.text import one_line, shorten
-from lamplighter.formats import serialize
+from lamplighter.formats.incidents import incident as as_incident
 from lamplighter.formats.tools.table import ListIncidents
 from lamplighter.mcp.client_context import SpeakerContext
 from lamplighter.repository import reading
@@ -20,7 +20,7 @@ LINE_CHARS: Final = 300
 
 @implements(ListIncidents)
 async def list_incidents(place: SpeakerContext, arguments: ListIncidents) -> ToolOutput:
-    """List incidents, or tell what happened in one; what services printed is quoted as text."""
+    """List incidents, or show the timeline of one; output of services is quoted as text."""
     here = place.context
     if arguments.id is not None:
         async with reading(here.db):
@@ -29,7 +29,7 @@ async def list_incidents(place: SpeakerContext, arguments: ListIncidents) -> Too
     chosen = IncidentSelection(service=arguments.service or None)
     async with reading(here.db):
         found = (await incidents.page(here.db, chosen, limit=MAX_LISTED)).items
-    shown = [_brief(serialize.incident(each)) for each in found]
+    shown = [_brief(as_incident(each)) for each in found]
     lines = [_line(each) for each in shown] or ["No incidents."]
     return ToolOutput(text="\n".join(lines), structured={"incidents": shown})
 

@@ -15,7 +15,7 @@ from lamplighter.domain.services.incident import (
     IncidentSource,
     IncidentState,
 )
-from lamplighter.formats import serialize
+from lamplighter.formats import incidents as as_json
 from lamplighter.repository.feed.changes import publisher
 from lamplighter.repository.store.database import Database
 from lamplighter.repository.store.entities import reader
@@ -42,7 +42,7 @@ class IncidentSelection:
 
     live: bool | None = None
     service: str | None = None
-    since: datetime | None = None
+    detected_after: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,8 +113,8 @@ async def page(
         query = query.where(none if chosen.live else ~none)
     if chosen.service is not None:
         query = query.where(incidents.c.id.in_(_of_service(chosen.service)))
-    if chosen.since is not None:
-        query = query.where(incidents.c.detected_at >= chosen.since)
+    if chosen.detected_after is not None:
+        query = query.where(incidents.c.detected_at >= chosen.detected_after)
     found = await newest_first(db, query, incidents.c.id, limit=limit, position=position)
     return Page([_incident(row) for row in found.items], found.position)
 
@@ -300,5 +300,5 @@ def _of_service(service: str) -> sa.Select[Any]:
     )
 
 
-_publish = publisher(ENTITY, serialize.incident)
+_publish = publisher(ENTITY, as_json.incident)
 _incident: Final = reader(Incident)

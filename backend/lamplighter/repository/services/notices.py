@@ -9,7 +9,6 @@ import sqlalchemy as sa
 from lamplighter.domain.change import ChangeOp
 from lamplighter.domain.services.cooldown import CooldownUse, UseOutcome
 from lamplighter.domain.services.event import Event, Level
-from lamplighter.domain.services.incident import IncidentSource
 from lamplighter.domain.services.notice import (
     DEDUPLICATE_FOR,
     GATHERED_KINDS,
@@ -28,6 +27,9 @@ from lamplighter.repository.store.paging import Page, newest_first
 from lamplighter.repository.store.session_tables import incident_members, incidents, notices
 
 ENTITY: Final = "notice"
+BY_SESSION: Final = "session"
+"""The source of incidents that notify nobody: the events of their sessions did."""
+
 OF_SESSIONS: Final = ("marker", "supervisor", "alert")
 """Sources of events that an incident of their service covers."""
 
@@ -220,7 +222,7 @@ async def _has_incident(db: Database, service: str) -> bool:
         sa.select(incidents.c.id)
         .join(incident_members, incident_members.c.incident_id == incidents.c.id)
         .where(incidents.c.resolved_at.is_(None))
-        .where(incidents.c.source != IncidentSource.SESSION)
+        .where(incidents.c.source != BY_SESSION)
         .where(sa.func.lower(incident_members.c.service) == service.lower())
         .limit(1)
     )

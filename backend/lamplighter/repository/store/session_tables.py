@@ -8,7 +8,6 @@ from lamplighter.domain.clients.activity import SessionActivity
 from lamplighter.domain.clients.client_prompt import ClientPrompt
 from lamplighter.domain.graph.entity import Entity, Relationship
 from lamplighter.domain.services.alert import AlertIncident
-from lamplighter.domain.services.incident import Incident
 from lamplighter.domain.services.notice import Notice
 from lamplighter.domain.verify.attached import MemoryCheck
 from lamplighter.repository.store.dialect import NUMBER, Flag, Json, UTCDateTime, metadata
@@ -242,7 +241,28 @@ check_aggregates = sa.Table(
     sa.Column("max_ms", sa.Double),
 )
 
-incidents = table("incidents", Incident)
+incidents = sa.Table(  # not by its entity: reading commands would load that too
+    "incidents",
+    metadata,
+    sa.Column("id", NUMBER, primary_key=True),
+    *(
+        sa.Column(name, sa.Text, nullable=False)
+        for name in ("service", "state", "severity", "source", "title", "outcome", "action", "note")
+    ),
+    sa.Column("services", Json, nullable=False),
+    sa.Column("started_at", UTCDateTime, nullable=False),
+    sa.Column("detected_at", UTCDateTime, nullable=False),
+    sa.Column("acknowledged_at", UTCDateTime),
+    sa.Column("repaired_at", UTCDateTime),
+    sa.Column("resolved_at", UTCDateTime),
+    sa.Column("requested_at", UTCDateTime),
+    sa.Column("notified_at", UTCDateTime),
+    sa.Column("person_notified_at", UTCDateTime),
+    sa.Column("merged_into", NUMBER),
+    sa.Column("request_id", NUMBER, sa.ForeignKey("requests.id")),
+    sa.Column("version", NUMBER, nullable=False, server_default="1"),
+    sqlite_autoincrement=True,
+)
 
 incident_members = sa.Table(
     "incident_members",

@@ -8,6 +8,7 @@ from lamplighter.domain.services.checks.push import PushSignal
 from lamplighter.domain.services.incident import Incident
 from lamplighter.domain.text import format_time
 from lamplighter.formats import serialize
+from lamplighter.formats.incidents import incident as as_incident
 from lamplighter.formats.serialize import format_moment, writer
 from lamplighter.repository import reading
 from lamplighter.repository.services import incidents as rows
@@ -103,4 +104,4 @@ async def status(here: "QueryContext") -> dict[str, Any]:
 
 
 def _as_json(each: Incident, *, now: datetime) -> dict[str, Any]:
-    return {**serialize.incident(each), "started": format_time(each.started_at, now)}
+    return {**as_incident(each), "started": format_time(each.started_at, now)}

@@ -78,7 +78,7 @@ async def _acknowledge(
 async def _resolve(
     db: Database, incident: Incident, outcome: IncidentOutcome, *, now: datetime
 ) -> Incident:
-    """Resolve an incident by hand; its services wait for a person no longer."""
+    """Resolve an incident; its services no longer wait for a person."""
     _ensure_open(incident)
     if outcome not in BY_HAND:
         raise Invalid(InvalidField("outcome", f"must be one of {', '.join(BY_HAND)}"))

@@ -1,1 +1,1 @@
-"""Incidents: opened and closed, followed through what is done for them, and shown."""
+"""Incidents: opened, followed, closed and read."""

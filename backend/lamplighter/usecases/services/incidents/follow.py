@@ -1,4 +1,4 @@
-"""Incidents follow what is done for them: sessions, actions, approvals, and what people say."""
+"""Follow incidents: link their sessions, derive their state, and notify people."""
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
@@ -45,7 +45,7 @@ async def follow(db: Database, services: Services, *, now: datetime) -> bool:
 
 
 async def _escalated(db: Database) -> list[Escalation]:
-    """Return what is handed on, or waits for a person, and belongs to no incident."""
+    """Return escalations that are unfinished or wait for a person, and have no incident."""
     found = [*await escalations.unfinished(db), *await escalations.open_for_people(db)]
     held = await incidents.incident_of(db, {each.session_id for each in found})
     general = normalize_service_name(GENERAL)
@@ -59,7 +59,7 @@ async def _escalated(db: Database) -> list[Escalation]:
 async def _adopt(
     db: Database, handed: Sequence[Escalation], services: Services, *, now: datetime
 ) -> None:
-    """Make sessions that handed services on part of their incident; open one where none is."""
+    """Make sessions with escalations part of their incident; open one where none is."""
     for number in dict.fromkeys(each.session_id for each in handed):
         own = {each.service: each for each in handed if each.session_id == number}
         live = await incidents.live(db)

@@ -32,7 +32,7 @@ from lamplighter.repository.sessions import escalations, requests, sessions
 TITLE_CHARS: Final = 200
 DETAIL_CHARS: Final = 1_000
 REPAIRS: Final = (UseOutcome.SUCCESS, UseOutcome.UNCONFIRMED)
-"""Outcomes of an action that count as the repair once the service is well again."""
+"""Outcomes of an action that count as the repair once the service is healthy again."""
 
 FailingChecks = Mapping[str, Sequence[CheckSeries]]
 """The failing checks of each failing service."""
@@ -100,7 +100,7 @@ async def open_incident(
 async def recover(
     db: Database, incident: Incident, names: Iterable[str], *, now: datetime
 ) -> Incident:
-    """Note that members are well again; the last one closes the incident."""
+    """Note that members are healthy again; the last one closes the incident."""
     recovered = set(names)
     if not recovered:
         return incident
@@ -111,7 +111,7 @@ async def recover(
 
 
 async def close_if_over(db: Database, incident: Incident, *, now: datetime) -> Incident:
-    """Close an incident whose services are all well again, unless an action still runs for it.
+    """Close an incident whose services are all healthy again, unless an action still runs for it.
 
     An action that is being verified may be the repair.
     """
@@ -150,7 +150,7 @@ async def is_worked_on(db: Database, incident: Incident) -> bool:
 async def close(
     db: Database, incident: Incident, outcome: IncidentOutcome, *, now: datetime, **more: Any
 ) -> Incident:
-    """Close an incident with its outcome; whoever was notified of it is notified of that."""
+    """Close an incident with its outcome, and notify those who were notified of it."""
     values = {"state": IncidentState.RESOLVED, "outcome": outcome, "resolved_at": now, **more}
     words = resolved_words(replace(incident, **values))
     closed = await incidents.update(db, incident.id, now=now, **values)

@@ -12,6 +12,7 @@ from lamplighter.domain.services.cooldown import CooldownUse, UseOutcome
 from lamplighter.domain.services.incident import Incident
 from lamplighter.domain.sessions.session import TIERS, Session
 from lamplighter.formats import serialize
+from lamplighter.formats.incidents import incident as as_incident
 from lamplighter.repository import Database
 from lamplighter.repository.memory import exposures, memories
 from lamplighter.repository.memory.memories import MemoryFilter, Sort
@@ -26,7 +27,7 @@ WEEK, MONTH = timedelta(days=7), timedelta(days=30)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TimelineItem:
-    """Something that happened during an incident; `ref` is the number of what it tells of."""
+    """Something that happened during an incident; `ref` is its event, use or approval."""
 
     at: datetime
     kind: str
@@ -53,7 +54,7 @@ async def read(db: Database, number: int, *, now: datetime) -> dict[str, Any]:
     members = (await incidents.members(db, [number]))[number]
     used, learned = await _memories(db, ids)
     return {
-        **serialize.incident(incident),
+        **as_incident(incident),
         "members": [
             {
                 "service": each.service,

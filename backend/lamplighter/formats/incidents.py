@@ -1,0 +1,8 @@
+"""Incidents as JSON."""
+
+from typing import Final
+
+from lamplighter.domain.services.incident import Incident
+from lamplighter.formats.serialize import writer
+
+incident: Final = writer(Incident)

@@ -294,7 +294,7 @@ async def test_the_escalations_of_one_session_are_one_incident(db: Database) -> 
     async with writing(db):
         for name in ("Web", "db"):
             await escalations.insert(
-                db, by.id, 2, name, "refused", state=EscalationState.OPEN, now=NOON
+                db, by.id, 2, name, "refused", state=EscalationState.ACCEPTED, now=NOON
             )
 
     await follow(db, SERVICES, now=NOON)
@@ -303,11 +303,33 @@ async def test_the_escalations_of_one_session_are_one_incident(db: Database) -> 
     assert (incident.service, incident.services) == ("db", ("db", "Web"))
 
 
+async def test_an_escalation_joins_the_incident_of_what_it_depends_on(db: Database) -> None:
+    incident = await failing(db, "db")
+    by = await session(db)
+    async with writing(db):
+        await escalations.insert(
+            db, by.id, 2, "Web", "refused", state=EscalationState.OPEN, now=NOON
+        )
+    await follow(db, SERVICES, now=NOON)
+    assert (await now_of(db, incident)).services == ("db",), "the session still runs"
+
+    async with writing(db):
+        await escalations.change_state(
+            db, by.id, EscalationState.OPEN, EscalationState.ACCEPTED, now=NOON
+        )
+    await follow(db, SERVICES, now=NOON)
+    await follow(db, SERVICES, now=NOON)
+
+    [found] = await incidents.live(db)
+    assert (found.id, found.services) == (incident.id, ("db", "Web"))
+    assert await incidents.session_ids(db, incident.id) == [by.id]
+
+
 async def test_a_check_takes_over_the_incident_of_a_session(db: Database) -> None:
     by = await session(db)
     async with writing(db):
         await escalations.insert(
-            db, by.id, 2, "mail", "refused", state=EscalationState.OPEN, now=NOON
+            db, by.id, 2, "mail", "refused", state=EscalationState.ACCEPTED, now=NOON
         )
     await follow(db, SERVICES, now=NOON)
     await ended(db, by, Status.INTERRUPTED)

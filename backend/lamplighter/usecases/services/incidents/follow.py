@@ -1,6 +1,6 @@
 """Follow incidents: link their sessions, derive their state, and notify people."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 
 from lamplighter.domain.actions.approval import ApprovalState
@@ -44,50 +44,75 @@ async def follow(db: Database, services: Services, *, now: datetime) -> bool:
         )
 
 
-async def _escalated(db: Database) -> list[Escalation]:
-    """Return escalations that are unfinished or wait for a person, and have no incident."""
+async def _escalated(db: Database) -> dict[int, list[Escalation]]:
+    """Return the escalations that are handed on or wait for a person, by their session.
+
+    Those of a session that still runs are not complete.
+    """
     found = [*await escalations.unfinished(db), *await escalations.open_for_people(db)]
-    held = await incidents.incident_of(db, {each.session_id for each in found})
     general = normalize_service_name(GENERAL)
-    return [
-        each
-        for each in found
-        if each.session_id not in held and normalize_service_name(each.service) != general
-    ]
+    by_session: dict[int, list[Escalation]] = {}
+    for each in found:
+        if each.state is not EscalationState.OPEN and (
+            normalize_service_name(each.service) != general
+        ):
+            by_session.setdefault(each.session_id, []).append(each)
+    return by_session
 
 
 async def _adopt(
-    db: Database, handed: Sequence[Escalation], services: Services, *, now: datetime
+    db: Database,
+    by_session: Mapping[int, Sequence[Escalation]],
+    services: Services,
+    *,
+    now: datetime,
 ) -> None:
     """Make sessions with escalations part of their incident; open one where none is."""
-    for number in dict.fromkeys(each.session_id for each in handed):
-        own = {each.service: each for each in handed if each.session_id == number}
+    linked = await incidents.incident_of(db, by_session)
+    for number, handed in by_session.items():
+        own = {each.service: each for each in handed}
         live = await incidents.live(db)
-        incident = next((one for one in live if any(is_member(one, name) for name in own)), None)
+        incident = _incident_of(live, linked.get(number), own, services)
+        if incident is None and number in linked:
+            continue  # its incident is over
         if incident is None:
-            root = root_of(services, {name: each.created_at for name, each in own.items()})
-            incident = await incident_steps.open_incident(
-                db,
-                IncidentSource.SESSION,
-                root,
-                {name: each.reason for name, each in own.items()},
-                title=f"{root}: {own[root].reason}",
-                started_at=min(each.created_at for each in own.values()),
-                now=now,
+            incident = await _open_for(db, own, services, now=now)
+        joining = [each for each in handed if not is_member(incident, each.service)]
+        for each in joining:
+            await incidents.add_entry(
+                db, incident.id, EntryKind.JOINED, each.reason, service=each.service, now=now
             )
-        else:
-            fresh = {
-                name: each.reason for name, each in own.items() if not is_member(incident, name)
-            }
-            for name, reason in fresh.items():
-                await incidents.add_entry(
-                    db, incident.id, EntryKind.JOINED, reason, service=name, now=now
-                )
-            incident = await incidents.add_members(
-                db, incident, fresh, root=incident.service, now=now
-            )
-        await incidents.update_members(db, incident.id, own, investigated=True)
-        await incidents.link(db, incident.id, await _chain_of(db, number))
+        if joining:
+            added = {each.service: each.reason for each in joining}
+            await incidents.add_members(db, incident, added, root=incident.service, now=now)
+        if joining or number not in linked:
+            await incidents.update_members(db, incident.id, own, investigated=True)
+            await incidents.link(db, incident.id, await _chain_of(db, number))
+
+
+def _incident_of(
+    live: Sequence[Incident], linked: int | None, names: Iterable[str], services: Services
+) -> Incident | None:
+    """Return the open incident of a session: its own, else that of a service near its ones."""
+    if linked is not None:
+        return next((each for each in live if each.id == linked), None)
+    near = [*names, *services.neighbors(list(names))]
+    return next((each for each in live if any(is_member(each, name) for name in near)), None)
+
+
+async def _open_for(
+    db: Database, own: Mapping[str, Escalation], services: Services, *, now: datetime
+) -> Incident:
+    root = root_of(services, {name: each.created_at for name, each in own.items()})
+    return await incident_steps.open_incident(
+        db,
+        IncidentSource.SESSION,
+        root,
+        {name: each.reason for name, each in own.items()},
+        title=f"{root}: {own[root].reason}",
+        started_at=min(each.created_at for each in own.values()),
+        now=now,
+    )
 
 
 async def _chain_of(db: Database, session_id: int) -> list[int]:

@@ -361,6 +361,12 @@ SETTINGS: Final = (
         "The maximum bytes of the notebook's index, MEMORY.md.",
     ),
     Setting(
+        "notebook_git",
+        "no",
+        flag,
+        "Whether each change of the notebook is a git commit that says what was learned.",
+    ),
+    Setting(
         "memory_port",
         "7437",
         IntegerReader(1, 65_535),

@@ -109,6 +109,7 @@ class Settings:
     vectors: str
     notebook: bool
     notebook_index: int
+    notebook_git: bool
     memory_port: int
     memory_tokens: bool
     log_format: str

@@ -17,6 +17,7 @@ from lamplighter.domain.services.check import CommandCheck
 from lamplighter.domain.services.service import Service
 from lamplighter.domain.services.vitals import VitalSign, VitalStatus, build_sign
 from lamplighter.engines import Engine, ExternalEngine
+from lamplighter.notebook.git import MISSING
 from lamplighter.notebook.tree import NotebookTree
 from lamplighter.repository.store import driver
 from lamplighter.repository.store.database import is_postgres
@@ -137,6 +138,8 @@ def notebook(settings: Settings) -> Iterator[VitalSign]:
             "Make the path a directory of this user, not a link. Memories are stored as before.",
         )
         return
+    if settings.notebook_git and shutil.which("git") is None:
+        yield build_sign("notebook", False, "The notebook is not committed", MISSING)
     for name, reason in tree.skipped.items():
         advice = "Rename or correct the file, so that its edits are read."
         yield build_sign("notebook", False, f"{tree.root / name} is not read: {reason}", advice)

@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager, suppress
 from typing import Final
 
 from lamplighter.config.settings import Settings
+from lamplighter.notebook.git import GitHistory
 from lamplighter.notebook.tree import NotebookTree
 from lamplighter.serve.services_file import ServicesFile
 from lamplighter.usecases.context import Context
@@ -26,13 +27,15 @@ def notebook_context(
     """Return what the notebook of a home is kept with; None where it is turned off."""
     if not settings.notebook:
         return None
+    tree = NotebookTree(settings.home)
     return NotebookContext(
         db=here.db,
         now=here.now,
         redact=here.redact,
-        tree=NotebookTree(settings.home),
+        tree=tree,
         index_bytes=settings.notebook_index,
         services=lambda: services.last_good().names,
+        history=GitHistory(tree.root) if settings.notebook_git else None,
     )
 
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from lamplighter.domain.notebook import INDEX_BYTES
+from lamplighter.notebook.git import GitHistory
 from lamplighter.notebook.tree import NotebookTree
 from lamplighter.usecases.context import Context
 
@@ -15,11 +16,15 @@ def _none() -> Sequence[str]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NotebookContext(Context):
-    """What the notebook is written and read with; `services` are the declared names."""
+    """What the notebook is written and read with; `services` are the declared names.
+
+    `history` commits the pages to git, None where the settings do not say so.
+    """
 
     tree: NotebookTree
     index_bytes: int = INDEX_BYTES
     services: Callable[[], Sequence[str]] = _none
+    history: GitHistory | None = None
 
 
 @dataclass(slots=True)

@@ -1,15 +1,19 @@
 """Sync: edits are read first, then pages are written; never the other way round."""
 
 import asyncio
+import logging
 from collections.abc import AsyncIterator, Collection
 from contextlib import asynccontextmanager
 
 from lamplighter.domain.notebook.place import INDEX
+from lamplighter.notebook.git import GitError, GitHistory
 from lamplighter.usecases.notebook.context import NotebookContext, SyncResult
 from lamplighter.usecases.notebook.edits import read_edits
 from lamplighter.usecases.notebook.following import follow
 from lamplighter.usecases.notebook.index import write_index
 from lamplighter.usecases.notebook.pages import write_pending
+
+logger = logging.getLogger(__name__)
 
 
 async def sync(here: NotebookContext, *, by_person: Collection[str] = ()) -> SyncResult:
@@ -31,7 +35,17 @@ async def sync_locked(
     await write_pending(here, result.for_review, result)
     if INDEX not in result.for_review:
         await write_index(here, result)
+    if here.history is not None and (result.edits or result.written or result.removed):
+        await _commit(here.history)
     return result
+
+
+async def _commit(history: GitHistory) -> None:
+    """Commit the pages; a commit that fails is made with the next change."""
+    try:
+        await asyncio.to_thread(history.commit)
+    except GitError as error:
+        logger.warning("The notebook was not committed: %s", error)
 
 
 @asynccontextmanager

@@ -1,0 +1,103 @@
+"""The notebook in git: each change is a commit that says what was learned."""
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from lamplighter.notebook.git import GitError, GitHistory, message_of
+from living import Home
+
+PAGE = "services/jellyfin.md"
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Home:
+    return Home(tmp_path / "home", {"LAMPLIGHTER_NOTEBOOK_GIT": "yes"})
+
+
+def learn(home: Home, text: str) -> None:
+    words = ("memory", "add", text, "--category", "timing", "--service", "jellyfin")
+    assert home.ask(*words).returncode == 0
+    assert home.ask("notebook", "sync").returncode == 0
+
+
+def git(home: Home, *words: str) -> str:
+    directory = str(home.path / "notebook")
+    done = subprocess.run(["git", "-C", directory, *words], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_a_new_memory_and_an_edit_of_a_person_are_commits(home: Home) -> None:
+    learn(home, "Takes 60s to start")
+    assert git(home, "log", "--format=%s|%an").splitlines() == ["Takes 60s to start|Lamplighter"]
+
+    page = home.path / "notebook" / PAGE
+    page.write_text(page.read_text().replace("60s", "75s"))
+    assert home.ask("notebook", "sync").returncode == 0
+
+    [newest, _] = git(home, "log", "--format=%s").splitlines()
+    assert newest == "Takes 75s to start"
+    assert "- Takes 60s to start" in git(home, "log", "-1", "--format=%b")
+    assert git(home, "status", "--porcelain") == ""
+    assert home.ask("notebook", "sync").returncode == 0
+    assert len(git(home, "log", "--format=%h").splitlines()) == 2, "nothing changed"
+
+
+def test_hooks_of_a_person_do_not_run_and_their_files_stay_out(home: Home) -> None:
+    learn(home, "Takes 60s to start")
+    hook = home.path / "notebook" / ".git" / "hooks" / "pre-commit"
+    hook.parent.mkdir(exist_ok=True)
+    hook.write_text("#!/bin/sh\nexit 1\n")
+    hook.chmod(0o755)
+    (home.path / "notebook" / "draft.txt").write_text("mine")
+
+    learn(home, "Needs the disk first")
+
+    assert len(git(home, "log", "--format=%h").splitlines()) == 2
+    assert "draft.txt" not in git(home, "ls-files")
+
+
+def test_a_commit_that_fails_is_made_with_the_next_change(home: Home) -> None:
+    learn(home, "Takes 60s to start")
+    lock = home.path / "notebook" / ".git" / "index.lock"
+    lock.touch()
+    words = ("memory", "add", "Needs the disk", "--category", "timing", "--service", "jellyfin")
+    assert home.ask(*words).returncode == 0
+
+    failed = home.ask("notebook", "sync")
+    assert failed.returncode == 0
+    assert "not committed" in failed.stderr
+
+    lock.unlink()
+    learn(home, "Needs the network")
+    body = git(home, "log", "-1", "--format=%b")
+    assert "+ Needs the disk" in body
+    assert "+ Needs the network" in body
+
+
+def test_without_the_program_it_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", os.devnull)
+
+    with pytest.raises(GitError, match="git is not installed"):
+        GitHistory(tmp_path).commit()
+
+
+def test_a_message_is_one_line_and_a_list() -> None:
+    diff = [
+        "+++ b/x.md",
+        *(f"+- [timing] Fact {n} ^m{n}" for n in range(30)),
+        "-- [[old]] page ^m77",
+    ]
+
+    subject, blank, *listed = message_of(diff).splitlines()
+
+    assert (subject, blank) == ("Fact 0 (and 29 more)", "")
+    assert (listed[0], listed[-1]) == ("+ Fact 0", "and 11 more")
+    assert (
+        message_of(["--- a/x.md", "-- Takes 5s ^m1", "+- tag"]).splitlines()[0] == "Remove Takes 5s"
+    )
+    assert message_of(["+title: x"]) == "Update pages"
+    assert len(message_of([f"+- {'x' * 300} ^m1"]).splitlines()[0]) == 72

@@ -98,6 +98,7 @@ def test_without_anything_set_these_are_the_values(tmp_path: Path) -> None:
         "vectors": "auto",
         "notebook": True,
         "notebook_index": 2000,
+        "notebook_git": False,
         "memory_port": 7437,
         "memory_tokens": False,
         "log_format": "text",

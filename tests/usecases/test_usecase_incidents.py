@@ -228,7 +228,7 @@ async def test_people_are_notified_once_after_grouping_and_once_at_the_end(db: D
         (
             NoticeKind.INCIDENT,
             Level.INFO,
-            "db is healthy again after 5 min; it recovered by itself",
+            "db is healthy again after 5 min; it recovered without a repair by Lamplighter",
         ),
     ]
 

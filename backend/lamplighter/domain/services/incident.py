@@ -301,14 +301,14 @@ def resolved_words(incident: Incident) -> str:
     seconds = max(0, round((ended - incident.started_at).total_seconds()))
     time = f"{seconds} s" if seconds < 120 else f"{round(seconds / 60)} min"
     match incident.outcome:
-        case IncidentOutcome.REPAIRED:
-            return (
-                f"{incident.service} is healthy again after {time}; repaired by {incident.action}"
-            )
-        case IncidentOutcome.BY_PERSON:
-            return f"{incident.service} is healthy again after {time}; repaired by a person"
         case IncidentOutcome.UNRESOLVED:
             return f"The incident of {incident.service} was closed without a repair after {time}"
         case IncidentOutcome.MERGED:
             return f"The incident of {incident.service} is part of incident {incident.merged_into}"
-    return f"{incident.service} is healthy again after {time}; it recovered by itself"
+        case IncidentOutcome.REPAIRED:
+            how = f"repaired by {incident.action}"
+        case IncidentOutcome.BY_PERSON:
+            how = "repaired by a person"
+        case _:
+            how = "it recovered without a repair by Lamplighter"
+    return f"{incident.service} is healthy again after {time}; {how}"

@@ -7,7 +7,7 @@ export const incidents = {
   needs_person: "needs you",
   repaired: "repaired",
   repaired_by_person: "repaired by a person",
-  recovered: "recovered by itself",
+  recovered: "recovered without a repair",
   unresolved: "closed without a repair",
   merged: "merged into incident {id}",
   repairedBy: "repaired by {action}",

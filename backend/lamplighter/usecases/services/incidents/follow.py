@@ -45,7 +45,7 @@ async def follow(db: Database, services: Services, *, now: datetime) -> bool:
 
 
 async def _escalated(db: Database) -> dict[int, list[Escalation]]:
-    """Return the escalations that are handed on or wait for a person, by their session.
+    """Return the escalations that the next tier takes or that wait for a person, by session.
 
     Those of a session that still runs are not complete.
     """

@@ -252,7 +252,7 @@ async def test_an_agent_has_the_tools_that_its_settings_give_it(
     db: Database, switch: dict[str, Any], missing: set[str]
 ) -> None:
     here = desk(db, Agent(name="hermes", **switch), remote=lambda _: None)
-    offered = {each.name for each in CLIENT_TOOLS} - {"handoff", "mem_confirm"}
+    offered = {each.name for each in CLIENT_TOOLS} - {"handoff", "mem_confirm", "incidents"}
 
     assert await names(here, agent("hermes")) == offered - missing
 
@@ -276,7 +276,7 @@ async def test_context_limit_0_includes_no_memory_and_skips_the_summary(
 async def test_who_may_only_read_has_no_tool_that_writes(db: Database) -> None:
     reads = person("knowledge:read")
 
-    offered = {each.name for each in CLIENT_TOOLS} - {"handoff", "mem_confirm"}
+    offered = {each.name for each in CLIENT_TOOLS} - {"handoff", "mem_confirm", "incidents"}
     assert await names(desk(db), reads) == offered - {
         each.name for each in CLIENT_TOOLS if each.scope == WRITE
     }
@@ -289,7 +289,7 @@ async def test_who_may_only_read_has_no_tool_that_writes(db: Database) -> None:
 async def test_a_session_of_ours_has_no_session_to_begin(db: Database) -> None:
     caller = session_caller(await opened(db))
 
-    offered = {each.name for each in CLIENT_TOOLS} - {"mem_confirm"}
+    offered = {each.name for each in CLIENT_TOOLS} - {"mem_confirm", "incidents"}
     assert await names(desk(db), caller) == offered - set(SESSION)
 
 

@@ -17,7 +17,7 @@ from living import Home
 
 ARGV = ["-m", "lamplighter", "mcp"]
 EVERY_NAME = [each.name for each in CLIENT_TOOLS if each.name != "handoff"]
-NAMES = [each for each in EVERY_NAME if each != "mem_confirm"]  # that is for people
+NAMES = [each for each in EVERY_NAME if each not in ("mem_confirm", "incidents")]
 BEGIN = {
     "jsonrpc": "2.0",
     "id": 0,

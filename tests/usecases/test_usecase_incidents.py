@@ -38,6 +38,7 @@ from lamplighter.usecases.services.incidents.follow import follow
 from lamplighter.usecases.sessions import chain
 from lamplighter.usecases.sessions.sessions import SessionEnd, finish
 from lamplighter.usecases.system import incident_changes as acts
+from lamplighter.usecases.system import overview
 from lamplighter.usecases.system.incident_changes import IncidentChange
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
@@ -256,6 +257,23 @@ async def test_an_incident_that_needs_a_person_says_so_once(db: Database) -> Non
     assert await told(db) == [
         (NoticeKind.INCIDENT, Level.CRITICAL, "mail needs a person: The disk is full")
     ]
+
+
+async def test_a_service_that_is_healthy_again_asks_nobody_any_more(db: Database) -> None:
+    incident = await failing(db, "mail")
+    by = await answered(db, incident)
+    await chain.ask_person(db, by, "mail", "The disk is full", now=NOON)
+    await ended(db, by)
+    asked = await overview.overview(db, SERVICES, since=NOON, now=NOON)
+    assert [each.service for each in asked.people] == ["mail"]
+
+    await well(db, "mail")
+    over = await overview.overview(db, SERVICES, since=NOON, now=NOON)
+    assert (over.people, over.incidents) == ((), ())
+
+    await checked(db, FAILED, NOON + 10 * MINUTE, "mail")
+    again = await overview.overview(db, SERVICES, since=NOON, now=NOON)
+    assert [each.service for each in again.people] == ["mail"]
 
 
 async def test_a_session_that_asks_a_person_without_an_incident_opens_one(db: Database) -> None:

@@ -8,7 +8,7 @@ from typing import Final
 
 from lamplighter.domain.services.checks.silence import Silence
 from lamplighter.domain.services.cooldown import CooldownStatus
-from lamplighter.domain.services.incident import Incident
+from lamplighter.domain.services.incident import PASSES_TO_RECOVER, Incident
 from lamplighter.domain.services.leader import Leader
 from lamplighter.domain.services.series import CheckSeries, PointState
 from lamplighter.domain.services.service import Service, Services
@@ -135,12 +135,31 @@ async def overview(
         outcomes=tuple(await sessions.outcomes(db, ACTED, since=now - RECENT, limit=MAX_OUTCOMES)),
         parked=len(parked),
         queued=await statistics.count_queued(db),
-        people=tuple(await escalations.open_for_people(db)),
+        people=tuple(await _people(db)),
         activity=activity,
         run=summarize_runs(activity.days, now=now),
         approvals=await approvals.count_open(db, now=now),
         incidents=tuple(await incidents.live(db)),
     )
+
+
+async def _people(db: Database) -> list[Escalation]:
+    """Return what waits for a person, but for services whose scheduled checks pass again.
+
+    Their escalations stay open until rounds find them healthy too: they hold sessions back.
+    """
+    found = await escalations.open_for_people(db)
+    checked: dict[str, list[CheckSeries]] = {}
+    for each in await series.of_services(db, [each.service for each in found]) if found else ():
+        checked.setdefault(each.service, []).append(each)
+
+    def well(service: str) -> bool:
+        own = checked.get(service, [])
+        return bool(own) and all(
+            not each.failing and each.streak >= PASSES_TO_RECOVER for each in own
+        )
+
+    return [each for each in found if not well(each.service)]
 
 
 async def service_conditions(

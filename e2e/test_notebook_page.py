@@ -135,3 +135,25 @@ def test_a_page_that_is_not_there_says_so(page: Page, app: App, expected: set[in
     expected.add(404)
     page.goto(f"{app.url}/notebook?page=services%2Fnothing")
     expect(page.get_by_role("heading", name="The page could not be loaded")).to_be_visible()
+
+
+def test_pages_are_found_by_their_words(page: Page, app: App) -> None:
+    remember(app, "Takes 60s to start")
+    written(app, "Takes 60s")
+    file = page_file(app)
+    file.write_text(file.read_text() + "\nThe spare disk is in the blue cupboard.\n")
+    page.goto(f"{app.url}/notebook")
+    tree = page.get_by_role("navigation", name="Pages")
+    expect(tree.get_by_role("link", name="MEMORY.md")).to_be_visible()
+
+    def found() -> bool:  # the edit is read within seconds
+        tree.get_by_role("searchbox", name="Find in pages").fill("cupboard BLUE")
+        page.wait_for_timeout(500)
+        visible = tree.get_by_role("link").count() == 1
+        tree.get_by_role("searchbox").fill("cupboard BLUE" if visible else "")
+        return visible
+
+    wait_until(found)
+    expect(tree.get_by_role("link")).to_contain_text("The spare disk is in the blue cupboard.")
+    tree.get_by_role("searchbox").fill("nowhere")
+    expect(page.get_by_text("No page holds all of these words.")).to_be_visible()

@@ -1627,6 +1627,14 @@ export interface components {
             text: string;
         };
         /**
+         * NotebookQuery
+         * @description Words that a page holds; default: all pages.
+         */
+        NotebookQuery: {
+            /** @default  */
+            q?: string;
+        };
+        /**
          * NotebookOut
          * @description The pages of the notebook, by their paths.
          *
@@ -1639,12 +1647,15 @@ export interface components {
         /**
          * PageSummaryOut
          * @description A page: how many memories it states, and why it needs a review; empty if it needs none.
+         *
+         *         `excerpt` is a line that a query found, empty without a query.
          */
         PageSummaryOut: {
             path: string;
             memories: number;
             written_at: string | null;
             reasons: string[];
+            excerpt: string;
         };
         /**
          * NotebookResolutionIn

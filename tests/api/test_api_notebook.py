@@ -2,6 +2,8 @@
 
 import httpx2
 
+from living import Server
+
 PAGE = "/api/v1/notebook/services/jellyfin"
 
 
@@ -53,3 +55,24 @@ def test_notes_of_the_index_are_written_and_other_changes_of_it_wait(
     listed = client.get("/api/v1/notebook").json()
     assert listed["index_limit"] == 2000
     assert [each["path"] for each in listed["pages"] if each["reasons"]] == ["MEMORY"]
+
+
+def test_pages_are_found_by_all_words_of_people_and_of_memories(
+    own_server: Server, own_client: httpx2.Client
+) -> None:
+    spare_disk = "The spare disk is in the blue cupboard."
+    text = f"# jellyfin\n\n{spare_disk}\n\n- [timing] Takes 60s to start\n"
+    own_client.put(PAGE, json={"text": text})
+
+    def found(query: str) -> list[tuple[str, str]]:
+        pages = own_client.get("/api/v1/notebook", params={"q": query}).json()["pages"]
+        return [(each["path"], each["excerpt"]) for each in pages]
+
+    assert found("cupboard BLUE") == [("services/jellyfin", spare_disk)]
+    assert found("60s disk")[0][0] == "services/jellyfin"
+    assert found("60s nowhere") == []
+    assert [path for path, _ in found(" ")] == ["MEMORY", "services/jellyfin"]
+    told = own_server.home.ask("notebook", "list", "--query", "blue")
+    assert spare_disk in told.stdout
+    nothing = own_server.home.ask("notebook", "list", "--query", "nowhere")
+    assert nothing.stdout == "No page has all of these words.\n"

@@ -23,15 +23,25 @@ from lamplighter.usecases.notebook.read import read_page
 
 async def index(request: Request) -> Response:
     """GET /api/v1/notebook."""
+    return await _list(request, params.query(request, shapes.NotebookQuery).q)
+
+
+async def _list(request: Request, query: str = "") -> Response:
     here, project = api_context(request), await project_bound(request)
+    pages = (
+        await decide.find_pages(here.db, query, project)
+        if query.strip()
+        else await decide.list_pages(here.db, project)
+    )
     items = [
         {
             "path": each.path,
             "memories": each.memories,
             "written_at": each.written_at and serialize.format_moment(each.written_at),
             "reasons": list(each.reasons),
+            "excerpt": each.excerpt,
         }
-        for each in await decide.list_pages(here.db, project)
+        for each in pages
     ]
     limit = None if here.notebook is None else here.notebook.index_bytes
     return answer({"pages": items, "index_limit": limit})
@@ -85,7 +95,7 @@ async def resolve(request: Request) -> Response:
     body = await params.body(request, shapes.NotebookResolutionIn)
     work = decide.accept if body.resolution == "accept" else decide.discard
     await work(here, body.pages)
-    return await index(request)
+    return await _list(request)
 
 
 async def _show(request: Request, path: str) -> Response:

@@ -17,6 +17,7 @@ OPS: Final = (
         notebook.index,
         "List the pages of the notebook.",
         shapes.NotebookOut,
+        query=shapes.NotebookQuery,
     ),
     op(
         "PUT",

@@ -19,17 +19,23 @@ def notebook() -> None:
 
 
 @notebook.command(name="list")
+@click.option("--query", default="", help="Only pages with all of these words.")
 @JSON
 @report_errors
-def list_pages(*, as_json: bool) -> None:
+def list_pages(query: str, *, as_json: bool) -> None:
     """List the pages, and those that need a review."""
     from lamplighter.serve.commands import notebook as commands
 
-    found = commands.list_pages(load_settings())
+    found = commands.list_pages(load_settings(), query)
     if as_json:
         print_json(
             [
-                {"path": each.path, "memories": each.memories, "reasons": list(each.reasons)}
+                {
+                    "path": each.path,
+                    "memories": each.memories,
+                    "reasons": list(each.reasons),
+                    "excerpt": each.excerpt,
+                }
                 for each in found
             ]
         )
@@ -37,9 +43,13 @@ def list_pages(*, as_json: bool) -> None:
     for each in found:
         noun = "memory" if each.memories == 1 else "memories"
         click.echo(escape_terminal(f"{each.path}.md  {each.memories:,} {noun}"))
+        if each.excerpt:
+            click.echo(escape_terminal(f"    {each.excerpt}"))
         for reason in each.reasons:
             click.echo(escape_terminal(f"    needs review: {reason}"))
-    if not found:
+    if not found and query:
+        click.echo("No page has all of these words.")
+    elif not found:
         click.echo("The notebook has no pages yet. Run `lamplighter notebook sync` to write them.")
 
 

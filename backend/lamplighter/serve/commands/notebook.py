@@ -16,8 +16,10 @@ from lamplighter.usecases.notebook.sync import sync as read_and_write
 T = TypeVar("T")
 
 
-def list_pages(settings: Settings) -> list[decide.PageListing]:
-    """Return the pages, with the reasons of those that need a person."""
+def list_pages(settings: Settings, query: str) -> list[decide.PageListing]:
+    """Return the pages, or those with all words of a query."""
+    if query.strip():
+        return home.run(settings, lambda db: decide.find_pages(db, query))
     return home.run(settings, decide.list_pages)
 
 

@@ -2,30 +2,38 @@
 
 import asyncio
 from collections.abc import Collection, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
 
 from lamplighter.domain.errors import NotFound, Stale
+from lamplighter.domain.text import shorten
 from lamplighter.notebook.tree import is_page_path
 from lamplighter.repository import Database, reading, writing
 from lamplighter.repository.notebook import pages, reviews
 from lamplighter.repository.notebook.pages import StoredPage
 from lamplighter.repository.notebook.reviews import NotebookReview
 from lamplighter.usecases.notebook.context import NotebookContext, SyncResult
+from lamplighter.usecases.notebook.read import read_page
 from lamplighter.usecases.notebook.sync import locked, sync_locked
 
 MAX_SHOWN: Final = 80
+EXCERPT_CHARS: Final = 200
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PageListing:
-    """A page as a list shows it; `reasons` say why a person must decide on it."""
+    """A page as a list shows it; `reasons` say why a person must decide on it.
+
+    `excerpt` is the first line that a search found, empty without a search.
+    """
 
     path: str
     memories: int
     written_at: datetime | None
     reasons: Sequence[str] = ()
+    excerpt: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +64,28 @@ async def list_pages(db: Database, project: str | None = None) -> list[PageListi
         )
         for path in sorted({*states, *held})
     ]
+
+
+async def find_pages(db: Database, query: str, project: str | None = None) -> list[PageListing]:
+    """Return the pages that hold every word of a query, of people or of memories.
+
+    With a `project` only what it reads of a page is searched.
+    """
+    words = query.casefold().split()
+    found = []
+    for each in await list_pages(db, project):
+        with suppress(NotFound):  # it was removed meanwhile, or only a review names it
+            text = (await read_page(db, each.path, project)).text
+            if all(word in text.casefold() for word in words):
+                found.append(replace(each, excerpt=_excerpt(text, words)))
+    return found
+
+
+def _excerpt(text: str, words: Sequence[str]) -> str:
+    """Return the line with the most of some words."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    best = max(lines, key=lambda line: sum(word in line.casefold() for word in words), default="")
+    return shorten(best, EXCERPT_CHARS)
 
 
 async def stored_texts(db: Database, path: str) -> StoredPage:

@@ -12,13 +12,14 @@ export function notebookPage(store) {
   return {
     chosen: () => router.params.has("page"),
     empty: () => notebook.phase === "ready" && notebook.pages.length === 0,
+    unmatched: () => notebook.found?.length === 0,
     off: () => notebook.phase === "ready" && notebook.limit === null,
     back: () => router.go("/notebook"),
 
     /** The pages by their sections, the index first. */
     groups() {
       const of = (/** @type {string} */ start) =>
-        notebook.pages.filter((/** @type {NotebookPage} */ { path }) =>
+        (notebook.found ?? notebook.pages).filter((/** @type {NotebookPage} */ { path }) =>
           start ? path.startsWith(`${start}/`) : path === INDEX,
         )
       return [
@@ -33,8 +34,9 @@ export function notebookPage(store) {
     /** @param {NotebookPage} page */
     current: ({ path }) => (path === notebook.path ? "true" : null),
     /** @param {NotebookPage} page */
-    facts: ({ memories, reasons }) =>
-      reasons.length ? t("notebook.needs_review") : memories ? t("notebook.memories", { n: memories }) : "",
+    facts: ({ memories, reasons, excerpt }) =>
+      excerpt ||
+      (reasons.length ? t("notebook.needs_review") : memories ? t("notebook.memories", { n: memories }) : ""),
     /** @param {NotebookPage} page */
     waits: ({ reasons }) => reasons.length > 0,
 

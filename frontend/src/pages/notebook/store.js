@@ -20,6 +20,9 @@ export function notebook({ api, confirm, toasts, drafts, later, now = Date.now }
     phase: "loading",
     problem: "",
     pages: /** @type {NotebookPage[]} */ ([]),
+    q: "",
+    /** The pages that hold all words of the query; nothing without a query. */
+    found: /** @type {NotebookPage[] | null} */ (null),
     /** The most bytes of the index; nothing where the notebook is turned off. */
     limit: /** @type {number | null} */ (null),
     path: INDEX,
@@ -55,7 +58,20 @@ export function notebook({ api, confirm, toasts, drafts, later, now = Date.now }
     },
 
     reload() {
-      return Promise.all([this.load(), this.read()])
+      return Promise.all([this.load(), this.read(), this.find(this.q)])
+    },
+
+    /** @param {string} words */
+    async find(words) {
+      this.q = words.trim()
+      const asked = this.q
+      if (!asked) return void (this.found = null)
+      try {
+        const { pages } = await api.get("/notebook", { q: asked })
+        if (asked === this.q) this.found = pages
+      } catch (problem) {
+        this.problem = /** @type {Error} */ (problem).message
+      }
     },
 
     async load() {

@@ -259,7 +259,7 @@ async def test_an_incident_that_needs_a_person_says_so_once(db: Database) -> Non
     ]
 
 
-async def test_a_service_that_is_healthy_again_asks_nobody_any_more(db: Database) -> None:
+async def test_a_service_that_is_healthy_again_needs_no_person(db: Database) -> None:
     incident = await failing(db, "mail")
     by = await answered(db, incident)
     await chain.ask_person(db, by, "mail", "The disk is full", now=NOON)

@@ -18,7 +18,7 @@ PAGES: Final = (
     *("/", "/sessions", "/sessions/1", "/sessions/1?part=told", "/events"),
     *("/memories", "/memories/1", "/memories?sort=service", "/cooldowns", "/reviews", "/trash"),
     *("/reviews/1", "/approvals", "/preview", "/health", "/settings", "/nowhere"),
-    *("/graph", "/graph/1", "/incidents", "/incidents/1"),
+    *("/graph", "/graph/1", "/incidents"),
     *("/organizer", "/organizer/1", "/notebook"),
     "/notebook?page=services/jellyfin",
     *(
@@ -243,7 +243,7 @@ def test_memories_are_between_events_and_cooldowns(page: Page, filled: App) -> N
 
     names = [re.match(r"\w+", text.strip()) for text in links]
     assert [name[0] for name in names if name] == [
-        *("Overview", "Sessions", "Events", "Memories", "Cooldowns", "Reviews"),
+        *("Overview", "Incidents", "Sessions", "Events", "Memories", "Cooldowns", "Reviews"),
         *("Search", "Graph", "Notebook", "Organizer", "Approvals", "Preview", "Health", "Settings"),
     ]
 

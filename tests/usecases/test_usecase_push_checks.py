@@ -1,5 +1,6 @@
 """Push checks: keys, signals and evaluation, on both databases."""
 
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -90,6 +91,17 @@ async def test_a_new_key_ends_the_earlier_one_and_only_its_hash_is_stored(db: Da
         await push_checks.receive(context(db), Services(), second, SUCCESS)
     with pytest.raises(NotFound, match="backup has no push check 'x'"):
         await push_checks.create_key(context(db), SERVICES, "backup", "x")
+
+
+async def test_the_body_of_an_unknown_key_is_not_even_redacted(db: Database) -> None:
+    class Unused(Redactor):
+        def __call__(self, text: str) -> str:
+            raise AssertionError("a body without a key was redacted")
+
+    here = replace(context(db), redact=Unused())
+
+    with pytest.raises(NotFound, match="No check has this key"):
+        await push_checks.receive(here, SERVICES, "x", SUCCESS, body="x" * 100_000)
 
 
 async def test_a_key_has_a_limit_in_a_minute_and_old_signals_are_removed(db: Database) -> None:

@@ -72,17 +72,26 @@ async def receive(
     body: str = "",
 ) -> PushSignal:
     """Store a signal of a job; raises NotFound for an unknown key, and TooManySignals."""
+    db, key_hash, declared = here.db, hash_secret(key), _declared(services)
+    async with reading(db):  # whoever has no key costs neither a write nor the time below
+        if _declared_record(await pushes.by_key(db, key_hash), declared) is None:
+            raise NotFound(UNKNOWN_KEY)
     body = await asyncio.to_thread(here.redact, body)  # a long one takes a tenth of a second
-    db, now = here.db, here.now()
+    now = here.now()
     async with writing(db):
-        record = await pushes.by_key(db, hash_secret(key))
-        if record is None or _name(record) not in _declared(services):
+        record = _declared_record(await pushes.by_key(db, key_hash), declared)
+        if record is None:
             raise NotFound(UNKNOWN_KEY)
         if await pushes.count_signals(db, *_name(record), since=now - MINUTE) >= rules.MAX_A_MINUTE:
             raise TooManySignals(f"More than {rules.MAX_A_MINUTE} signals in a minute.")
         return await pushes.insert_signal(
             db, record, kind, exit_status=exit_status, body=body, now=now
         )
+
+
+def _declared_record(record: PushRecord | None, declared: DeclaredChecks) -> PushRecord | None:
+    """Return the check of a key if services.yaml still declares it."""
+    return record if record is not None and _name(record) in declared else None
 
 
 async def evaluate(here: Context, services: Services) -> set[str] | None:

@@ -17,6 +17,7 @@ from lamplighter.domain.services.notice import (
     NoticePolicy,
     NoticeState,
 )
+from lamplighter.domain.services.service import Service, Services
 from lamplighter.repository import Database, writing
 from lamplighter.repository.feed import changes
 from lamplighter.repository.services import events, notices
@@ -109,6 +110,29 @@ async def test_withdrawn_requests_are_not_sent(db: Database, clock: Watch) -> No
         await happened_and_failed()
 
     assert await all_of(db) == []
+
+
+async def test_of_a_paused_service_only_the_end_of_an_incident_is_sent(
+    db: Database, clock: Watch
+) -> None:
+    async with writing(db):
+        for service in ("nas", "films"):
+            for level, title in ((Level.CRITICAL, "fails"), (Level.INFO, "is healthy again")):
+                await notices.insert(
+                    db, NoticeKind.INCIDENT, level, f"{service} {title}", service=service, now=NOON
+                )
+    people, clock.at = People(), NOON + SETTLE
+    paused = Services((Service(name="nas", paused=True), Service(name="films")))
+
+    await Sender(db, people, clock.now, services=lambda: paused).step()
+
+    states = {each.title: each.state for each in await all_of(db)}
+    assert states == {
+        "nas fails": NoticeState.SUPPRESSED,
+        "nas is healthy again": NoticeState.SENT,
+        "films fails": NoticeState.SENT,
+        "films is healthy again": NoticeState.SENT,
+    }
 
 
 async def test_a_thousand_events_are_one_message(db: Database, clock: Watch) -> None:

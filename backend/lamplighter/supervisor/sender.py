@@ -7,9 +7,11 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final, Protocol
 
+from lamplighter.domain.services.event import Level
 from lamplighter.domain.services.notice import (
     ABANDON_AFTER,
     GAP,
+    GATHERED_KINDS,
     Notice,
     NoticeKind,
     NoticeState,
@@ -100,12 +102,17 @@ class Sender:
         return bool(claimed)
 
     async def _without_silent(self, claimed: Sequence[Notice], *, now: datetime) -> list[Notice]:
-        """Suppress the events of services that are silent, and return the other notices."""
+        """Suppress events and incidents of services that are silent, and return the others.
+
+        That an incident is over reaches those who were notified of it.
+        """
         silent = await silences(self.db, self.services(), at=now)
         left = [
             each
             for each in claimed
-            if each.kind is not NoticeKind.EVENT or each.service not in silent
+            if each.kind not in GATHERED_KINDS
+            or each.service not in silent
+            or (each.kind is NoticeKind.INCIDENT and each.level is Level.INFO)
         ]
         ids = [each.id for each in claimed if each not in left]
         values = {"next_at": None, "problem": SILENT}

@@ -141,7 +141,9 @@ def test_the_check_process_ends_with_a_killed_supervisor_and_the_next_one_contin
     checked.start("supervisor")
     checked.until(lambda: checked.value(POINTS) >= before + 4)
 
-    assert checked.value("SELECT COUNT(*) FROM requests WHERE trigger = 'check'") == 1
+    assert checked.value("SELECT COUNT(*) FROM incidents") == 1
+    requests = "SELECT COUNT(*) FROM requests WHERE trigger = 'check'"
+    assert (checked.value(requests) or 0) <= 1, "the first round may be the investigation"
 
 
 def test_checks_pause_while_halted(checked: Home) -> None:
@@ -169,9 +171,11 @@ def test_checks_run_on_postgres_too(kept: Home) -> None:
     kept.start("supervisor")
 
     kept.until(lambda: rows(kept, "SELECT 1 FROM pg_tables WHERE tablename = 'incident_members'"))
-    kept.until(lambda: rows(kept, "SELECT 1 FROM sessions WHERE trigger = 'check'"))
     kept.until(lambda: rows(kept, "SELECT COUNT(*) FROM incident_members")[0][0] == 2)
-    assert rows(kept, "SELECT COUNT(*) FROM requests WHERE trigger = 'check'") == [(1,)]
+    kept.until(lambda: rows(kept, "SELECT 1 FROM incident_sessions"))
+    assert rows(kept, "SELECT COUNT(*) FROM incidents") == [(1,)]
+    [(requests,)] = rows(kept, "SELECT COUNT(*) FROM requests WHERE trigger = 'check'")
+    assert requests <= 1, "the first round may be the investigation"
 
 
 def test_kills_at_any_moment_neither_lose_nor_repeat_an_investigation(checked: Home) -> None:

@@ -79,7 +79,7 @@ def validate(case: schemathesis.Case, server: Server) -> None:
     checks = CHECKS if sent(case, response) else SENT
     body = response.request.body or b""
     too_large = response.status_code == 413 and len(body) > MAX_BODY_BYTES
-    if too_large or response.status_code == 414:  # what is so long is not even looked at
+    if too_large or response.status_code == 414:  # so long a request is refused unread
         checks = [not_a_server_error, content_type_conformance]
     case.validate_response(response, checks=checks)
 

@@ -232,17 +232,6 @@ async def entries(db: Database, incident_id: int) -> list[IncidentEntry]:
     ]
 
 
-async def has_entry(db: Database, incident_id: int, kind: EntryKind) -> bool:
-    """Whether a timeline has an entry of a kind."""
-    query = (
-        sa.select(incident_entries.c.id)
-        .where(incident_entries.c.incident_id == incident_id)
-        .where(incident_entries.c.kind == kind)
-        .limit(1)
-    )
-    return await db.fetch_val(query) is not None
-
-
 async def link(db: Database, incident_id: int, session_ids: Iterable[int]) -> None:
     """Make sessions part of an incident; one that is part of an incident stays there."""
     held = set(await incident_of(db, session_ids := set(session_ids)))

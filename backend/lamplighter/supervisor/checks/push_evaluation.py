@@ -40,7 +40,7 @@ class PushEvaluation:
             await asyncio.sleep(STEP_SECONDS)
 
     async def step(self) -> None:
-        """Record what is due; a failure that waits for what it depends on is looked at again."""
+        """Record what is due; a failure that waits for what it depends on is checked again."""
         before = self._services
         with suppress(LamplighterError):  # the last valid version stays active
             self._services = self.load()

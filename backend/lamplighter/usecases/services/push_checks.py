@@ -73,7 +73,7 @@ async def receive(
 ) -> PushSignal:
     """Store a signal of a job; raises NotFound for an unknown key, and TooManySignals."""
     db, key_hash, declared = here.db, hash_secret(key), _declared(services)
-    async with reading(db):  # whoever has no key costs neither a write nor the time below
+    async with reading(db):  # a request without a key costs neither a write nor the time below
         if _declared_record(await pushes.by_key(db, key_hash), declared) is None:
             raise NotFound(UNKNOWN_KEY)
     body = await asyncio.to_thread(here.redact, body)  # a long one takes a tenth of a second

@@ -99,6 +99,10 @@ def test_incidents_are_read_and_changed_on_the_command_line(
     assert (found["note"], found["outcome"]) == ("The disk is full", "unresolved")
     assert server.home.ask(*resolve).returncode != 0
     assert server.home.ask("incidents").stdout == "There are no open incidents.\n"
+    calm = server.home.ask("status")
+    assert "The supervisor is not running: nothing is checked." in calm.stdout
+    assert "nothing needs you" not in calm.stdout
+    assert calm.returncode == 1
     assert "unresolved" in server.home.ask("incidents", "--all", "--service", "wireguard").stdout
 
 

@@ -110,11 +110,17 @@ def merge(number: int, into: int) -> None:
 def status(*, as_json: bool) -> None:
     """Show how everything is: services, incidents, and what needs you.
 
-    Exit status 1 when a service fails or a person is needed.
+    Exit status 1 when a service fails, a person is needed, or nothing is being checked.
     """
     found = read("services.status")
     failing = any(each["state"] == "failing" for each in found["services"])
-    calm = not (failing or found["incidents"] or found["people"] or found["approvals"])
+    calm = not (
+        failing
+        or found["incidents"]
+        or found["people"]
+        or found["approvals"]
+        or found["supervisor"] == "away"
+    )
     if as_json:
         print_json(found)
     else:

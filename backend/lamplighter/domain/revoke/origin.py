@@ -38,7 +38,7 @@ def choose_origin(session: int | None, agent: str | None, source: str | None) ->
     }
     chosen = [TeachingOrigin(kind, name) for kind, name in given.items() if name]
     if len(chosen) != 1:
-        raise Invalid(InvalidField("session", "or agent or source is required, and only one"))
+        raise Invalid(InvalidField("session", "give exactly one of session, agent and source"))
     if session is not None and not 0 < session <= LARGEST:
         raise Invalid(InvalidField("session", "is not the number of a session"))
     if chosen[0].kind is OriginKind.SOURCE and chosen[0].name not in tuple(Source):

@@ -164,7 +164,7 @@ def _nursery() -> Nursery:
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             pass_fds=[theirs.fileno()],
-            start_new_session=True,
+            process_group=0,  # of our session: what is not is ended when a warden is killed
         )
     nursery = Nursery(ours, process)
     atexit.register(nursery.close)

@@ -134,7 +134,7 @@ class PostgresServer:
                 stdin=subprocess.DEVNULL,
                 env=self._env,
                 cwd="/",
-                start_new_session=True,
+                process_group=0,  # of our session: what is not is ended when a warden is killed
             )
         self._until_ready()
 

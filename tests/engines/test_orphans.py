@@ -13,7 +13,7 @@ import pytest
 
 from lamplighter.engines import Command
 from lamplighter.engines.bounded import run_bounded
-from lamplighter.engines.process import start
+from lamplighter.engines.process import start, start_server
 
 CHILDREN = 20
 WAIT_SECONDS = 60
@@ -51,7 +51,7 @@ def only_child() -> psutil.Process:
     return found[0]
 
 
-@pytest.mark.parametrize("case", ["engine", "others"])
+@pytest.mark.parametrize("case", ["engine", "others", "server"])
 def test_a_killed_warden_leaves_nothing_of_its_own_and_others_alone(
     case: str, tmp_path: Path
 ) -> None:
@@ -96,6 +96,25 @@ async def others(tmp_path: Path) -> None:
     assert sleeping(kept_up) == []
 
 
+async def server(_: Path) -> None:
+    """A server of ours, as the one that checks services, has no warden."""
+    words = "import sys; print('ready', flush=True); sys.stdin.read()"
+    kept = await start_server([sys.executable, "-c", words], dict(os.environ))
+    assert kept.stdout is not None
+    assert kept.stdin is not None
+    await kept.stdout.readline()
+    seconds = f"300.{os.getpid()}4"
+    killed = asyncio.create_task(program_of(seconds))
+    await until(lambda: len(sleeping(seconds)) == CHILDREN, "the children did not start")
+
+    only_child().send_signal(signal.SIGKILL)
+    await asyncio.wait_for(killed, WAIT_SECONDS)
+
+    assert sleeping(seconds) == []
+    kept.stdin.close()
+    assert await asyncio.wait_for(kept.wait(), WAIT_SECONDS) == 0
+
+
 async def program_of(seconds: str) -> None:
     program = PROGRAM.format(children=CHILDREN, seconds=seconds)
     argv = [sys.executable, "-c", program]
@@ -103,4 +122,4 @@ async def program_of(seconds: str) -> None:
 
 
 if __name__ == "__main__":
-    asyncio.run({"engine": engine, "others": others}[sys.argv[1]](Path(sys.argv[2])))
+    asyncio.run({"engine": engine, "others": others, "server": server}[sys.argv[1]](Path(sys.argv[2])))

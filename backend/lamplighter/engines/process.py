@@ -130,7 +130,7 @@ async def start_server(argv: Sequence[str], env: Mapping[str, str]) -> asyncio.s
         stdout=asyncio.subprocess.PIPE,
         env=env,
         cwd="/",
-        start_new_session=True,
+        process_group=0,  # a Ctrl-C is for us; in our session, it is not taken for an orphan
     )
 
 

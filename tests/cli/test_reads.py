@@ -73,6 +73,10 @@ READS = (
     "token list --json",
     "vectors status",
     "vectors status --json",
+    "sessions",
+    "sessions --json --service jellyfin --tier 1 --since 1d",
+    "events",
+    "events --json --level info --q start --limit 1",
 )
 WRONG = (
     "memory history 99",

@@ -90,3 +90,26 @@ def report_failure(home: Path) -> None:
             await push_checks.receive(here, services, key, kind, exit_status=3, body=body)
 
     asyncio.run(report())
+
+
+def test_sessions_and_events_are_listed(run, home: Path) -> None:  # type: ignore[no-untyped-def]
+    (home / "services.yaml").write_text('services:\n  nas: {checks: [{tcp: "127.0.0.1:1"}]}\n')
+    assert run("sessions").output == "No sessions found.\n"
+    assert run("events", "--level", "info").output == "No events found.\n"
+    run("run")
+
+    lines = run("sessions").output.splitlines()
+    newest = json.loads(run("sessions", "--service", "NAS", "--limit", "1", "--json").output)
+    asked = ("events", "--level", "critical", "--q", "needs a person", "--json")
+    [event] = json.loads(run(*asked).output)
+
+    assert [line.split()[0] for line in lines] == ["3", "2", "1"]
+    assert "tier 3, escalation    needs you for nas  (nas)" in lines[0]
+    assert "tier 1, manual        nas failing" in lines[2]
+    assert [each["id"] for each in newest] == [3]
+    assert [event["service"], event["level"]] == ["nas", "critical"]
+    assert "Older sessions are not shown; see --limit." in run("sessions", "--limit", "1").output
+    assert run("sessions", "--status", "failed", "--since", "1h").output == "No sessions found.\n"
+    assert re.search(
+        r"UTC +critical  nas +Needs a person", run("events", "--service", "nas").output
+    )

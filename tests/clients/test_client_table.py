@@ -53,18 +53,21 @@ def every_row(server: Server) -> dict[str, list[tuple[Any, ...]]]:
     return {name: server.home.rows(f'SELECT * FROM "{name}"') for (name,) in names}
 
 
-def graph_idle(server: Server) -> None:
-    """Wait until the graph has followed all changes: it writes in the background."""
-    query = "SELECT memory_id IS NULL AND seq = (SELECT max(seq) FROM changes) FROM graph_position"
+def idle(server: Server) -> None:
+    """Wait until graph and search index have followed all changes, in the background."""
+    query = (
+        "SELECT memory_id IS NULL AND seq = (SELECT max(seq) FROM changes)"
+        " AND NOT EXISTS (SELECT 1 FROM unindexed) FROM graph_position"
+    )
     end = time.monotonic() + 30
     while server.home.rows(query) != [(1,)]:
-        assert time.monotonic() < end, "the graph is still behind"
+        assert time.monotonic() < end, "graph or index are still behind"
         time.sleep(0.1)
 
 
 async def changes(server: Server, asked: Client, name: str, given: dict[str, Any]) -> set[str]:
     """Return the tables that a call changes."""
-    graph_idle(server)
+    idle(server)
     before = every_row(server)
     answer = await asked.call_tool(name, given)
     after = every_row(server)

@@ -122,4 +122,5 @@ async def program_of(seconds: str) -> None:
 
 
 if __name__ == "__main__":
-    asyncio.run({"engine": engine, "others": others, "server": server}[sys.argv[1]](Path(sys.argv[2])))
+    cases = {"engine": engine, "others": others, "server": server}
+    asyncio.run(cases[sys.argv[1]](Path(sys.argv[2])))

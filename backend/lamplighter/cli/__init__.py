@@ -32,6 +32,8 @@ MODULES: Final = {
     "incidents": "services.incidents",
     "status": "services.incidents",
     "services": "services.declared",
+    "sessions": "services.activity",
+    "events": "services.activity",
     "halt": "halt",
     "resume": "halt",
     "notify": "halt",

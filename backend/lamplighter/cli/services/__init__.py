@@ -44,7 +44,7 @@ def checks(
 ) -> None:
     """Show the results of a service's scheduled checks, the newest last."""
     found = read(
-        "checks.read_series",
+        "services.read_series",
         service=service,
         check=check,
         seconds=seconds,

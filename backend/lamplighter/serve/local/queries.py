@@ -21,9 +21,11 @@ if TYPE_CHECKING:
 
 QUERIES: Final = frozenset(
     {
+        "activity.list_events",
+        "activity.list_sessions",
         "tokens.list_tokens",
         "approvals.get_approval",
-        "checks.read_series",
+        "services.read_series",
         "services.list_services",
         "services.list_signals",
         "approvals.list_approvals",

@@ -1,11 +1,13 @@
-"""The declared services and their incidents for the command line, with or without a server."""
+"""The declared services, their check results and incidents for the command line, with or without a server."""
 
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from lamplighter import clock
+from lamplighter.domain.errors import NotFound
 from lamplighter.domain.services.checks.push import PushSignal
 from lamplighter.domain.services.incident import Incident
+from lamplighter.domain.services.series import SeriesResolution
 from lamplighter.domain.text import format_time
 from lamplighter.formats import serialize
 from lamplighter.formats.incidents import incident as as_incident
@@ -14,7 +16,8 @@ from lamplighter.repository import reading
 from lamplighter.repository.services import incidents as rows
 from lamplighter.repository.services import pushes
 from lamplighter.repository.services.incidents import IncidentSelection
-from lamplighter.usecases.services import push_checks
+from lamplighter.usecases.services import check_history, push_checks
+from lamplighter.usecases.services.check_history import SeriesSelection
 from lamplighter.usecases.services.incidents import view as incident_view
 from lamplighter.usecases.system import overview
 
@@ -59,6 +62,30 @@ async def list_services(
             for each in found
         ]
     }
+
+
+async def read_series(
+    here: "QueryContext",
+    *,
+    service: str,
+    check: str | None,
+    seconds: float,
+    resolution: str | None,
+    limit: int,
+) -> dict[str, Any]:
+    """Return the series of a service's checks for the last `seconds`; raises NotFound."""
+    declared = here.services.last_good().find(service)
+    if declared is None:
+        raise NotFound(f"Service {service!r} not found in {here.settings.services}.")
+    now = clock.now()
+    selection = SeriesSelection(
+        check=check,
+        start=now - timedelta(seconds=seconds),
+        resolution=SeriesResolution(resolution) if resolution else None,
+        limit=limit,
+    )
+    async with reading(here.db):
+        return await check_history.read_series(here.db, declared, selection, now=now)
 
 
 async def list_incidents(

@@ -1,4 +1,4 @@
-"""The declared services, their check results and incidents for the command line, with or without a server."""
+"""Declared services, check results and incidents for the command line, with or without a server."""
 
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any

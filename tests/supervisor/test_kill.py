@@ -58,7 +58,7 @@ def test_kill_at_random_moments_keeps_each_printed_marker_once(home: Home) -> No
 
 
 def test_each_marker_of_one_interrupted_session_is_one_memory(home: Home) -> None:
-    home.engine("numbered", "2000", "0.001")
+    home.engine("numbered", "20000", "0.005")
     supervisor = home.start("supervisor")
     home.until(lambda: int(str(home.value("SELECT count(*) FROM memories") or 0)) > 50)
 

@@ -140,7 +140,7 @@ async def test_a_session_whose_last_turn_takes_the_rest_completes(
 async def test_what_a_killed_session_had_spent_counts(
     db: Database, tmp_path: Path, dollars: str, counted: float
 ) -> None:
-    more = {"limits": Limits(grace=0.2), "idle_seconds": 0.5}
+    more = {"limits": Limits(grace=0.2), "idle_seconds": 3.0}
     words = ("spends", "2", dollars, "0", "hangs")
     async with leading(db, tmp_path, *words, caps=USUAL, **more) as bench:
         session = await bench.make()

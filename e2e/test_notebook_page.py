@@ -157,3 +157,29 @@ def test_pages_are_found_by_their_words(page: Page, app: App) -> None:
     expect(tree.get_by_role("link")).to_contain_text("The spare disk is in the blue cupboard.")
     tree.get_by_role("searchbox").fill("nowhere")
     expect(page.get_by_text("No page holds all of these words.")).to_be_visible()
+
+
+def test_a_new_page_is_written_in_the_app(page: Page, app: App) -> None:
+    remember(app, "Takes 60s to start")
+    written(app, "Takes 60s")
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.goto(f"{app.url}/notebook")
+    tree = page.get_by_role("navigation", name="Pages")
+    tree.get_by_role("button", name="New page").click()
+    form = tree.get_by_role("form", name="New page")
+    expect(form.get_by_label("Name")).to_be_focused()
+    form.get_by_label("Section").select_option("Infrastructure")
+    form.get_by_label("Name").fill("network")
+    page.keyboard.press("Enter")
+
+    shown = page.get_by_role("region", name="Page", exact=True)
+    field = shown.get_by_role("textbox")
+    expect(field).to_have_value("# network\n\n- ")
+    field.fill("# network\n\nThe switch is in the hall.\n")
+    assert page.evaluate(OVER) <= 0
+    page.keyboard.press("Control+Enter")
+
+    expect(page.get_by_text("Saved. No memory changed.")).to_be_visible()
+    expect(shown.locator(".md")).to_contain_text("The switch is in the hall.")
+    file = app.home / "notebook" / "infrastructure" / "network.md"
+    assert "The switch is in the hall." in file.read_text()

@@ -93,9 +93,9 @@ export function createApi({
   }
 }
 
-/** Only if it is still the version we know. @param {string} [version] @returns {Record<string, string>} */
+/** Only if it is still the version we know; "" is that of a page without a file. @param {string} [version] @returns {Record<string, string>} */
 function on(version) {
-  return version ? { "If-Match": `"${version}"` } : {}
+  return version === undefined ? {} : { "If-Match": `"${version}"` }
 }
 
 const JSON_TYPE = { "content-type": "application/json" }

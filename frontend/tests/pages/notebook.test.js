@@ -125,3 +125,25 @@ test("an unsaved text outlives the page", async () => {
   assert.equal(other.draft, "typed")
   assert.equal(other.base.digest, "a")
 })
+
+test("a new page has no file until it is saved, and never overwrites one", async () => {
+  const { api, store: open } = setUp({
+    "/notebook/services/caddy": { ...PAGE, path: "services/caddy" },
+    "PUT /notebook/services/caddy": { edits: 1, for_review: {} },
+  })
+  const store = open()
+  await store.visit(new URLSearchParams(""))
+
+  const path = store.create("services", " caddy.md ")
+  await store.visit(new URLSearchParams(`page=${path}`))
+  store.type("# caddy\n\n- [timing] Takes 5s\n")
+  await store.save()
+
+  assert.deepEqual([path, store.view, store.begun], ["services/caddy", "read", ""])
+  assert.deepEqual(
+    api.asked.filter(({ method }) => method === "PUT").map(({ version }) => version),
+    [""],
+  )
+  assert.equal(store.create("services", "jellyfin"), "services/jellyfin")
+  assert.equal(store.view, "read")
+})

@@ -6,6 +6,9 @@ import { INDEX } from "./store.js"
 const SECTIONS = /** @type {const} */ (["services", "projects", "decisions", "contacts", "infrastructure"])
 const bytes = new TextEncoder()
 
+/** @param {string} path */
+const addressOf = (path) => `/notebook?page=${encodeURIComponent(path)}`
+
 /** @param {(name: string) => any} store */
 export function notebookPage(store) {
   const [notebook, router, clock] = ["notebook", "router", "clock"].map(store)
@@ -15,6 +18,17 @@ export function notebookPage(store) {
     unmatched: () => notebook.found?.length === 0,
     off: () => notebook.phase === "ready" && notebook.limit === null,
     back: () => router.go("/notebook"),
+
+    sections: SECTIONS.map((name) => ({ name, title: t(`notebook.${name}`) })),
+    /** The form of a new page. */
+    adding: false,
+    section: "services",
+    fresh: "",
+    add() {
+      if (!this.fresh.trim()) return
+      router.go(addressOf(notebook.create(this.section, this.fresh)))
+      Object.assign(this, { adding: false, fresh: "" })
+    },
 
     /** The pages by their sections, the index first. */
     groups() {
@@ -28,7 +42,7 @@ export function notebookPage(store) {
       ].filter(({ pages }) => pages.length > 0)
     },
     /** @param {NotebookPage} page */
-    address: ({ path }) => `/notebook?page=${encodeURIComponent(path)}`,
+    address: ({ path }) => addressOf(path),
     /** @param {NotebookPage} page */
     name: ({ path }) => `${path.slice(path.indexOf("/") + 1)}.md`,
     /** @param {NotebookPage} page */

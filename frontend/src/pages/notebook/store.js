@@ -26,6 +26,8 @@ export function notebook({ api, confirm, toasts, drafts, later, now = Date.now }
     /** The most bytes of the index; nothing where the notebook is turned off. */
     limit: /** @type {number | null} */ (null),
     path: INDEX,
+    /** The page that a person begins; it has no file until it is saved. */
+    begun: "",
     page: /** @type {NotebookText | null} */ (null),
     pageProblem: "",
     view: "read",
@@ -85,6 +87,7 @@ export function notebook({ api, confirm, toasts, drafts, later, now = Date.now }
     },
 
     async read() {
+      if (this.path === this.begun) return
       const mine = ++turn
       try {
         const page = await api.get(addressOf(this.path))
@@ -92,6 +95,18 @@ export function notebook({ api, confirm, toasts, drafts, later, now = Date.now }
       } catch (problem) {
         if (mine === turn) this.pageProblem = /** @type {Error} */ (problem).message
       }
+    },
+
+    /** Begin a page, or open it where there is one. @param {string} section @param {string} name */
+    create(section, name) {
+      const title = name.trim().replace(/\.md$/u, "")
+      const path = `${section}/${title}`
+      if (this.pages.some((page) => page.path === path)) return path
+      const page = { path, text: "", digest: "", stored: "", previous: "", written_at: null }
+      Object.assign(this, { path, page, begun: path, pageProblem: "", base: null, conflict: null })
+      this.show("edit")
+      if (!this.draft) this.type(`# ${title}\n\n- `)
+      return path
     },
 
     /** The pages that need a person. */
@@ -157,6 +172,7 @@ export function notebook({ api, confirm, toasts, drafts, later, now = Date.now }
       try {
         const made = await api.put(addressOf(path), { text: edited }, base.digest)
         if (this.path !== path) return
+        this.begun = ""
         this.drop()
         this.view = "read"
         toasts.show(savedWords(made, path))

@@ -299,7 +299,7 @@ export interface components {
          */
         BulkIn: {
             /** @enum {unknown} */
-            action: "activate" | "adjust" | "confidence" | "deactivate" | "delete";
+            action: "activate" | "adjust" | "confidence" | "confirm" | "deactivate" | "delete";
             /** @default null */
             ids?: number[] | null;
             /** @default null */

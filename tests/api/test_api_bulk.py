@@ -127,3 +127,23 @@ def test_an_amount_that_changes_nothing_is_no_change(client: httpx2.Client) -> N
     done = [act(client, ids=ids, action="adjust", value=by) for by in (0, 0.004, 0.1, -0.2)]
 
     assert [each["ids"] for each in done] == [[], [], ids[:2], ids]
+
+
+def test_memories_of_a_client_are_confirmed_together_and_reverted(client: httpx2.Client) -> None:
+    opened = {"id": "bulk-1", "project": "confirmed"}
+    assert client.post("/agentops/sessions", json=opened).is_success
+    for text in ("The queue is in redis", "The cache is in memory"):
+        said = {"type": "decision", "title": text, "content": text}
+        named = {"session_id": "bulk-1", "project": "confirmed"}
+        assert client.post("/agentops/observations", json=named | said).is_success
+    chosen = {"project": "confirmed"}
+
+    done = act(client, filter=chosen, action="confirm")
+
+    found = client.get(MEMORIES, params=chosen).json()["items"]
+    assert (done["changed"], {each["trust"] for each in found}) == (2, {"trusted"})
+    assert act(client, filter=chosen, action="confirm", preview=True)["changed"] == 0
+    client.post(f"/api/v1/acts/{done['act']}/undo", json={}).raise_for_status()
+    found = client.get(MEMORIES, params=chosen).json()["items"]
+    assert len(found) == 2
+    assert "trusted" not in {each["trust"] for each in found}

@@ -16,7 +16,7 @@ import direct_writes
 from contexts import context
 from lamplighter.domain.errors import Conflict, NotFound
 from lamplighter.domain.memory.decay import apply_decay
-from lamplighter.domain.memory.memory import Category, Edit, Memory, apply_edit, clamp
+from lamplighter.domain.memory.memory import Category, Edit, Memory, clamp
 from lamplighter.repository import Database, writing
 from lamplighter.repository.memory import history, memories
 from lamplighter.repository.memory.memories import MemoryFilter
@@ -32,7 +32,7 @@ ACTS = st.one_of(
         action=st.sampled_from(["confidence", "adjust"]),
         value=st.sampled_from([-7.0, -0.35, -0.1, 0.0, 0.05, 0.29, 0.3, 0.7, 2.0]),
     ),
-    st.builds(BulkAction, action=st.sampled_from(["activate", "deactivate"])),
+    st.builds(BulkAction, action=st.sampled_from(["activate", "deactivate", "confirm"])),
 )
 SOME = [0.1, 0.29, 0.3, 0.5, 0.95]
 
@@ -52,7 +52,7 @@ async def stood(db: Database) -> list[tuple[float, bool, str | None]]:
 def alone(memory: Memory, act: BulkAction) -> Memory:
     if memory.confidence > 0:
         memory = apply_decay(memory, now=NOON)
-    return apply_edit(memory, act.on(memory), now=NOON)
+    return act.after(memory, now=NOON)
 
 
 @LOOSE
@@ -101,7 +101,7 @@ async def test_what_an_act_would_do_is_what_it_does_to_each(
 ) -> None:
     await asyncio.to_thread(written, url, given, NOON)
     before = await held(db)
-    after = [apply_edit(each, act.on(each), now=NOON) for each in before]
+    after = [act.after(each, now=NOON) for each in before]
     moved = [(old, new) for old, new in zip(before, after, strict=True) if old != new]
 
     found = await bulk.preview(db, MemoryFilter(), act, now=NOON)

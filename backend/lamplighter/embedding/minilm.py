@@ -27,6 +27,7 @@ DIMENSIONS: Final = 384
 TOKENS: Final = 256
 CHARS: Final = 4_096  # of the longest text: more are never among its first tokens
 NICENESS: Final = 3
+LOWEST_PRIORITY: Final = 19
 """At 10 three busy processes a core left no processor time: no vector in 45 s, at 3 104 of them."""
 REST_SECONDS: Final = 600.0
 """How long the model stays loaded after a search. The next search then uses keywords only."""
@@ -136,7 +137,9 @@ def _load() -> LoadedModel:
 def _lower_priority() -> None:
     """Lower the priority of this thread (on Linux it is the thread's own)."""
     with suppress(AttributeError, OSError):
-        os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), NICENESS)
+        thread = threading.get_native_id()
+        ours = os.getpriority(os.PRIO_PROCESS, thread)  # the process may have been started nicely
+        os.setpriority(os.PRIO_PROCESS, thread, min(LOWEST_PRIORITY, ours + NICENESS))
 
 
 def _release_memory() -> None:

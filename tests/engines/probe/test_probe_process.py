@@ -132,7 +132,7 @@ async def test_each_check_is_a_tool_use_and_its_result(serve) -> None:
     assert answered["is_error"] is False
     assert answered["content"].startswith("http passed with 200 in ")
     found = result["tool_use_result"]
-    assert 0 < found.pop("latency_ms") < 100
+    assert 0 < found.pop("latency_ms") < 10_000
     assert found == {
         "service": "jellyfin",
         "check": "http",

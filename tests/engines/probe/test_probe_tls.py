@@ -265,11 +265,12 @@ async def test_a_server_without_tls_is_reported_within_its_timeout(
     port = await listen(speak)
     started = monotonic()
 
-    outcome = await look(port, timeout=0.5, verify=verify)
+    timeout = 0.5 if detail.startswith("timed out") else 10.0
+    outcome = await look(port, timeout=timeout, verify=verify)
 
     wanted = detail.replace("TARGET", f"127.0.0.1:{port}")
     assert (outcome.ok, outcome.detail[: len(wanted)]) == (False, wanted)
-    assert monotonic() - started < 5
+    assert monotonic() - started < 20
 
 
 @pytest.mark.parametrize(

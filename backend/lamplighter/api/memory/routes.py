@@ -51,7 +51,7 @@ OPS: Final = (
         "/memories/bulk",
         "memories:write",
         bulk.act,
-        "Delete or change several memories.",
+        "Delete, confirm or change several memories.",
         shapes.BulkResultOut,
         body=shapes.BulkIn,
         across=True,

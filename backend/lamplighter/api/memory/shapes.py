@@ -164,7 +164,7 @@ class BulkIn(Struct):
     response describes the effect.
     """
 
-    action: Literal["delete", "confidence", "adjust", "deactivate", "activate"]
+    action: Literal["delete", "confidence", "adjust", "deactivate", "activate", "confirm"]
     ids: (
         Annotated[
             list[Annotated[int, Meta(ge=1, le=2**63 - 1)]], Meta(min_length=1, max_length=1000)

@@ -12,10 +12,16 @@ import sqlalchemy as sa
 from lamplighter.domain.change import ChangeOp
 from lamplighter.domain.memory.memory import (
     ACTIVE_THRESHOLD,
+    INITIAL_CONFIDENCE,
     MEMORY_FIELDS,
+    OPERATIONAL,
     REVERSIBLE,
+    Category,
     InactiveReason,
+    MemoryKind,
+    Trust,
     clamp,
+    kind_of,
 )
 from lamplighter.repository.access.journal import is_in_effect
 from lamplighter.repository.feed import changes, indexing
@@ -242,7 +248,7 @@ def _update_statements(
     """
     statements: list[Any] = []
     values = dict(to)
-    if "confidence" in to:
+    if "confidence" in to and "active" in to:
         switch = {name: values.pop(name) for name in ("active", "inactive_reason")}
         differs = [memories.c[name].is_distinct_from(value) for name, value in switch.items()]
         first = where if switches is None else (*where, switches)
@@ -320,6 +326,22 @@ _ACTIVATE: Final = {
     "updated_at": sa.case((_EXPIRED, NOW), else_=STAMP),
     "expires_at": sa.case((_EXPIRED, sa.null()), else_=_COLUMNS.expires_at),
 }
+_OPERATIONAL: Final = _COLUMNS.category.in_([each.value for each in OPERATIONAL])
+_LOW: Final = _COLUMNS.confidence < INITIAL_CONFIDENCE
+_KIND: Final = sa.case(
+    *((_COLUMNS.category == each.value, kind_of(each).value) for each in Category),
+    else_=MemoryKind.SEMANTIC.value,
+)
+_TRUST: Final = {
+    **_CONFIRM,
+    "trust": sa.literal(Trust.TRUSTED.value, sa.Text),
+    "confidence": sa.case((~_OPERATIONAL & _LOW, INITIAL_CONFIDENCE), else_=_COLUMNS.confidence),
+    "distilled": sa.case((_OPERATIONAL, _COLUMNS.distilled), else_=1),
+    "kind": sa.case(
+        (~_OPERATIONAL & (_COLUMNS.kind == MemoryKind.EPISODIC.value), _KIND), else_=_COLUMNS.kind
+    ),
+}
+"""What the domain's `confirm` does."""
 
 ACTS: Final[dict[str, BulkChange]] = {
     "confidence": prepare_change((), {**with_confidence(_VALUE), **_CONFIRM}, _BY_OPERATOR),
@@ -331,6 +353,9 @@ ACTS: Final[dict[str, BulkChange]] = {
     "deactivate": prepare_change((_COLUMNS.active == 1,), _DEACTIVATE, _BY_OPERATOR),
     "activate": prepare_change(
         (_COLUMNS.active == 0, _COLUMNS.confidence >= ACTIVE_THRESHOLD), _ACTIVATE, _BY_OPERATOR
+    ),
+    "confirm": prepare_change(
+        (_COLUMNS.active == 1, _COLUMNS.trust != Trust.TRUSTED.value), _TRUST, _BY_OPERATOR
     ),
 }
 
@@ -410,6 +435,9 @@ _UNDO: Final = prepare_change(
         "inactive_reason": _before("inactive_reason", sa.Text),
         "updated_at": _before("updated_at", sa.Text),
         "decayed_weeks": _before("decayed_weeks", NUMBER),
+        "trust": sa.func.coalesce(_before("trust", sa.Text), _COLUMNS.trust),
+        "kind": sa.func.coalesce(_before("kind", sa.Text), _COLUMNS.kind),
+        "distilled": sa.func.coalesce(_before("distilled", NUMBER, flag=True), _COLUMNS.distilled),
     },
     BulkHistory(cause="undone", actor=OPERATOR, reason=_REASON, act=_ACT),
     chosen=(InIdList(history.c.id, IDS), history.c.memory_id == _COLUMNS.id),

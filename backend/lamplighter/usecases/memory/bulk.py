@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Final, Literal
 
 from lamplighter.domain.memory.intents import ChangeOrigin, MemoryChange
+from lamplighter.domain.memory.knowledge import confirm
 from lamplighter.domain.memory.memory import Edit, Memory, apply_edit, clamp
 from lamplighter.repository import Database, writing
 from lamplighter.repository.access import journal
@@ -16,7 +17,7 @@ from lamplighter.repository.writes import store
 from lamplighter.usecases.access.recording import OPERATOR, recorded
 from lamplighter.usecases.memory.fade import ONE_BY_ONE, fade_due
 
-ActionName = Literal["delete", "confidence", "adjust", "deactivate", "activate"]
+ActionName = Literal["delete", "confidence", "adjust", "deactivate", "activate", "confirm"]
 
 EXAMPLES: Final = 5
 MAX_EXAMINED: Final = 200
@@ -38,6 +39,12 @@ class BulkAction:
                 adjusted = clamp(memory.confidence + round(self.value, 2))
                 return Edit() if adjusted == memory.confidence else Edit(confidence=adjusted)
         return Edit(active=self.action == "activate")
+
+    def after(self, memory: Memory, *, now: datetime) -> Memory:
+        """Return what the act makes of one memory."""
+        if self.action == "confirm":
+            return confirm(memory, now=now) if memory.active else memory
+        return apply_edit(memory, self.on(memory), now=now)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,10 +113,7 @@ async def preview(
     if act.action == "delete":
         return BulkPreview(matched=len(ids), changed=len(ids), examples=examples)
     found = await bulk.preview_change(db, plain, act.action, act.value)
-    pairs = [
-        (each, apply_edit(each, act.on(each), now=now))
-        for each in await memories.list_by_ids(db, odd)
-    ]
+    pairs = [(each, act.after(each, now=now)) for each in await memories.list_by_ids(db, odd)]
     moved = [(before, after) for before, after in pairs if after != before]
     return BulkPreview(
         matched=len(ids),
@@ -128,7 +132,7 @@ async def _examples(
     held = await memories.list_by_ids(db, ids[:MAX_EXAMINED])
     if act.action == "delete":
         return [(each, None) for each in held[:EXAMPLES]]
-    pairs = [(each, apply_edit(each, act.on(each), now=now)) for each in held]
+    pairs = [(each, act.after(each, now=now)) for each in held]
     moved = [(before, after) for before, after in pairs if after != before]
     moved.sort(key=lambda pair: pair[0].active == pair[1].active)
     return [*moved[:EXAMPLES]]
@@ -166,7 +170,7 @@ async def _changed(
 async def _edited(
     db: Database, memory: Memory, act: BulkAction, number: int, *, now: datetime
 ) -> bool:
-    after = apply_edit(memory, act.on(memory), now=now)
+    after = act.after(memory, now=now)
     if after == memory:
         return False
     await store(db, [MemoryChange(memory, after, bulk.change_origin(number))], now=now)

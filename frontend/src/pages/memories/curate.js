@@ -2,13 +2,16 @@ import { BULK_LIMIT } from "../../../generated/values.js"
 import { confidence } from "../../shared/format/format.js"
 import { t } from "../../shared/texts/index.js"
 
-/** @typedef {"confidence" | "raise" | "lower" | "deactivate" | "activate"} Act */
+/** @typedef {"confidence" | "raise" | "lower" | "deactivate" | "activate" | "confirm"} Act */
 
 /** @typedef {{id: number, text: string, before: string, after: string, state: string}} Example */
 /** @typedef {{act: Act, value: number, body: Record<string, any>, then: () => void, changed: number, title: string, about: string, lines: string[], examples: Example[]}} Plan */
+/** The acts that take a number. */
+export const NUMBERED = new Set(["confidence", "raise", "lower"])
+
 /** What an act asks of the API. @param {Act} act @param {number} value */
 export function askOf(act, value) {
-  if (act === "deactivate" || act === "activate") return { action: act }
+  if (!NUMBERED.has(act)) return { action: act }
   if (act === "confidence") return { action: act, value }
   return { action: "adjust", value: act === "raise" ? value : -value }
 }
@@ -19,6 +22,7 @@ const WORDS = /** @type {const} */ ({
   lower: "Lower",
   deactivate: "Deactivate",
   activate: "Activate",
+  confirm: "Correct",
 })
 
 /** What an act did, in a sentence. @param {Act} act @param {number} value @param {number} changed @param {number} [left] */

@@ -1,5 +1,6 @@
 import { focusOn } from "../../shared/browser/focus.js"
 import { focusField, rowOf } from "./commands.js"
+import { NUMBERED } from "./curate.js"
 import { ago, confidence, exact, serviceName, stateWords } from "../../shared/format/format.js"
 import { VIEWS } from "../../../generated/values.js"
 import { UNCLAMPED, clampConfidence } from "../../shared/memory-form/draft.js"
@@ -196,9 +197,8 @@ export function memoriesPage(store) {
       return curate.change(chosen(), this.act, Number(this.value), focusList)
     },
 
-    /** Deactivating and bringing back need no number. */
     needsValue() {
-      return this.act !== "deactivate" && this.act !== "activate"
+      return NUMBERED.has(this.act)
     },
 
     /** Ask which moment, and let it be typed at once. */

@@ -87,6 +87,44 @@ async def live(db: Database) -> list[Incident]:
     return [_incident(row) for row in await db.fetch_all(_LIVE())]
 
 
+_UNLEARNED: Final = Statement(
+    sa.select(incidents)
+    .where(incidents.c.learned_at.is_(None))
+    .where(incidents.c.resolved_at.is_not(None))
+    .order_by(incidents.c.id)
+)
+
+
+async def unlearned(db: Database) -> list[Incident]:
+    """Return the resolved incidents that nothing was learned from yet, oldest first."""
+    return [_incident(row) for row in await db.fetch_all(_UNLEARNED())]
+
+
+async def claim_learning(db: Database, incident_id: int, *, now: datetime) -> bool:
+    """Note that an incident is learned from now; False if it already was."""
+    statement = (
+        sa.update(incidents)
+        .where(incidents.c.id == incident_id)
+        .where(incidents.c.learned_at.is_(None))
+        .values(learned_at=now)
+        .returning(incidents.c.id)
+    )
+    return await db.fetch_val(statement) is not None
+
+
+async def roots_of(db: Database, service: str, *, after: int = 0) -> list[str]:
+    """Return the root cause of each resolved incident of a service, oldest first."""
+    query = (
+        sa.select(incidents.c.service)
+        .where(incidents.c.id.in_(_of_service(service)))
+        .where(incidents.c.id > after)
+        .where(incidents.c.resolved_at.is_not(None))
+        .where(incidents.c.merged_into.is_(None))
+        .order_by(incidents.c.id)
+    )
+    return [row["service"] for row in await db.fetch_all(query)]
+
+
 async def is_check_request(db: Database, request_id: int) -> bool:
     """Whether a request investigates an open incident that a check opened."""
     query = (

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 
 from lamplighter.domain.actions.approval import ApprovalState
+from lamplighter.domain.learning.advice import configuration_key
 from lamplighter.domain.services.cooldown import UseOutcome
 from lamplighter.domain.services.event import Level
 from lamplighter.domain.services.incident import (
@@ -111,6 +112,7 @@ async def _open_for(
         {name: each.reason for name, each in own.items()},
         title=f"{root}: {own[root].reason}",
         started_at=min(each.created_at for each in own.values()),
+        configured=configuration_key(services.find(root)),
         now=now,
     )
 

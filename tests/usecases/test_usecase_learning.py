@@ -8,10 +8,11 @@ import pytest
 from acting import REDEPLOY, RESTART, acted
 from examples import session
 
-from contexts import context
+import direct_writes
+from contexts import context, learning
 from lamplighter.domain.configuration import Configuration
 from lamplighter.domain.learning.outcome import ActionResult, OutcomeActor, OutcomeRecord
-from lamplighter.domain.memory.memory import Edit, Trust
+from lamplighter.domain.memory.memory import Candidate, Category, Edit, Trust
 from lamplighter.domain.services.check import TcpCheck
 from lamplighter.domain.services.incident import EntryKind, Incident, IncidentOutcome
 from lamplighter.domain.services.notice import NoticePolicy
@@ -22,7 +23,10 @@ from lamplighter.repository import Database, writing
 from lamplighter.repository.memory import memories
 from lamplighter.repository.services import cooldowns, incidents, notices, outcomes
 from lamplighter.repository.sessions import requests
+from lamplighter.repository.store.driver import Error
 from lamplighter.usecases.memory import curate
+from lamplighter.usecases.memory.evidence import evidence_of
+from lamplighter.usecases.memory.remember import remember
 from lamplighter.usecases.services import check_runs
 from lamplighter.usecases.services.incidents.advise import advice_on
 from lamplighter.usecases.services.incidents.learn import learn
@@ -77,6 +81,7 @@ async def happened(
     services: Services = SERVICES,
     action: Action = RESTART,
     names: Sequence[str] = ("Web",),
+    due: int = 1,
 ) -> OutcomeRecord:
     """Let a whole incident happen, with an action on Web unless `ok` is None; learn from it."""
     incident = await failing(db, at, *names, detail=detail, services=services)
@@ -94,7 +99,7 @@ async def happened(
     await finish(context(db, at), Configuration(), by, SessionEnd(status=Status.COMPLETED))
     for moment in (at + MINUTE, at + 2 * MINUTE):
         await checked(db, PointState.PASSED, moment, *names, services=services)
-    assert await learn(context(db, at + 3 * MINUTE), services) == 1
+    assert await learn(context(db, at + 3 * MINUTE), services) == due
     return (await outcomes.of_incident(db, incident.id))[0]
 
 
@@ -273,3 +278,41 @@ async def test_the_usual_cause_among_several_is_learned_with_its_count(db: Datab
     for hour, names in enumerate((("db", "Web"), ("cache", "Web"), ("db", "Web"))):
         await happened(db, NOON + hour * HOUR, ok=None, names=names)
     assert await held(db) == [("Fails when db fails; repair db first (2 of 3 failures)", 0.7)]
+
+
+async def test_the_evidence_of_a_memory_has_its_counts_and_its_worth(db: Database) -> None:
+    await happened(db, NOON)
+    await happened(db, NOON + HOUR)
+    found = (await evidence_of(db, 1, limit=5)).as_json()["outcomes"]
+    assert found == {
+        "worked": 2,
+        "tried": 2,
+        "interval": [0.368, 0.983],
+        "edited": False,
+        "in_prompt": {"incidents": 0, "repaired": 0},
+        "not_in_prompt": {"incidents": 2, "repaired": 2},
+    }
+
+
+async def test_what_a_session_reported_in_the_same_form_is_adopted(db: Database) -> None:
+    words = "Restart fixes 'connection refused' on Web"
+    reported = Candidate(
+        category=Category.REMEDIATION, service="Web", observation=words, tier=2, session_id=None
+    )
+    await remember(learning(db), reported, now=NOON - HOUR)
+    await happened(db, NOON, seconds=None)
+    assert await held(db) == [(FIXED.format("1 of 1"), 0.8)]
+
+
+async def test_what_is_cut_off_while_learning_is_learned_once_the_next_time(
+    db: Database, url: str
+) -> None:
+    first = "(SELECT COUNT(*) FROM incidents) = 1"
+    direct_writes.refuse(url, "INSERT ON learned_facts", "cut off", only_if=first)
+    with pytest.raises(Error):
+        await happened(db, NOON, seconds=None)
+    assert (await outcomes.of_service(db, "Web"), await held(db)) == ([], [])
+
+    await happened(db, NOON + HOUR, seconds=None, due=2)
+    assert len(await outcomes.of_service(db, "Web")) == 2
+    assert await held(db) == [(FIXED.format("2 of 2"), 0.8)]

@@ -150,6 +150,18 @@ def robust_interval(seconds: Sequence[float]) -> tuple[float, float, float] | No
     return middle, low, high
 
 
+def incidents_with(
+    records: Iterable[OutcomeRecord], memory_id: int
+) -> tuple[tuple[int, int], tuple[int, int]]:
+    """Return how many incidents had a memory in a prompt and how many not, and those repaired."""
+    ended = {each.incident_id: each for each in records}
+    found = []
+    for inside in (True, False):
+        some = [each for each in ended.values() if (memory_id in each.memories) is inside]
+        found.append((len(some), sum(each.ended is IncidentOutcome.REPAIRED for each in some)))
+    return found[0], found[1]
+
+
 def result_of(uses: Sequence[CooldownUse], *, person_asked: bool) -> ActionResult:
     """Return what the uses of one action in one incident came to.
 

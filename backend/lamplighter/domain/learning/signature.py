@@ -30,8 +30,8 @@ SERVICE_WIDE: Final = (FailureKind.REFUSED, FailureKind.UNREACHABLE)
 """Failures of a whole service: whichever of its checks reports one, it is the same failure."""
 
 _RULES: Final[tuple[tuple[re.Pattern[str], FailureKind, str], ...]] = tuple(
-    (re.compile(pattern), kind, words)
-    for pattern, kind, words in (
+    (re.compile(pattern), kind, template)
+    for pattern, kind, template in (
         (r"^exit code (?P<exit>\d+)", FailureKind.EXIT, ""),
         (r"^answered (?P<status>[1-5]\d\d)\b", FailureKind.STATUS, "answered {status}"),
         (r"certificate\b.*\bexpired", FailureKind.CERTIFICATE, "expired certificate"),
@@ -83,27 +83,27 @@ def signature_of(service: str, line: str) -> Signature:
     """Return the signature of one line of evidence, which may begin with the name of its check."""
     name, colon, rest = line.partition(": ")
     check, detail = (name, rest) if colon and NAME.fullmatch(name) else ("", line)
-    words = one_line(detail).casefold()
+    text = one_line(detail).casefold()
     for pattern, kind, template in _RULES:
-        if match := pattern.search(words):
+        if match := pattern.search(text):
             groups = match.groupdict()
             code = int(groups["exit"]) if "exit" in groups else None
-            shown = template.format(**groups) if template else log_shape(words, keep=code)
+            shown = template.format(**groups) if template else log_shape(text, keep=code)
             return Signature(
                 service=service, check=check, failure=kind, evidence=shown, exit_code=code
             )
     return Signature(
-        service=service, check=check, failure=FailureKind.OTHER, evidence=log_shape(words)
+        service=service, check=check, failure=FailureKind.OTHER, evidence=log_shape(text)
     )
 
 
-def log_shape(words: str, *, keep: int | None = None) -> str:
+def log_shape(text: str, *, keep: int | None = None) -> str:
     """Return a line without its identifiers, times and numbers, each of them as `#`.
 
     An exit code to `keep` stays: it says how a program failed.
     """
-    text = words.casefold()
+    shape = text.casefold()
     head = "" if keep is None else f"exit code {keep}"
     if head:
-        text = _EXPECTED.sub("", text).removeprefix(head)
-    return shorten(head + _NUMBER.sub("#", _IDENTIFIER.sub("#", text)), EVIDENCE_CHARS).strip()
+        shape = _EXPECTED.sub("", shape).removeprefix(head)
+    return shorten(head + _NUMBER.sub("#", _IDENTIFIER.sub("#", shape)), EVIDENCE_CHARS).strip()

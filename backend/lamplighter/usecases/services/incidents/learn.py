@@ -1,10 +1,12 @@
 """Learn: what an incident that ended shows, as outcome records and as memories."""
 
+import logging
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Any, Final
 
+from lamplighter.domain.errors import Invalid
 from lamplighter.domain.learning.advice import circumstances_of
 from lamplighter.domain.learning.facts import (
     MIN_CAUSED,
@@ -36,6 +38,8 @@ from lamplighter.repository.services import cooldowns, incidents, outcomes
 from lamplighter.repository.sessions import escalations
 from lamplighter.repository.writes import store
 from lamplighter.usecases.context import Context
+
+logger = logging.getLogger(__name__)
 
 KEPT_TIMES: Final = 20
 """So many measured times are kept behind a memory, the newest."""
@@ -321,17 +325,19 @@ async def _remember(here: Context, ended: EndedIncident, lesson: Lesson, *, fadi
     """Store what a lesson makes of the memory that holds it."""
     db, now, before = here.db, here.now(), lesson.before
     fact = render(lesson.fact)
-    candidate = admit_candidate(
-        Candidate(
-            category=fact.frame.category,
-            service=fact.service,
-            observation=fact.sentence,
-            tier=lesson.tier,
-            session_id=lesson.session_id,
-            source_ref=f"incident {ended.incident.id}",
-        ),
-        here.redact,
+    candidate = Candidate(
+        category=fact.frame.category,
+        service=fact.service,
+        observation=fact.sentence,
+        tier=lesson.tier,
+        session_id=lesson.session_id,
+        source_ref=f"incident {ended.incident.id}",
     )
+    try:
+        candidate = admit_candidate(candidate, here.redact)
+    except Invalid as error:
+        logger.warning("Incident %s taught nothing: %s", ended.incident.id, error)
+        return
     if before is None:
         before = await _adopted(db, fact)
     held = await memories.get(db, before.memory_id) if before else None

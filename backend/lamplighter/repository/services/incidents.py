@@ -22,6 +22,7 @@ from lamplighter.repository.store.entities import reader
 from lamplighter.repository.store.paging import Page, newest_first
 from lamplighter.repository.store.statements import Statement
 from lamplighter.repository.store.tables import (
+    cooldowns,
     incident_entries,
     incident_members,
     incident_sessions,
@@ -299,14 +300,23 @@ async def session_ids(db: Database, incident_id: int) -> list[int]:
 async def unlinked(db: Database, incident_id: int, request_id: int | None) -> list[int]:
     """Return sessions that belong to an incident and are not part of it yet.
 
-    These are the session of its request, and the next tier's of its sessions.
+    These are the session of its request, the next tier's of its sessions, and those that acted
+    on its services meanwhile.
     """
     linked = sa.select(incident_sessions.c.session_id)
     own = linked.where(incident_sessions.c.incident_id == incident_id)
     asked = sa.select(requests.c.session_id).where(requests.c.id == request_id)
+    acted = (
+        sa.select(cooldowns.c.session_id)
+        .join(incident_members, incident_members.c.service == cooldowns.c.service)
+        .join(incidents, incidents.c.id == incident_members.c.incident_id)
+        .where(incidents.c.id == incident_id)
+        .where(cooldowns.c.session_id.is_not(None))
+        .where(cooldowns.c.created_at >= incidents.c.started_at)
+    )
     query = (
         sa.select(sessions.c.id)
-        .where(sessions.c.parent_id.in_(own) | sessions.c.id.in_(asked))
+        .where(sessions.c.parent_id.in_(own) | sessions.c.id.in_(asked) | sessions.c.id.in_(acted))
         .where(sessions.c.id.not_in(linked))
         .order_by(sessions.c.id)
     )

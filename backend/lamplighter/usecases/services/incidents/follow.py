@@ -46,11 +46,15 @@ async def follow(db: Database, services: Services, *, now: datetime) -> bool:
 
 
 async def _escalated(db: Database) -> dict[int, list[Escalation]]:
-    """Return the escalations that the next tier takes or that wait for a person, by session.
+    """Return the escalations that the next tier takes or took, or that a person has, by session.
 
     Those of a session that still runs are not complete.
     """
-    found = [*await escalations.unfinished(db), *await escalations.open_for_people(db)]
+    found = [
+        *await escalations.unfinished(db),
+        *await escalations.in_progress(db),
+        *await escalations.open_for_people(db),
+    ]
     general = normalize_service_name(GENERAL)
     by_session: dict[int, list[Escalation]] = {}
     for each in found:

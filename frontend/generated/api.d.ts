@@ -541,6 +541,7 @@ export interface components {
             said: components["schemas"]["ReportsOut"];
             told: components["schemas"]["ExposuresOut"];
             partners: components["schemas"]["PartnerOut"][];
+            outcomes: components["schemas"]["MemoryOutcomesOut"] | null;
         };
         /**
          * ReportsOut
@@ -602,6 +603,28 @@ export interface components {
             /** @enum {unknown} */
             state: "open" | "resolved";
             resolution: ("both" | "dismiss" | "gone" | "keep_new" | "keep_old" | "merge") | null;
+        };
+        /**
+         * MemoryOutcomesOut
+         * @description The counts behind a memory that outcomes of incidents taught.
+         *
+         *         `interval` is the 90 % interval of the share; `edited` says that a person changed the memory.
+         */
+        MemoryOutcomesOut: {
+            worked: number;
+            tried: number;
+            interval: number[];
+            edited: boolean;
+            in_prompt: components["schemas"]["IncidentShareOut"];
+            not_in_prompt: components["schemas"]["IncidentShareOut"];
+        };
+        /**
+         * IncidentShareOut
+         * @description How many incidents of the service there were, and how many an action repaired.
+         */
+        IncidentShareOut: {
+            incidents: number;
+            repaired: number;
         };
         /**
          * AuditQuery
@@ -999,7 +1022,7 @@ export interface components {
          * @description What started a session.
          * @enum {unknown}
          */
-        Trigger: "alert" | "api" | "check" | "client" | "escalation" | "manual" | "scheduled";
+        Trigger: "alert" | "api" | "check" | "client" | "escalation" | "known_fix" | "manual" | "scheduled";
         /**
          * Status
          * @description State of a session; all but `running` are final.
@@ -2656,7 +2679,7 @@ export interface components {
         TimelineItemOut: {
             at: string;
             /** @enum {unknown} */
-            kind: "acknowledged" | "action" | "alert" | "approval" | "event" | "failed_again" | "joined" | "merged" | "note" | "opened" | "recovered" | "resolved" | "session_ended" | "session_started" | "state";
+            kind: "acknowledged" | "action" | "alert" | "approval" | "event" | "failed_again" | "joined" | "known_fix" | "merged" | "no_fix" | "note" | "opened" | "recovered" | "resolved" | "session_ended" | "session_started" | "state";
             /** @enum {unknown} */
             level: "critical" | "info" | "warning";
             service: string | null;

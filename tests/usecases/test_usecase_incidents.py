@@ -510,3 +510,32 @@ async def test_sessions_of_other_incidents_stay_there(db: Database) -> None:
         two.id: second.id,
     }
     assert await sessions.get(db, one.id) is not None
+
+
+async def test_a_session_at_work_on_an_escalation_has_an_incident(db: Database) -> None:
+    first = await session(db, tier=1)
+    second = await session(db, tier=2, parent_id=first.id)
+    async with writing(db):
+        await escalations.insert(
+            db, first.id, 2, "mail", "down", state=EscalationState.ACCEPTED, now=NOON
+        )
+        await escalations.change_state(
+            db,
+            first.id,
+            EscalationState.ACCEPTED,
+            EscalationState.TAKEN,
+            child_id=second.id,
+            now=NOON,
+        )
+
+    await follow(db, SERVICES, now=NOON + SECOND)
+    [incident] = await incidents.live(db)
+    assert await incidents.session_ids(db, incident.id) == [first.id, second.id]
+
+
+async def test_a_repair_by_a_session_of_a_round_is_credited(db: Database) -> None:
+    incident = await failing(db, "mail")
+    by = await session(db, tier=3)
+    await acted(db, by, service="mail", now=NOON + SECOND)
+    await well(db, "mail", at=NOON + MINUTE)
+    assert (await now_of(db, incident)).outcome is IncidentOutcome.REPAIRED

@@ -18,7 +18,7 @@ from lamplighter.domain.errors import Conflict, Halted, Unavailable
 from lamplighter.domain.secrets.redact import Redactor
 from lamplighter.domain.services.service import Services
 from lamplighter.domain.sessions.handoff import EscalationState
-from lamplighter.domain.sessions.session import RequestState, Session, SessionPlan, Status
+from lamplighter.domain.sessions.session import MAX_TIER, RequestState, Session, SessionPlan, Status
 from lamplighter.domain.sessions.transcript import transcript_entry
 from lamplighter.engines import stream
 from lamplighter.engines.tail import Tail
@@ -293,6 +293,7 @@ def build_scheduler(
     """Return what runs checks on their own intervals; nothing where the setting turns it off."""
     if not settings.check_interval:
         return ()
+    repairs = context.active.max_tier >= MAX_TIER and not context.active.dry_run
     scheduler = CheckScheduler(
         context,
         context.current or Services,
@@ -303,13 +304,18 @@ def build_scheduler(
             fine=timedelta(seconds=settings.check_series_retention),
             daily=timedelta(seconds=settings.check_day_retention),
         ),
+        repairs=repairs,
     )
 
     async def halted() -> bool:
         return await context.halt_control.pulled(context.db) is not None
 
     evaluation = PushEvaluation(
-        context, context.current or Services, halted, check_now=scheduler.check_now
+        context,
+        context.current or Services,
+        halted,
+        check_now=scheduler.check_now,
+        repairs=repairs,
     )
     return scheduler.run, evaluation.run
 

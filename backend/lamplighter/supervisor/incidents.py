@@ -10,6 +10,7 @@ from lamplighter.domain.services.service import Services
 from lamplighter.repository.store.driver import Error, severity
 from lamplighter.usecases.context import Context
 from lamplighter.usecases.services.incidents.follow import follow
+from lamplighter.usecases.services.incidents.learn import learn
 
 POLL_SECONDS: Final = 1.0
 
@@ -37,7 +38,10 @@ class IncidentFollower:
     async def _follow(self) -> bool:
         """Follow once; return whether to do it again without a commit."""
         try:
-            return await follow(self.here.db, self.services(), now=self.here.now())
+            services = self.services()
+            due = await follow(self.here.db, services, now=self.here.now())
+            await learn(self.here, services)
+            return due
         except (Error, TimeoutError) as error:
             logger.log(severity(error), "Incidents cannot be updated now: %s", error)
             return True

@@ -12,7 +12,7 @@ from lamplighter.domain.services.check import TcpCheck
 from lamplighter.domain.services.service import Service
 from lamplighter.domain.sessions.handoff import Finding
 from lamplighter.engines.probe import findings, http, tiers
-from lamplighter.engines.probe.facts import CheckOutcome, MemoryFact, PastResult, RoundFacts
+from lamplighter.engines.probe.facts import CheckOutcome, PastResult, RoundFacts
 from lamplighter.engines.probe.findings import FailureCause
 from lamplighter.engines.probe.request import ProbeRequest
 
@@ -178,34 +178,6 @@ def test_healthy_dependencies_are_reported() -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("before", "past", "known"),
-    [
-        ([("b", 30)], looked(False, True), True),
-        ([], looked(False, True), False),
-        ([("b", 30)], looked(False, False), False),
-        ([("b", 2)], looked(False, False, False, True), False),
-        ([("c", 30)], looked(False, True), False),
-        ([(None, 30)], looked(False, True), False),
-        ([("b", 1), ("b", 30)], looked(False, True), True),
-        ([("b", 1), ("c", 30)], looked(False, False, True), False),
-    ],
-)
-def test_a_cause_is_learned_the_second_time_with_health_in_between(
-    before: list[tuple[str | None, int]], past: list[PastResult], known: bool
-) -> None:
-    found = [
-        Finding(service="a", stage="tcp", cause=cause, at=NOON - minutes * MINUTE)
-        for cause, minutes in before
-    ]
-    facts = RoundFacts(now=NOON, history={"a/tcp": past}, findings={"a": found})
-
-    learned = findings.cause_lesson(A, FailureCause("", B), facts)
-
-    assert learned == ("Fails when b fails; repair b first" if known else None)
-    assert findings.cause_lesson(A, FailureCause(""), facts) is None
-
-
 def texts(lines: list[Mapping[str, Any]]) -> list[str]:
     blocks = [line["message"]["content"][0] for line in lines if line["type"] == "assistant"]
     return [block["text"] for block in blocks if block["type"] == "text"]
@@ -240,7 +212,6 @@ async def test_an_investigation_escalates_the_root_failure(serve) -> None:
         "[EVENT:warning:web] http: the HTTP answer fails: answered 503, expected 200-399; the TCP"
         " connection succeeds; its dependency db fails too; last healthy at 11:59:00 UTC,"
         " usually in 20 ms",
-        "[MEMORY:dependency:web] Fails when db fails; repair db first",
         f"[ESCALATE:db] {refused}; web fails with it",
     ]
     assert [(each["stage"], each["cause"]) for each in found] == [("http", "db")]
@@ -265,30 +236,3 @@ async def test_services_waiting_for_a_person_are_escalated_to_the_chain() -> Non
 
     assert [each.partition("]")[0] for each in words] == ["[EVENT:critical:web", "[ESCALATE:web"]
     assert [each["stage"] for each in found] == ["tcp"]
-
-
-async def test_what_is_surely_known_is_not_said_again() -> None:
-    port = await closed_port()
-    database = replace(
-        C, name="db", checks=(TcpCheck(name="tcp", host="127.0.0.1", port=port, **QUICK),)
-    )
-    web = Service(name="web", checks=(asks(port),), depends_on=("db",))
-    memory = MemoryFact(
-        id=1,
-        category="dependency",
-        observation="Fails when db fails; repair db first",
-        confidence=1.0,
-        updated_at=NOON,
-        service="web",
-    )
-    before = [Finding(service="web", stage="http", cause="db", at=NOON - 60 * MINUTE)]
-
-    _, words, _ = await investigated(
-        web,
-        known=(web, database),
-        memories=[memory],
-        history={"web/http": looked(True)},
-        findings={"web": before},
-    )
-
-    assert not [each for each in words if each.startswith("[MEMORY")]

@@ -16,7 +16,6 @@ from repaired import (
     mending,
     outcomes,
     started,
-    used,
     useless,
 )
 
@@ -67,16 +66,6 @@ async def test_what_memory_says_rightly_is_said_again(db, tmp_path, web) -> None
     told = await mended(db, tmp_path, service, memories=memories)
 
     assert told.words[-1] == "[MEMORY:timing:web] Takes 1s to start after restart"
-
-
-async def test_the_third_time_it_is_learned_how_long_it_takes(db, tmp_path, web) -> None:
-    service = await web("web", mending(tmp_path / "web"))
-    before = {"web": [used(1, took=40.0), used(2, took=41.0)]}
-
-    told = await mended(db, tmp_path, service, uses=before)
-
-    learned = "[MEMORY:timing:web] Takes about 40 s to be healthy after a restart"
-    assert told.words[-1] == learned
 
 
 async def test_what_is_well_already_is_left_alone(db, tmp_path, web) -> None:

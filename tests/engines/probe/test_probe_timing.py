@@ -3,8 +3,6 @@
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from lamplighter.domain.services.cooldown import CooldownUse, UseOutcome
 from lamplighter.domain.services.service import Action, ActionKind, Service
@@ -124,33 +122,6 @@ def uses(*measured: float | None, action: ActionKind = RESTART) -> list[Cooldown
     ]
 
 
-def about(words: str, action: ActionKind = RESTART) -> str:
-    return f"Takes about {words} to be healthy after a {action}"
-
-
-@pytest.mark.parametrize(
-    ("took", "action", "earlier", "words"),
-    [
-        (10.0, RESTART, [], None),
-        (10.0, RESTART, uses(10.0), None),
-        (10.0, RESTART, uses(10.0, 10.0), about("10 s")),
-        (10.0, RESTART, uses(None, 10.0, None), None),
-        (10.0, RESTART, uses(None, 10.0, None, 10.0), about("10 s")),
-        (11.0, RESTART, uses(13.0, 50.0), about("15 s")),
-        (11.0, RESTART, uses(13.0, 50.0, 1.0, 1.0), about("15 s")),
-        (10.0, RESTART, uses(10.0, 10.0, action=REDEPLOYMENT), None),
-        (100.0, REDEPLOYMENT, uses(95.0, 118.0, action=REDEPLOYMENT), about("2 min", REDEPLOYMENT)),
-        (0.4, RESTART, uses(0.3, 0.2), about("1 s")),
-        (140.0, RESTART, uses(140.0, 140.0), about("2.5 min")),
-        (599.0, RESTART, uses(599.0, 599.0), about("10 min")),
-    ],
-)
-def test_from_the_third_measurement_on_it_is_learned(
-    took: float, action: ActionKind, earlier: list[CooldownUse], words: str | None
-) -> None:
-    assert facts.startup_lesson(took, action, earlier, None) == words
-
-
 @pytest.mark.parametrize(
     ("took", "agrees"),
     [(60, True), (75, True), (76, True), (29, True), (28.9, False), (76.1, False), (2, False)],
@@ -161,31 +132,11 @@ def test_what_memory_says_is_said_again_in_its_own_words_while_it_is_true(
     known = DurationClaim(60, held(SLOW_START))
 
     assert facts.confirms_claim(took, 60) is agrees
-    assert facts.startup_lesson(took, RESTART, [], known) == (SLOW_START if agrees else None)
+    assert facts.startup_lesson(took, known) == (SLOW_START if agrees else None)
 
 
-def test_a_wrong_memory_is_corrected_by_three_measurements() -> None:
-    known = DurationClaim(60, held(SLOW_START))
+def test_a_time_that_outcomes_taught_is_not_said_again() -> None:
+    known = DurationClaim(6, held("Takes about 6 s to be healthy after a restart (4-9 s)"))
 
-    assert facts.startup_lesson(8.0, RESTART, uses(8.0, 9.0), known) == about("8 s")
-
-
-@given(st.floats(0.1, 600))
-def test_what_is_learned_is_understood_when_it_is_read_again(took: float) -> None:
-    words = facts.startup_lesson(took, RESTART, uses(took, took), None)
-
-    assert words is not None
-    claim = facts.startup_claim(JELLYFIN, RoundFacts(now=NOON, memories=[held(words)]))
-    assert claim is not None
-    assert claim.seconds >= took
-    assert facts.startup_timeout(claim, ACTION) >= min(facts.MAX_STARTUP_SECONDS, took)
-
-
-@given(st.floats(5, 600))
-def test_what_is_learned_agrees_with_what_was_measured(took: float) -> None:
-    words = facts.startup_lesson(took, RESTART, uses(took, took), None)
-    assert words is not None
-    claim = facts.startup_claim(JELLYFIN, RoundFacts(now=NOON, memories=[held(words)]))
-    assert claim is not None
-
-    assert facts.startup_lesson(took, RESTART, [], claim) == words
+    assert facts.startup_claim(JELLYFIN, RoundFacts(now=NOON, memories=[known.memory])) == known
+    assert facts.startup_lesson(6.0, known) is None

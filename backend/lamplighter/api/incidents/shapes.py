@@ -54,6 +54,8 @@ class TimelineItemOut(Struct):
         "joined",
         "failed_again",
         "recovered",
+        "known_fix",
+        "no_fix",
         "state",
         "alert",
         "acknowledged",

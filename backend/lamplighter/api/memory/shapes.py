@@ -290,12 +290,34 @@ class PartnerOut(Struct):
     review: PartnerReviewOut | None
 
 
+class IncidentShareOut(Struct):
+    """How many incidents of the service there were, and how many an action repaired."""
+
+    incidents: int
+    repaired: int
+
+
+class MemoryOutcomesOut(Struct):
+    """The counts behind a memory that outcomes of incidents taught.
+
+    `interval` is the 90 % interval of the share; `edited` says that a person changed the memory.
+    """
+
+    worked: int
+    tried: int
+    interval: list[float]
+    edited: bool
+    in_prompt: IncidentShareOut
+    not_in_prompt: IncidentShareOut
+
+
 class EvidenceOut(Struct):
     """The evidence for a memory: its sources, prompts and conflicts, newest first."""
 
     said: ReportsOut
     told: ExposuresOut
     partners: list[PartnerOut]
+    outcomes: MemoryOutcomesOut | None
 
 
 class InclusionQuery(Struct):

@@ -20,8 +20,9 @@ _SLOT: Final = re.compile(r"\\\{(\w+)\\\}")
 class Frame:
     """A sentence with slots; `tail` may follow it and changes nothing that it claims.
 
-    `value` is the slot that has one value per subject, empty where several such sentences
-    may all be true. The other slots name the subject.
+    The tail may have slots too, for figures that grow with each observation. `value` is the
+    slot that has one value per subject, empty where several such sentences may all be true.
+    The other slots name the subject.
     """
 
     category: Category
@@ -31,12 +32,19 @@ class Frame:
 
     def text(self, *, tail: bool = False, **fillers: object) -> str:
         """Return the sentence with its slots filled."""
-        return self.sentence.format(**fillers) + (self.tail if tail else "")
+        return self.sentence.format(**fillers) + (self.tail.format(**fillers) if tail else "")
 
     def fillers(self, observation: str) -> Mapping[str, str] | None:
         """Return what fills the slots of an observation; None if it has another form."""
         found = self._pattern.fullmatch(comparison_key(observation))
         return found.groupdict() if found else None
+
+    def is_same_subject(self, one: str, other: str) -> bool:
+        """Whether two observations have this form and name the same subject."""
+        first, second = self.fillers(one), self.fillers(other)
+        if first is None or second is None:
+            return False
+        return all(first[slot] == second[slot] for slot in self.slots if slot != self.value)
 
     @cached_property
     def slots(self) -> tuple[str, ...]:
@@ -54,11 +62,21 @@ class Frame:
             return f"(?P={name})" if again else f"(?P<{name}>.+?)"
 
         sentence = _SLOT.sub(slot, re.escape(comparison_key(self.sentence)))
-        tail = re.escape(self.tail.casefold())
+        tail = _SLOT.sub(".+", re.escape(self.tail.casefold()))
         return re.compile(f"{sentence}(?:{tail})?" if tail else sentence)
 
 
-FAILS_WITH: Final = Frame(Category.DEPENDENCY, "Fails when {cause} fails; repair {cause} first")
+FIXES: Final = Frame(
+    Category.REMEDIATION, "{action} fixes '{cause}' on {service}", tail=": {counts}"
+)
+NO_HELP: Final = Frame(
+    Category.REMEDIATION, "{action} does not help against '{cause}' on {service}", tail=": {counts}"
+)
+FAILS_WITH: Final = Frame(
+    Category.DEPENDENCY,
+    "Fails when {cause} fails; repair {cause} first",
+    tail=" ({counts} failures)",
+)
 ANSWERS: Final = Frame(
     Category.BEHAVIOR, "Answers HTTP {status} at {place} when healthy", "status", ", not 200"
 )
@@ -66,9 +84,12 @@ FLAPS: Final = Frame(
     Category.BEHAVIOR, "The {check} check fails now and then and passes when tried again"
 )
 HEALTHY_AFTER: Final = Frame(
-    Category.TIMING, "Takes about {time} to be healthy after a {action}", "time"
+    Category.TIMING,
+    "Takes about {time} to be healthy after a {action}",
+    "time",
+    tail=" ({range} s)",
 )
 FIRST_FAILS: Final = Frame(
     Category.REMEDIATION, "The first {action} fails and the second one works"
 )
-FRAMES: Final = (FAILS_WITH, ANSWERS, FLAPS, HEALTHY_AFTER, FIRST_FAILS)
+FRAMES: Final = (FIXES, NO_HELP, FAILS_WITH, ANSWERS, FLAPS, HEALTHY_AFTER, FIRST_FAILS)

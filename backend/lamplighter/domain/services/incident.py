@@ -4,8 +4,9 @@ from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import StrEnum
-from typing import Final
+from typing import Annotated, Final
 
+from lamplighter.domain.fields import Field
 from lamplighter.domain.services.event import Level
 from lamplighter.domain.services.service import Services, normalize_service_name
 
@@ -60,6 +61,8 @@ class EntryKind(StrEnum):
     JOINED = "joined"
     FAILED_AGAIN = "failed_again"
     RECOVERED = "recovered"
+    KNOWN_FIX = "known_fix"
+    NO_FIX = "no_fix"
     STATE = "state"
     ALERT = "alert"
     ACKNOWLEDGED = "acknowledged"
@@ -98,6 +101,8 @@ class Incident:
     notified_at: datetime | None = None
     person_notified_at: datetime | None = None
     version: int = 1
+    configured: Annotated[str, Field(public=False)] = ""
+    """What its root was configured as when it failed."""
 
     @property
     def live(self) -> bool:

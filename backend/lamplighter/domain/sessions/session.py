@@ -40,6 +40,7 @@ class Trigger(StrEnum):
     ALERT = "alert"
     ESCALATION = "escalation"
     CHECK = "check"
+    KNOWN_FIX = "known_fix"
     CLIENT = "client"
 
 

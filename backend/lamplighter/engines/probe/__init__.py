@@ -51,6 +51,7 @@ class ProbeEngine:
             "findings": task.findings,
             "waiting": task.waiting,
             "parked": task.parked,
+            "known_fix": task.known_fix,
         }
         env = {name: os.environ[name] for name in _PASSED_ON if name in os.environ}
         argv = (sys.executable, "-m", "lamplighter.engines.probe")

@@ -1,18 +1,16 @@
 """Facts of a round: its check results, earlier results and memories."""
 
 import re
-from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from statistics import median
 from typing import Final
 
 from lamplighter.domain.memory.frames import HEALTHY_AFTER
 from lamplighter.domain.memory.memory import Category
 from lamplighter.domain.services.check import Check
 from lamplighter.domain.services.cooldown import CooldownUse
-from lamplighter.domain.services.service import Action, ActionKind, Service, normalize_service_name
+from lamplighter.domain.services.service import Action, Service, normalize_service_name
 from lamplighter.domain.sessions.handoff import Finding
 from lamplighter.domain.text import comparison_key
 
@@ -100,8 +98,8 @@ class RoundFacts:
     """What is known before the round, by service; the newest comes first.
 
     `history` is by "service/check". `waiting` tells since when a person was asked
-    for a service, `parked` since when a session waits for approval to act on it,
-    `needs` all that a service depends on, by whatever way.
+    for a service, `known_fix` which action repairs it now, `parked` since when a session
+    waits for approval to act on it, `needs` all that a service depends on, by whatever way.
     """
 
     now: datetime
@@ -111,6 +109,7 @@ class RoundFacts:
     findings: Mapping[str, Sequence[Finding]] = field(default_factory=dict)
     waiting: Mapping[str, datetime] = field(default_factory=dict)
     parked: Mapping[str, datetime] = field(default_factory=dict)
+    known_fix: Mapping[str, str] = field(default_factory=dict)
     needs: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     def history_of(self, service: Service, check: Check) -> Sequence[PastResult]:
@@ -159,9 +158,6 @@ def _fact(found: CheckOutcome | PastResult) -> tuple[object, ...]:
 MAX_STARTUP_SECONDS: Final = 360.0
 MAX_CLAIM_SECONDS: Final = 3_600.0
 TIMEOUT_FACTOR: Final = 2.0
-TIMES: Final = 3
-"""The third measurement is worth a memory."""
-
 _UNIT: Final = r"(ms|milliseconds?|s|secs?|seconds?|m|mins?|minutes?|h|hours?)\b"
 _NUMBER: Final = r"(\d[\d,]*(?:\.\d+)?)"
 # the time that something takes, not just any that is spoken of
@@ -176,10 +172,6 @@ _STARTING: Final = re.compile(
     r"\b(?:re-?start\w*|start\w*|redeploy\w*|deploy\w*|boot\w*|healthy|ready|up)\b", re.IGNORECASE
 )
 _UNITS: Final = {"s": 1.0, "m": 60.0, "h": 3600.0}
-_STEPS: Final = (
-    *(1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 25, 30, 40, 50, 60, 75, 90),
-    *(120, 150, 180, 240, 300, 360, 420, 480, 540, 600),
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,22 +205,15 @@ def startup_timeout(claim: DurationClaim | None, action: Action) -> float:
     return max(action.wait, min(MAX_STARTUP_SECONDS, remembered))
 
 
-def startup_lesson(
-    seconds: float, kind: ActionKind, uses: Sequence[CooldownUse], claim: DurationClaim | None
-) -> str | None:
-    """Return what to remember after a service took `seconds`; None when there is nothing yet.
+def startup_lesson(seconds: float, claim: DurationClaim | None) -> str | None:
+    """Return what memory says and was just confirmed, to be said again in its own words.
 
-    `uses` are the earlier ones, newest first. What memory says already is said
-    again in its own words while it is true.
+    What is derived from outcomes is confirmed by the next outcome.
     """
-    if claim is not None and confirms_claim(seconds, claim.seconds):
-        return claim.memory.observation
-    measured = [seconds] + [
-        use.healthy_after for use in uses if use.action is kind and use.healthy_after is not None
-    ]
-    if len(measured) < TIMES:
+    if claim is None or not confirms_claim(seconds, claim.seconds):
         return None
-    return HEALTHY_AFTER.text(time=_round_up(median(measured[:TIMES])), action=kind)
+    said = claim.memory.observation
+    return said if HEALTHY_AFTER.fillers(said) is None else None
 
 
 def confirms_claim(seconds: float, claimed: float) -> bool:
@@ -256,9 +241,3 @@ def _in_seconds(number: str, unit: str) -> float:
     if short.startswith(("ms", "milli")):
         return float(number.replace(",", "")) * 0.001
     return float(number.replace(",", "")) * _UNITS[short[0]]
-
-
-def _round_up(seconds: float) -> str:
-    """Return a time rounded up to a number that one says."""
-    step = _STEPS[min(bisect_left(_STEPS, seconds), len(_STEPS) - 1)]
-    return f"{step} s" if step < 120 else f"{step / 60:g} min"

@@ -8,7 +8,7 @@ from itertools import takewhile
 from statistics import median
 from typing import Final
 
-from lamplighter.domain.memory.frames import ANSWERS, FAILS_WITH, FLAPS
+from lamplighter.domain.memory.frames import ANSWERS, FLAPS
 from lamplighter.domain.services.check import Check, HttpCheck, TcpCheck
 from lamplighter.domain.services.event import Level
 from lamplighter.domain.services.service import Service
@@ -312,19 +312,6 @@ def first_failure(service: Service, facts: RoundFacts) -> PastResult | None:
         run = list(takewhile(lambda past: not past.ok, facts.history_of(service, check)))
         found += run[-1:]
     return min(found, key=lambda past: past.at, default=None)
-
-
-def cause_lesson(service: Service, case: FailureCause, facts: RoundFacts) -> str | None:
-    """Return a memory when the same cause repeats with health in between."""
-    if case.cause is None:
-        return None
-    name = case.cause.name
-    before = [each.at for each in facts.findings.get(service.name, ()) if each.cause == name]
-    history = (past for check in service.checks for past in facts.history_of(service, check))
-    well = [past.at for past in history if past.ok]
-    if any(at and any(each > at for each in well) for at in before):
-        return FAILS_WITH.text(cause=name)
-    return None
 
 
 def _healthy_between(service: Service, failed: PastResult, facts: RoundFacts) -> bool:

@@ -168,10 +168,6 @@ def _report_service(watch: ProbeSession, found: ServiceDiagnosis) -> None:
     level = Level.WARNING if case.cause else Level.CRITICAL
     words = f"{outcome.check.name}: {found.isolated}; {case}"
     watch.emit_text(f"[EVENT:{level}:{service.name}] {inline(words, CHARACTERS + 500)}")
-    facts = watch.request.facts
-    learned = findings.cause_lesson(service, case, facts)
-    if learned and facts.worth_saying(service, learned):
-        watch.emit_text(f"[MEMORY:dependency:{service.name}] {learned}")
 
 
 def _escalate_cause(

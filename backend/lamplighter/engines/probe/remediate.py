@@ -100,7 +100,7 @@ async def _repair(watch: ProbeSession, service: Service) -> Repair:
     ill = [each.name for each, found in below if failing(found)]
     if ill:
         repair.tried.append(f"its dependencies must be healthy first: {', '.join(ill)}")
-    for action in [] if ill else _actions(service):
+    for action in [] if ill else _actions(service, watch.request.facts.known_fix.get(service.name)):
         await _act(repair, action)
         if repair.over:
             break
@@ -115,9 +115,12 @@ async def _repair(watch: ProbeSession, service: Service) -> Repair:
     return repair
 
 
-def _actions(service: Service) -> list[Action]:
-    """Return the least invasive action first, the others in declared order."""
-    return sorted(service.actions, key=lambda action: _ORDER.index(action.kind))
+def _actions(service: Service, known_fix: str | None) -> list[Action]:
+    """Return the known fix first, then the least invasive action, the others as declared."""
+    return sorted(
+        service.actions,
+        key=lambda action: (action.name != known_fix, _ORDER.index(action.kind)),
+    )
 
 
 def _escalate_to_person(repair: Repair) -> None:
@@ -275,7 +278,7 @@ def _record_lesson(
         f"[COOLDOWN:{action.kind}:{name}] success - Healthy again after {seconds:g} s{how}"
     )
     uses = facts.uses.get(name, ())
-    words = timing.startup_lesson(seconds, action.kind, uses, known)
+    words = timing.startup_lesson(seconds, known)
     if words and facts.worth_saying(service, words):
         watch.emit_text(f"[MEMORY:timing:{name}] {inline(words, CHARACTERS)}")
     if _fails_at_first(action.kind, verdict, uses, facts.now):

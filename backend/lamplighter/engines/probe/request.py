@@ -163,6 +163,7 @@ class _Wire:
     findings: Mapping[str, Sequence[Finding]] = field(default_factory=dict)
     waiting: Mapping[str, Annotated[datetime, msgspec.Meta(tz=True)]] = field(default_factory=dict)
     parked: Mapping[str, Annotated[datetime, msgspec.Meta(tz=True)]] = field(default_factory=dict)
+    known_fix: Mapping[str, str] = field(default_factory=dict)
 
 
 def read(raw: bytes) -> ProbeRequest:
@@ -187,6 +188,7 @@ def read(raw: bytes) -> ProbeRequest:
             findings=wire.findings,
             waiting=wire.waiting,
             parked=wire.parked,
+            known_fix=wire.known_fix,
         ),
     )
     needs = {each.name: [name.name for name in request.needs(each)] for each in request.services}

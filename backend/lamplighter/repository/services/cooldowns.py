@@ -216,6 +216,19 @@ async def recent(db: Database, service: str, *, limit: int) -> list[CooldownUse]
     return [_use(row) for row in await db.fetch_all(query)]
 
 
+async def last_deployment(db: Database, service: str, *, before: datetime) -> int | None:
+    """Return the last deployment of a service that ended well before a moment."""
+    query = (
+        sa.select(sa.func.max(cooldowns.c.id))
+        .where(sa.func.lower(cooldowns.c.service) == service.lower())
+        .where(cooldowns.c.action == ActionKind.REDEPLOYMENT)
+        .where(cooldowns.c.outcome.in_((UseOutcome.SUCCESS, UseOutcome.UNCONFIRMED)))
+        .where(cooldowns.c.created_at < before)
+    )
+    found = await db.fetch_val(query)
+    return None if found is None else int(found)
+
+
 async def spelling(db: Database, service: str) -> str | None:
     """Return how a service is spelled in the uses we hold, whatever its case here."""
     return next(iter(await _spellings(db, service)), None)

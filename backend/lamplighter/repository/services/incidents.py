@@ -22,6 +22,7 @@ from lamplighter.repository.store.entities import reader
 from lamplighter.repository.store.paging import Page, newest_first
 from lamplighter.repository.store.statements import Statement
 from lamplighter.repository.store.tables import (
+    cooldowns,
     incident_entries,
     incident_members,
     incident_sessions,
@@ -85,6 +86,44 @@ async def get(db: Database, incident_id: int) -> Incident | None:
 async def live(db: Database) -> list[Incident]:
     """Return the open incidents, oldest first."""
     return [_incident(row) for row in await db.fetch_all(_LIVE())]
+
+
+_UNLEARNED: Final = Statement(
+    sa.select(incidents)
+    .where(incidents.c.learned_at.is_(None))
+    .where(incidents.c.resolved_at.is_not(None))
+    .order_by(incidents.c.id)
+)
+
+
+async def unlearned(db: Database) -> list[Incident]:
+    """Return the resolved incidents that nothing was learned from yet, oldest first."""
+    return [_incident(row) for row in await db.fetch_all(_UNLEARNED())]
+
+
+async def claim_learning(db: Database, incident_id: int, *, now: datetime) -> bool:
+    """Note that an incident is learned from now; False if it already was."""
+    statement = (
+        sa.update(incidents)
+        .where(incidents.c.id == incident_id)
+        .where(incidents.c.learned_at.is_(None))
+        .values(learned_at=now)
+        .returning(incidents.c.id)
+    )
+    return await db.fetch_val(statement) is not None
+
+
+async def roots_of(db: Database, service: str, *, after: int = 0) -> list[str]:
+    """Return the root cause of each resolved incident of a service, oldest first."""
+    query = (
+        sa.select(incidents.c.service)
+        .where(incidents.c.id.in_(_of_service(service)))
+        .where(incidents.c.id > after)
+        .where(incidents.c.resolved_at.is_not(None))
+        .where(incidents.c.merged_into.is_(None))
+        .order_by(incidents.c.id)
+    )
+    return [row["service"] for row in await db.fetch_all(query)]
 
 
 async def is_check_request(db: Database, request_id: int) -> bool:
@@ -261,14 +300,23 @@ async def session_ids(db: Database, incident_id: int) -> list[int]:
 async def unlinked(db: Database, incident_id: int, request_id: int | None) -> list[int]:
     """Return sessions that belong to an incident and are not part of it yet.
 
-    These are the session of its request, and the next tier's of its sessions.
+    These are the session of its request, the next tier's of its sessions, and those that acted
+    on its services meanwhile.
     """
     linked = sa.select(incident_sessions.c.session_id)
     own = linked.where(incident_sessions.c.incident_id == incident_id)
     asked = sa.select(requests.c.session_id).where(requests.c.id == request_id)
+    acted = (
+        sa.select(cooldowns.c.session_id)
+        .join(incident_members, incident_members.c.service == cooldowns.c.service)
+        .join(incidents, incidents.c.id == incident_members.c.incident_id)
+        .where(incidents.c.id == incident_id)
+        .where(cooldowns.c.session_id.is_not(None))
+        .where(cooldowns.c.created_at >= incidents.c.started_at)
+    )
     query = (
         sa.select(sessions.c.id)
-        .where(sessions.c.parent_id.in_(own) | sessions.c.id.in_(asked))
+        .where(sessions.c.parent_id.in_(own) | sessions.c.id.in_(asked) | sessions.c.id.in_(acted))
         .where(sessions.c.id.not_in(linked))
         .order_by(sessions.c.id)
     )

@@ -9,12 +9,13 @@ import sqlalchemy as sa
 from lamplighter.domain.change import ChangeOp
 from lamplighter.domain.services.service import normalize_service_name
 from lamplighter.domain.sessions.handoff import Escalation, EscalationState
+from lamplighter.domain.sessions.session import Status
 from lamplighter.formats import serialize
 from lamplighter.repository.feed.changes import publisher
 from lamplighter.repository.store.database import Database
 from lamplighter.repository.store.entities import reader
 from lamplighter.repository.store.statements import Statement
-from lamplighter.repository.store.tables import escalations
+from lamplighter.repository.store.tables import escalations, sessions
 
 ENTITY: Final = "escalation"
 HANDLED: Final = "settled by an operator"
@@ -94,6 +95,20 @@ async def unfinished(db: Database) -> list[Escalation]:
     states = (EscalationState.OPEN, EscalationState.ACCEPTED)
     query = sa.select(escalations).where(escalations.c.state.in_(states)).order_by(escalations.c.id)
     return await _fetch(db, query)
+
+
+_IN_PROGRESS: Final = Statement(
+    sa.select(escalations)
+    .join(sessions, sessions.c.id == escalations.c.child_id)
+    .where(escalations.c.state == EscalationState.TAKEN)
+    .where(sessions.c.status == Status.RUNNING)
+    .order_by(escalations.c.id)
+)
+
+
+async def in_progress(db: Database) -> list[Escalation]:
+    """Return the escalations that a running session has taken, oldest first."""
+    return await _fetch(db, _IN_PROGRESS())
 
 
 _FOR_PEOPLE: Final = Statement(

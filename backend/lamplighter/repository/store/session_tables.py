@@ -249,6 +249,8 @@ incidents = sa.Table(  # not by its entity: reading commands would load that too
         sa.Column(name, sa.Text, nullable=False)
         for name in ("service", "state", "severity", "source", "title", "outcome", "action", "note")
     ),
+    sa.Column("configured", sa.Text, nullable=False, server_default=""),
+    sa.Column("learned_at", UTCDateTime),
     sa.Column("services", Json, nullable=False),
     sa.Column("started_at", UTCDateTime, nullable=False),
     sa.Column("detected_at", UTCDateTime, nullable=False),
@@ -264,6 +266,45 @@ incidents = sa.Table(  # not by its entity: reading commands would load that too
     sqlite_autoincrement=True,
 )
 
+outcomes = sa.Table(
+    "outcomes",
+    metadata,
+    sa.Column("id", NUMBER, primary_key=True),
+    sa.Column("incident_id", NUMBER, nullable=False),
+    *(
+        sa.Column(name, sa.Text, nullable=False)
+        for name in (
+            *("service", "check_name", "failure", "evidence", "circumstances"),
+            *("action", "target", "result", "ended", "actor"),
+        )
+    ),
+    sa.Column("signatures", Json, nullable=False),
+    sa.Column("context", Json, nullable=False),
+    sa.Column("memories", Json, nullable=False),
+    sa.Column("exit_code", NUMBER),
+    sa.Column("attempts", NUMBER, nullable=False),
+    sa.Column("healthy_seconds", sa.Double),
+    sa.Column("seconds", sa.Double, nullable=False),
+    sa.Column("by_session", NUMBER),
+    sa.Column("tier", NUMBER, nullable=False),
+    sa.Column("at", UTCDateTime, nullable=False),
+    sa.UniqueConstraint("incident_id", "target", "action"),
+    sqlite_autoincrement=True,
+)
+learned_facts = sa.Table(
+    "learned_facts",
+    metadata,
+    sa.Column("memory_id", NUMBER, primary_key=True, autoincrement=False),
+    *(
+        sa.Column(name, sa.Text, nullable=False)
+        for name in ("kind", "service", "action", "cause", "signature", "sentence")
+    ),
+    sa.Column("seconds", Json, nullable=False),
+    sa.Column("worked", NUMBER, nullable=False),
+    sa.Column("tried", NUMBER, nullable=False),
+    sa.Column("counted_from", NUMBER, nullable=False),
+    sa.Column("at", UTCDateTime, nullable=False),
+)
 incident_members = sa.Table(
     "incident_members",
     metadata,

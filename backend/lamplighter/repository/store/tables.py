@@ -42,11 +42,13 @@ from lamplighter.repository.store.session_tables import incident_entries as inci
 from lamplighter.repository.store.session_tables import incident_members as incident_members
 from lamplighter.repository.store.session_tables import incident_sessions as incident_sessions
 from lamplighter.repository.store.session_tables import incidents as incidents
+from lamplighter.repository.store.session_tables import learned_facts as learned_facts
 from lamplighter.repository.store.session_tables import notebook_lines as notebook_lines
 from lamplighter.repository.store.session_tables import notebook_pages as notebook_pages
 from lamplighter.repository.store.session_tables import notebook_positions as notebook_positions
 from lamplighter.repository.store.session_tables import notebook_reviews as notebook_reviews
 from lamplighter.repository.store.session_tables import notices as notices
+from lamplighter.repository.store.session_tables import outcomes as outcomes
 from lamplighter.repository.store.session_tables import relationships as relationships
 from lamplighter.repository.store.session_tables import retellings as retellings
 from lamplighter.repository.store.session_tables import searches as searches

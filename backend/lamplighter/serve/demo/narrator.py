@@ -20,7 +20,7 @@ Report = Callable[[str], None]
 
 EXPLANATIONS: Final = {
     "connection refused": "Open Overview: two services fail, and one of them is the cause.",
-    "Fails when": "Memory: the dependency is recorded (page Memories).",
+    "Restart fixes": "Memory: the action that repairs this failure is recorded (page Memories).",
     "Restart (success)": "Repaired by the declared action, at tier 3 (page Sessions, newest).",
     "learned    archive: Takes": "Memory: the measured start time is recorded.",
     "as remembered (memory": "Memory: this session waits for the remembered start time.",

@@ -24,6 +24,9 @@ from lamplighter.serve.local.address import run_directory, web_url
 from lamplighter.serve.process_runner import ProcessRunner
 
 INTERVAL: Final = "3s"
+CHECK_INTERVAL: Final = "2s"
+"""An incident ends, and teaches something, once its checks passed twice."""
+
 PORT: Final = 8080
 HOST: Final = "127.0.0.1"
 
@@ -138,6 +141,7 @@ def _environment(directory: Path, port: int) -> dict[str, str]:
         f"{PREFIX}HOME": str(directory),
         f"{PREFIX}PORT": str(port),
         f"{PREFIX}INTERVAL": INTERVAL,
+        f"{PREFIX}CHECK_INTERVAL": CHECK_INTERVAL,
         f"{PREFIX}COOLDOWN_RESET": "0",
         f"{PREFIX}FLAP_LIMIT": "0",
     }

@@ -1,22 +1,24 @@
 """Whether an action may repair a service now, and whether it did: by checks made for that."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from time import monotonic
 from typing import TYPE_CHECKING, Final
 
 from lamplighter.domain.actions import repairs
 from lamplighter.domain.errors import Conflict
+from lamplighter.domain.learning.advice import ActionEvidence
 from lamplighter.domain.services.cooldown import CooldownUse, UseOutcome
 from lamplighter.domain.services.service import Action, ApprovalPolicy, Service
 from lamplighter.domain.sessions.marker_results import CheckResult
-from lamplighter.domain.sessions.session import Session
+from lamplighter.domain.sessions.session import Session, Trigger
 from lamplighter.domain.text import one_line, shorten
 from lamplighter.repository import writing
 from lamplighter.repository.services import checks, cooldowns
 from lamplighter.usecases.ingest.session_lines import PROBE
 from lamplighter.usecases.services import act, flapping, push_checks
+from lamplighter.usecases.services.incidents.advise import advice_on
 from lamplighter.usecases.sessions import chain
 
 if TYPE_CHECKING:
@@ -42,10 +44,17 @@ async def objection(gate: "Gate", name: str, action: Action) -> str:
     except Conflict as error:
         return str(error).rstrip(".")
     why = repairs.no_repair_reason(service, action, results)
-    others = any(repairs.repairable_checks(each, results) for each in service.actions)
+    useless = await _useless(gate, service, results)
+    others = any(
+        repairs.repairable_checks(each, results)
+        for each in service.actions
+        if each.name not in useless
+    )
     failing = repairs.repairable_checks(action, results)
     gate.failed[service.name, action.name] = {each.name for each in failing}
-    if not why:
+    if not why and action.name in useless and action.approve is not ApprovalPolicy.ALWAYS:
+        why = str(useless[action.name])
+    elif not why:
         why = await _flaps(gate, service, action, results)
         others = False
     if why and why != repairs.HEALTHY_AGAIN and not others and not gate.session.dry_run:
@@ -128,6 +137,17 @@ async def _flaps(
         gate.here.db, service.name, names, limit=limit, now=gate.here.now()
     )
     return f"{why}; now: {failing[0].detail}" if why else ""
+
+
+async def _useless(
+    gate: "Gate", service: Service, results: Sequence[CheckResult]
+) -> Mapping[str, ActionEvidence]:
+    """Return the actions that are known not to help now; a person's own session may try them."""
+    if gate.session.trigger is Trigger.MANUAL:
+        return {}
+    evidence = "\n".join(f"{each.name}: {each.detail}" for each in results if not each.ok)
+    found = await advice_on(gate.here.db, service, evidence, now=gate.here.now())
+    return found.useless
 
 
 async def _check_service(gate: "Gate", service: Service) -> list[CheckResult]:

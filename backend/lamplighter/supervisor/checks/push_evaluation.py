@@ -21,12 +21,16 @@ STEP_SECONDS: Final = 1.0
 
 @dataclass(slots=True)
 class PushEvaluation:
-    """Records the results of push checks while this process leads; nothing while halted."""
+    """Records the results of push checks while this process leads; nothing while halted.
+
+    `repairs` says that a known repair may begin at once.
+    """
 
     here: Context
     load: Callable[[], Services]
     halted: Callable[[], Awaitable[bool]]
     check_now: Callable[[Set[str]], None] = lambda _: None
+    repairs: bool = False
     _services: Services = field(default_factory=Services)
     _awaited: bool = False
 
@@ -49,9 +53,9 @@ class PushEvaluation:
         if await self.halted():
             self._services = before
             return
-        awaited = await push_checks.evaluate(self.here, self._services)
+        awaited = await push_checks.evaluate(self.here, self._services, repairs=self.repairs)
         if awaited is None and self._awaited:
-            awaited = await check_runs.record(self.here, (), self._services)
+            awaited = await check_runs.record(self.here, (), self._services, repairs=self.repairs)
         elif awaited:
             self.check_now(awaited)
         self._awaited = bool(awaited)

@@ -50,13 +50,17 @@ class ScheduledCheck:
 
 @dataclass(slots=True)
 class CheckScheduler:
-    """Runs the checks of `load`; `interval` is for checks without their own, in seconds."""
+    """Runs the checks of `load`; `interval` is for checks without their own, in seconds.
+
+    `repairs` says that a known repair may begin at once.
+    """
 
     here: Context
     load: Callable[[], Services]
     halt_control: HaltControl
     interval: float = schedule.INTERVAL_SECONDS
     retention: CheckRetention = field(default_factory=CheckRetention)
+    repairs: bool = False
     _services: Services = field(default_factory=Services)
     _loaded: Services | None = None
     _checks: dict[CheckName, ScheduledCheck] = field(default_factory=dict)
@@ -110,7 +114,9 @@ class CheckScheduler:
         count = 0
         while some := self._pending[: check_runs.AT_ONCE]:
             again, self._unsure = self._unsure, True
-            awaited = await check_runs.record(self.here, some, self._services, again=again)
+            awaited = await check_runs.record(
+                self.here, some, self._services, again=again, repairs=self.repairs
+            )
             self._unsure = False
             del self._pending[: len(some)]
             count += len(some)

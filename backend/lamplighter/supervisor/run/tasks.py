@@ -7,10 +7,12 @@ from typing import Final
 from lamplighter.domain.configuration import Configuration
 from lamplighter.domain.services.service import Service, Services, normalize_service_name
 from lamplighter.domain.sessions.marker_results import CheckResult
+from lamplighter.domain.sessions.session import Session, Trigger
 from lamplighter.engines import Task
 from lamplighter.repository import Database, reading
-from lamplighter.repository.services import checks, cooldowns, findings
+from lamplighter.repository.services import checks, cooldowns, findings, incidents
 from lamplighter.usecases.services import push_checks
+from lamplighter.usecases.services.incidents.advise import advice_on
 from lamplighter.usecases.sessions import chain, parking
 from lamplighter.usecases.sessions.sessions import OpenedSession
 
@@ -60,8 +62,27 @@ async def task(
                 for each in around
                 if normalize_service_name(each.name) in held
             },
+            known_fix=await _known_fix(db, opened.session, services, now=now),
             handoff=opened.handoff,
         )
+
+
+async def _known_fix(
+    db: Database, session: Session, services: Services, *, now: datetime
+) -> dict[str, str]:
+    """Return the action that is known to repair the root cause of a session's incident."""
+    if session.trigger is not Trigger.KNOWN_FIX:
+        return {}
+    found = {}
+    for incident in await incidents.live(db):
+        if incident.service not in (session.services or ()):
+            continue
+        members = (await incidents.members(db, [incident.id]))[incident.id]
+        evidence = next(each.detail for each in members if each.service == incident.service)
+        advice = await advice_on(db, services.find(incident.service), evidence, now=now)
+        if advice.fix:
+            found[incident.service] = advice.fix.action
+    return found
 
 
 async def _recent_results(

@@ -35,6 +35,7 @@ class MemoryEvidence:
     reports: list[MemoryReport]
     inclusions: list[MemoryInclusion]
     partners: list[ContradictingMemory]
+    outcomes: dict[str, Any] | None = None
 
     def as_json(self) -> dict[str, Any]:
         """Return it as JSON."""
@@ -49,13 +50,15 @@ class MemoryEvidence:
                 "items": [_source_json(each) for each in self.inclusions],
             },
             "partners": [_contradiction_json(each) for each in self.partners],
+            "outcomes": self.outcomes,
         }
 
 
 async def evidence_of(db: Database, number: int, *, limit: int) -> MemoryEvidence:
     """Return what a memory rests on, at most `limit` of each; raises NotFound."""
     async with reading(db):
-        memory_id = (await lookup.get(db, number)).id
+        memory = await lookup.get(db, number)
+        memory_id = memory.id
         others = await evidence.contradicting(db, memory_id, limit=limit)
         held = await memories.by_ids(db, others)
         cases = await evidence.last_reviews(db, memory_id, others)
@@ -64,7 +67,32 @@ async def evidence_of(db: Database, number: int, *, limit: int) -> MemoryEvidenc
             reports=await evidence.reports(db, memory_id, limit=limit),
             inclusions=await evidence.inclusions(db, memory_id, limit=limit),
             partners=[_contradicting_memory(each, held, cases) for each in others],
+            outcomes=await _outcomes(db, memory),
         )
+
+
+async def _outcomes(db: Database, memory: Memory) -> dict[str, Any] | None:
+    """Return the counts behind a memory that outcomes taught; None of any other one.
+
+    `edited` says that a person changed it: the counts are no longer its own.
+    """
+    from lamplighter.domain.learning.facts import is_attached  # an audit reads none of these
+    from lamplighter.domain.learning.outcome import incidents_with
+    from lamplighter.repository.services import outcomes
+
+    fact = await outcomes.fact_of(db, memory.id)
+    if fact is None:
+        return None
+    records = await outcomes.of_service(db, fact.service)
+    used, unused = incidents_with(records, memory.id)
+    return {
+        "worked": fact.worked,
+        "tried": fact.tried,
+        "interval": list(fact.interval),
+        "edited": not is_attached(fact, memory),
+        "in_prompt": {"incidents": used[0], "repaired": used[1]},
+        "not_in_prompt": {"incidents": unused[0], "repaired": unused[1]},
+    }
 
 
 def _contradicting_memory(

@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Final
 
 from lamplighter.domain.configuration import Configuration
+from lamplighter.domain.learning.advice import configuration_key
 from lamplighter.domain.memory.admit import Redact
 from lamplighter.domain.services.alert import Alert, AlertIncident, AlertState, level_of
 from lamplighter.domain.services.event import Level
@@ -134,7 +135,7 @@ async def _open(
     else:
         silent = held.service in await silences(db, here.services, at=now)
         if not silent:
-            await _join_incident(db, held, covered, request, now=now)
+            await _join_incident(here, held, covered, request, now=now)
         why = (
             f"{held.service} is paused or in maintenance"
             if silent
@@ -167,7 +168,7 @@ async def _live_incident(here: AlertContext, alert: Alert) -> Incident | None:
 
 
 async def _join_incident(
-    db: Database,
+    here: AlertContext,
     held: AlertIncident,
     covered: Incident | None,
     request: SessionRequest | None,
@@ -177,6 +178,7 @@ async def _join_incident(
     """Make an alert part of the incident of its service, or of a new one."""
     if held.service is None:
         return
+    db = here.db
     level, text = level_of(held.severity), f"{held.source}: {held.title}"
     if covered is None:
         covered = await incident_steps.open_incident(
@@ -189,6 +191,7 @@ async def _join_incident(
             started_at=held.created_at,
             request_id=request.id if request else None,
             requested_at=now if request else None,
+            configured=configuration_key(here.services.find(held.service)),
             now=now,
         )
         await incidents.update_members(db, covered.id, [held.service], investigated=True)

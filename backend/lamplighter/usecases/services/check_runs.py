@@ -34,17 +34,23 @@ PATIENCE: Final = timedelta(seconds=10)
 
 
 async def record(
-    here: Context, runs: Sequence[CheckRun], services: Services, *, again: bool = False
+    here: Context,
+    runs: Sequence[CheckRun],
+    services: Services,
+    *,
+    again: bool = False,
+    repairs: bool = False,
 ) -> set[str]:
     """Store at most `AT_ONCE` results; failing services get an investigation in the same write.
 
-    `again` says that these may be stored already: the answer to their write was lost.
+    `again` says that these may be stored already: the answer to their write was lost. `repairs`
+    says that a known repair may begin at once.
     Returns the services to check now: others that depend on them fail, and wait for that.
     """
     some = [replace(run, detail=shorten(here.redact(run.detail), DETAIL_CHARS)) for run in runs]
     async with writing(here.db):
         await _store(here.db, some, again=again)
-        return await _detect(here.db, services, now=here.now())
+        return await _detect(here.db, services, repairs=repairs, now=here.now())
 
 
 async def _store(db: Database, runs: Sequence[CheckRun], *, again: bool) -> None:
@@ -70,7 +76,7 @@ async def _store(db: Database, runs: Sequence[CheckRun], *, again: bool) -> None
     await series.update(db, list(changed.values()))
 
 
-async def _detect(db: Database, services: Services, *, now: datetime) -> set[str]:
+async def _detect(db: Database, services: Services, *, repairs: bool, now: datetime) -> set[str]:
     """Open, extend and close incidents by the results; return the services to check now."""
     found = await series.failing(db)
     silent = await silences(db, services, at=now)
@@ -113,7 +119,7 @@ async def _detect(db: Database, services: Services, *, now: datetime) -> set[str
         idle={each.id for each in live if await _is_idle(db, each, ready, now=now)},
         now=now,
     )
-    await incident_steps.apply(db, plan, ready, services, now=now)
+    await incident_steps.apply(db, plan, ready, services, repairs=repairs, now=now)
     return set().union(*awaited.values())
 
 

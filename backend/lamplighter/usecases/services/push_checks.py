@@ -94,7 +94,7 @@ def _declared_record(record: PushRecord | None, declared: DeclaredChecks) -> Pus
     return record if record is not None and _name(record) in declared else None
 
 
-async def evaluate(here: Context, services: Services) -> set[str] | None:
+async def evaluate(here: Context, services: Services, *, repairs: bool = False) -> set[str] | None:
     """Record the results of push checks that are due; each signal and each miss counts once.
 
     Returns the services to check now, as check_runs.record does; None where nothing was due.
@@ -110,7 +110,9 @@ async def evaluate(here: Context, services: Services) -> set[str] | None:
         for each in await pushes.every(here.db):
             if len(runs) < check_runs.AT_ONCE - rules.MISSED_AT_ONCE - SIGNALS_AT_ONCE:
                 runs += await _evaluate(here.db, declared, each, now=now)
-        return await check_runs.record(here, runs, services) if runs else None
+        if not runs:
+            return None
+        return await check_runs.record(here, runs, services, repairs=repairs)
 
 
 async def with_results(db: Database, services: Iterable[Service]) -> tuple[Service, ...]:

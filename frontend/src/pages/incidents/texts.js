@@ -33,6 +33,8 @@ export const incidents = {
   kind_joined: "Also fails",
   kind_failed_again: "Fails again",
   kind_recovered: "Healthy",
+  kind_known_fix: "Known fix",
+  kind_no_fix: "No known fix",
   kind_state: "State",
   kind_alert: "Alert",
   kind_acknowledged: "Acknowledged",

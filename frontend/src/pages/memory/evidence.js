@@ -1,6 +1,11 @@
 import { PAGE_LIMIT } from "../../../generated/values.js"
 
-const NOTHING = { said: { total: 0, sessions: 0, items: [] }, told: { total: 0, items: [] }, partners: [] }
+const NOTHING = {
+  said: { total: 0, sessions: 0, items: [] },
+  told: { total: 0, items: [] },
+  partners: [],
+  outcomes: null,
+}
 
 /**
  * What a memory rests on: who said it, who was told it, what contradicts it.

@@ -121,6 +121,18 @@ export function memoryPanel(store) {
           : t("memory.included_in", { n: 100 })
     },
 
+    outcomesWords() {
+      const found = evidence.outcomes
+      if (!found || found.edited) return ""
+      const { worked, tried, interval, in_prompt: used, not_in_prompt: unused } = found
+      const [low, high] = interval.map((/** @type {number} */ share) => Math.round(share * 100))
+      return [
+        t("memory.outcomes", { worked, tried, low, high }),
+        t("memory.repaired_with", { repaired: used.repaired, n: used.incidents }),
+        t("memory.repaired_without", { repaired: unused.repaired, n: unused.incidents }),
+      ].join(" ")
+    },
+
     earlier: () => evidence.more(memory.id, sameAs(memory, memory.id)),
     auditAddress: () => (memory.row ? `/audit?topic=${encodeURIComponent(topicOf(memory.row))}` : null),
     auditWords: () => (memory.row ? t("memory.audit", { topic: topicOf(memory.row) }) : ""),

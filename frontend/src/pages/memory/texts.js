@@ -9,6 +9,15 @@ export const memory = {
   ways: { one: "This would include it:", other: "Any of these would include it:" },
   reported_in: { one: "reported in {n} session", other: "reported in {n} sessions" },
   included_in: { one: "In the prompt of {n} session.", other: "In the prompt of {n} sessions." },
+  outcomes: "{worked} of {tried} (90% interval {low}% to {high}%).",
+  repaired_with: {
+    one: "With it in the prompt, {repaired} of {n} incident was repaired.",
+    other: "With it in the prompt, {repaired} of {n} incidents were repaired.",
+  },
+  repaired_without: {
+    one: "Without it, {repaired} of {n}.",
+    other: "Without it, {repaired} of {n}.",
+  },
   included_none: "In no prompt yet.",
   more: { one: "and {n} earlier", other: "and {n} earlier" },
   line_now: "Line in the next prompt",

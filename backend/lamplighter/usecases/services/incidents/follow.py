@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 
 from lamplighter.domain.actions.approval import ApprovalState
+from lamplighter.domain.learning.advice import configuration_key
 from lamplighter.domain.services.cooldown import UseOutcome
 from lamplighter.domain.services.event import Level
 from lamplighter.domain.services.incident import (
@@ -45,11 +46,15 @@ async def follow(db: Database, services: Services, *, now: datetime) -> bool:
 
 
 async def _escalated(db: Database) -> dict[int, list[Escalation]]:
-    """Return the escalations that the next tier takes or that wait for a person, by session.
+    """Return the escalations that the next tier takes or took, or that a person has, by session.
 
     Those of a session that still runs are not complete.
     """
-    found = [*await escalations.unfinished(db), *await escalations.open_for_people(db)]
+    found = [
+        *await escalations.unfinished(db),
+        *await escalations.in_progress(db),
+        *await escalations.open_for_people(db),
+    ]
     general = normalize_service_name(GENERAL)
     by_session: dict[int, list[Escalation]] = {}
     for each in found:
@@ -111,6 +116,7 @@ async def _open_for(
         {name: each.reason for name, each in own.items()},
         title=f"{root}: {own[root].reason}",
         started_at=min(each.created_at for each in own.values()),
+        configured=configuration_key(services.find(root)),
         now=now,
     )
 

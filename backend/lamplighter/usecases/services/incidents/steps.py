@@ -5,6 +5,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any, Final
 
+from lamplighter.domain.learning.advice import ActionEvidence, RepairAdvice, configuration_key
 from lamplighter.domain.services.cooldown import UseOutcome
 from lamplighter.domain.services.event import Level
 from lamplighter.domain.services.incident import (
@@ -23,11 +24,12 @@ from lamplighter.domain.services.incident import (
 from lamplighter.domain.services.notice import NoticeKind
 from lamplighter.domain.services.series import CheckSeries
 from lamplighter.domain.services.service import Services, normalize_service_name
-from lamplighter.domain.sessions.session import RequestState, SessionPlan, Trigger
+from lamplighter.domain.sessions.session import MAX_TIER, RequestState, SessionPlan, Trigger
 from lamplighter.domain.text import one_line, shorten
 from lamplighter.repository import Database
 from lamplighter.repository.services import cooldowns, incidents, notices
 from lamplighter.repository.sessions import escalations, requests, sessions
+from lamplighter.usecases.services.incidents.advise import advice_on
 
 TITLE_CHARS: Final = 200
 DETAIL_CHARS: Final = 1_000
@@ -39,11 +41,20 @@ FailingChecks = Mapping[str, Sequence[CheckSeries]]
 
 
 async def apply(
-    db: Database, plan: IncidentPlan, failing: FailingChecks, services: Services, *, now: datetime
+    db: Database,
+    plan: IncidentPlan,
+    failing: FailingChecks,
+    services: Services,
+    *,
+    repairs: bool = False,
+    now: datetime,
 ) -> None:
-    """Do what a plan says, in the transaction of the results that it is made of."""
+    """Do what a plan says, in the transaction of the results that it is made of.
+
+    `repairs` says that a session of tier 3 may begin where the repair is known.
+    """
     for group in plan.open:
-        await _open(db, group, failing, now=now)
+        await _open(db, group, failing, services, repairs=repairs, now=now)
     for incident in await incidents.live(db):
         if incident.source is IncidentSource.SESSION and failing.keys() & set(incident.services):
             await incidents.update(db, incident.id, source=IncidentSource.CHECK, now=now)
@@ -58,6 +69,7 @@ async def apply(
                 await incidents.add_entry(
                     db, incident.id, EntryKind.FAILED_AGAIN, text, service=name, now=now
                 )
+        await _add_evidence(db, incident, failing)
         await recover(db, incident, plan.recovered & set(incident.services), now=now)
         if due := plan.investigate.get(incident.id):
             await _investigate(db, incident, due, failing, now=now)
@@ -178,8 +190,25 @@ def evidence(some: Sequence[CheckSeries]) -> str:
     return shorten("\n".join(lines), DETAIL_CHARS)
 
 
+async def _add_evidence(db: Database, incident: Incident, failing: FailingChecks) -> None:
+    """Add the checks of members that fail since they joined to their evidence."""
+    names = failing.keys() & set(incident.services)
+    for each in (await incidents.members(db, [incident.id]))[incident.id] if names else ():
+        known = {line.partition(": ")[0] for line in each.detail.splitlines()}
+        new = [one for one in failing.get(each.service, ()) if one.check not in known]
+        if new and not each.recovered_at:
+            detail = shorten(f"{each.detail}\n{evidence(new)}", DETAIL_CHARS)
+            await incidents.update_members(db, incident.id, [each.service], detail=detail)
+
+
 async def _open(
-    db: Database, group: Sequence[str], failing: FailingChecks, *, now: datetime
+    db: Database,
+    group: Sequence[str],
+    failing: FailingChecks,
+    services: Services,
+    *,
+    repairs: bool,
+    now: datetime,
 ) -> None:
     root = group[0]
     since = min(each.changed_at or now for name in group for each in failing[name])
@@ -190,9 +219,55 @@ async def _open(
         {name: evidence(failing[name]) for name in group},
         title=f"{root} fails: {evidence(failing[root][:1])}",
         started_at=since,
+        configured=configuration_key(services.find(root)),
         now=now,
     )
+    found = await advice_on(db, services.find(root), evidence(failing[root]), now=now)
+    if found.fix and repairs:
+        await _repair_at_once(db, incident, sorted(group), found.fix, now=now)
+        return
+    service = services.find(root)
+    if found.useless and service and not found.leaves(service):
+        incident = await _call_person(db, incident, found, now=now)
     await _investigate(db, incident, sorted(group), failing, now=now)
+
+
+async def _repair_at_once(
+    db: Database, incident: Incident, names: Sequence[str], fix: ActionEvidence, *, now: datetime
+) -> None:
+    """Request a tier-3 session for the root cause: its repair is known."""
+    text = f"Known fix: {fix.action} of {incident.service}. {fix}"
+    session = SessionPlan(
+        tier=MAX_TIER,
+        trigger=Trigger.KNOWN_FIX,
+        services=(incident.service,),
+        prompt=f"{text}. Run this action, and verify that {incident.service} is healthy.",
+    )
+    await incidents.add_entry(
+        db, incident.id, EntryKind.KNOWN_FIX, text, service=incident.service, now=now
+    )
+    await _request(db, incident, names, session, now=now)
+
+
+async def _call_person(
+    db: Database, incident: Incident, found: RepairAdvice, *, now: datetime
+) -> Incident:
+    """Notify people at once: no declared action is known to help."""
+    why = "; ".join(str(each) for each in found.useless.values())
+    text = f"No declared action of {incident.service} repairs this. {why}"
+    await incidents.add_entry(
+        db, incident.id, EntryKind.NO_FIX, text, service=incident.service, now=now
+    )
+    if db.telling is None or not db.telling.tells(Level.CRITICAL):
+        return incident
+    await notify(
+        db,
+        incident,
+        Level.CRITICAL,
+        f"{incident.service} needs a person: {incident.title}. {why}",
+        now=now,
+    )
+    return await incidents.update(db, incident.id, person_notified_at=now, notified_at=now, now=now)
 
 
 async def _join(
@@ -217,7 +292,8 @@ async def _join(
     if root == incident.service:
         return found
     title = shorten(one_line(f"{root} fails: {evidence(failing[root][:1])}"), TITLE_CHARS)
-    return await incidents.update(db, found.id, title=title, now=now)
+    configured = configuration_key(services.find(root))
+    return await incidents.update(db, found.id, title=title, configured=configured, now=now)
 
 
 async def _investigate(
@@ -233,6 +309,18 @@ async def _investigate(
     session = SessionPlan(
         tier=1, trigger=Trigger.CHECK, services=tuple(names), prompt=f"Failing checks: {checks}."
     )
+    await _request(db, incident, names, session, now=now)
+
+
+async def _request(
+    db: Database,
+    incident: Incident,
+    names: Sequence[str],
+    session: SessionPlan,
+    *,
+    now: datetime,
+) -> None:
+    """Request a session for an incident; it covers the present failure of these members."""
     request = await requests.insert(db, session, now=now)
     await incidents.update_members(db, incident.id, names, investigated=True)
     await incidents.update(db, incident.id, request_id=request.id, requested_at=now, now=now)

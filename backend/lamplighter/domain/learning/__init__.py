@@ -1,0 +1,1 @@
+"""Learning: what incidents show of which action repairs which failure."""

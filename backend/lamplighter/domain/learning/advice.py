@@ -1,0 +1,106 @@
+"""Advice: what outcomes say of the actions of a service against its present failure."""
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from lamplighter.domain.learning.facts import FactKind, LearnedFact, may_guide
+from lamplighter.domain.learning.outcome import ActionCounts, OutcomeRecord, count_outcomes
+from lamplighter.domain.learning.signature import Signature
+from lamplighter.domain.memory.memory import Memory
+from lamplighter.domain.services.service import Action, ActionKind, Service
+
+
+@dataclass(frozen=True, slots=True)
+class ActionEvidence:
+    """The memory that says what an action comes to."""
+
+    action: str
+    memory_id: int
+    sentence: str
+
+    def __str__(self) -> str:
+        return f"{self.sentence} (memory {self.memory_id})"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RepairAdvice:
+    """The action that is known to repair a failure, and those that are known not to."""
+
+    fix: ActionEvidence | None = None
+    useless: Mapping[str, ActionEvidence] = field(default_factory=dict)
+
+    def leaves(self, service: Service) -> list[Action]:
+        """Return the declared actions that are not known to be useless."""
+        return [each for each in service.actions if each.name not in self.useless]
+
+
+def configuration_key(service: Service | None) -> str:
+    """Return a short key of what matters of a service's declaration: it changes with that."""
+    if service is None:
+        return ""
+    parts = (service.checks, service.actions, service.depends_on)
+    return hashlib.sha256(repr(parts).encode()).hexdigest()[:12]
+
+
+def circumstances_of(configured: str, deployed: int | None, kind: ActionKind | None) -> str:
+    """Return what an outcome depends on: the configuration, and the last deployment.
+
+    The outcome of a deployment does not depend on the one before it.
+    """
+    if deployed is None or kind is ActionKind.REDEPLOYMENT:
+        return configured
+    return f"{configured}+{deployed}"
+
+
+def advise(
+    service: Service,
+    failing: Sequence[Signature],
+    records: Sequence[OutcomeRecord],
+    facts: Iterable[tuple[LearnedFact, Memory | None]],
+    *,
+    deployed: int | None,
+) -> RepairAdvice:
+    """Return what is known of each declared action against what fails now.
+
+    Only what an active and unedited memory says counts. `records` are those of the service,
+    oldest first; the least invasive action comes first.
+    """
+    keys = {each.key for each in failing}
+    configured = configuration_key(service)
+    guides = [fact for fact, memory in facts if may_guide(fact, memory)]
+    fix: ActionEvidence | None = None
+    useless: dict[str, ActionEvidence] = {}
+    for action in sorted(service.actions, key=lambda each: list(ActionKind).index(each.kind)):
+        found = _guide(guides, action, keys, records)
+        if found is None:
+            continue
+        own = [each for each in records if each.id > found.counted_from]
+        circumstances = circumstances_of(configured, deployed, action.kind)
+        counts: ActionCounts = count_outcomes(own, action.name, keys, circumstances)
+        evidence = ActionEvidence(action.name, found.memory_id, found.sentence)
+        if counts.useless:
+            useless[action.name] = evidence
+        elif fix is None and counts.helps:
+            fix = evidence
+    return RepairAdvice(fix=fix, useless=useless)
+
+
+def _guide(
+    guides: Sequence[LearnedFact],
+    action: Action,
+    keys: set[str],
+    records: Sequence[OutcomeRecord],
+) -> LearnedFact | None:
+    """Return the fact of an action against a failure; its incident may have had more failures."""
+    related = keys.union(*(each.signatures for each in records if keys & set(each.signatures)))
+    return next(
+        (
+            each
+            for each in guides
+            if each.kind is FactKind.REPAIR
+            and each.action == action.name
+            and each.signature in related
+        ),
+        None,
+    )

@@ -1,0 +1,200 @@
+"""Learned facts: memories with fields behind their sentence, derived from outcome records."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from enum import StrEnum
+from typing import Final
+
+from lamplighter.domain.learning.outcome import ActionCounts, beta_interval, robust_interval
+from lamplighter.domain.memory.decay import apply_decay, decay_changes
+from lamplighter.domain.memory.frames import FAILS_WITH, FIXES, HEALTHY_AFTER, NO_HELP, Frame
+from lamplighter.domain.memory.intents import (
+    CONTRADICTED,
+    NEW,
+    REVIVES,
+    ChangeOrigin,
+    Intent,
+    MemoryChange,
+    MemoryLink,
+    NewMemory,
+)
+from lamplighter.domain.memory.memory import (
+    Candidate,
+    InactiveReason,
+    Memory,
+    Trust,
+    contradict,
+    reinforce,
+)
+from lamplighter.domain.services.service import normalize_service_name
+
+MIN_CAUSED: Final = 2
+"""From so many failures of one cause on it is worth a memory."""
+
+MIN_MEASURED: Final = 3
+"""From so many measured times on the time to be healthy is worth a memory."""
+
+
+class FactKind(StrEnum):
+    """What a learned fact is about: a repair, the cause of failures, the time to be healthy."""
+
+    REPAIR = "repair"
+    CAUSE = "cause"
+    START_UP = "start_up"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LearnedFact:
+    """The fields behind one memory. `sentence` is what they are rendered as.
+
+    Of a repair, `cause` quotes the evidence, and `signature` is the key of the failure; of a
+    cause it is the service that failed first. Nothing before the outcome or incident
+    `counted_from` counts.
+    """
+
+    memory_id: int = 0
+    kind: FactKind
+    service: str
+    action: str = ""
+    cause: str = ""
+    signature: str = ""
+    worked: int = 0
+    tried: int = 0
+    seconds: tuple[float, ...] = ()
+    sentence: str = ""
+    counted_from: int = 0
+    at: datetime
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """Return the 90 % interval of the share that `worked` is of `tried`."""
+        return beta_interval(self.worked, self.tried)
+
+    @property
+    def counts(self) -> ActionCounts:
+        """Return its counts."""
+        return ActionCounts(self.worked, self.tried, self.seconds)
+
+    @property
+    def frame(self) -> Frame:
+        """Return the form of its sentence."""
+        if self.kind is FactKind.REPAIR:
+            return NO_HELP if self.counts.useless else FIXES
+        return FAILS_WITH if self.kind is FactKind.CAUSE else HEALTHY_AFTER
+
+    def is_same(self, other: "LearnedFact") -> bool:
+        """Whether two facts claim something of the same subject: compared by their fields."""
+        return _subject(self) == _subject(other)
+
+
+def _subject(fact: LearnedFact) -> tuple[str, ...]:
+    cause = fact.cause if fact.kind is FactKind.CAUSE else ""
+    return fact.kind, normalize_service_name(fact.service), fact.action, fact.signature, cause
+
+
+def render(fact: LearnedFact) -> LearnedFact:
+    """Return a fact with the sentence that its fields are."""
+    sentence = fact.frame.text(
+        tail=True,
+        action=fact.action.capitalize() if fact.kind is FactKind.REPAIR else fact.action,
+        cause=fact.cause,
+        service=fact.service,
+        counts=f"{fact.worked} of {fact.tried}{_healthy_words(fact)}",
+        time=_middle(fact.seconds),
+        range=_range(fact.seconds) or "measured once",
+    )
+    return replace(fact, sentence=sentence)
+
+
+def _healthy_words(fact: LearnedFact) -> str:
+    if fact.kind is not FactKind.REPAIR or not fact.seconds or fact.frame is NO_HELP:
+        return ""
+    span = _range(fact.seconds)
+    return f", healthy after {_middle(fact.seconds)}" + (f" ({span})" if span else "")
+
+
+def _middle(seconds: Sequence[float]) -> str:
+    found = robust_interval(seconds)
+    return f"{_whole(found[0])} s" if found else ""
+
+
+def _range(seconds: Sequence[float]) -> str:
+    found = robust_interval(seconds)
+    return f"{_whole(found[1])}-{_whole(found[2])}" if found and len(seconds) > 1 else ""
+
+
+def _whole(seconds: float) -> int:
+    return max(1, round(seconds))
+
+
+def is_attached(fact: LearnedFact, memory: Memory | None) -> bool:
+    """Whether a memory still says what its fields say: an edit of a person detaches them."""
+    return (
+        memory is not None
+        and memory.observation == fact.sentence
+        and memory.category is fact.frame.category
+        and normalize_service_name(memory.service or "") == normalize_service_name(fact.service)
+    )
+
+
+def may_guide(fact: LearnedFact, memory: Memory | None) -> bool:
+    """Whether a fact may change what is done: active, attached, and not unverified."""
+    return (
+        memory is not None
+        and memory.active
+        and memory.trust is not Trust.UNVERIFIED
+        and is_attached(fact, memory)
+    )
+
+
+def decide_fact(
+    fact: LearnedFact,
+    candidate: Candidate,
+    before: LearnedFact | None,
+    memory: Memory | None,
+    *,
+    helped: bool,
+    incident_id: int,
+    fading: bool,
+    now: datetime,
+) -> list[Intent] | None:
+    """Return what an incident's evidence writes; None where a person has taken the memory over.
+
+    `before` are the fields as they were, and `memory` is theirs: None where it was deleted.
+    `helped` is what the incident shows. A claim that holds is reinforced, another one
+    contradicted; the counts are rendered with it.
+    """
+
+    def why(cause: str, reason: str) -> ChangeOrigin:
+        words = f"incident {incident_id}: {reason}"
+        session = candidate.session_id
+        return ChangeOrigin(cause=cause, actor="supervisor", reason=words, session_id=session)
+
+    if before is None or memory is None:
+        return [NewMemory(candidate, why("learned", "first seen"))]
+    if not is_attached(before, memory):
+        return None
+    due = apply_decay(memory, now=now) if fading else memory
+    faded: list[Intent] = [*decay_changes([memory], now=now)] if fading else []
+    if not due.active:
+        if due.inactive_reason is not InactiveReason.LOW:
+            return None
+        new = NewMemory(candidate, why("learned", f"repeats memory {memory.id}"))
+        return [*faded, new, MemoryLink(NEW, memory.id, REVIVES, candidate.session_id)]
+    if confirms(fact, before, helped=helped):
+        after, origin = reinforce(due, now=now), why("reinforced", "seen again")
+    else:
+        after, origin = contradict(due), why(CONTRADICTED, "it came otherwise")
+    after = replace(after, observation=candidate.observation)
+    return [*faded, MemoryChange(due, after, origin)]
+
+
+def confirms(fact: LearnedFact, before: LearnedFact, *, helped: bool) -> bool:
+    """Whether the newest evidence agrees with what was claimed before it."""
+    if fact.kind is FactKind.REPAIR:
+        return helped is (before.frame is not NO_HELP)
+    claimed = robust_interval(before.seconds)
+    if fact.kind is FactKind.CAUSE or claimed is None:
+        return helped
+    return claimed[1] * 0.5 - 1 <= fact.seconds[-1] <= claimed[2] * 1.25 + 1

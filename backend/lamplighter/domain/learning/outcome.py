@@ -1,0 +1,181 @@
+"""The outcome record: what one action came to in one incident, and what many of them show."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from math import comb
+from typing import Annotated, Any, Final
+
+from lamplighter.domain.fields import Field
+from lamplighter.domain.services.cooldown import CooldownUse, UseOutcome
+from lamplighter.domain.services.incident import Incident, IncidentOutcome
+from lamplighter.domain.services.series import percentile
+from lamplighter.domain.services.service import normalize_service_name
+
+TAIL: Final = 0.05
+"""What the 90 % interval leaves out on each side."""
+
+HALF: Final = 0.5
+MAX_COUNTED: Final = 200
+"""So many outcomes of an action at the most are counted, the newest."""
+
+
+class ActionResult(StrEnum):
+    """What an action came to; `unclear` where no check said so, `none` without an action."""
+
+    FIXED = "fixed"
+    FAILED = "failed"
+    UNCLEAR = "unclear"
+    NONE = "none"
+
+
+class OutcomeActor(StrEnum):
+    """Who ended an incident, or acted."""
+
+    AGENT = "agent"
+    PERSON = "person"
+    NONE = "none"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OutcomeRecord:
+    """One action that was tried in one incident; one without an action where none was.
+
+    `signatures` are the keys of all that failed of the service, the main one first; its fields
+    are beside it. `circumstances` is what the service is configured as. `ended` is what the
+    incident came to, after `seconds`; `healthy_seconds` is how long the action took to help.
+    """
+
+    id: int = 0
+    incident_id: int
+    service: str
+    check: Annotated[str, Field(column="check_name")] = ""
+    failure: str
+    evidence: str
+    exit_code: int | None = None
+    signatures: tuple[str, ...] = ()
+    circumstances: str = ""
+    context: Mapping[str, Any] = field(default_factory=dict)
+    action: str = ""
+    target: str = ""
+    result: ActionResult
+    attempts: int = 0
+    ended: IncidentOutcome
+    healthy_seconds: float | None = None
+    seconds: float
+    actor: OutcomeActor
+    by_session: int | None = None
+    tier: int = 0
+    memories: tuple[int, ...] = ()
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class ActionCounts:
+    """How often an action helped, of how often it was tried, and the seconds until healthy."""
+
+    worked: int = 0
+    tried: int = 0
+    seconds: tuple[float, ...] = ()
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """Return the 90 % interval of its chance to help, from Beta(1, 1)."""
+        return beta_interval(self.worked, self.tried)
+
+    @property
+    def helps(self) -> bool:
+        """Whether it is known to help: never failed, or surely more often than not."""
+        return self.worked > 0 and (self.worked == self.tried or self.interval[0] > HALF)
+
+    @property
+    def useless(self) -> bool:
+        """Whether it is known not to help: never did, or surely less often than not."""
+        return self.tried > 0 and (self.worked == 0 or self.interval[1] < HALF)
+
+
+def beta_interval(worked: int, tried: int) -> tuple[float, float]:
+    """Return the 5 % and 95 % quantile of the chance to help after so many trials."""
+    return _quantile(TAIL, worked, tried), _quantile(1 - TAIL, worked, tried)
+
+
+def _quantile(share: float, worked: int, tried: int) -> float:
+    """Return a quantile of Beta(1 + worked, 1 + failed), which is a sum of binomials."""
+    low, high = 0.0, 1.0
+    for _ in range(40):
+        middle = (low + high) / 2
+        below = sum(
+            comb(tried + 1, k) * middle**k * (1 - middle) ** (tried + 1 - k)
+            for k in range(worked + 1, tried + 2)
+        )
+        low, high = (middle, high) if below < share else (low, middle)
+    return round((low + high) / 2, 3)
+
+
+def count_outcomes(
+    records: Iterable[OutcomeRecord],
+    action: str,
+    signatures: Iterable[str],
+    circumstances: str,
+) -> ActionCounts:
+    """Count what an action came to against a failure, as the service is configured now.
+
+    `records` are those of one service, oldest first.
+    """
+    keys = set(signatures)
+    counted = [
+        each
+        for each in records
+        if each.action == action
+        and normalize_service_name(each.target) == normalize_service_name(each.service)
+        and each.result in (ActionResult.FIXED, ActionResult.FAILED)
+        and each.circumstances == circumstances
+        and keys & set(each.signatures)
+    ][-MAX_COUNTED:]
+    fixed = [each for each in counted if each.result is ActionResult.FIXED]
+    seconds = (each.healthy_seconds for each in fixed)
+    return ActionCounts(
+        len(fixed), len(counted), tuple(each for each in seconds if each is not None)
+    )
+
+
+def robust_interval(seconds: Sequence[float]) -> tuple[float, float, float] | None:
+    """Return the median of some times, and their 10 % and 90 % quantile; None of no times."""
+    ordered = sorted(seconds)
+    found = [percentile(ordered, percent) for percent in (50, 10, 90)]
+    if None in found:
+        return None
+    middle, low, high = (each for each in found if each is not None)
+    return middle, low, high
+
+
+def incidents_with(
+    records: Iterable[OutcomeRecord], memory_id: int
+) -> tuple[tuple[int, int], tuple[int, int]]:
+    """Return how many incidents had a memory in a prompt and how many not, and those repaired."""
+    ended = {each.incident_id: each for each in records}
+    found = []
+    for inside in (True, False):
+        some = [each for each in ended.values() if (memory_id in each.memories) is inside]
+        found.append((len(some), sum(each.ended is IncidentOutcome.REPAIRED for each in some)))
+    return found[0], found[1]
+
+
+def result_of(uses: Sequence[CooldownUse], *, person_asked: bool) -> ActionResult:
+    """Return what the uses of one action in one incident came to.
+
+    A later attempt that helped counts. What was not confirmed did not help if a person was asked.
+    """
+    outcomes = {use.outcome for use in uses}
+    if UseOutcome.SUCCESS in outcomes:
+        return ActionResult.FIXED
+    if UseOutcome.FAILURE in outcomes or (UseOutcome.UNCONFIRMED in outcomes and person_asked):
+        return ActionResult.FAILED
+    return ActionResult.UNCLEAR
+
+
+def ended_by(incident: Incident) -> OutcomeActor:
+    """Return who ended an incident in which no action was tried."""
+    handled = incident.outcome is IncidentOutcome.BY_PERSON
+    return OutcomeActor.PERSON if handled else OutcomeActor.NONE

@@ -1,0 +1,109 @@
+"""The signature: the fields that make two failures the same."""
+
+import re
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+from lamplighter.domain.services.service import NAME, normalize_service_name
+from lamplighter.domain.text import one_line, shorten
+
+EVIDENCE_CHARS: Final = 80
+
+
+class FailureKind(StrEnum):
+    """How a check failed."""
+
+    EXIT = "exit"
+    STATUS = "status"
+    CERTIFICATE = "certificate"
+    REFUSED = "refused"
+    RESET = "reset"
+    UNREACHABLE = "unreachable"
+    NAME = "name"
+    TIMEOUT = "timeout"
+    NOT_RUNNING = "not_running"
+    OTHER = "other"
+
+
+SERVICE_WIDE: Final = (FailureKind.REFUSED, FailureKind.UNREACHABLE)
+"""Failures of a whole service: whichever of its checks reports one, it is the same failure."""
+
+_RULES: Final[tuple[tuple[re.Pattern[str], FailureKind, str], ...]] = tuple(
+    (re.compile(pattern), kind, template)
+    for pattern, kind, template in (
+        (r"^exit code (?P<exit>\d+)", FailureKind.EXIT, ""),
+        (r"^answered (?P<status>[1-5]\d\d)\b", FailureKind.STATUS, "answered {status}"),
+        (r"certificate\b.*\bexpired", FailureKind.CERTIFICATE, "expired certificate"),
+        (r"certificate", FailureKind.CERTIFICATE, ""),
+        (r"connection refused", FailureKind.REFUSED, "connection refused"),
+        (r"connection reset", FailureKind.RESET, "connection reset"),
+        (r"(?:host|network) unreachable", FailureKind.UNREACHABLE, "unreachable"),
+        (r"^no (?:ipv[46] )?address of|^unknown host|not known", FailureKind.NAME, ""),
+        (r"timed out", FailureKind.TIMEOUT, "timed out"),
+        (r"^not running", FailureKind.NOT_RUNNING, ""),
+    )
+)  # fmt: skip
+_EXPECTED: Final = re.compile(r", expected [^:]*")
+_IDENTIFIER: Final = re.compile(
+    r"\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b"
+    r"|(?<![0-9a-z])(?=[a-f]*\d)(?=\d*[a-f])[0-9a-f]{6,}(?![0-9a-z])"
+    r"|\[[0-9a-f:]*:[0-9a-f:]*\]"
+)
+_UNIT: Final = r"(?:ms|s|sec|seconds?|m|min|minutes?|h|hours?|d|days?|[kmgt]?i?b|bytes|%)"
+_NUMBER: Final = re.compile(rf"\d(?:[\d.,:/+tz-]*[\dz])?(?: ?{_UNIT}(?![a-z]))?")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Signature:
+    """What fails and how; times, numbers and identifiers of the evidence are left out."""
+
+    service: str
+    check: str = ""
+    failure: FailureKind
+    evidence: str
+    exit_code: int | None = None
+
+    @property
+    def key(self) -> str:
+        """Return what two signatures of the same failure share."""
+        check = "" if self.failure in SERVICE_WIDE else self.check
+        code = "" if self.exit_code is None else str(self.exit_code)
+        parts = (normalize_service_name(self.service), check, self.failure, code, self.evidence)
+        return "|".join(parts)
+
+
+def signatures_of(service: str, evidence: str) -> tuple[Signature, ...]:
+    """Return the signatures of the lines of evidence, each once; the first is the main one."""
+    found = [signature_of(service, line) for line in evidence.splitlines() if line.strip()]
+    return tuple({each.key: each for each in reversed(found)}.values())[::-1]
+
+
+def signature_of(service: str, line: str) -> Signature:
+    """Return the signature of one line of evidence, which may begin with the name of its check."""
+    name, colon, rest = line.partition(": ")
+    check, detail = (name, rest) if colon and NAME.fullmatch(name) else ("", line)
+    text = one_line(detail).casefold()
+    for pattern, kind, template in _RULES:
+        if match := pattern.search(text):
+            groups = match.groupdict()
+            code = int(groups["exit"]) if "exit" in groups else None
+            shown = template.format(**groups) if template else log_shape(text, keep=code)
+            return Signature(
+                service=service, check=check, failure=kind, evidence=shown, exit_code=code
+            )
+    return Signature(
+        service=service, check=check, failure=FailureKind.OTHER, evidence=log_shape(text)
+    )
+
+
+def log_shape(text: str, *, keep: int | None = None) -> str:
+    """Return a line without its identifiers, times and numbers, each of them as `#`.
+
+    An exit code to `keep` stays: it says how a program failed.
+    """
+    shape = text.casefold()
+    head = "" if keep is None else f"exit code {keep}"
+    if head:
+        shape = _EXPECTED.sub("", shape).removeprefix(head)
+    return shorten(head + _NUMBER.sub("#", _IDENTIFIER.sub("#", shape)), EVIDENCE_CHARS).strip()

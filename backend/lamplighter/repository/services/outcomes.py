@@ -1,0 +1,69 @@
+"""Queries on outcome records, and on the fields behind the memories that they taught."""
+
+from dataclasses import asdict, replace
+from typing import Final
+
+import sqlalchemy as sa
+
+from lamplighter.domain.learning.facts import LearnedFact
+from lamplighter.domain.learning.outcome import OutcomeRecord
+from lamplighter.repository.store.database import Database
+from lamplighter.repository.store.entities import reader
+from lamplighter.repository.store.tables import learned_facts, outcomes
+
+MAX_RECORDS: Final = 500
+"""So many outcomes of a service are read at the most, the newest."""
+
+
+async def insert(db: Database, record: OutcomeRecord) -> OutcomeRecord:
+    """Store what an action came to in an incident."""
+    values = asdict(record)
+    del values["id"]
+    values |= {"check_name": values.pop("check"), "context": dict(record.context)}
+    statement = sa.insert(outcomes).values(**values).returning(outcomes.c.id)
+    return replace(record, id=int(await db.fetch_val(statement)))
+
+
+async def of_service(db: Database, service: str) -> list[OutcomeRecord]:
+    """Return the outcomes of incidents with a service as their root, oldest first."""
+    query = (
+        sa.select(outcomes)
+        .where(sa.func.lower(outcomes.c.service) == service.lower())
+        .order_by(outcomes.c.id.desc())
+        .limit(MAX_RECORDS)
+    )
+    return [_record(row) for row in await db.fetch_all(query)][::-1]
+
+
+async def of_incident(db: Database, incident_id: int) -> list[OutcomeRecord]:
+    """Return the outcomes of one incident, oldest first."""
+    query = sa.select(outcomes).where(outcomes.c.incident_id == incident_id).order_by(outcomes.c.id)
+    return [_record(row) for row in await db.fetch_all(query)]
+
+
+async def facts_of(db: Database, service: str) -> list[LearnedFact]:
+    """Return what was learned of a service, the newest memory first."""
+    query = (
+        sa.select(learned_facts)
+        .where(sa.func.lower(learned_facts.c.service) == service.lower())
+        .order_by(learned_facts.c.memory_id.desc())
+    )
+    return [_fact(row) for row in await db.fetch_all(query)]
+
+
+async def fact_of(db: Database, memory_id: int) -> LearnedFact | None:
+    """Return the fields behind a memory; None of one that has none."""
+    query = sa.select(learned_facts).where(learned_facts.c.memory_id == memory_id)
+    row = await db.fetch_one(query)
+    return None if row is None else _fact(row)
+
+
+async def put_fact(db: Database, fact: LearnedFact, before: LearnedFact | None) -> None:
+    """Store the fields behind a memory, in place of those that were there."""
+    numbers = {fact.memory_id, before.memory_id if before else fact.memory_id}
+    await db.execute(sa.delete(learned_facts).where(learned_facts.c.memory_id.in_(numbers)))
+    await db.execute(sa.insert(learned_facts).values(**asdict(fact)))
+
+
+_record: Final = reader(OutcomeRecord)
+_fact: Final = reader(LearnedFact)

@@ -1,0 +1,30 @@
+"""Advise: what outcomes say of the actions of a failing service now."""
+
+from datetime import datetime
+
+from lamplighter.domain.learning.advice import RepairAdvice, advise
+from lamplighter.domain.learning.signature import signatures_of
+from lamplighter.domain.memory.memory import MemoryId
+from lamplighter.domain.services.service import Service
+from lamplighter.repository import Database
+from lamplighter.repository.memory import memories
+from lamplighter.repository.services import cooldowns, outcomes
+
+
+async def advice_on(
+    db: Database, service: Service | None, evidence: str, *, now: datetime
+) -> RepairAdvice:
+    """Return what is known of each action of a service against what fails, a line each."""
+    if service is None or not service.actions:
+        return RepairAdvice()
+    facts = await outcomes.facts_of(db, service.name)
+    if not facts:
+        return RepairAdvice()
+    held = await memories.by_ids(db, [MemoryId(each.memory_id) for each in facts])
+    return advise(
+        service,
+        signatures_of(service.name, evidence),
+        await outcomes.of_service(db, service.name),
+        [(each, held.get(MemoryId(each.memory_id))) for each in facts],
+        deployed=await cooldowns.last_deployment(db, service.name, before=now),
+    )

@@ -1,0 +1,371 @@
+"""Learn: what an incident that ended shows, as outcome records and as memories."""
+
+import logging
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby
+from typing import Any, Final
+
+from lamplighter.domain.errors import Invalid
+from lamplighter.domain.learning.advice import circumstances_of
+from lamplighter.domain.learning.facts import (
+    MIN_CAUSED,
+    MIN_MEASURED,
+    FactKind,
+    LearnedFact,
+    decide_fact,
+    render,
+)
+from lamplighter.domain.learning.outcome import (
+    ActionResult,
+    OutcomeActor,
+    OutcomeRecord,
+    count_outcomes,
+    ended_by,
+    result_of,
+)
+from lamplighter.domain.learning.signature import signatures_of
+from lamplighter.domain.memory.admit import admit_candidate
+from lamplighter.domain.memory.memory import Candidate, Source
+from lamplighter.domain.services.cooldown import SPENDING_OUTCOMES, CooldownUse
+from lamplighter.domain.services.incident import Incident, IncidentMember, IncidentOutcome
+from lamplighter.domain.services.service import Services, normalize_service_name
+from lamplighter.domain.sessions.handoff import EscalationState
+from lamplighter.repository import Database, reading, writing
+from lamplighter.repository.memory import exposures, memories
+from lamplighter.repository.memory.memories import MemoryFilter, Sort
+from lamplighter.repository.services import cooldowns, incidents, outcomes
+from lamplighter.repository.sessions import escalations
+from lamplighter.repository.writes import store
+from lamplighter.usecases.context import Context
+
+logger = logging.getLogger(__name__)
+
+KEPT_TIMES: Final = 20
+"""So many measured times are kept behind a memory, the newest."""
+
+MAX_ADOPTED: Final = 200
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EndedIncident:
+    """An incident that ended, with what belongs to it."""
+
+    incident: Incident
+    members: Sequence[IncidentMember]
+    records: Sequence[OutcomeRecord]
+    sessions: Sequence[int]
+    services: Services
+
+
+@dataclass(frozen=True, slots=True)
+class Lesson:
+    """What an incident shows of one fact: the fact, what was held before, and who showed it."""
+
+    fact: LearnedFact
+    before: LearnedFact | None
+    helped: bool
+    session_id: int | None
+    tier: int
+
+
+async def learn(here: Context, services: Services, *, fading: bool = True) -> int:
+    """Learn from the incidents that ended; return from how many.
+
+    Each is one transaction that claims it first: a process that is killed learns nothing twice.
+    """
+    async with reading(here.db):
+        due = await incidents.unlearned(here.db)
+    for incident in due:
+        async with writing(here.db):
+            if await incidents.claim_learning(here.db, incident.id, now=here.now()):
+                await _learn_from(here, incident, services, fading=fading)
+    return len(due)
+
+
+async def _learn_from(
+    here: Context, incident: Incident, services: Services, *, fading: bool
+) -> None:
+    if incident.outcome is IncidentOutcome.MERGED:
+        return
+    members = (await incidents.members(here.db, [incident.id]))[incident.id]
+    ids = await incidents.session_ids(here.db, incident.id)
+    records = [
+        await outcomes.insert(here.db, each)
+        for each in await _records(here.db, incident, members, ids, services)
+    ]
+    ended = EndedIncident(
+        incident=incident, members=members, records=records, sessions=ids, services=services
+    )
+    lessons = await _repairs(here.db, ended)
+    lessons += await _start_ups(here.db, ended)
+    lessons += await _causes(here.db, ended)
+    for lesson in lessons:
+        await _remember(here, ended, lesson, fading=fading)
+
+
+async def _records(
+    db: Database,
+    incident: Incident,
+    members: Sequence[IncidentMember],
+    ids: Sequence[int],
+    services: Services,
+) -> list[OutcomeRecord]:
+    """Return what each action of an incident came to; where none was tried, one record."""
+    detail = next((each.detail for each in members if each.service == incident.service), "")
+    signatures = signatures_of(incident.service, detail or incident.title)
+    main = signatures[0]
+    ended = incident.resolved_at or incident.detected_at
+    record = OutcomeRecord(
+        incident_id=incident.id,
+        service=incident.service,
+        check=main.check,
+        failure=main.failure,
+        evidence=main.evidence,
+        exit_code=main.exit_code,
+        signatures=tuple(each.key for each in signatures),
+        circumstances=incident.configured,
+        context=_context(incident, members, services),
+        target=incident.service,
+        result=ActionResult.NONE,
+        ended=incident.outcome,
+        seconds=max(0.0, round((ended - incident.started_at).total_seconds(), 1)),
+        actor=ended_by(incident),
+        by_session=ids[-1] if ids else None,
+        memories=await _memories(db, ids),
+        at=ended,
+    )
+    asked = await escalations.of_sessions(db, ids) if ids else []
+    person = any(each.state in (EscalationState.PERSON, EscalationState.CLOSED) for each in asked)
+    deployed = await cooldowns.last_deployment(db, incident.service, before=incident.detected_at)
+    uses = await cooldowns.of_sessions(db, ids) if ids else []
+    return [
+        _of_action(record, some, deployed=deployed, person_asked=person)
+        for some in _by_action(uses)
+    ] or [replace(record, circumstances=circumstances_of(incident.configured, deployed, None))]
+
+
+def _by_action(uses: Sequence[CooldownUse]) -> Iterator[list[CooldownUse]]:
+    """Yield the uses that ran, those of one action together."""
+
+    def name(use: CooldownUse) -> tuple[str, str]:
+        return normalize_service_name(use.service), use.name or use.action
+
+    ran = [use for use in uses if use.outcome in SPENDING_OUTCOMES]
+    for _, some in groupby(sorted(ran, key=name), key=name):
+        yield list(some)
+
+
+def _of_action(
+    record: OutcomeRecord,
+    uses: Sequence[CooldownUse],
+    *,
+    deployed: int | None,
+    person_asked: bool,
+) -> OutcomeRecord:
+    last = uses[-1]
+    return replace(
+        record,
+        circumstances=circumstances_of(record.circumstances, deployed, last.action),
+        context={**record.context, "kind": last.action.value},
+        action=last.name or last.action.value,
+        target=last.service,
+        result=result_of(uses, person_asked=person_asked),
+        attempts=sum(use.attempts for use in uses),
+        healthy_seconds=last.healthy_after,
+        actor=OutcomeActor.AGENT if last.session_id else OutcomeActor.PERSON,
+        by_session=last.session_id,
+        tier=last.tier,
+    )
+
+
+def _context(
+    incident: Incident, members: Sequence[IncidentMember], services: Services
+) -> Mapping[str, Any]:
+    """Return the circumstances in which an incident began."""
+    root = services.find(incident.service)
+    failing = {each.service for each in members}
+    needs = services.with_needs([root]) if root else []
+    return {
+        "dependencies": {
+            each.name: "failing" if each.name in failing else "healthy"
+            for each in needs
+            if each is not root
+        },
+        "affected": sorted(failing - {incident.service}),
+        "hour": incident.started_at.hour,
+        "weekday": incident.started_at.isoweekday(),
+    }
+
+
+async def _memories(db: Database, ids: Sequence[int]) -> tuple[int, ...]:
+    """Return the memories in the prompts of an incident's sessions."""
+    found = {
+        each.memory_id
+        for number in ids
+        for each in await exposures.of_session(db, number)
+        if each.position is not None
+    }
+    return tuple(sorted(found))
+
+
+async def _repairs(db: Database, ended: EndedIncident) -> list[Lesson]:
+    """Return what each action on the root cause shows."""
+    history = await outcomes.of_service(db, ended.incident.service)
+    found = []
+    for record in ended.records:
+        own = normalize_service_name(record.target) == normalize_service_name(record.service)
+        if not own or record.result not in (ActionResult.FIXED, ActionResult.FAILED):
+            continue
+        fact = LearnedFact(
+            kind=FactKind.REPAIR,
+            service=record.service,
+            action=record.action,
+            cause=record.evidence,
+            signature=record.signatures[0],
+            at=record.at,
+        )
+        before, after = await _before(db, fact, record.signatures, record.id - 1)
+        if before is not None:  # what was learned first names the failure
+            fact = replace(fact, cause=before.cause, signature=before.signature)
+        counts = count_outcomes(
+            [each for each in history if each.id > after],
+            record.action,
+            record.signatures,
+            record.circumstances,
+        )
+        fact = replace(
+            fact,
+            worked=counts.worked,
+            tried=counts.tried,
+            seconds=counts.seconds[-KEPT_TIMES:],
+            counted_from=after,
+        )
+        helped = record.result is ActionResult.FIXED
+        found.append(Lesson(fact, before, helped, record.by_session, record.tier))
+    return found
+
+
+async def _start_ups(db: Database, ended: EndedIncident) -> list[Lesson]:
+    """Return how long the root cause takes to be healthy after an action."""
+    history = await outcomes.of_service(db, ended.incident.service)
+    found = []
+    for record in ended.records:
+        if record.healthy_seconds is None or record.result is not ActionResult.FIXED:
+            continue
+        kind = str(record.context["kind"])
+        fact = LearnedFact(kind=FactKind.START_UP, service=record.target, action=kind, at=record.at)
+        before, after = await _before(db, fact, (), record.id - 1)
+        seconds = tuple(
+            each.healthy_seconds
+            for each in history
+            if each.id > after
+            and each.target == record.target
+            and each.context.get("kind") == kind
+            and each.result is ActionResult.FIXED
+            and each.healthy_seconds is not None
+        )
+        if len(seconds) >= MIN_MEASURED:
+            fact = replace(
+                fact,
+                worked=len(seconds),
+                tried=len(seconds),
+                seconds=seconds[-KEPT_TIMES:],
+                counted_from=after,
+            )
+            found.append(Lesson(fact, before, True, record.by_session, record.tier))
+    return found
+
+
+async def _causes(db: Database, ended: EndedIncident) -> list[Lesson]:
+    """Return how often the root cause made each other member fail; a trivial one is left out."""
+    incident, found = ended.incident, []
+    for member in ended.members:
+        name, cause = member.service, incident.service
+        if normalize_service_name(name) == normalize_service_name(cause):
+            continue
+        fact = LearnedFact(
+            kind=FactKind.CAUSE, service=name, cause=cause, at=ended.incident.detected_at
+        )
+        before, after = await _before(db, fact, (), incident.id - 1)
+        roots = await incidents.roots_of(db, name, after=after)
+        caused = roots.count(cause)
+        declared = ended.services.find(name)
+        only = declared is not None and declared.depends_on == (cause,)
+        if caused >= MIN_CAUSED and not (only and caused == len(roots)):
+            fact = replace(fact, worked=caused, tried=len(roots), counted_from=after)
+            session = min(ended.sessions, default=None)
+            found.append(Lesson(fact, before, True, session, 1 if session else 0))
+    return found
+
+
+async def _before(
+    db: Database, fact: LearnedFact, signatures: Sequence[str], newest: int
+) -> tuple[LearnedFact | None, int]:
+    """Return what is held of the subject of a fact, and after what its evidence counts.
+
+    What a person deleted begins again with this incident.
+    """
+    wanted = {fact.signature, *signatures}
+    before = next(
+        (
+            each
+            for each in await outcomes.facts_of(db, fact.service)
+            if each.signature in wanted and replace(each, signature=fact.signature).is_same(fact)
+        ),
+        None,
+    )
+    if before is None:
+        return None, 0
+    gone = await memories.get(db, before.memory_id) is None
+    return before, newest if gone else before.counted_from
+
+
+async def _remember(here: Context, ended: EndedIncident, lesson: Lesson, *, fading: bool) -> None:
+    """Store what a lesson makes of the memory that holds it."""
+    db, now, before = here.db, here.now(), lesson.before
+    fact = render(lesson.fact)
+    candidate = Candidate(
+        category=fact.frame.category,
+        service=fact.service,
+        observation=fact.sentence,
+        tier=lesson.tier,
+        session_id=lesson.session_id,
+        source_ref=f"incident {ended.incident.id}",
+    )
+    try:
+        candidate = admit_candidate(candidate, here.redact)
+    except Invalid as error:
+        logger.warning("Incident %s taught nothing: %s", ended.incident.id, error)
+        return
+    if before is None:
+        before = await _adopted(db, fact)
+    held = await memories.get(db, before.memory_id) if before else None
+    intents = decide_fact(
+        fact,
+        candidate,
+        before,
+        held,
+        helped=lesson.helped,
+        incident_id=ended.incident.id,
+        fading=fading,
+        now=now,
+    )
+    if intents is None:
+        return
+    new = await store(db, intents, now=now)
+    number = new[-1].id if new else held.id if held else 0
+    fact = replace(fact, memory_id=number, sentence=candidate.observation)
+    await outcomes.put_fact(db, fact, before)
+
+
+async def _adopted(db: Database, fact: LearnedFact) -> LearnedFact | None:
+    """Return the fields of a memory that a session reported in the same form, as text."""
+    same = MemoryFilter(service=fact.service, category=fact.frame.category, active=True)
+    found = await memories.page(db, same, sort=Sort.CREATED, limit=MAX_ADOPTED)
+    for memory in found.items:
+        if memory.source is Source.MARKER and fact.frame.is_same_subject(
+            memory.observation, fact.sentence
+        ):
+            return replace(fact, memory_id=memory.id, sentence=memory.observation)
+    return None

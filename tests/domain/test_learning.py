@@ -1,0 +1,190 @@
+"""Learning: which failures are the same, and what many outcomes show."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lamplighter.domain.learning.facts import FactKind, LearnedFact, render
+from lamplighter.domain.learning.outcome import (
+    ActionCounts,
+    ActionResult,
+    beta_interval,
+    result_of,
+    robust_interval,
+)
+from lamplighter.domain.learning.signature import FailureKind, signature_of, signatures_of
+from lamplighter.domain.memory.frames import FRAMES
+from lamplighter.domain.relate.framed import judge_frame
+from lamplighter.domain.relate.judge import Relation
+from lamplighter.domain.services.cooldown import CooldownUse, UseOutcome
+from lamplighter.domain.services.service import ActionKind
+
+NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
+KINDS = (
+    ("tcp: connection refused at 127.0.0.1:8080", FailureKind.REFUSED, "connection refused"),
+    ("http: answered 503, expected 200-399", FailureKind.STATUS, "answered 503"),
+    ("http: answered 404, expected 200-399", FailureKind.STATUS, "answered 404"),
+    ("tcp: timed out after 5 s", FailureKind.TIMEOUT, "timed out"),
+    (
+        "tls: certificate not valid: certificate has expired",
+        FailureKind.CERTIFICATE,
+        "expired certificate",
+    ),
+    ("http: connection reset by 10.0.0.1:80", FailureKind.RESET, "connection reset"),
+    ("dns: no address of db.lan", FailureKind.NAME, "no address of db.lan"),
+    ("process: not running: nginx", FailureKind.NOT_RUNNING, "not running: nginx"),
+    (
+        "job: exit code 2, expected 0: 14:03:07 worker 4711 lost a1b2c3d4",
+        FailureKind.EXIT,
+        "exit code 2: # worker # lost #",
+    ),
+    ("disk: 512 MB free at /var", FailureKind.OTHER, "# free at /var"),
+)
+
+
+@pytest.mark.parametrize(("line", "kind", "evidence"), KINDS)
+def test_evidence_becomes_a_kind_and_words_without_numbers(
+    line: str, kind: FailureKind, evidence: str
+) -> None:
+    found = signature_of("app", line)
+    assert (found.failure, found.evidence) == (kind, evidence)
+    assert found.check == line.partition(":")[0]
+
+
+def test_every_kind_of_failure_is_a_signature_of_its_own() -> None:
+    assert len({signature_of("app", line).key for line, *_ in KINDS}) == len(KINDS)
+
+
+def test_a_refused_connection_is_the_same_whichever_check_reports_it() -> None:
+    one, two = (
+        f"{name}: connection refused at [::1]:{port}" for name, port in (("a", 1), ("b", 2))
+    )
+    assert len(signatures_of("app", f"{one}\n{two}\nb: timed out after 5 s")) == 2
+    assert signature_of("App", one).key == signature_of("app", two).key
+
+
+NUMBERS = st.integers(0, 10**9) | st.floats(0, 10**6, allow_nan=False).map(lambda x: f"{x:.2f}")
+MOMENTS = st.datetimes(timezones=st.just(UTC)).map(lambda at: f"{at:%FT%TZ}")
+VOLATILE = (
+    NUMBERS.map(str)
+    | MOMENTS
+    | st.uuids().map(str)
+    | st.tuples(st.ip_addresses(v=4), st.integers(1, 65535)).map(lambda x: f"{x[0]}:{x[1]}")
+)
+
+
+@given(st.sampled_from(["job: worker {} died", "http: no answer from {}: x", "{} lost"]), VOLATILE)
+def test_numbers_times_ids_and_ports_do_not_split_a_signature(template: str, value: str) -> None:
+    assert (
+        signature_of("app", template.format(value)).key
+        == signature_of("app", template.format(7)).key
+    )
+
+
+@given(st.text())
+def test_any_text_has_a_signature_of_one_short_line(text: str) -> None:
+    for each in signatures_of("app", text):
+        assert len(each.evidence) <= 100
+        assert "\n" not in each.evidence
+
+
+@pytest.mark.parametrize(
+    ("worked", "tried", "interval"),
+    [(0, 0, (0.05, 0.95)), (1, 1, (0.224, 0.975)), (4, 4, (0.549, 0.99)), (0, 2, (0.017, 0.632))],
+)
+def test_the_interval_is_that_of_beta_1_1(
+    worked: int, tried: int, interval: tuple[float, float]
+) -> None:
+    assert beta_interval(worked, tried) == pytest.approx(interval, abs=0.002)
+
+
+@pytest.mark.parametrize(
+    ("worked", "tried", "helps", "useless"),
+    [
+        (0, 0, False, False),
+        (1, 1, True, False),
+        (0, 1, False, True),
+        (1, 2, False, False),
+        (4, 5, False, False),
+        (6, 7, True, False),
+        (1, 7, False, True),
+    ],
+)
+def test_one_success_without_a_failure_is_enough_and_after_one_the_interval_decides(
+    worked: int, tried: int, helps: bool, useless: bool
+) -> None:
+    counts = ActionCounts(worked, tried)
+    assert (counts.helps, counts.useless) == (helps, useless)
+
+
+@given(st.integers(0, 60), st.integers(0, 60))
+def test_no_action_is_both_known_to_help_and_known_not_to(worked: int, failed: int) -> None:
+    counts = ActionCounts(worked, worked + failed)
+    low, high = counts.interval
+    assert 0 <= low <= high <= 1
+    assert not (counts.helps and counts.useless)
+
+
+def test_times_are_shown_as_robust_quantiles() -> None:
+    assert robust_interval([6, 4, 9, 6]) == (6, 4, 9)
+    assert robust_interval([5.0] * 19 + [600.0]) == (5.0, 5.0, 5.0)
+    assert robust_interval([]) is None
+
+
+@pytest.mark.parametrize(
+    ("outcomes", "asked", "result"),
+    [
+        ((UseOutcome.FAILURE, UseOutcome.SUCCESS), True, ActionResult.FIXED),
+        ((UseOutcome.FAILURE,), False, ActionResult.FAILED),
+        ((UseOutcome.UNCONFIRMED,), True, ActionResult.FAILED),
+        ((UseOutcome.UNCONFIRMED,), False, ActionResult.UNCLEAR),
+        ((UseOutcome.ABANDONED,), True, ActionResult.UNCLEAR),
+    ],
+)
+def test_a_later_attempt_that_helped_counts(
+    outcomes: tuple[UseOutcome, ...], asked: bool, result: ActionResult
+) -> None:
+    uses = [
+        CooldownUse(
+            id=number,
+            service="app",
+            action=ActionKind.RESTART,
+            outcome=each,
+            created_at=NOON + timedelta(minutes=number),
+        )
+        for number, each in enumerate(outcomes)
+    ]
+    assert result_of(uses, person_asked=asked) is result
+
+
+def repair(worked: int, tried: int, *seconds: float, cause: str = "timed out") -> LearnedFact:
+    return render(
+        LearnedFact(
+            kind=FactKind.REPAIR,
+            service="app",
+            action="restart",
+            cause=cause,
+            worked=worked,
+            tried=tried,
+            seconds=seconds,
+            at=NOON,
+        )
+    )
+
+
+def test_the_sentence_follows_from_the_fields() -> None:
+    assert repair(4, 4, 6, 4, 9, 6).sentence == (
+        "Restart fixes 'timed out' on app: 4 of 4, healthy after 6 s (4-9)"
+    )
+    assert repair(0, 2, cause="expired certificate").sentence == (
+        "Restart does not help against 'expired certificate' on app: 0 of 2"
+    )
+
+
+def test_the_same_fact_with_other_counts_is_the_same_in_text_too() -> None:
+    verdict = judge_frame(repair(5, 5, 6).sentence, repair(4, 4, 6, 9).sentence)
+    assert verdict is not None
+    assert verdict.relation is Relation.SAME
+    assert len({frame.sentence for frame in FRAMES}) == len(FRAMES)

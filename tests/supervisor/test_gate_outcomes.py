@@ -1,0 +1,80 @@
+"""The gate and outcomes: what is known not to help is refused, and a person may try it."""
+
+from dataclasses import replace
+from datetime import timedelta
+
+from gates import NOON, REDEPLOY, RESTART, WEB, gate, opened
+
+from contexts import context
+from lamplighter.domain.services.check import TcpCheck
+from lamplighter.domain.services.cooldown import UseOutcome
+from lamplighter.domain.services.series import CheckRun, PointState
+from lamplighter.domain.services.service import Action, Service, Services
+from lamplighter.domain.sessions.marker_results import CheckResult
+from lamplighter.domain.sessions.session import Session, Trigger
+from lamplighter.repository import Database, writing
+from lamplighter.repository.services import incidents
+from lamplighter.repository.sessions import escalations, requests
+from lamplighter.usecases.services import act, check_runs
+from lamplighter.usecases.services.incidents.learn import learn
+
+REFUSED = "connection refused at 127.0.0.1:1"
+SENTENCE = "Restart does not help against 'connection refused' on Web: 0 of 1 (memory 1)"
+
+
+def declared(*actions: Action) -> Services:
+    checks = (TcpCheck(name="tcp", host="127.0.0.1", port=1),)
+    return Services((replace(WEB, checks=checks, actions=actions),))
+
+
+async def down(session: Session, service: Service) -> list[CheckResult]:
+    """Return what the check of a dead service finds."""
+    result = CheckResult(
+        service=service.name, name="tcp", kind="tcp", ok=False, detail=REFUSED, answered=False
+    )
+    return [result]
+
+
+async def learned(db: Database, services: Services) -> None:
+    """Let an incident end that a restart did not repair."""
+    for minutes, state in enumerate((PointState.FAILED, PointState.PASSED, PointState.PASSED)):
+        at = NOON + timedelta(minutes=minutes)
+        run = CheckRun(service="Web", check="tcp", kind="tcp", at=at, state=state, detail=REFUSED)
+        await check_runs.record(context(db, at), [run], services)
+        if state is PointState.FAILED:
+            [incident] = await incidents.live(db)
+            by = await opened(db)
+            async with writing(db):
+                await requests.claim(db, incident.request_id or 0, by.id, now=at)
+            use = await act.reserve(db, by, "Web", RESTART, now=at)
+            await act.settle(db, use, UseOutcome.FAILURE, text="", now=at)
+    assert await learn(context(db), services) == 1
+
+
+async def test_a_useless_action_is_refused_with_the_evidence_and_a_person_is_asked(
+    db: Database,
+) -> None:
+    services = declared(RESTART)
+    await learned(db, services)
+    verdict = await gate(db, await opened(db), services=services, check=down).run_action(
+        "Web", "restart"
+    )
+    assert (verdict.outcome, verdict.text) == (UseOutcome.REFUSED, SENTENCE)
+    assert [each.reason for each in await escalations.open_for_people(db)] == [SENTENCE]
+
+
+async def test_the_next_candidate_is_tried_before_a_person_is_asked(db: Database) -> None:
+    services = declared(RESTART, replace(REDEPLOY, wait=0.1))
+    await learned(db, services)
+    acting = gate(db, await opened(db), services=services, check=down)
+    assert (await acting.run_action("Web", "restart")).outcome is UseOutcome.REFUSED
+    assert not await escalations.open_for_people(db)
+    assert (await acting.run_action("Web", "redeployment")).ran
+
+
+async def test_a_person_may_try_it_all_the_same(db: Database) -> None:
+    services = declared(replace(RESTART, wait=0.1))
+    await learned(db, services)
+    by = await opened(db, trigger=Trigger.MANUAL)
+    verdict = await gate(db, by, services=services, check=down).run_action("Web", "restart")
+    assert verdict.ran

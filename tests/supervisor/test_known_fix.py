@@ -1,0 +1,161 @@
+"""What an incident teaches changes the next one: real supervisor, real service, real restarts."""
+
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+from homes import Home
+
+import direct_writes
+from lamplighter.repository.store.database import sqlite_url
+from living import free_port
+
+SERVER = """
+import socket, sys
+plug = socket.socket()
+plug.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+plug.bind(("127.0.0.1", int(sys.argv[1])))
+plug.listen(64)
+while True:
+    plug.accept()[0].close()
+"""
+TOUCH = "import pathlib, sys; pathlib.Path(sys.argv[1]).touch()"
+SERVICES = """
+services:
+  app:
+    checks:
+      - tcp: 127.0.0.1:{port}
+        interval: 1s
+        timeout: 500ms
+        retries: 0
+    actions:
+      - restart: [{python}, -c, "{touch}", {file}]
+        wait: 2s
+"""
+
+
+class Init:
+    """Starts a service each time that a file asks for it, as an init system does."""
+
+    def __init__(self, home: Home) -> None:
+        self.port, self.asked = free_port(), home.path / "start"
+        self.running: subprocess.Popen[bytes] | None = None
+        self.stopped = threading.Event()
+        self.thread = threading.Thread(target=self._follow)
+        self.asked.touch()
+
+    def _follow(self) -> None:
+        while not self.stopped.wait(0.02):
+            if self.asked.exists():
+                self.kill()
+                self.asked.unlink()
+                self.running = subprocess.Popen([sys.executable, "-c", SERVER, str(self.port)])
+
+    def kill(self) -> None:
+        if self.running is not None:
+            self.running.kill()
+            self.running.wait()
+
+
+@pytest.fixture
+def init(home: Home) -> Iterator[Init]:
+    found = Init(home)
+    found.thread.start()
+    home.env |= {"LAMPLIGHTER_CHECK_INTERVAL": "1s"}
+    yield found
+    found.stopped.set()
+    found.thread.join()
+    found.kill()
+
+
+def declare(home: Home, init: Init, repairs: Path) -> None:
+    words = SERVICES.format(port=init.port, python=sys.executable, touch=TOUCH, file=repairs)
+    (home.path / "services.yaml").write_text(words)
+
+
+def passing(home: Home) -> bool:
+    query = "SELECT 1 FROM check_series WHERE state = 'passed' AND streak >= 2"
+    rounds = "SELECT 1 FROM sessions WHERE status = 'completed'"
+    return bool(home.value(query) and home.value(rounds))
+
+
+def let_time_pass(home: Home) -> None:
+    """Let the last incident be an hour old: a service that fails again at once waits."""
+    past = "strftime('%Y-%m-%dT%H:%M:%f000Z', detected_at, '-1 hour')"
+    url = sqlite_url(home.path / "lamplighter.db")
+    direct_writes.run(url, f"UPDATE incidents SET detected_at = {past}")
+
+
+def incident(home: Home, init: Init, number: int, until: Callable[[], object]) -> None:
+    """Let the service die, wait, and bring it back if it is still down."""
+    home.until(lambda: passing(home))
+    init.kill()
+    home.until(until)
+    if init.running is None or not psutil.pid_exists(init.running.pid) or init.running.poll():
+        init.asked.touch()
+    learned = "SELECT 1 FROM incidents WHERE id = ? AND learned_at IS NOT NULL"
+    home.until(lambda: home.value(learned, number))
+    let_time_pass(home)
+
+
+def repaired(home: Home, number: int) -> bool:
+    query = "SELECT 1 FROM incidents WHERE id = ? AND outcome = 'repaired'"
+    return bool(home.value(query, number))
+
+
+def seconds_to_act(home: Home, number: int) -> float:
+    query = (
+        "SELECT (julianday(c.created_at) - julianday(e.at)) * 86400 FROM incident_entries e "
+        "JOIN incident_sessions s ON s.incident_id = e.incident_id "
+        "JOIN cooldowns c ON c.session_id = s.session_id "
+        "WHERE e.kind = 'opened' AND e.incident_id = ?"
+    )
+    return float(str(home.value(query, number)))
+
+
+def test_a_known_fix_repairs_the_second_incident_at_once(home: Home, init: Init) -> None:
+    declare(home, init, init.asked)
+    home.start("supervisor")
+    for number in (1, 2):
+        incident(home, init, number, lambda number=number: repaired(home, number))
+
+    sessions = home.rows(
+        "SELECT i.incident_id, s.tier, s.trigger FROM sessions s "
+        "JOIN incident_sessions i ON i.session_id = s.id ORDER BY s.id"
+    )
+    assert sessions == [
+        (1, 1, "check"),
+        (1, 2, "escalation"),
+        (1, 3, "escalation"),
+        (2, 3, "known_fix"),
+    ]
+    assert seconds_to_act(home, 2) < seconds_to_act(home, 1) * 0.6
+    [(text,)] = home.rows("SELECT text FROM incident_entries WHERE kind = 'known_fix'")
+    assert str(text).startswith(
+        "Known fix: restart of app. Restart fixes 'connection refused' on app: 1 of 1, healthy"
+    )
+    texts = [str(each) for (each,) in home.rows("SELECT observation FROM memories")]
+    assert len(texts) == 1
+    assert texts[0].startswith("Restart fixes 'connection refused' on app: 2 of 2, healthy after")
+    outcomes = home.rows("SELECT incident_id, action, result, tier FROM outcomes ORDER BY id")
+    assert outcomes == [(1, "restart", "fixed", 3), (2, "restart", "fixed", 3)]
+
+
+def test_a_useless_action_is_not_repeated_and_a_person_is_asked(home: Home, init: Init) -> None:
+    declare(home, init, home.path / "elsewhere")
+    home.start("supervisor")
+    waiting = "SELECT 1 FROM incidents WHERE id = ? AND state = 'needs_person'"
+    for number in (1, 2):
+        incident(home, init, number, lambda number=number: home.value(waiting, number))
+
+    assert home.rows("SELECT action, result FROM outcomes ORDER BY id") == [
+        ("restart", "failed"),
+        ("", "none"),
+    ]
+    sentence = "Restart does not help against 'connection refused' on app: 0 of 1"
+    [(text,)] = home.rows("SELECT text FROM incident_entries WHERE kind = 'no_fix'")
+    assert sentence in str(text)

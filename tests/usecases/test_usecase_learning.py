@@ -1,0 +1,318 @@
+"""Learning: incidents that ended become outcome records and memories, which change the next."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from acting import REDEPLOY, RESTART, acted
+from examples import session
+
+import direct_writes
+from contexts import context, learning
+from lamplighter.domain.configuration import Configuration
+from lamplighter.domain.learning.outcome import ActionResult, OutcomeActor, OutcomeRecord
+from lamplighter.domain.memory.memory import Candidate, Category, Edit, Trust
+from lamplighter.domain.services.check import TcpCheck
+from lamplighter.domain.services.incident import EntryKind, Incident, IncidentOutcome
+from lamplighter.domain.services.notice import NoticePolicy
+from lamplighter.domain.services.series import CheckRun, PointState
+from lamplighter.domain.services.service import Action, Service, Services
+from lamplighter.domain.sessions.session import SessionRequest, Status, Trigger
+from lamplighter.repository import Database, writing
+from lamplighter.repository.memory import memories
+from lamplighter.repository.services import cooldowns, incidents, notices, outcomes
+from lamplighter.repository.sessions import requests
+from lamplighter.repository.store.driver import Error
+from lamplighter.usecases.memory import curate
+from lamplighter.usecases.memory.evidence import evidence_of
+from lamplighter.usecases.memory.remember import remember
+from lamplighter.usecases.services import check_runs
+from lamplighter.usecases.services.incidents.advise import advice_on
+from lamplighter.usecases.services.incidents.learn import learn
+from lamplighter.usecases.sessions.sessions import SessionEnd, finish
+
+NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
+SECOND, MINUTE, HOUR = timedelta(seconds=1), timedelta(minutes=1), timedelta(hours=1)
+PORT = (TcpCheck(name="tcp", host="127.0.0.1", port=1),)
+REFUSED = "connection refused at 127.0.0.1:1"
+WEB = Service(name="Web", checks=PORT, depends_on=("db", "cache"), actions=(RESTART,))
+SERVICES = Services((WEB, Service(name="db", checks=PORT), Service(name="cache", checks=PORT)))
+FIXED = "Restart fixes 'connection refused' on Web: {}"
+
+
+def with_actions(*actions: Action) -> Services:
+    return Services((replace(WEB, actions=actions), *SERVICES.items[1:]))
+
+
+async def checked(
+    db: Database,
+    state: PointState,
+    at: datetime,
+    *names: str,
+    detail: str = REFUSED,
+    services: Services = SERVICES,
+    repairs: bool = True,
+) -> None:
+    detail = detail if state is PointState.FAILED else ""
+    runs = [
+        CheckRun(service=name, check="tcp", kind="tcp", at=at, state=state, detail=detail)
+        for name in names
+    ]
+    await check_runs.record(context(db, at), runs, services, repairs=repairs)
+
+
+async def failing(db: Database, at: datetime, *names: str, **more: object) -> Incident:
+    names = names or ("Web",)
+    well = [each.name for each in SERVICES if each.name not in names]
+    await checked(db, PointState.FAILED, at, *names, **more)  # type: ignore[arg-type]
+    await checked(db, PointState.PASSED, at + SECOND, *well, **more)  # type: ignore[arg-type]
+    [found] = await incidents.live(db)
+    return found
+
+
+async def happened(
+    db: Database,
+    at: datetime,
+    *,
+    ok: bool | None = True,
+    seconds: float | None = 6.0,
+    detail: str = REFUSED,
+    services: Services = SERVICES,
+    action: Action = RESTART,
+    names: Sequence[str] = ("Web",),
+    due: int = 1,
+) -> OutcomeRecord:
+    """Let a whole incident happen, with an action on Web unless `ok` is None; learn from it."""
+    incident = await failing(db, at, *names, detail=detail, services=services)
+    assert incident.request_id
+    by = await session(db, tier=3)
+    async with writing(db):
+        await requests.claim(db, incident.request_id, by.id, now=at)
+    if ok is not None:
+        use = await acted(db, by, ok=ok, now=at + SECOND, action=action)
+        if ok and seconds is not None:
+            async with writing(db):
+                await cooldowns.record_recovery(
+                    db, use.id, seconds, session_id=by.id, now=at + SECOND
+                )
+    await finish(context(db, at), Configuration(), by, SessionEnd(status=Status.COMPLETED))
+    for moment in (at + MINUTE, at + 2 * MINUTE):
+        await checked(db, PointState.PASSED, moment, *names, services=services)
+    assert await learn(context(db, at + 3 * MINUTE), services) == due
+    return (await outcomes.of_incident(db, incident.id))[0]
+
+
+async def held(db: Database) -> list[tuple[str, float]]:
+    found = await memories.list_by_ids(db, range(1, 20))
+    return [(each.observation, each.confidence) for each in found if each.active]
+
+
+async def newest_request(db: Database) -> SessionRequest:
+    [incident] = await incidents.live(db)
+    found = await requests.get(db, incident.request_id or 0)
+    assert found is not None
+    return found
+
+
+async def test_an_incident_and_its_action_are_one_record_with_all_fields(db: Database) -> None:
+    record = await happened(db, NOON, names=("db", "Web"), ok=None)
+    assert (record.service, record.failure, record.evidence) == ("db", "refused", REFUSED[:18])
+    assert (record.action, record.result) == ("", ActionResult.NONE)
+
+    record = await happened(db, NOON + HOUR)
+    assert (record.check, record.action, record.target) == ("tcp", "restart", "Web")
+    assert (record.result, record.ended) == (ActionResult.FIXED, IncidentOutcome.REPAIRED)
+    assert (record.healthy_seconds, record.seconds) == (6.0, 120.0)
+    assert (record.actor, record.tier) == (OutcomeActor.AGENT, 3)
+    assert record.context["dependencies"] == {"db": "healthy", "cache": "healthy"}
+
+
+async def test_learning_twice_changes_nothing(db: Database) -> None:
+    await happened(db, NOON)
+    before = await held(db), await outcomes.of_service(db, "Web")
+
+    assert await learn(context(db, NOON + HOUR), SERVICES) == 0
+    assert (await held(db), await outcomes.of_service(db, "Web")) == before
+
+
+async def test_each_repair_that_helps_again_reinforces_one_memory_once(db: Database) -> None:
+    for hour, seconds in enumerate((6.0, 4.0, 9.0, 6.0)):
+        await happened(db, NOON + hour * HOUR, seconds=seconds)
+    [(text, confidence), start_up] = await held(db)
+    assert text == FIXED.format("4 of 4, healthy after 6 s (4-9)")
+    assert confidence == 1.0
+    assert start_up == ("Takes about 6 s to be healthy after a restart (4-9 s)", 0.8)
+    memory = await memories.get(db, 1)
+    assert memory is not None
+    assert (memory.tier, memory.session_id) == (3, 1)
+    fact = await outcomes.fact_of(db, 1)
+    assert fact is not None
+    assert (fact.worked, fact.tried, fact.interval) == (4, 4, (0.549, 0.99))
+
+
+async def test_a_repair_that_fails_once_contradicts_and_counts(db: Database) -> None:
+    for hour, ok in enumerate((True, True, False)):
+        await happened(db, NOON + hour * HOUR, ok=ok)
+    assert await held(db) == [(FIXED.format("2 of 3, healthy after 6 s (6-6)"), 0.6)]
+
+
+async def test_numbers_do_not_split_a_memory_and_kinds_of_failure_do(db: Database) -> None:
+    for hour, detail in enumerate(
+        ("connection refused at [::1]:80", "answered 503, expected 200", "answered 503, expected 2")
+    ):
+        await happened(db, NOON + hour * HOUR, detail=detail, seconds=None)
+    assert await held(db) == [
+        (FIXED.format("1 of 1"), 0.7),
+        ("Restart fixes 'answered 503' on Web: 2 of 2", 0.8),
+    ]
+
+
+async def test_the_next_incident_of_a_known_fix_begins_with_it(db: Database) -> None:
+    await happened(db, NOON)
+    incident = await failing(db, NOON + HOUR)
+
+    request = await newest_request(db)
+    assert (request.tier, request.trigger, request.services) == (3, Trigger.KNOWN_FIX, ("Web",))
+    entries = {each.kind: each.text for each in await incidents.entries(db, incident.id)}
+    sentence = FIXED.format("1 of 1, healthy after 6 s")
+    assert entries[EntryKind.KNOWN_FIX] == f"Known fix: restart of Web. {sentence} (memory 1)"
+
+
+@pytest.mark.parametrize(
+    "edit",
+    [
+        Edit(active=False),
+        Edit(observation="Restart fixes it"),
+        Edit(service="db"),
+        None,
+        Trust.UNVERIFIED,
+    ],
+)
+async def test_no_other_than_an_active_unedited_verified_memory_begins_a_repair(
+    db: Database, edit: Edit | Trust | None
+) -> None:
+    await happened(db, NOON)
+    here = context(db, NOON + 5 * MINUTE)
+    if isinstance(edit, Edit):
+        await curate.edit(here, 1, edit, version=None)
+    elif edit is None:
+        await curate.delete(db, 1, version=None, now=here.now())
+    else:
+        memory = await memories.get(db, 1)
+        assert memory is not None
+        async with writing(db):
+            await memories.update(db, replace(memory, trust=edit), now=here.now())
+
+    await failing(db, NOON + HOUR)
+    assert (await newest_request(db)).trigger is Trigger.CHECK
+
+
+async def test_without_tier_3_or_in_a_dry_run_no_repair_begins(db: Database) -> None:
+    await happened(db, NOON)
+    await failing(db, NOON + HOUR, repairs=False)
+    assert (await newest_request(db)).trigger is Trigger.CHECK
+
+
+async def test_an_edited_memory_stays_as_a_person_wrote_it(db: Database) -> None:
+    await happened(db, NOON)
+    here = context(db, NOON + 5 * MINUTE)
+    await curate.edit(here, 1, Edit(observation="Ask Jo before a restart"), version=None)
+    await happened(db, NOON + HOUR)
+    assert await held(db) == [("Ask Jo before a restart", 0.7)]
+
+
+async def test_a_deleted_memory_is_learned_from_new_evidence_alone(db: Database) -> None:
+    await happened(db, NOON, seconds=None)
+    await happened(db, NOON + HOUR, seconds=None)
+    await curate.delete(db, 1, version=None, now=NOON + HOUR + 5 * MINUTE)
+    await happened(db, NOON + 2 * HOUR, seconds=None)
+    assert await held(db) == [(FIXED.format("1 of 1"), 0.7)]
+
+
+async def test_an_action_that_did_not_help_calls_a_person_at_once(db: Database) -> None:
+    db.telling = NoticePolicy()
+    await happened(db, NOON, ok=False)
+    assert await held(db) == [
+        ("Restart does not help against 'connection refused' on Web: 0 of 1", 0.7)
+    ]
+
+    incident = await failing(db, NOON + HOUR)
+    assert incident.person_notified_at == NOON + HOUR + SECOND
+    found = (await notices.page(db, None, limit=10)).items[0]
+    assert "Restart does not help against 'connection refused' on Web: 0 of 1" in found.title
+
+
+async def test_the_next_candidate_is_left_after_a_useless_action(db: Database) -> None:
+    services = with_actions(RESTART, REDEPLOY)
+    await happened(db, NOON, ok=False, services=services)
+    advice = await advice_on(db, services.find("Web"), REFUSED, now=NOON + HOUR)
+    assert [*advice.useless] == ["restart"]
+    assert [each.name for each in advice.leaves(services.items[0])] == ["redeployment"]
+
+
+async def test_a_change_of_configuration_reopens_the_question(db: Database) -> None:
+    await happened(db, NOON, ok=False)
+    changed = with_actions(replace(RESTART, wait=90.0))
+    advice = await advice_on(db, changed.find("Web"), REFUSED, now=NOON + HOUR)
+    assert not advice.useless
+    assert advice.fix is None
+
+    await happened(db, NOON + HOUR, ok=True, services=changed)
+    advice = await advice_on(db, changed.find("Web"), REFUSED, now=NOON + 2 * HOUR)
+    assert advice.fix
+    assert advice.fix.action == "restart"
+    assert await held(db) == [(FIXED.format("1 of 1, healthy after 6 s"), 0.5)]
+
+
+async def test_a_deployment_reopens_the_question(db: Database) -> None:
+    services = with_actions(RESTART, REDEPLOY)
+    await happened(db, NOON, ok=True, services=services)
+    by = await session(db, tier=3)
+    await acted(db, by, now=NOON + HOUR, action=REDEPLOY)
+    advice = await advice_on(db, services.find("Web"), REFUSED, now=NOON + 2 * HOUR)
+    assert advice.fix is None
+
+
+async def test_the_usual_cause_among_several_is_learned_with_its_count(db: Database) -> None:
+    for hour, names in enumerate((("db", "Web"), ("cache", "Web"), ("db", "Web"))):
+        await happened(db, NOON + hour * HOUR, ok=None, names=names)
+    assert await held(db) == [("Fails when db fails; repair db first (2 of 3 failures)", 0.7)]
+
+
+async def test_the_evidence_of_a_memory_has_its_counts_and_its_worth(db: Database) -> None:
+    await happened(db, NOON)
+    await happened(db, NOON + HOUR)
+    found = (await evidence_of(db, 1, limit=5)).as_json()["outcomes"]
+    assert found == {
+        "worked": 2,
+        "tried": 2,
+        "interval": [0.368, 0.983],
+        "edited": False,
+        "in_prompt": {"incidents": 0, "repaired": 0},
+        "not_in_prompt": {"incidents": 2, "repaired": 2},
+    }
+
+
+async def test_what_a_session_reported_in_the_same_form_is_adopted(db: Database) -> None:
+    words = "Restart fixes 'connection refused' on Web"
+    reported = Candidate(
+        category=Category.REMEDIATION, service="Web", observation=words, tier=2, session_id=None
+    )
+    await remember(learning(db), reported, now=NOON - HOUR)
+    await happened(db, NOON, seconds=None)
+    assert await held(db) == [(FIXED.format("1 of 1"), 0.8)]
+
+
+async def test_what_is_cut_off_while_learning_is_learned_once_the_next_time(
+    db: Database, url: str
+) -> None:
+    first = "(SELECT COUNT(*) FROM incidents) = 1"
+    direct_writes.refuse(url, "INSERT ON learned_facts", "cut off", only_if=first)
+    with pytest.raises(Error):
+        await happened(db, NOON, seconds=None)
+    assert (await outcomes.of_service(db, "Web"), await held(db)) == ([], [])
+
+    await happened(db, NOON + HOUR, seconds=None, due=2)
+    assert len(await outcomes.of_service(db, "Web")) == 2
+    assert await held(db) == [(FIXED.format("2 of 2"), 0.8)]

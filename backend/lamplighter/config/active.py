@@ -5,8 +5,8 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from lamplighter.config.catalog import SETTINGS, Setting
-from lamplighter.config.readers import IntegerReader, flag, range_of
+from lamplighter.config.catalog import SETTINGS, Setting, group_of
+from lamplighter.config.readers import IntegerReader, control_of, flag, range_of
 from lamplighter.config.settings import (
     FILE,
     Settings,
@@ -71,6 +71,7 @@ def _describe(
 ) -> dict[str, Any]:
     setting = found.setting
     text = later.get(setting.name, found.text)
+    control, choices = control_of(setting.read)
     return {
         "name": setting.name,
         "variable": setting.variable,
@@ -80,6 +81,12 @@ def _describe(
         "line": lines.get(setting.name) if found.source == FILE else None,
         "about": setting.about,
         "range": range_of(setting.read),
+        "group": group_of(setting),
+        "control": control,
+        "choices": list(choices),
+        "secret": setting.secret,
+        "command": setting.command,
+        "live": setting.live,
         "next": None if text == found.text else setting.masked(text),
     }
 

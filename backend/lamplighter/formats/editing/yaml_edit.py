@@ -61,6 +61,29 @@ def edit_yaml(text: str, wanted: dict[str, Any]) -> str:
     raise Conflict(CANNOT)
 
 
+def path_at(text: str, line: int, column: int) -> tuple[str | int, ...]:
+    """Return the keys that lead to a place of the file; line and column count from 1."""
+    found: tuple[str | int, ...] = ()
+    for path, node in _nodes(yaml.compose(text, LOADER), ()):
+        if (node.start_mark.line + 1, node.start_mark.column + 1) == (line, column):
+            found = path
+    return found
+
+
+def _nodes(
+    node: yaml.Node | None, path: tuple[str | int, ...]
+) -> Iterator[tuple[tuple[str | int, ...], yaml.Node]]:
+    if node is not None and path:
+        yield path, node
+    if isinstance(node, yaml.MappingNode):
+        for key, value in node.value:
+            yield from _nodes(value, (*path, str(key.value)))
+            yield (*path, str(key.value)), key
+    elif isinstance(node, yaml.SequenceNode):
+        for place, each in enumerate(node.value):
+            yield from _nodes(each, (*path, place))
+
+
 @dataclass(slots=True)
 class _Places:
     """The text, and the replacements gathered so far."""
@@ -201,8 +224,11 @@ class _Places:
             return
         for place, (pair, end) in enumerate(zip(leading, ends, strict=True)):
             start = int(pair[0].start_mark.index)
-            whole = (self.line_start(start), self.line_end(end))
-            self.edits.append((*(whole if place else (start, end)), ""))
+            if place:
+                start, end = self.line_start(start), self.line_end(end)
+            else:
+                end += len(self.text[end:]) - len(self.text[end:].lstrip(" \t"))
+            self.edits.append((start, end, ""))
 
     def _add_entries(self, pairs: list[Pair], kept: list[Pair], wanted: dict[str, Any]) -> None:
         by_key = {pair[0].value: pair for pair in kept}

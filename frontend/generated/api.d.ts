@@ -3394,7 +3394,7 @@ export interface components {
          */
         DeclaredServiceOut: {
             name: string;
-            fields: unknown;
+            fields: Record<string, unknown>;
             commands: boolean;
         };
         /**

@@ -22,6 +22,8 @@ import { memoryHealth } from "./health/memory.js"
 import { alerts, notices } from "./health/deliveries.js"
 import { incidentsPage } from "./incidents/page.js"
 import { incidents } from "./incidents/store.js"
+import { editorPage } from "./editor/page.js"
+import { editor } from "./editor/store.js"
 import { graphPage } from "./graph/page.js"
 import { neighborhood } from "./graph/directive.js"
 import { graph } from "./graph/store.js"
@@ -44,7 +46,7 @@ import { LAYERS } from "../../generated/values.js"
 import { lateWords } from "./late-vocabulary.js"
 
 export const commands = /** @type {Record<string, any>} */ (
-  import.meta.glob("./{health,preview,reviews,search,settings}/commands.js", { eager: true })
+  import.meta.glob("./{editor,health,preview,reviews,search,settings}/commands.js", { eager: true })
 )
 
 /**
@@ -62,6 +64,7 @@ export function latePages(with_) {
   Alpine.data("searchPage", () => searchPage(store))
   Alpine.data("previewPage", () => previewPage(store))
   Alpine.data("incidentsPage", () => incidentsPage(store))
+  Alpine.data("editorPage", () => editorPage(store))
   Alpine.data("graphPage", () => graphPage(store))
   Alpine.directive("markdown", markdown)
   Alpine.data("verificationPart", () => verificationPart(store))
@@ -85,6 +88,7 @@ export function latePages(with_) {
     ...ofHealth(with_),
     ...ofPreview(with_),
     ...ofUses(with_),
+    editor: ofEditor(with_),
     graph: ofGraph(with_),
     incidents: ofIncidents(with_),
     notebook: ofNotebook(with_),
@@ -145,6 +149,15 @@ function ofIncidents({ add, api, feed, confirm, toasts }) {
   const found = add("incidents", incidents({ api, confirm, toasts }))
   for (const entity of ["incident", "session", "event", "approval"]) feed.on(entity, () => found.follow())
   return found
+}
+
+/** @param {any} with_ */
+function ofEditor({ add, api, confirm, toasts, journal, router, services }) {
+  const one = add("editor", editor({ api, confirm, toasts, journal, router, services }))
+  journal.onUndone((/** @type {{action: string}} */ { action }) => {
+    if (action === "configure") return Promise.all([one.here && one.load(), services.load()])
+  })
+  return one
 }
 
 /** @param {any} with_ */

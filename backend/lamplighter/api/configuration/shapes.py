@@ -12,7 +12,7 @@ class DeclaredServiceOut(Struct):
     """A service with its fields as the file has them; `commands` if it declares any."""
 
     name: str
-    fields: Any
+    fields: dict[str, Any]
     commands: bool
 
 

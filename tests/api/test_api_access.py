@@ -102,6 +102,7 @@ def test_what_everybody_may_ask_is_a_short_list() -> None:
     assert {op.path for op in OPS if op.scope is None} == {
         "/healthz",
         "/readyz",
+        "/status",
         "/push/{key}",
         "/push/{key}/{signal}",
     }

@@ -10,13 +10,13 @@ from lamplighter.config.readers import (
     IntegerReader,
     database,
     digest,
+    displayed,
     dollars,
     duration,
     flag,
     host,
     hosts,
     model,
-    names,
     path,
     per_tier,
     retention,
@@ -406,8 +406,9 @@ SETTINGS: Final = (
     Setting(
         "status_services",
         "",
-        names,
-        "The services on the public status page, separated by commas; default: no page.",
+        displayed,
+        "The services on the public status page, separated by commas: web=Shop,mail; default: no "
+        "page.",
     ),
 )
 

@@ -175,12 +175,15 @@ def split_words(text: str) -> tuple[str, ...]:
     return tuple(each for each in re.split(r"[\s,]+", text) if each)
 
 
-def names(text: str) -> tuple[str, ...]:
-    """Read names of services, separated by commas."""
-    found = tuple(each.strip() for each in text.split(",") if each.strip())
-    if wrong := [each for each in found if not re.fullmatch(r"[\w-]{1,64}", each, re.ASCII)]:
-        raise ValueError(f"contains {wrong[0]!r}, which is not the name of a service")
-    return found
+def displayed(text: str) -> tuple[tuple[str, str], ...]:
+    """Read names of services, each with the name that it is shown by: web=Shop,mail."""
+    found: dict[str, str] = {}
+    for each in filter(str.strip, text.split(",")):
+        name, _, shown = (part.strip() for part in each.partition("="))
+        if not re.fullmatch(r"[\w-]{1,64}", name, re.ASCII):
+            raise ValueError(f"contains {name!r}, which is not the name of a service")
+        found[name] = shown or name
+    return tuple(found.items())
 
 
 def model(text: str) -> str:
@@ -204,7 +207,7 @@ RANGES: Final[Mapping[Callable[[str], Any], str]] = {
     window: "0, or 100ms to 366d",
     retention: "1d to 3660d",
     split_words: "addresses",
-    names: "comma-separated names",
+    displayed: "comma-separated names",
     model: "the name of a model",
 }
 

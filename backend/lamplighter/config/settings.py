@@ -115,7 +115,7 @@ class Settings:
     log_format: str
     log_level: str
     edit: str
-    status_services: tuple[str, ...]
+    status_services: tuple[tuple[str, str], ...]
     agents: "tuple[Agent, ...]" = ()
     hooks: Hooks = field(default_factory=Hooks)
     values: tuple[SettingValue, ...] = ()

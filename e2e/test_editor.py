@@ -134,6 +134,18 @@ def test_a_conflict_shows_the_other_change_and_keeps_the_input(
     assert "description: The disk" in text_of(app)
 
 
+def test_the_palette_acts_on_the_selected_row(page: Page, app: App) -> None:
+    page.goto(f"{app.url}/editor")
+    page.get_by_role("link", name="disk disk").focus()
+
+    page.keyboard.press("Control+k")
+    page.keyboard.type("pause disk")
+    expect(page.get_by_role("option", name="Pause disk Selected row")).to_be_visible()
+    page.keyboard.press("Enter")
+
+    expect(page.get_by_role("button", name="Resume disk")).to_be_visible()
+
+
 @pytest.mark.parametrize("width", [1280, 390, 320])
 def test_the_form_is_accessible_at_every_width(browser: Browser, app: App, width: int) -> None:
     context = browser.new_context(viewport={"width": width, "height": 800})

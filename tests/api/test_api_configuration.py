@@ -1,6 +1,7 @@
 """services.yaml and the settings file edited over HTTP: by a person, exactly, and undone."""
 
 import stat
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -383,3 +384,28 @@ def test_the_app_never_changes_what_it_may_edit(all_editor: Editor) -> None:
     for values, status in (({"edit": "no"}, 409), ({"exec_command": "sh"}, 200)):
         answer = all_editor.client.patch(path, json={"values": values}, headers=headers)
         assert answer.status_code == status, answer.text
+
+
+def test_where_notifications_go_applies_without_a_restart(editor: Editor) -> None:
+    etag = editor.client.get("/api/v1/settings").json()["edit"]["etag"]
+    values = {"notify": "json://127.0.0.1:9/hook"}
+    answer = editor.client.patch(
+        "/api/v1/configuration/settings",
+        json={"values": values},
+        headers={"If-Match": f'"{etag}"'},
+    )
+    assert answer.status_code == 200, answer.text
+
+    [shown] = [
+        each
+        for each in editor.client.get("/api/v1/settings").json()["settings"]
+        if each["name"] == "notify"
+    ]
+    assert (shown["value"], shown["next"], shown["live"]) == ("***", None, True)
+    deadline = time.monotonic() + 15
+    while True:
+        test = editor.client.post("/api/v1/notices/test", json={}).json()
+        if "No notification target" not in test["problem"]:
+            break
+        assert time.monotonic() < deadline, test
+        time.sleep(0.5)

@@ -27,6 +27,7 @@ from lamplighter.serve.active_settings import ActiveSettings
 from lamplighter.serve.checkup.health import HealthMonitor
 from lamplighter.serve.commands import access
 from lamplighter.serve.configuration import build_configuration
+from lamplighter.serve.editing.live import following_settings
 from lamplighter.serve.editing.sources import build_context
 from lamplighter.serve.indexing import following, indexing
 from lamplighter.serve.local.address import known_hosts, run_directory, web_url
@@ -164,6 +165,7 @@ async def _open_context(
         create_listener(settings.database_url, run_directory(settings.home)) as listener,
         indexing(db),
         following(db, services.last_good),
+        following_settings(settings, db),
         command_server(QueryContext(settings, db, services, lambda: nullcontext(means.near))),
     ):
         hub, redact = Hub(db, listener), home.secrets(settings)

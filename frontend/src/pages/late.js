@@ -108,10 +108,12 @@ function first(el) {
 }
 
 /** @param {any} with_ */
-function ofSettings({ add, api, clock, confirm, toasts }) {
+function ofSettings({ add, api, clock, confirm, toasts, journal, router }) {
   const keyring = add("tokens", tokens({ api, confirm, toasts }))
   const known = add("agents", agents({ api, clock }))
-  return { settings: add("settings", settings({ api, tokens: keyring, agents: known })) }
+  const one = add("settings", settings({ api, tokens: keyring, agents: known, toasts, journal, router }))
+  journal.onUndone((/** @type {{action: string}} */ { action }) => action === "configure" && one.state && one.load())
+  return { settings: one }
 }
 
 /** @param {any} with_ */

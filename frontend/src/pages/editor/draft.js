@@ -57,8 +57,9 @@ export function valueOf(it) {
 export function fieldsOf({ service, checks, actions }) {
   /** @type {Record<string, any>} */
   const all = { ...valueOf(service), checks: checks.map(valueOf) }
-  const { actions: _, ...fields } = all
-  return actions.length ? { ...fields, actions: actions.map(valueOf) } : fields
+  if (actions.length) all.actions = actions.map(valueOf)
+  else delete all.actions
+  return all
 }
 
 /**

@@ -11,7 +11,7 @@ from lamplighter.domain.errors import Unavailable
 from lamplighter.usecases.configuration.context import KeptEdit
 
 DIRECTORY: Final = "edits"
-KEPT: Final = 500
+MAX_EDITS: Final = 500
 
 
 class EditFiles:
@@ -44,6 +44,6 @@ class EditFiles:
 
     def _forget(self) -> None:
         numbers = sorted(int(each.stem) for each in self._directory.glob("*.json"))
-        for number in numbers[:-KEPT]:
+        for number in numbers[:-MAX_EDITS]:
             with suppress(OSError):
                 self._place(number).unlink()

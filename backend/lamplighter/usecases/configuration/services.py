@@ -131,7 +131,7 @@ def _edited(files: ConfigurationContext, version: FileVersion, edit: ServiceEdit
     if edit.fields is None:
         del services[known or edit.name]
     else:
-        services[known or edit.name] = _plain(edit.fields)
+        services[known or edit.name] = _file_value(edit.fields)
     wanted = {**root, SERVICES: services}
     if edit.programs is not None:
         wanted["commands"] = list(edit.programs)
@@ -140,12 +140,12 @@ def _edited(files: ConfigurationContext, version: FileVersion, edit: ServiceEdit
     return edit_yaml(version.text, wanted)
 
 
-def _plain(value: Any) -> Any:
+def _file_value(value: Any) -> Any:
     """Return a value without nulls, and fractions as their text: the file has no others."""
     if isinstance(value, Mapping):
-        return {str(key): _plain(each) for key, each in value.items() if each is not None}
+        return {str(key): _file_value(each) for key, each in value.items() if each is not None}
     if isinstance(value, list):
-        return [_plain(each) for each in value]
+        return [_file_value(each) for each in value]
     return str(value) if isinstance(value, float) else value
 
 

@@ -30,7 +30,7 @@ export const settings = {
   appliesNow: "A change applies within seconds.",
   appliesLater: "A change applies on the next start.",
   saved: "{variable} saved.",
-  stale: "The settings file was changed meanwhile and was read again. Check your value, then save it once more.",
+  stale: "The settings file was changed meanwhile. Check your value, then save again.",
   overrides: "{variable} is set in the environment, which overrides the file. Change it there.",
   copied: "Copied.",
   notCopied: "The browser blocked the copy. The text is selected: copy it manually.",

@@ -132,11 +132,11 @@ def test_mistakes_name_their_fields_in_the_words_of_the_reader(editor: Editor) -
 
     assert refused.status_code == 422
     assert [each["field"] for each in refused.json()["errors"]] == [
+        "depends_on.0",
         "checks.0.tcp",
         "checks.1.retries",
-        "depends_on.0",
     ]
-    assert "nowhere' is not host:port" in refused.json()["errors"][0]["message"]
+    assert "nowhere' is not host:port" in refused.json()["errors"][1]["message"]
     assert editor.home.services.read_text() == FILE
 
 

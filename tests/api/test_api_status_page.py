@@ -78,13 +78,32 @@ def test_the_page_shows_the_chosen_services_and_nothing_else(server: Server) -> 
     assert "Shop &lt;b&gt;&amp;&lt;/b&gt;" in body
     assert "Gone" not in body
     assert body.count("<li>") == 4, "two services, an open incident, and a recent one"
-    assert body.count("Maintenance") == 2
+    assert body.count("Maintenance") == 0, "no supervisor checks, so no state is known"
+    assert body.count(">Unknown<") == 2
+    assert "2 of 2 services are not checked at present" in body
     assert body.count("ongoing") == 1
     assert "<script" not in page.text
     assert [each for each in INTERNAL if each in body] == []
     assert 429 in again
     assert 401 in other
     assert 200 not in other
+
+
+def test_a_service_is_operational_only_while_a_supervisor_checks(server: Server) -> None:
+    lease = {"name": "supervisor", "epoch": 1, "pid": 1, "heartbeat_at": lately(0)}
+    columns = [row[1] for row in server.home.rows("PRAGMA table_info(leases)")]
+    given = {name: lease.get(name, 0) for name in columns if name not in ("session_id",)}
+    given |= {name: None for name in ("next_round_at",) if name in columns}
+    names, places = ", ".join(given), ", ".join("?" * len(given))
+    server.home.write("DELETE FROM leases")
+    server.home.write(f"INSERT INTO leases ({names}) VALUES ({places})", *given.values())
+    with httpx2.Client(base_url=server.url, timeout=20) as anybody:
+        page = anybody.get("/status").text
+    server.kill()
+
+    assert page.count(">Maintenance<") == 1, "mail is paused"
+    assert page.count(">Unknown<") == 1, "web was never checked"
+    assert "1 of 2 services are not checked at present" in page
 
 
 def test_without_chosen_services_there_is_no_page(own_client: httpx2.Client) -> None:

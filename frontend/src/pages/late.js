@@ -24,6 +24,7 @@ import { incidentsPage } from "./incidents/page.js"
 import { incidents } from "./incidents/store.js"
 import { editorPage } from "./editor/page.js"
 import { editor } from "./editor/store.js"
+import { focusOn } from "../shared/browser/focus.js"
 import { graphPage } from "./graph/page.js"
 import { neighborhood } from "./graph/directive.js"
 import { graph } from "./graph/store.js"
@@ -113,7 +114,11 @@ function ofSettings({ add, api, clock, confirm, toasts, journal, router }) {
   const known = add("agents", agents({ api, clock }))
   const one = add("settings", settings({ api, tokens: keyring, agents: known, toasts, journal, router }))
   journal.onUndone((/** @type {{action: string}} */ { action }) => action === "configure" && one.state && one.load())
-  return { settings: one }
+  const visit = async (/** @type {URLSearchParams} */ params) => {
+    await one.visit(params)
+    if (params.has("change") && one.editing) focusOn(".set-edit :is(input, select)")
+  }
+  return { settings: { visit, exit: () => one.exit(), load: () => one.load() } }
 }
 
 /** @param {any} with_ */

@@ -98,10 +98,13 @@ def _render(found: PublicStatus) -> str:
 
 
 def _title(found: PublicStatus) -> str:
-    bad = sum(each.state not in _OK for each in found.services)
-    if not bad:
-        return "All services are operational"
-    return f"{bad} of {len(found.services)} services are affected"
+    states = [each.state for each in found.services]
+    if bad := sum(each not in _OK for each in states):
+        return f"{bad} of {len(states)} services are affected"
+    unknown = states.count(PublicState.UNKNOWN)
+    if unknown or not states:
+        return f"{unknown} of {len(states)} services are not checked at present"
+    return "All services are operational"
 
 
 def _service(each: PublicService) -> str:

@@ -15,6 +15,11 @@ from lamplighter.usecases.configuration.context import ConfigurationContext, Fil
 from lamplighter.usecases.context import Context
 
 REPORTED = "Not run: a push check waits for the report of its job."
+KEYS = (
+    *("description", "group", "tags", "depends_on", "paused", "notify", "maintenance"),
+    *("checks", "approve", "actions"),
+)
+"""The keys of a service in the order in which an edit adds them."""
 MISTAKES = "services.yaml has mistakes. Correct them in a text editor first: {first}"
 
 
@@ -131,7 +136,10 @@ def _edited(files: ConfigurationContext, version: FileVersion, edit: ServiceEdit
     if edit.fields is None:
         del services[known or edit.name]
     else:
-        services[known or edit.name] = _file_value(edit.fields)
+        fields = _file_value(edit.fields)
+        order = {key: place for place, key in enumerate(KEYS)}
+        keys = sorted(fields, key=lambda key: order.get(key, len(KEYS)))
+        services[known or edit.name] = {key: fields[key] for key in keys}
     wanted = {**root, SERVICES: services}
     if edit.programs is not None:
         wanted["commands"] = list(edit.programs)

@@ -11,6 +11,7 @@ from lamplighter.domain.services.service import Services, normalize_service_name
 from lamplighter.repository import Database, reading
 from lamplighter.repository.services import incidents
 from lamplighter.repository.services.incidents import IncidentSelection
+from lamplighter.repository.upkeep import leases
 from lamplighter.usecases.services.check_history import WINDOWS, read_uptime
 from lamplighter.usecases.system.overview import (
     ServiceCondition,
@@ -70,7 +71,10 @@ class PublicStatus:
 async def read_public_status(
     db: Database, services: Services, shown: Mapping[str, str], *, now: datetime
 ) -> PublicStatus:
-    """Return the status of some services by their display names; the others do not exist."""
+    """Return the status of some services by their display names; the others do not exist.
+
+    While no supervisor checks, the state of each is unknown.
+    """
     names = {normalize_service_name(name): display for name, display in shown.items()}
     found = [service for name in names if (service := services.find(name)) is not None]
     async with reading(db):
@@ -79,6 +83,8 @@ async def read_public_status(
         chosen = IncidentSelection(detected_after=now - RECENT)
         page = await incidents.page(db, chosen, limit=MAX_INCIDENTS)
         live = await incidents.live(db)
+        leader = await leases.get(db)
+    checked = leader is not None and leader.state(now=now) != "away"
     listed = {each.id: each for each in [*live, *page.items] if each.merged_into is None}
     known = {each.name for each in found}
     affected = (_incident(each, names, known) for each in listed.values())
@@ -87,7 +93,7 @@ async def read_public_status(
         services=tuple(
             PublicService(
                 name=names[normalize_service_name(each.service.name)],
-                state=_state(each),
+                state=_state(each) if checked else PublicState.UNKNOWN,
                 uptime={window: uptime[window] for window in WINDOWS},
             )
             for each, uptime in zip(conditions, uptimes, strict=True)

@@ -63,45 +63,55 @@ def test_a_closer_look_is_asked_for_and_kept(page: Page, app: App) -> None:
 def test_settings_name_where_each_value_comes_from(page: Page, set_up: App) -> None:
     set_up.log_in(page)
     page.goto(f"{set_up.url}/settings")
-    settings = page.get_by_role("list", name="Settings")
 
     def setting(name: str) -> str:
         named = page.get_by_role("heading", name=f"LAMPLIGHTER_{name}", exact=True)
-        return settings.get_by_role("listitem").filter(has=named).inner_text()
+        return page.get_by_role("listitem").filter(has=named).inner_text()
 
-    expect(settings).to_be_visible()
+    expect(page.get_by_role("list", name="Checks")).to_be_visible()
     assert re.search(r"2h\s+environment, LAMPLIGHTER_INTERVAL", setting("INTERVAL"))
     assert re.search(r"2\s+lamplighter\.toml, line 2", setting("MAX_TIER"))
     assert re.search(r"5m\s+default", setting("IDLE_TIMEOUT"))
 
 
-def test_a_setting_is_changed_by_a_line_that_the_server_has_read(page: Page, set_up: App) -> None:
+def test_a_setting_is_found_changed_with_its_comments_and_undone(page: Page, set_up: App) -> None:
+    file = set_up.home / "lamplighter.toml"
     set_up.log_in(page)
     page.goto(f"{set_up.url}/settings")
+    page.get_by_label("Find a setting").fill("without output")
+    expect(page.get_by_role("heading", name="LAMPLIGHTER_MAX_TIER")).to_be_hidden()
     page.get_by_role("button", name="Change LAMPLIGHTER_IDLE_TIMEOUT").click()
     page.get_by_label("New value").fill("10m")
+    expect(page.get_by_label("Changed lines")).to_contain_text('+idle_timeout = "10m"')
+    expect(page.get_by_text("A change applies on the next start.")).to_be_visible()
 
-    page.get_by_role("button", name="Show line").click()
+    page.get_by_role("button", name="Save").click()
 
-    expect(page.get_by_text('idle_timeout = "10m"')).to_be_visible()
-    expect(page.get_by_text("It applies on the next start.")).to_be_visible()
-    (set_up.home / "lamplighter.toml").write_text('idle_timeout = "10m"\n')
-    page.reload()
     expect(page.get_by_text("10m from the next start")).to_be_visible()
+    assert file.read_text() == '# by hand\nmax_tier = 2\nidle_timeout = "10m"\n'
+    page.get_by_role("heading", level=1).click()
+    page.keyboard.press("z")
+    expect(page.get_by_text("10m from the next start")).to_be_hidden()
+    assert file.read_text() == "# by hand\nmax_tier = 2\n"
 
 
-def test_a_value_that_a_start_would_refuse_is_reported(
+def test_a_value_that_a_start_would_refuse_is_reported_and_the_palette_finds_a_setting(
     page: Page, set_up: App, expected: set[int]
 ) -> None:
     expected.add(422)
     set_up.log_in(page)
-    page.goto(f"{set_up.url}/settings")
-    page.get_by_role("button", name="Change LAMPLIGHTER_IDLE_TIMEOUT").click()
+    page.goto(f"{set_up.url}/events")
+    page.keyboard.press("Control+k")
+    page.keyboard.type("idle timeout")
+    page.get_by_role("option", name="LAMPLIGHTER_IDLE_TIMEOUT").click()
+    expect(page.get_by_label("New value")).to_be_focused()
+
     page.get_by_label("New value").fill("soon")
 
-    page.get_by_role("button", name="Show line").click()
-
-    expect(page.get_by_text("soon is not a duration such as 30, 90s, 5m or 1h.")).to_be_visible()
+    expect(page.get_by_text("is not a duration such as 30, 90s, 5m or 1h.")).to_be_visible()
+    page.get_by_role("button", name="Save").click()
+    expect(page.get_by_text("is not a duration such as 30, 90s, 5m or 1h.")).to_be_visible()
+    assert "soon" not in (set_up.home / "lamplighter.toml").read_text()
 
 
 @pytest.fixture

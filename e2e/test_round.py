@@ -19,6 +19,7 @@ PAGES: Final = (
     *("/memories", "/memories/1", "/memories?sort=service", "/cooldowns", "/reviews", "/trash"),
     *("/reviews/1", "/approvals", "/preview", "/health", "/settings", "/nowhere"),
     *("/graph", "/graph/1", "/incidents"),
+    *("/editor", "/editor?service=jellyfin"),
     *("/organizer", "/organizer/1", "/notebook"),
     "/notebook?page=services/jellyfin",
     *(

@@ -133,7 +133,7 @@ def test_the_services_examples_load(tmp_path: Path) -> None:
             assert len(services.load(path)) == 2
 
 
-@pytest.mark.parametrize("page", ["start/first-service.md", "how-to/docker.md"])
+@pytest.mark.parametrize("page", ["start/first-service.md", "start/docker.md"])
 def test_the_examples_of_the_guides_load(page: str, tmp_path: Path) -> None:
     examples = fenced(DOCS / page, "yaml")
     assert len(examples) == 2

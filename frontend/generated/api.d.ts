@@ -1855,7 +1855,7 @@ export interface components {
         ActOut: {
             id: number;
             /** @enum {unknown} */
-            action: "activate" | "adjust" | "apply" | "approve" | "confidence" | "confirm" | "create" | "deactivate" | "delete" | "deny" | "edit" | "halt" | "import" | "incident" | "merge" | "notebook" | "organize" | "purge" | "replace" | "reset" | "restore" | "resume" | "revert" | "review" | "revoke" | "take" | "token" | "undo" | "unmerge" | "verify" | "withdraw";
+            action: "activate" | "adjust" | "apply" | "approve" | "confidence" | "configure" | "confirm" | "create" | "deactivate" | "delete" | "deny" | "edit" | "halt" | "import" | "incident" | "merge" | "notebook" | "organize" | "purge" | "replace" | "reset" | "restore" | "resume" | "revert" | "review" | "revoke" | "take" | "token" | "undo" | "unmerge" | "verify" | "withdraw";
             actor: string;
             created_at: string;
             value: number | null;
@@ -3392,6 +3392,132 @@ export interface components {
          */
         SignalKind: "fail" | "start" | "success";
         /**
+         * ServicesFileOut
+         * @description services.yaml; `obstacle` is the reason if the file cannot be written.
+         */
+        ServicesFileOut: {
+            path: string;
+            etag: string;
+            policy: components["schemas"]["EditPolicy"];
+            obstacle: string;
+            problems: components["schemas"]["FileProblemOut"][];
+            programs: unknown[];
+            groups: string[];
+            services: components["schemas"]["DeclaredServiceOut"][];
+        };
+        /**
+         * EditPolicy
+         * @description What the app may edit: nothing, all but commands, or everything.
+         * @enum {unknown}
+         */
+        EditPolicy: "all" | "checks" | "no";
+        /**
+         * DeclaredServiceOut
+         * @description A service with its fields as the file has them; `commands` if it declares any.
+         */
+        DeclaredServiceOut: {
+            name: string;
+            fields: Record<string, unknown>;
+            commands: boolean;
+        };
+        /**
+         * ServicePreviewIn
+         * @description An edit of a service; null `fields` removes it, and `test` runs its checks once.
+         */
+        ServicePreviewIn: {
+            name: string;
+            fields: Record<string, unknown> | null;
+            /** @default false */
+            new?: boolean;
+            /** @default null */
+            programs?: string[] | null;
+            /** @default false */
+            test?: boolean;
+        };
+        /**
+         * EditPreviewOut
+         * @description The effect of an edit: its diff, its mistakes, and the reason if it is not permitted.
+         */
+        EditPreviewOut: {
+            diff: string;
+            problems: components["schemas"]["FieldProblemOut"][];
+            refusal: string;
+            results: components["schemas"]["TrialOut"][];
+        };
+        /**
+         * FieldProblemOut
+         * @description A wrong field of an edit.
+         */
+        FieldProblemOut: {
+            field: string;
+            message: string;
+        };
+        /**
+         * TrialOut
+         * @description The result of a check that was run once; `ok` is null if the check was not run.
+         */
+        TrialOut: {
+            name: string;
+            kind: string;
+            ok: boolean | null;
+            detail: string;
+            /** @default false */
+            warned?: boolean;
+            /** @default null */
+            latency_ms?: number | null;
+        };
+        /**
+         * ServiceFieldsIn
+         * @description A service; `new` adds it, and `programs` are those that checks may run.
+         */
+        ServiceFieldsIn: {
+            fields: Record<string, unknown>;
+            /** @default false */
+            new?: boolean;
+            /** @default null */
+            programs?: string[] | null;
+        };
+        /**
+         * SettingValuesIn
+         * @description New values of settings by name; null is the default.
+         */
+        SettingValuesIn: {
+            values: {
+                [key: string]: string | null;
+            };
+        };
+        /**
+         * SettingsFileOut
+         * @description The settings file after an edit.
+         */
+        SettingsFileOut: {
+            path: string;
+            etag: string;
+        };
+        /**
+         * ConfigurationChangesPage
+         * @description A page of edits, newest first.
+         */
+        ConfigurationChangesPage: {
+            items: components["schemas"]["ConfigurationChangeOut"][];
+            next: string | null;
+            seq?: number;
+        };
+        /**
+         * ConfigurationChangeOut
+         * @description An edit made in the app, with its diff; the diff is empty once it is no longer kept.
+         */
+        ConfigurationChangeOut: {
+            act: number;
+            subject: string;
+            actor: string;
+            /** @enum {unknown} */
+            file: "" | "services" | "settings";
+            diff: string;
+            created_at: string;
+            undone_by: number | null;
+        };
+        /**
          * InclusionQuery
          * @description Changes to the next prompt for this question; default: none.
          */
@@ -3478,11 +3604,21 @@ export interface components {
          * @description The active settings; `refused` is the reason if a restart would fail now.
          */
         SettingsOut: {
+            edit: components["schemas"]["EditStateOut"];
             settings: components["schemas"]["SettingOut"][];
             warnings: string[];
             refused: string[];
             files: components["schemas"]["FileOut"][];
             about: components["schemas"]["AboutOut"];
+        };
+        /**
+         * EditStateOut
+         * @description What the app may edit, and the version of the settings file.
+         */
+        EditStateOut: {
+            policy: components["schemas"]["EditPolicy"];
+            etag: string;
+            obstacle: string;
         };
         /**
          * SettingOut
@@ -3497,6 +3633,13 @@ export interface components {
             line: number | null;
             about: string;
             range: string;
+            group: string;
+            /** @enum {unknown} */
+            control: "choice" | "duration" | "number" | "text";
+            choices: string[];
+            secret: boolean;
+            command: boolean;
+            live: boolean;
             next: string | null;
         };
         /**

@@ -5,6 +5,7 @@ import { directives } from "./shared/directives/index.js"
 import { pages } from "./pages/index.js"
 import { drafts } from "./shared/memory-form/drafts.js"
 import { createFeed } from "./feed/index.js"
+import { rowActions } from "./palette/commands/list.js"
 import { connect } from "./feed/connect.js"
 import { isForPalette, isForUs, keys } from "./palette/keys.js"
 import { lastVisit } from "./pages/overview/last-visit.js"
@@ -72,11 +73,12 @@ const stores = {
   services: add("services", services({ api })),
   engines: add("engines", engines({ api })),
   requests: add("requests", requests({ api, feed })),
-  approvals: add("approvals", approvals({ api, feed })),
   theme: add("theme", theme({ root: document.documentElement, storage })),
   live: feed.state,
 }
 const { router, toasts: toaster, confirm: asker, requests: asked, services: known } = stores
+const waiting = add("approvals", approvals({ api, feed, confirm: asker, toasts: toaster }))
+Object.assign(stores, { approvals: waiting })
 const stopping = add("halt", halt({ api, confirm: asker, toasts: toaster }))
 const grouped = add("eventGroups", eventGroups({ api, feed }))
 const counted = add("density", density({ api, feed }))
@@ -103,7 +105,7 @@ const details = {
       feed,
       supervisor: leader,
       reviews: lists.reviews,
-      approvals: stores.approvals,
+      approvals: waiting,
       halt: stopping,
       clock: stores.clock,
       visit,
@@ -149,7 +151,11 @@ const running = add("runNow", runNow({ requests: asked, services: known, engines
 const keyboard = add("keys", keys({ commands: () => commands, storage }))
 const finder = add(
   "palette",
-  palette({ api, commands: () => commands, router, services: known, runNow: running, storage }),
+  palette({
+    ...{ api, commands: () => commands, router, services: known, runNow: running, storage },
+    ...{ approvals: waiting, decide: waiting.decide.bind(waiting), row: rowActions },
+    catalog: async () => (await api.get("/settings")).settings,
+  }),
 )
 router.onMove(() => writing.open && writing.hide())
 const ui = add("ui", { togglePause, more: false, toggleMore, hideMore })

@@ -15,7 +15,10 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """Start one server for all tests that do not mind each other's rows."""
     home = Home(
         tmp_path_factory.mktemp("api") / "home",
-        {"LAMPLIGHTER_WEBHOOK_TOKEN": "what-monitors-show"},
+        {
+            "LAMPLIGHTER_WEBHOOK_TOKEN": "what-monitors-show",
+            "LAMPLIGHTER_STATUS_SERVICES": "jellyfin=Films",
+        },
     )
     home.services.write_text(
         "services:\n"

@@ -11,6 +11,7 @@ import httpx2
 
 from lamplighter.api import common_shapes
 from lamplighter.api.access import shapes as access_shapes
+from lamplighter.api.configuration import shapes as configuration_shapes
 from lamplighter.api.graph import shapes as graph_shapes
 from lamplighter.api.health import shapes as health_shapes
 from lamplighter.api.incidents import shapes as incident_shapes
@@ -26,6 +27,7 @@ from lamplighter.api.sessions import shapes as sessions_shapes
 from lamplighter.api.system import shapes as system_shapes
 from lamplighter.api.verify import shapes as verify_shapes
 from lamplighter.domain.access.access import Credential, hash_secret
+from lamplighter.usecases.configuration.changes import etag_of
 from living import Home
 
 NAMES = [f"{op.method} {op.path}" for op in OPS]
@@ -43,6 +45,7 @@ SECRET = "a secret that a browser keeps".replace(" ", "-")
 STAMP = "2026-01-01T12:00:00.000000Z"
 NUMBERS = itertools.count(1)
 ASKED = {"/audit": "?topic=jellyfin&prompt=true", "/why": "?q=caddy", "/graph": "?center="}
+DECLARED = {"checks": [{"name": "web", "http": "http://127.0.0.1:9/"}]}
 CODE = "`[MEMORY:timing:jellyfin] Takes 60s to start`"
 
 
@@ -75,9 +78,9 @@ class Asking:
         if not {"json", "content"} & more.keys():
             more |= self.sent(op)
         request = self.client.build_request(op.method, address, **more)
-        if (op.method, op.path) == LOG_OUT:  # a token cannot
+        if op.person or (op.method, op.path) == LOG_OUT:  # a token cannot
             del request.headers["authorization"]
-            shown = {"Sec-Fetch-Site": "same-origin", **self.cookie()}
+            shown = {"Sec-Fetch-Site": "same-origin", **self.cookie(), **self.current(op)}
             request.headers.update({k: v for k, v in shown.items() if k not in request.headers})
         answer = self.client.send(request, stream=True)
         try:
@@ -118,6 +121,17 @@ class Asking:
             return numbered(op.path, number, self.edited(number))
         return numbered(op.path, number)
 
+    def current(self, op: Operation) -> dict[str, str]:
+        """Return the version of the file that a route edits, as its header; nothing for others."""
+        if 428 not in op.problems:
+            return {}
+        if op.path.endswith("/settings"):
+            return {"If-Match": f'"{self.client.get("/api/v1/settings").json()["edit"]["etag"]}"'}
+        file = self.home.services
+        if op.method == "DELETE" and "spare:" not in file.read_text():
+            file.write_text(file.read_text() + "  spare:\n    checks: [{disk: /}]\n")
+        return {"If-Match": f'"{etag_of(file.read_bytes())}"'}
+
     def named(self, op: Operation) -> str:
         """Return the address of a route without a number."""
         asked = ASKED.get(op.path.removeprefix("/api/v1"), "")
@@ -137,6 +151,8 @@ class Asking:
             "{section}": "services",
         }
         path = op.path
+        if op.method == "DELETE" and "/configuration/" in path:
+            parts["{name}"] = "spare"
         if "{key}" in path:
             parts["{key}"] = self.push_key()
         for part, given in parts.items():
@@ -191,6 +207,9 @@ class Asking:
             notebook_shapes.PageIn: {"text": f"# jellyfin\n\n- Fact {next(NUMBERS)}\n"},
             notebook_shapes.NotebookResolutionIn: {"resolution": "accept"},
             access_shapes.TokenIn: {"scopes": ["read"], "name": "backup"},
+            configuration_shapes.ServicePreviewIn: {"name": "jellyfin", "fields": DECLARED},
+            configuration_shapes.ServiceFieldsIn: {"fields": DECLARED},
+            configuration_shapes.SettingValuesIn: {"values": {"log_format": "text"}},
             incident_shapes.IncidentIn: {"note": "The disk is full"},
         }
         named: dict[type, Callable[[], dict[str, Any]]] = {  # rows are made for these alone

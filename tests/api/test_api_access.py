@@ -31,7 +31,7 @@ ONLY_ASKS = (
     "/api/v1/settings/line",
 )
 CLOSED = [op for op in OPS if op.scope is not None]
-SCOPED = [op for op in CLOSED if op.scope != ANY]
+SCOPED = [op for op in CLOSED if op.scope != ANY and not op.person]
 CHANGING = [op for op in CLOSED if op.method != "GET"]
 ALONE = [scope for scope in SCOPES if ":" in scope]
 AGENTOPS = {f"{PREFIX}{path}" for path in (*PATHS, agentops.DOCUMENT)}
@@ -66,6 +66,7 @@ def mint(client: httpx2.Client) -> Mint:
 def as_(asking: Asking, anybody: httpx2.Client, op: Operation, headers: dict[str, str]) -> int:
     """Ask a route as somebody; what its address needs is made by who may do all."""
     address = asking.address(op)
+    headers = {**headers, **asking.current(op)}
     with anybody.stream(op.method, address, headers=headers, **asking.sent(op)) as answer:
         status = answer.status_code
     asking.let_go(op)
@@ -101,6 +102,7 @@ def test_what_everybody_may_ask_is_a_short_list() -> None:
     assert {op.path for op in OPS if op.scope is None} == {
         "/healthz",
         "/readyz",
+        "/status",
         "/push/{key}",
         "/push/{key}/{signal}",
     }
@@ -194,6 +196,13 @@ def test_no_caller_grants_scopes_it_does_not_hold(
     answer = anybody.post("/api/v1/tokens", json={"scopes": wanted}, headers=mint(held))
 
     assert answer.status_code == status
+
+
+@pytest.mark.parametrize("op", [op for op in OPS if op.person], ids=name)
+def test_what_needs_a_person_is_denied_to_every_token(
+    asking: Asking, anybody: httpx2.Client, mint: Mint, op: Operation
+) -> None:
+    assert as_(asking, anybody, op, mint("admin")) == 403
 
 
 @pytest.mark.parametrize("op", SCOPED, ids=name)

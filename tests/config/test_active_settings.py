@@ -38,6 +38,12 @@ def test_each_setting_names_its_source_and_its_line(tmp_path: Path) -> None:
         "line": 2,
         "about": "The highest tier that a session may run at.",
         "range": "1 to 3",
+        "group": "Engines",
+        "control": "number",
+        "choices": ["1", "3"],
+        "secret": False,
+        "command": False,
+        "live": False,
         "next": None,
     }
     assert [setting(told, name)["source"] for name in ("interval", "engine")] == [

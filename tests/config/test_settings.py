@@ -50,6 +50,8 @@ def test_without_anything_set_these_are_the_values(tmp_path: Path) -> None:
         "services": tmp_path / "services.yaml",
         "lexicon": tmp_path / "lexicon.toml",
         "echo": "count",
+        "edit": "checks",
+        "status_services": (),
         "interval": 3600.0,
         "engine": "probe",
         "engine_tier2": "",

@@ -15,6 +15,7 @@ from lamplighter.domain.search.search import SemanticIndex
 from lamplighter.domain.services.service import Services
 from lamplighter.domain.services.vitals import VitalSign
 from lamplighter.engines import Engine
+from lamplighter.usecases.configuration.context import ConfigurationContext
 from lamplighter.usecases.context import Context
 from lamplighter.usecases.notebook.context import NotebookContext
 from lamplighter.usecases.sessions.halt import HaltControl
@@ -66,6 +67,7 @@ class ApiContext(MemoryServiceContext):
     matches: MatchCounts = field(default_factory=MatchCounts)
     halt_control: HaltControl = field(default_factory=HaltControl)
     notebook: NotebookContext | None = None
+    configuration: ConfigurationContext | None = None
     verification: VerificationAccess | None = None
 
 

@@ -153,6 +153,9 @@ NEEDS_EVERY_PROJECT: Final = (
     "This endpoint covers all projects, and the token is limited to one. Use the MCP "
     "tools for its project."
 )
+NEEDS_PERSON: Final = (
+    "Only a person who is logged in can read and edit the configuration. Tokens cannot."
+)
 SAFE: Final = ("GET", "HEAD", "OPTIONS")
 
 
@@ -325,8 +328,8 @@ def _check_scope(scope: Scope, ops: Operations | None, caller: Caller) -> Respon
                 f"{', '.join(caller.scopes)}."
             )
             return problem(403, detail)
-        if isinstance(op, Operation) and op.across and caller.bound:
-            return problem(403, NEEDS_EVERY_PROJECT)
+        if isinstance(op, Operation):
+            return _check_kind(op, caller)
         return None
     if method not in PAGE_METHODS and not _is_api_path(path):
         detail = "This path serves the app and accepts only GET and HEAD. Send changes to the API."
@@ -334,6 +337,12 @@ def _check_scope(scope: Scope, ops: Operations | None, caller: Caller) -> Respon
     if path not in DESCRIPTION_PATHS and (_is_api_path(path) or not _is_app_route(scope)):
         return problem(404, f"{path} not found.")
     return None
+
+
+def _check_kind(op: Operation, caller: Caller) -> Response | None:
+    if op.person and caller.kind != "login":
+        return problem(403, NEEDS_PERSON)
+    return problem(403, NEEDS_EVERY_PROJECT) if op.across and caller.bound else None
 
 
 def _is_app_route(scope: Scope) -> bool:

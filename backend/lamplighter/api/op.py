@@ -20,6 +20,7 @@ class Operation:
 
     `scope` None admits everybody. `or_gives` lists the other response types. `across`
     marks a route over all projects: callers that are bound to one project are refused.
+    `person` admits only the login of a person, whatever scopes a token has.
     `deprecated_path` is an earlier path that still works.
     """
 
@@ -36,6 +37,7 @@ class Operation:
     problems: tuple[int, ...] = ()
     matches: bool = False
     across: bool = False
+    person: bool = False
     media: str = "application/json"
     deprecated_path: str | None = None
     deprecated: bool = False

@@ -29,6 +29,7 @@ _TITLES: Final = {
     414: "URI too long",
     415: "Unsupported media type",
     422: "Invalid request",
+    428: "Precondition required",
     429: "Too many requests",
     500: "Internal server error",
     503: "Service unavailable",

@@ -7,6 +7,7 @@ from starlette.routing import compile_path
 from lamplighter.api.access import routes
 from lamplighter.api.clients import routes as agents
 from lamplighter.api.clients import routes as hooks
+from lamplighter.api.configuration import routes as configuration
 from lamplighter.api.graph import routes as graph
 from lamplighter.api.health import routes as memory_health
 from lamplighter.api.incidents import routes as incidents
@@ -49,6 +50,7 @@ _CURRENT: Final = (
     *hooks.HOOK_OPS,
     *services.OPS,
     *push.OPS,
+    *configuration.OPS,
     *standing.OPS,
     *agents.OPS,
     *routes.OPS,

@@ -5,8 +5,8 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from lamplighter.config.catalog import SETTINGS, Setting
-from lamplighter.config.readers import IntegerReader, flag, range_of
+from lamplighter.config.catalog import SETTINGS, Setting, group_of
+from lamplighter.config.readers import IntegerReader, control_of, flag, range_of
 from lamplighter.config.settings import (
     FILE,
     Settings,
@@ -27,11 +27,17 @@ def describe_active(settings: Settings, environ: Mapping[str, str] = os.environ)
     return {
         "settings": [
             _describe(each, lines, later, whole=_effective_value(each, settings))
-            for each in settings.values
+            for each in _in_effect(settings, later)
         ],
         "warnings": [*settings.warnings, *_ignored_values(settings, environ, lines), *waiting],
         "refused": refused,
     }
+
+
+def _in_effect(settings: Settings, later: Mapping[str, SettingValue]) -> Iterator[SettingValue]:
+    """Return each setting as it was read at the start; those that apply at once as they are now."""
+    for each in settings.values:
+        yield later.get(each.setting.name, each) if each.setting.live else each
 
 
 def toml_line(name: str, text: str) -> str:
@@ -67,10 +73,11 @@ def _effective_value(found: SettingValue, settings: Settings) -> str:
 
 
 def _describe(
-    found: SettingValue, lines: Mapping[str, int], later: Mapping[str, str], *, whole: str
+    found: SettingValue, lines: Mapping[str, int], later: Mapping[str, SettingValue], *, whole: str
 ) -> dict[str, Any]:
     setting = found.setting
-    text = later.get(setting.name, found.text)
+    text = later.get(setting.name, found).text
+    control, choices = control_of(setting.read)
     return {
         "name": setting.name,
         "variable": setting.variable,
@@ -80,20 +87,26 @@ def _describe(
         "line": lines.get(setting.name) if found.source == FILE else None,
         "about": setting.about,
         "range": range_of(setting.read),
+        "group": group_of(setting),
+        "control": control,
+        "choices": list(choices),
+        "secret": setting.secret,
+        "command": setting.command,
+        "live": setting.live,
         "next": None if text == found.text else setting.masked(text),
     }
 
 
 def _at_next_start(
     settings: Settings, environ: Mapping[str, str]
-) -> tuple[dict[str, str], list[str], list[str]]:
+) -> tuple[dict[str, SettingValue], list[str], list[str]]:
     """Return what would be read now, by name; why a start is refused; which tables changed."""
     try:
         read = read_settings(environ)
     except Invalid as error:
         return {}, [f"{wrong.field} {wrong.message}" for wrong in error.wrong], []
     return (
-        {each.setting.name: each.text for each in read.values},
+        {each.setting.name: each for each in read.values},
         [],
         list(_pending_tables(settings, read)),
     )

@@ -10,6 +10,7 @@ from lamplighter.config.readers import (
     IntegerReader,
     database,
     digest,
+    displayed,
     dollars,
     duration,
     flag,
@@ -45,6 +46,10 @@ class Setting:
     read: Callable[[str], Any]
     about: str
     secret: bool = False
+    command: bool = False
+    """Whether it names commands, or a file that declares some: see the setting `edit`."""
+    live: bool = False
+    """Whether a change applies without a restart."""
 
     @property
     def variable(self) -> str:
@@ -77,15 +82,8 @@ SETTINGS: Final = (
         database,
         "A different database: sqlite:///PATH or postgresql://USER:PASSWORD@HOST/NAME.",
     ),
-    Setting("services", "", path, "The path of services.yaml."),
+    Setting("services", "", path, "The path of services.yaml.", command=True),
     Setting("lexicon", "", path, "The path of lexicon.toml."),
-    Setting(
-        "echo",
-        "count",
-        ChoiceReader(ECHOES),
-        "Whether a verbatim repeat of a memory from the prompt reinforces it: count; or "
-        "ignore, unless the session checked the service itself.",
-    ),
     Setting("interval", "1h", duration, "The time from one round to the next: 90s, 15m, 1h."),
     Setting(
         "check_interval",
@@ -130,7 +128,11 @@ SETTINGS: Final = (
         "The engine of tier 3; default: LAMPLIGHTER_ENGINE.",
     ),
     Setting(
-        "exec_command", "", str.strip, "The command for the exec engine; it must print stream-json."
+        "exec_command",
+        "",
+        str.strip,
+        "The command for the exec engine; it must print stream-json.",
+        command=True,
     ),
     Setting(
         "claude_bin",
@@ -138,6 +140,7 @@ SETTINGS: Final = (
         str.strip,
         "The path of the Claude CLI for the claude engine; default: the one on PATH, else the "
         "installed extra.",
+        command=True,
     ),
     Setting("model_tier1", "claude-haiku-4-5", model, "The model of tier 1."),
     Setting("model_tier2", "claude-sonnet-4-5", model, "The model of tier 2."),
@@ -210,6 +213,7 @@ SETTINGS: Final = (
         "",
         tiers,
         "The tiers that may run commands through the gate: 2,3; default: none.",
+        command=True,
     ),
     Setting("approval_timeout", "5m", duration, "How long a session waits for an approval."),
     Setting(
@@ -250,18 +254,28 @@ SETTINGS: Final = (
         split_words,
         "The notification targets: Apprise URLs or `name=URL`, separated by spaces or commas.",
         secret=True,
+        live=True,
     ),
     Setting(
         "notify_level",
         "critical",
         ChoiceReader(NOTIFY_LEVELS),
         "The lowest event level that sends a notification: critical, warning or info.",
+        live=True,
     ),
     Setting(
         "notify_digest",
         "none",
         digest,
         "How long notifications are collected into one message: 10m; none sends each at once.",
+        live=True,
+    ),
+    Setting(
+        "echo",
+        "count",
+        ChoiceReader(ECHOES),
+        "Whether a verbatim repeat of a memory from the prompt reinforces it: count; or "
+        "ignore, unless the session checked the service itself.",
     ),
     Setting(
         "dedup_window",
@@ -383,4 +397,46 @@ SETTINGS: Final = (
     Setting(
         "log_level", "info", ChoiceReader(LEVELS), "The log level: debug, info, warning or error."
     ),
+    Setting(
+        "edit",
+        "checks",
+        ChoiceReader(("no", "checks", "all")),
+        "What a person may edit in the app: no; checks, which is everything but commands; or all.",
+    ),
+    Setting(
+        "status_services",
+        "",
+        displayed,
+        "The services on the public status page, separated by commas: web=Shop,mail; default: no "
+        "page.",
+    ),
 )
+
+GROUPS: Final = {
+    "home": "Server",
+    "interval": "Checks",
+    "engine": "Engines",
+    "memory_budget": "Sessions",
+    "session_dollars": "Costs",
+    "read_roots": "Permissions",
+    "webhook_token": "Alerts and notifications",
+    "echo": "Memory",
+    "profile_procedures": "Interactive sessions",
+    "organize": "Upkeep of the memory",
+    "profile_decision_age": "Interactive sessions",
+    "vectors": "Search and notebook",
+    "memory_port": "Memory service",
+    "log_format": "Log",
+    "edit": "Editing and status page",
+}
+"""The groups of settings, each by its first setting."""
+
+
+def group_of(setting: Setting) -> str:
+    """Return the group of a setting."""
+    found = ""
+    for each in SETTINGS:
+        found = GROUPS.get(each.name, found)
+        if each is setting:
+            break
+    return found

@@ -175,6 +175,17 @@ def split_words(text: str) -> tuple[str, ...]:
     return tuple(each for each in re.split(r"[\s,]+", text) if each)
 
 
+def displayed(text: str) -> tuple[tuple[str, str], ...]:
+    """Read names of services, each with the name that it is shown by: web=Shop,mail."""
+    found: dict[str, str] = {}
+    for each in filter(str.strip, text.split(",")):
+        name, _, shown = (part.strip() for part in each.partition("="))
+        if not re.fullmatch(r"[\w-]{1,64}", name, re.ASCII):
+            raise ValueError(f"contains {name!r}, which is not the name of a service")
+        found[name] = shown or name
+    return tuple(found.items())
+
+
 def model(text: str) -> str:
     """Read the name of a model."""
     if not re.fullmatch(r"(?!-)[\w.:/@\[\]-]{1,200}", text.strip(), re.ASCII):
@@ -196,8 +207,20 @@ RANGES: Final[Mapping[Callable[[str], Any], str]] = {
     window: "0, or 100ms to 366d",
     retention: "1d to 3660d",
     split_words: "addresses",
+    displayed: "comma-separated names",
     model: "the name of a model",
 }
+
+
+def control_of(read: Callable[[str], Any]) -> tuple[str, tuple[str, ...]]:
+    """Return the kind of a form field for a reader, and its choices."""
+    if read is flag:
+        return "choice", ("yes", "no")
+    if isinstance(read, ChoiceReader):
+        return "choice", read.choices
+    if isinstance(read, IntegerReader):
+        return "number", (str(read.low), str(read.high))
+    return ("duration", ()) if read in (duration, window, retention, digest) else ("text", ())
 
 
 def range_of(read: Callable[[str], Any]) -> str:

@@ -27,7 +27,7 @@ from lamplighter.domain.text import one_line
 if TYPE_CHECKING:
     from lamplighter.config.services_keys.groups import Groups
 
-__all__ = ["FileProblem", "ServicesError", "load", "starter", "write_starter"]
+__all__ = ["FileProblem", "ServicesError", "load", "read", "starter", "write_starter"]
 
 CYCLES: Final = 20
 
@@ -41,13 +41,17 @@ Depends = tuple[tuple[str, yaml.Node], ...]
 def load(path: Path) -> Services:
     """Return the services of the file; ServicesError lists every problem in it."""
     sheet = YamlSheet(str(path))
-    text = sheet.text(path)
+    return read(sheet.text(path), sheet)
+
+
+def read(text: str, sheet: YamlSheet) -> Services:
+    """Return the services of a text; ServicesError lists every problem in it."""
     root = sheet.root(text)
     top = {} if root is None else sheet.mapping(root, "a mapping with the key services", _TOP)
     items = _connect(sheet, _services(sheet, top))
     declared = shell.read_commands(sheet, top["shell"]) if "shell" in top else ()
     sheet.stop_if_wrong()
-    return Services(items, str(path), declared)
+    return Services(items, sheet.path, declared)
 
 
 def write_starter(path: Path, port: int) -> bool:

@@ -114,17 +114,22 @@ class Settings:
     memory_tokens: bool
     log_format: str
     log_level: str
+    edit: str
+    status_services: tuple[tuple[str, str], ...]
     agents: "tuple[Agent, ...]" = ()
     hooks: Hooks = field(default_factory=Hooks)
     values: tuple[SettingValue, ...] = ()
     warnings: tuple[str, ...] = ()
 
 
-def read_settings(environ: Mapping[str, str] = os.environ) -> Settings:
-    """Read every setting. Raises Invalid naming each wrong one; a typo is never a default."""
+def read_settings(environ: Mapping[str, str] = os.environ, file: str | None = None) -> Settings:
+    """Read every setting. Raises Invalid naming each wrong one; a typo is never a default.
+
+    `file` is what the settings file will say, instead of what it says now.
+    """
     wrong, warnings = _unknown_variables(environ)
     home = _find_home(environ)
-    given, tables = _read_file(home / FILE, wrong)
+    given, tables = _read_file(home / FILE, wrong, file)
     found = tuple(_find_value(setting, environ, given, home) for setting in SETTINGS)
     values: dict[str, Any] = {}
     for each in found:
@@ -212,10 +217,12 @@ class FileTables:
     agents: "tuple[Agent, ...]" = ()
 
 
-def _read_file(path: Path, wrong: list[InvalidField]) -> tuple[dict[str, str], FileTables]:
+def _read_file(
+    path: Path, wrong: list[InvalidField], text: str | None
+) -> tuple[dict[str, str], FileTables]:
     """Return what the file says of settings, as text, and its tables."""
     try:
-        text = path.read_text(encoding="utf-8")
+        text = path.read_text(encoding="utf-8") if text is None else text
         read = tomllib.loads(text)
     except FileNotFoundError:
         return {}, FileTables()

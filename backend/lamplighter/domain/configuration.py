@@ -50,6 +50,8 @@ class Configuration:
     profile: ProfileLimits = field(default_factory=ProfileLimits)
     hooks: Hooks = field(default_factory=Hooks)
     agents: tuple[Agent, ...] = ()
+    status_services: tuple[tuple[str, str], ...] = ()
+    """The services on the public status page, with their display names."""
 
     def engine_of(self, tier: int) -> str:
         """Return what runs the sessions of a tier unless a request names another engine."""

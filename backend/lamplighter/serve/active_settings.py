@@ -20,6 +20,7 @@ from lamplighter.repository.store.database import display_address, is_postgres
 from lamplighter.repository.upkeep import leases, vitals
 from lamplighter.serve.home import SESSIONS
 from lamplighter.serve.services_file import ServicesFile
+from lamplighter.usecases.configuration.context import ConfigurationContext
 
 LICENSE = "Apache-2.0"
 
@@ -33,6 +34,7 @@ class ActiveSettings:
     lexicon: Lexicon
     db: Database
     redact: Redactor
+    files: ConfigurationContext
     started_at: datetime
 
     async def as_json(self) -> Mapping[str, Any]:
@@ -42,8 +44,11 @@ class ActiveSettings:
             for name in ("value", "next"):
                 each[name] = each[name] and self.redact(each[name])
         found["warnings"] += await self._differs()
+        file = await asyncio.to_thread(self.files.settings.read)
+        edit = {"policy": self.files.policy, "etag": file.etag, "obstacle": file.obstacle}
         return {
             **found,
+            "edit": edit,
             "files": await asyncio.to_thread(self._files),
             "about": await self._about(),
         }

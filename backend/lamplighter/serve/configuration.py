@@ -55,6 +55,7 @@ def build_configuration(settings: Settings, lexicon: Lexicon) -> Configuration:
         ),
         hooks=settings.hooks,
         agents=settings.agents,
+        status_services=settings.status_services,
     )
 
 

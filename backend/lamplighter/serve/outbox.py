@@ -23,7 +23,7 @@ _HARMLESS_PART: Final = re.compile(r"[a-z]*|[\d.]+|localhost|.*\.[a-z]{2,10}", r
 _USER: Final = re.compile(r"://([^/@]*)@")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class AppriseTransport:
     """Sends messages to some addresses, one at a time; `name=` before one names it."""
 

@@ -30,6 +30,7 @@ from lamplighter.repository.store.database import file_of, is_postgres
 from lamplighter.repository.store.driver import OperationalError
 from lamplighter.serve import home
 from lamplighter.serve.configuration import build_configuration
+from lamplighter.serve.editing.live import LiveNotifications
 from lamplighter.serve.local.address import run_directory, web_url
 from lamplighter.serve.notebook.service import notebook_context
 from lamplighter.serve.outbox import AppriseTransport
@@ -281,7 +282,8 @@ async def build_supervisor(settings: Settings) -> AsyncIterator[SupervisorProces
         measuring = HealthSchedule(here, weekly, services.last_good)
         verifier = build_verifier(settings, context, services)
         follower = IncidentFollower(here, services.last_good, listener.version)
-        work = (sender, organizer, measuring, verifier, follower)
+        live = LiveNotifications(settings, db, transport)
+        work = (sender, organizer, measuring, verifier, follower, live)
         beside = (*(each.run for each in work), *scheduler)
         led = Supervisor(context, services.load, lock, beside=beside)
         yield SupervisorProcess(led, listener)

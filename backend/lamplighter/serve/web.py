@@ -27,6 +27,8 @@ from lamplighter.serve.active_settings import ActiveSettings
 from lamplighter.serve.checkup.health import HealthMonitor
 from lamplighter.serve.commands import access
 from lamplighter.serve.configuration import build_configuration
+from lamplighter.serve.editing.live import following_settings
+from lamplighter.serve.editing.sources import build_context
 from lamplighter.serve.indexing import following, indexing
 from lamplighter.serve.local.address import known_hosts, run_directory, web_url
 from lamplighter.serve.local.queries import QueryContext
@@ -35,6 +37,7 @@ from lamplighter.serve.notebook.service import notebook_context, notebook_upkeep
 from lamplighter.serve.semantic.service import semantic_service
 from lamplighter.serve.services_file import ServicesFile
 from lamplighter.serve.verify.tools import build_tools
+from lamplighter.usecases.configuration.context import ConfigurationContext
 
 logger = logging.getLogger(__name__)
 
@@ -162,14 +165,17 @@ async def _open_context(
         create_listener(settings.database_url, run_directory(settings.home)) as listener,
         indexing(db),
         following(db, services.last_good),
+        following_settings(settings, db),
         command_server(QueryContext(settings, db, services, lambda: nullcontext(means.near))),
     ):
         hub, redact = Hub(db, listener), home.secrets(settings)
+        files = build_context(settings)
         yield ApiContext(
             db=db,
             hub=hub,
             health=HealthMonitor(settings, db, hub, clock.now, means),
-            settings=_active_settings(settings, services, active, db),
+            settings=_active_settings(settings, services, active, db, files),
+            configuration=files,
             now=clock.now,
             redact=redact,
             active=active,
@@ -187,9 +193,14 @@ async def _open_context(
 
 
 def _active_settings(
-    settings: Settings, services: ServicesFile, active: Configuration, db: Database
+    settings: Settings,
+    services: ServicesFile,
+    active: Configuration,
+    db: Database,
+    files: ConfigurationContext,
 ) -> ActiveSettings:
     return ActiveSettings(
+        files=files,
         settings=settings,
         services=services,
         lexicon=active.lexicon,

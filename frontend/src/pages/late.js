@@ -22,6 +22,9 @@ import { memoryHealth } from "./health/memory.js"
 import { alerts, notices } from "./health/deliveries.js"
 import { incidentsPage } from "./incidents/page.js"
 import { incidents } from "./incidents/store.js"
+import { editorPage } from "./editor/page.js"
+import { editor } from "./editor/store.js"
+import { focusOn } from "../shared/browser/focus.js"
 import { graphPage } from "./graph/page.js"
 import { neighborhood } from "./graph/directive.js"
 import { graph } from "./graph/store.js"
@@ -44,7 +47,7 @@ import { LAYERS } from "../../generated/values.js"
 import { lateWords } from "./late-vocabulary.js"
 
 export const commands = /** @type {Record<string, any>} */ (
-  import.meta.glob("./{health,preview,reviews,search,settings}/commands.js", { eager: true })
+  import.meta.glob("./{editor,health,preview,reviews,search,settings}/commands.js", { eager: true })
 )
 
 /**
@@ -62,6 +65,7 @@ export function latePages(with_) {
   Alpine.data("searchPage", () => searchPage(store))
   Alpine.data("previewPage", () => previewPage(store))
   Alpine.data("incidentsPage", () => incidentsPage(store))
+  Alpine.data("editorPage", () => editorPage(store))
   Alpine.data("graphPage", () => graphPage(store))
   Alpine.directive("markdown", markdown)
   Alpine.data("verificationPart", () => verificationPart(store))
@@ -85,6 +89,7 @@ export function latePages(with_) {
     ...ofHealth(with_),
     ...ofPreview(with_),
     ...ofUses(with_),
+    editor: ofEditor(with_),
     graph: ofGraph(with_),
     incidents: ofIncidents(with_),
     notebook: ofNotebook(with_),
@@ -104,10 +109,16 @@ function first(el) {
 }
 
 /** @param {any} with_ */
-function ofSettings({ add, api, clock, confirm, toasts }) {
+function ofSettings({ add, api, clock, confirm, toasts, journal, router }) {
   const keyring = add("tokens", tokens({ api, confirm, toasts }))
   const known = add("agents", agents({ api, clock }))
-  return { settings: add("settings", settings({ api, tokens: keyring, agents: known })) }
+  const one = add("settings", settings({ api, tokens: keyring, agents: known, toasts, journal, router }))
+  journal.onUndone((/** @type {{action: string}} */ { action }) => action === "configure" && one.state && one.load())
+  const visit = async (/** @type {URLSearchParams} */ params) => {
+    await one.visit(params)
+    if (params.has("change") && one.editing) focusOn(".set-edit :is(input, select)")
+  }
+  return { settings: { visit, exit: () => one.exit(), load: () => one.load() } }
 }
 
 /** @param {any} with_ */
@@ -145,6 +156,15 @@ function ofIncidents({ add, api, feed, confirm, toasts }) {
   const found = add("incidents", incidents({ api, confirm, toasts }))
   for (const entity of ["incident", "session", "event", "approval"]) feed.on(entity, () => found.follow())
   return found
+}
+
+/** @param {any} with_ */
+function ofEditor({ add, api, confirm, toasts, journal, router, services }) {
+  const one = add("editor", editor({ api, confirm, toasts, journal, router, services }))
+  journal.onUndone((/** @type {{action: string}} */ { action }) => {
+    if (action === "configure") return Promise.all([one.here && one.load(), services.load()])
+  })
+  return one
 }
 
 /** @param {any} with_ */

@@ -56,6 +56,7 @@ function titleOf(area) {
     graph: t("common.graph_page"),
     preview: t("common.preview_page"),
     health: t("common.health_page"),
+    editor: t("common.editor_page"),
     settings: t("common.settings_page"),
   }
   return titles[/** @type {keyof typeof titles} */ (area)] ?? area

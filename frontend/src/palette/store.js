@@ -18,12 +18,25 @@ const NUMBERED = /** @type {const} */ (["session", "memory", "review"])
 /**
  * Everything there is to do or to open, found by typing: commands, pages, services, sessions, memories and reviews by
  * their number, memories by what they say.
- * @param {{api: Api, commands: () => import("./registry.js").Listed[], router: any, services: any, runNow: any, storage: Pick<Storage, "getItem" | "setItem">, later?: (run: () => void, ms: number) => any}} with_
+ * @param {{api: Api, commands: () => import("./registry.js").Listed[], router: any, services: any, runNow: any, approvals?: any, decide?: (approval: Approval, decision: "approve" | "deny") => unknown, row?: () => {label: string, run: () => void}[], catalog?: () => Promise<Setting[]>, storage: Pick<Storage, "getItem" | "setItem">, later?: (run: () => void, ms: number) => any}} with_
  */
-export function palette({ api, commands, router, services, runNow, storage, later = setTimeout }) {
+export function palette({
+  api,
+  commands,
+  router,
+  services,
+  runNow,
+  approvals = { open: [] },
+  decide = () => {},
+  row = () => [],
+  catalog = async () => [],
+  storage,
+  later = setTimeout,
+}) {
   let turn = 0
   /** @type {Entry[]} */ let known = []
   /** @type {Entry[]} */ let found = []
+  /** @type {Entry[] | null} */ let settings = null
   return {
     open: false,
     query: "",
@@ -34,10 +47,24 @@ export function palette({ api, commands, router, services, runNow, storage, late
     problem: "",
 
     show() {
-      known = [...commands().filter(choosable).map(ofCommand), ...services.names.flatMap(ofService)]
+      known = [
+        ...row().map(ofRow),
+        ...approvals.open.flatMap(ofApproval),
+        ...commands().filter(choosable).map(ofCommand),
+        ...services.names.flatMap(ofService),
+      ]
       found = []
       Object.assign(this, { query: "", at: 0, busy: false, problem: "", open: true })
       this.list()
+      if (!settings) this.readSettings()
+    },
+
+    /** Settings are found by their names, once they are known. */
+    async readSettings() {
+      settings = []
+      const found = await catalog().catch(() => null)
+      settings = found?.map(ofSetting) ?? null
+      if (this.open) this.list()
     },
 
     hide() {
@@ -73,7 +100,8 @@ export function palette({ api, commands, router, services, runNow, storage, late
 
     list() {
       const recent = kept(storage)
-      const all = [...known, ...ofNumber(this.query), ...recent.filter(isAddress).map(ofAddress)]
+      const named = this.query.trim() ? (settings ?? []) : []
+      const all = [...known, ...named, ...ofNumber(this.query), ...recent.filter(isAddress).map(ofAddress)]
       const chosen = this.query.trim()
         ? best(all, (entry) => scored(entry, this.query, recent))
         : recentFirst(all, recent)
@@ -130,6 +158,27 @@ export function palette({ api, commands, router, services, runNow, storage, late
     return [...pages, { ...run, id: `run ${service}`, parts: [] }]
   }
 
+  /** @param {Setting} setting @returns {Entry} */
+  function ofSetting({ name, variable, about }) {
+    const run = () => router.go(`/settings?change=${name}`)
+    return { id: `setting ${name}`, kind: t("common.settings_page"), label: `${variable}: ${about}`, parts: [], run }
+  }
+
+  /** @param {Approval} approval @returns {Entry[]} */
+  function ofApproval(approval) {
+    const words = { wish: approvals.wish(approval) }
+    return [
+      { decision: /** @type {const} */ ("approve"), label: t("app.palette_approve", words) },
+      { decision: /** @type {const} */ ("deny"), label: t("app.palette_deny", words) },
+    ].map(({ decision, label }) => ({
+      id: `${decision} ${approval.id}`,
+      kind: t("common.approvals_page"),
+      label,
+      parts: [],
+      run: () => decide(approval, decision),
+    }))
+  }
+
   /** What a number names: "session 12", "mem 45", "12". @param {string} query @returns {Entry[]} */
   function ofNumber(query) {
     const [, word, digits] = /^\s*([a-z]*)\s*#?(\d{1,15})\s*$/i.exec(query) ?? []
@@ -162,6 +211,11 @@ export function palette({ api, commands, router, services, runNow, storage, late
     const service = url.searchParams.get("service") ?? ""
     return place(address, serviceLabels(service)[page], service)
   }
+}
+
+/** @param {{label: string, run: () => void}} action @param {number} at @returns {Entry} */
+function ofRow({ label, run }, at) {
+  return { id: `row ${at}`, kind: t("app.kind_row"), label, parts: [], run }
 }
 
 const PATHS = { session: "sessions", memory: "memories", review: "reviews" }

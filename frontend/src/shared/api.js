@@ -39,7 +39,7 @@ export function createApi({
     post: (path, body = {}, version) => change("POST", path, body, on(version)),
     put: (path, body = {}, version) => change("PUT", path, body, on(version)),
     patch: (path, body, version) => change("PATCH", path, body, on(version)),
-    remove: (path) => change("DELETE", path),
+    remove: (path, version) => change("DELETE", path, undefined, on(version)),
     settled: () => Promise.allSettled(changing),
   }
 

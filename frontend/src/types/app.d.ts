@@ -31,7 +31,7 @@ interface Api {
   post(path: string, body?: unknown, version?: string): Promise<any>
   put(path: string, body?: unknown, version?: string): Promise<any>
   patch(path: string, body: unknown, version?: string): Promise<any>
-  remove(path: string): Promise<any>
+  remove(path: string, version?: string): Promise<any>
 }
 
 interface Feed {

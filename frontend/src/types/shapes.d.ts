@@ -64,6 +64,11 @@ type HealthPoint = Shapes["HealthPointOut"]
 type VitalSign = Shapes["HealthCheckOut"]
 type Setting = Shapes["SettingOut"]
 type SettingsState = Shapes["SettingsOut"]
+type DeclaredService = Shapes["DeclaredServiceOut"] & { fields: Record<string, any> }
+type ServicesFile = Omit<Shapes["ServicesFileOut"], "services"> & { services: DeclaredService[] }
+type EditPreview = Shapes["EditPreviewOut"]
+type TrialResult = Shapes["TrialOut"]
+type ConfigurationChange = Shapes["ConfigurationChangeOut"]
 type AccessToken = Shapes["TokenOut"]
 type AgentState = Shapes["AgentOut"]
 

@@ -14,6 +14,7 @@ const setting = (name, changes = {}) => ({
   line: null,
   about: "",
   range: "100ms to 366d",
+  group: name === "interval" ? "Checks" : "Server",
   next: null,
   ...changes,
 })
@@ -27,6 +28,7 @@ const STATE = {
   refused: ["interval 'soon' is not a duration"],
   files: [{ name: "settings", path: "/srv/lamplighter.toml", exists: false, says: "", problems: [] }],
   about: {},
+  edit: { policy: "checks", etag: "e1", obstacle: "" },
 }
 const token = (id, changes = {}) => ({
   id,
@@ -48,7 +50,9 @@ async function opened(answers = {}) {
     toasts: { show: (text) => said.push(text) },
     now: () => NOON,
   })
-  const store = settings({ api, tokens: keyring })
+  const toasts = { show: (text) => said.push(text) }
+  const later = (run) => queueMicrotask(run)
+  const store = settings({ api, tokens: keyring, toasts, journal: { undoing: () => undefined }, later })
   store.visit()
   await settled()
   return { store, keyring, api, said }
@@ -66,28 +70,57 @@ test("a value says where it comes from and what one may write", () => {
   assert.equal(rangeWords(setting("x", { range: "", default: "" })), "No default.")
 })
 
-test("what somebody set stands first, what would stop a start is told first", async () => {
+test("settings stand in their groups, are found by words, and say what would stop a start", async () => {
   const { store } = await opened()
+  const names = () => store.groups.map(({ name, items }) => [name, items.map((each) => each.name)])
 
-  assert.deepEqual(
-    store.items.map(({ name }) => name),
-    ["interval", "port", "host"],
-  )
+  assert.deepEqual(names(), [
+    ["Server", ["host", "port"]],
+    ["Checks", ["interval"]],
+  ])
+  store.filter = "PORT"
+  assert.deepEqual(names(), [["Server", ["port"]]])
   assert.equal(store.warnings[0], "The next start would fail: interval 'soon' is not a duration")
 })
 
-test("nothing is changed here: the line is written by the server, for a person to put in", async () => {
-  const { store, api } = await opened({ "POST /settings/line": { line: 'host = "box"' } })
-  const [interval, , host] = store.items
-
+test("a setting is previewed, written on the version that was read, and says when it applies", async () => {
+  const { store, api, said } = await opened({
+    "POST /configuration/preview/settings": { diff: '+host = "box"', problems: [], refusal: "" },
+    "PATCH /configuration/settings": { etag: "e2" },
+  })
+  const [host] = store.groups[0].items
   store.edit(host)
-  store.value = "box"
-  await store.write(host)
+  store.type("box")
+  await settled()
+  assert.equal(store.diff, '+host = "box"')
 
-  assert.deepEqual(api.asked.at(-1).body, { name: "host", value: "box" })
-  assert.equal(store.line, 'host = "box"')
-  assert.equal(store.advice(host), "Add this line to /srv/lamplighter.toml. It applies on the next start.")
-  assert.match(store.advice(interval), /LAMPLIGHTER_INTERVAL is set in the environment, which overrides the file/)
+  await store.save(host, store.value)
+
+  const { body, version } = api.asked.find(({ method }) => method === "PATCH")
+  assert.deepEqual([body, version], [{ values: { host: "box" } }, "e1"])
+  assert.deepEqual(said, ["LAMPLIGHTER_HOST saved."])
+  assert.equal(store.editing, "")
+  assert.equal(store.applies(host), "A change applies on the next start.")
+  assert.equal(store.applies(setting("notify", { live: true })), "A change applies within seconds.")
+})
+
+test("what cannot be changed here says why", async () => {
+  const { store } = await opened()
+
+  assert.equal(store.refusal(setting("port")), "")
+  assert.match(store.refusal(setting("edit")), /srv.lamplighter.toml only/)
+  assert.match(store.refusal(setting("exec_command", { command: true })), /LAMPLIGHTER_EDIT=all/)
+  assert.match(store.refusal(setting("interval", { source: "environment" })), /overrides the file/)
+  store.state.edit.policy = "no"
+  assert.match(store.refusal(setting("port")), /turned off/)
+})
+
+test("a secret is never what one begins to edit", async () => {
+  const { store } = await opened()
+
+  store.edit(setting("notify", { value: "***", secret: true }))
+
+  assert.equal(store.value, "")
 })
 
 test("a masked password is never what one begins to edit", async () => {

@@ -153,3 +153,32 @@ for (const held of [
     assert.ok(open({ storage: fakeStorage({ "lamplighter.recent": held }) }).labels().length > 0)
   })
 }
+
+test("settings are found by name, the selected row and approvals are acted on", async () => {
+  const done = []
+  const settings = [{ name: "notify", variable: "LAMPLIGHTER_NOTIFY", about: "The notification targets" }]
+  const store = palette({
+    api: fakeApi({ "/memories": { items: [] } }),
+    catalog: async () => settings,
+    commands: () => [],
+    router: { go: (address) => done.push(address) },
+    services: { names: [] },
+    runNow: {},
+    approvals: { open: [{ id: 7 }], wish: () => "restart of media" },
+    decide: ({ id }, decision) => done.push(`${decision} ${id}`),
+    row: () => [{ label: "Pause disk", run: () => done.push("paused") }],
+    storage: fakeStorage(),
+    later: fakeTimers().setTimeout,
+  })
+  store.show()
+  await new Promise(setImmediate)
+
+  for (const typed of ["pause", "deny", "notification"]) {
+    store.show()
+    store.type(typed)
+    store.choose()
+  }
+  await new Promise(setImmediate)
+
+  assert.deepEqual(done, ["paused", "deny 7", "/settings?change=notify"])
+})

@@ -7,7 +7,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from lamplighter.api import common_shapes, params
-from lamplighter.api.access.callers import caller_of
+from lamplighter.api.access.callers import actor_name, caller_of
 from lamplighter.api.context import api_context
 from lamplighter.api.memory import journal_shapes
 from lamplighter.api.responses import answer, page
@@ -17,6 +17,8 @@ from lamplighter.repository import reading
 from lamplighter.repository.access import journal
 from lamplighter.repository.access.journal import JournalEntry
 from lamplighter.repository.feed import changes
+from lamplighter.usecases.configuration import changes as configuration
+from lamplighter.usecases.configuration.context import CONFIGURE
 from lamplighter.usecases.memory import journal as acts
 
 UNDO_SCOPES: Final = {"review": "reviews:write", "reset": "cooldowns:write"}
@@ -43,7 +45,10 @@ async def undo(request: Request) -> Response:
     scope = UNDO_SCOPES.get(existing.action if existing else "", "memories:write")
     if not caller_of(request).may(scope):
         raise HTTPException(403, f"Undoing this act needs the scope {scope}.")
-    done = await acts.undo(here.db, number, now=here.now(), partly=body.partly)
+    if existing and existing.action == CONFIGURE:
+        done = await _undo_edit(request, number)
+    else:
+        done = await acts.undo(here.db, number, now=here.now(), partly=body.partly)
     return answer(
         {
             "act": done.act,
@@ -53,6 +58,16 @@ async def undo(request: Request) -> Response:
             "seq": await changes.last_seq(here.db),
         }
     )
+
+
+async def _undo_edit(request: Request, number: int) -> acts.RevertResult:
+    """Undo an edit of the configuration, as only a person can make it."""
+    here, caller = api_context(request), caller_of(request)
+    if caller.kind != "login" or here.configuration is None:
+        raise HTTPException(403, "Only a person who is logged in can undo an edit of the files.")
+    by = actor_name(caller)
+    act, undone = await configuration.revert(here, here.configuration, number, by=by)
+    return acts.RevertResult(act=act, undoes=undone, rows=1)
 
 
 def _act_out(act: JournalEntry, *, named: bool = True) -> dict[str, Any]:

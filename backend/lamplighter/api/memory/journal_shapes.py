@@ -39,6 +39,7 @@ Action = Literal[
     "incident",
     "withdraw",
     "apply",
+    "configure",
 ]
 
 

@@ -8,7 +8,7 @@ from lamplighter.api.clients import shapes as clients_shapes
 from lamplighter.api.memory import context_shapes
 from lamplighter.api.memory import shapes as memory_shapes
 from lamplighter.api.op import Operation, op
-from lamplighter.api.system import feed, health, metrics, shapes, state
+from lamplighter.api.system import feed, health, metrics, shapes, state, status_page
 
 HEALTH: Final = (
     Operation(
@@ -38,8 +38,18 @@ HEALTH: Final = (
         query=common_shapes.NoParameters,
         media="text/plain",
     ),
+    Operation(
+        method="GET",
+        path="/status",
+        scope=None,
+        ask=status_page.show,
+        about="Read the public status page, if services are chosen for it.",
+        gives=None,
+        media="text/html",
+        problems=(404, 429),
+    ),
 )
-"""Routes for monitoring and deployment; only the metrics need a token."""
+"""Routes for monitoring, deployment and the public; only the metrics need a token."""
 
 OPS: Final = (
     op(

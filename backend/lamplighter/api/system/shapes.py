@@ -6,6 +6,7 @@ import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from lamplighter.api.common_shapes import FileProblemOut, Seq
+from lamplighter.domain.services.commands import EditPolicy
 from lamplighter.domain.services.vitals import VitalStatus
 
 
@@ -38,6 +39,12 @@ class SettingOut(Struct):
     line: int | None
     about: str
     range: str
+    group: str
+    control: Literal["choice", "number", "duration", "text"]
+    choices: list[str]
+    secret: bool
+    command: bool
+    live: bool
     next: str | None
 
 
@@ -62,8 +69,18 @@ class AboutOut(Struct):
     started_at: str
 
 
+class EditStateOut(Struct):
+    """What the app may edit, and the version of the settings file."""
+
+    policy: EditPolicy
+    etag: str
+    obstacle: str
+
+
 class SettingsOut(Struct):
     """The active settings; `refused` is the reason if a restart would fail now."""
+
+    edit: EditStateOut
 
     settings: list[SettingOut]
     warnings: list[str]

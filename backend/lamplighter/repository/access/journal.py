@@ -118,10 +118,11 @@ async def get(db: Database, act_id: int) -> JournalEntry | None:
 
 
 async def page(
-    db: Database, *, limit: int, position: Sequence[Any] | None = None
+    db: Database, *, limit: int, position: Sequence[Any] | None = None, action: str | None = None
 ) -> Page[JournalEntry]:
-    """Return one page of the journal, newest first."""
-    found = await newest_first(db, _query(), acts.c.id, limit=limit, position=position)
+    """Return one page of the journal, newest first; of one action, where it is given."""
+    query = _query() if action is None else _query().where(acts.c.action == action)
+    found = await newest_first(db, query, acts.c.id, limit=limit, position=position)
     return Page([_entry(row) for row in found.items], found.position)
 
 

@@ -75,11 +75,11 @@ async def undo(db: Database, act_id: int, *, now: datetime, partly: bool = False
     Raises NotFound, and Conflict naming what changed since; with `partly` those memories are
     left as they are. An act on many memories is undone in short writes, as it was done.
     """
-    act = await _undoable(db, act_id)
+    act = await undoable(db, act_id)
     async with AsyncExitStack() as stack:
         if (act.changed or 0) <= FIRST:
             await stack.enter_async_context(writing(db))
-            act = await _undoable(db, act_id)
+            act = await undoable(db, act_id)
         plan = await _plan(db, act)
         if plan.conflicts and not partly:
             raise Conflict(_refusal(plan.conflicts))
@@ -130,7 +130,8 @@ async def purge_expired(db: Database, retention: timedelta | None, *, now: datet
     return len(await in_batches(db, await trash.expired(db, before=now - retention), purge_some))
 
 
-async def _undoable(db: Database, act_id: int) -> JournalEntry:
+async def undoable(db: Database, act_id: int) -> JournalEntry:
+    """Return an act that can be undone; raises NotFound, and Conflict with the reason."""
     act = await journal.get(db, act_id)
     if act is None:
         raise NotFound(f"Act {act_id} not found.")

@@ -12,6 +12,7 @@ const TITLES = {
   cooldowns: t("common.cooldowns_page"),
   preview: t("common.preview_page"),
   health: t("common.health_page"),
+  editor: t("common.editor_page"),
   settings: t("common.settings_page"),
   audit: t("common.audit_page"),
   trash: t("common.trash_page"),

@@ -1,5 +1,6 @@
 import { focusOn } from "../../shared/browser/focus.js"
 import { t } from "../../shared/texts/index.js"
+import { diffParts } from "../editor/page.js"
 import { NARROW, WIDE } from "./tokens.js"
 
 const SCOPES = /** @type {const} */ ({
@@ -16,6 +17,7 @@ export function settingsPage(store) {
     /** All answers are there: one must not push the other down. */
     loaded: () => settings.phase !== "loading" && tokens.phase !== "loading" && store("agents").phase !== "loading",
 
+    diff: () => diffParts(settings.diff),
     again: () => settings.load(),
     themes: () => THEMES,
     wide: () => WIDE,

@@ -1,3 +1,4 @@
+import { throttle } from "../../shared/browser/throttle.js"
 import { t } from "../../shared/texts/index.js"
 
 const FILES = /** @type {const} */ ({
@@ -22,25 +23,33 @@ export function rangeWords({ range, default: usual }) {
 }
 
 /**
- * What is in force, and the line that would change it: settings are read at the start, so nothing is changed here.
- * @param {{api: Api, tokens: any, agents?: any}} with_
+ * What is in force, and its changes: they are written to the settings file, and most of them apply on the next start.
+ * @param {{api: Api, tokens: any, agents?: any, toasts?: any, journal?: any, router?: any, later?: any, now?: () => number}} with_
  */
-export function settings({ api, tokens, agents }) {
+export function settings({ api, tokens, agents, toasts, journal, router, later, now = Date.now }) {
+  let turn = 0
+  const again = /** @type {{look: () => void}} */ ({ look: () => {} })
   return {
     phase: "loading",
     problem: "",
     forbidden: false,
     state: /** @type {SettingsState | null} */ (null),
-    /** The setting that is being rewritten, and what came of it. */
+    filter: "",
+    /** The setting that is being rewritten, and what would come of it. */
     editing: "",
     value: "",
-    line: "",
+    diff: "",
     wrong: "",
+    saving: false,
 
-    visit() {
+    /** @param {URLSearchParams} [params] */
+    async visit(params) {
+      again.look = throttle(() => this.editing && this.look(), { later, now })
       tokens.load()
       agents?.load()
-      return this.load()
+      await this.load()
+      const asked = this.state?.settings.find(({ name }) => name === params?.get("change"))
+      if (asked && this.editing !== asked.name) this.edit(asked)
     },
 
     /** What was shown once is not shown again. */
@@ -63,11 +72,15 @@ export function settings({ api, tokens, agents }) {
       }
     },
 
-    /** Those that somebody set come first. */
-    get items() {
-      const all = this.state?.settings ?? []
-      const set = (/** @type {Setting} */ { source, next }) => source !== "default" || next !== null
-      return [...all.filter(set), ...all.filter((each) => !set(each))]
+    /** The settings that match, by their groups in the order of the catalog. */
+    get groups() {
+      const words = this.filter.trim().toLowerCase()
+      const fits = (/** @type {Setting} */ { variable, about }) => `${variable} ${about}`.toLowerCase().includes(words)
+      const found = (this.state?.settings ?? []).filter(fits)
+      return [...new Set(found.map(({ group }) => group))].map((name) => ({
+        name,
+        items: found.filter(({ group }) => group === name),
+      }))
     },
 
     get setWords() {
@@ -111,31 +124,64 @@ export function settings({ api, tokens, agents }) {
     },
 
     /** @param {Setting} setting */
-    edit({ name, value }) {
+    edit({ name, value, secret, next }) {
       if (this.editing === name) return this.close()
-      Object.assign(this, { editing: name, value: value.includes("***") ? "" : value, line: "", wrong: "" })
+      const held = next ?? value
+      Object.assign(this, { editing: name, value: secret || held.includes("***") ? "" : held, diff: "", wrong: "" })
     },
 
     close() {
-      Object.assign(this, { editing: "", value: "", line: "", wrong: "" })
+      Object.assign(this, { editing: "", value: "", diff: "", wrong: "" })
+      if (router?.params.has("change")) router.go("/settings", { replace: true })
     },
 
-    /** What to do with the line. @param {Setting} setting */
-    advice({ variable, source }) {
-      const wins = source !== "default" && source !== "lamplighter.toml"
-      return wins ? t("settings.overrides", { variable }) : t("settings.addLine", { path: this.path })
+    /** Why it cannot be changed here; empty where it can. @param {Setting} setting */
+    refusal({ name, command, variable, source }) {
+      const { policy = "no", obstacle = "" } = this.state?.edit ?? {}
+      if (source !== "default" && source !== "lamplighter.toml") return t("settings.overrides", { variable })
+      if (policy === "no") return t("settings.editNo", { path: this.path })
+      if (name === "edit") return t("settings.editOwn", { path: this.path })
+      return command && policy !== "all" ? t("settings.editCommand", { path: this.path }) : obstacle
     },
 
-    /** The server reads the value as a start would. @param {Setting} setting */
-    async write({ name }) {
-      this.line = ""
-      this.wrong = ""
+    /** When a change applies. @param {Setting} setting */
+    applies: ({ live }) => t(live ? "settings.appliesNow" : "settings.appliesLater"),
+
+    /** @param {string} value */
+    type(value) {
+      this.value = value
+      again.look()
+    },
+
+    /** What a save would write; only the newest answer counts. */
+    async look() {
+      const mine = ++turn
+      const values = { [this.editing]: this.value }
       try {
-        this.line = (await api.post("/settings/line", { name, value: this.value })).line
+        const { diff, problems } = await api.post("/configuration/preview/settings", { values })
+        if (mine !== turn) return
+        this.diff = diff
+        this.wrong = problems.length ? `${problems[0].message}.` : ""
       } catch (problem) {
-        const said = /** @type {import("../../shared/api.js").Problem} */ (problem)
-        const [first] = said.errors ?? []
-        this.wrong = first ? `${this.value || t("settings.notSet")} ${first.message}.` : said.message
+        if (mine === turn) this.wrong = /** @type {Error} */ (problem).message
+      }
+    },
+
+    /** Write it; nothing is the default. @param {Setting} setting @param {string | null} value */
+    async save({ name, variable }, value) {
+      if (this.saving || !this.state) return
+      this.saving = true
+      try {
+        await api.patch("/configuration/settings", { values: { [name]: value } }, this.state.edit.etag)
+        toasts.show(t("settings.saved", { variable }), { undo: journal.undoing() })
+        this.close()
+        await this.load()
+      } catch (problem) {
+        const { message, errors = [], status } = /** @type {import("../../shared/api.js").Problem} */ (problem)
+        this.wrong = status === 412 ? t("settings.stale") : errors.length ? `${errors[0].message}.` : message
+        if (status === 412) await this.load()
+      } finally {
+        this.saving = false
       }
     },
   }

@@ -21,6 +21,7 @@ export function goCommands({ router }) {
     to("h", t("app.go_health"), "/health"),
     to("u", t("app.go_audit"), "/audit"),
     to("t", t("app.go_trash"), "/trash"),
+    to("d", t("app.go_editor"), "/editor"),
     to(",", t("app.go_settings"), "/settings"),
   ]
 }

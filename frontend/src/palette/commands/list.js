@@ -19,6 +19,23 @@ function rows() {
   return all.filter((row) => row.offsetParent)
 }
 
+/**
+ * What can be done with the row that was selected when the palette opened: its links and buttons.
+ * @returns {{label: string, run: () => void}[]}
+ */
+export function rowActions() {
+  const row = document.activeElement?.closest("main :is(li, tr)") ?? document.querySelector("main :is(li, tr).is-open")
+  if (!row?.querySelector("[data-row]")) return []
+  const all = /** @type {HTMLElement[]} */ ([...row.querySelectorAll("a[href], button:enabled")])
+  return all
+    .filter((el) => el.offsetParent)
+    .map((el) => ({
+      label: (el.ariaLabel || el.title || (el.textContent ?? "")).trim().replace(/\s+/g, " ").slice(0, 80),
+      run: () => el.isConnected && el.click(),
+    }))
+    .filter(({ label }) => label !== "")
+}
+
 function hasRows() {
   return rows().length > 0
 }

@@ -26,6 +26,7 @@ const PAGES = [
   { page: "preview", pattern: /^\/preview\/?$/ },
   { page: "audit", pattern: /^\/audit\/?$/ },
   { page: "health", pattern: /^\/health\/?$/ },
+  { page: "editor", pattern: /^\/editor\/?$/ },
   { page: "settings", pattern: /^\/settings\/?$/ },
 ]
 export const HOME = "/overview"

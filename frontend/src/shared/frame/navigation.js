@@ -17,6 +17,7 @@ const TITLES = new Map([
   ["approvals", t("common.approvals_page")],
   ["preview", t("common.preview_page")],
   ["health", t("common.health_page")],
+  ["editor", t("common.editor_page")],
   ["settings", t("common.settings_page")],
   ["audit", t("common.audit_page")],
   ["trash", t("common.trash_page")],

@@ -3,9 +3,9 @@ import { t } from "../texts/index.js"
 /**
  * What sessions ask a person for and nobody has answered yet: the page, the navigation, the overview and the session's
  * page all show these.
- * @param {{api: Api, feed: Feed}} with_
+ * @param {{api: Api, feed: Feed, confirm?: any, toasts?: any}} with_
  */
-export function approvals({ api, feed }) {
+export function approvals({ api, feed, confirm, toasts }) {
   return {
     open: /** @type {Approval[]} */ ([]),
     loaded: false,
@@ -54,6 +54,19 @@ export function approvals({ api, feed }) {
     },
 
     wish,
+
+    /** From anywhere: once the command was shown and a person agreed. @param {Approval} row @param {"approve" | "deny"} decision */
+    async decide(row, decision) {
+      const words = { wish: wish(row) }
+      const verb = t(decision === "approve" ? "app.palette_approve" : "app.palette_deny", words)
+      if (!(await confirm.ask({ title: `${verb}?`, text: row.argv.join(" "), note: row.reason, verb }))) return
+      try {
+        await api.put(`/approvals/${row.id}/decision`, { decision }, `${row.id}-${row.version}`)
+        toasts.show(t("app.palette_decided", { verb }))
+      } catch (problem) {
+        toasts.show(t("app.palette_not_decided", { why: /** @type {Error} */ (problem).message }), { bad: true })
+      }
+    },
   }
 }
 

@@ -19,6 +19,7 @@ export const common = {
   health_page: "Health",
   audit_page: "Audit",
   trash_page: "Trash",
+  editor_page: "Edit services",
   settings_page: "Settings",
   memories: { one: "{n} memory", other: "{n} memories" },
   not_found_page: "Page not found",

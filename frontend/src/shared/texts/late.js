@@ -2,6 +2,7 @@ import { approvals } from "../../pages/approvals/texts.js"
 import { audit } from "../../pages/audit/texts.js"
 import { cooldowns } from "../../pages/cooldowns/texts.js"
 import { incidents } from "../../pages/incidents/texts.js"
+import { editor } from "../../pages/editor/texts.js"
 import { graph } from "../../pages/graph/texts.js"
 import { health } from "../../pages/health/texts.js"
 import { notebook } from "../../pages/notebook/texts.js"
@@ -18,6 +19,7 @@ export const late = {
   approvals,
   audit,
   cooldowns,
+  editor,
   graph,
   health,
   incidents,

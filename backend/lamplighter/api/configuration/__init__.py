@@ -1,0 +1,1 @@
+"""The configuration over HTTP: edited by a person who is logged in."""

@@ -1,0 +1,149 @@
+"""Edits of the configuration: previews, saved with If-Match, and listed."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any, Final, cast
+
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+
+from lamplighter.api import common_shapes, params
+from lamplighter.api.access.callers import actor_name, caller_of
+from lamplighter.api.configuration import shapes
+from lamplighter.api.context import api_context
+from lamplighter.api.responses import answer, page, problem
+from lamplighter.domain.errors import Stale, Unavailable
+from lamplighter.formats import serialize
+from lamplighter.repository.feed import changes as feed
+from lamplighter.usecases.configuration import changes, services, settings
+from lamplighter.usecases.configuration.context import ConfigurationContext, FileVersion
+from lamplighter.usecases.configuration.services import EditPreview, ServiceEdit
+
+NEEDED: Final = "Send If-Match with the ETag of the file that you read."
+_ETAG: Final = re.compile(r'(?:W/)?"([^"]*)"')
+
+
+async def read_services(request: Request) -> Response:
+    """GET /api/v1/configuration/services."""
+    params.query(request, common_shapes.NoParameters)
+    files = configuration_of(request)
+    return _services_out(files, await services.read(files))
+
+
+async def preview_service(request: Request) -> Response:
+    """POST /api/v1/configuration/preview/services."""
+    body = await params.body(request, shapes.ServicePreviewIn)
+    edit = ServiceEdit(name=body.name, fields=body.fields, new=body.new, programs=body.programs)
+    here, files = api_context(request), configuration_of(request)
+    return _preview_out(await services.preview(here, files, edit, test=body.test))
+
+
+async def save_service(request: Request) -> Response:
+    """PUT /api/v1/configuration/services/{name}."""
+    body = await params.body(request, shapes.ServiceFieldsIn)
+    name = request.path_params["name"]
+    edit = ServiceEdit(name=name, fields=body.fields, new=body.new, programs=body.programs)
+    return await _save(request, edit)
+
+
+async def remove_service(request: Request) -> Response:
+    """DELETE /api/v1/configuration/services/{name}."""
+    return await _save(request, ServiceEdit(name=request.path_params["name"], fields=None))
+
+
+async def preview_settings(request: Request) -> Response:
+    """POST /api/v1/configuration/preview/settings."""
+    body = await params.body(request, shapes.SettingValuesIn)
+    here, files = api_context(request), configuration_of(request)
+    return _preview_out(await settings.preview(here, files, body.values))
+
+
+async def save_settings(request: Request) -> Response:
+    """PATCH /api/v1/configuration/settings."""
+    body = await params.body(request, shapes.SettingValuesIn)
+    here, files, etag = api_context(request), configuration_of(request), if_match(request)
+    by = actor_name(caller_of(request))
+    try:
+        saved = await settings.save(here, files, body.values, etag=etag, by=by)
+    except Stale as error:
+        return _stale(error, _settings_file(files, cast(FileVersion, error.current)))
+    return answer(_settings_file(files, saved), headers=_headers(saved))
+
+
+async def list_changes(request: Request) -> Response:
+    """GET /api/v1/configuration/changes."""
+    here, query = api_context(request), params.query(request, common_shapes.PageQuery)
+    position = params.position(query.cursor)
+    found = await changes.history(
+        here, configuration_of(request), limit=query.limit, position=position
+    )
+    items = [
+        {
+            "act": entry.id,
+            "subject": entry.subject or "",
+            "actor": entry.actor,
+            "file": file,
+            "diff": diff,
+            "created_at": serialize.format_moment(entry.created_at),
+            "undone_by": entry.undone_by,
+        }
+        for entry, file, diff in found.items
+    ]
+    return page(request, items, found.position, await feed.last_seq(here.db))
+
+
+def configuration_of(request: Request) -> ConfigurationContext:
+    """Return what edits of the configuration work with."""
+    found = api_context(request).configuration
+    if found is None:
+        raise Unavailable("This process cannot edit the configuration.")
+    return found
+
+
+def if_match(request: Request) -> str:
+    """Return the ETag that a change is for; a change without one is refused."""
+    given = request.headers.get("if-match")
+    if given is None:
+        raise HTTPException(428, NEEDED)
+    found = _ETAG.fullmatch(given.strip())
+    return found[1] if found else ""
+
+
+async def _save(request: Request, edit: ServiceEdit) -> Response:
+    here, files, etag = api_context(request), configuration_of(request), if_match(request)
+    by = actor_name(caller_of(request))
+    try:
+        saved = await services.save(here, files, edit, etag=etag, by=by)
+    except Stale as error:
+        return _stale(error, services.describe(files, cast(FileVersion, error.current)))
+    return _services_out(files, saved)
+
+
+def _services_out(files: ConfigurationContext, version: FileVersion) -> Response:
+    return answer(services.describe(files, version), headers=_headers(version))
+
+
+def _settings_file(files: ConfigurationContext, version: FileVersion) -> dict[str, Any]:
+    return {"path": files.settings.path, "etag": version.etag}
+
+
+def _headers(version: FileVersion) -> dict[str, str]:
+    return {"ETag": f'"{version.etag}"'}
+
+
+def _stale(error: Stale, current: Mapping[str, Any]) -> Response:
+    headers = {"ETag": f'"{current["etag"]}"'}
+    return problem(412, str(error), headers=headers, current=current)
+
+
+def _preview_out(found: EditPreview) -> Response:
+    return answer(
+        {
+            "diff": found.diff,
+            "problems": [asdict(each) for each in found.problems],
+            "refusal": found.refusal,
+            "results": list(found.results),
+        }
+    )

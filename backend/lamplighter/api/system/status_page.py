@@ -1,0 +1,135 @@
+"""The public status page: HTML without a script, cached, and nothing but what is chosen."""
+
+import asyncio
+import base64
+import hashlib
+import html
+import time
+from datetime import datetime
+from pathlib import Path
+from typing import Final
+
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, Response
+
+from lamplighter.api.context import ApiContext, api_context
+from lamplighter.api.responses import problem
+from lamplighter.usecases.system.public_status import (
+    PublicIncident,
+    PublicService,
+    PublicState,
+    PublicStatus,
+    read_public_status,
+)
+
+CACHE_SECONDS: Final = 30.0
+REQUESTS_A_SECOND: Final = 50
+_PAGE: Final = Path(__file__).with_name("status.html").read_text(encoding="utf-8")
+_STYLE: Final = _PAGE.partition("<style>")[2].partition("</style>")[0]
+_HASH: Final = base64.b64encode(hashlib.sha256(_STYLE.encode()).digest()).decode()
+_HEADERS: Final = {
+    "Content-Security-Policy": (
+        f"default-src 'none'; style-src 'sha256-{_HASH}'; img-src data:; "
+        "form-action 'none'; frame-ancestors 'none'; base-uri 'none'"
+    ),
+    "Cache-Control": f"public, max-age={CACHE_SECONDS:.0f}",
+    "X-Robots-Tag": "noindex",
+}
+_WINDOWS: Final = {"day": "24 h", "week": "7 days", "month": "30 days", "quarter": "90 days"}
+_OK: Final = (PublicState.OPERATIONAL, PublicState.MAINTENANCE, PublicState.UNKNOWN)
+UNAVAILABLE: Final = "There is no status page here."
+BUSY: Final = "Too many requests. Try again in a moment."
+
+
+class StatusCache:
+    """The page as it was made last, and how many requests came this second."""
+
+    def __init__(self) -> None:
+        self._page, self._made = "", -CACHE_SECONDS
+        self._second, self._count = 0, 0
+        self._lock = asyncio.Lock()
+
+    def is_busy(self) -> bool:
+        """Count a request; whether there were too many."""
+        second = int(time.monotonic())
+        self._count = self._count + 1 if second == self._second else 1
+        self._second = second
+        return self._count > REQUESTS_A_SECOND
+
+    async def page(self, here: ApiContext) -> str:
+        """Return the page; of many requests one reads the database."""
+        async with self._lock:
+            if time.monotonic() - self._made >= CACHE_SECONDS:
+                shown = dict(here.active.status_services)
+                found = await read_public_status(here.db, here.services(), shown, now=here.now())
+                self._page, self._made = _render(found), time.monotonic()
+            return self._page
+
+
+async def show(request: Request) -> Response:
+    """GET /status."""
+    here = api_context(request)
+    if not here.active.status_services:
+        raise HTTPException(404, UNAVAILABLE)
+    state = request.app.state
+    if not hasattr(state, "status_cache"):
+        state.status_cache = StatusCache()
+    cache: StatusCache = state.status_cache
+    if cache.is_busy():
+        return problem(429, BUSY, headers={"Retry-After": "1"})
+    return HTMLResponse(await cache.page(here), headers=_HEADERS)
+
+
+def _render(found: PublicStatus) -> str:
+    """Fill the page; every value is escaped."""
+    parts = {
+        "title": _title(found),
+        "at": _time(found.at),
+        "services": "".join(map(_service, found.services)),
+        "incidents": f"<ul>{''.join(map(_incident, found.incidents))}</ul>"
+        if found.incidents
+        else "<p>None.</p>",
+    }
+    page = _PAGE
+    for name, value in parts.items():
+        page = page.replace(f"{{{name}}}", value)
+    return page
+
+
+def _title(found: PublicStatus) -> str:
+    states = [each.state for each in found.services]
+    if bad := sum(each not in _OK for each in states):
+        return f"{bad} of {len(states)} services are affected"
+    unknown = states.count(PublicState.UNKNOWN)
+    if unknown or not states:
+        return f"{unknown} of {len(states)} services are not checked at present"
+    return "All services are operational"
+
+
+def _service(each: PublicService) -> str:
+    uptime = ", ".join(
+        f"{words}: {each.uptime[name]:g} %"
+        for name, words in _WINDOWS.items()
+        if each.uptime[name] is not None
+    )
+    state = html.escape(each.state)
+    return (
+        f'<li><strong>{html.escape(each.name)}</strong><span data-state="{state}">{state}</span>'
+        f"<small>{f'Uptime {uptime}' if uptime else 'No uptime yet'}</small></li>"
+    )
+
+
+def _incident(each: PublicIncident) -> str:
+    names = html.escape(", ".join(each.names))
+    end = f"to {_time(each.resolved_at)}" if each.resolved_at else "ongoing"
+    state = "Resolved" if each.resolved_at else PublicState.DOWN
+    word = "Resolved" if each.resolved_at else "Open"
+    return (
+        f'<li><strong>{names}</strong><span data-state="{state}">{word}</span>'
+        f"<small>{_time(each.started_at)} {end}</small></li>"
+    )
+
+
+def _time(at: datetime) -> str:
+    return f"{at:%b} {at.day}, {at:%H:%M} UTC"

@@ -1,0 +1,111 @@
+"""A file of a person, replaced at once: its bytes are a hash, its mode and its links stay."""
+
+import errno
+import fcntl
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Final
+
+from lamplighter.domain.errors import Stale, Unavailable
+from lamplighter.usecases.configuration.changes import etag_of
+from lamplighter.usecases.configuration.context import FileVersion
+
+BOM: Final = b"\xef\xbb\xbf"
+READ_ONLY: Final = "{} is read-only. Change its permissions, or edit it where it is written."
+MOUNTED: Final = (
+    "{} cannot be replaced, because it is mounted as a single file. Mount its directory instead."
+)
+CANNOT_WRITE: Final = "{} cannot be written: {}."
+
+
+class ReplacedFile:
+    """A text file that is read as a version, and replaced only while it is that version."""
+
+    def __init__(self, path: Path, lock: Path) -> None:
+        self._path, self._lock = path, lock
+
+    @property
+    def path(self) -> str:
+        """Where it is, as the setting names it."""
+        return str(self._path)
+
+    def read(self) -> FileVersion:
+        """Read it; one that does not exist is empty."""
+        raw = self._bytes()
+        try:
+            text = raw.removeprefix(BOM).decode("utf-8")
+        except UnicodeDecodeError:
+            text = ""  # its problems are reported by its reader
+        return FileVersion(text, etag_of(raw), self._obstacle())
+
+    def replace(self, etag: str, text: str) -> None:
+        """Put a text in its place at once; raises Stale where it changed, Unavailable."""
+        with self._alone():
+            raw = self._bytes()
+            if etag_of(raw) != etag:
+                raise Stale(self.read())
+            if why := self._obstacle():
+                raise Unavailable(why)
+            bom = BOM if raw.startswith(BOM) else b""
+            try:
+                self._write(bom + text.encode())
+            except OSError as error:
+                raise Unavailable(self._describe(error)) from error
+
+    def _bytes(self) -> bytes:
+        try:
+            return self._path.read_bytes()
+        except FileNotFoundError:
+            return b""
+        except OSError as error:
+            reason = (error.strerror or str(error)).lower()
+            raise Unavailable(f"{self.path} cannot be read: {reason}.") from error
+
+    def _obstacle(self) -> str:
+        """Say why it cannot be written; empty where nothing is known against it."""
+        target = self._path.resolve()
+        with suppress(FileNotFoundError):
+            if not target.stat().st_mode & 0o222 or not os.access(target, os.W_OK):
+                return READ_ONLY.format(self.path)
+        return "" if os.access(target.parent, os.W_OK) else READ_ONLY.format(target.parent)
+
+    def _write(self, raw: bytes) -> None:
+        """Write beside the file that a link leads to, and take its place with its mode."""
+        target = self._path.resolve()
+        handle, draft = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+        try:
+            with open(handle, "wb") as file:
+                file.write(raw)
+                file.flush()
+                with suppress(FileNotFoundError):
+                    found = target.stat()
+                    os.fchmod(file.fileno(), found.st_mode & 0o7777)
+                    with suppress(PermissionError):
+                        os.fchown(file.fileno(), found.st_uid, found.st_gid)
+                os.fsync(file.fileno())
+            os.replace(draft, target)
+        except BaseException:
+            with suppress(FileNotFoundError):
+                os.unlink(draft)
+            raise
+
+    def _describe(self, error: OSError) -> str:
+        if error.errno == errno.EBUSY:
+            return MOUNTED.format(self.path)
+        if error.errno in (errno.EROFS, errno.EACCES, errno.EPERM):
+            return READ_ONLY.format(self.path)
+        return CANNOT_WRITE.format(self.path, (error.strerror or str(error)).lower())
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        """Hold off other edits of this home, of this process and of others."""
+        self._lock.parent.mkdir(mode=0o700, exist_ok=True)
+        handle = os.open(self._lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX)
+            yield
+        finally:
+            os.close(handle)

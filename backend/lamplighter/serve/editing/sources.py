@@ -1,0 +1,146 @@
+"""services.yaml and the settings file as the app edits them, and a trial run of checks."""
+
+import asyncio
+import re
+import time
+import tomllib
+from collections.abc import Sequence
+from dataclasses import asdict, replace
+from typing import Any, Final
+
+from lamplighter.config import active
+from lamplighter.config import services as services_file
+from lamplighter.config.catalog import MASK, SETTINGS, Setting
+from lamplighter.config.settings import FILE, Settings, read_settings
+from lamplighter.config.sheet import ServicesError, YamlSheet
+from lamplighter.domain.errors import Invalid
+from lamplighter.domain.services.check import Check
+from lamplighter.domain.services.commands import EditPolicy
+from lamplighter.domain.services.service import Services
+from lamplighter.serve.editing.file import ReplacedFile
+from lamplighter.serve.editing.history import DIRECTORY, EditFiles
+from lamplighter.supervisor.checks.process import CheckProcess, CheckProcessEnded
+from lamplighter.usecases.configuration.context import ConfigurationContext, FileProblems
+
+OWN: Final = "{}: only a person who edits {} can change what the app may edit."
+COMMANDS: Final = (
+    "{}: the setting names commands or files, and LAMPLIGHTER_EDIT=checks does not permit the app "
+    "to change it. Edit {} in a text editor, or set LAMPLIGHTER_EDIT=all."
+)
+TRIED: Final = "The check could not be tried. Try again."
+
+
+class ServicesSource(ReplacedFile):
+    """services.yaml."""
+
+    name = "services"
+
+    def problems(self, text: str) -> FileProblems:
+        """Return what is wrong with a text, as a start would report it."""
+        try:
+            self.parse(text)
+        except ServicesError as error:
+            return [asdict(each) for each in error.problems]
+        return []
+
+    def parse(self, text: str) -> Services:
+        """Return the services of a text; raises ServicesError."""
+        return services_file.read(text, YamlSheet(self.path))
+
+
+class SettingsSource(ReplacedFile):
+    """The settings file of the home."""
+
+    name = "settings"
+
+    def problems(self, text: str) -> FileProblems:
+        """Return what is wrong with a text, as a start would report it."""
+        try:
+            read_settings(file=text)
+        except Invalid as error:
+            place = {"path": self.path, "line": 0, "column": 0}
+            return [{**place, "field": each.field, "message": each.message} for each in error.wrong]
+        return []
+
+
+def build_context(settings: Settings) -> ConfigurationContext:
+    """Return what edits of this home's configuration work with."""
+    lock = settings.home / DIRECTORY / "lock"
+    return ConfigurationContext(
+        policy=EditPolicy(settings.edit),
+        services=ServicesSource(settings.services, lock),
+        settings=SettingsSource(settings.home / FILE, lock),
+        history=EditFiles(settings.home),
+        run_checks=run_checks,
+        format_setting=active.toml_line,
+        protected=lambda before, after: protected(settings, before, after),
+        masked=masked,
+    )
+
+
+def protected(settings: Settings, before: str, after: str) -> str:
+    """Say why the app may not change a setting; empty where it may."""
+    old, new = tomllib.loads(before), tomllib.loads(after)
+    path = settings.home / FILE
+    for each in SETTINGS:
+        if old.get(each.name) == new.get(each.name):
+            continue
+        if each.name == "edit":
+            return OWN.format(each.variable, path)
+        if each.command and settings.edit != EditPolicy.ALL:
+            return COMMANDS.format(each.variable, path)
+    return ""
+
+
+def masked(before: str, after: str) -> tuple[str, str]:
+    """Return two texts of the settings file without their secrets."""
+    for setting in SETTINGS:
+        if setting.secret or setting.name == "database_url":
+            one, other = (_lines_of(text, setting) for text in (before, after))
+            after = _hide(after, setting, MASK if one == other or not one else f"{MASK} (new)")
+            before = _hide(before, setting, MASK)
+    return before, after
+
+
+def _lines_of(text: str, setting: Setting) -> list[str]:
+    return re.findall(rf"^{setting.name}\s*=.*$", text, re.MULTILINE)
+
+
+def _hide(text: str, setting: Setting, mask: str) -> str:
+    return re.sub(rf"^({setting.name}\s*=\s*).*$", rf"\g<1>{mask}", text, flags=re.MULTILINE)
+
+
+async def run_checks(checks: Sequence[Check]) -> list[dict[str, Any]]:
+    """Run checks once each, without retries, in a process of their own."""
+    return await asyncio.to_thread(_run_apart, checks)
+
+
+def _run_apart(checks: Sequence[Check]) -> list[dict[str, Any]]:
+    """Run them on an event loop of their own: the one of a web server starts no such process."""
+    with asyncio.Runner(loop_factory=asyncio.SelectorEventLoop) as runner:
+        return runner.run(_run_all(checks))
+
+
+async def _run_all(checks: Sequence[Check]) -> list[dict[str, Any]]:
+    process = await CheckProcess.start()
+    try:
+        return await asyncio.gather(*(_run(process, each) for each in checks))
+    finally:
+        await process.finish()
+
+
+async def _run(process: CheckProcess, check: Check) -> dict[str, Any]:
+    found: dict[str, Any] = {"name": check.name, "kind": check.kind, "ok": None, "detail": TRIED}
+    try:
+        report = await process.run(replace(check, retries=0), time.monotonic())
+    except CheckProcessEnded:
+        return found
+    if report.error:
+        return {**found, "detail": report.error}
+    return {
+        **found,
+        "ok": report.ok,
+        "warned": report.warned,
+        "detail": report.detail,
+        "latency_ms": report.latency_ms,
+    }

@@ -1,0 +1,1 @@
+"""The configuration, edited by a person: services.yaml and the settings file."""

@@ -1,0 +1,152 @@
+"""Writing an edit: the act in the journal, the texts in the home, and the file, all or none."""
+
+import asyncio
+from contextlib import suppress
+from hashlib import sha256
+from typing import Any
+
+from lamplighter.domain.errors import Conflict, Invalid, InvalidField, LamplighterError
+from lamplighter.domain.services.commands import EditPolicy, changed_commands
+from lamplighter.domain.services.event import Level
+from lamplighter.formats.editing.lines import diff, merge
+from lamplighter.formats.editing.yaml_edit import read_yaml
+from lamplighter.repository import reading, writing
+from lamplighter.repository.access import journal
+from lamplighter.repository.access.journal import JournalEntry
+from lamplighter.repository.services import events
+from lamplighter.repository.store.paging import Page
+from lamplighter.usecases.access.recording import recorded
+from lamplighter.usecases.configuration.context import (
+    CONFIGURE,
+    ConfigurationContext,
+    EditedFile,
+    FileVersion,
+    KeptEdit,
+)
+from lamplighter.usecases.context import Context
+from lamplighter.usecases.memory.journal import undoable
+
+SOURCE = "configuration"
+OFF = "Editing is turned off: LAMPLIGHTER_EDIT is no. Edit {path} in a text editor."
+COMMANDS = (
+    "{names}: actions and programs are commands, and LAMPLIGHTER_EDIT={policy} does not permit "
+    "the app to edit them. Edit {path} in a text editor, or set LAMPLIGHTER_EDIT=all."
+)
+NOT_KEPT = "The text before this change is no longer kept. Edit the file in a text editor."
+CHANGED_SINCE = "{path} was changed since at the same lines. Edit it in a text editor."
+
+
+def refusal(here: ConfigurationContext, file: EditedFile, before: str, after: str) -> str:
+    """Say why the policy does not permit an edit of a file; empty where it does."""
+    if here.policy is EditPolicy.NO:
+        return OFF.format(path=file.path)
+    if file.name != here.services.name:
+        return here.protected(before, after)
+    if here.policy is EditPolicy.ALL:
+        return ""
+    names = changed_commands(read_yaml(before) or {}, read_yaml(after) or {})
+    listed = ", ".join(names)
+    return COMMANDS.format(names=listed, policy=here.policy, path=file.path) if names else ""
+
+
+async def write(
+    here: Context,
+    files: ConfigurationContext,
+    file: EditedFile,
+    version: FileVersion,
+    after: str,
+    *,
+    subject: str,
+    by: str,
+    undoes: int | None = None,
+) -> int:
+    """Write an edit of a version of a file, and return its act; raises Stale and Unavailable."""
+    replaced = False
+    try:
+        async with writing(here.db):
+            now, action = here.now(), CONFIGURE if undoes is None else journal.UNDO
+            about: dict[str, Any] = {"actor": by, "subject": subject, "undoes": undoes}
+            act = await journal.insert(here.db, action, now=now, **about)
+            edit = KeptEdit(file.name, version.text, after)
+            await asyncio.to_thread(files.history.save, act, edit)
+            await asyncio.to_thread(file.replace, version.etag, after)
+            replaced = True
+            await journal.finish(here.db, act, 1)
+            text = f"{subject} by {by}."
+            await events.insert(here.db, Level.INFO, text, source=SOURCE, now=now)
+    except BaseException:
+        if replaced:  # the database did not take it
+            await asyncio.to_thread(_put_back, file, version, after)
+        raise
+    recorded.set(act)
+    return act
+
+
+def etag_of(raw: bytes) -> str:
+    """Return the hash of a file's bytes."""
+    return sha256(raw).hexdigest()[:32]
+
+
+def refuse_problems(file: EditedFile, text: str) -> None:
+    """Raise Invalid with what a reader of the file would report."""
+    if found := file.problems(text):
+        raise Invalid(
+            *(InvalidField(f"line {each['line']}", str(each["message"])) for each in found)
+        )
+
+
+async def revert(
+    here: Context, files: ConfigurationContext, act_id: int, *, by: str
+) -> tuple[int, JournalEntry]:
+    """Undo an edit: the file is as it was before, with later edits of other lines.
+
+    Raises NotFound, Conflict with the reason, Stale and Unavailable.
+    """
+    entry = await undoable(here.db, act_id)
+    kept = await asyncio.to_thread(files.history.load, act_id)
+    if kept is None:
+        raise Conflict(NOT_KEPT)
+    file = files.file(kept.file)
+    version = await asyncio.to_thread(file.read)
+    target = merge(kept.after, version.text, kept.before)
+    if target is None:
+        raise Conflict(CHANGED_SINCE.format(path=file.path))
+    if why := refusal(files, file, version.text, target):
+        raise Conflict(why)
+    try:
+        await asyncio.to_thread(refuse_problems, file, target)
+    except Invalid as error:
+        raise Conflict(f"The file would have mistakes: {error}") from error
+    subject = f"Reverted: {entry.subject}"
+    return await write(
+        here, files, file, version, target, subject=subject, by=by, undoes=act_id
+    ), entry
+
+
+async def history(
+    here: Context, files: ConfigurationContext, *, limit: int, position: Any
+) -> Page[tuple[JournalEntry, str, str]]:
+    """Return one page of edits, newest first, each with its file and its difference."""
+    async with reading(here.db):
+        found = await journal.page(here.db, limit=limit, position=position, action=CONFIGURE)
+    kept = await asyncio.to_thread(lambda: [files.history.load(each.id) for each in found.items])
+    return Page(
+        [
+            (entry, edit.file if edit else "", difference(here, files, edit) if edit else "")
+            for entry, edit in zip(found.items, kept, strict=True)
+        ],
+        found.position,
+    )
+
+
+def difference(here: Context, files: ConfigurationContext, edit: KeptEdit) -> str:
+    """Return the difference of an edit, its secrets masked."""
+    texts = edit.before, edit.after
+    if edit.file == files.settings.name:
+        texts = files.masked(*texts)
+    return here.redact(diff(*texts))
+
+
+def _put_back(file: EditedFile, version: FileVersion, after: str) -> None:
+    with suppress(LamplighterError):
+        file.replace(file.read().etag if file.read().text == after else "", version.text)

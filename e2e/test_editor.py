@@ -1,0 +1,161 @@
+"""Services are edited in the app: previewed, tested, saved, undone; a conflict keeps the input."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from app import App
+from test_round import looked_at
+
+FILE = """\
+# ours
+services:
+  jellyfin:   # films
+    checks:
+    - {name: web, tcp: 127.0.0.1:9, timeout: 1s}   # from inside
+    actions:
+    - restart: [docker, restart, jellyfin]
+
+  # the disk of the house
+  disk:
+    checks:
+      - disk: /
+        free: 1%
+        warn: 1%
+"""
+
+
+@pytest.fixture
+def app(tmp_path: Path) -> Iterator[App]:
+    home = tmp_path / "home"
+    home.mkdir()
+    (home / "services.yaml").write_text(FILE)
+    started = App(home, env={"LAMPLIGHTER_CHECK_INTERVAL": "0"}).start()
+    (home / "services.yaml").write_text(FILE)
+    yield started
+    started.stop()
+
+
+def text_of(app: App) -> str:
+    return (app.home / "services.yaml").read_text()
+
+
+def test_a_service_is_added_with_a_test_run_and_undone_by_a_key(page: Page, app: App) -> None:
+    page.goto(f"{app.url}/editor")
+    page.get_by_role("link", name="Add service").click()
+    form = page.get_by_role("form", name="Service")
+    expect(form.get_by_label("Name", exact=True).first).to_be_focused()
+    page.keyboard.type("root")
+    form.get_by_label("Kind").select_option("disk")
+    form.get_by_label("Path").fill("relative")
+    expect(form.get_by_text("'relative' is not an absolute path")).to_be_visible()
+    form.get_by_label("Path").fill("/")
+    expect(form.get_by_label("Changed lines")).to_contain_text("+      - disk: /")
+    assert text_of(app) == FILE, "nothing is written before it is saved"
+
+    form.get_by_role("button", name="Test").click()
+    expect(form.get_by_text("disk: passed")).to_be_visible()
+    form.get_by_role("button", name="Save").click()
+
+    expect(page.get_by_text("root saved.")).to_be_visible()
+    expect(page.get_by_role("link", name="root disk")).to_be_visible()
+    assert text_of(app).startswith(FILE)
+    assert "  root:\n    checks:\n      - disk: /\n" in text_of(app)
+    page.get_by_role("heading", level=1).click()
+    page.keyboard.press("z")
+    expect(page.get_by_text("Reverted: services.yaml: root was added.")).to_be_visible()
+    expect(page.get_by_role("link", name="root disk")).to_be_hidden()
+    assert text_of(app) == FILE
+    history = page.get_by_role("region", name="History")
+    expect(history).to_contain_text("services.yaml: root was added")
+    expect(history).to_contain_text("reverted")
+
+
+def test_a_field_is_changed_and_everything_else_stays(page: Page, app: App) -> None:
+    page.goto(f"{app.url}/editor")
+    page.get_by_role("link", name="Edit jellyfin").click()
+    form = page.get_by_role("form", name="Service")
+    expect(page.get_by_text("Actions and program checks can be edited in the file")).to_be_visible()
+    expect(form.get_by_label("Command (one word per line)")).to_be_disabled()
+
+    form.get_by_role("group", name="Check 1").get_by_text("More options").click()
+    form.get_by_label("Timeout (5s)").first.fill("2s")
+    form.get_by_role("button", name="Save").click()
+
+    expect(page.get_by_text("jellyfin saved.")).to_be_visible()
+    assert text_of(app) == FILE.replace("timeout: 1s", "timeout: 2s")
+    page.get_by_role("region", name="History").get_by_text("jellyfin was changed").click()
+    page.get_by_role("button", name="Revert: services.yaml: jellyfin was changed").click()
+    expect(page.get_by_text("Reverted: services.yaml: jellyfin was changed.")).to_be_visible()
+    assert text_of(app) == FILE
+
+
+def test_a_service_is_duplicated_paused_and_deleted(page: Page, app: App) -> None:
+    page.goto(f"{app.url}/editor")
+    page.get_by_role("link", name="Duplicate jellyfin").click()
+    form = page.get_by_role("form", name="Service")
+    expect(form.get_by_label("Name", exact=True).first).to_have_value("jellyfin-2")
+    form.get_by_role("button", name="Save").click()
+    expect(page.get_by_role("link", name="jellyfin-2 tcp")).to_be_visible()
+    assert text_of(app).count("actions:") == 1, "commands are copied only where that is permitted"
+
+    expect(page.get_by_role("button", name="Delete jellyfin", exact=True)).to_be_disabled()
+    page.get_by_role("button", name="Pause disk").click()
+    expect(page.get_by_role("button", name="Resume disk")).to_be_visible()
+
+    page.get_by_role("button", name="Delete jellyfin-2").click()
+    page.get_by_role("dialog").get_by_role("button", name="Delete").click()
+    expect(page.get_by_role("link", name="jellyfin-2 tcp")).to_be_hidden()
+    assert text_of(app) == FILE
+
+
+def test_a_conflict_shows_the_other_change_and_keeps_the_input(
+    page: Page, app: App, expected: set[int]
+) -> None:
+    expected.add(412)
+    page.goto(f"{app.url}/editor?service=disk")
+    form = page.get_by_role("form", name="Service")
+    form.get_by_label("Description").fill("The disk")
+    expect(form.get_by_label("Changed lines")).to_contain_text("The disk")
+    changed = FILE.replace("  disk:\n", "  disk:\n    tags: [home]   # by Ann\n")
+    (app.home / "services.yaml").write_text(changed)
+
+    form.get_by_role("button", name="Save").click()
+
+    expect(form.get_by_text("services.yaml was changed meanwhile")).to_be_visible()
+    expect(form.get_by_text('tags: – → ["home"]')).to_be_visible()
+    expect(form.get_by_label("Description")).to_have_value("The disk")
+    form.get_by_role("button", name="Apply on top").click()
+    form.get_by_role("button", name="Save").click()
+    expect(page.get_by_text("disk saved.")).to_be_visible()
+    assert "    tags: [home]   # by Ann\n" in text_of(app)
+    assert "description: The disk" in text_of(app)
+
+
+def test_the_palette_acts_on_the_selected_row(page: Page, app: App) -> None:
+    page.goto(f"{app.url}/editor")
+    page.get_by_role("link", name="disk disk").focus()
+
+    page.keyboard.press("Control+k")
+    page.keyboard.type("pause disk")
+    expect(page.get_by_role("option", name="Pause disk Selected row")).to_be_visible()
+    page.keyboard.press("Enter")
+
+    expect(page.get_by_role("button", name="Resume disk")).to_be_visible()
+
+
+@pytest.mark.parametrize("width", [1280, 390, 320])
+def test_the_form_is_accessible_at_every_width(browser: Browser, app: App, width: int) -> None:
+    context = browser.new_context(viewport={"width": width, "height": 800})
+    page = context.new_page()
+    app.log_in(page)
+    wrong: list[str] = []
+    for path in ("/editor", "/editor?service=jellyfin", "/editor?new=1"):
+        page.goto(f"{app.url}{path}")
+        expect(page.get_by_role("heading", level=1)).to_be_visible()
+        page.wait_for_timeout(600)
+        wrong += looked_at(page, f"{path} {width}")
+    context.close()
+    assert not wrong, "\n".join(wrong)

@@ -1,0 +1,11 @@
+import { t } from "../../shared/texts/index.js"
+
+/** What can be done on the page of the services. @param {Record<string, any>} stores */
+export function editorCommands({ router, editor }) {
+  const here = () => router.page === "editor"
+  return [
+    { label: t("editor.doAdd"), run: () => router.go("/editor?new=1") },
+    { label: t("editor.doTest"), when: () => here() && editor.mode !== "", run: () => editor.test() },
+    { label: t("editor.doSave"), when: () => here() && editor.mode !== "", run: () => editor.save() },
+  ]
+}

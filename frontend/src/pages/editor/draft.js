@@ -1,0 +1,91 @@
+import { ACTIONS, at, CHECKS, kindOf, parse, put, SERVICE, show } from "./kinds.js"
+
+/**
+ * A part of the form: what the file has, and what was typed since, by field.
+ * @typedef {{key: number, kind: string, original: Record<string, any>, typed: Record<string, string>}} Part
+ * @typedef {{name: string, service: Part, checks: Part[], actions: Part[]}} Draft
+ */
+
+let last = 0
+
+/** @param {Record<string, any>} original @param {string} kind @returns {Part} */
+export const part = (original, kind) => ({ key: ++last, kind, original, typed: {} })
+
+/** What a form begins with. @param {string} name @param {Record<string, any>} fields @returns {Draft} */
+export function draftOf(name, fields) {
+  const parts = (/** @type {any} */ list, /** @type {Record<string, any>} */ kinds) =>
+    (Array.isArray(list) ? list : []).map((each) => part(each, kindOf(each, kinds)))
+  return {
+    name,
+    service: part(fields, "service"),
+    checks: parts(fields.checks, CHECKS),
+    actions: parts(fields.actions, ACTIONS),
+  }
+}
+
+/** The fields of a part. @param {Part} it @returns {import("./kinds.js").Spec[]} */
+export const specsOf = ({ kind }) => CHECKS[kind] ?? ACTIONS[kind] ?? SERVICE
+
+/** What a field has: as it was typed, or as the file has it. @param {Part} it @param {import("./kinds.js").Spec} spec */
+export function textOf({ original, typed }, { path, type }) {
+  return typed[path.join(".")] ?? show(at(original, path), type)
+}
+
+/** Another kind: what both have stays. @param {Part} it @param {string} kind @returns {Part} */
+export function changed(it, kind) {
+  const kept = new Set((CHECKS[kind] ?? ACTIONS[kind]).map(({ path }) => path[0]))
+  const original = Object.fromEntries(
+    Object.entries(it.original).filter(([key]) => kept.has(key) && key !== kind && key !== it.kind),
+  )
+  const typed = Object.fromEntries(Object.entries(it.typed).filter(([key]) => kept.has(key) && key !== it.kind))
+  return { key: it.key, kind, original: { [kind]: kind === "push" ? {} : "", ...original }, typed }
+}
+
+/** What a part means: a field that was not typed in is as the file has it. @param {Part} it */
+export function valueOf(it) {
+  let value = it.original
+  for (const { path, type } of specsOf(it)) {
+    const text = it.typed[path.join(".")]
+    if (text === undefined || text === show(at(it.original, path), type)) continue
+    const main = path.length === 1 && path[0] === it.kind
+    value = put(value, path, parse(text, type) ?? (main ? "" : undefined))
+  }
+  return value
+}
+
+/** The fields of the service that a form means. @param {Draft} draft */
+export function fieldsOf({ service, checks, actions }) {
+  /** @type {Record<string, any>} */
+  const all = { ...valueOf(service), checks: checks.map(valueOf) }
+  if (actions.length) all.actions = actions.map(valueOf)
+  else delete all.actions
+  return all
+}
+
+/**
+ * What was changed here, on top of what somebody else changed meanwhile. Where both changed one key, the change made here
+ * holds.
+ * @param {Record<string, any>} base @param {Record<string, any>} mine @param {Record<string, any>} theirs
+ */
+export function merge(base, mine, theirs) {
+  const merged = { ...theirs }
+  for (const key of new Set([...Object.keys(base), ...Object.keys(mine)])) {
+    if (same(base[key], mine[key])) continue
+    if (mine[key] === undefined) delete merged[key]
+    else merged[key] = mine[key]
+  }
+  return merged
+}
+
+/** The keys that differ, with both values. @param {Record<string, any>} before @param {Record<string, any>} after */
+export function differences(before, after) {
+  return [...new Set([...Object.keys(before), ...Object.keys(after)])]
+    .filter((key) => !same(before[key], after[key]))
+    .map((key) => ({ key, before: brief(before[key]), after: brief(after[key]) }))
+}
+
+/** @param {any} one @param {any} other */
+const same = (one, other) => JSON.stringify(one) === JSON.stringify(other)
+
+/** @param {any} value */
+const brief = (value) => (value === undefined ? "" : typeof value === "string" ? value : JSON.stringify(value))

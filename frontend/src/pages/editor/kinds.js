@@ -1,0 +1,134 @@
+import { t } from "../../shared/texts/index.js"
+
+/**
+ * A field of a form: the keys that lead to its value in the file, how its text is read, and whether it is one of the
+ * few that are always in sight.
+ * @typedef {"text" | "number" | "list" | "numbers" | "lines" | "map" | "choice"} FieldType
+ * @typedef {{path: string[], type: FieldType, main?: boolean, choices?: string[]}} Spec
+ */
+
+/** @param {string} key @param {FieldType} [type] @param {string[]} [choices] @returns {Spec} */
+const field = (key, type = "text", choices) => ({ path: key.split("."), type, choices })
+/** @param {string} key @param {FieldType} [type] @returns {Spec} */
+const main = (key, type) => ({ ...field(key, type), main: true })
+const YES_NO = ["", "true", "false"]
+
+export const SERVICE = /** @type {Spec[]} */ ([
+  main("description"),
+  main("depends_on", "list"),
+  field("group"),
+  field("tags", "list"),
+  field("notify", "list"),
+  field("paused", "choice", YES_NO),
+  field("approve", "choice", ["", "never", "first", "always"]),
+])
+const NAME = field("name")
+const TRY = [NAME, field("interval"), field("timeout"), field("retries", "number")]
+const TIMED = [field("latency"), ...TRY]
+
+/** The fields of each kind of check; the first one names the kind. @type {Record<string, Spec[]>} */
+export const CHECKS = {
+  http: [
+    main("http"),
+    field("status", "numbers"),
+    field("body"),
+    field("json"),
+    field("method", "choice", ["", "GET", "HEAD", "OPTIONS", "POST"]),
+    field("headers", "map"),
+    field("redirects", "choice", YES_NO),
+    field("verify_tls", "choice", YES_NO),
+    ...TIMED,
+  ],
+  tcp: [main("tcp"), ...TIMED],
+  ping: [main("ping"), ...TIMED],
+  dns: [
+    main("dns"),
+    field("addresses", "list"),
+    field("record", "choice", ["", "A", "AAAA"]),
+    field("server"),
+    ...TIMED,
+  ],
+  tls: [main("tls"), field("expires"), field("server_name"), field("ca"), field("verify", "choice", YES_NO), ...TRY],
+  postgres: [main("postgres"), ...TIMED],
+  redis: [main("redis"), ...TIMED],
+  process: [main("process"), field("command"), field("count", "number"), field("memory"), ...TRY],
+  disk: [main("disk"), field("free"), field("warn"), ...TRY],
+  docker: [main("docker"), field("restarts", "number"), field("socket"), ...TRY],
+  systemd: [main("systemd"), ...TRY],
+  push: [main("push.every"), main("push.grace"), field("push.cron"), field("push.zone"), NAME],
+  command: [main("command", "lines"), field("exit", "numbers"), field("output"), field("directory"), ...TRY],
+}
+
+/** @type {Record<string, Spec[]>} */
+export const ACTIONS = Object.fromEntries(
+  ["restart", "redeployment"].map((kind) => [
+    kind,
+    [
+      main(kind, "lines"),
+      NAME,
+      field("directory"),
+      field("timeout"),
+      field("wait"),
+      field("approve", "choice", ["", "never", "first", "always"]),
+      field("for", "list"),
+    ],
+  ]),
+)
+
+/** Which kind of check or action this is. @param {Record<string, any>} value @param {Record<string, Spec[]>} kinds */
+export function kindOf(value, kinds) {
+  return Object.keys(kinds).find((kind) => kind in value) ?? Object.keys(kinds)[0]
+}
+
+/** The name of a field. @param {Spec} spec */
+export function label({ path }) {
+  const key = path.at(-1) ?? ""
+  return t(/** @type {import("../../shared/texts/index.js").TextKey} */ (`editor.field_${key}`))
+}
+
+/** A value as one line, or several, of text. @param {any} value @param {FieldType} type @returns {string} */
+export function show(value, type) {
+  if (value === undefined || value === null) return ""
+  if (type === "lines" && Array.isArray(value)) return value.join("\n")
+  if (Array.isArray(value)) return value.join(", ")
+  if (typeof value === "object")
+    return Object.entries(value)
+      .map(([name, each]) => `${name}: ${each}`)
+      .join("\n")
+  return String(value)
+}
+
+/** The value that a text means; nothing for an empty one. @param {string} text @param {FieldType} type @returns {any} */
+export function parse(text, type) {
+  const said = text.trim()
+  if (!said) return undefined
+  if (type === "number") return number(said)
+  if (type === "choice") return ["true", "false"].includes(said) ? said === "true" : said
+  if (type === "lines") return text.split("\n").filter((line) => line !== "")
+  if (type === "map") return Object.fromEntries(said.split("\n").filter(Boolean).map(pair))
+  const parts = said.split(",").map((each) => each.trim())
+  if (type === "list") return parts.filter(Boolean)
+  if (type !== "numbers") return text
+  return parts.length > 1 ? parts.filter(Boolean).map(number) : number(said)
+}
+
+/** @param {string} text */
+const number = (text) => (/^-?\d{1,9}$/.test(text) ? Number(text) : text)
+
+/** @param {string} line */
+function pair(line) {
+  const [name, ...rest] = line.split(":")
+  return [name.trim(), rest.join(":").trim()]
+}
+
+/** @param {any} value @param {string[]} path @returns {any} */
+export const at = (value, path) => path.reduce((found, key) => found?.[key], value)
+
+/** The same with another value at a place; nothing removes it. @param {any} value @param {string[]} path @param {any} to @returns {any} */
+export function put(value, [key, ...rest], to) {
+  const found = { ...value }
+  const next = rest.length ? put(found[key] ?? {}, rest, to) : to
+  if (next === undefined) delete found[key]
+  else found[key] = next
+  return found
+}

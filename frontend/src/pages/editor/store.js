@@ -1,0 +1,262 @@
+/** @typedef {import("../../shared/api.js").Problem} Problem */
+import { throttle } from "../../shared/browser/throttle.js"
+import { t } from "../../shared/texts/index.js"
+import { changed, differences, draftOf, fieldsOf, merge, part } from "./draft.js"
+
+const FILE = "/configuration/services"
+const NONE = { diff: "", problems: [], refusal: "", results: [] }
+const copied = (/** @type {string} */ name) => `${name}-2`
+
+/**
+ * services.yaml: its services, and the form of one of them. Each change is previewed while it is typed, and saved only on
+ * top of the version that was read.
+ * @param {{api: Api, confirm: any, toasts: any, journal: any, router: any, services: any, later?: any, now?: () => number}} with_
+ */
+export function editor({ api, confirm, toasts, journal, router, services, later, now = Date.now }) {
+  let turn = 0
+  return {
+    phase: "loading",
+    problem: "",
+    here: false,
+    file: /** @type {ServicesFile | null} */ (null),
+    changes: /** @type {ConfigurationChange[]} */ ([]),
+
+    /** The form: whose it is, what was read, what is typed. */
+    mode: /** @type {"" | "edit" | "new"} */ (""),
+    base: /** @type {Record<string, any>} */ ({}),
+    draft: draftOf("", {}),
+    programs: /** @type {string | null} */ (null),
+    preview: /** @type {EditPreview} */ (NONE),
+    /** Whether mistakes are shown: not before something was typed or tried. */
+    touched: false,
+    testing: false,
+    saving: false,
+    refused: "",
+    conflict: /** @type {ServicesFile | null} */ (null),
+    again: /** @type {() => void} */ (() => {}),
+
+    /** @param {URLSearchParams} params */
+    async visit(params) {
+      this.here = true
+      this.again = throttle(() => this.here && this.mode && this.look(), { later, now })
+      await this.load()
+      this.open(params)
+    },
+
+    exit() {
+      Object.assign(this, { here: false, mode: "" })
+    },
+
+    async load() {
+      try {
+        const [file, page] = await Promise.all([api.get(FILE), api.get("/configuration/changes", { limit: 20 })])
+        Object.assign(this, { file, changes: page.items, phase: "ready", problem: "" })
+      } catch (problem) {
+        this.problem = /** @type {Problem} */ (problem).message
+        if (!this.file) this.phase = "failed"
+      }
+    },
+
+    /** The form that the address asks for. @param {URLSearchParams} params */
+    open(params) {
+      const of = params.get("service") ?? params.get("copy") ?? ""
+      const held = this.file?.services.find(({ name }) => name === of)
+      if (params.has("new")) this.begin("new", "", { checks: [{ http: "" }] })
+      else if (held && params.has("copy")) this.begin("new", copied(of), this.withoutCommands(held))
+      else if (held) this.begin("edit", of, held.fields)
+      else this.mode = ""
+    },
+
+    /** A copy leaves out what the settings do not permit. @param {DeclaredService} service */
+    withoutCommands({ fields }) {
+      if (this.all) return fields
+      const { actions: _, approve: __, checks = [], ...rest } = fields
+      const kept = checks.filter((/** @type {any} */ each) => !("command" in each) || "process" in each)
+      return { ...rest, checks: kept.length ? kept : [{ http: "" }] }
+    },
+
+    /** @param {"edit" | "new"} mode @param {string} name @param {Record<string, any>} fields */
+    begin(mode, name, fields) {
+      const clean = { preview: NONE, touched: false, refused: "", conflict: null, programs: null, saving: false }
+      Object.assign(this, { ...clean, mode, base: fields, draft: draftOf(name, fields) })
+      if (mode === "new" && name) this.touch()
+    },
+
+    get all() {
+      return this.file?.policy === "all"
+    },
+
+    get locked() {
+      return this.file?.policy === "no" || Boolean(this.file?.obstacle)
+    },
+
+    get changedHere() {
+      return this.preview.diff !== ""
+    },
+
+    touch() {
+      this.touched = true
+      this.again()
+    },
+
+    /** @param {string} name */
+    rename(name) {
+      this.draft.name = name
+      this.touch()
+    },
+
+    /** @param {string} programs what checks may run */
+    permit(programs) {
+      this.programs = programs
+      this.touch()
+    },
+
+    /** @param {import("./draft.js").Part} it @param {string} key @param {string} text */
+    type(it, key, text) {
+      it.typed = { ...it.typed, [key]: text }
+      this.touch()
+    },
+
+    /** @param {import("./draft.js").Part} it @param {string} kind */
+    setKind(it, kind) {
+      Object.assign(it, changed(it, kind))
+      this.touch()
+    },
+
+    addCheck() {
+      this.draft.checks.push(part({ http: "" }, "http"))
+      this.touch()
+    },
+
+    addAction() {
+      this.draft.actions.push(part({ restart: "" }, "restart"))
+      this.touch()
+    },
+
+    /** @param {"checks" | "actions"} list @param {number} key */
+    drop(list, key) {
+      this.draft[list] = this.draft[list].filter((each) => each.key !== key)
+      this.touch()
+    },
+
+    get edit() {
+      const programs = this.programs === null ? {} : { programs: this.programs.split(/[\s,]+/).filter(Boolean) }
+      return { fields: fieldsOf(this.draft), new: this.mode === "new", ...programs }
+    },
+
+    /** What a save would do; only the newest answer counts. @param {boolean} [test] */
+    async look(test = false) {
+      const mine = ++turn
+      const results = this.preview.results
+      try {
+        const seen = await api.post("/configuration/preview/services", { name: this.draft.name, ...this.edit, test })
+        if (mine === turn && this.mode) this.preview = test ? seen : { ...seen, results }
+        this.refused = ""
+      } catch (problem) {
+        if (mine === turn) this.refused = /** @type {Problem} */ (problem).message
+      }
+    },
+
+    async test() {
+      Object.assign(this, { testing: true, touched: true })
+      await this.look(true)
+      this.testing = false
+    },
+
+    async save() {
+      if (this.saving || !this.file) return
+      Object.assign(this, { saving: true, touched: true, refused: "" })
+      const { name } = this.draft
+      try {
+        const path = `${FILE}/${encodeURIComponent(name || "-")}`
+        this.file = await api.put(path, this.edit, this.file.etag)
+        await this.done(t("editor.saved", { name }))
+      } catch (problem) {
+        this.refuse(/** @type {any} */ (problem))
+      } finally {
+        this.saving = false
+      }
+    },
+
+    /** @param {string} words */
+    async done(words) {
+      toasts.show(words, { undo: journal.undoing() })
+      this.mode = ""
+      router.go("/editor")
+      await Promise.all([this.load(), services.load()])
+    },
+
+    /** @param {Problem & {current: ServicesFile | null}} problem */
+    refuse(problem) {
+      if (problem.status === 412) this.conflict = problem.current
+      else if (problem.status === 422 && problem.errors.length)
+        this.preview = { ...this.preview, problems: problem.errors }
+      else this.refused = problem.message
+    },
+
+    /** What somebody else changed of this service. */
+    get theirs() {
+      const now = this.conflict?.services.find(({ name }) => name === this.draft.name)
+      return differences(this.mode === "new" ? {} : this.base, now?.fields ?? {})
+    },
+
+    /** The other services that somebody else changed. */
+    get othersChanged() {
+      const all = (/** @type {ServicesFile | null} */ file) =>
+        Object.fromEntries((file?.services ?? []).map(({ name, fields }) => [name, fields]))
+      const names = differences(all(this.file), all(this.conflict)).map(({ key }) => key)
+      return names.filter((name) => name !== this.draft.name)
+    },
+
+    /** The change made here is made again, on top of the other one. */
+    rebase() {
+      const file = /** @type {ServicesFile} */ (this.conflict)
+      const now = file.services.find(({ name }) => name === this.draft.name)?.fields
+      const mine = fieldsOf(this.draft)
+      if (!now && this.mode === "edit") this.mode = "new"
+      const base = now ?? {}
+      const merged = this.mode === "new" ? mine : merge(this.base, mine, base)
+      Object.assign(this, { file, conflict: null, base, draft: draftOf(this.draft.name, merged) })
+      this.touch()
+    },
+
+    /** @param {DeclaredService} service */
+    async remove({ name }) {
+      const yes = await confirm.ask({
+        title: t("editor.askRemove", { name }),
+        note: t("editor.removeNote"),
+        verb: t("editor.removeVerb"),
+      })
+      if (!yes || !this.file) return
+      await this.act(async () => {
+        this.file = await api.remove(`${FILE}/${encodeURIComponent(name)}`, this.file?.etag)
+        await this.done(t("editor.removed", { name }))
+      })
+    },
+
+    /** @param {string} name @param {boolean} paused */
+    async pause(name, paused) {
+      const path = `/services/${encodeURIComponent(name)}/pause`
+      await this.act(async () => {
+        await (paused ? api.remove(path) : api.put(path, { reason: "" }))
+        toasts.show(t(paused ? "editor.resumed" : "editor.paused", { name }))
+        await services.load()
+      })
+    },
+
+    /** @param {() => Promise<void>} run */
+    async act(run) {
+      try {
+        await run()
+      } catch (problem) {
+        toasts.show(t("editor.notDone", { why: /** @type {Error} */ (problem).message }), { bad: true })
+        await this.load()
+      }
+    },
+
+    /** @param {ConfigurationChange} change */
+    revert({ act }) {
+      return journal.undo(act)
+    },
+  }
+}

@@ -1,0 +1,72 @@
+import assert from "node:assert/strict"
+import test from "node:test"
+import "../late-texts.js"
+import { changed, differences, draftOf, fieldsOf, merge } from "../../src/pages/editor/draft.js"
+import { diffParts } from "../../src/pages/editor/page.js"
+
+const FIELDS = {
+  description: "Films",
+  checks: [
+    { name: "web", http: "http://h/", status: [200, "300-302"], headers: { Accept: "a/b", "X-Y": "c: d" }, retries: 2 },
+    { push: { every: "1d", grace: "1h" } },
+    { process: "mpd", command: "--daemon" },
+  ],
+  maintenance: [{ cron: "0 3 * * sun", for: "2h" }],
+  actions: [{ restart: ["docker", "restart", "jellyfin"], for: "no-answer" }],
+  paused: false,
+}
+
+test("a form that nobody typed in means what the file has, in its order", () => {
+  assert.equal(JSON.stringify(fieldsOf(draftOf("a", FIELDS))), JSON.stringify(FIELDS))
+})
+
+test("what is typed is read by the type of its field, what is emptied goes", () => {
+  const draft = draftOf("a", FIELDS)
+  draft.service.typed = { description: "", tags: "home, tv", paused: "true" }
+  draft.checks[0].typed = { status: "200", headers: "Accept: x\nHost: a:1", retries: "", latency: "800ms" }
+  draft.checks[1].typed = { "push.every": "2d", "push.zone": "Europe/Berlin" }
+  draft.actions[0].typed = { restart: "reboot\n-h now" }
+
+  assert.deepEqual(fieldsOf(draft), {
+    checks: [
+      { name: "web", http: "http://h/", status: 200, headers: { Accept: "x", Host: "a:1" }, latency: "800ms" },
+      { push: { every: "2d", grace: "1h", zone: "Europe/Berlin" } },
+      { process: "mpd", command: "--daemon" },
+    ],
+    maintenance: FIELDS.maintenance,
+    paused: true,
+    tags: ["home", "tv"],
+    actions: [{ restart: ["reboot", "-h now"], for: "no-answer" }],
+  })
+})
+
+test("another kind keeps what both kinds have", () => {
+  const draft = draftOf("a", FIELDS)
+  draft.checks[0].typed = { timeout: "1s", body: "x" }
+
+  const tcp = changed(draft.checks[0], "tcp")
+  tcp.typed.tcp = "h:1"
+
+  assert.deepEqual(fieldsOf({ ...draft, checks: [tcp] }).checks, [
+    { tcp: "h:1", name: "web", retries: 2, timeout: "1s" },
+  ])
+})
+
+test("two changes of one service both hold, and mine where they meet", () => {
+  const base = { a: 1, b: 2, c: 3 }
+
+  assert.deepEqual(merge(base, { a: 9, b: 2 }, { a: 8, b: 7, c: 3, d: 4 }), { a: 9, b: 7, d: 4 })
+  assert.deepEqual(differences(base, { a: 1, b: [2], d: "x" }), [
+    { key: "b", before: "2", after: "[2]" },
+    { key: "c", before: "3", after: "" },
+    { key: "d", before: "", after: "x" },
+  ])
+})
+
+test("a diff is shown by its lines", () => {
+  assert.deepEqual(diffParts("@@ -1 +1 @@\n a\n-b\n+c"), [
+    { kind: "same", text: " a\n" },
+    { kind: "gone", text: "-b\n" },
+    { kind: "new", text: "+c\n" },
+  ])
+})

@@ -1,0 +1,112 @@
+"""The public status page shows chosen services, and nothing else."""
+
+from pathlib import Path
+
+import httpx2
+import pytest
+
+from living import Home, Server, lately
+
+FILE = """\
+services:
+  web:
+    description: nginx on rack-7
+    checks: [{name: front-door, http: "http://user:hunter2@10.7.7.7:81/secret"}]
+    notify: [anna]
+    depends_on: [vault]
+  mail:
+    paused: true
+    checks: [{name: smtp, tcp: mail.internal:25}]
+  vault:
+    checks: [{name: seal, tcp: vault.internal:8200}]
+    actions: [{restart: [systemctl, restart, vault]}]
+"""
+INTERNAL = (
+    *("vault", "hunter2", "10.7.7.7", "front-door", "smtp", "internal", "rack-7", "systemctl"),
+    *("anna", "session", "refused", "evidence", "Lamplighter", "lamplighter", "nginx"),
+)
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Server:
+    chosen = "web=Shop <b>&</b>,mail=Mail,gone=Gone"
+    home = Home(tmp_path / "home", {"LAMPLIGHTER_STATUS_SERVICES": chosen})
+    home.services.write_text(FILE)
+    return Server(home)
+
+
+def incident(home: Home, services: list[str], *, resolved: bool, hours: int) -> None:
+    names = ", ".join(f'"{each}"' for each in services)
+    row = {
+        "service": services[0],
+        "services": f"[{names}]",
+        "state": "resolved" if resolved else "open",
+        "severity": "critical",
+        "source": "check",
+        "title": f"{services[0]}: connection refused, evidence of session 7",
+        "outcome": "recovered" if resolved else "",
+        "action": "systemctl restart",
+        "note": "the rack-7 of anna",
+        "started_at": lately(hours),
+        "detected_at": lately(hours),
+        "resolved_at": lately(hours - 1) if resolved else None,
+    }
+    places = ", ".join("?" * len(row))
+    home.write(f"INSERT INTO incidents ({', '.join(row)}) VALUES ({places})", *row.values())
+
+
+def test_the_page_shows_the_chosen_services_and_nothing_else(server: Server) -> None:
+    incident(server.home, ["web", "vault"], resolved=True, hours=5)
+    incident(server.home, ["vault"], resolved=False, hours=3)
+    incident(server.home, ["mail"], resolved=False, hours=24 * 40)
+    incident(server.home, ["web"], resolved=True, hours=24 * 40)
+    with httpx2.Client(base_url=server.url, timeout=20) as anybody:
+        page = anybody.get("/status")
+        again = [anybody.get("/status").status_code for _ in range(120)]
+        other = [anybody.get(path).status_code for path in ("/status/x", "/", "/api/v1/services")]
+    server.kill()
+
+    assert page.status_code == 200
+    assert page.headers["content-type"] == "text/html; charset=utf-8"
+    assert page.headers["cache-control"] == "public, max-age=30"
+    policy = page.headers["content-security-policy"]
+    assert policy.startswith("default-src 'none'; style-src 'sha256-")
+    assert "frame-ancestors 'none'" in policy
+    assert page.headers["x-content-type-options"] == "nosniff"
+    assert "set-cookie" not in page.headers
+    body = page.text.partition("</style>")[2]
+    assert "Shop &lt;b&gt;&amp;&lt;/b&gt;" in body
+    assert "Gone" not in body
+    assert body.count("<li>") == 4, "two services, an open incident, and a recent one"
+    assert body.count("Maintenance") == 0, "no supervisor checks, so no state is known"
+    assert body.count(">Unknown<") == 2
+    assert "2 of 2 services are not checked at present" in body
+    assert body.count("ongoing") == 1
+    assert "<script" not in page.text
+    assert [each for each in INTERNAL if each in body] == []
+    assert 429 in again
+    assert 401 in other
+    assert 200 not in other
+
+
+def test_a_service_is_operational_only_while_a_supervisor_checks(server: Server) -> None:
+    lease = {"name": "supervisor", "epoch": 1, "pid": 1, "heartbeat_at": lately(0)}
+    columns = [row[1] for row in server.home.rows("PRAGMA table_info(leases)")]
+    given = {name: lease.get(name, 0) for name in columns if name not in ("session_id",)}
+    given |= {name: None for name in ("next_round_at",) if name in columns}
+    names, places = ", ".join(given), ", ".join("?" * len(given))
+    server.home.write("DELETE FROM leases")
+    server.home.write(f"INSERT INTO leases ({names}) VALUES ({places})", *given.values())
+    with httpx2.Client(base_url=server.url, timeout=20) as anybody:
+        page = anybody.get("/status").text
+    server.kill()
+
+    assert page.count(">Maintenance<") == 1, "mail is paused"
+    assert page.count(">Unknown<") == 1, "web was never checked"
+    assert "1 of 2 services are not checked at present" in page
+
+
+def test_without_chosen_services_there_is_no_page(own_client: httpx2.Client) -> None:
+    own_client.headers.pop("authorization")
+
+    assert own_client.get("/status").status_code == 404

@@ -98,10 +98,10 @@ async def _detect(db: Database, services: Services, *, now: datetime) -> set[str
         for name, behind in needs.items()
     }
     ready = {name: each for name, each in failing.items() if not awaited.get(name)}
-    watched = {  # what a session or a monitor reported ends when that does
+    watched = {  # what a session or a monitor reported ends when that does, as does a warning
         each.service
         for incident in live
-        if incident.source is IncidentSource.CHECK
+        if incident.source is IncidentSource.CHECK and not incident.is_warning
         for each in members[incident.id]
     }
     plan = plan_incidents(

@@ -39,6 +39,7 @@ async def gather(
 ) -> list[str]:
     """Return what else is true now, a sentence each, of a service with a check that is not well."""
     found = [
+        *([f'the answer begins "{outcome.excerpt}"'] if outcome.excerpt else []),
         *_other_checks(service, outcome, outcomes),
         *_dependency_times(service, outcomes),
         *_last_answer(service, outcome.check, facts),

@@ -85,6 +85,11 @@ def remove(name: str) -> Step:
     return lambda world: world.path(name).unlink(missing_ok=True)
 
 
+def without(name: str) -> Step:
+    """Return the step that removes a file of the world and restarts the app."""
+    return steps(remove(name), start("app"))
+
+
 def squat(world: World) -> None:
     """Take the port of the app while it is down."""
     unit = world.init.units["app"]
@@ -191,7 +196,7 @@ ANY_OF_APP: Final = frozenset({"restart app", "rollback app"})
 """What its operator declares as a repair of an app that does not answer."""
 
 FAULTS: Final[tuple[Fault, ...]] = (
-    Fault("kill", "app", send("app", signal.SIGKILL), right=APP),
+    Fault("kill", "app", send("app", signal.SIGKILL), start("app"), right=APP),
     Fault("hang", "app", send("app", signal.SIGSTOP), send("app", signal.SIGCONT), right=APP),
     Fault(
         "crash loop",
@@ -244,8 +249,8 @@ FAULTS: Final[tuple[Fault, ...]] = (
         frozenset({"restart postgres"}),
     ),
     Fault("dependency slow", "redis", write("link", "0.5"), write("link", "ok")),
-    Fault("memory limit", "app", write("leak", "1"), remove("leak"), APP, needs=_limits),
-    Fault("descriptor limit", "app", write("fds", "1"), remove("fds"), APP, needs=_limits),
+    Fault("memory limit", "app", write("leak", "1"), without("leak"), APP, needs=_limits),
+    Fault("descriptor limit", "app", write("fds", "1"), without("fds"), APP, needs=_limits),
     Fault(
         "wrong password",
         "app",

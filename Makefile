@@ -10,7 +10,7 @@ export PATH := $(CURDIR)/.venv/node/bin:$(PATH)
 unexport PYTHONDONTWRITEBYTECODE
 WEB_SOURCES := $(shell find frontend -path frontend/node_modules -prune -o -path frontend/dist -prune -o -type f -print 2>/dev/null)
 
-.PHONY: up test quick soak check unit web-test e2e bench pictures lock types fix dev clean
+.PHONY: up test quick soak check unit web-test e2e bench lab pictures lock types fix dev clean
 
 up: .venv/.stamp $(WEB)
 	@$(BIN)/lamplighter up
@@ -42,6 +42,9 @@ e2e: .venv/.stamp $(WEB)
 
 bench: .venv/.stamp $(WEB)
 	$(BIN)/python e2e/chromium.py && $(BIN)/python -m benchmarks
+
+lab: .venv/.stamp $(WEB)
+	$(BIN)/python -m benchmarks.lab --page docs/lab.md
 
 pictures: .venv/.stamp $(WEB)
 	$(BIN)/python e2e/chromium.py && PYTHONPATH=tests $(BIN)/python e2e/pictures.py && PYTHONPATH=tests $(BIN)/python e2e/demo_pictures.py

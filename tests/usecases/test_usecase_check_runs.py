@@ -141,6 +141,17 @@ async def test_a_failing_service_waits_for_new_results_of_what_it_depends_on(
     assert (awaited, await filed(db)) == (set(), [("db", "web")])
 
 
+async def test_a_result_of_a_check_that_began_before_the_failure_is_no_new_result(
+    db: Database,
+) -> None:
+    await record(db, run("db", 0), run("web", 0))
+
+    await record(db, run("web", 1, FAILED))
+    awaited = await record(db, run("db", 1.005, latency_ms=400.0))
+
+    assert (awaited, await filed(db)) == ({"db"}, [])
+
+
 async def test_a_failing_service_does_not_wait_longer_than_ten_seconds(db: Database) -> None:
     await record(db, run("web", 0, FAILED))
     assert await filed(db) == []

@@ -211,8 +211,8 @@ async def test_an_investigation_escalates_the_root_failure(serve) -> None:
     assert words == [
         "[EVENT:warning:web] http: the HTTP answer fails: answered 503, expected 200-399; the TCP"
         " connection succeeds; its dependency db fails too; last healthy at 11:59:00 UTC,"
-        " usually in 20 ms",
-        f"[ESCALATE:db] {refused}; web fails with it",
+        f" usually in 20 ms; no process listens at port {shut}",
+        f"[ESCALATE:db] {refused}; no process listens at port {shut}; web fails with it",
     ]
     assert [(each["stage"], each["cause"]) for each in found] == [("http", "db")]
     assert summary.endswith("; escalated: db.")

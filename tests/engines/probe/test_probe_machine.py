@@ -166,8 +166,8 @@ async def test_the_room_left_decides(tmp_path: Path, free, warn, ok, warned) -> 
     outcome = await disk(tmp_path, free=free, warn=warn)
 
     assert (outcome.ok, bool(outcome.warning)) == (ok, warned)
-    assert bool(outcome.detail) is not ok
-    assert outcome.detail.endswith("" if ok else f" free at {tmp_path}")
+    healthy = "" if warned else "% free"
+    assert outcome.detail.endswith(healthy if ok else f" free at {tmp_path}")
 
 
 def statvfs(**fields: int) -> os.statvfs_result:
@@ -195,8 +195,8 @@ def statvfs(**fields: int) -> os.statvfs_result:
         (statvfs(f_favail=80), {}, "8%, less than 10% of inodes free at /x"),
         (statvfs(f_favail=3), {}, "0.3%, less than 5% of inodes free at /x"),
         # where inodes are not counted they cannot be too few
-        (statvfs(f_files=0, f_ffree=0, f_favail=0), {}, ""),
-        (statvfs(f_favail=3), {"free": LITTLE, "warn": LITTLE}, ""),
+        (statvfs(f_files=0, f_ffree=0, f_favail=0), {}, "52.63% free"),
+        (statvfs(f_favail=3), {"free": LITTLE, "warn": LITTLE}, "52.63% free"),
         (statvfs(), {"free": DiskSpace(size=2 * 10**9)}, "500 MB of 2 GB free at /x"),
         (statvfs(f_blocks=0, f_bfree=0, f_bavail=0), {}, "no file system size at /x"),
     ],

@@ -19,7 +19,7 @@ from repaired import (
     useless,
 )
 
-from lamplighter.domain.services.check import TcpCheck
+from lamplighter.domain.services.check import PushCheck, TcpCheck
 from lamplighter.domain.services.service import Service
 from lamplighter.engines.probe import http, remediate, tiers
 from lamplighter.engines.probe.facts import RoundFacts
@@ -87,6 +87,18 @@ async def test_the_least_action_comes_first_and_the_next_when_it_fails(db, tmp_p
         "[COOLDOWN:redeployment:web] success - Healthy again after N s",
     ]
     assert await outcomes(db) == [("web", "failure", 1), ("web", "success", 1)]
+
+
+async def test_a_job_reports_itself_whether_an_action_helped(db, tmp_path) -> None:
+    job = PushCheck(name="nightly", ok=False, detail="no signal")
+    action = replace(mending(tmp_path / "job"), repairs=("push",))
+
+    told = await mended(db, tmp_path, Service(name="job", checks=(job,), actions=(action,)))
+
+    words = "restart ran; the next report of nightly shows whether it helped"
+    assert told.words == [f"[EVENT:info:job] {words}"]
+    assert told.summary == f"job: {words}."
+    assert await outcomes(db) == [("job", "unconfirmed", 1)]
 
 
 async def test_an_action_after_which_it_is_not_healthy_did_not_help(db, tmp_path, web) -> None:

@@ -109,6 +109,11 @@ class Incident:
         """Whether it is open."""
         return self.state is not IncidentState.RESOLVED
 
+    @property
+    def is_warning(self) -> bool:
+        """Whether it is of a check that passes, with a warning that lasts."""
+        return self.source is IncidentSource.CHECK and self.severity is Level.WARNING
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IncidentMember:
@@ -162,7 +167,7 @@ def plan_incidents(
     members = {each.service: each for _, some in live.values() for each in some}
     opened: list[tuple[str, ...]] = []
     join: dict[str, int] = {}
-    for group in _connected(services, failing.keys()):
+    for group in connected(services, failing.keys()):
         incidents = {members[name].incident_id for name in group if name in members}
         if incidents:
             join |= {name: min(incidents) for name in sorted(group) if name not in members}
@@ -238,7 +243,7 @@ def _uncovered(
     )
 
 
-def _connected(services: Services, failing: Set[str]) -> list[set[str]]:
+def connected(services: Services, failing: Set[str]) -> list[set[str]]:
     """Return the failing services in groups that depend on each other."""
     groups: list[set[str]] = []
     rest = sorted(failing)

@@ -72,9 +72,16 @@ def _report(
         latency_ms=outcome.latency_ms,
         status=outcome.status,
         attempts=outcome.attempts,
-        detail=outcome.detail or outcome.warning,
+        detail=_detail(outcome),
         starved=not outcome.ok and stalled > outcome.check.timeout / 2,
     )
+
+
+def _detail(outcome: CheckOutcome) -> str:
+    if _is_slow(outcome) and not outcome.detail:
+        limit = getattr(outcome.check, "latency_ms", None)
+        return f"took {round(outcome.latency_ms)} ms, slower than {limit} ms"
+    return outcome.detail or outcome.warning
 
 
 def _is_slow(outcome: CheckOutcome) -> bool:

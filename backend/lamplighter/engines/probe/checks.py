@@ -67,8 +67,9 @@ async def probe_disk(check: DiskCheck) -> ProbeAnswer:
         raise RefusedError(f"no file system size at {check.path}")
     if lack := _describe_lack(check.free, found):
         return ProbeAnswer(ok=False, detail=harmless(f"{lack} free at {check.path}"))
-    lack = _describe_lack(check.warn, found)
-    return ProbeAnswer(ok=True, warning=harmless(f"{lack} free at {check.path}") if lack else "")
+    if lack := _describe_lack(check.warn, found):
+        return ProbeAnswer(ok=True, warning=harmless(f"{lack} free at {check.path}"))
+    return ProbeAnswer(ok=True, detail=f"{_free_share(found):.2f}% free")
 
 
 def _describe_lack(required: DiskSpace, found: os.statvfs_result) -> str:
@@ -77,12 +78,16 @@ def _describe_lack(required: DiskSpace, found: os.statvfs_result) -> str:
     if required.size is not None:
         return f"{size(left)} of {size(required.size)}" if left < required.size else ""
     least = required.percent or 0.0
-    # as df counts: what is kept for root is no room
-    share = 100 * found.f_bavail / max(1, found.f_blocks - found.f_bfree + found.f_bavail)
+    share = _free_share(found)
     if share < least:
         return f"{_percent(share)}, less than {_percent(least)}: {size(left)}"
     share = 100 * found.f_favail / found.f_files if found.f_files else 100.0
     return f"{_percent(share)}, less than {_percent(least)} of inodes" if share < least else ""
+
+
+def _free_share(found: os.statvfs_result) -> float:
+    # as df counts: what is kept for root is no room
+    return 100 * found.f_bavail / max(1, found.f_blocks - found.f_bfree + found.f_bavail)
 
 
 def _percent(share: float) -> str:
@@ -225,7 +230,7 @@ async def probe_dns(check: DnsCheck) -> ProbeAnswer:
     if expected and found != expected:
         detail = f"answered {_join_addresses(found)}, expected {_join_addresses(expected)}"
         return ProbeAnswer(ok=False, answered=answered, detail=harmless(detail))
-    return ProbeAnswer(ok=True, answered=answered)
+    return ProbeAnswer(ok=True, answered=answered, detail=harmless(_join_addresses(found)))
 
 
 async def _query_dns(check: DnsCheck, server: str, record: DnsRecord) -> list[str]:

@@ -75,6 +75,11 @@ def is_warning(service: Service, outcome: CheckOutcome, facts: RoundFacts) -> bo
     return outcome.ok and next(_troubles(service, outcome, facts), None) is not None
 
 
+def describe(service: Service, outcome: CheckOutcome, facts: RoundFacts) -> str:
+    """Return what is to be said of one check."""
+    return _remark(service, outcome, facts).text
+
+
 def level(service: Service, outcomes: Sequence[CheckOutcome], facts: RoundFacts) -> Level:
     """Return the level of its worst check."""
     levels = [_remark(service, outcome, facts).level for outcome in outcomes]

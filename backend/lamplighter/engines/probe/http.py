@@ -70,14 +70,17 @@ async def probe_http(check: HttpCheck) -> ProbeAnswer:
 
 async def _evaluate(check: HttpCheck, reply: _Reply) -> ProbeAnswer:
     answered = reply.status < SERVER_ERROR
+    seen = harmless(reply.body[:SEEN_BYTES].decode(errors="replace"))
     if not check.accepts(reply.status):
         detail = f"answered {reply.status}, expected {check.expected}"
-        return ProbeAnswer(ok=False, answered=answered, detail=detail, status=reply.status)
+        excerpt = "" if seen.startswith("<") else seen  # the page of a proxy explains nothing
+        return ProbeAnswer(
+            ok=False, answered=answered, detail=detail, status=reply.status, excerpt=excerpt
+        )
     # in a thread: a long search must not make the other services wait
     detail = await asyncio.to_thread(_body_problem, check, reply.body)
     if not detail:
         return ProbeAnswer(ok=True, answered=answered, status=reply.status)
-    seen = harmless(reply.body[:SEEN_BYTES].decode(errors="replace"))
     return ProbeAnswer(
         ok=False, answered=answered, detail=detail, status=reply.status, excerpt=seen
     )

@@ -18,7 +18,7 @@ from lamplighter.domain.services.check import (
 )
 from lamplighter.domain.services.event import Level
 from lamplighter.domain.services.service import Service
-from lamplighter.engines.probe import checks, findings, lines
+from lamplighter.engines.probe import checks, evidence, findings, lines
 from lamplighter.engines.probe.facts import CheckOutcome
 from lamplighter.engines.probe.findings import FailureCause
 from lamplighter.engines.probe.text import inline
@@ -111,6 +111,8 @@ class ServiceDiagnosis:
     outcome: CheckOutcome
     isolated: FailedStage
     case: FailureCause
+    evidence: Sequence[str] = ()
+    """What else is true now: of the service, or of the one that caused its failure."""
 
 
 async def run(watch: ProbeSession) -> str:
@@ -122,7 +124,7 @@ async def run(watch: ProbeSession) -> str:
     ill = [each for each in watch.request.services if failing(seen[each.name])]
     for service in watch.request.services:
         if service not in ill:
-            watch.emit_text(f"[EVENT:info:{service.name}] Healthy again without a repair")
+            await _report_passing(watch, service, seen)
     found = await asyncio.gather(*(_diagnose(watch, service, seen) for service in ill))
     for each in found:
         _report_service(watch, each)
@@ -148,7 +150,25 @@ async def _diagnose(
     outcome = failing(outcomes[service.name])[0]
     isolated = await isolate(outcome)
     case = findings.find_cause(service, outcome, watch.request, outcomes)
-    return ServiceDiagnosis(service, outcome, isolated, case)
+    root = case.cause or service
+    shown = await evidence.gather(
+        root, failing(outcomes[root.name])[0], outcomes, watch.request.facts
+    )
+    return ServiceDiagnosis(service, outcome, isolated, case, shown)
+
+
+async def _report_passing(
+    watch: ProbeSession, service: Service, outcomes: Mapping[str, Sequence[CheckOutcome]]
+) -> None:
+    """Report a service that passes: with the evidence of its warning, or healthy."""
+    facts = watch.request.facts
+    warned = [each for each in outcomes[service.name] if findings.is_warning(service, each, facts)]
+    if not warned:
+        watch.emit_text(f"[EVENT:info:{service.name}] Healthy again without a repair")
+        return
+    shown = await evidence.gather(service, warned[0], outcomes, facts)
+    words = "; ".join([findings.describe(service, warned[0], facts), *shown])
+    watch.emit_text(f"[EVENT:warning:{service.name}] {inline(words, CHARACTERS + 500)}")
 
 
 def _report_service(watch: ProbeSession, found: ServiceDiagnosis) -> None:
@@ -164,9 +184,10 @@ def _report_service(watch: ProbeSession, found: ServiceDiagnosis) -> None:
         "detail": inline(found.isolated.detail, CHARACTERS),
     }
     values["check"] = outcome.check.name
-    watch.emit(lines.tool_result_line(str(found.isolated), use, failed=True, found=values))
+    printed = "\n".join([str(found.isolated), *found.evidence])
+    watch.emit(lines.tool_result_line(printed, use, failed=True, found=values))
     level = Level.WARNING if case.cause else Level.CRITICAL
-    words = f"{outcome.check.name}: {found.isolated}; {case}"
+    words = "; ".join([f"{outcome.check.name}: {found.isolated}; {case}", *found.evidence])
     watch.emit_text(f"[EVENT:{level}:{service.name}] {inline(words, CHARACTERS + 500)}")
 
 
@@ -183,7 +204,7 @@ def _escalate_cause(
         if root.name in watch.request.facts.waiting and not own:
             continue
         detail = failing(outcomes[root.name])[0].detail if each.case.cause else str(each.isolated)
-        reasons.setdefault(root.name, detail)
+        reasons.setdefault(root.name, "; ".join([detail, *each.evidence]))
         if each.case.cause:
             reasons[root.name] += f"; {each.service.name} fails with it"
     for name, reason in reasons.items():

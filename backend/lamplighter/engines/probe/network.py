@@ -281,6 +281,16 @@ def _problem_today(certificate: "Certificate", now: datetime) -> str:
     return f"not valid yet, valid in {_format_span(until)}" if until > timedelta(0) else ""
 
 
+async def describe_certificate(check: TlsCheck) -> list[str]:
+    """Return the subject, the issuer and the dates of a certificate, valid or not."""
+    shown = await _certificate(check, _context(None, verify=False))
+    dates = f"{shown.not_valid_before_utc:%Y-%m-%d} to {shown.not_valid_after_utc:%Y-%m-%d}"
+    subject, issuer = (each.rfc4514_string() for each in (shown.subject, shown.issuer))
+    own = subject == issuer
+    by = "itself" if own else issuer
+    return [harmless(f"the certificate is of {subject}{_names(shown)}, by {by}, valid {dates}")]
+
+
 def _names(certificate: "Certificate") -> str:
     from cryptography import x509
 

@@ -10,6 +10,7 @@ from typing import Final
 from lamplighter.domain.actions import repairs
 from lamplighter.domain.memory.frames import FIRST_FAILS
 from lamplighter.domain.memory.memory import Category, Trust
+from lamplighter.domain.services.check import PushCheck
 from lamplighter.domain.services.cooldown import (
     ATTEMPTS,
     CooldownUse,
@@ -45,13 +46,17 @@ class Repair:
     repaired: bool = False
     dry: bool = False
     turned_down: bool = False
+    awaited: bool = False
     outcomes: Sequence[CheckOutcome] = ()
     left: Sequence[CheckOutcome] = ()
 
     @property
     def over(self) -> bool:
-        """Whether the repair is over; after a denial no other action is requested."""
-        return self.repaired or self.dry or self.turned_down
+        """Whether the repair is over; after a denial no other action is requested.
+
+        Nor while the next report of a job is `awaited`, which alone shows whether one helped.
+        """
+        return self.repaired or self.dry or self.turned_down or self.awaited
 
     def summary(self) -> str:
         """Return a short outcome."""
@@ -110,7 +115,7 @@ async def _repair(watch: ProbeSession, service: Service) -> Repair:
     if repair.left:
         repair.why = "; ".join(f"{each.check.name}: {each.detail}" for each in repair.left)
         repair.tried.append("no action that ran repairs these checks")
-    if repair.left or not (repair.repaired or repair.dry):
+    if repair.left or not (repair.repaired or repair.dry or repair.awaited):
         _escalate_to_person(repair)
     return repair
 
@@ -149,6 +154,11 @@ async def _act(repair: Repair, action: Action) -> None:
     elif verdict.outcome is Used.REFUSED:
         repair.turned_down = verdict.turned_down
         repair.tried.append(f"{action.kind} refused: {verdict.words}")
+    elif verdict.outcome is Used.UNCONFIRMED and _awaited_jobs(repair, action):
+        repair.awaited = True
+        jobs = ", ".join(_awaited_jobs(repair, action))
+        repair.tried.append(f"{action.kind} ran; the next report of {jobs} shows whether it helped")
+        watch.emit_text(f"[EVENT:info:{service.name}] {inline(repair.tried[-1], CHARACTERS)}")
     elif took is None:
         waited = timing.startup_timeout(timing.startup_claim(service, watch.request.facts), action)
         why = f"not healthy after {seconds(waited)}"
@@ -185,6 +195,16 @@ def _repairable(repair: Repair, action: Action) -> Service:
     )
 
 
+def _awaited_jobs(repair: Repair, action: Action) -> list[str]:
+    """Return the failing checks that the action repairs and that only their jobs can report."""
+    own = {each.name for each in _repairable(repair, action).checks}
+    return [
+        each.check.name
+        for each in failing(repair.outcomes)
+        if each.check.name in own and isinstance(each.check, PushCheck)
+    ]
+
+
 async def _attempt(
     repair: Repair, action: Action, *, again: int | None
 ) -> tuple[GateAnswer, float | None]:
@@ -199,7 +219,7 @@ async def _attempt(
     words = f"{verdict.outcome}: {verdict.words}"
     failed = verdict.outcome in (Used.REFUSED, Used.FAILURE)
     watch.emit(lines.tool_result_line(inline(words, CHARACTERS), use, failed=failed))
-    if verdict.outcome is not Used.UNCONFIRMED:
+    if verdict.outcome is not Used.UNCONFIRMED or _awaited_jobs(repair, action):
         return verdict, None
     return verdict, await _wait(watch, _repairable(repair, action), action, verdict)
 

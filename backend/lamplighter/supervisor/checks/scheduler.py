@@ -17,7 +17,7 @@ from lamplighter.engines.checker import CheckReport
 from lamplighter.repository.store.driver import Error, severity
 from lamplighter.supervisor.checks.process import CheckProcessEnded, CheckProcesses
 from lamplighter.usecases.context import Context
-from lamplighter.usecases.services import check_folding, check_runs
+from lamplighter.usecases.services import check_folding, check_runs, lasting_warnings
 from lamplighter.usecases.services.check_folding import CheckRetention
 from lamplighter.usecases.sessions.halt import HaltControl
 
@@ -212,6 +212,7 @@ class CheckScheduler:
             await asyncio.sleep(FOLD_SECONDS)
             try:
                 await self.fold()
+                await lasting_warnings.detect(self.here, self._services)
             except (Error, TimeoutError) as error:
                 logger.log(severity(error), "Check results could not be folded: %s", error)
 

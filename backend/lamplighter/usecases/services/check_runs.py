@@ -15,7 +15,7 @@ from lamplighter.domain.services.incident import (
     is_rested,
     plan_incidents,
 )
-from lamplighter.domain.services.series import DETAIL_CHARS, CheckRun, CheckSeries
+from lamplighter.domain.services.series import DETAIL_CHARS, EPOCH, CheckRun, CheckSeries
 from lamplighter.domain.services.service import Services
 from lamplighter.domain.text import shorten
 from lamplighter.repository import Database, writing
@@ -104,10 +104,10 @@ async def _detect(db: Database, services: Services, *, repairs: bool, now: datet
         for name, behind in needs.items()
     }
     ready = {name: each for name, each in failing.items() if not awaited.get(name)}
-    watched = {  # what a session or a monitor reported ends when that does
+    watched = {  # what a session or a monitor reported ends when that does, as does a warning
         each.service
         for incident in live
-        if incident.source is IncidentSource.CHECK
+        if incident.source is IncidentSource.CHECK and not incident.is_warning
         for each in members[incident.id]
     }
     plan = plan_incidents(
@@ -146,14 +146,22 @@ def _failing_from(name: str, found: Sequence[CheckSeries]) -> datetime:
 def _was_checked(
     services: Services, name: str, checked: Sequence[CheckSeries], after: datetime
 ) -> bool:
-    """Whether every declared check of a service has a result from after a moment."""
+    """Whether every declared check of a service has a result from after a moment.
+
+    One that passed must have begun after it too: it may have asked before all failed.
+    """
     service = services.find(name)
     names = {each.name for each in service.checks} if service else set()
     return names <= {
-        each.check
-        for each in checked
-        if each.service == name and each.checked_at and each.checked_at >= after
+        each.check for each in checked if each.service == name and _asked_at(each) >= after
     }
+
+
+def _asked_at(each: CheckSeries) -> datetime:
+    if each.checked_at is None:
+        return EPOCH
+    took = 0.0 if each.failing else each.latency_ms or 0.0
+    return each.checked_at - timedelta(milliseconds=took)
 
 
 def _declared(found: Sequence[CheckSeries], services: Services) -> dict[str, list[CheckSeries]]:

@@ -154,9 +154,17 @@ async def _work(db: Database, incident: Incident, ids: Sequence[int]) -> Inciden
         tiers=frozenset(each.tier for each in running),
         acting=any(use.outcome is UseOutcome.RESERVED for use in uses),
         waiting=any(each.state is ApprovalState.OPEN for each in asked),
-        person=any(is_member(incident, each.service) for each in people),
+        person=any(is_member(incident, each.service) for each in people)
+        or await _awaits_person(db, incident),
         handed_on=any(each.session_id in ids for each in await escalations.unfinished(db)),
     )
+
+
+async def _awaits_person(db: Database, incident: Incident) -> bool:
+    """Whether a lasting warning was investigated, and no person has seen it: nothing repairs it."""
+    if not incident.is_warning or incident.acknowledged_at is not None:
+        return False
+    return not await incident_steps.is_worked_on(db, incident)
 
 
 async def _recover_by_sessions(db: Database, incident: Incident, *, now: datetime) -> Incident:
@@ -213,4 +221,5 @@ async def _reason(db: Database, incident: Incident) -> str:
         for each in await escalations.open_for_people(db)
         if each.state is EscalationState.PERSON and is_member(incident, each.service)
     ]
-    return asked[-1].reason if asked else incident.title
+    warning = incident.title.removeprefix(f"{incident.service} warns: ")
+    return asked[-1].reason if asked else warning

@@ -56,11 +56,11 @@ async def apply(
     for group in plan.open:
         await _open(db, group, failing, services, repairs=repairs, now=now)
     for incident in await incidents.live(db):
-        if incident.source is IncidentSource.SESSION and failing.keys() & set(incident.services):
-            await incidents.update(db, incident.id, source=IncidentSource.CHECK, now=now)
+        if failing.keys() & set(incident.services):
+            incident = await _take_over(db, incident, failing, now=now)
         joining = [name for name, number in plan.join.items() if number == incident.id]
         if joining:
-            incident = await _join(db, incident, joining, failing, services, now=now)
+            incident = await join(db, incident, joining, failing, services, now=now)
         own = plan.failed_again & set(incident.services)
         if own:
             await incidents.update_members(db, incident.id, own, again=True, recovered_at=None)
@@ -73,6 +73,24 @@ async def apply(
         await recover(db, incident, plan.recovered & set(incident.services), now=now)
         if due := plan.investigate.get(incident.id):
             await _investigate(db, incident, due, failing, now=now)
+
+
+async def open_warning(
+    db: Database, group: Sequence[str], warned: FailingChecks, *, now: datetime
+) -> None:
+    """Open the incident of lasting warnings, the root first, and request its investigation."""
+    root = group[0]
+    incident = await open_incident(
+        db,
+        IncidentSource.CHECK,
+        root,
+        {name: evidence(warned[name]) for name in group},
+        severity=Level.WARNING,
+        title=f"{root} warns: {evidence(warned[root][:1])}",
+        started_at=now,
+        now=now,
+    )
+    await _investigate(db, incident, sorted(group), warned, now=now)
 
 
 async def open_incident(
@@ -270,7 +288,7 @@ async def _call_person(
     return await incidents.update(db, incident.id, person_notified_at=now, notified_at=now, now=now)
 
 
-async def _join(
+async def join(
     db: Database,
     incident: Incident,
     names: Sequence[str],
@@ -296,6 +314,42 @@ async def _join(
     return await incidents.update(db, found.id, title=title, configured=configured, now=now)
 
 
+async def _take_over(
+    db: Database, incident: Incident, failing: FailingChecks, *, now: datetime
+) -> Incident:
+    """Let failing checks decide over an incident that a session or a warning opened."""
+    if incident.is_warning:
+        return await _worsen(db, incident, failing, now=now)
+    if incident.source is IncidentSource.SESSION:
+        await incidents.update(db, incident.id, source=IncidentSource.CHECK, now=now)
+    return incident
+
+
+async def _worsen(
+    db: Database, incident: Incident, failing: FailingChecks, *, now: datetime
+) -> Incident:
+    """Make the incident of a warning one of a failure; its next results request a session."""
+    own = sorted(failing.keys() & set(incident.services))
+    root = incident.service if incident.service in own else own[0]
+    title = shorten(one_line(f"{root} fails: {evidence(failing[root][:1])}"), TITLE_CHARS)
+    for name in own:
+        text = evidence(failing[name])
+        await incidents.add_entry(
+            db, incident.id, EntryKind.FAILED_AGAIN, text, service=name, now=now
+        )
+    await incidents.update_members(db, incident.id, own, investigated=False)
+    return await incidents.update(
+        db,
+        incident.id,
+        severity=Level.CRITICAL,
+        service=root,
+        title=title,
+        notified_at=None,
+        person_notified_at=None,
+        now=now,
+    )
+
+
 async def _investigate(
     db: Database,
     incident: Incident,
@@ -304,10 +358,11 @@ async def _investigate(
     *,
     now: datetime,
 ) -> None:
-    """Request a tier-1 session for members of an incident."""
+    """Request a session for members of an incident; a warning needs no tier 1 to notice it."""
     checks = ", ".join(f"{name}/{each.check}" for name in names for each in failing[name])
+    tier, what = (2, "Lasting warnings") if incident.is_warning else (1, "Failing checks")
     session = SessionPlan(
-        tier=1, trigger=Trigger.CHECK, services=tuple(names), prompt=f"Failing checks: {checks}."
+        tier=tier, trigger=Trigger.CHECK, services=tuple(names), prompt=f"{what}: {checks}."
     )
     await _request(db, incident, names, session, now=now)
 

@@ -1,0 +1,111 @@
+"""Evidence beside a failed check: what this machine shows about it. Read-only and bounded."""
+
+import asyncio
+from collections.abc import Awaitable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from typing import Final
+from urllib.parse import urlsplit
+
+from lamplighter.domain.services.check import (
+    Check,
+    DiskCheck,
+    DnsCheck,
+    DockerCheck,
+    HttpCheck,
+    PostgresCheck,
+    RedisCheck,
+    SystemdCheck,
+    TcpCheck,
+    TlsCheck,
+)
+from lamplighter.domain.services.service import Service
+from lamplighter.domain.text import format_time
+from lamplighter.engines.probe.evidence import disks, logs, ports
+from lamplighter.engines.probe.facts import CheckOutcome, RoundFacts
+from lamplighter.engines.probe.network import describe_certificate
+from lamplighter.engines.probe.text import inline
+
+SECONDS: Final = 4.0
+LINES: Final = 8
+CHARACTERS: Final = 300
+DEPENDENCIES: Final = 5
+
+
+async def gather(
+    service: Service,
+    outcome: CheckOutcome,
+    outcomes: Mapping[str, Sequence[CheckOutcome]],
+    facts: RoundFacts,
+) -> list[str]:
+    """Return what else is true now, a sentence each, of a service with a check that is not well."""
+    found = [
+        *([f'the answer begins "{outcome.excerpt}"'] if outcome.excerpt else []),
+        *_other_checks(service, outcome, outcomes),
+        *_dependency_times(service, outcomes),
+        *_last_answer(service, outcome.check, facts),
+    ]
+    for lines in await asyncio.gather(*map(_bounded, _of_machine(outcome.check))):
+        found += lines
+    return [inline(line, CHARACTERS) for line in found[:LINES]]
+
+
+def _of_machine(check: Check) -> Iterator[Awaitable[list[str]]]:
+    match check:
+        case HttpCheck(url=url):
+            parts = urlsplit(url)
+            port = parts.port or {"http": 80, "https": 443}[parts.scheme]
+            yield ports.holders(parts.hostname or "", port)
+        case (
+            TcpCheck(host=host, port=port)
+            | PostgresCheck(host=host, port=port)
+            | RedisCheck(host=host, port=port)
+        ):
+            yield ports.holders(host, port)
+        case TlsCheck():
+            yield ports.holders(check.host, check.port)
+            yield describe_certificate(check)
+        case DnsCheck(server=str(server)):
+            yield ports.holders(server, check.server_port, kind="udp")
+        case DiskCheck(path=path):
+            yield disks.largest(path)
+        case SystemdCheck(unit=unit):
+            yield logs.of_unit(unit)
+        case DockerCheck():
+            yield logs.of_container(check)
+
+
+async def _bounded(source: Awaitable[list[str]]) -> list[str]:
+    """Return what a source shows; nothing where it fails or takes too long."""
+    with suppress(Exception):
+        return await asyncio.wait_for(source, SECONDS)
+    return []
+
+
+def _other_checks(
+    service: Service, outcome: CheckOutcome, outcomes: Mapping[str, Sequence[CheckOutcome]]
+) -> Iterator[str]:
+    for each in outcomes.get(service.name, ()):
+        if each.check.name != outcome.check.name and not each.ok:
+            yield f"{each.check.name} fails too: {each.detail}"
+
+
+def _dependency_times(
+    service: Service, outcomes: Mapping[str, Sequence[CheckOutcome]]
+) -> Iterator[str]:
+    times = [
+        f"{name} in {max(1, round(each.latency_ms))} ms"
+        for name in service.depends_on[:DEPENDENCIES]
+        for each in outcomes.get(name, ())
+        if each.ok
+    ]
+    if times:
+        yield f"dependencies answer: {', '.join(times)}"
+
+
+def _last_answer(service: Service, check: Check, facts: RoundFacts) -> Iterator[str]:
+    if not isinstance(check, DnsCheck):
+        return
+    for past in facts.history_of(service, check):
+        if past.ok and past.detail and not past.flapped:
+            yield f"the last known answer is {past.detail}, at {format_time(past.at, facts.now)}"
+            return

@@ -1,0 +1,148 @@
+"""Lasting warnings become incidents of low severity, are investigated once, and reach a person."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Final
+
+from lamplighter.domain.services.check import DiskCheck
+from lamplighter.domain.services.checks import lasting
+from lamplighter.domain.services.incident import PASSES_TO_RECOVER, Incident
+from lamplighter.domain.services.series import CheckSeries, PointState, SeriesPoint
+from lamplighter.domain.services.service import Services
+from lamplighter.repository import Database, reading, writing
+from lamplighter.repository.services import incidents, series
+from lamplighter.usecases.context import Context
+from lamplighter.usecases.services.incidents import steps as incident_steps
+from lamplighter.usecases.services.silence import silences
+
+_FREE: Final = re.compile(r"([\d.]+)%(?!.*inodes)")
+
+
+@dataclass(frozen=True, slots=True)
+class LastingWarning:
+    """A warning of a check that lasts; `trend` says that a disk fills up."""
+
+    series: CheckSeries
+    started_at: datetime
+    trend: bool = False
+
+
+async def detect(here: Context, services: Services) -> None:
+    """Open incidents for warnings that last, and end those of warnings that are over."""
+    now = here.now()
+    async with reading(here.db):
+        found = await _declared(here.db, services, now=now)
+        live = [each for each in await incidents.live(here.db) if each.is_warning]
+        warnings = await _lasting(here.db, found, now=now)
+    if not live and not warnings:
+        return
+    async with writing(here.db):
+        await _open(here.db, services, found, warnings, now=now)
+        for incident in await incidents.live(here.db):
+            if incident.is_warning:
+                await _recover(here.db, incident, found, warnings, now=now)
+
+
+async def _declared(db: Database, services: Services, *, now: datetime) -> list[CheckSeries]:
+    """Return the series of declared checks whose services are not silent."""
+    silent = await silences(db, services, at=now)
+    names = {
+        (service.name, check.name)
+        for service in services
+        if service.name not in silent
+        for check in service.checks
+    }
+    return [each for each in await series.every(db) if (each.service, each.check) in names]
+
+
+async def _lasting(
+    db: Database, found: Sequence[CheckSeries], *, now: datetime
+) -> list[LastingWarning]:
+    warnings: list[LastingWarning] = []
+    for each in found:
+        disk = each.kind == DiskCheck.kind
+        if each.state is not PointState.WARNED and not (disk and not each.failing):
+            continue
+        limit = lasting.TREND_POINTS if disk else lasting.USUALLY_IN_A_ROW
+        points = await series.points(db, each.id, start=now - lasting.AGAIN, end=now, limit=limit)
+        if lasting.lasts(each.kind, points):
+            warnings.append(LastingWarning(each, points[-1].at))
+        elif disk and (full := lasting.full_in(_free(points))) and full < lasting.FULL_WITHIN:
+            hours = max(1, round(full.total_seconds() / 3600))
+            text = f"{each.detail}; full in about {hours} h by its trend"
+            warnings.append(LastingWarning(replace(each, detail=text), now, trend=True))
+    return warnings
+
+
+def _free(points: Sequence[SeriesPoint]) -> list[tuple[datetime, float]]:
+    found = [(each.at, _FREE.match(each.detail)) for each in points]
+    return [(at, float(match[1])) for at, match in found if match]
+
+
+async def _open(
+    db: Database,
+    services: Services,
+    found: Sequence[CheckSeries],
+    warnings: Sequence[LastingWarning],
+    *,
+    now: datetime,
+) -> None:
+    last = await incidents.last_detected(db, {each.series.service for each in warnings})
+    due: dict[str, list[LastingWarning]] = {}
+    for each in warnings:
+        at = last.get(each.series.service)
+        points = (
+            []
+            if at is None
+            else await series.points(
+                db, each.series.id, start=at, end=now, limit=lasting.TREND_POINTS
+            )
+        )
+        if lasting.is_new(at, points, trend=each.trend, now=now):
+            due.setdefault(each.series.service, []).append(each)
+    live = {each.id: each for each in await incidents.live(db)}
+    members = await incidents.members(db, list(live))
+    opened, join = lasting.plan_warnings(
+        services,
+        {name: min(each.started_at for each in some) for name, some in due.items()},
+        {each.service for each in found if each.failing},
+        {number: (live[number], members[number]) for number in live},
+    )
+    quoted = {name: [each.series for each in some] for name, some in due.items()}
+    for group in opened:
+        await incident_steps.open_warning(db, group, quoted, now=now)
+    for name, number in join.items():
+        if live[number].is_warning:
+            await incident_steps.join(db, live[number], [name], quoted, services, now=now)
+
+
+async def _recover(
+    db: Database,
+    incident: Incident,
+    found: Sequence[CheckSeries],
+    warnings: Sequence[LastingWarning],
+    *,
+    now: datetime,
+) -> None:
+    """Let members recover that pass without a warning."""
+    lasting_on = {each.series.service for each in warnings}
+    own: Mapping[str, list[CheckSeries]] = {
+        name: [each for each in found if each.service == name] for name in incident.services
+    }
+    well = [
+        name
+        for name, some in own.items()
+        if name not in lasting_on and all([await _passes(db, each, now=now) for each in some])
+    ]
+    members = (await incidents.members(db, [incident.id]))[incident.id]
+    left = {each.service for each in members if each.recovered_at is None}
+    await incident_steps.recover(db, incident, left & set(well), now=now)
+
+
+async def _passes(db: Database, each: CheckSeries, *, now: datetime) -> bool:
+    points = await series.points(
+        db, each.id, start=now - lasting.AGAIN, end=now, limit=PASSES_TO_RECOVER
+    )
+    return all(point.state is PointState.PASSED for point in points)

@@ -1,0 +1,12 @@
+"""`python ctl.py SOCKET VERB UNIT`: asks the init of the lab to act, as an action of a service."""
+
+import socket
+import sys
+
+with socket.socket(socket.AF_UNIX) as plug:
+    plug.settimeout(30)
+    plug.connect(sys.argv[1])
+    plug.sendall(" ".join(sys.argv[2:]).encode() + b"\n")
+    answer = plug.makefile().readline().strip()
+print(answer)
+sys.exit(answer != "ok")

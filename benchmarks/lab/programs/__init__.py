@@ -1,0 +1,1 @@
+"""Programs of the lab: what it operates beside the servers of the distribution."""

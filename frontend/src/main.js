@@ -22,6 +22,7 @@ import { eventGroups } from "./pages/events/event-groups.js"
 import { engines } from "./shared/stores/engines.js"
 import { events } from "./pages/events/store.js"
 import { halt } from "./shared/dialogs/halt.js"
+import { heartbeats } from "./shared/stores/heartbeats.js"
 import { journal } from "./shared/stores/journal.js"
 import { late } from "./pages/loading/store.js"
 import { login } from "./shared/frame/logout.js"
@@ -76,6 +77,7 @@ const stores = {
   theme: add("theme", theme({ root: document.documentElement, storage })),
   live: feed.state,
 }
+const strips = add("heartbeats", heartbeats({ api }))
 const { router, toasts: toaster, confirm: asker, requests: asked, services: known } = stores
 const stopping = add("halt", halt({ api, confirm: asker, toasts: toaster }))
 const grouped = add("eventGroups", eventGroups({ api, feed }))
@@ -106,6 +108,7 @@ const details = {
       approvals: stores.approvals,
       halt: stopping,
       clock: stores.clock,
+      heartbeats: strips,
       visit,
     }),
   ),
@@ -166,7 +169,7 @@ Alpine.magic("fmt", () => vocabulary)
 const vocabulary = words(stores)
 directives(Alpine)
 pages(Alpine)
-visits({ Alpine, feed, late: coming, halt: stopping, ...stores, ...lists, ...details })
+visits({ Alpine, feed, late: coming, halt: stopping, heartbeats: strips, ...stores, ...lists, ...details })
 
 document.addEventListener("click", (click) => {
   const link = inner(click)
@@ -193,7 +196,7 @@ async function fetchLate() {
   learn(await import("./shared/texts/late.js").then((texts) => texts.late))
   const { commands: more, latePages } = await import("./pages/late.js")
   const pages = latePages({
-    ...{ Alpine, add, api, feed, storage, unsaved, vocabulary, journal: acts },
+    ...{ Alpine, add, api, feed, storage, unsaved, vocabulary, journal: acts, heartbeats: strips },
     ...stores,
     ...lists,
     ...details,

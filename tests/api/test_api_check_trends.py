@@ -1,18 +1,12 @@
 """Check results over HTTP: latency, heartbeats, and the stream of new results."""
 
-import asyncio
-from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 
 import httpx2
 from listening import listening, take
 
-from contexts import context
+from check_results import store_results
 from lamplighter.domain.services.series import CheckRun, PointState
-from lamplighter.domain.services.service import Services
-from lamplighter.repository import Database
-from lamplighter.repository.store.database import sqlite_url
-from lamplighter.usecases.services import check_runs
 from living import Home, Server
 
 SERVICES = """
@@ -29,16 +23,11 @@ services:
 
 def check(home: Home, *runs: tuple[str, PointState, datetime]) -> None:
     """Store results as the supervisor does, from another process' point of view."""
-    asyncio.run(_record(home, runs))
-
-
-async def _record(home: Home, runs: Sequence[tuple[str, PointState, datetime]]) -> None:
     found = [
         CheckRun(service=name, check="tcp", kind="tcp", at=at, state=state, latency_ms=12.5)
         for name, state, at in runs
     ]
-    async with Database(sqlite_url(home.path / "lamplighter.db")) as db:
-        await check_runs.record(context(db, datetime.now(UTC)), found, Services())
+    store_results(home.path, found)
 
 
 def test_new_results_reach_a_stream_together_and_are_not_sent_again(

@@ -13,33 +13,36 @@ const named = (name) => t(/** @type {import("../../shared/texts/index.js").TextK
 /** The time of day to the second. @param {string} at */
 const second = (at) => new Date(at).toTimeString().slice(0, 8)
 
+/** What it came to, or how far it is. @param {Incident} row @param {number} now */
+export function outcomeWords(row, now) {
+  const { started_at: from, resolved_at: to } = row
+  const time = span(Math.max(0, Math.round(((to ? Date.parse(to) : now) - Date.parse(from)) / 1_000)))
+  if (row.state !== "resolved") return t("incidents.since", { state: named(row.state), time })
+  if (row.outcome === "merged") return t("incidents.merged", { id: String(row.merged_into) })
+  const words =
+    row.outcome === "repaired" ? t("incidents.repairedBy", { action: row.action }) : named(row.outcome || "recovered")
+  return t("incidents.after", { outcome: words, time })
+}
+
+/** Which sign it has. @param {Incident} row */
+export function outcomeKind({ state, outcome }) {
+  return state === "resolved" && outcome === "unresolved" ? "stopped" : (KINDS[state] ?? "failing")
+}
+
+/** @param {Incident} row */
+export function outcomeIcon({ state, outcome }) {
+  if (state !== "resolved") return state === "open" ? "#icon-triangle-alert" : "#icon-wrench"
+  return outcome === "unresolved" ? "#icon-circle-stop" : "#icon-circle-check"
+}
+
 /** @param {(name: string) => any} store */
 export function incidentsPage(store) {
   const incidents = store("incidents")
   const clock = store("clock")
-  const lasts = (/** @type {Incident} */ { started_at: from, resolved_at: to }) =>
-    span(Math.max(0, Math.round(((to ? Date.parse(to) : clock.now) - Date.parse(from)) / 1_000)))
   return {
-    /** What it came to, or how far it is. @param {Incident} row */
-    outcome(row) {
-      if (row.state !== "resolved") return t("incidents.since", { state: named(row.state), time: lasts(row) })
-      if (row.outcome === "merged") return t("incidents.merged", { id: String(row.merged_into) })
-      const words =
-        row.outcome === "repaired"
-          ? t("incidents.repairedBy", { action: row.action })
-          : named(row.outcome || "recovered")
-      return t("incidents.after", { outcome: words, time: lasts(row) })
-    },
-
-    /** @param {Incident} row */
-    kind: ({ state, outcome }) =>
-      state === "resolved" && outcome === "unresolved" ? "stopped" : (KINDS[state] ?? "failing"),
-
-    /** @param {Incident} row */
-    icon({ state, outcome }) {
-      if (state !== "resolved") return state === "open" ? "#icon-triangle-alert" : "#icon-wrench"
-      return outcome === "unresolved" ? "#icon-circle-stop" : "#icon-circle-check"
-    },
+    outcome: (/** @type {Incident} */ row) => outcomeWords(row, clock.now),
+    kind: outcomeKind,
+    icon: outcomeIcon,
 
     /** @param {Incident} row */
     others({ service, services }) {

@@ -25,6 +25,7 @@ export function timeChart(el) {
   const words = document.createElement("p")
   /** @type {TimeSpec | null} */
   let spec = null
+  let plot = PLOT
   let chosen = -1
   words.className = "strip-words num"
   words.setAttribute("aria-live", "polite")
@@ -38,8 +39,8 @@ export function timeChart(el) {
   return {
     /** @param {TimeSpec} next */
     show(next) {
+      if (next.spans.length !== spec?.spans.length) chosen = -1
       spec = next
-      chosen = -1
       draw()
     },
     close: () => resized.disconnect(),
@@ -64,9 +65,10 @@ export function timeChart(el) {
   function draw() {
     if (!spec || !el.clientWidth) return
     const { lanes = [], spans, label } = spec
-    const high = TOP + PLOT + AXIS + lanes.length * LANE
+    plot = spans.length || !lanes.length ? PLOT : 0
+    const high = TOP + plot + AXIS + lanes.length * LANE
     const top = niceTop(Math.max(0, ...spans.map(({ p50, p95 }) => Math.max(p50 ?? 0, p95 ?? 0))))
-    const y = (/** @type {number} */ ms) => TOP + PLOT - (ms / top) * PLOT
+    const y = (/** @type {number} */ ms) => TOP + plot - (ms / top) * plot
     box.setAttribute("viewBox", `0 0 ${width()} ${high}`)
     box.setAttribute("height", String(high))
     box.setAttribute("aria-label", label)
@@ -77,7 +79,7 @@ export function timeChart(el) {
         svg("path", { class: `line-${name}`, d: linePath(spans, /** @type {"p50" | "p95"} */ (name), xOf, y) }),
       ),
       ...crosses(),
-      ...lanes.flatMap((lane, n) => drawn(lane, TOP + PLOT + AXIS + n * LANE)),
+      ...lanes.flatMap((lane, n) => drawn(lane, TOP + plot + AXIS + n * LANE)),
       svg("path", { class: "time-cursor" }),
     )
     say()
@@ -88,7 +90,7 @@ export function timeChart(el) {
     return (spec?.silences ?? []).map(({ from, to, label }) => {
       const band = svg("rect", { class: "time-band", x: String(xOf(from)), y: String(TOP) })
       band.setAttribute("width", String(Math.max(2, xOf(to) - xOf(from))))
-      band.setAttribute("height", String(Math.min(high, PLOT)))
+      band.setAttribute("height", String(Math.min(high, plot)))
       band.append(titled(label))
       return band
     })
@@ -97,18 +99,18 @@ export function timeChart(el) {
   /** @param {number} top @param {(ms: number) => number} y */
   function grid(top, y) {
     const { from, to } = /** @type {TimeSpec} */ (spec)
-    const levels = [0, top / 2, top].flatMap((ms) => [
+    const levels = (plot ? [0, top / 2, top] : []).flatMap((ms) => [
       svg("path", { class: "time-grid", d: `M${LEFT} ${y(ms)}H${width() - RIGHT}` }),
       text(LEFT - 6, y(ms) + 4, ms >= 1_000 ? `${ms / 1_000} s` : `${ms} ms`, "end"),
     ])
     const ticks = timeTicks(from, to, Math.floor(width() / 110)).map(({ at, words: each }) =>
-      text(xOf(at), TOP + PLOT + 14, each, "middle"),
+      text(xOf(at), TOP + plot + 14, each, "middle"),
     )
     return [...levels, ...ticks]
   }
 
   function crosses() {
-    const y = TOP + PLOT - CROSS - 2
+    const y = TOP + plot - CROSS - 2
     const failed = (spec?.spans ?? []).filter(({ failures }) => failures > 0)
     const d = failed
       .map(({ at, end }) => xOf((at + end) / 2))
@@ -148,7 +150,7 @@ export function timeChart(el) {
     const span = spec.spans[chosen]
     const x = span ? xOf((span.at + span.end) / 2) : 0
     words.textContent = span ? spec.say(span) : spec.label
-    box.querySelector(".time-cursor")?.setAttribute("d", span ? `M${x} ${TOP}v${PLOT}` : "")
+    box.querySelector(".time-cursor")?.setAttribute("d", span ? `M${x} ${TOP}v${plot}` : "")
   }
 
   /** @param {KeyboardEvent} event */

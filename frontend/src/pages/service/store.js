@@ -66,17 +66,17 @@ export function service({ api, heartbeats, router, toasts, later, now = Date.now
       const mine = ++turn
       const address = `/services/${encodeURIComponent(this.name)}`
       try {
-        const row = await api.get(address)
-        if (mine !== turn) return
-        Object.assign(this, { row, phase: "ready", problem: "" })
-        const [uptime, incidents, uses, beliefs] = await Promise.all([
+        // all at once: what comes later would push the rest down
+        const [row, uptime, incidents, uses, beliefs] = await Promise.all([
+          api.get(address),
           api.get(`${address}/uptime`),
           api.get("/incidents", { service: this.name, limit: FEW }),
           api.get("/cooldowns/uses", { service: this.name, limit: FEW }),
           api.get("/audit", { topic: this.name, prompt: true, limit: FEW }),
         ])
         if (mine !== turn) return
-        Object.assign(this, { uptime, incidents: incidents.items, uses: uses.items, beliefs: beliefs.items })
+        Object.assign(this, { row, uptime, phase: "ready", problem: "" })
+        Object.assign(this, { incidents: incidents.items, uses: uses.items, beliefs: beliefs.items })
         this.believed = beliefs.states.active
       } catch (problem) {
         if (mine === turn) this.failed(/** @type {Problem} */ (problem))

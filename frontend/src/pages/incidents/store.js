@@ -76,9 +76,11 @@ export function incidents({ api, confirm, toasts, later, now = Date.now }) {
       try {
         const one = await api.get(`/incidents/${id}`)
         if (mine !== turn) return
+        // all at once: what comes later would push the rest down
+        await Promise.all([this.loadSeries(one), this.loadPrevious(one)])
+        if (mine !== turn) return
         if (!this.one) this.draft = one.note
         Object.assign(this, { one, phase: "ready", problem: "" })
-        await Promise.all([this.loadSeries(one), this.loadPrevious(one)])
       } catch (problem) {
         if (mine === turn) this.failed(/** @type {Problem} */ (problem), this.one !== null)
       }

@@ -86,6 +86,9 @@ export function servicePage(store) {
     },
 
     silent: () => Boolean(service.row?.silence),
+    /** What may come is there while the service is read: nothing moves when it has come. */
+    mayPause: () => ["loading", "ready"].includes(service.phase) && !service.row?.silence,
+    mayRun: () => ["loading", "ready"].includes(service.phase),
     paused: () => service.row?.silence?.kind === "pause",
     silence() {
       const found = service.row?.silence
